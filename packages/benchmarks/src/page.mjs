@@ -1,5 +1,5 @@
 // Writes the results into the documents: docs/benchmarks.md (for users), docs/contribute/benchmarks.md (all figures and
-// the goals), docs/guides/capacity-planning.md and docs/plots/bench-*.svg, all from packages/benchmarks/results/*.json.
+// the goals), docs/guides/capacity-planning.md, the guides of the peers and docs/plots/bench-*.svg, all from packages/benchmarks/results/*.json.
 //
 //   npm run plots             writes
 //   npm run check -- docs     fails when a document or plot does not match the results
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { capacityBlocks } from './page/capacity.mjs';
 import { filled } from './page/fill.mjs';
 import { goalLines } from './page/goals.mjs';
+import { PEERS, besidePeers } from './page/peers.mjs';
 import { plotsOf } from './page/plots.mjs';
 import { httpQuestion, losses, memoryQuestion, redisQuestion } from './page/questions.mjs';
 import { readResults } from './page/results.mjs';
@@ -33,9 +34,11 @@ const blocks = {
   http: httpTables(results),
   scale: results.scale ? scaleTables(results) : [],
   ...capacityBlocks(results),
+  ...besidePeers(results),
 };
 const files = new Map(Object.entries(plotsOf(results)).map(([name, drawn]) => [plots + name, drawn]));
-for (const page of ['benchmarks.md', 'contribute/benchmarks.md', 'guides/capacity-planning.md']) {
+const guides = Object.keys(PEERS).map((peer) => `guides/coming-from-${peer}.md`);
+for (const page of ['benchmarks.md', 'contribute/benchmarks.md', 'guides/capacity-planning.md', ...guides]) {
   files.set(docs + page, filled(readFileSync(docs + page, 'utf8'), blocks, page));
 }
 const left = readdirSync(plots)

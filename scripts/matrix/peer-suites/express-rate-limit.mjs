@@ -18,7 +18,7 @@ const FILES = {
 };
 
 const folder = checkedOut(NAME, process.argv[2]);
-installed(folder, ['ratelimit-header-parser@0.1.0']);
+installed(folder, ['ratelimit-header-parser@0.1.0', 'supertest@7.3.2']);
 cpSync(join(root, 'packages/compat/dist/express-rate-limit.d.ts'), join(folder, 'dist/index.d.ts'));
 const config = join(folder, 'jest.sluice.json');
 writeFileSync(

@@ -1,6 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadParser, type SourceFile } from './source-file.ts';
+import { loadParser } from './parser.ts';
+import type { SourceFile } from './source-file.ts';
 
 /** A folder of sources, as it is. */
 export interface Project {
@@ -19,21 +20,21 @@ const SKIPPED = new Set(['node_modules', 'dist', 'build', 'coverage', 'out']);
 /**
  * Reads the JavaScript and TypeScript of a folder, without what is installed, built or hidden, or only declares types.
  *
- * @param isNeeded - Whether a text is parsed. One that is not may be in another language, such as Flow, or nest so deep that it
- *   overflows the parser's stack.
+ * @param isNeeded - Whether a text is parsed. One that is not may be in another language, such as Flow.
  */
 export async function readProject(folder: string, isNeeded: (text: string) => boolean = () => true): Promise<Project> {
-  const parseFile = await loadParser();
+  const parser = await loadParser();
   const files: SourceFile[] = [];
   const unread: { path: string; why: string }[] = [];
   for (const path of await filesIn(folder, isSource)) {
     try {
       const text = await readFile(join(folder, path), 'utf8');
-      if (isNeeded(text)) files.push(parseFile(path, text));
+      if (isNeeded(text)) files.push(await parser.parse(path, text));
     } catch (error) {
       unread.push({ path, why: (error as Error).message });
     }
   }
+  parser.close();
   const manifest = await readFile(join(folder, 'package.json'), 'utf8').catch(() => undefined);
   return { folder, files, manifest, unread };
 }

@@ -14,20 +14,6 @@ export interface SourceFile {
   readonly program: SyntaxNode;
 }
 
-/** Parses a text; throws Error for one that is no JavaScript or TypeScript. */
-export type ParseFile = (path: string, text: string) => SourceFile;
-
-/** Loads the parser, which is native code: commands that read no project run without it. */
-export async function loadParser(): Promise<ParseFile> {
-  const { parseSync } = await import('oxc-parser');
-  return (path, text) => {
-    const { program, errors } = parseSync(path, text);
-    const [error] = errors;
-    if (error !== undefined) throw new Error(error.message);
-    return { path, text, program: program as unknown as SyntaxNode };
-  };
-}
-
 export function lineOf({ text }: SourceFile, { start }: Pick<SyntaxNode, 'start'>): number {
   return text.slice(0, start).split('\n').length;
 }
@@ -43,7 +29,7 @@ export function walk(
   for (const child of childrenOf(node)) walk(child, visit, below);
 }
 
-function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
+export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
   return Object.values(node).flatMap((value) =>
     Array.isArray(value) ? value.filter(isNode) : isNode(value) ? [value] : [],
   );

@@ -131,6 +131,40 @@ describe('sluice migrate', () => {
     expect([code, out]).toEqual([0, expect.stringContaining('app.mjs:5  rateLimit({')]);
   });
 
+  const nested: readonly (readonly [string, (deep: number) => string])[] = [
+    ['parentheses', (deep) => `${'('.repeat(deep)}1${')'.repeat(deep)}`],
+    ['functions', (deep) => `${'a=>'.repeat(deep)}1`],
+    ['a sum', (deep) => `${'a+'.repeat(deep)}1`],
+  ];
+
+  it.each(['migrate', 'doctor'])('reads the other files where some nest 20 000 deep: %s', async (command) => {
+    const folder = written('default-import', `deep ${command}`);
+    for (const [name, text] of nested)
+      writeFileSync(join(folder, `${name}.js`), `import 'express-rate-limit';\nx = ${text(20_000)};`);
+
+    const { code, out } = await runSluice([command, folder]);
+
+    expect(code).toBe(0);
+    for (const [name] of nested) expect(out).toMatch(new RegExp(`${name}.js.*: it nests too deep`));
+    expect(out).toContain(command === 'migrate' ? 'app.mjs:5  rateLimit({' : '0 certain to be wrong');
+  });
+
+  it('reads a long file that does not nest', async () => {
+    const folder = written('default-import', 'long');
+    const numbers = Array.from({ length: 1000 }, (_, i) => `export const a${String(i)} = [${String(i)}n, /a/u];\n`);
+    writeFileSync(join(folder, 'long.mjs'), `import limit from 'express-rate-limit';\nlimit();\n${numbers.join('')}`);
+
+    const { limiters, left } = planOf(await readProject(folder), 'drop-in');
+
+    expect([limiters.map(({ path, line }) => [path, line]), left]).toEqual([
+      [
+        ['app.mjs', 5],
+        ['long.mjs', 2],
+      ],
+      [],
+    ]);
+  });
+
   it('prints limiters, what is different, and the change, and writes it where it is told to', async () => {
     const folder = written('default-import', 'printed');
     const before = readFileSync(join(folder, 'app.mjs'), 'utf8');

@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net';
 import type { Store as SluiceStore } from '@sluice/core';
 import type { Request, Response } from 'express';
 import { ConsoleLogger } from './console-logger.ts';
@@ -112,7 +111,7 @@ function keyOf(request: Request, response: Response, config: Configuration): str
   validations.trustProxy(request);
   validations.xForwardedForHeader(request);
   validations.forwardedHeader(request);
-  if (ip === undefined || !isIPv6(ip)) return ip as string;
+  if (ip === undefined || !ip.includes(':')) return ip as string; // which is no IPv6 address
   return typeof ipv6Subnet === 'function'
     ? keyInSubnet(ip, ipv6Subnet(request, response), validations)
     : ipKeyGenerator(ip, ipv6Subnet);

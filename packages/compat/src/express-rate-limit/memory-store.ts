@@ -4,8 +4,22 @@ import type { Validations } from './validations.ts';
 
 const DEFAULT_WINDOW_MS = 60_000;
 
+/** As {@link MemoryStore.increment}, in the same tick: see {@link StoreHits.hit}. */
+export let hitInMemory: <T>(
+  store: MemoryStore,
+  key: string,
+  limit: number,
+  answer: (info: ClientRateLimitInfo) => T | Promise<T>,
+  failed: (error: unknown) => T,
+) => T | Promise<T>;
+
 /** Hits in the memory of this process: at most 100 000 keys, and those that are denied stay longest. */
 export class MemoryStore implements Store {
+  static {
+    hitInMemory = (store, key, limit, answer, failed) =>
+      store.#counted().hit(key, store.#windowMs, limit, (hits) => answer(infoOf(hits)), failed);
+  }
+
   /** The length of a window, in milliseconds. Set by `init`. */
   windowMs!: number;
   /** The keys of one instance are not those of another. */
@@ -30,9 +44,8 @@ export class MemoryStore implements Store {
   }
 
   /** @param limit - The limit of the hit, where it is known: keys that exceed theirs are evicted last. */
-  // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
   async increment(key: string, limit?: number): Promise<ClientRateLimitInfo> {
-    return infoOf(this.#counted().hit(key, this.#windowMs, limit) as Hits);
+    return this.#counted().hit(key, this.#windowMs, limit, infoOf);
   }
 
   async decrement(key: string): Promise<void> {
@@ -43,7 +56,7 @@ export class MemoryStore implements Store {
     await this.#counted().reset(key, this.#windowMs);
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await -- as above
+  // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
   async resetAll(): Promise<void> {
     this.#counted().resetAll();
   }

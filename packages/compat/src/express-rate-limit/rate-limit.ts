@@ -1,3 +1,4 @@
+import { isThenable, mapMaybe } from '@sluice/http/spi';
 import type { NextFunction, Request, Response } from 'express';
 import { configurationOf, optionsOf, type Configuration } from './configuration.ts';
 import {
@@ -7,7 +8,7 @@ import {
   setLegacyHeaders,
   setRetryAfterHeader,
 } from './headers.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryStore, hitInMemory } from './memory-store.ts';
 import type {
   AugmentedRequest,
   ClientRateLimitInfo,
@@ -16,7 +17,7 @@ import type {
   RateLimitOptions,
   RateLimitRequestHandler,
 } from './options.ts';
-import { SluiceBackedStore } from './sluice-backed-store.ts';
+import { SluiceBackedStore, hitBacked } from './sluice-backed-store.ts';
 import { listen, takeBackAfter, type AfterResponse } from './take-back.ts';
 
 /**
@@ -32,11 +33,10 @@ export function rateLimit(passedOptions: RateLimitOptions = {}): RateLimitReques
   validations.unsharedStore(store);
   init(config, options);
 
-  const middleware = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
-    const after = listen(response, config);
+  const middleware = (request: Request, response: Response, next: NextFunction): void | Promise<void> => {
     try {
-      if (await enforce(request, response, config, after)) next();
-      else await config.handler(request, response, next, options);
+      const done = enforce({ request, response, next, config, options, after: listen(response, config) });
+      return isThenable(done) ? Promise.resolve(done).catch(next) : undefined;
     } catch (error) {
       next(error);
     }
@@ -47,89 +47,127 @@ export function rateLimit(passedOptions: RateLimitOptions = {}): RateLimitReques
   });
 }
 
-/** @returns Whether the request is allowed. */
-async function enforce(
-  request: Request,
-  response: Response,
-  config: Configuration,
-  after: AfterResponse | undefined,
-): Promise<boolean> {
-  const skipped = config.skip(request, response);
-  if (isPending(skipped) ? await skipped : skipped) return true;
-  const keyed = config.keyGenerator(request, response);
-  const key = isPending(keyed) ? await keyed : keyed;
-  const counted = await count(request, response, config, key);
-  if (counted === undefined) return true;
+type Done = void | Promise<void>;
 
-  const { info, totalHits } = counted;
+/** A request, while it is decided. */
+interface Exchange {
+  readonly request: Request;
+  readonly response: Response;
+  readonly next: NextFunction;
+  readonly config: Configuration;
+  readonly options: Options;
+  readonly after: AfterResponse | undefined;
+}
+
+/** Decides in the same tick where nothing is asked elsewhere, because promises cost as much as the count. */
+function enforce(exchange: Exchange): Done {
+  const { request, response, next, config } = exchange;
+  return mapMaybe(config.skip(request, response), (isSkipped) => {
+    if (!isSkipped) return mapMaybe(config.keyGenerator(request, response), (key) => count(key, exchange));
+    next();
+  });
+}
+
+function count(key: string, exchange: Exchange): Done {
+  const { store, passOnStoreError, logger } = exchange.config;
+  const failed = (error: unknown): undefined => {
+    if (!passOnStoreError) throw error;
+    logger.error(error, 'express-rate-limit: error from store, allowing request without rate-limiting.');
+    exchange.next();
+  };
+  if (store instanceof MemoryStore || store instanceof SluiceBackedStore) {
+    // Told the limit with the hit.
+    return mapMaybe(limitOf(exchange), (limit) =>
+      countedBy(store, key, limit, (hits) => finish(key, exchange, hits, limit), failed),
+    );
+  }
+  const counted = (hits: ClientRateLimitInfo): Done =>
+    mapMaybe(limitOf(exchange), (limit) => finish(key, exchange, hits, limit));
+  return settled(() => store.increment(key), counted, failed);
+}
+
+function limitOf({ request, response, config: { limit } }: Exchange): number | Promise<number> {
+  return typeof limit === 'function' ? limit(request, response) : limit;
+}
+
+/** Our stores are asked without the promise of their `increment`, unless a subclass has its own. */
+function countedBy(
+  store: MemoryStore | SluiceBackedStore,
+  key: string,
+  limit: number,
+  counted: (hits: ClientRateLimitInfo) => Done,
+  failed: (error: unknown) => undefined,
+): Done {
+  if (store instanceof MemoryStore && store.increment === MemoryStore.prototype.increment)
+    return hitInMemory(store, key, limit, counted, failed);
+  if (store instanceof SluiceBackedStore && store.increment === SluiceBackedStore.prototype.increment)
+    return hitBacked(store, key, limit, counted, failed);
+  return settled(() => store.increment(key, limit), counted, failed);
+}
+
+/** Does one thing with a value and another with its failure, whether it is there already or not. */
+function settled<T>(
+  ask: () => T | Promise<T>,
+  counted: (value: T) => Done,
+  failed: (error: unknown) => undefined,
+): Done {
+  let value: T | Promise<T>;
+  try {
+    value = ask();
+  } catch (error) {
+    failed(error);
+    return undefined;
+  }
+  return isThenable(value) ? Promise.resolve(value).then(counted, failed) : counted(value);
+}
+
+/** Answers a request whose hit is counted: header fields, and `next` or `handler`. */
+function finish(key: string, exchange: Exchange, hits: ClientRateLimitInfo, limit: number): Done {
+  const { request, response, config, after } = exchange;
+  const info = infoOf(key, exchange, hits, limit);
   (request as AugmentedRequest)[config.requestPropertyName] = info;
-  const sending = sendFields(request, response, config, info);
-  if (sending !== undefined) await sending;
-  if (after !== undefined) takeBackAfter(after, config, { request, response, key, resetTime: info.resetTime });
-  if (totalHits <= info.limit || config.mode === 'report') return true;
+  return mapMaybe(sendFields(exchange, info), (): Done => {
+    if (after !== undefined) takeBackAfter(after, config, { request, response, key, resetTime: info.resetTime });
+    if (hits.totalHits > limit && config.mode !== 'report') return deny(exchange, info);
+    exchange.next();
+  });
+}
+
+async function deny({ request, response, next, config, options }: Exchange, info: RateLimitInfo): Promise<void> {
   if (config.legacyHeaders || config.standardHeaders !== false) {
     const { retryAfter } = config;
     const seconds = typeof retryAfter === 'function' ? await retryAfter(request, response) : retryAfter;
     setRetryAfterHeader(response, info, config.windowMs, seconds);
   }
-  return false;
+  await config.handler(request, response, next, options);
 }
 
-/** Counts the hit. Undefined where the store failed, and requests are allowed then. */
-async function count(
-  request: Request,
-  response: Response,
-  config: Configuration,
+function infoOf(
   key: string,
-): Promise<{ readonly info: RateLimitInfo; readonly totalHits: number } | undefined> {
+  { request, config }: Exchange,
+  { totalHits, resetTime }: ClientRateLimitInfo,
+  limit: number,
+): RateLimitInfo {
   const { store, validations } = config;
-  let limit: number | undefined;
-  let hits: ClientRateLimitInfo;
-  try {
-    if (store instanceof MemoryStore || store instanceof SluiceBackedStore) {
-      limit = typeof config.limit === 'function' ? await config.limit(request, response) : config.limit;
-      hits = await store.increment(key, limit);
-    } else hits = await store.increment(key);
-  } catch (error) {
-    if (!config.passOnStoreError) throw error;
-    config.logger.error(error, 'express-rate-limit: error from store, allowing request without rate-limiting.');
-    return undefined;
-  }
-  const { totalHits, resetTime } = hits;
   validations.positiveHits(totalHits);
   validations.singleCount(request, store, key);
-  limit ??= typeof config.limit === 'function' ? await config.limit(request, response) : config.limit;
   validations.limit(limit);
-  return { info: infoOf(limit, totalHits, resetTime, key), totalHits };
-}
-
-/** Values that are there already are not awaited, which costs as much as a count. */
-function isPending<T>(value: T | Promise<T>): value is Promise<T> {
-  return typeof (value as Partial<Promise<T>> | null | undefined)?.then === 'function';
-}
-
-function infoOf(limit: number, used: number, resetTime: Date | undefined, key: string): RateLimitInfo {
-  const info = { limit, used, remaining: Math.max(limit - used, 0), resetTime, key };
+  const info = { limit, used: totalHits, remaining: Math.max(limit - totalHits, 0), resetTime, key };
   // The former name of `used`, hidden from JSON.
-  return Object.defineProperty(info, 'current', { value: used });
+  return Object.defineProperty(info, 'current', { value: totalHits });
 }
 
-function sendFields(
-  request: Request,
-  response: Response,
-  config: Configuration,
-  info: RateLimitInfo,
-): Promise<void> | undefined {
+function sendFields(exchange: Exchange, info: RateLimitInfo): Done {
+  const { response, config } = exchange;
   const { standardHeaders, validations, windowMs } = config;
   if (config.legacyHeaders) setLegacyHeaders(response, info);
-  if (standardHeaders === false || response.headersSent) return undefined;
+  if (standardHeaders === false || response.headersSent) return;
   if (standardHeaders === 'draft-6') setDraft6Headers(response, info, windowMs);
   else if (standardHeaders === 'draft-7') {
     validations.headersResetTime(info.resetTime);
     setDraft7Headers(response, info, windowMs);
-  } else if (isDraft8(standardHeaders)) return sendDraft8(request, response, config, info);
+  } else if (isDraft8(standardHeaders)) return sendDraft8(exchange, info);
   else validations.headersDraftVersion(standardHeaders);
-  return undefined;
 }
 
 /** JavaScript can give any version. */
@@ -137,15 +175,12 @@ function isDraft8(version: string): boolean {
   return version === 'draft-8';
 }
 
-async function sendDraft8(
-  request: Request,
-  response: Response,
-  { identifier, validations, windowMs }: Configuration,
-  info: RateLimitInfo,
-): Promise<void> {
-  const name = typeof identifier === 'function' ? await identifier(request, response) : identifier;
-  validations.headersResetTime(info.resetTime);
-  setDraft8Headers(response, info, windowMs, name, info.key);
+function sendDraft8({ request, response, config }: Exchange, info: RateLimitInfo): Done {
+  const { identifier, validations, windowMs } = config;
+  return mapMaybe(typeof identifier === 'function' ? identifier(request, response) : identifier, (name) => {
+    validations.headersResetTime(info.resetTime);
+    setDraft8Headers(response, info, windowMs, name, info.key);
+  });
 }
 
 /** Errors of `init` are logged, whether it throws or rejects. */

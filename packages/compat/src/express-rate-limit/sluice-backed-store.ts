@@ -19,12 +19,26 @@ export interface SluiceBackedStoreOptions {
 
 const DEFAULT_WINDOW_MS = 60_000;
 
+/** As {@link SluiceBackedStore.increment}, with one promise less, and none in memory: see {@link StoreHits.hit}. */
+export let hitBacked: <T>(
+  store: SluiceBackedStore,
+  key: string,
+  limit: number,
+  answer: (info: ClientRateLimitInfo) => T | Promise<T>,
+  failed: (error: unknown) => T,
+) => T | Promise<T>;
+
 /**
  * A store of express-rate-limit on a store of Sluice: each hit is one atomic call, by the clock of that store.
  *
  * @throws PolicyError for an invalid name or option.
  */
 export class SluiceBackedStore implements Store {
+  static {
+    hitBacked = (store, key, limit, answer, failed) =>
+      store.#hits.hit(key, store.#windowMs, limit, (hits) => answer(infoOf(hits)), failed);
+  }
+
   readonly localKeys: boolean;
   /** Before each key, so that limiters of other names are told apart. */
   readonly prefix: string;
@@ -43,8 +57,8 @@ export class SluiceBackedStore implements Store {
   }
 
   /** @param limit - The limit of the hit, where it is known: in memory, keys that exceed theirs are evicted last. */
-  async increment(key: string, limit?: number): Promise<ClientRateLimitInfo> {
-    return infoOf(await this.#hits.hit(key, this.#windowMs, limit));
+  increment(key: string, limit?: number): Promise<ClientRateLimitInfo> {
+    return Promise.resolve(this.#hits.hit(key, this.#windowMs, limit, infoOf, rejected));
   }
 
   async get(key: string): Promise<ClientRateLimitInfo | undefined> {
@@ -64,6 +78,11 @@ export class SluiceBackedStore implements Store {
   async shutdown(): Promise<void> {
     await this.#hits.close();
   }
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await -- a rejection
+async function rejected(error: unknown): Promise<never> {
+  throw error;
 }
 
 /** Whether an object is a store of Sluice, and none of express-rate-limit. */

@@ -40,16 +40,31 @@ export class StoreHits {
   }
 
   /**
-   * Adds a hit. Throws, or rejects with, a StoreError where the store fails.
+   * Adds a hit: in memory in the same tick, elsewhere with one promise.
    *
    * @param limit - Of the hit, where it is known: in memory, keys that exceed it are evicted last.
+   * @param answer - What the hits become: the answer of the peer.
+   * @param failed - What a failure of the store becomes. Default: it is thrown, or the promise rejects with it.
    */
-  hit(key: string, windowMs: number, limit?: number): Hits | Promise<Hits> {
-    const { subject, key: text } = subjectOf(key);
-    const counted = this.#isMemory ? limit : undefined;
-    const decided = this.#core.consume(this.#limitOf(windowMs, counted), subject, 1, text);
-    if (isPending(decided)) return decided.then(hitsOf);
-    return decided.allowed ? hitsOf(decided) : this.#countDenied(decided, subject, windowMs);
+  hit<T>(
+    key: string,
+    windowMs: number,
+    limit: number | undefined,
+    answer: (hits: Hits) => T | Promise<T>,
+    failed?: (error: unknown) => T | Promise<T>,
+  ): T | Promise<T> {
+    let hits: Hits;
+    try {
+      const { subject, key: text } = subjectOf(key);
+      const counted = this.#isMemory ? limit : undefined;
+      const decided = this.#core.consume(this.#limitOf(windowMs, counted), subject, 1, text);
+      if (isPending(decided)) return decided.then((decision) => answer(hitsOf(decision)), failed);
+      hits = decided.allowed ? hitsOf(decided) : this.#countDenied(decided, subject, windowMs);
+    } catch (error) {
+      if (failed === undefined) throw error;
+      return failed(error);
+    }
+    return answer(hits);
   }
 
   /** At once, before any other hit: memory charges without waiting. */

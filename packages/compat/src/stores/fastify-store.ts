@@ -66,7 +66,11 @@ class CountingStore implements FastifyStore {
   }
 
   incr(key: string, callback: FastifyStoreCallback, timeWindow: number, max: number): void {
-    answer(this.#hit(`${this.#prefix}${key}`, timeWindow, max), callback);
+    const { continueExceeding, exponentialBackoff } = this.#plugin;
+    const whole = this.#prefix + key;
+    if (continueExceeding === true || exponentialBackoff === true) {
+      answer(this.#exceed(whole, timeWindow, max), callback);
+    } else this.#hit(whole, callback, timeWindow, max);
   }
 
   read(key: string, callback: FastifyStoreCallback, timeWindow: number): void {
@@ -82,15 +86,28 @@ class CountingStore implements FastifyStore {
     return new CountingStore(this.#hits, options, `${this.#prefix}${String(method)}${String(url)}-`);
   }
 
-  async #hit(key: string, timeWindow: number, max: number): Promise<Hits> {
-    const { continueExceeding, exponentialBackoff } = this.#plugin;
-    if (continueExceeding !== true && exponentialBackoff !== true) return this.#hits.hit(key, timeWindow, max);
-    const hits = await this.#hits.hit(key, timeWindow, max);
+  /** In memory within the call, as the peer's own memory answers. */
+  #hit(key: string, callback: FastifyStoreCallback, timeWindow: number, max: number): void {
+    const answered = ({ total, resetAfterMs }: Hits): void => {
+      callback(null, { current: total, ttl: resetAfterMs });
+    };
+    const failed = (error: unknown): void => {
+      callback(failureOf(error));
+    };
+    void this.#hits.hit(key, timeWindow, max, answered, failed);
+  }
+
+  async #exceed(key: string, timeWindow: number, max: number): Promise<Hits> {
+    const hits = await this.#hits.hit(key, timeWindow, max, itself);
     if (hits.total <= max) return hits;
-    const overMs = continueExceeding === true ? timeWindow : backoffMs(timeWindow, hits.total - max);
+    const overMs = this.#plugin.continueExceeding === true ? timeWindow : backoffMs(timeWindow, hits.total - max);
     await this.#hits.restart(key, overMs, hits.total);
     return { total: hits.total, resetAfterMs: overMs };
   }
+}
+
+function itself(hits: Hits): Hits {
+  return hits;
 }
 
 /** Twice as long with each hit over the limit. */
