@@ -40,7 +40,7 @@ export const PACKAGES = {
   http: { formats: BOTH, entries: { '.': 'index.ts', './spi': 'spi.ts' }, internal: { './fields': 'fields.ts' } },
   managed: { formats: BOTH, entries: { '.': 'index.ts' } },
   split: { formats: BOTH, entries: { '.': 'index.ts' } },
-  page: { formats: BOTH, entries: { '.': 'index.ts' } },
+  page: { formats: BOTH, entries: { '.': 'index.ts', './spi': 'spi.ts' } },
   remote: { formats: BOTH, entries: { '.': 'index.ts', './wire': 'wire/index.ts' } },
   express: { formats: BOTH, entries: { '.': 'index.ts' } },
   fastify: { formats: BOTH, entries: { '.': 'index.ts' } },

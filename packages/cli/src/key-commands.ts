@@ -6,6 +6,8 @@ import { collect } from './collect.ts';
 import { keysOfLimit, type KeyEdit, type LimitKey } from './limit-keys.ts';
 import { editKey } from './scripts.generated.ts';
 import { addServiceOptions, editThroughService, type ServiceFlags } from './service-client.ts';
+import type { PageChange } from '@sluice/page/spi';
+import { tellPages } from './tell-pages.ts';
 import { globalsOf, printOf, withSession, type Print, type Session } from './session.ts';
 import { writtenInstant, writtenSpan } from './written.ts';
 
@@ -25,18 +27,21 @@ interface EditedKey extends Pick<LimitKey, 'key' | 'subject' | 'of'> {
 
 const LONGEST_BLOCK = '366d';
 
-const ABOUT: Readonly<Record<KeyEdit, { readonly summary: string; readonly description: string }>> = {
+const ABOUT: Readonly<Record<KeyEdit, Readonly<Record<'summary' | 'description' | 'example', string>>>> = {
   block: {
     summary: 'deny all requests of a key for a time',
     description: 'Denies all requests of a key under a limit for a time, in every process that shares its store.',
+    example: "sluice block 203.0.113.7 --limit login --for 10m --reason 'a flood'",
   },
   unblock: {
     summary: 'end the block of a key',
     description: 'Ends the block of a key under a limit, and forgets its counted denials. What it has used stays used.',
+    example: 'sluice unblock 203.0.113.7 --limit login',
   },
   reset: {
     summary: 'forget what a key has used',
     description: 'Forgets what a key has used under a limit, so that it has its whole limit. A block stays.',
+    example: 'sluice reset 203.0.113.7 --limit login',
   },
 };
 
@@ -68,6 +73,7 @@ export function addKeyEdits(sluice: Command): void {
         ).argParser(collect),
       );
     addServiceOptions(command, 'changes it there, and not in Redis');
+    command.addHelpText('after', `\nExample: ${ABOUT[edit].example}`);
     command.action(async (key: string, flags: EditFlags) => run(edit, key, flags, command));
   }
 }
@@ -87,7 +93,9 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
     command,
     async (session) => {
       const keys = await keysOfLimit(session, { key, limit, policies });
-      printEdits(session.print, edit, flags, await edited(session, edit, keys, durationMs));
+      const done = await edited(session, edit, keys, durationMs);
+      printEdits(session.print, edit, flags, done);
+      await tellPages(session, changesOf(done, edit, flags, durationMs));
     },
     { writes: true },
   );
@@ -145,6 +153,22 @@ function printEdits(
     }
     return [...lines.values()].join('\n');
   });
+}
+
+/** As pages show them. A key under several kinds of the same policies is one. */
+function changesOf(
+  keys: readonly (EditedKey & { readonly atMs: number })[],
+  edit: KeyEdit,
+  flags: EditFlags,
+  durationMs: number,
+): readonly PageChange[] {
+  const { by, reason } = auditOf(flags);
+  const detail = edit === 'block' ? `for ${writtenDuration(durationMs)}` : '';
+  const changes = keys.map(({ subject, of, atMs }): PageChange => {
+    const target = `${subject} of ${of}`;
+    return { atMs, by, action: edit, target, detail, reason: reason ?? 'no reason given' };
+  });
+  return [...new Map(changes.map((change) => [change.target, change])).values()];
 }
 
 const DONE: Readonly<Record<KeyEdit, string>> = { block: 'blocked', unblock: 'unblocked', reset: 'reset' };

@@ -18,6 +18,9 @@ import type { Print } from './session.ts';
 import { writtenInstant } from './written.ts';
 import { withOverrides } from './with-overrides.ts';
 
+const EXAMPLE =
+  "sluice policy override set orders fixedWindow --key acme --limit 200 --window 1m --by ann --reason 'their launch'";
+
 /** Adds `sluice policy override set | list | remove`. */
 export function addOverride(policy: Command): void {
   const override = policy
@@ -41,6 +44,7 @@ export function addOverride(policy: Command): void {
   )
     .option('--until <instant>', 'when it ends, such as 2027-01-01T00:00:00Z (default: it does not)')
     .option('--dry-run', 'print the old and the new numbers, and change nothing')
+    .addHelpText('after', `\nExample: ${EXAMPLE}`)
     .action((name: string, kind: string, flags: SetFlags, command: Command) => {
       const target = targetOf(flags);
       const rule = policyFrom(kind, flags);

@@ -65,6 +65,7 @@ export function addPolicy(sluice: Command): void {
       new Option('--carry-over <how>', 'how units used so far carry over to the changed policy').choices(CARRY_OVER),
     )
     .option('--dry-run', 'print what would change, and change nothing')
+    .addHelpText('after', '\nExample: sluice policy put orders fixedWindow --limit 200 --window 1m --app checkout')
     .action((name: string, kind: string, options: PutOptions & Readonly<Record<string, unknown>>, command: Command) => {
       const defined = policyFrom(kind, options);
       const work: Work = (policies, session) => put(policies, session, name, defined, options);

@@ -19,7 +19,7 @@ export function addServe(sluice: Command): void {
     .addOption(new Option('--http <address>', '/auth, /json, /v1, /healthcheck, /metrics (default: 8080)'))
     .addOption(new Option('--native <address>', 'frames for remoteStore (default: off)'))
     .addOption(new Option('--sentinel <address>', "Sentinel's token clients, whose own port is 18730 (default: off)"))
-    .addOption(new Option('--admin <address>', '/rlconfig, /stats, /metrics (default: 6070)'))
+    .addOption(new Option('--admin <address>', "the operators' page at /, /rlconfig, /stats, /metrics (default: 6070)"))
     .option('--workers <number>', 'processes that share the listeners; above 1 they need --redis', '1')
     .addOption(
       new Option(

@@ -204,7 +204,7 @@ describe('sluice block', () => {
 
     expect([part.code, part.err]).toEqual([1, expect.stringContaining("others: '203.0.113.7|/login'; give one")]);
     expect(whole.code).toBe(0);
-    expect(await cli.admin.keys('*')).toEqual(['sluice:{203.0.113.7|/login}:api:2f']);
+    expect(await cli.admin.keys('sluice:{*')).toEqual(['sluice:{203.0.113.7|/login}:api:2f']);
   });
 
   it('takes a whole key, if the limit decides on it: not the record of a refund, nor an external state', async () => {

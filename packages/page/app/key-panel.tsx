@@ -43,6 +43,9 @@ export function KeyPanel({ state, operator, onChange }: KeyPanelProps) {
           </li>
         ))}
       </ul>
+      {managed === null && (
+        <p class="note">Its limit is in code: as a managed policy it can be changed here, for all keys or for one.</p>
+      )}
       {managed?.override != null && <p class="override">{visible(overrideWords(managed, state.atMs))}</p>}
       <div class="actions">
         {state.outcome === 'blocked' ? (
@@ -51,14 +54,14 @@ export function KeyPanel({ state, operator, onChange }: KeyPanelProps) {
           <button onClick={() => setAction('block')}>Block …</button>
         )}
         <button onClick={() => setAction('reset')}>Forget what was used …</button>
-        {managed !== null && <button onClick={() => setOverriding('override')}>Other numbers for this key …</button>}
+        {managed !== null && <button onClick={() => setOverriding('override')}>Another limit for this key …</button>}
         {managed?.override != null && <button onClick={() => setOverriding('end-override')}>End override …</button>}
       </div>
       {managed !== null && overriding !== undefined && (
         <CompareDialog
           title={
             overriding === 'override'
-              ? `Other numbers: ${visible(state.key)}`
+              ? `Another limit: ${visible(state.key)}`
               : `End the override: ${visible(state.key)}`
           }
           submit={overriding === 'override' ? 'Set override now' : 'End override now'}

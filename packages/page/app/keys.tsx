@@ -1,22 +1,24 @@
+import type { ComponentChildren } from 'preact';
 import type { ShownKey, ShownKeys } from '../src/snapshot.ts';
-import { countWords, number, timeWords } from './words.ts';
+import { countWords, number } from './words.ts';
 
 interface TopKeysProps {
   readonly title: string;
   /** What is counted, such as `denials`. */
   readonly what: string;
-  readonly keys: ShownKeys;
-  readonly atMs: number;
+  readonly keys: Pick<ShownKeys, 'oneIn' | 'keys'>;
+  /** Whose counts they are, and since when. */
+  readonly children: ComponentChildren;
   readonly onOpen: (key: ShownKey) => void;
 }
 
-export function TopKeys({ title, what, keys: { sinceMs, oneIn, keys }, atMs, onOpen }: TopKeysProps) {
+export function TopKeys({ title, what, keys: { oneIn, keys }, children, onOpen }: TopKeysProps) {
   const most = Math.max(1, ...keys.map(({ count }) => count));
   return (
     <section aria-label={title}>
       <h2>{title}</h2>
       <p class="note">
-        Since {timeWords(sinceMs, atMs)}.
+        {children}
         {oneIn > 1 && ` One of ${number(oneIn)} is counted, at random: counts are estimates, with their bounds.`}
       </p>
       {keys.length === 0 ? (
@@ -32,7 +34,7 @@ export function TopKeys({ title, what, keys: { sinceMs, oneIn, keys }, atMs, onO
           </thead>
           <tbody>
             {keys.map((key) => (
-              <tr key={`${key.id} ${key.policy}`}>
+              <tr key={`${key.id ?? key.key} ${key.limiter} ${key.policy}`}>
                 <td data-label="Key">
                   <button class="key" onClick={() => onOpen(key)}>
                     <bdi>{visible(key.key)}</bdi>

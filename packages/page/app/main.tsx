@@ -1,13 +1,13 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { KeyState } from '../src/key-actions.ts';
-import type { Snapshot } from '../src/snapshot.ts';
+import type { ShownKey, Snapshot } from '../src/snapshot.ts';
 import { follow, post } from './client.ts';
 import { LookUp } from './key-panel.tsx';
 import { TopKeys, visible } from './keys.tsx';
 import { Limiters } from './limiters.tsx';
 import { Policies } from './policies.tsx';
-import { timeWords } from './words.ts';
+import { sharedWords, timeWords } from './words.ts';
 
 function App() {
   const [snapshot, setSnapshot] = useState<Snapshot>();
@@ -35,8 +35,8 @@ function App() {
     });
     setBusy(false);
   };
-  const open = async ({ id }: { id: string }) => {
-    await lookUp({ id });
+  const open = async ({ id, key }: ShownKey) => {
+    await lookUp(id === null ? { key } : { id });
     document.getElementById('one-key')?.scrollIntoView();
   };
   const changed = (state: KeyState) => setStates((all) => all?.map((one) => (one.id === state.id ? state : one)));
@@ -48,14 +48,14 @@ function App() {
       </main>
     );
   }
-  const { process, atMs, denied, used, limiters, changes, operator } = snapshot;
+  const { process, atMs, denied, used, limiters, changes, operator, shared } = snapshot;
   return (
     <main>
       <header>
         <h1>Limits</h1>
         <p class="note">
-          Process {process.pid} on {process.host}, counted since {timeWords(process.sinceMs, atMs)}. Each process counts
-          for itself; blocks and policies hold for all that share a store.
+          Process {process.pid} on {process.host}, counted since {timeWords(process.sinceMs, atMs)}.
+          {shared === null && ' Each process counts for itself.'} Blocks and policies hold for all that share a store.
         </p>
         <p role="status" class={isAway ? 'problem' : 'note'}>
           {isAway ? 'The server does not answer: these are its last numbers.' : `As of ${timeWords(atMs, atMs)}.`}
@@ -69,13 +69,31 @@ function App() {
         onLookUp={(key) => void lookUp({ key })}
         onChange={changed}
       />
-      <TopKeys title="Denied most" what="Denials" keys={denied} atMs={atMs} onOpen={(key) => void open(key)} />
+      {shared !== null && (
+        <TopKeys title="Denied most" what="Denials" keys={shared} onOpen={(key) => void open(key)}>
+          {sharedWords(shared, atMs)}
+        </TopKeys>
+      )}
+      <TopKeys
+        title={shared === null ? 'Denied most' : 'Denied most by this process'}
+        what="Denials"
+        keys={denied}
+        onOpen={(key) => void open(key)}
+      >
+        By this process, since {timeWords(denied.sinceMs, atMs)}.
+      </TopKeys>
       <Limiters limiters={limiters} />
       <Policies operator={operator} />
-      <TopKeys title="Used most" what="Allowed requests" keys={used} atMs={atMs} onOpen={(key) => void open(key)} />
+      <TopKeys title="Used most" what="Allowed requests" keys={used} onOpen={(key) => void open(key)}>
+        By this process, since {timeWords(used.sinceMs, atMs)}.
+      </TopKeys>
       <section aria-label="What happened last">
         <h2>What happened last</h2>
-        <p class="note">By this page, in this process.</p>
+        <p class="note">
+          {shared === null
+            ? 'By this page, in this process.'
+            : 'By the pages of all processes that share their counts, and by the command line, in the last week.'}
+        </p>
         {changes.length === 0 ? (
           <p>Nothing yet.</p>
         ) : (

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PolicyChange, ShownPolicy } from '../src/managed-policies.ts';
 import { post } from './client.ts';
 import { CompareDialog } from './compare.tsx';
@@ -9,6 +9,9 @@ export function Policies({ operator }: { readonly operator: string | null }) {
   const [changing, setChanging] = useState<ShownPolicy>();
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
+  const list = useRef<HTMLDivElement>(null);
+  // Where the list is below what the window shows, a click would seem to do nothing.
+  useEffect(() => list.current?.scrollIntoView({ block: 'nearest' }), [policies]);
   const load = async () => {
     setBusy(true);
     await post<readonly ShownPolicy[]>('policies', {}).then(
@@ -27,7 +30,7 @@ export function Policies({ operator }: { readonly operator: string | null }) {
       <button onClick={load} disabled={isBusy}>
         {isBusy ? 'Reading …' : policies === undefined ? 'Show managed policies' : 'Read again'}
       </button>
-      <div aria-live="polite">
+      <div aria-live="polite" ref={list}>
         {problem !== '' && <p class="problem">{problem}</p>}
         {policies?.length === 0 && <p>There are none.</p>}
         {policies !== undefined && policies.length > 0 && (

@@ -1,5 +1,8 @@
 import type { KeyState, PolicyState } from '../src/key-actions.ts';
 import type { ManagedNumbers } from '../src/overrides.ts';
+import type { ShownShared } from '../src/snapshot.ts';
+
+const MOST_LISTED = 5;
 
 const UNITS: readonly (readonly [ms: number, one: string, many: string])[] = [
   [86_400_000, 'day', 'days'],
@@ -49,6 +52,27 @@ export function overrideWords({ name, text, override }: ManagedNumbers, nowMs: n
   const { untilMs, by, reason } = override ?? { untilMs: null, by: null, reason: null };
   const end = untilMs === null ? ', without an end' : ` until ${timeWords(untilMs, nowMs)}`;
   return `Override of ${name}: ${text}${end}${by === null ? '' : `, by ${by}`}${reason === null ? '' : ` (${reason})`}.`;
+}
+
+/** Whose counts are added up, and how old they are. */
+export function sharedWords(
+  { others, awaySinceMs }: Pick<ShownShared, 'others' | 'awaySinceMs'>,
+  nowMs: number,
+): string {
+  const listed = others
+    .slice(0, MOST_LISTED)
+    .map(({ pid, host, ageMs }) => `${String(pid)} on ${host} (${ageWords(ageMs)})`);
+  const rest = others.length > listed.length ? ` and ${number(others.length - listed.length)} more` : '';
+  const whose =
+    others.length === 0
+      ? 'By this process: no other one shares its counts now.'
+      : `By this process and ${number(others.length)} more: ${listed.join(', ')}${rest}. Each counts the last five to ten minutes.`;
+  if (awaySinceMs === null) return whose;
+  return `Redis has not answered since ${timeWords(awaySinceMs, nowMs)}: the others are as they were then. ${whose}`;
+}
+
+function ageWords(ms: number): string {
+  return ms < 1_500 ? 'now' : `${String(Math.round(ms / 1_000))} s ago`;
 }
 
 /** A count with what it can be wrong by. */

@@ -16,17 +16,18 @@ const MOST = 100;
 /** The last changes that were made with this page, the last one first, in this process. */
 export class History {
   readonly #changes: PageChange[] = [];
-  readonly #log: (change: PageChange) => void;
+  readonly #told: (change: PageChange) => void;
 
-  constructor(log: (change: PageChange) => void) {
-    this.#log = log;
+  /** @param told - Is called with each change. */
+  constructor(told: (change: PageChange) => void) {
+    this.#told = told;
   }
 
   add(change: Omit<PageChange, 'atMs'>): void {
     const entry = { atMs: Date.now(), ...change };
     this.#changes.unshift(entry);
     if (this.#changes.length > MOST) this.#changes.pop();
-    this.#log(entry);
+    this.#told(entry);
   }
 
   get changes(): readonly PageChange[] {

@@ -1,5 +1,5 @@
 import { PolicyError } from '@sluice/core';
-import { invalidOption, KEEPS_LIMITS, readOptions, type OptionTable } from '@sluice/core/spi';
+import { flag, invalidOption, KEEPS_LIMITS, readOptions, type OptionTable } from '@sluice/core/spi';
 import type { Policies } from '@sluice/managed';
 import { PageProblem } from './exchange.ts';
 import type { PageChange } from './history.ts';
@@ -31,6 +31,12 @@ export interface PageOptions<Request = never> {
    * another has shown. Default: the token, or a random text.
    */
   secret?: string | undefined;
+  /**
+   * Writes the keys denied most, and the changes of operators, to the Redis of the limiters: every five seconds, in a
+   * record that ends half a minute later. The pages of all processes that do so show what all of them deny, and
+   * `sluice denied --redis` prints it. Default false: nothing is written.
+   */
+  share?: boolean | undefined;
   /** Is told every change that an operator makes. Default: writes a line of JSON to the standard output. */
   log?: ((change: PageChange) => void) | undefined;
 }
@@ -45,6 +51,7 @@ export interface PageSettings {
   readonly policies: Policies | undefined;
   readonly path: string | undefined;
   readonly secret: string | undefined;
+  readonly share: boolean;
   readonly log: (change: PageChange) => void;
 }
 
@@ -69,6 +76,7 @@ const OPTIONS: OptionTable<Read> = {
       'a path such as "/limits", without a slash at its end',
     ),
   secret: (given) => checked(given, given === undefined || isText(given), 'secret', 'a text that is not empty'),
+  share: flag(false),
   log: (given = writeLine) => checked(given, typeof given === 'function', 'log', 'a function'),
 };
 

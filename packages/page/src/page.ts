@@ -1,3 +1,4 @@
+import type { Store } from '@sluice/core';
 import { APP, APP_POLICY } from './app.generated.ts';
 import { jsonResponse, PageProblem, problemResponse, streamResponse, textResponse } from './exchange.ts';
 import type { PageRequest, PageResponse } from './exchange.ts';
@@ -11,6 +12,8 @@ import type { PageSettings } from './options.ts';
 import type { Operator } from './operators.ts';
 import { Overrides } from './overrides.ts';
 import { Recorder } from './recorder.ts';
+import { recordOf } from './shared/record-of.ts';
+import { Sharing } from './shared/sharing.ts';
 import { Snapshots } from './snapshot.ts';
 
 type Action = (fields: Readonly<Record<string, unknown>>, operator: string | undefined) => Promise<unknown>;
@@ -26,16 +29,20 @@ export class Page {
   readonly #recorder: Recorder;
   readonly #snapshots: Snapshots;
   readonly #policies: ManagedPolicies;
+  readonly #sharing: Sharing | undefined;
   readonly #actions: ReadonlyMap<string, readonly [known: readonly string[], act: Action]>;
   readonly #streams = new Set<() => void>();
   #isClosed = false;
 
   constructor(settings: PageSettings) {
-    const { limiters, policies, log, showKeys, secret } = settings;
+    const { limiters, policies, log, showKeys, secret, share } = settings;
     this.#settings = settings;
     this.#recorder = new Recorder(limiters);
-    const history = new History(log);
     const names = new KeyNames(showKeys === 'hashed', secret, () => limitsOf(limiters));
+    const history = new History((change) => {
+      log(change);
+      void sharing?.tell(change, names.isHashed);
+    });
     const keys = new KeyActions(
       names,
       history,
@@ -44,7 +51,11 @@ export class Page {
     );
     const overrides = new Overrides(names, history);
     this.#policies = new ManagedPolicies(policies, () => coresOf(limiters), history);
-    this.#snapshots = new Snapshots(this.#recorder, names, history, limiters);
+    const storesOf = (): Iterable<Store> => coresOf(limiters).map(({ store }) => store);
+    const sharing = share ? new Sharing(storesOf, () => recordOf(this.#recorder, names)) : undefined;
+    if (sharing !== undefined) this.#recorder.everySecond(() => sharing.tick());
+    this.#sharing = sharing;
+    this.#snapshots = new Snapshots(this.#recorder, names, { history, only: limiters, sharing });
     const acts: Readonly<Record<string, Action>> = {
       key: (fields) => keys.states(fields),
       block: (fields, operator) => keys.block(fields, operator),
@@ -91,7 +102,10 @@ export class Page {
     if (resource === '') {
       return textResponse(200, 'text/html; charset=utf-8', APP, { 'content-security-policy': APP_POLICY });
     }
-    if (resource === 'snapshot') return jsonResponse(this.#snapshots.take(operator.name));
+    if (resource === 'snapshot') {
+      await this.#sharing?.refresh();
+      return jsonResponse(this.#snapshots.take(operator.name));
+    }
     return request.method === 'HEAD' ? textResponse(200, 'text/event-stream', '') : this.#events(operator);
   }
 
@@ -122,6 +136,7 @@ export class Page {
         return () => undefined;
       }
       const push = (): void => {
+        void this.#sharing?.refresh();
         send(`data: ${JSON.stringify(this.#snapshots.take(name))}\n\n`);
       };
       const stop = this.#recorder.everySecond(push);

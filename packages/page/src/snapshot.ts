@@ -7,6 +7,10 @@ import type { History, PageChange } from './history.ts';
 import type { KeyNames } from './key-names.ts';
 import { coresOf, type LiveLimiter } from './limits.ts';
 import type { CountedKey, LimiterCounts, Recorder } from './recorder.ts';
+import { mergeDenied } from './shared/merge-denied.ts';
+import type { SharingProcess } from './shared/page-record.ts';
+import { recordOf, shownChange, shownRecord } from './shared/record-of.ts';
+import type { Sharing } from './shared/sharing.ts';
 import type { Frequent, TopKeys } from './top-keys.ts';
 
 /** All that the page shows without a question: what this process has seen. */
@@ -19,6 +23,9 @@ export interface Snapshot {
   readonly limiters: readonly ShownLimiter[];
   readonly denied: ShownKeys;
   readonly used: ShownKeys;
+  /** What all processes whose pages share their counts have denied; null where this page shares none. */
+  readonly shared: ShownShared | null;
+  /** Those of all such processes, and of the command line. The last one first. */
   readonly changes: readonly PageChange[];
 }
 
@@ -56,8 +63,20 @@ export interface ShownKeys {
   readonly keys: readonly ShownKey[];
 }
 
+/** The keys that this process and others have denied most. */
+export interface ShownShared {
+  /** The others. `ageMs`: how old their counts are. */
+  readonly others: readonly (SharingProcess & { readonly ageMs: number })[];
+  readonly keys: readonly ShownKey[];
+  /** Of how many decisions one is counted at present, at most. */
+  readonly oneIn: number;
+  /** Since when Redis does not answer, so that the others are not known; null: it does. */
+  readonly awaySinceMs: number | null;
+}
+
 export interface ShownKey {
-  readonly id: string;
+  /** Null: only another process knows the key, with another secret. */
+  readonly id: string | null;
   readonly limiter: string;
   readonly policy: string;
   readonly key: string;
@@ -67,6 +86,7 @@ export interface ShownKey {
 }
 
 const MOST_KEYS = 25;
+const MOST_CHANGES = 100;
 
 /** Makes snapshots, at most one a second. */
 export class Snapshots {
@@ -74,12 +94,26 @@ export class Snapshots {
   readonly #names: KeyNames;
   readonly #history: History;
   readonly #only: ReadonlySet<LiveLimiter> | undefined;
+  readonly #sharing: Sharing | undefined;
 
-  constructor(recorder: Recorder, names: KeyNames, history: History, only: ReadonlySet<LiveLimiter> | undefined) {
+  constructor(
+    recorder: Recorder,
+    names: KeyNames,
+    {
+      history,
+      only,
+      sharing,
+    }: {
+      readonly history: History;
+      readonly only: ReadonlySet<LiveLimiter> | undefined;
+      readonly sharing: Sharing | undefined;
+    },
+  ) {
     this.#recorder = recorder;
     this.#names = names;
     this.#history = history;
     this.#only = only;
+    this.#sharing = sharing;
   }
 
   take(operator: string | undefined): Snapshot {
@@ -92,8 +126,37 @@ export class Snapshots {
       limiters: this.#limiters(),
       denied: this.#keys(denied),
       used: this.#keys(used),
-      changes: this.#history.changes,
+      shared: this.#shared(),
+      changes: this.#changes(),
     };
+  }
+
+  #shared(): ShownShared | null {
+    if (this.#sharing === undefined) return null;
+    const { pages, awaySinceMs } = this.#sharing.others;
+    const records = [
+      recordOf(this.#recorder, this.#names),
+      ...pages.map(({ record }) => shownRecord(record, this.#names)),
+    ];
+    return {
+      others: pages.map(({ record, ageMs }) => ({ ...record.process, ageMs })),
+      keys: mergeDenied(records)
+        .slice(0, MOST_KEYS)
+        .map(({ id, limiter, policy, key, count, atLeast, atMost }) => ({
+          id: this.#names.find(id) === undefined ? null : id,
+          ...{ limiter, policy, key, count, atLeast, atMost },
+        })),
+      oneIn: Math.max(...records.map(({ oneIn }) => oneIn)),
+      awaySinceMs,
+    };
+  }
+
+  #changes(): readonly PageChange[] {
+    const others = this.#sharing?.others.changes ?? [];
+    if (others.length === 0) return this.#history.changes;
+    const shown = others.map((change) => shownChange(change, this.#names));
+    const all = [...this.#history.changes, ...shown].map((change) => [identityOf(change), change] as const);
+    return [...new Map(all).values()].toSorted((a, b) => b.atMs - a.atMs).slice(0, MOST_CHANGES);
   }
 
   #keys(top: TopKeys<CountedKey>): ShownKeys {
@@ -154,6 +217,10 @@ function policiesOf(
     const of = counts?.policies.get(name);
     return { name, text, isManaged, ...(of === undefined ? NONE : countsOf(of, minute)) };
   });
+}
+
+function identityOf({ atMs, by, action, target }: PageChange): string {
+  return JSON.stringify([atMs, by, action, target]);
 }
 
 const NONE = { allowed: 0, denied: 0, near: 0, deniedByMinute: [] };

@@ -95,14 +95,27 @@ export class TopKeys<Item> {
 
   /** The most frequent ones, the most frequent first. */
   top(most: number): readonly Frequent<Item>[] {
-    const periods = [this.#current, ...(this.#previous === undefined ? [] : [this.#previous])];
+    return this.#ranked().slice(0, most);
+  }
+
+  /** The most that an entry can have been counted which is not among this many most frequent ones. */
+  beyond(most: number): number {
+    const unseen = this.#periods().reduce((sum, { counts, oneIn }) => sum + atMostOf(counts.missed, oneIn), 0);
+    return this.#ranked().reduce((bound, { atMost }, i) => (i < most ? bound : Math.max(bound, atMost)), unseen);
+  }
+
+  #periods(): readonly Period<Item>[] {
+    return [this.#current, ...(this.#previous === undefined ? [] : [this.#previous])];
+  }
+
+  #ranked(): readonly Frequent<Item>[] {
+    const periods = this.#periods();
     const found = new Map<string, Counted<Item>>();
     for (const { counts } of periods)
       for (const one of counts.entries()) if (!found.has(one.id)) found.set(one.id, one);
     return [...found.values()]
       .map((one) => this.#frequent(one, periods))
-      .toSorted((a, b) => b.count - a.count || (a.id < b.id ? -1 : 1))
-      .slice(0, most);
+      .toSorted((a, b) => b.count - a.count || (a.id < b.id ? -1 : 1));
   }
 
   #frequent({ id, item }: Counted<Item>, periods: readonly Period<Item>[]): Frequent<Item> {
@@ -113,7 +126,7 @@ export class TopKeys<Item> {
       const least = one === undefined ? 0 : one.count - one.error;
       count += one?.count ?? 0;
       atLeast += Math.max(0, Math.floor(least - sampled(least, oneIn)));
-      atMost += Math.ceil(most + sampled(most, oneIn));
+      atMost += atMostOf(most, oneIn);
     }
     return { id, item, count, atLeast, atMost };
   }
@@ -130,6 +143,10 @@ export class TopKeys<Item> {
     this.#untilEnd = this.#oneIn;
     this.#untilPick = this.#oneIn === 1 ? 1 : 1 + Math.floor(this.#random() * this.#oneIn);
   }
+}
+
+function atMostOf(count: number, oneIn: number): number {
+  return Math.ceil(count + sampled(count, oneIn));
 }
 
 /** How far a count of which one in `oneIn` was counted can be off: Bernstein's bound. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { cases, seeded } from '@sluice/testkit';
+import { mergeDenied, type PageRecord } from '@sluice/page/spi';
 import { SpaceSaving } from '../src/space-saving.ts';
 import { TopKeys } from '../src/top-keys.ts';
 
@@ -32,6 +33,15 @@ function countsOf(stream: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const key of stream) counts.set(key, (counts.get(key) ?? 0) + 1);
   return counts;
+}
+
+/** What a process shares of its counts. */
+function recordOf(top: TopKeys<string>): PageRecord {
+  const keys = top.top(50).map(({ item, count, atLeast, atMost }) => ({
+    ...{ id: '', limiter: 'api', policy: 'api', key: item, count, atLeast, atMost },
+  }));
+  const process = { pid: 1, host: '', sinceMs: 0 };
+  return { process, isHashed: false, sinceMs: 0, oneIn: top.oneIn, beyond: top.beyond(50), keys };
 }
 
 const streams = fc.record({
@@ -88,6 +98,40 @@ describe('TopKeys', () => {
           return atLeast > is || atMost < is || count > atMost;
         });
         expect(wrong).toEqual([]);
+      }),
+      { numRuns: cases(2000) },
+    );
+  });
+
+  it('law: so are those of several processes together, of which each tells its fifty most frequent keys', () => {
+    const shape = fc.record({
+      stream: streams,
+      length: fc.integer({ min: 100, max: 3_000 }),
+      perSecond: fc.integer({ min: 100, max: 100_000 }),
+      turnAt: fc.integer({ min: 0, max: 3_000 }),
+      processes: fc.integer({ min: 1, max: 6 }),
+    });
+    fc.assert(
+      fc.property(shape, ({ stream: { seed, skew, keys }, length, perSecond, turnAt, processes }) => {
+        const stream = zipf(seed, length, keys, skew);
+        const where = fractions(seed + 2);
+        const tops = Array.from({ length: processes }, (_, i) => new TopKeys<string>(0, 50, fractions(seed + i)));
+        for (const [i, key] of stream.entries()) {
+          const top = tops[Math.floor(where() * processes)] as TopKeys<string>;
+          if (i % perSecond === perSecond - 1) for (const one of tops) one.tick();
+          if (i === turnAt) for (const one of tops) one.turn(i);
+          const weight = top.pick();
+          if (weight > 0) top.add(key, weight, () => key);
+        }
+
+        const truly = countsOf(stream);
+        const merged = mergeDenied(tops.map(recordOf));
+        const wrong = merged.filter(({ key, atLeast, atMost, count }) => {
+          const is = truly.get(key) ?? 0;
+          return atLeast > is || atMost < is || count > atMost;
+        });
+        expect(wrong).toEqual([]);
+        expect(merged.length).toBeGreaterThan(0);
       }),
       { numRuns: cases(2000) },
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PolicyState } from '../src/key-actions.ts';
-import { countWords, policyWords, timeWords, windowWords } from '../app/words.ts';
+import { countWords, policyWords, sharedWords, timeWords, windowWords } from '../app/words.ts';
 
 const NOON = new Date(2026, 10, 28, 12, 0, 0).getTime();
 const state: PolicyState = {
@@ -45,5 +45,21 @@ describe('a state in words', () => {
 
   it('says the time of an instant', () => {
     expect(timeWords(NOON, NOON)).toBe('12:00:00');
+  });
+
+  it('says whose counts are added up, how old they are, and since when they are not known', () => {
+    const other = { pid: 7, host: 'web-7', sinceMs: 0, ageMs: 4_200 };
+    const many = Array.from({ length: 7 }, (_, i) => ({ ...other, pid: i, ageMs: 0 }));
+
+    expect(sharedWords({ others: [], awaySinceMs: null }, NOON)).toBe(
+      'By this process: no other one shares its counts now.',
+    );
+    expect(sharedWords({ others: [other], awaySinceMs: null }, NOON)).toBe(
+      'By this process and 1 more: 7 on web-7 (4 s ago). Each counts the last five to ten minutes.',
+    );
+    expect(sharedWords({ others: many, awaySinceMs: null }, NOON)).toContain('4 on web-7 (now) and 2 more.');
+    expect(sharedWords({ others: [other], awaySinceMs: NOON }, NOON)).toMatch(
+      /^Redis has not answered since 12:00:00:/,
+    );
   });
 });

@@ -44,6 +44,7 @@ export function operatorsPage(
   const handler = page<IncomingMessage>({
     ...(entrance.isPrivate ? { authorize: () => true } : { token }),
     secret: token ?? siblings?.secret,
+    share: true,
     limiters: [new LimiterImpl<never>(service.core, new Map())],
     log: (change) => {
       log(written(change));

@@ -1,0 +1,107 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
+import { connectTo } from '@sluice/core/spi';
+import { RedisPages, type PageRecord } from '@sluice/page/spi';
+import { useCli } from './sluice.ts';
+
+const cli = useCli();
+beforeEach(async () => {
+  await cli.admin.flushall();
+});
+
+const pages = (prefix = 'sluice'): RedisPages => new RedisPages(connectTo(cli.admin, { prefix }, 'test'));
+const recordOf = (pid: number, keys: PageRecord['keys'], beyond = 0): PageRecord => ({
+  process: { pid, host: `web-${String(pid)}`, sinceMs: 0 },
+  ...{ isHashed: false, sinceMs: 0, oneIn: 1, beyond, keys },
+});
+const counted = (key: string, count: number, atLeast = count, atMost = count): PageRecord['keys'][number] => ({
+  ...{ id: 'x', limiter: 'api', policy: 'api', key, count, atLeast, atMost },
+});
+
+describe('sluice denied --redis', () => {
+  it('adds up what all processes have denied that share their counts, and names them', async () => {
+    await pages().put('a', recordOf(1, [counted('ann', 5), counted('bob', 2)]));
+    await pages().put('b', recordOf(2, [counted('bob', 9, 8, 11)], 3));
+    await pages('other').put('c', recordOf(3, [counted('eve', 99)]));
+
+    const { code, out } = await cli.sluice('denied', '--redis', cli.url);
+
+    const [first, second, ...rows] = out.split('\n');
+    expect(code).toBe(0);
+    expect([first, second].sort()).toEqual([
+      expect.stringMatching(/^process 1 on web-1, from 1970-01-01T00:00:00.000Z to \d+(ms|s) ago$/),
+      expect.stringMatching(/^process 2 on web-2, /),
+    ]);
+    expect(rows).toEqual([
+      expect.stringMatching(/^KEY +LIMITER +POLICY +DENIALS +BOUNDS$/),
+      expect.stringMatching(/^bob +api +api +11 +10 to 13$/),
+      expect.stringMatching(/^ann +api +api +5 +5 to 8$/),
+    ]);
+    expect(await cli.json('denied')).toMatchObject({
+      processes: [{ pid: 2, ageMs: expect.any(Number) }, { pid: 1 }],
+      unreadable: 0,
+      keys: [
+        { key: 'bob', count: 11, atLeast: 10, atMost: 13 },
+        { key: 'ann', count: 5, atLeast: 5, atMost: 8 },
+      ],
+    });
+  });
+
+  it('prints hostile texts as text, and says what it cannot read', async () => {
+    await pages().put('a', recordOf(1, [counted('\u001b[2Jx\n<b>\u202e', 5)]));
+    await pages().put('b', { ...recordOf(2, []), keys: 'many' } as never);
+
+    const { out } = await cli.sluice('denied', '--redis', cli.url);
+
+    expect(out.split('\n').slice(1)).toEqual([
+      '1 record that this version cannot read is left out',
+      expect.stringMatching(/^KEY/),
+      expect.stringMatching(/^\\u\{1b\}\[2Jx\\u\{a\}<b>\\u\{202e\} +api +api +5 +exact$/),
+    ]);
+  });
+
+  it('says so when no process shares its counts', async () => {
+    const { code, out, err } = await cli.sluice('denied', '--redis', cli.url, '--prefix', 'sluice:shop');
+
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toBe(
+      'sluice: no process shares its counts under the prefix sluice:shop in this Redis: a page does with page({ token, share: true }) once its limiters have decided, and the service does by itself; or ask one process with --service URL',
+    );
+  });
+
+  it('tells which right is missing, where the user may not read under the prefix', async () => {
+    const { code, err } = await cli.sluice('denied', '--redis', cli.url, '--prefix', 'shop');
+
+    expect([code, err]).toEqual([1, expect.stringContaining('denies this user a command')]);
+  });
+
+  it('asks a service where one is named', async () => {
+    const { code, err } = await cli.sluice('denied', '--service', 'http://127.0.0.1:1', '--redis', cli.url);
+
+    expect([code, err]).toEqual([1, expect.stringContaining('cannot use the service at 127.0.0.1:1')]);
+  });
+});
+
+describe('what the command changes', () => {
+  it('is told to the pages of all processes: who, why and which key', async () => {
+    const limiter = createLimiter({
+      name: 'api',
+      policy: fixedWindow({ limit: 2, window: '1h' }),
+      store: redisStore(cli.admin),
+      timeoutMs: 60_000,
+      onStoreError: 'throw',
+    });
+    await limiter.consume('ann');
+    await limiter.close();
+    const edit = ['ann', '--limit', 'api', '--by', 'ops'];
+
+    await cli.sluice('block', ...edit, '--for', '10m', '--reason', 'a flood');
+    await cli.sluice('unblock', ...edit);
+
+    const shown = { by: 'ops', target: 'ann of api', isHashed: false, atMs: expect.any(Number) };
+    expect((await pages().read()).changes).toEqual([
+      { ...shown, action: 'unblock', detail: '', reason: 'no reason given' },
+      { ...shown, action: 'block', detail: 'for 10m', reason: 'a flood' },
+    ]);
+  });
+});

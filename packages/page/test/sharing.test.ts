@@ -1,0 +1,251 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { createLimiter, fixedWindow, redisStore, type Limiter, type Store } from '@sluice/core';
+import { connectionOf, type RedisConnection } from '@sluice/core/spi';
+import { startTcpProxy, until, useRedis } from '@sluice/testkit';
+import { RedisPages, type PageRecord } from '@sluice/page/spi';
+import type { Snapshot } from '../src/snapshot.ts';
+import { ask, pageWith, useCleanUp } from './serve-page.ts';
+
+const later = useCleanUp();
+const redis = useRedis();
+beforeEach(async () => {
+  await redis.admin.flushall();
+});
+
+type Made = ReturnType<typeof pageWith>;
+const snapshotOf = async (made: Made): Promise<Snapshot> => (await ask(made, 'snapshot')).json;
+const sharedOf = async (made: Made): Promise<NonNullable<Snapshot['shared']>> => {
+  const { shared } = await snapshotOf(made);
+  if (shared === null) throw new Error('the page shares nothing');
+  return shared;
+};
+
+function limiterOn(store: Store, name = 'api', onStoreError: 'allow' | 'throw' = 'throw'): Limiter {
+  const policy = fixedWindow({ limit: 1, window: '1h' });
+  const limiter = createLimiter({ name, policy, store, timeoutMs: 60_000, onStoreError });
+  later(() => limiter.close());
+  return limiter;
+}
+
+/** Denies a key this often. */
+async function deny(limiter: Limiter, key: string, times: number): Promise<void> {
+  for (let i = 0; i <= times; i++) await limiter.consume(key);
+}
+
+/** A process that has denied these keys, as often as each says, and whose page shares that. */
+async function startDenying(denials: Readonly<Record<string, number>>): Promise<ChildProcess> {
+  const file = fileURLToPath(new URL('./children/denies.mjs', import.meta.url));
+  const child = spawn(process.execPath, [file, redis.server.storeUrl, JSON.stringify(denials)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  later(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+  await once(child.stdout as NonNullable<typeof child.stdout>, 'data');
+  return child;
+}
+
+const recordsInRedis = (): Promise<string[]> => redis.admin.keys('sluice:page:{page}:of:*');
+const recordOf = (more: Partial<PageRecord> = {}): PageRecord => ({
+  process: { pid: 7, host: 'web-7', sinceMs: 1 },
+  ...{ isHashed: false, sinceMs: 1, oneIn: 1, beyond: 0, keys: [], ...more },
+});
+const keyOf = (key: string, count: number): PageRecord['keys'][number] => ({
+  ...{ id: 'x', limiter: 'api', policy: 'api', key, count, atLeast: count, atMost: count },
+});
+const pagesIn = (): RedisPages => new RedisPages(connectionOf(redisStore(redis.client)) as RedisConnection);
+
+describe('pages of two processes that share their counts', () => {
+  it('each show what both deny, which processes that are, and what an operator did in the other', async () => {
+    await startDenying({ ann: 4, bob: 1 });
+    const made = pageWith({ share: true });
+    const limiter = limiterOn(redisStore(redis.client));
+    await limiter.consume('ann'); // its limit is spent already
+    await deny(limiter, 'eve', 1);
+    await until('the other page is known', async () => (await sharedOf(made)).others.length === 1, 60_000);
+
+    const { others, keys, oneIn, awaySinceMs } = await sharedOf(made);
+    const id = String(keys[0]?.id);
+    const blocked = await ask(made, 'block', { id, duration: '10m', reason: 'a flood', by: 'ops' });
+    const elsewhere = pageWith({ share: true });
+    await until('the change is told', async () => (await snapshotOf(elsewhere)).changes.length > 0, 60_000);
+
+    expect(others).toEqual([
+      { pid: expect.any(Number), host: expect.any(String), sinceMs: expect.any(Number), ageMs: expect.any(Number) },
+    ]);
+    expect(others[0]?.pid).not.toBe(process.pid);
+    expect(keys.map(({ key, count, atLeast, atMost }) => [key, count, atLeast, atMost])).toEqual([
+      ['ann', 5, 5, 5],
+      ['bob', 1, 1, 1],
+      ['eve', 1, 1, 1],
+    ]);
+    expect([oneIn, awaySinceMs]).toEqual([1, null]);
+    expect(blocked.status).toBe(200);
+    expect((await snapshotOf(made)).changes).toHaveLength(1);
+    expect((await snapshotOf(elsewhere)).changes).toEqual([
+      expect.objectContaining({
+        by: 'ops',
+        action: 'block',
+        target: 'ann of api',
+        detail: 'for 10m',
+        reason: 'a flood',
+      }),
+    ]);
+  });
+
+  it('end with the record of a process that was killed, which Redis forgets by itself', async () => {
+    const child = await startDenying({ ann: 4 });
+    const made = pageWith({ share: true });
+    await deny(limiterOn(redisStore(redis.client), 'other'), 'eve', 1);
+    await until('the other page is known', async () => (await sharedOf(made)).others.length === 1, 60_000);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+
+    const records = await recordsInRedis();
+    const leftMs = await Promise.all(records.map((key) => redis.admin.pttl(key)));
+    await Promise.all(records.map((key) => redis.admin.pexpire(key, 1)));
+    await until('it is not shown', async () => (await sharedOf(made)).others.length === 0, 60_000);
+
+    expect(leftMs.filter((ms) => ms <= 0 || ms > 30_000)).toEqual([]);
+    expect((await sharedOf(made)).keys.map(({ key }) => key)).toEqual(['eve']);
+  });
+
+  it('tell when Redis does not answer, and go on counting', async () => {
+    const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
+    later(() => proxy.close());
+    const store = redisStore(proxy.through(redis.server.storeUrl));
+    later(() => store.close?.());
+    const made = pageWith({ share: true });
+    const limiter = limiterOn(store, 'api', 'allow');
+    await deny(limiter, 'eve', 2);
+    await until('its record is there', async () => (await recordsInRedis()).length === 1, 60_000);
+    proxy.deny();
+    proxy.cut();
+
+    await until('that is told', async () => (await sharedOf(made)).awaySinceMs !== null, 60_000);
+    const inMemory = createLimiter({ name: 'own', policy: fixedWindow({ limit: 1, window: '1h' }) });
+    later(() => inMemory.close());
+    await deny(inMemory, 'max', 3);
+
+    expect((await sharedOf(made)).keys.map(({ key, count }) => [key, count])).toEqual([
+      ['max', 3],
+      ['eve', 2],
+    ]);
+    await proxy.heal();
+    await until('it is back', async () => (await sharedOf(made)).awaySinceMs === null, 60_000);
+  });
+});
+
+describe('what a page shares', () => {
+  it('is nothing, unless it is asked to', async () => {
+    const made = pageWith();
+    await deny(limiterOn(redisStore(redis.client)), 'ann', 1);
+
+    expect(await snapshotOf(made)).toMatchObject({ shared: null });
+    expect(await recordsInRedis()).toEqual([]);
+    expect(() => pageWith({ share: 'yes' as never })).toThrow(expect.objectContaining({ field: 'share' }));
+  });
+
+  it('is one write in five seconds, and not one for each denial', async () => {
+    const made = pageWith({ share: true });
+    const limiter = limiterOn(redisStore(redis.client));
+    for (let i = 0; i < 200; i++) await deny(limiter, `key-${String(i)}`, 2);
+    await until('it is written', async () => (await recordsInRedis()).length === 1, 60_000);
+    await snapshotOf(made);
+
+    const writes = (await redis.admin.info('commandstats')).match(/cmdstat_set:calls=(\d+)/)?.[1];
+
+    // A script call for each allowed request; denials are answered by the cache; and list and text for each write.
+    expect(Number(writes)).toBeLessThan(200 + 200 + 100);
+  });
+
+  it('has no key in it where keys are shown hashed, also not those of other processes', async () => {
+    const made = pageWith({ share: true, showKeys: 'hashed' });
+    await deny(limiterOn(redisStore(redis.client)), 'ann@mail', 2);
+    const pages = pagesIn();
+    await pages.put('other', recordOf({ keys: [keyOf('ann@mail', 5), keyOf('bob@mail', 9)] }));
+    const target = 'bob@mail of api';
+    await pages.addChange('1', {
+      ...{ atMs: 5, by: 'ops', action: 'block', target, detail: '', reason: 'x', isHashed: false },
+    });
+    await until('its record is there', async () => (await recordsInRedis()).length === 2, 60_000);
+    await until('the other page is known', async () => (await sharedOf(made)).others.length === 1, 60_000);
+
+    const { shared, changes } = await snapshotOf(made);
+    const written = await Promise.all((await recordsInRedis()).map((key) => redis.admin.get(key)));
+
+    expect(shared?.keys.map(({ key, count }) => [key, count])).toEqual([
+      [expect.stringMatching(/^#\S{16}$/), 9],
+      [expect.stringMatching(/^#\S{16}$/), 7],
+    ]);
+    expect(changes).toEqual([expect.objectContaining({ target: 'a key' })]);
+    expect(written.filter((text) => text?.includes('mail') === true && !text.includes('web-7'))).toEqual([]);
+  });
+
+  it('is text, whatever the keys are, and stays small', async () => {
+    const keys = ['<script>alert(1)</script>', 'x'.repeat(1_000_000), 'a\u202eb', 'line\nfeed \u0000', '\ud800'];
+    const first = pageWith({ share: true });
+    const limiter = limiterOn(redisStore(redis.client));
+    for (const key of keys) await deny(limiter, key, 1);
+    await until('it is written', async () => (await recordsInRedis()).length === 1, 60_000);
+    await first.close();
+    const made = pageWith({ share: true });
+    await until('the record is read', async () => (await sharedOf(made)).others.length === 1, 60_000);
+
+    const shown = (await sharedOf(made)).keys.map(({ key }) => key);
+    const [bytes = 0] = await Promise.all((await recordsInRedis()).map((key) => redis.admin.strlen(key)));
+
+    expect(shown).toHaveLength(keys.length);
+    expect(shown).toEqual(
+      expect.arrayContaining([keys[0], keys[2], keys[3], expect.stringContaining('(1000000 characters)')]),
+    );
+    expect(bytes).toBeLessThan(10_000);
+  });
+});
+
+describe('what others have written to Redis', () => {
+  it.each([
+    ['no JSON', '{'],
+    ['no record', '[]'],
+    ['counts that are none', JSON.stringify(recordOf({ keys: [{ ...keyOf('a', 1), count: -1 }] }))],
+    ['more keys than pages write', JSON.stringify(recordOf({ keys: Array.from({ length: 51 }, () => keyOf('a', 1)) }))],
+    ['a key that is no text', JSON.stringify(recordOf({ keys: [{ ...keyOf('a', 1), key: {} as never }] }))],
+    ['a text without an end', JSON.stringify(recordOf({ process: { pid: 1, host: 'x'.repeat(300_000), sinceMs: 1 } }))],
+  ])('is not shown where it is %s', async (_what, text) => {
+    const pages = pagesIn();
+    await pages.put('good', recordOf({ keys: [keyOf('ann', 3)] }));
+    await pages.put('bad', recordOf());
+    await redis.admin.set('sluice:page:{page}:of:bad', text, 'KEEPTTL');
+
+    const { pages: read, unreadable } = await pages.read();
+
+    expect([read.map(({ id }) => id), unreadable]).toEqual([['good'], 1]);
+  });
+
+  it('ends a list of pages at two hundred, and one of changes at a hundred, the oldest first', async () => {
+    const pages = pagesIn();
+    for (let i = 0; i < 205; i++) await pages.put(`p${String(i)}`, recordOf());
+    const change = { atMs: 1, by: 'ops', action: 'block', target: 'x', detail: '', isHashed: false } as const;
+    for (let i = 0; i < 103; i++) await pages.addChange(`c${String(i)}`, { ...change, reason: String(i) });
+
+    const read = await pages.read();
+
+    expect([read.pages.length, read.changes.length]).toEqual([200, 100]);
+    expect([read.pages[0]?.id, read.pages.at(-1)?.id]).toEqual(['p204', 'p5']);
+    expect([read.changes[0]?.reason, read.changes.at(-1)?.reason]).toEqual(['102', '3']);
+  });
+
+  it('is one line for each page, however often it writes', async () => {
+    const pages = pagesIn();
+    for (let i = 0; i < 3; i++) await pages.put('one', recordOf({ keys: [keyOf('ann', i)] }));
+
+    const read = await pages.read();
+
+    expect(read.pages.map(({ id, record }) => [id, record.keys[0]?.count])).toEqual([['one', 2]]);
+  });
+});
