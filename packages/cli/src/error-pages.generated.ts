@@ -68,7 +68,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_STORE_FAILED: {
     when: 'When the store fails',
-    text: 'The store was unreachable or returned an error, which is the `cause`; `error.kind` names the kind. Without a cause, too many calls to the server were pending, so only one a second is sent.',
+    text: 'The store was unreachable or returned an error, which is the `cause`, of a `kind`. Without a cause, too many calls were pending, so only one a second is sent.',
   },
   SLUICE_STORE_TIMEOUT: {
     when: 'When the store fails',
@@ -88,7 +88,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_TWINS_DISAGREE: {
     when: 'When the store fails',
-    text: 'With `check: true` (or `SLUICE_CHECK=1`), the script in Redis and the process computed different results. Please report the message: it holds the state and the arguments. `onStoreError` does not apply.',
+    text: 'With `check: true` (or `SLUICE_CHECK=1`), the script in Redis and the process computed different results. Please report the message. `onStoreError` does not apply.',
   },
   SLUICE_REDIS_CLIENT_MISSING: {
     when: 'When the store fails',
@@ -100,15 +100,15 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_SPLIT_UNCONFIRMED: {
     when: 'When the store fails',
-    text: 'This instance of a `splitStore` has no share now, and `onStoreError` decides: the membership has not answered within the grace time after the start or after an absence longer than its `ttlMs`, or its clock is too imprecise for a short window. The message ends with the last failure of the registry. At startup, wait for `await store.ready()`. See limits that are split.',
+    text: 'This instance of a `splitStore` has no share now, and `onStoreError` decides: the membership has not answered within the grace time after the start or after an absence longer than its `ttlMs`, or its clock is too imprecise for a short window. The message ends with the last failure of the registry. At startup, wait for `await store.ready()`.',
   },
   SLUICE_CONTEXT_UNKNOWN: {
     when: 'Warnings',
-    text: 'The guard of `@sluice/nestjs` ran for something that is not an HTTP request: a GraphQL resolver, a WebSocket or a microservice message. The call passed, **unlimited**. Extend the guard with a `requestOf(context)` that returns the request (for a WebSocket, its handshake), or silence the warning.',
+    text: 'The guard of `@sluice/nestjs` ran for a GraphQL resolver, a WebSocket or a microservice message. The call passed, **unlimited**. Extend the guard with a `requestOf(context)` that returns the request (for a WebSocket, its handshake), or silence the warning.',
   },
   SLUICE_KEY_MISSING: {
     when: 'Warnings',
-    text: "A limiter denied a request with 403 because its option `key` found nothing to count it by. If the key reads the body, put the parser of the body before the limiter. If the denial is right, write `onMissingKey: 'deny'`; otherwise choose `'skip'` or `'shared'`.",
+    text: "A limiter denied a request with 403 because its option `key` found nothing to count it by. If the key reads the body, put its parser before the limiter. Else choose `onMissingKey`: `'deny'`, `'skip'` or `'shared'`.",
   },
   SLUICE_LIMITER_NAME_DIFFERS: {
     when: 'Warnings',
@@ -120,7 +120,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_LIMITER_PER_REQUEST: {
     when: 'Warnings',
-    text: "A handler makes limiters: ten without a `store` were dropped and never closed, **so that no request is ever denied**; or ten stores of one Redis are open at once in a process, each with a connection.\n\napp.get('/search', (req, res, next) => rateLimit({ limit: 10, window: '1m' })(req, res, next)); // wrong\n\nconst searches = rateLimit({ name: 'search', limit: 10, window: '1m' }); // right: made once\napp.get('/search', searches, search);\n\n\nIf the limit depends on the request, pass a function: `rateLimit({ policy: (req) => policies[req.user.plan] })`.",
+    text: 'A handler makes limiters: ten without a `store` were dropped and never closed, **so that no request is ever denied**; or ten stores of one Redis are open at once in a process, each with a connection. Make them once, outside of the handler. If the limit depends on the request, pass a function: `rateLimit({ policy: (req) => policies[req.user.plan] })`.',
   },
   SLUICE_LISTEN_SILENT: {
     when: 'Warnings',
@@ -140,11 +140,11 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_OVERRIDE_UNUSABLE: {
     when: 'Warnings',
-    text: 'An override of a managed policy is not in force, for the reason in the message: another release wrote it, or the policy is of another kind by now. Its keys have the numbers of the policy. Put the override again, or remove it.',
+    text: 'An override of a managed policy is not in force: another release wrote it, or the policy is of another kind by now. Its keys have the numbers of the policy. Put the override again, or remove it.',
   },
   SLUICE_POLICIES_AWAY: {
     when: 'Warnings',
-    text: 'The source of managed policies cannot be read, for the reason in the message. The policies and overrides that were read last stay in force, or those of `snapshotFile` at a start.',
+    text: 'The source of managed policies cannot be read, for the reason in the message. Policies and overrides stay in force, at a start those of `snapshotFile`.',
   },
   SLUICE_POLICIES_LOST: {
     when: 'Warnings',
@@ -152,7 +152,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_POLICIES_UNKNOWN: {
     when: 'Warnings',
-    text: "A limiter has not yet loaded its managed policies. `onStoreError` decides, and **`'local'` allows requests** until the source has answered once. Set `onStoreError: 'deny'`, or wait for `policies.get(name)` before you listen.",
+    text: "A limiter has not yet loaded its managed policies. Until then `onStoreError` decides, and **`'local'` allows requests**. Set `onStoreError: 'deny'`, or wait for `policies.get(name)` before you listen.",
   },
   SLUICE_PROXY_HOP_COUNT: {
     when: 'Warnings',
@@ -188,11 +188,11 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_ROUTE_UNKNOWN: {
     when: 'Warnings',
-    text: "`byRoute()` cannot find the route's template and uses a **coarser key**.\n\n- Express, `app.use` before a function or an application that hides its routes: the key is that path. Put the limiter on   the routes, or into that application.\n- Express, or NestJS on Express, mounted by a router or a function: mount with `app.use`.\n- Koa, `app.use` without a visible router of `@koa/router` (or one wrapped by a function): one key for all. Put the   limiter on the routes, or use `app.use(router.routes())`.\n- Koa, before an application of koa-mount: the key is the mount path. Put the limiter on the routes, or into their   router with `router.use`.\n- `@sluice/web` without the option `routes`: one key for each host. Name the templates of your routes:   `routes: ['/users/:id']`.\n- NestJS, `RateLimitMiddleware`: one key for all. Move limits by route to `@RateLimit()`.",
+    text: "`byRoute()` cannot find the route's template and uses a **coarser key**.\n\n- Express, `app.use` before a function or an application that hides its routes: the key is that path. Put the limiter on   the routes, or into that application.\n- Express, or NestJS on Express, mounted by a router or a function: mount with `app.use`.\n- Koa, `app.use` without a visible router of `@koa/router`: one key for all. Put the limiter on the routes, or use   `app.use(router.routes())`.\n- Koa, before an application of koa-mount: the key is the mount path. Put the limiter on the routes, or into their   router with `router.use`.\n- `@sluice/web` without `routes`: one key for each host. Name your routes: `routes: ['/users/:id']`.\n- NestJS, `RateLimitMiddleware`: one key for all. Move limits by route to `@RateLimit()`.",
   },
   SLUICE_SLOT_LOST: {
     when: 'Warnings',
-    text: 'A request or a function of `limiter.run` under `concurrency` still runs, but lost its slot: no renewal succeeded within the `ttl` (store away, process paused), or the store lost it (restart, `reset`). **More than the limit may run** until it ends. The `signal` of `run` aborts with this error; a request warns. Use a longer `ttl`.',
+    text: 'A request or a function of `limiter.run` still runs, but lost its slot of `concurrency`: no renewal succeeded within the `ttl` (store away, process paused), or the store lost it (restart, `reset`). **More than the limit may run** until it ends. The `signal` of `run` aborts with this error; a request warns. Use a longer `ttl`.',
   },
   SLUICE_SLOT_TIMEOUT: {
     when: 'Warnings',
