@@ -7,11 +7,11 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_OPTION_INVALID: {
     when: 'Thrown when something is made',
-    text: "An option has an invalid value, such as `onStoreError: 'open'` or a `cost` of 0.5.",
+    text: 'An option has an invalid value, such as a `cost` of 0.5.',
   },
   SLUICE_OPTION_UNKNOWN: {
     when: 'Thrown when something is made',
-    text: 'The option does not exist. The message suggests the right one: `windowMs` is `window` here, `max` is `limit`, `keyGenerator` is `key`.',
+    text: 'The option does not exist. The message suggests the right one: `windowMs` is `window` here.',
   },
   SLUICE_LIMITER_NAME_TAKEN: {
     when: 'Thrown when something is made',
@@ -27,7 +27,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_ACQUIRE_NEEDED: {
     when: 'Thrown by a call',
-    text: 'A `concurrency` policy holds slots until they are released. Call `limiter.acquire(key)`, which returns `{ decision, release, renew }`, instead of `consume`, and `release()` instead of `refund(key)` or `charge(key)`. In a NestJS guard outside HTTP, return a response from `responseOf(context)`.',
+    text: 'A `concurrency` policy holds slots. Call `limiter.acquire(key)`, which returns `{ decision, release, renew }`, instead of `consume`, and `release()` instead of `refund(key)` or `charge(key)`. In a NestJS guard outside HTTP, return a response from `responseOf(context)`.',
   },
   SLUICE_ACQUIRE_NOT_NEEDED: {
     when: 'Thrown by a call',
@@ -56,7 +56,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   SLUICE_LIMITER_CLOSED: { when: 'Thrown by a call', text: 'The call came after `limiter.close()`.' },
   SLUICE_POLICY_UNCONFIGURED: {
     when: 'Thrown by a call',
-    text: "`reset`, `block`, `unblock`, `charge` or `refund(key)` was called on a limit without its managed policy. Decisions do not reject with this code: their `outcome` is `'unconfigured'`, and `onUnconfigured` applies. A **warning** of this code names the cause:\n\n- The policy does not exist, or was removed: put it, under the limiter's policy name and `prefix`.\n- It does not list this application: add its `app`, spelt exactly, to the policy's `apps`.\n- A newer release wrote it: update this process, or put a policy that both know.\n- Another program wrote under that name: put the policy to replace it.",
+    text: "`reset`, `block`, `unblock`, `charge` or `refund(key)` was called on a limit without its managed policy; for decisions `onUnconfigured` applies. A **warning** of this code names the cause:\n\n- The policy does not exist, or was removed: put it, under the limiter's policy name and `prefix`.\n- It does not list this application: add its `app`, spelt exactly, to the policy's `apps`.\n- A newer release wrote it: update this process, or put a policy that both know.\n- Another program wrote under that name: put the policy to replace it.",
   },
   SLUICE_POLICIES_READ_ONLY: {
     when: 'Thrown by a call',
@@ -68,7 +68,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_STORE_FAILED: {
     when: 'When the store fails',
-    text: 'The store was unreachable or returned an error, which is the `cause`, of a `kind`. Without a cause, too many calls were pending, so only one a second is sent.',
+    text: 'The store was unreachable or returned an error, which is the `cause`; `error.kind` is one of these. Without a cause, too many calls were pending, so only one a second is sent.',
   },
   SLUICE_STORE_TIMEOUT: {
     when: 'When the store fails',
@@ -112,7 +112,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_LIMITER_NAME_DIFFERS: {
     when: 'Warnings',
-    text: "Two live processes (applications or services) have limits of one name with other policies in one Redis, database and prefix. They share budgets, so requests to one can be denied for those to the other; of different algorithms, each counts by itself, and a client meets both. The warning names both policies, and the other process. Give each application a prefix of its own: `redisStore(url, { prefix: 'shop' })`, `sluice serve --prefix desk`; or each limit a `name` of its own. During a deployment that changes numbers it is right, and passes.\n\nIt comes up to a minute after both have started, for the first 1000 names of a process, and not where `createLimiter` makes all limits.",
+    text: "Two live processes (applications or services) have limits of one name with other policies in one Redis, database and prefix. They share budgets, so requests to one can be denied for those to the other; of different algorithms, a client meets both. The warning names both policies, and the other process. Give each application a prefix of its own: `redisStore(url, { prefix: 'shop' })`, `sluice serve --prefix desk`; or each limit a `name` of its own. During a deployment that changes numbers it is right, and passes.\n\nIt comes up to a minute after both have started, for the first 1000 names of a process, and not where `createLimiter` makes all limits.",
   },
   SLUICE_LIMITER_NAME_SHARED: {
     when: 'Warnings',
@@ -160,15 +160,15 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_PROXY_NOT_TRUSTED: {
     when: 'Warnings',
-    text: "A request from a private or loopback address carried `X-Forwarded-For`, which the application ignores. If the sender is your proxy, **all clients share the proxy's budget**: trust its address, with the setting of your framework, and check it. If you have no proxy, silence the warning.",
+    text: "A request from a private or loopback address carried `X-Forwarded-For`, which the application ignores. If the sender is your proxy, **all clients share the proxy's budget**: trust its address. If you have no proxy, silence the warning.",
   },
   SLUICE_PROXY_TRUSTS_ALL: {
     when: 'Warnings',
-    text: "The application trusts every proxy: `app.set('trust proxy', true)` in Express, `trustProxy: true` in Fastify, `app.proxy = true` without `maxIpsCount` in Koa. The address is then the leftmost of `X-Forwarded-For`, which clients write: **each request can claim a new budget.** Use the settings of the guide. If a proxy replaces the field and nothing else can reach the application, silence the warning.",
+    text: 'The application trusts every proxy: `trust proxy` or `trustProxy` is `true`, or in Koa `app.proxy` without `maxIpsCount`. The address is then the leftmost of `X-Forwarded-For`, which clients write: **each request can claim a new budget.** Use the settings of the guide. If a proxy replaces the field and nothing else can reach the application, silence the warning.',
   },
   SLUICE_REDIS_EVICTS: {
     when: 'Warnings',
-    text: "The server's `maxmemory-policy` evicts live counters once `maxmemory` is full. A client that creates many keys can **free clients that are being denied**. Use a separate server with `noeviction`: when its memory is full, `onStoreError` decides.",
+    text: "The server's `maxmemory-policy` evicts live counters. A client that creates many keys can **free clients that are being denied**. Use a separate server with `noeviction`: when its memory is full, `onStoreError` decides.",
   },
   SLUICE_REDIS_KEY_PREFIX: {
     when: 'Warnings',
@@ -208,7 +208,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_STORE_AWAY: {
     when: 'Warnings',
-    text: 'The store failed several times in a row and its circuit breaker opened: `onStoreError` decides until it recovers. The message shows the last failure, of one of these kinds:\n\n- `denied`: a permission is missing or the password is wrong: fix the permissions.\n- `connection`, `timeout`, `loading`, `cluster`: the server is down, slow or starting. Wait for the probes.\n- `oom`, `busy`: memory is full, or a script runs long. See what else uses this Redis; counters need memory without   eviction.\n- `readonly`: the client is connected to a replica. Reconnect, or connect through Sentinel or a Cluster client.\n- `key`: something else writes under this prefix.',
+    text: 'The store failed several times in a row and its circuit breaker opened: `onStoreError` decides until it recovers. The message shows the last failure, of one of these kinds:\n\n- `denied`: the password is wrong, or a permission is missing.\n- `connection`, `timeout`, `loading`, `cluster`: the server is down, slow or starting.\n- `oom`, `busy`: memory is full, or a script runs long. See what else uses this Redis; counters need memory without   eviction.\n- `readonly`: the client is connected to a replica. Reconnect, or connect through Sentinel or a Cluster client.\n- `key`: something else writes under this prefix.',
   },
   SLUICE_THRESHOLD_FAILED: {
     when: 'Warnings',
