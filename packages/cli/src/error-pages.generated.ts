@@ -7,11 +7,11 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_OPTION_INVALID: {
     when: 'Thrown when something is made',
-    text: "An option has an invalid value, such as `onStoreError: 'open'` or a `cost` of 0.5.",
+    text: 'An option has an invalid value, such as a `cost` of 0.5.',
   },
   SLUICE_OPTION_UNKNOWN: {
     when: 'Thrown when something is made',
-    text: 'The option does not exist. The message suggests the right one: `windowMs` is `window` here, `max` is `limit`, `keyGenerator` is `key`.',
+    text: 'The option does not exist. The message suggests the right one: `windowMs` is `window` here.',
   },
   SLUICE_LIMITER_NAME_TAKEN: {
     when: 'Thrown when something is made',
@@ -27,7 +27,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_ACQUIRE_NEEDED: {
     when: 'Thrown by a call',
-    text: 'A `concurrency` policy holds slots until they are released. Call `limiter.acquire(key)`, which returns `{ decision, release, renew }`, instead of `consume`, and `release()` instead of `refund(key)` or `charge(key)`. In a NestJS guard outside HTTP, return a response from `responseOf(context)`.',
+    text: 'A `concurrency` policy holds slots. Call `limiter.acquire(key)`, which returns `{ decision, release, renew }`, instead of `consume`, and `release()` instead of `refund(key)` or `charge(key)`. In a NestJS guard outside HTTP, return a response from `responseOf(context)`.',
   },
   SLUICE_ACQUIRE_NOT_NEEDED: {
     when: 'Thrown by a call',
@@ -56,7 +56,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   SLUICE_LIMITER_CLOSED: { when: 'Thrown by a call', text: 'The call came after `limiter.close()`.' },
   SLUICE_POLICY_UNCONFIGURED: {
     when: 'Thrown by a call',
-    text: "`reset`, `block`, `unblock`, `charge` or `refund(key)` was called on a limit without its managed policy. Decisions do not reject with this code: their `outcome` is `'unconfigured'`, and `onUnconfigured` applies. A **warning** of this code names the cause:\n\n- The policy does not exist, or was removed: put it, under the limiter's policy name and `prefix`.\n- It does not list this application: add its `app`, spelt exactly, to the policy's `apps`.\n- A newer release wrote it: update this process, or put a policy that both know.\n- Another program wrote under that name: put the policy to replace it.",
+    text: "`reset`, `block`, `unblock`, `charge` or `refund(key)` was called on a limit without its managed policy; for decisions `onUnconfigured` applies. A **warning** of this code names the cause:\n\n- The policy does not exist, or was removed: put it, under the limiter's policy name and `prefix`.\n- It does not list this application: add its `app`, spelt exactly, to the policy's `apps`.\n- A newer release wrote it: update this process, or put a policy that both know.\n- Another program wrote under that name: put the policy to replace it.",
   },
   SLUICE_POLICIES_READ_ONLY: {
     when: 'Thrown by a call',
@@ -68,7 +68,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_STORE_FAILED: {
     when: 'When the store fails',
-    text: 'The store was unreachable or returned an error, which is the `cause`; `error.kind` names the kind. Without a cause, too many calls to the server were pending, so only one a second is sent.',
+    text: 'The store was unreachable or returned an error, which is the `cause`; `error.kind` is one of these. Without a cause, too many calls were pending, so only one a second is sent.',
   },
   SLUICE_STORE_TIMEOUT: {
     when: 'When the store fails',
@@ -88,7 +88,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_TWINS_DISAGREE: {
     when: 'When the store fails',
-    text: 'With `check: true` (or `SLUICE_CHECK=1`), the script in Redis and the process computed different results. Please report the message: it holds the state and the arguments. `onStoreError` does not apply.',
+    text: 'With `check: true` (or `SLUICE_CHECK=1`), the script in Redis and the process computed different results. Please report the message. `onStoreError` does not apply.',
   },
   SLUICE_REDIS_CLIENT_MISSING: {
     when: 'When the store fails',
@@ -100,19 +100,19 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_SPLIT_UNCONFIRMED: {
     when: 'When the store fails',
-    text: 'This instance of a `splitStore` has no share now, and `onStoreError` decides: the membership has not answered within the grace time after the start or after an absence longer than its `ttlMs`, or its clock is too imprecise for a short window. The message ends with the last failure of the registry. At startup, wait for `await store.ready()`. See limits that are split.',
+    text: 'This instance of a `splitStore` has no share now, and `onStoreError` decides: the membership has not answered within the grace time after the start or after an absence longer than its `ttlMs`, or its clock is too imprecise for a short window. The message ends with the last failure of the registry. At startup, wait for `await store.ready()`.',
   },
   SLUICE_CONTEXT_UNKNOWN: {
     when: 'Warnings',
-    text: 'The guard of `@sluice/nestjs` ran for something that is not an HTTP request: a GraphQL resolver, a WebSocket or a microservice message. The call passed, **unlimited**. Extend the guard with a `requestOf(context)` that returns the request (for a WebSocket, its handshake), or silence the warning.',
+    text: 'The guard of `@sluice/nestjs` ran for a GraphQL resolver, a WebSocket or a microservice message. The call passed, **unlimited**. Extend the guard with a `requestOf(context)` that returns the request (for a WebSocket, its handshake), or silence the warning.',
   },
   SLUICE_KEY_MISSING: {
     when: 'Warnings',
-    text: "A limiter denied a request with 403 because its option `key` found nothing to count it by. If the key reads the body, put the parser of the body before the limiter. If the denial is right, write `onMissingKey: 'deny'`; otherwise choose `'skip'` or `'shared'`.",
+    text: "A limiter denied a request with 403 because its option `key` found nothing to count it by. If the key reads the body, put its parser before the limiter. Else choose `onMissingKey`: `'deny'`, `'skip'` or `'shared'`.",
   },
   SLUICE_LIMITER_NAME_DIFFERS: {
     when: 'Warnings',
-    text: "Two live processes (applications or services) have limits of one name with other policies in one Redis, database and prefix. They share budgets, so requests to one can be denied for those to the other; of different algorithms, each counts by itself, and a client meets both. The warning names both policies, and the other process. Give each application a prefix of its own: `redisStore(url, { prefix: 'shop' })`, `sluice serve --prefix desk`; or each limit a `name` of its own. During a deployment that changes numbers it is right, and passes.\n\nIt comes up to a minute after both have started, for the first 1000 names of a process, and not where `createLimiter` makes all limits.",
+    text: "Two live processes (applications or services) have limits of one name with other policies in one Redis, database and prefix. They share budgets, so requests to one can be denied for those to the other; of different algorithms, a client meets both. The warning names both policies, and the other process. Give each application a prefix of its own: `redisStore(url, { prefix: 'shop' })`, `sluice serve --prefix desk`; or each limit a `name` of its own. During a deployment that changes numbers it is right, and passes.\n\nIt comes up to a minute after both have started, for the first 1000 names of a process, and not where `createLimiter` makes all limits.",
   },
   SLUICE_LIMITER_NAME_SHARED: {
     when: 'Warnings',
@@ -120,7 +120,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_LIMITER_PER_REQUEST: {
     when: 'Warnings',
-    text: "A handler makes limiters: ten without a `store` were dropped and never closed, **so that no request is ever denied**; or ten stores of one Redis are open at once in a process, each with a connection.\n\napp.get('/search', (req, res, next) => rateLimit({ limit: 10, window: '1m' })(req, res, next)); // wrong\n\nconst searches = rateLimit({ name: 'search', limit: 10, window: '1m' }); // right: made once\napp.get('/search', searches, search);\n\n\nIf the limit depends on the request, pass a function: `rateLimit({ policy: (req) => policies[req.user.plan] })`.",
+    text: 'A handler makes limiters: ten without a `store` were dropped and never closed, **so that no request is ever denied**; or ten stores of one Redis are open at once in a process, each with a connection. Make them once, outside of the handler. If the limit depends on the request, pass a function: `rateLimit({ policy: (req) => policies[req.user.plan] })`.',
   },
   SLUICE_LISTEN_SILENT: {
     when: 'Warnings',
@@ -140,11 +140,11 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_OVERRIDE_UNUSABLE: {
     when: 'Warnings',
-    text: 'An override of a managed policy is not in force, for the reason in the message: another release wrote it, or the policy is of another kind by now. Its keys have the numbers of the policy. Put the override again, or remove it.',
+    text: 'An override of a managed policy is not in force: another release wrote it, or the policy is of another kind by now. Its keys have the numbers of the policy. Put the override again, or remove it.',
   },
   SLUICE_POLICIES_AWAY: {
     when: 'Warnings',
-    text: 'The source of managed policies cannot be read, for the reason in the message. The policies and overrides that were read last stay in force, or those of `snapshotFile` at a start.',
+    text: 'The source of managed policies cannot be read, for the reason in the message. Policies and overrides stay in force, at a start those of `snapshotFile`.',
   },
   SLUICE_POLICIES_LOST: {
     when: 'Warnings',
@@ -152,7 +152,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_POLICIES_UNKNOWN: {
     when: 'Warnings',
-    text: "A limiter has not yet loaded its managed policies. `onStoreError` decides, and **`'local'` allows requests** until the source has answered once. Set `onStoreError: 'deny'`, or wait for `policies.get(name)` before you listen.",
+    text: "A limiter has not yet loaded its managed policies. Until then `onStoreError` decides, and **`'local'` allows requests**. Set `onStoreError: 'deny'`, or wait for `policies.get(name)` before you listen.",
   },
   SLUICE_PROXY_HOP_COUNT: {
     when: 'Warnings',
@@ -160,15 +160,15 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_PROXY_NOT_TRUSTED: {
     when: 'Warnings',
-    text: "A request from a private or loopback address carried `X-Forwarded-For`, which the application ignores. If the sender is your proxy, **all clients share the proxy's budget**: trust its address, with the setting of your framework, and check it. If you have no proxy, silence the warning.",
+    text: "A request from a private or loopback address carried `X-Forwarded-For`, which the application ignores. If the sender is your proxy, **all clients share the proxy's budget**: trust its address. If you have no proxy, silence the warning.",
   },
   SLUICE_PROXY_TRUSTS_ALL: {
     when: 'Warnings',
-    text: "The application trusts every proxy: `app.set('trust proxy', true)` in Express, `trustProxy: true` in Fastify, `app.proxy = true` without `maxIpsCount` in Koa. The address is then the leftmost of `X-Forwarded-For`, which clients write: **each request can claim a new budget.** Use the settings of the guide. If a proxy replaces the field and nothing else can reach the application, silence the warning.",
+    text: 'The application trusts every proxy: `trust proxy` or `trustProxy` is `true`, or in Koa `app.proxy` without `maxIpsCount`. The address is then the leftmost of `X-Forwarded-For`, which clients write: **each request can claim a new budget.** Use the settings of the guide. If a proxy replaces the field and nothing else can reach the application, silence the warning.',
   },
   SLUICE_REDIS_EVICTS: {
     when: 'Warnings',
-    text: "The server's `maxmemory-policy` evicts live counters once `maxmemory` is full. A client that creates many keys can **free clients that are being denied**. Use a separate server with `noeviction`: when its memory is full, `onStoreError` decides.",
+    text: "The server's `maxmemory-policy` evicts live counters. A client that creates many keys can **free clients that are being denied**. Use a separate server with `noeviction`: when its memory is full, `onStoreError` decides.",
   },
   SLUICE_REDIS_KEY_PREFIX: {
     when: 'Warnings',
@@ -188,11 +188,11 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_ROUTE_UNKNOWN: {
     when: 'Warnings',
-    text: "`byRoute()` cannot find the route's template and uses a **coarser key**.\n\n- Express, `app.use` before a function or an application that hides its routes: the key is that path. Put the limiter on   the routes, or into that application.\n- Express, or NestJS on Express, mounted by a router or a function: mount with `app.use`.\n- Koa, `app.use` without a visible router of `@koa/router` (or one wrapped by a function): one key for all. Put the   limiter on the routes, or use `app.use(router.routes())`.\n- Koa, before an application of koa-mount: the key is the mount path. Put the limiter on the routes, or into their   router with `router.use`.\n- `@sluice/web` without the option `routes`: one key for each host. Name the templates of your routes:   `routes: ['/users/:id']`.\n- NestJS, `RateLimitMiddleware`: one key for all. Move limits by route to `@RateLimit()`.",
+    text: "`byRoute()` cannot find the route's template and uses a **coarser key**.\n\n- Express, `app.use` before a function or an application that hides its routes: the key is that path. Put the limiter on   the routes, or into that application.\n- Express, or NestJS on Express, mounted by a router or a function: mount with `app.use`.\n- Koa, `app.use` without a visible router of `@koa/router`: one key for all. Put the limiter on the routes, or use   `app.use(router.routes())`.\n- Koa, before an application of koa-mount: the key is the mount path. Put the limiter on the routes, or into their   router with `router.use`.\n- `@sluice/web` without `routes`: one key for each host. Name your routes: `routes: ['/users/:id']`.\n- NestJS, `RateLimitMiddleware`: one key for all. Move limits by route to `@RateLimit()`.",
   },
   SLUICE_SLOT_LOST: {
     when: 'Warnings',
-    text: 'A request or a function of `limiter.run` under `concurrency` still runs, but lost its slot: no renewal succeeded within the `ttl` (store away, process paused), or the store lost it (restart, `reset`). **More than the limit may run** until it ends. The `signal` of `run` aborts with this error; a request warns. Use a longer `ttl`.',
+    text: 'A request or a function of `limiter.run` still runs, but lost its slot of `concurrency`: no renewal succeeded within the `ttl` (store away, process paused), or the store lost it (restart, `reset`). **More than the limit may run** until it ends. The `signal` of `run` aborts with this error; a request warns. Use a longer `ttl`.',
   },
   SLUICE_SLOT_TIMEOUT: {
     when: 'Warnings',
@@ -208,7 +208,7 @@ export const ERROR_PAGES: Readonly<Record<string, { readonly when: string; reado
   },
   SLUICE_STORE_AWAY: {
     when: 'Warnings',
-    text: 'The store failed several times in a row and its circuit breaker opened: `onStoreError` decides until it recovers. The message shows the last failure, of one of these kinds:\n\n- `denied`: a permission is missing or the password is wrong: fix the permissions.\n- `connection`, `timeout`, `loading`, `cluster`: the server is down, slow or starting. Wait for the probes.\n- `oom`, `busy`: memory is full, or a script runs long. See what else uses this Redis; counters need memory without   eviction.\n- `readonly`: the client is connected to a replica. Reconnect, or connect through Sentinel or a Cluster client.\n- `key`: something else writes under this prefix.',
+    text: 'The store failed several times in a row and its circuit breaker opened: `onStoreError` decides until it recovers. The message shows the last failure, of one of these kinds:\n\n- `denied`: the password is wrong, or a permission is missing.\n- `connection`, `timeout`, `loading`, `cluster`: the server is down, slow or starting.\n- `oom`, `busy`: memory is full, or a script runs long. See what else uses this Redis; counters need memory without   eviction.\n- `readonly`: the client is connected to a replica. Reconnect, or connect through Sentinel or a Cluster client.\n- `key`: something else writes under this prefix.',
   },
   SLUICE_THRESHOLD_FAILED: {
     when: 'Warnings',

@@ -45,8 +45,38 @@ function dayOf(startMs: number, seed: number): string {
   return combinedLog(requests.sort((one, other) => one.atMs - other.atMs));
 }
 
+/** What the guide tells of in words alone: several candidates, a second log, a bound, clients that come back. */
+const FURTHER = [
+  `$ sluice simulate access.log --policy 'tokenBucket --capacity 40 --refill 1 --every 1s' --policy 'fixedWindow --limit 60 --window 1m + fixedWindow --limit 30 --window 1m --key ip,route'
+...
+tokenBucket 40, 1 per 1s
+  clients denied   2 of 1 502 (0.13%)
+  requests denied  2 412 of 13 638 (17.7%); between 2 412 and 2 414
+...
+fixedWindow 60 per 1m and fixedWindow 30 per 1m by ip,route
+  clients denied   2 of 1 502 (0.13%)
+  requests denied  2 787 of 13 638 (20.4%)
+...`,
+  `$ sluice simulate access.log --check next-day.log --max-clients 0.2%
+...
+The same on next-day.log, 13 546 requests of 1 502 clients:
+POLICY                    CLIENTS BEFORE  CLIENTS    REQUESTS       HAD SUCCEEDED
+...
+fixedWindow 15 per 1m     0.13%           2 (0.13%)  3 540 (26.1%)  3 223
+...`,
+  `$ sluice simulate access.log --policy 'fixedWindow --limit 10 --window 1m' --max-clients 0.5%
+...
+over the bound: fixedWindow 10 per 1m denies 24.4% of the clients, more than 0.5% (--max-clients)
+sluice: 1 of the bounds is exceeded`,
+  `$ sluice simulate access.log --retry --policy 'slidingWindow --limit 60 --window 1m'
+...
+  with retries     3 780 denied at first, 1 845 allowed later (after 140 585 ms on average, 600 000 ms at most), 1 935 gave up, 0 still wait; 25 626 more requests
+...`,
+];
+
 const text = readFileSync(GUIDE, 'utf8');
-const blocks = [...text.matchAll(/^```console\n(.*?)^```$/gms)].flatMap(([, block = '']) =>
+const shown = [...text.matchAll(/^```console\n(.*?)^```$/gms)].map(([, block = '']) => block);
+const blocks = [...shown, ...FURTHER].flatMap((block) =>
   block
     .split(/^\$ /m)
     .slice(1)
@@ -67,7 +97,7 @@ describe('the guide to choosing a limit', () => {
   });
 
   it('has commands', () => {
-    expect(blocks.length).toBeGreaterThan(4);
+    expect(shown.length).toBeGreaterThan(1);
   });
 
   it.each(blocks)('$command', ({ command, printed }) => {
