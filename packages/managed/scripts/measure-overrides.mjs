@@ -1,6 +1,7 @@
 // What 100 000 overrides cost: CPU of a decision whose key has one, and of one whose key has none, by that of a policy
 // without overrides; bytes of an override; and when four processes have heard of a change. Each round is a fresh process that asks in
-// turn. Run `npm run build` first.
+// turn. All three are asked for equally many keys, in one random order, so that what they find in memory is equally far away, and each
+// key is a text that was not asked before, as it comes from a socket. Run `npm run build` first.
 //
 //   node packages/managed/scripts/measure-overrides.mjs [--rounds 5] [memory | lone | 64 | bytes | change]...
 import { fork } from 'node:child_process';
@@ -14,13 +15,14 @@ import { createPolicies, managed } from '@sluice/managed';
 import { startRedis } from '../../testkit/dist/redis-server.js';
 
 const OVERRIDES = 100_000;
-/** The keys that are asked, once in each slice. */
+/** The keys that are asked in each slice: others than in the slice before. */
 const KEYS = 1000;
 const SCENES = {
   memory: { slices: 600, inFlight: 1 },
   lone: { slices: 60, inFlight: 1 },
   64: { slices: 200, inFlight: 64 },
 };
+const OVERRIDDEN = ['orders', 'visits'];
 const apps = ['measured'];
 const of = (limit) => fixedWindow({ limit, window: '1h' });
 const withOne = (i) => `customer-${String(i).padStart(6, '0')}`;
@@ -59,7 +61,7 @@ async function inChild(name, at = '') {
   return result;
 }
 
-/** Policies of a source in this process: `plain`, and `orders`, of which every customer has an override. */
+/** Policies of a source in this process: `plain`, and `orders` and `visits`, of which every customer has an override. */
 async function policiesHere(many = OVERRIDES) {
   const records = {};
   const source = {
@@ -79,13 +81,13 @@ async function policiesHere(many = OVERRIDES) {
     },
   };
   const policies = createPolicies(source);
-  for (const name of ['plain', 'orders']) await policies.put(name, of(1_000_000_000), { apps });
+  for (const name of ['plain', ...OVERRIDDEN]) await policies.put(name, of(1_000_000_000), { apps });
   return policies;
 }
 
 function* recordsOf(many) {
   const record = { format: 1, version: Date.now() + 1000, policy: of(2_000_000_000), changedAtMs: 0, earlier: [] };
-  for (let i = 0; i < many; i++) yield [`orders:key:${withOne(i)}`, record];
+  for (const name of OVERRIDDEN) for (let i = 0; i < many; i++) yield [`${name}:key:${withOne(i)}`, record];
 }
 
 /** The CPU of a decision by that of a policy without overrides: of this process and, where it counts there, of Redis. */
@@ -96,17 +98,22 @@ async function ratios({ slices, inFlight }, at) {
   const policies = await policiesHere();
   const limiterOf = (name) =>
     createLimiter({ name, policy: managed(name), app: 'measured', policies, store, timeoutMs: 60_000 });
-  const [plain, orders] = [limiterOf('plain'), limiterOf('orders')];
-  const [customers, visitors] = [keysOf(withOne), keysOf(without)];
-  const contenders = { plain: [plain, customers], 'with one': [orders, customers], 'without one': [orders, visitors] };
+  // Each has states of its own, so that all look among equally many.
+  const [plain, orders, visits] = ['plain', ...OVERRIDDEN].map(limiterOf);
+  const contenders = { plain: [plain, withOne], 'with one': [orders, withOne], 'without one': [visits, without] };
+  const warmUps = slices >> 2;
+  // Every key is asked once while it warms up, at most all of them.
+  const order = shuffled(OVERRIDES).slice(0, warmUps * KEYS);
   await plain.peek(without(0));
   if ((await orders.peek(withOne(7))).limit !== 2_000_000_000) throw new Error('the overrides are not in force');
   const spent = Object.fromEntries(Object.keys(contenders).map((name) => [name, { client: 0, redis: 0 }]));
-  for (let slice = -(slices >> 2); slice < slices; slice++) {
+  for (let slice = -warmUps; slice < slices; slice++) {
     const names = Object.keys(contenders);
     for (let i = 0; i < names.length; i++) {
       const name = names[(i + slice + slices) % names.length];
-      const [limiter, keys] = contenders[name];
+      const [limiter, keyOf] = contenders[name];
+      const from = ((slice + warmUps) * KEYS) % order.length;
+      const keys = order.slice(from, from + KEYS).map((key) => Buffer.from(keyOf(key)).toString('latin1'));
       const redisBefore = await redisCpu(client);
       const before = process.cpuUsage();
       let next = 0;
@@ -125,14 +132,21 @@ async function ratios({ slices, inFlight }, at) {
     result[`${name}, CPU of the process`] = spent[name].client / spent.plain.client;
     if (!isMemory) result[`${name}, CPU of Redis`] = spent[name].redis / spent.plain.redis;
   }
-  await Promise.all([plain.close(), orders.close()]);
+  await Promise.all([plain, orders, visits].map((one) => one.close()));
   client?.disconnect();
   return result;
 }
 
-/** Keys of all customers or visitors, as they come from a socket: each in one piece. */
-function keysOf(keyOf) {
-  return Array.from({ length: KEYS }, (_, i) => Buffer.from(keyOf((i * OVERRIDES) / KEYS)).toString('latin1'));
+/** The numbers below `many`, in an order that is the same in every process. */
+function shuffled(many) {
+  const order = Array.from({ length: many }, (_, i) => i);
+  let seed = 32;
+  for (let i = many - 1; i > 0; i--) {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    const other = Math.floor((seed / 2 ** 32) * (i + 1));
+    [order[i], order[other]] = [order[other], order[i]];
+  }
+  return order;
 }
 
 async function redisCpu(client) {
@@ -150,12 +164,13 @@ async function bytesEach() {
     await limiter.peek('visitor');
     globalThis.gc();
     globalThis.gc();
-    const bytes = process.memoryUsage().heapUsed;
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
     await limiter.close();
-    return bytes;
+    return heapUsed + arrayBuffers;
   };
   const none = await heapWith(0);
-  return Math.round(((await heapWith(OVERRIDES)) - none) / OVERRIDES - withOne(0).length);
+  const all = OVERRIDDEN.length * OVERRIDES;
+  return Math.round(((await heapWith(OVERRIDES)) - none) / all - withOne(0).length);
 }
 
 /** How long after a change each of four processes decides by it. */

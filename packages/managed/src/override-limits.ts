@@ -49,6 +49,9 @@ export class OverrideLimits {
   /** A decision asks several times in a row. Only of a limit that stays. */
   #lastSubject: string | undefined;
   #lastLimit: Limit | undefined;
+  /** Of overrides that concern many, and whose limit stays. */
+  #lastOverride: Override | undefined;
+  #limitOfLast: Limit | undefined;
 
   constructor(options: OverrideLimitsOptions) {
     this.#options = options;
@@ -58,11 +61,20 @@ export class OverrideLimits {
     if (subject === this.#lastSubject && this.#lastLimit !== undefined) return this.#lastLimit;
     const { overrides, base } = this.#options;
     const first = overrides.first(subject);
-    const known = first === undefined ? undefined : this.#recent.get(first);
-    if (first !== undefined && known?.isLasting !== true) return this.#lookUp(subject, first);
+    let limit: Limit | undefined = base.limit;
+    if (first !== undefined) limit = first === this.#lastOverride ? this.#limitOfLast : this.#lastingLimit(first);
+    if (limit === undefined) return this.#lookUp(subject, first as Override);
     this.#lastSubject = subject;
-    this.#lastLimit = known?.limit ?? base.limit;
-    return this.#lastLimit;
+    this.#lastLimit = limit;
+    return limit;
+  }
+
+  #lastingLimit(first: Override): Limit | undefined {
+    const known = this.#recent.get(first);
+    if (known?.isLasting !== true) return undefined;
+    this.#lastOverride = first;
+    this.#limitOfLast = known.limit;
+    return known.limit;
   }
 
   /** The limit of a subject for a process that has seen this version: an override has ended by its clock. */

@@ -70,4 +70,32 @@ describe('values by targets', () => {
 
     expect(missed).toEqual([]);
   });
+
+  it('of keys that differ in one character are found, wherever that is, and however many are alike', () => {
+    const values = new ByTarget<string>();
+    const places = [0, 1, 15, 16, 30, 42, 43, 44, 45, 54, 58, 59];
+    const keys = places.flatMap((place) =>
+      Array.from(
+        { length: 300 },
+        (_, i) => `${'a'.repeat(place)}${String.fromCharCode(0x100 + i)}${'a'.repeat(59 - place)}`,
+      ),
+    );
+    for (const key of keys) values.set({ kind: 'key', text: key }, key);
+
+    expect(keys.filter((key) => values.first(key) !== key)).toEqual([]);
+    expect(keys.filter((key) => values.first(key.toUpperCase()) !== undefined)).toEqual([]);
+    expect(values.size).toBe(keys.length);
+  });
+
+  it('are those that were set last, and their number stays', () => {
+    const values = new ByTarget<number>();
+    for (let round = 0; round < 3; round++) {
+      for (let i = 0; i < 500; i++) values.set({ kind: 'key', text: `key-${String(i)}` }, 1000 * round + i);
+    }
+
+    expect(Array.from({ length: 500 }, (_, i) => values.first(`key-${String(i)}`))).toEqual(
+      Array.from({ length: 500 }, (_, i) => 2000 + i),
+    );
+    expect(values.size).toBe(500);
+  });
 });

@@ -1,5 +1,4 @@
-import { ownText } from '@sluice/core/spi';
-import { KeyFilter } from './key-filter.ts';
+import { KeyTable } from './key-table.ts';
 import type { Target } from './target.ts';
 
 /**
@@ -7,8 +6,7 @@ import type { Target } from './target.ts';
  * Finding one takes a look-up of the key, and one for each distinct length of prefixes.
  */
 export class ByTarget<Value> {
-  readonly #ofKeys = new Map<string, Value>();
-  readonly #filter = new KeyFilter();
+  readonly #ofKeys = new KeyTable<Value>();
   readonly #ofPrefixes = new Map<string, Value>();
   /** The distinct lengths of prefixes, the longest first. */
   #lengths: readonly number[] = [];
@@ -23,8 +21,7 @@ export class ByTarget<Value> {
 
   set({ kind, text }: Target, value: Value): void {
     if (kind === 'key') {
-      this.#ofKeys.set(this.#ofKeys.has(text) ? text : ownText(text), value);
-      this.#filter.add(text, this.#ofKeys);
+      this.#ofKeys.set(text, value);
       return;
     }
     this.#ofPrefixes.set(text, value);
@@ -35,8 +32,7 @@ export class ByTarget<Value> {
 
   /** Of all that concern a subject, the one that goes before the others. */
   first(subject: string): Value | undefined {
-    const own = this.#filter.mayHave(subject) ? this.#ofKeys.get(subject) : undefined;
-    return own ?? (this.#lengths.length === 0 ? undefined : this.#byPrefix(subject));
+    return this.#ofKeys.get(subject) ?? (this.#lengths.length === 0 ? undefined : this.#byPrefix(subject));
   }
 
   /** All that concern a subject, in their order. */
@@ -63,7 +59,7 @@ export class ByTarget<Value> {
   }
 
   *entries(): Generator<readonly [Target, Value]> {
-    for (const [text, value] of this.#ofKeys) yield [{ kind: 'key', text }, value];
+    for (const [text, value] of this.#ofKeys.entries()) yield [{ kind: 'key', text }, value];
     for (const [text, value] of this.#ofPrefixes) yield [{ kind: 'prefix', text }, value];
   }
 
@@ -76,7 +72,7 @@ export class ByTarget<Value> {
     return undefined;
   }
 
-  #of(kind: Target['kind']): Map<string, Value> {
+  #of(kind: Target['kind']): Pick<KeyTable<Value>, 'get'> {
     return kind === 'key' ? this.#ofKeys : this.#ofPrefixes;
   }
 }
