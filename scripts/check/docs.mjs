@@ -1,6 +1,7 @@
 // Checks the documents against the code: every code of an error or warning has a heading in docs/reference/errors.md,
 // and every heading a code; every link between files leads to a file; every example marked `check` compiles, every
-// example marked `run` runs, and every example marked `serve` responds as stated; all examples of a SKILL.md are marked.
+// example marked `run` runs, and every example marked `serve` responds as stated; all examples of a SKILL.md are marked;
+// READMEs are short before their reference.
 // With --links it checks no examples.
 import {
   existsSync,
@@ -70,6 +71,16 @@ for (const skill of documents.filter((file) => file.endsWith('/SKILL.md')))
     problems.push(
       `${skill} has an example that is only ${fence}: a reader of skills reads nothing else, so mark it run or check`,
     );
+
+for (const [file, most] of [
+  ['README.md', 900],
+  ...Object.keys(PACKAGES).map((folder) => [`packages/${folder}/README.md`, 300]),
+]) {
+  const words = read(file)
+    .split(/^## Reference$/m, 1)[0]
+    .match(/\S+/g).length;
+  if (words > most) problems.push(`${file} has ${words} words before its reference, ${most} allowed`);
+}
 
 const decisions = read('docs/adr/README.md');
 for (const name of readdirSync(join(root, 'docs/adr')))

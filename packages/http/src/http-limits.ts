@@ -239,7 +239,7 @@ function limitOf<Request, Response>(
         if ((one as Partial<Policy> | null)?.name !== undefined) continue;
         throw new PolicyError(
           'policy.name',
-          'a policy that a function returns needs a name: policies with different names never share state',
+          'a policy that a function returns needs a name, so that plans do not share what is used: make it once, ahead of the limiter, and write for example fixedWindow({ name: "free", limit: 10, window: "1m" })',
         );
       }
       limit = limitOfPolicy(core, policy);

@@ -46,7 +46,11 @@ describe('a policy function in an entry of limits', () => {
   it('must answer a policy with a name', async () => {
     const enforce = testEnforcer({ limits: [{ name: 'by-plan', policy: () => perKey }] });
 
-    await expect(enforce()).rejects.toMatchObject({ name: 'PolicyError', field: 'policy.name' });
+    await expect(enforce()).rejects.toMatchObject({
+      name: 'PolicyError',
+      field: 'policy.name',
+      message: expect.stringContaining('write for example fixedWindow({ name: "free", limit: 10, window: "1m" })'),
+    });
   });
 
   it('leaves no one limiter to reset', () => {

@@ -132,10 +132,10 @@ const REWRITES: Readonly<Record<string, Rewrite>> = {
   generateKey: sameFunction,
   skipIf: sameFunction,
   standardHeaders: (value) => {
-    if (value === false) return 'headers: false';
+    if (value === false || value === 'draft-7') return `headers: ${shown(value)}`;
     return value === true || value === 'draft-6' ? 'headers: "draft-6"' : 'headers: "draft-11"';
   },
-  legacyHeaders: (value) => (value === false ? undefined : 'headers: ["draft-11", { legacy: "epoch" }]'),
+  legacyHeaders: (value) => (value === false ? 'headers: "draft-11"' : 'headers: ["draft-11", { legacy: "epoch" }]'),
   statusCode: (value) => (typeof value === 'number' ? `status: { denied: ${String(value)} }` : undefined),
   message: (value) =>
     typeof value === 'string' ? `onDenied: (request, response) => response.end(${shown(value)})` : undefined,
