@@ -59,6 +59,7 @@ function onExpress(middleware) {
   app.get('/', (_request, response) => void response.json({ good: true }));
   return new Promise((resolve) => {
     const server = app.listen(0, '127.0.0.1', () => resolve(server.address().port));
+    server.keepAliveTimeout = 0; // a turn of the others is longer
   });
 }
 
@@ -88,5 +89,6 @@ async function onNest(given) {
   })(Application);
   const app = await NestFactory.create(Application, { logger: false });
   await app.listen(0, '127.0.0.1');
+  app.getHttpServer().keepAliveTimeout = 0;
   return app.getHttpServer().address().port;
 }

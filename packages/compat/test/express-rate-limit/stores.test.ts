@@ -175,6 +175,33 @@ describe('a store of others', () => {
     expect(logger.codes).toEqual(passOnStoreError ? ['error gone'] : []);
   });
 
+  it.each<[string, () => number | Promise<number>]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no plan');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no plan'))],
+  ])('is not what fails where limit %s: passOnStoreError does not allow the request', async (_title, limit) => {
+    const store = new ExpressStore({ store: memoryStore() });
+    const running = await served([rateLimit({ store, limit, passOnStoreError: true, logger: keptLog() })]);
+
+    const answer = await running.get();
+    await running.close();
+
+    expect([answer.status, answer.body]).toEqual([500, 'no plan']);
+  });
+
+  it('in memory decides in the same tick', () => {
+    const limit = rateLimit({ keyGenerator: () => 'a', legacyHeaders: false });
+    let passed = 0;
+
+    const returned: unknown = limit({} as never, {} as never, () => passed++);
+
+    expect([passed, returned]).toEqual([1, undefined]);
+  });
+
   it.each<[string, () => Promise<void>]>([
     [
       'throws',

@@ -79,6 +79,15 @@ describe('a store for @fastify/rate-limit', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   });
 
+  it('in memory answers within the call', () => {
+    const store = new (fastifyStore({ store: memoryStore() }))({});
+    const counts: unknown[] = [];
+
+    for (let i = 0; i < 2; i++) store.incr('a', (error, result) => counts.push(error ?? result?.current), 60_000, 1);
+
+    expect(counts).toEqual([1, 2]);
+  });
+
   it('reads without counting', async () => {
     const app = application({ max: 2, global: false });
     const check = app.ready().then(() => (app as never as PeerDecorators).createRateLimit());
