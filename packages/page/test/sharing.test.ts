@@ -245,6 +245,18 @@ describe('what others have written to Redis', () => {
     expect([read.changes[0]?.reason, read.changes.at(-1)?.reason]).toEqual(['102', '3']);
   });
 
+  it('leaves the list of pages when its time has ended, and when it is no line', async () => {
+    await redis.admin.set('sluice:page:{page}:live', `1 ended \nno line\n${'9'.repeat(400)}`);
+    await pagesIn().put('one', recordOf());
+
+    const list = await redis.admin.get('sluice:page:{page}:live');
+
+    expect([list, (await pagesIn().read()).pages.map(({ id }) => id)]).toEqual([
+      expect.stringMatching(/^\d{13} one $/),
+      ['one'],
+    ]);
+  });
+
   it('is one line for each page, however often it writes', async () => {
     const pages = pagesIn();
     for (let i = 0; i < 3; i++) await pages.put('one', recordOf({ keys: [keyOf('ann', i)] }));
