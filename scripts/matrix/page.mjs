@@ -10,9 +10,12 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import axe from 'axe-core';
-import { createLimiter, fixedWindow, memoryStore, slidingWindow } from '@sluice/core';
+import { createLimiter, fixedWindow, memoryStore, redisStore, slidingWindow } from '@sluice/core';
+import { connectionOf } from '@sluice/core/spi';
 import { createPolicies, managed } from '@sluice/managed';
 import { page as operatorsPage } from '@sluice/page';
+import { RedisPages } from '@sluice/page/spi';
+import { startRedis } from '../../packages/testkit/dist/redis-server.js';
 import { CHROMIUM_ARGS, findChromium } from '../setup/find-chromium.mjs';
 
 const TOKEN = 'a long secret';
@@ -22,6 +25,7 @@ const HOSTILE = [
   'a\u0000\u001B[31mb',
   `k${'k'.repeat(999_999)}`,
 ];
+const WIDER = 'document.documentElement.scrollWidth - innerWidth';
 const pictures = process.argv[2];
 const changes = [];
 const limiter = createLimiter({ name: 'api', policy: slidingWindow({ limit: 5, window: '1h' }) });
@@ -71,13 +75,13 @@ function sourceInMemory() {
   return { load: async () => records, put: write, remove: write };
 }
 
-async function opened(options = {}) {
+async function opened(options = {}, listener = server) {
   const context = await browser.newContext({ httpCredentials: { username: 'ann', password: TOKEN }, ...options });
   const made = await context.newPage();
   made.on('pageerror', (error) => problems.push(error.message));
   made.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-  await made.goto(`http://127.0.0.1:${server.address().port}/limits/`);
-  await made.getByRole('heading', { name: 'Denied most' }).waitFor();
+  await made.goto(`http://127.0.0.1:${listener.address().port}/limits/`);
+  await made.getByRole('heading', { name: 'Denied most', exact: true }).waitFor();
   return made;
 }
 
@@ -143,7 +147,7 @@ test('an override is compared, set and ended by the keyboard alone, with the num
   await page.keyboard.press('Enter');
   const state = page.getByRole('region', { name: 'One key' });
   await state.getByText('3 of 3 in this hour, 0 left').waitFor();
-  const opener = state.getByRole('button', { name: 'Other numbers for this key …' });
+  const opener = state.getByRole('button', { name: 'Another limit for this key …' });
   await opener.focus();
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog');
@@ -260,7 +264,7 @@ for (const [name, options] of [
     const other = await opened(options);
     await other.getByRole('button', { name: 'bob' }).first().click();
     await other.getByText(/3 of 3 in these 15 minutes/).waitFor();
-    const width = await other.evaluate('document.documentElement.scrollWidth - innerWidth');
+    const width = await other.evaluate(WIDER);
     await picture(other, name);
     await other.context().close();
 
@@ -279,7 +283,7 @@ for (const [name, options] of [
     await other.getByRole('button', { name: 'Block …' }).click();
     found.push(...(await violationsIn(other, 'a dialog')));
     await other.keyboard.press('Escape');
-    await other.getByRole('button', { name: 'Other numbers for this key …' }).click();
+    await other.getByRole('button', { name: 'Another limit for this key …' }).click();
     await other.getByRole('dialog').getByLabel('limit').fill('500');
     await other.getByRole('dialog').getByLabel('Reason').fill('a launch');
     await other.getByRole('button', { name: 'Compare' }).click();
@@ -291,6 +295,45 @@ for (const [name, options] of [
     assert.deepEqual(found, []);
   });
 }
+
+test('the page shows what all processes deny, says whose counts those are, and opens a key of another one', async () => {
+  const redis = await startRedis();
+  const store = redisStore(redis.url);
+  const shared = createLimiter({ name: 'carts', policy: fixedWindow({ limit: 3, window: '1h' }), store });
+  const sharing = operatorsPage({ token: TOKEN, limiters: [shared], share: true, log: () => undefined });
+  const second = createServer((request, response) => void sharing(request, response)).listen(0, '127.0.0.1');
+  await once(second, 'listening');
+  try {
+    for (let i = 0; i < 5; i++) await shared.consume('mallory');
+    const [count, id] = [{ count: 40, atLeast: 38, atMost: 44 }, 'of another secret'];
+    const keys = HOSTILE.slice(0, 3).map((key) => ({ id, limiter: 'carts', policy: 'carts', key, ...count }));
+    const process = { pid: 4711, host: 'web-7', sinceMs: 0 };
+    const record = { process, isHashed: false, sinceMs: 0, oneIn: 1, beyond: 0, keys };
+    await new RedisPages(connectionOf(store)).put('other', record);
+    const other = await opened({ viewport: { width: 400, height: 800 }, bypassCSP: true }, second);
+    const all = other.getByRole('region', { name: 'Denied most', exact: true });
+    await all.getByText(/By this process and 1 more: 4711 on web-7/).waitFor();
+    const rows = await all.getByRole('row').allInnerTexts();
+    await all.getByRole('button', { name: HOSTILE[0] }).click();
+    await other.getByText('0 of 3 in this hour, 3 left').waitFor();
+    await other.evaluate(axe.source);
+    const [found, width] = [await violationsIn(other, 'shared'), await other.evaluate(WIDER)];
+    await picture(other, 'narrow-shared');
+    await other.context().close();
+
+    assert.equal(rows.length, 5);
+    assert.match(rows[1], /about 40 \(38 to 44\)/);
+    assert.match(rows[4], /mallory[^]*2/);
+    assert.deepEqual([found, width <= 0], [[], true]);
+  } finally {
+    await sharing.close();
+    second.closeAllConnections();
+    second.close();
+    await shared.close();
+    await store.close();
+    await redis.stop();
+  }
+});
 
 test('no error was shown in the console: the Content-Security-Policy allows all that the page does', () => {
   assert.deepEqual(problems, []);

@@ -44,7 +44,9 @@ export function KeyPanel({ state, operator, onChange }: KeyPanelProps) {
         ))}
       </ul>
       {managed === null && (
-        <p class="note">Its limit is in code: as a managed policy it can be changed here, for all keys or for one.</p>
+        <p class="note">
+          Its limit is in code or in a file: a managed policy can be changed here, for all keys or for one.
+        </p>
       )}
       {managed?.override != null && <p class="override">{visible(overrideWords(managed, state.atMs))}</p>}
       <div class="actions">

@@ -11,7 +11,9 @@ export function Policies({ operator }: { readonly operator: string | null }) {
   const [isBusy, setBusy] = useState(false);
   const list = useRef<HTMLDivElement>(null);
   // Where the list is below what the window shows, a click would seem to do nothing.
-  useEffect(() => list.current?.scrollIntoView({ block: 'nearest' }), [policies]);
+  useEffect(() => {
+    if (policies !== undefined) list.current?.scrollIntoView({ block: 'nearest' });
+  }, [policies]);
   const load = async () => {
     setBusy(true);
     await post<readonly ShownPolicy[]>('policies', {}).then(
