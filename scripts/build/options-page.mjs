@@ -1,9 +1,10 @@
 // Writes the lists of options in docs/reference/options.md, from the docstrings and types of the interfaces in the
-// source, which editors show too. A default in a docstring has to be that of the table of checks in the same file.
+// source, which editors show too. A default in a docstring has to be that of the table of checks in the same file: also
+// for options that are not on the page. See docs/adr/0096-an-option-is-a-member-and-a-row.md.
 //
 //   node scripts/build/options-page.mjs            writes
 //   node scripts/build/options-page.mjs --check    fails when the page, or a default in a docstring, is stale
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import ts from 'typescript';
@@ -24,25 +25,57 @@ if (process.argv.includes('--check')) {
 } else {
   writeFileSync(page, after);
 }
-for (const problem of problems) console.error(problem);
+for (const file of filesWithTables()) checkDefaults(file);
+for (const problem of new Set(problems)) console.error(problem);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 function listOf(file, name) {
-  const source = ts.createSourceFile(file, readFileSync(root + file, 'utf8'), ts.ScriptTarget.Latest, true);
+  const source = sourceOf(file);
   const options = source.statements.find((node) => ts.isInterfaceDeclaration(node) && node.name.text === name);
   if (options === undefined) throw new Error(`${file} has no interface ${name}`);
-  const defaults = defaultsIn(source, options);
-  return options.members.map((member) => item(member, defaults, file)).join('\n');
+  const table = tableOf(source, options);
+  if (table === undefined) throw new Error(`${file} has no table of all options of ${name}`);
+  return options.members.map((member) => item(member, table.get(member.name.getText()), file)).join('\n');
 }
 
-function item(member, defaults, file) {
+function filesWithTables() {
+  const files = readdirSync(`${root}packages`).flatMap((folder) =>
+    readdirSync(`${root}packages/${folder}/src`, { recursive: true }).map((file) => `packages/${folder}/src/${file}`),
+  );
+  return files.filter((file) => file.endsWith('.ts') && readFileSync(root + file, 'utf8').includes(': OptionTable<'));
+}
+
+function sourceOf(file) {
+  return ts.createSourceFile(file, readFileSync(root + file, 'utf8'), ts.ScriptTarget.Latest, true);
+}
+
+/** Of every interface of a file that has a table there. */
+function checkDefaults(file) {
+  const source = sourceOf(file);
+  for (const options of source.statements.filter(ts.isInterfaceDeclaration)) {
+    const table = options.members.length === 0 ? undefined : tableOf(source, options);
+    for (const member of table === undefined ? [] : options.members) {
+      if (docOf(member) !== '') defaultsOf(member, table.get(member.name.getText()), file);
+    }
+  }
+}
+
+/** The default of an option: as its docstring says it, in which sentence, and as the row states it where that is a literal. */
+function defaultsOf(member, row, file) {
+  const [sentence, said] = /\bDefault:? (`[^`]+`|.+?)(?:\.(?= |$)|(?=[:;,] ))/.exec(docOf(member)) ?? [];
+  const checked = defaultOf(row);
+  if (checked !== undefined && plain(said ?? '') !== plain(checked))
+    problems.push(
+      `${file}: the docstring of ${member.name.getText()} says ${said ?? 'nothing'} of its default, which is ${checked}`,
+    );
+  return { sentence, said, checked };
+}
+
+function item(member, row, file) {
   const name = member.name.getText();
   const text = docOf(member);
-  const [sentence, said] = /\bDefault:? (`[^`]+`|.+?)(?:\.(?= |$)|(?=[:;,] ))/.exec(text) ?? [];
-  const checked = defaults.get(name);
-  if (checked !== undefined && plain(said ?? '') !== plain(checked))
-    problems.push(`${file}: the docstring of ${name} says ${said ?? 'nothing'} of its default, which is ${checked}`);
-  const type = typeOf(member.type);
+  const { sentence, said, checked } = defaultsOf(member, row, file);
+  const type = wordsOf(row) ?? typeOf(member.type);
   // The default is written once: of a sentence that says more than it, in that sentence.
   const isAlone = sentence?.endsWith('.') === true;
   const byDefault = !isAlone ? undefined : checked?.startsWith("'") ? `\`${checked}\`` : said;
@@ -95,41 +128,46 @@ function typeOf(type) {
     return `(${given.join(', ')}) => ${type.type.getText().replace('MaybePromise<boolean>', 'boolean')}`;
   }
   if (type.typeName?.getText() === 'OfRequest') return `(request, response) => ${typeOf(type.typeArguments[2])}`;
-  const alias = type
-    .getSourceFile()
-    .statements.find((node) => ts.isTypeAliasDeclaration(node) && node.name.text === type.getText());
-  if (alias && ts.isUnionTypeNode(alias.type) && alias.type.types.every(ts.isLiteralTypeNode))
-    return typeOf(alias.type);
   return type.getText().replace(/<Request.*>$/s, '');
 }
 
-/** The defaults of an interface's options that the table of them in its file states as literals. */
-function defaultsIn(source, { name, members }) {
-  const tables = source.statements
+/** The rows of an interface's options, by name. Undefined where its file has no table with all of them. */
+function tableOf(source, { members }) {
+  return source.statements
     .filter(ts.isVariableStatement)
     .flatMap((node) => node.declarationList.declarations)
-    .filter(({ type }) => type?.getText().startsWith('OptionTable<'))
-    .map(({ initializer }) => new Map(initializer.properties.map((option) => [option.name.getText(), option])));
-  const table = tables.find((entries) => members.every((member) => entries.has(member.name.getText())));
-  if (table === undefined) throw new Error(`${source.fileName} has no table of all options of ${name.text}`);
-  const literals = [...table.values()]
-    .filter(ts.isPropertyAssignment)
-    .map((option) => [option.name.getText(), defaultOf(option.initializer)]);
-  return new Map(literals.filter(([, literal]) => literal !== undefined));
+    .filter(({ type, initializer }) => type?.getText().startsWith('OptionTable<') && initializer?.properties)
+    .map(({ initializer }) => new Map(initializer.properties.map((row) => [row.name?.getText(), row.initializer])))
+    .find((rows) => members.every((member) => rows.has(member.name?.getText())));
 }
 
-function defaultOf(read) {
-  if (ts.isArrowFunction(read)) return literalOf(read.parameters[0]?.initializer);
-  if (!ts.isCallExpression(read)) return undefined;
-  const [first, , third, fourth] = read.arguments;
-  if (read.expression.getText() === 'oneOf') return literalOf(first.elements[0]);
-  const byDefault = { valueThat: third, wholeNumber: fourth };
-  const call = read.expression.getText();
-  return literalOf(call in byDefault ? byDefault[call] : first);
+/** The words that a row takes, whatever the interface calls their type. */
+function wordsOf(row) {
+  if (row === undefined || !ts.isCallExpression(row)) return undefined;
+  const [first] = row.arguments;
+  if (row.expression.getText() === 'optional') return wordsOf(first);
+  return row.expression.getText() === 'oneOf' ? first.elements.map((word) => word.getText()).join(' | ') : undefined;
+}
+
+/** The default that a row states as a literal. */
+function defaultOf(row) {
+  if (row === undefined) return undefined;
+  if (ts.isArrowFunction(row)) return literalOf(row.parameters[0]?.initializer);
+  if (!ts.isCallExpression(row)) return undefined;
+  const [first, , third, fourth] = row.arguments;
+  const byDefault = {
+    flag: first,
+    timerMs: first,
+    duration: first,
+    oneOf: first?.elements?.[0],
+    valueThat: third,
+    wholeNumber: fourth,
+  };
+  return literalOf(byDefault[row.expression.getText()]);
 }
 
 function literalOf(node) {
-  const isLiteral = node && (ts.isLiteralExpression(node) || /^(true|false)$/.test(node.getText()));
+  const isLiteral = node && (node.text || /^(true|false)$/.test(node.getText())) && !ts.isIdentifier(node);
   return isLiteral ? node.getText() : undefined;
 }
 

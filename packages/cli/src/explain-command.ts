@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { UsageError, insteadOf } from '@sluice/simulate/terminal';
+import { insteadOf } from '@sluice/core/inspect';
+import { UsageError } from '@sluice/simulate/terminal';
 import { ERROR_PAGES } from './error-pages.generated.ts';
 import { globalsOf } from './session.ts';
 

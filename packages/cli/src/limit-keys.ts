@@ -2,6 +2,7 @@ import type { Policy } from '@sluice/core';
 import {
   externalStateKeyOf,
   isWholeKey,
+  literalPattern,
   ownerOfExternalState,
   readKeyText,
   subjectOfKey,
@@ -20,7 +21,7 @@ import {
 import { canonicalAddress } from '@sluice/http/spi';
 import { Failure, printable, UsageError } from '@sluice/simulate/terminal';
 import { findKeys, spellingsOf } from './find-keys.ts';
-import { eachKey, literal, scan } from './read-keys.ts';
+import { eachKey, scan } from './read-keys.ts';
 import type { Connection } from './redis.ts';
 import type { Session } from './session.ts';
 
@@ -102,7 +103,7 @@ async function limitsNamed(
   if (await isManaged(connection, `${prefix}:policies`, limit)) add(redisKey(prefix, 'x', sourceKeySuffix(limit)));
   const named = policies.map((policy) => namePolicy(policy, policy.name ?? limit));
   if (named.length > 0) add(redisKey(prefix, 'x', keySuffixOf(limit, named)));
-  const start = `${literal(prefix)}:{*}:`;
+  const start = `${literalPattern(prefix)}:{*}:`;
   for (const pattern of [`${start}${limit}:*`, `${start}*.${limit}*`]) await eachKey(connection, pattern, add);
   return limits;
 }
@@ -141,7 +142,7 @@ async function limitKey({ connection, prefix }: Session, key: string): Promise<L
 const EXTERNAL: readonly AnyAlgorithm[] = algorithms.filter((algorithm) => algorithm.summarize !== undefined);
 
 async function detailsOf(connection: Connection, key: string, prefix: string): Promise<readonly string[]> {
-  const below = await scan(connection, `${literal(key)}:*`);
+  const below = await scan(connection, `${literalPattern(key)}:*`);
   return below.filter((one) => ownerOfExternalState(one, prefix) === key);
 }
 

@@ -13,7 +13,7 @@ import {
 } from '@sluice/simulate/terminal';
 import { auditText, endOf, keysOf } from './override-text.ts';
 import { addServiceOptions } from './service-client.ts';
-import type { Overrides } from './overrides.ts';
+import type { OverrideClient } from './override-client.ts';
 import type { Print } from './session.ts';
 import { writtenInstant } from './written.ts';
 import { withOverrides } from './with-overrides.ts';
@@ -126,7 +126,11 @@ interface Setting {
   readonly options: OverrideOptions;
 }
 
-async function set({ policies }: Overrides, print: Print, { name, target, rule, options }: Setting): Promise<void> {
+async function set(
+  { policies }: OverrideClient,
+  print: Print,
+  { name, target, rule, options }: Setting,
+): Promise<void> {
   const done = await policies.override(name, target, rule, options);
   const isPlanned = options.dryRun === true && done.change !== 'unchanged';
   // A dry run writes nothing, so there is no version.
@@ -138,7 +142,7 @@ async function set({ policies }: Overrides, print: Print, { name, target, rule, 
 }
 
 async function list(
-  { policies }: Overrides,
+  { policies }: OverrideClient,
   print: Print,
   name: string,
   { ended, startsWith }: { ended?: true; startsWith?: string },
@@ -148,7 +152,7 @@ async function list(
 }
 
 async function remove(
-  { policies, policyOf }: Overrides,
+  { policies, policyOf }: OverrideClient,
   print: Print,
   name: string,
   target: OverrideTarget,

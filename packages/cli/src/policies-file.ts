@@ -11,8 +11,8 @@ import {
   type Scalar,
 } from 'yaml';
 import { PolicyError, type CarryOver, type Policy } from '@sluice/core';
-import { nearest } from '@sluice/core/inspect';
-import { UsageError, insteadOf, policyKinds, policyOf } from '@sluice/simulate/terminal';
+import { insteadOf, nearest } from '@sluice/core/inspect';
+import { UsageError, policyKinds, policyOf } from '@sluice/simulate/terminal';
 
 /** A managed policy as a file defines it. */
 export interface PolicyDefinition {

@@ -9,11 +9,6 @@ export async function scan(connection: Connection, pattern: string): Promise<rea
   return [...found].sort();
 }
 
-/** A text as a pattern that matches only itself. */
-export function literal(text: string): string {
-  return text.replace(/[\\*?[\]]/g, '\\$&');
-}
-
 /** Visits the keys of all servers that match a pattern; some may come twice. */
 export async function eachKey(connection: Connection, pattern: string, visit: (key: string) => unknown): Promise<void> {
   for (const server of primariesOf(connection)) {

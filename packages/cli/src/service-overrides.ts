@@ -1,5 +1,5 @@
 import type { ListOverridesOptions, OverrideResult, OverrideTarget, PolicyOverride } from '@sluice/managed';
-import type { Overrides } from './overrides.ts';
+import type { OverrideClient } from './override-client.ts';
 import { ask, type ServiceFlags } from './service-client.ts';
 
 interface ListedOverrides {
@@ -8,7 +8,7 @@ interface ListedOverrides {
 }
 
 /** The overrides of the managed limits of a service, over `/v1/overrides`. Names are those of its limits. */
-export function serviceOverrides(flags: ServiceFlags): Overrides {
+export function serviceOverrides(flags: ServiceFlags): OverrideClient {
   return {
     policyOf: () => Promise.resolve(undefined),
     policies: {

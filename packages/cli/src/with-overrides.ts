@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Overrides } from './overrides.ts';
+import type { OverrideClient } from './override-client.ts';
 import type { ServiceFlags } from './service-client.ts';
 import { serviceOverrides } from './service-overrides.ts';
 import { globalsOf, printOf, type Print } from './session.ts';
@@ -8,7 +8,7 @@ import { withPolicies } from './with-policies.ts';
 /** Does work over the overrides in Redis or, with `--service`, over those of a service. */
 export async function withOverrides(
   command: Command,
-  work: (overrides: Overrides, print: Print) => Promise<void>,
+  work: (overrides: OverrideClient, print: Print) => Promise<void>,
   options: { readonly writes?: boolean } = {},
 ): Promise<void> {
   const flags = command.opts<ServiceFlags>();

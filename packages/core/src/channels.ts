@@ -1,4 +1,4 @@
-import { channel, type Channel } from 'node:diagnostics_channel';
+import { channel, subscribe, unsubscribe, type Channel, type ChannelListener } from 'node:diagnostics_channel';
 import type { BreakerState } from './engine/store.ts';
 import type { Decision, DecisionSource } from './engine/decision.ts';
 import type { SluiceErrorCode, StoreFailureKind } from './errors.ts';
@@ -39,3 +39,14 @@ export interface BreakerMessage {
 export const decisions = channel('sluice:decision') as Channel<DecisionMessage, DecisionMessage>;
 export const storeErrors = channel('sluice:store.error') as Channel<StoreErrorMessage, StoreErrorMessage>;
 export const breakers = channel('sluice:breaker') as Channel<BreakerMessage, BreakerMessage>;
+
+/** Calls a function with every message of a channel. It must not throw: Node ends the process then. Returns what ends it. */
+export function listenOn<Message>(
+  { name }: Channel<Message, Message>,
+  listener: (message: Message) => void,
+): () => void {
+  subscribe(name, listener as ChannelListener);
+  return () => {
+    unsubscribe(name, listener as ChannelListener);
+  };
+}

@@ -19,6 +19,7 @@ export { canonicalAddress, formatIpv6, isIpv4, writtenBits } from './keys/addres
 export { foldCase, readingsOf } from './keys/path-readings.ts';
 export { TrustedProxies } from './keys/trusted-proxies.ts';
 export { atPlace } from './at-place.ts';
+export { digest } from './digest.ts';
 export { isThenable, mapMaybe } from './map-maybe.ts';
 export { checkPlace, hasLimit, inheritOptions, namedByPlace, outermost, type ScopeOptions } from './inherit.ts';
 export { Layer } from './layer.ts';

@@ -1,5 +1,14 @@
 import type { CarryOver } from '@sluice/core';
-import { invalidOption, LONGEST_APP, optional, parsePrefix, valueThat, type OptionTable } from '@sluice/core/spi';
+import {
+  flag,
+  invalidOption,
+  LONGEST_APP,
+  optional,
+  parsePrefix,
+  valueThat,
+  type OptionTable,
+  type SettingsOf,
+} from '@sluice/core/spi';
 import { isCarryOver } from './read-record.ts';
 
 export interface PutOptions {
@@ -10,8 +19,8 @@ export interface PutOptions {
    */
   readonly apps: readonly string[] | ((before: readonly string[]) => readonly string[]);
   /**
-   * What happens to the units that clients have used when the policy changes. `keep` (default): they stay used.
-   * `reset`: all clients start again, so within one window both limits may be allowed.
+   * What happens to the units that clients have used when the policy changes. `keep`: they stay used. `reset`:
+   * all clients start again, so within one window both limits may be allowed. Default `keep`.
    */
   readonly carryOver?: CarryOver | undefined;
   /** Returns what would change, and changes nothing. Default false. */
@@ -34,12 +43,13 @@ export const CREATE_POLICIES: OptionTable<CreatePoliciesOptions> = {
   snapshotFile: optional(valueThat((given) => typeof given === 'string' && given !== '', 'the path of a file')),
 };
 
-export interface PutSettings {
-  /** Sorted, so that the same applications are an equal list. */
-  readonly apps: (before: readonly string[]) => readonly string[];
-  readonly carryOver: CarryOver;
-  readonly dryRun: boolean;
-}
+export type PutSettings = SettingsOf<
+  PutOptions,
+  {
+    /** Sorted, so that the same applications are an equal list. */
+    readonly apps: (before: readonly string[]) => readonly string[];
+  }
+>;
 
 export const PUT: OptionTable<PutSettings> = {
   apps: (given) => {
@@ -52,10 +62,7 @@ export const PUT: OptionTable<PutSettings> = {
     if (isCarryOver(given)) return given;
     throw invalidOption('carryOver', '"keep" or "reset"', given);
   },
-  dryRun: (given = false) => {
-    if (typeof given === 'boolean') return given;
-    throw invalidOption('dryRun', 'true or false', given);
-  },
+  dryRun: flag(false),
 };
 
 export const REMOVE: OptionTable<{ readonly state: boolean }> = {

@@ -1,4 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { digest } from '@sluice/http/spi';
 import type { PageRequest } from './exchange.ts';
 
 /** Who uses the page. The name is what the log shows; undefined where none is known. */
@@ -50,9 +51,4 @@ function credentialsOf(field: string): { readonly name: string | undefined; read
   const colon = pair.indexOf(':');
   const name = pair.slice(0, Math.max(colon, 0));
   return { name: name === '' ? undefined : name, token: pair.slice(colon + 1) };
-}
-
-/** Digests have one length, as the comparison in constant time requires. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import { type BreakerOptions, PolicyError } from '@sluice/core';
-import { optional, parseBreaker, readOptions, type OptionTable } from '@sluice/core/spi';
+import { optional, parseBreaker, readOptions, type OptionTable, type SettingsOf } from '@sluice/core/spi';
 
 export interface RemoteStoreOptions {
   /** The token of the service. It needs none where it listens on loopback, a Unix socket or its admin listener. */
@@ -15,11 +15,7 @@ export interface RemoteStoreOptions {
 }
 
 /** The options, checked. */
-export interface RemoteSettings {
-  readonly token: string | undefined;
-  readonly tls: ConnectionOptions;
-  readonly breaker: BreakerOptions | false;
-}
+export type RemoteSettings = SettingsOf<RemoteStoreOptions, Pick<RemoteStoreOptions, 'token'>>;
 
 /** Every option, its check and its default: {@link RemoteStoreOptions} says what each means. */
 const OPTIONS: OptionTable<RemoteSettings> = {

@@ -1,5 +1,6 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { digest } from '@sluice/http/spi';
 import { Seal } from './seal.ts';
 
 /** Where a request came in. */
@@ -13,7 +14,7 @@ export interface Entrance {
  * them.
  */
 export class Access {
-  readonly #token: Buffer | undefined;
+  readonly #token: Uint8Array | undefined;
   readonly #hostNames: ReadonlySet<string>;
   /** Signs what clients keep for the service. Processes with one token share it, and without a token those of one supervisor. */
   readonly seal: Seal;
@@ -68,9 +69,4 @@ export class Access {
 /** The field Host without its port. */
 function hostNameOf(host: string): string {
   return host.replace(/:\d+$/, '');
-}
-
-/** Digests have one length, as the comparison in constant time requires. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

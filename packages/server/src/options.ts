@@ -1,5 +1,5 @@
 import { SluiceError, type Store } from '@sluice/core';
-import { nearest } from '@sluice/core/inspect';
+import { insteadOf } from '@sluice/core/inspect';
 import { check, isText, parseNumber } from './check-option.ts';
 import { parseAddress, type Address } from './transport/address.ts';
 import type { CertificateFiles } from './transport/certificates.ts';
@@ -147,9 +147,7 @@ export function parseServerOptions(options: ServerOptions): Settings {
   );
   for (const name of Object.keys(options)) {
     if ((OPTIONS as readonly string[]).includes(name)) continue;
-    const meant = nearest(name, OPTIONS);
-    const instead = meant === undefined ? `known: ${OPTIONS.join(', ')}` : `did you mean ${meant}?`;
-    throw new SluiceError('SLUICE_OPTION_UNKNOWN', `createServer has no option ${name}; ${instead}`);
+    throw new SluiceError('SLUICE_OPTION_UNKNOWN', `createServer has no option ${name}; ${insteadOf(name, OPTIONS)}`);
   }
   const { config, mergeDomains = false, prefix, store, token, hostNames = [], tls, app = 'sluice-server' } = options;
   check(isText(config), 'config', 'the path of a file of limits, or of a folder of them', config);

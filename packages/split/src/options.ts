@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS, invalidOption, type OptionTable } from '@sluice/core/spi';
+import { LONGEST_TIMER_MS, invalidOption, type OptionTable, type SettingsOf } from '@sluice/core/spi';
 import type { Membership } from './membership/membership.ts';
 import { instances, wholeNumber } from './values/whole-number.ts';
 
@@ -21,11 +21,10 @@ export interface SplitStoreOptions {
   maxKeys?: number;
 }
 
-export interface SplitStoreSettings {
-  readonly membership: Membership | number;
-  readonly graceMs: number | undefined;
-  readonly maxKeys: number | undefined;
-}
+export type SplitStoreSettings = SettingsOf<
+  SplitStoreOptions,
+  { readonly graceMs: number | undefined; readonly maxKeys: number | undefined }
+>;
 
 export const SPLIT_STORE: OptionTable<SplitStoreSettings> = {
   membership: (given) => {

@@ -104,7 +104,7 @@ function endAfterReads(deadline: Deadline): void {
 export function withinDeadline<Answer>(
   answers: Promise<Answer>,
   timeoutMs: number,
-  call: StoreCall,
+  call: StoreCall = { abandoned: false },
   isAwaited = true,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {

@@ -99,7 +99,8 @@ export class StoreGuard {
     behind: BehindAnswer = NOTHING_BEHIND,
   ): StoreAnswers | Promise<StoreAnswers> {
     if (!isOneCall(this.#store, requests)) return this.#performOnShards(requests, timeoutMs, behind);
-    return this.#perform(requests, subjectOf(requests[0]), timeoutMs);
+    const [first] = requests;
+    return this.#perform(requests, first === undefined ? '' : (partsOf(first)[0]?.subject ?? ''), timeoutMs);
   }
 
   /** Each request by itself. Its result holds even if others fail. */
@@ -240,9 +241,4 @@ function warnAway(limiters: readonly string[], cause: unknown): void {
     `The store of ${names} keeps failing (${kind}): ${why}. Until it answers again, onStoreError decides.`,
     `${kind} ${names}`,
   );
-}
-
-function subjectOf(request: StoreRequest | undefined): string {
-  if (request === undefined) return '';
-  return ('parts' in request ? request.parts[0] : request.part)?.subject ?? '';
 }

@@ -2,8 +2,8 @@
 export { inspectKey, type InspectOptions } from './inspect-key.ts';
 export type { ChangingPolicy, Definitions } from './inspect-source.ts';
 export { limitOfKey, type KnownKey } from './limit-of-key.ts';
-export { containingPattern, isWholeKey, keyPattern, ownerOfExternalState, subjectOfKey } from './key-text.ts';
-export { externalStateKeyOf, readKeyText, type KeyText } from './key-text.ts';
+export { containingPattern, isWholeKey, keyPattern, literalPattern, ownerOfExternalState } from './key-text.ts';
+export { externalStateKeyOf, readKeyText, subjectOfKey, type KeyText } from './key-text.ts';
 export { policyFactories, writtenPolicy, type FactoryOption, type PolicyFactory } from './policy-text.ts';
 export type { KeyReport, PolicyReport, DenialCountReport } from './report.ts';
-export { nearest } from '../values/hint.ts';
+export { insteadOf, nearest } from '../values/hint.ts';

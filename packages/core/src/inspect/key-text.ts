@@ -62,12 +62,12 @@ export function isWholeKey(text: string, prefix = 'sluice'): boolean {
  * @throws TypeError `SLUICE_KEY_INVALID` if the subject is invalid.
  */
 export function keyPattern(subject: string, prefix = 'sluice'): string {
-  return `${literal(redisKey(prefix, subjectOf(subject), ''))}:*`;
+  return `${literalPattern(redisKey(prefix, subjectOf(subject), ''))}:*`;
 }
 
 /** The pattern for `SCAN` that matches every key whose subject contains a text, where no hash replaces the subject. */
 export function containingPattern(text: string, prefix = 'sluice'): string {
-  return `${literal(prefix)}:{*${literal(text)}*}:*`;
+  return `${literalPattern(prefix)}:{*${literalPattern(text)}*}:*`;
 }
 
 /** The text between the braces of a key; undefined where there is none. */
@@ -75,6 +75,7 @@ export function subjectOfKey(key: string, prefix = 'sluice'): string | undefined
   return isWholeKey(key, prefix) ? key.slice(prefix.length + 2, key.indexOf('}')) : undefined;
 }
 
-function literal(text: string): string {
+/** A text as a pattern for `SCAN` that matches only itself. */
+export function literalPattern(text: string): string {
   return text.replace(/[\\*?[\]]/g, '\\$&');
 }

@@ -65,7 +65,7 @@ export class DecisionPipeline {
     if (failed !== undefined) return this.#withoutLimits(failed.failure, context);
     const loads = Promise.all(feeds.map((feed) => feed.loaded()));
     return this.#deps.inFlight.track(
-      withinDeadline(loads, Math.max(leftMs(this.#deps.timeoutMs, context.endMs), 1), { abandoned: false }).then(
+      withinDeadline(loads, Math.max(leftMs(this.#deps.timeoutMs, context.endMs), 1)).then(
         () => this.#decideCurrent(op, context),
         (error: unknown) => this.#withoutLimits(error, context),
       ),
@@ -132,9 +132,7 @@ export class DecisionPipeline {
     context: DecisionContext,
   ): Decision | Promise<Decision> {
     return this.#deps.inFlight.track(
-      withinDeadline(renewParts(request.parts, found), leftMs(this.#deps.timeoutMs, context.endMs), {
-        abandoned: false,
-      }).then(
+      withinDeadline(renewParts(request.parts, found), leftMs(this.#deps.timeoutMs, context.endMs)).then(
         (parts) => {
           if (leftMs(this.#deps.timeoutMs, context.endMs) <= 0)
             return this.fallback(request, lateError(this.#deps.timeoutMs), context);

@@ -91,7 +91,7 @@ async function lookUp(
 ): Promise<readonly EditingRequest[]> {
   const feeds = unreadFeeds(requested.map(({ part }) => part));
   try {
-    await withinDeadline(Promise.all(feeds.map((feed) => feed.loaded())), timeoutMs, { abandoned: false });
+    await withinDeadline(Promise.all(feeds.map((feed) => feed.loaded())), timeoutMs);
   } catch (error) {
     throw reportFailure(error);
   }
@@ -174,7 +174,7 @@ async function renewEdits(
     return parts?.map((part) => ({ ...request, part })) ?? [];
   });
   try {
-    return (await withinDeadline(Promise.all(renewing), timeoutMs, { abandoned: false })).flat();
+    return (await withinDeadline(Promise.all(renewing), timeoutMs)).flat();
   } catch (error) {
     throw reportFailure(error);
   }

@@ -38,11 +38,11 @@ export class LimitFactory {
   }
 
   #made(policies: readonly NamedPolicy[], keySuffix: string, policyVersion?: PolicyVersion): Limit {
-    const { store, escalate: escalation, localShare } = this.#settings;
+    const { store, escalate: escalation, localShare, denialCache } = this.#settings;
     const own: Limit = {
       policies,
       keySuffix,
-      denialAgeMs: this.#denialAgeMs,
+      denialAgeMs: denialCache?.ageMs ?? 0,
       ...(escalation === undefined ? {} : { escalation }),
       ...(policyVersion === undefined ? {} : { policyVersion }),
     };
@@ -91,10 +91,6 @@ export class LimitFactory {
   #remember<Ref extends LimitRef>(limit: Ref): Ref {
     if (this.known.length < MOST_KNOWN) this.known.push(limit);
     return limit;
-  }
-
-  get #denialAgeMs(): number {
-    return this.#settings.denialCache?.ageMs ?? 0;
   }
 
   /** Starts to follow the feeds. */

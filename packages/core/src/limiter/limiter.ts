@@ -7,6 +7,7 @@ import { checkCost, checkEstimate } from '../values/cost.ts';
 import { LimiterCore } from './core.ts';
 import type { Status } from '../observe/live-limiters.ts';
 import { checkOptions } from '../values/check-options.ts';
+import { flag, readOptions, type OptionTable, type SettingsOf } from '../values/option.ts';
 import { reservationOf, type Reservation } from './settlement/reservation.ts';
 import type { SlidingWindowOptions } from '../algorithms/sliding-window/policy.ts';
 import type { Policy } from '../engine/policy.ts';
@@ -62,6 +63,8 @@ export interface BlockOptions {
   /** Whether what the key has used is forgotten in the same step, as by `reset`. Default false. */
   reset?: boolean;
 }
+
+const BLOCK: OptionTable<SettingsOf<BlockOptions>> = { reset: flag(false) };
 
 /**
  * Decides over keys. Decisions of one call are atomic: over all policies and limits, everything is taken or
@@ -370,11 +373,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
 
   async block(key: Key, duration: Duration, options: BlockOptions = {}): Promise<void> {
     const durationMs = parseDuration(duration, 'duration', 'SLUICE_OPTION_INVALID');
-    checkOptions(options, ['reset'], 'block');
-    const { reset = false } = options;
-    if (typeof reset !== 'boolean') {
-      throw new PolicyError('reset', `reset must be true or false, got ${shown(reset)}`, 'SLUICE_OPTION_INVALID');
-    }
+    const { reset } = readOptions(options, BLOCK, 'block');
     await this.#edit(key, (part) => ({ op: 'block', part, durationMs, reset }));
   }
 

@@ -1,6 +1,7 @@
 import { PolicyError, shown } from '../errors.ts';
 import { warnOnce } from '../warnings.ts';
 import type { Store } from '../engine/store.ts';
+import { ofProcess } from '../platform/of-process.ts';
 
 interface Claim {
   readonly name: string;
@@ -16,11 +17,6 @@ export type WrittenPolicies = ReadonlyMap<string, string>;
 const claimsOn: WeakMap<Store, Map<string, Claim>> = ofProcess('@sluice/core claims', () => new WeakMap());
 /** The stores of each place that have claims, or had some. */
 const storesAt = ofProcess('@sluice/core places', () => new Map<string, Set<WeakRef<Store>>>());
-
-/** What all copies of this package in a process share. A collection: test runners empty other objects on the global one. */
-function ofProcess<Shared extends WeakKey>(name: string, make: () => Shared): Shared {
-  return ((globalThis as Record<symbol, unknown>)[Symbol.for(name)] ??= make()) as Shared;
-}
 
 /**
  * Claims a limiter's name on a store, and on the place where that store keeps its keys, where it says so.

@@ -122,8 +122,6 @@ export type CoreSettings = SettingsOf<
 const LEAST_LEASE_MS = 20;
 /** Changes by another process (block, reset) take effect no later than that. */
 const LONGEST_LEASE_MS = 500;
-const LEASE_BOUNDS = `from ${String(LEAST_LEASE_MS)} to ${String(LONGEST_LEASE_MS)} ms`;
-const DENIED_KEYS = 10_000;
 /** Names of applications are compared exactly, and kept with every policy that lists them. */
 export const LONGEST_APP = 128;
 
@@ -180,7 +178,7 @@ function parseStore(given: unknown = memoryStore()): Store {
 
 const DENIAL_CACHE: OptionTable<{ maxAge: number; maxKeys: number }> = {
   maxAge: duration(DENIAL_AGE_MS),
-  maxKeys: wholeNumber(1, Infinity, 'a whole number, at least 1', DENIED_KEYS),
+  maxKeys: wholeNumber(1, Infinity, 'a whole number, at least 1', 10_000),
 };
 
 function parseDenialCache(given: unknown = true, name: string): CoreSettings['denialCache'] {
@@ -192,7 +190,8 @@ function parseDenialCache(given: unknown = true, name: string): CoreSettings['de
 const LEASE: OptionTable<{ maxAge: number }> = {
   maxAge: (given, name) => {
     const ageMs = duration(LONGEST_LEASE_MS)(given, name);
-    checked(given, ageMs >= LEAST_LEASE_MS && ageMs <= LONGEST_LEASE_MS, name, LEASE_BOUNDS);
+    const expected = `from ${String(LEAST_LEASE_MS)} to ${String(LONGEST_LEASE_MS)} ms`;
+    checked(given, ageMs >= LEAST_LEASE_MS && ageMs <= LONGEST_LEASE_MS, name, expected);
     return ageMs;
   },
 };

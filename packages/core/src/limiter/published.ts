@@ -1,9 +1,9 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { decisions, type DecisionMessage } from '../channels.ts';
+import { decisions, listenOn, type DecisionMessage } from '../channels.ts';
 import { currentOf } from '../engine/limit-source.ts';
 import type { Store } from '../engine/store.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
 import type { PolicyDecision } from '../engine/decision.ts';
+import { ofProcess } from '../platform/of-process.ts';
 import type { UnresolvedPart } from './resolve.ts';
 
 /** The `LimiterCore` that has decided. */
@@ -20,7 +20,7 @@ export interface PublishedDecision {
   readonly parts: readonly UnresolvedPart[];
 }
 
-/** What is published at present. Without properties of its own, because Jest replaces those of globals. */
+/** What is published at present. */
 class Publisher {
   #current: PublishedDecision | undefined;
 
@@ -37,9 +37,7 @@ class Publisher {
   }
 }
 
-// Shared by all copies of this package in a process.
-const SHARED = Symbol.for('@sluice/core.published');
-const publisher = ((globalThis as unknown as Record<symbol, Publisher | undefined>)[SHARED] ??= new Publisher());
+const publisher = ofProcess('@sluice/core.published', () => new Publisher());
 
 /** Publishes a decision on `sluice:decision`, and to those who watch decisions with their keys. */
 export function publish(core: PublishingCore, parts: readonly UnresolvedPart[], message: DecisionMessage): void {
@@ -53,14 +51,10 @@ export function publish(core: PublishingCore, parts: readonly UnresolvedPart[], 
  * @returns Stops that.
  */
 export function watchDecisions(watch: (published: PublishedDecision) => void): () => void {
-  const listener = (message: unknown): void => {
+  return listenOn(decisions, (message) => {
     const published = publisher.of(message);
     if (published !== undefined) watch(published);
-  };
-  subscribe(decisions.name, listener);
-  return () => {
-    unsubscribe(decisions.name, listener);
-  };
+  });
 }
 
 /** Calls a function for each policy of a decision, with the part of the request that it has decided. */

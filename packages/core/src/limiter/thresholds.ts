@@ -1,7 +1,6 @@
-import type { Store } from '../engine/store.ts';
 import { warnOnce } from '../warnings.ts';
 import type { LimitRef } from '../engine/limit-source.ts';
-import { eachPolicy, watchDecisions } from './published.ts';
+import { eachPolicy, watchDecisions, type PublishingCore } from './published.ts';
 
 /** When to warn about a key, and how: see {@link LimiterCoreOptions.onThreshold}. */
 export interface ThresholdOptions {
@@ -43,11 +42,7 @@ export function isThresholds(given: unknown): given is ThresholdOptions {
  * @returns Stops that.
  */
 export function watchThresholds(
-  {
-    name,
-    store,
-    limits,
-  }: { readonly name: string; readonly store: Store; readonly limits: { owns(limit: LimitRef): boolean } },
+  { name, store, limits }: PublishingCore & { readonly limits: { owns(limit: LimitRef): boolean } },
   { at, call }: ThresholdOptions,
 ): () => void {
   const levels = at.toSorted((a, b) => a - b);

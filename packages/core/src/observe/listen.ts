@@ -1,7 +1,7 @@
-import { subscribe, unsubscribe, type Channel, type ChannelListener } from 'node:diagnostics_channel';
 import {
   breakers,
   decisions,
+  listenOn,
   storeErrors,
   type BreakerMessage,
   type DecisionMessage,
@@ -36,11 +36,4 @@ export function listen({ onDecision, onStoreFailure, onBreaker }: Listeners): ()
 /** Only probes are sent while a breaker is open. Without them an outage would look as if it had ended. */
 function failedProbes({ limiters, store, kind, state, previous }: BreakerMessage): readonly StoreFailure[] {
   return previous === 'half-open' && state === 'open' ? limiters.map((limiter) => ({ limiter, store, kind })) : [];
-}
-
-function listenOn<Message>({ name }: Channel<Message, Message>, listener: (message: Message) => void): () => void {
-  subscribe(name, listener as ChannelListener);
-  return () => {
-    unsubscribe(name, listener as ChannelListener);
-  };
 }

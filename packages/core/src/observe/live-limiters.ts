@@ -1,6 +1,7 @@
 import type { BreakerState } from '../engine/store.ts';
 import type { DecisionSource } from '../engine/decision.ts';
 import type { LimitRef } from '../engine/limit-source.ts';
+import { ofProcess } from '../platform/of-process.ts';
 
 /** The state of a limiter's store, as this process knows it. */
 export interface Status {
@@ -21,10 +22,7 @@ export interface Observed {
   readonly limits?: { readonly known: readonly LimitRef[] };
 }
 
-// Shared by all copies of this package in a process: ES module, CommonJS, different versions.
-const SHARED = Symbol.for('@sluice/core.limiters');
-const shared = globalThis as unknown as Record<symbol, Set<WeakRef<Observed>> | undefined>;
-const live = (shared[SHARED] ??= new Set());
+const live = ofProcess('@sluice/core.limiters', () => new Set<WeakRef<Observed>>());
 const gone = new FinalizationRegistry<WeakRef<Observed>>((ref) => live.delete(ref));
 const refs = new WeakMap<Observed, WeakRef<Observed>>();
 

@@ -1,6 +1,6 @@
 import { register as defaultRegister } from 'prom-client';
-import { PolicyError, shown } from '../errors.ts';
-import { checkOptions } from '../values/check-options.ts';
+import { PolicyError } from '../errors.ts';
+import { checkOptions, invalidOption } from '../values/check-options.ts';
 import { GaugeReader, isNear } from './gauges.ts';
 import { listen } from './listen.ts';
 import { METRIC_NAMES, registerMetrics, type AnyRegistry } from './prometheus.ts';
@@ -60,12 +60,10 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
 
 function checkFree(register: AnyRegistry, prefix: string): void {
   if (typeof (register as Partial<AnyRegistry> | null)?.getSingleMetric !== 'function') {
-    const message = `register must be a Registry of prom-client, got ${shown(register)}`;
-    throw new PolicyError('register', message, 'SLUICE_OPTION_INVALID');
+    throw invalidOption('register', 'a Registry of prom-client', register);
   }
   if (typeof prefix !== 'string' || !/^([a-zA-Z_:][a-zA-Z0-9_:]*)?$/.test(prefix)) {
-    const message = `prefix must be the beginning of a metric's name, such as "sluice_", got ${shown(prefix)}`;
-    throw new PolicyError('prefix', message, 'SLUICE_OPTION_INVALID');
+    throw invalidOption('prefix', `the beginning of a metric's name, such as "sluice_"`, prefix);
   }
   const registeredName = METRIC_NAMES.find((name) => register.getSingleMetric(prefix + name) !== undefined);
   if (registeredName === undefined) return;

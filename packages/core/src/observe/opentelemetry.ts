@@ -1,7 +1,8 @@
-import { metrics, trace, type BatchObservableResult, type MeterProvider } from '@opentelemetry/api';
+import { metrics, trace, type BatchObservableResult, type Counter, type MeterProvider } from '@opentelemetry/api';
 import type { Decision } from '../engine/decision.ts';
-import { PolicyError, shown } from '../errors.ts';
-import { checkOptions } from '../values/check-options.ts';
+import { PolicyError } from '../errors.ts';
+import { ofProcess } from '../platform/of-process.ts';
+import { checkOptions, invalidOption } from '../values/check-options.ts';
 import { DECISION_SECONDS } from './decision-seconds.ts';
 import { BREAKER_STATES, GaugeReader, isNear } from './gauges.ts';
 import { listen } from './listen.ts';
@@ -12,9 +13,7 @@ export interface OpenTelemetryOptions {
   meterProvider?: MeterProvider | undefined;
 }
 
-// Shared by all copies of this package in a process: ES module, CommonJS, different versions.
-const SHARED = Symbol.for('@sluice/core.meter-providers');
-const reporting = ((globalThis as unknown as Record<symbol, WeakSet<object> | undefined>)[SHARED] ??= new WeakSet());
+const reporting = ofProcess('@sluice/core.meter-providers', () => new WeakSet());
 
 /**
  * Reports metrics of all limiters of this process, earlier and later ones, to OpenTelemetry, and records on the active
@@ -32,23 +31,20 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
   checkFree(meterProvider);
   reporting.add(meterProvider);
   const meter = meterProvider.getMeter('@sluice/core');
-  const decisions = meter.createCounter('sluice.decisions', {
-    description: 'Decisions, without peeks.',
-    unit: '{decision}',
-  });
+  const counter = (name: string, description: string, unit: string): Counter =>
+    meter.createCounter(name, { description, unit });
+  const decisions = counter('sluice.decisions', 'Decisions, without peeks.', '{decision}');
   const durations = meter.createHistogram('sluice.decision.duration', {
     description: 'How long decisions took, without peeks.',
     unit: 's',
     advice: { explicitBucketBoundaries: [...DECISION_SECONDS] },
   });
-  const storeErrors = meter.createCounter('sluice.store.errors', {
-    description: 'Calls of a store that failed or were late, including probes.',
-    unit: '{error}',
-  });
-  const transitions = meter.createCounter('sluice.breaker.transitions', {
-    description: 'Changes of a breaker, by its new state.',
-    unit: '{transition}',
-  });
+  const storeErrors = counter(
+    'sluice.store.errors',
+    'Calls of a store that failed or were late, including probes.',
+    '{error}',
+  );
+  const transitions = counter('sluice.breaker.transitions', 'Changes of a breaker, by its new state.', '{transition}');
   const breakerState = meter.createObservableGauge('sluice.breaker.state', {
     description: 'Whether the breaker before the store of a limiter is in this state (1) or not (0).',
   });
@@ -63,10 +59,11 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
     description: 'Units that can be had at once: the limit of a window, the capacity of a bucket.',
     unit: '{unit}',
   });
-  const nearLimit = meter.createCounter('sluice.near_limit', {
-    description: 'Decisions that allowed, and left at most a fifth of the limit of the policy that decided.',
-    unit: '{decision}',
-  });
+  const nearLimit = counter(
+    'sluice.near_limit',
+    'Decisions that allowed, and left at most a fifth of the limit of the policy that decided.',
+    '{decision}',
+  );
   const gauges = new GaugeReader();
   const observe = (result: BatchObservableResult): void => {
     for (const { limiter, breaker, isOnFallback, keysInMemory: keys, limits } of gauges.read()) {
@@ -126,8 +123,7 @@ function writeOnSpan(limiter: string, { policy, outcome, source, retryAfterMs }:
 
 function checkFree(meterProvider: MeterProvider): void {
   if (typeof (meterProvider as Partial<MeterProvider> | null)?.getMeter !== 'function') {
-    const message = `meterProvider must be a MeterProvider of OpenTelemetry, got ${shown(meterProvider)}`;
-    throw new PolicyError('meterProvider', message, 'SLUICE_OPTION_INVALID');
+    throw invalidOption('meterProvider', 'a MeterProvider of OpenTelemetry', meterProvider);
   }
   if (!reporting.has(meterProvider)) return;
   throw new PolicyError(

@@ -81,38 +81,30 @@ export function registerMetrics(register: AnyRegistry, prefix: string, gauges: G
       for (const [policy, limit] of limits) metric.set({ limiter, policy }, limit);
     },
   );
-  const name = (short: MetricName): string => prefix + short;
+  const counter = <Label extends string>(
+    name: MetricName,
+    help: string,
+    labelNames: readonly Label[],
+  ): Counter<Label> => new Counter({ name: prefix + name, help, labelNames, registers });
   return {
-    decisions: new Counter({
-      name: name('decisions_total'),
-      help: 'Decisions, without peeks.',
-      labelNames: ['limiter', 'policy', 'outcome', 'source'],
-      registers,
-    }),
+    decisions: counter('decisions_total', 'Decisions, without peeks.', ['limiter', 'policy', 'outcome', 'source']),
     durations: new Histogram({
-      name: name('decision_duration_seconds'),
+      name: `${prefix}decision_duration_seconds`,
       help: 'How long decisions took, without peeks.',
       labelNames: ['limiter', 'source'],
       buckets: [...DECISION_SECONDS],
       registers,
     }),
-    storeErrors: new Counter({
-      name: name('store_errors_total'),
-      help: 'Calls of a store that failed or were late, including probes.',
-      labelNames: ['limiter', 'store', 'kind'],
-      registers,
-    }),
-    transitions: new Counter({
-      name: name('breaker_transitions_total'),
-      help: 'Changes of a breaker, by its new state.',
-      labelNames: ['limiter', 'state'],
-      registers,
-    }),
-    nearLimit: new Counter({
-      name: name('near_limit_total'),
-      help: 'Decisions that allowed, and left at most a fifth of the limit of the policy that decided.',
-      labelNames: ['limiter', 'policy'],
-      registers,
-    }),
+    storeErrors: counter('store_errors_total', 'Calls of a store that failed or were late, including probes.', [
+      'limiter',
+      'store',
+      'kind',
+    ]),
+    transitions: counter('breaker_transitions_total', 'Changes of a breaker, by its new state.', ['limiter', 'state']),
+    nearLimit: counter(
+      'near_limit_total',
+      'Decisions that allowed, and left at most a fifth of the limit of the policy that decided.',
+      ['limiter', 'policy'],
+    ),
   };
 }

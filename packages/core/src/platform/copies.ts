@@ -1,7 +1,6 @@
-/** Shared by all copies of this package in a process, whatever their format or version. */
-const ALL: { copies: number } = ((globalThis as Record<symbol, unknown>)[Symbol.for('@sluice/core')] ??= {
-  copies: 0,
-}) as { copies: number };
+import { ofProcess } from './of-process.ts';
+
+const ALL = ofProcess('@sluice/core', () => ({ copies: 0 }));
 ALL.copies += 1;
 
 /**

@@ -19,26 +19,19 @@ let timer: ReturnType<typeof setTimeout> | undefined;
  */
 export function schedule(dueMs: number, run: () => void): () => void {
   const call = { dueMs, run };
-  const index = firstAfter(dueMs);
+  const index = search((other) => other.dueMs > dueMs);
   scheduled.splice(index, 0, call);
   if (index === 0) runDue();
   return () => {
     // From the first one of its instant on: calls that were scheduled first are usually cancelled first.
-    const found = scheduled.indexOf(call, firstAt(dueMs));
+    const found = scheduled.indexOf(
+      call,
+      search((other) => other.dueMs >= dueMs),
+    );
     if (found === -1) return;
     scheduled.splice(found, 1);
     if (found === 0) runDue();
   };
-}
-
-/** The index of the first call that is due after this instant. */
-function firstAfter(dueMs: number): number {
-  return search((call) => call.dueMs > dueMs);
-}
-
-/** The index of the first call that is due at this instant, or after it. */
-function firstAt(dueMs: number): number {
-  return search((call) => call.dueMs >= dueMs);
 }
 
 /** The index of the first call for which `isAfter` holds: it holds for all calls after that one. */

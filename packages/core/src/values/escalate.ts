@@ -1,5 +1,6 @@
 import { parseDuration, type Duration } from './duration.ts';
-import { PolicyError, shown } from '../errors.ts';
+import { PolicyError } from '../errors.ts';
+import { invalidOption } from './check-options.ts';
 import { LARGEST_LIMIT } from './numbers.ts';
 import { duration, readInner, readOptions, wholeNumber, type OptionTable } from './option.ts';
 
@@ -63,11 +64,8 @@ export function escalate(options: EscalateOptions): Escalation {
 export function parseEscalation(given: unknown): Escalation {
   const { after, blocksMs, decayMs } = (given ?? {}) as Partial<Record<keyof Escalation, unknown>>;
   if (after === undefined || !Array.isArray(blocksMs) || decayMs === undefined) {
-    throw new PolicyError(
-      'escalate',
-      `escalate must be the result of escalate(), such as escalate({ after: 5, block: "1m", decay: "1h" }), got ${shown(given)}`,
-      'SLUICE_OPTION_INVALID',
-    );
+    const expected = 'the result of escalate(), such as escalate({ after: 5, block: "1m", decay: "1h" })';
+    throw invalidOption('escalate', expected, given);
   }
   const kept = readInner(given, KEPT, 'escalate');
   Object.freeze(kept.blocksMs);

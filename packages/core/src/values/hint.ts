@@ -2,10 +2,13 @@ type Table<Value> = Readonly<Record<string, Value>>;
 
 /** Options of other packages, by their names there. */
 export interface OtherNames {
-  /** The names here to suggest: the first that exists in the place of the option. */
-  readonly names: Table<readonly string[]>;
-  /** The line to write for an option with this value; undefined where the name says enough. */
-  readonly lines: Table<(value: unknown, option: string) => string | undefined>;
+  /**
+   * The names here to suggest, of which the first that exists in the place of the option is meant; and the line to write
+   * for an option with this value, undefined where the name says enough.
+   */
+  readonly names: Table<
+    readonly [names: readonly string[], line?: (value: unknown, option: string) => string | undefined]
+  >;
   /** What to do where there is no such option here. */
   readonly instead: Table<string>;
 }
@@ -31,10 +34,8 @@ export function hintFor(name: string, value: unknown, known: readonly string[]):
   if (instead !== undefined) return instead;
   const meant = nearest(name, known);
   if (meant === undefined) return `known: ${listed(known)}`;
-  const written =
-    entryOf(others?.names, name)?.includes(meant) === true && meant !== 'policy'
-      ? entryOf(others?.lines, name)?.(value, meant)
-      : undefined;
+  const [names, line] = entryOf(others?.names, name) ?? [];
+  const written = meant !== 'policy' && names?.includes(meant) === true ? line?.(value, meant) : undefined;
   return `did you mean ${written ?? entryOf(WRITTEN_FOR_OPTION, meant) ?? JSON.stringify(meant)}?`;
 }
 
@@ -48,7 +49,7 @@ function entryOf<Value>(table: Table<Value> = {}, name: string): Value | undefin
  * edit distance.
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  const same = entryOf(others?.names, name)?.find((candidate) => known.includes(candidate));
+  const same = entryOf(others?.names, name)?.[0].find((candidate) => known.includes(candidate));
   if (same !== undefined) return same;
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
@@ -57,6 +58,12 @@ export function nearest(name: string, known: readonly string[]): string | undefi
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
+}
+
+/** A hint for a name that does not exist: the nearest of those that do or, when none is near, all of them. */
+export function insteadOf(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  return meant === undefined ? `known: ${known.join(', ')}` : `did you mean ${meant}?`;
 }
 
 /** Names as a list in a sentence. */

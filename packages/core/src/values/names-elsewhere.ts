@@ -2,87 +2,10 @@ import { shown } from '../errors.ts';
 import { writtenDuration } from './duration.ts';
 import { tellOfOthers, type OtherNames } from './hint.ts';
 
-/**
- * Option names of other limiters, and former names of options here, with the names to suggest: the first that exists in
- * the place of the option.
- */
-const NAMES_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
-  windowMs: ['window', 'every', 'policy'],
-  window: ['every', 'policy'],
-  timeWindow: ['window', 'every', 'policy'],
-  duration: ['window', 'every', 'policy'],
-  ttl: ['window', 'every', 'policy'],
-  interval: ['window', 'every', 'policy'],
-  per: ['window', 'every', 'policy'],
-  refillInterval: ['every'],
-  limit: ['capacity', 'policy'],
-  max: ['limit', 'capacity', 'policy'],
-  points: ['limit', 'capacity', 'policy'],
-  requests: ['limit', 'capacity', 'policy'],
-  quota: ['limit', 'capacity', 'policy'],
-  burst: ['capacity'],
-  maxTokens: ['capacity'],
-  refillRate: ['refill'],
-  algorithm: ['policy'],
-  policies: ['policy'],
-  weight: ['cost'],
-  tokens: ['cost', 'refill'],
-  keyGenerator: ['key'],
-  id: ['key'],
-  keyPrefix: ['prefix', 'name'],
-  standardHeaders: ['headers'],
-  legacyHeaders: ['headers'],
-  handler: ['onDenied'],
-  message: ['onDenied'],
-  statusCode: ['status', 'onDenied'],
-  errorResponseBuilder: ['onDenied'],
-  skipOnError: ['onStoreError'],
-  passOnStoreError: ['onStoreError'],
-  redis: ['store'],
-  client: ['store'],
-  timeout: ['timeoutMs'],
-  maxSize: ['maxKeys'],
-  maxHoldMs: ['maxSlotMs'],
-  maxHeld: ['maxPaced'],
-  whitelist: ['allow'],
-  allowList: ['allow'],
-  allowlist: ['allow'],
-  blacklist: ['deny'],
-  denyList: ['deny'],
-  denylist: ['deny'],
-  skipSuccessfulRequests: ['refund'],
-  skipFailedRequests: ['refund'],
-  requestWasSuccessful: ['refund'],
-  skipIf: ['skip'],
-  dryRun: ['mode'],
-  shadow: ['mode'],
-  shadowMode: ['mode'],
-  reportOnly: ['mode'],
-  draft_polli_ratelimit_headers: ['headers'],
-  enableDraftSpec: ['headers'],
-  addHeaders: ['headers'],
-  disableHeader: ['headers'],
-  setHeaders: ['headers'],
-  identifier: ['name'],
-  getTracker: ['key'],
-  generateKey: ['key'],
-  namespace: ['name'],
-  nameSpace: ['name'],
-  groupId: ['group', 'name'],
-  onLimitReached: ['onDenied'],
-  onExceeded: ['onDenied'],
-  errorMessage: ['onDenied'],
-  insuranceLimiter: ['onStoreError'],
-  storage: ['store'],
-  storeClient: ['store'],
-  db: ['store'],
-  throttlers: ['limits'],
-};
-
 /** What is written here for an option of another package: its name here, and the value that came. */
-type Rewrite = (value: unknown, option: string) => string | undefined;
+type Rewrite = NonNullable<OtherNames['names'][string][1]>;
 
-const MS_PER_WORD: Readonly<Record<string, number>> = {
+const MS_OF: Readonly<Record<string, number>> = {
   second: 1000,
   minute: 60_000,
   hour: 3_600_000,
@@ -92,9 +15,10 @@ const MS_PER_WORD: Readonly<Record<string, number>> = {
 /** Numbers are milliseconds; `'1 minute'` is what limiters of Fastify take. */
 const duration: Rewrite = (value, option) => {
   const words = typeof value === 'string' ? /^(\d+) ?(second|minute|hour|day)s?$/.exec(value) : null;
-  const ms = words === null ? value : Number(words[1]) * (MS_PER_WORD[words[2] ?? ''] ?? 0);
+  const ms = words === null ? value : Number(words[1]) * (MS_OF[words[2] ?? ''] ?? 0);
   return Number.isSafeInteger(ms) && Number(ms) > 0 ? `${option}: "${writtenDuration(Number(ms))}"` : undefined;
 };
+/** Those of rate-limiter-flexible. */
 const inSeconds: Rewrite = (value, option) => duration(typeof value === 'number' ? value * 1000 : value, option);
 const number: Rewrite = (value, option) => (typeof value === 'number' ? `${option}: ${String(value)}` : undefined);
 const text: Rewrite = (value, option) => (typeof value === 'string' ? `${option}: ${shown(value)}` : undefined);
@@ -102,51 +26,99 @@ const sameFunction: Rewrite = (value, option) =>
   typeof value === 'function' ? `${option}: the same function` : undefined;
 const onStoreError: Rewrite = (value, option) => `${option}: ${value === true ? '"allow"' : '"throw"'}`;
 const report: Rewrite = () => 'mode: "report"';
+const standardHeaders: Rewrite = (value) => {
+  if (value === false || value === 'draft-7') return `headers: ${shown(value)}`;
+  return value === true || value === 'draft-6' ? 'headers: "draft-6"' : 'headers: "draft-11"';
+};
+const statusCode: Rewrite = (value) => (typeof value === 'number' ? `status: { denied: ${String(value)} }` : undefined);
+const message: Rewrite = (value) =>
+  typeof value === 'string' ? `onDenied: (request, response) => response.end(${shown(value)})` : undefined;
 const limit: Rewrite = (value, option) =>
   typeof value === 'function'
     ? 'policy: (request) => fixedWindow({ name: "plan", limit: 100, window: "1m" })'
     : number(value, option);
 
-const REWRITES: Readonly<Record<string, Rewrite>> = {
-  windowMs: duration,
-  timeWindow: duration,
-  ttl: duration,
-  interval: duration,
-  per: duration,
-  duration: inSeconds, // of rate-limiter-flexible
-  max: limit,
-  points: limit,
-  requests: number,
-  quota: number,
-  burst: number,
-  maxTokens: number,
-  refillRate: number,
-  weight: number,
-  maxSize: number,
-  keyPrefix: text,
-  identifier: text,
-  namespace: text,
-  nameSpace: text,
-  keyGenerator: sameFunction,
-  getTracker: sameFunction,
-  generateKey: sameFunction,
-  skipIf: sameFunction,
-  standardHeaders: (value) => {
-    if (value === false || value === 'draft-7') return `headers: ${shown(value)}`;
-    return value === true || value === 'draft-6' ? 'headers: "draft-6"' : 'headers: "draft-11"';
-  },
-  legacyHeaders: (value) => (value === false ? 'headers: "draft-11"' : 'headers: ["draft-11", { legacy: "epoch" }]'),
-  statusCode: (value) => (typeof value === 'number' ? `status: { denied: ${String(value)} }` : undefined),
-  message: (value) =>
-    typeof value === 'string' ? `onDenied: (request, response) => response.end(${shown(value)})` : undefined,
-  skipSuccessfulRequests: () => 'refund: "on-success"',
-  skipFailedRequests: () => 'refund: "on-failure"',
-  passOnStoreError: onStoreError,
-  skipOnError: onStoreError,
-  dryRun: report,
-  shadow: report,
-  shadowMode: report,
-  reportOnly: report,
+const TIME = ['window', 'every', 'policy'];
+const UNITS = ['limit', 'capacity', 'policy'];
+
+/**
+ * Option names of other limiters, and former names of options here, each with the names to suggest, and where the name
+ * alone does not say it with what is written here for the value.
+ */
+const NAMES_ELSEWHERE: OtherNames['names'] = {
+  windowMs: [TIME, duration],
+  window: [['every', 'policy']],
+  timeWindow: [TIME, duration],
+  duration: [TIME, inSeconds],
+  ttl: [TIME, duration],
+  interval: [TIME, duration],
+  per: [TIME, duration],
+  refillInterval: [['every']],
+  limit: [['capacity', 'policy']],
+  max: [UNITS, limit],
+  points: [UNITS, limit],
+  requests: [UNITS, number],
+  quota: [UNITS, number],
+  burst: [['capacity'], number],
+  maxTokens: [['capacity'], number],
+  refillRate: [['refill'], number],
+  algorithm: [['policy']],
+  policies: [['policy']],
+  weight: [['cost'], number],
+  tokens: [['cost', 'refill']],
+  keyGenerator: [['key'], sameFunction],
+  id: [['key']],
+  keyPrefix: [['prefix', 'name'], text],
+  standardHeaders: [['headers'], standardHeaders],
+  legacyHeaders: [
+    ['headers'],
+    (value) => (value === false ? 'headers: "draft-11"' : 'headers: ["draft-11", { legacy: "epoch" }]'),
+  ],
+  handler: [['onDenied']],
+  message: [['onDenied'], message],
+  statusCode: [['status', 'onDenied'], statusCode],
+  errorResponseBuilder: [['onDenied']],
+  skipOnError: [['onStoreError'], onStoreError],
+  passOnStoreError: [['onStoreError'], onStoreError],
+  redis: [['store']],
+  client: [['store']],
+  timeout: [['timeoutMs']],
+  maxSize: [['maxKeys'], number],
+  maxHoldMs: [['maxSlotMs']],
+  maxHeld: [['maxPaced']],
+  whitelist: [['allow']],
+  allowList: [['allow']],
+  allowlist: [['allow']],
+  blacklist: [['deny']],
+  denyList: [['deny']],
+  denylist: [['deny']],
+  skipSuccessfulRequests: [['refund'], () => 'refund: "on-success"'],
+  skipFailedRequests: [['refund'], () => 'refund: "on-failure"'],
+  requestWasSuccessful: [['refund']],
+  skipIf: [['skip'], sameFunction],
+  dryRun: [['mode'], report],
+  shadow: [['mode'], report],
+  shadowMode: [['mode'], report],
+  reportOnly: [['mode'], report],
+  draft_polli_ratelimit_headers: [['headers']],
+  enableDraftSpec: [['headers']],
+  addHeaders: [['headers']],
+  disableHeader: [['headers']],
+  setHeaders: [['headers']],
+  identifier: [['name'], text],
+  getTracker: [['key'], sameFunction],
+  generateKey: [['key'], sameFunction],
+  namespace: [['name'], text],
+  nameSpace: [['name'], text],
+  groupId: [['group', 'name']],
+  onLimitReached: [['onDenied']],
+  onExceeded: [['onDenied']],
+  errorMessage: [['onDenied']],
+  insuranceLimiter: [['onStoreError']],
+  storage: [['store']],
+  storeClient: [['store']],
+  db: [['store']],
+  throttlers: [['limits']],
 };
 
 const BLOCKING = 'to deny a key for a while call limiter.block(key, "1h")';
@@ -164,6 +136,5 @@ const INSTEAD: Readonly<Record<string, string>> = {
 /** Every program of Node has them; a bundle leaves them out. See docs/adr/0087-a-bundle-has-what-it-names.md. */
 export const namesElsewhere: OtherNames = /* @__PURE__ */ tellOfOthers({
   names: NAMES_ELSEWHERE,
-  lines: REWRITES,
   instead: INSTEAD,
 });

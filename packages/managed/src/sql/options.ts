@@ -1,4 +1,4 @@
-import { invalidOption, optional, timerMs, valueThat, type OptionTable } from '@sluice/core/spi';
+import { invalidOption, optional, timerMs, valueThat, type OptionTable, type SettingsOf } from '@sluice/core/spi';
 
 /** Sends a statement, with values in the order of its places, and returns the rows of its result. */
 export type SqlQuery = (text: string, values: readonly (string | number)[]) => Promise<readonly unknown[]>;
@@ -28,12 +28,7 @@ export interface SqlSourceOptions {
 }
 
 /** The options, checked. */
-export interface SqlSettings {
-  readonly query: SqlQuery;
-  readonly table: string;
-  readonly everyMs: number;
-  readonly listen: ListeningClient | undefined;
-}
+export type SqlSettings = SettingsOf<SqlSourceOptions, Pick<SqlSourceOptions, 'listen'>>;
 
 const TABLE = /^(?:[A-Za-z_]\w{0,40}\.)?[A-Za-z_]\w{0,40}$/;
 const isFunction = (given: unknown): boolean => typeof given === 'function';

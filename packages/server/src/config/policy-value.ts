@@ -1,9 +1,9 @@
 import { PolicyError, type Policy } from '@sluice/core';
 import { managed, type ManagedReference } from '@sluice/managed';
-import { policyFactories } from '@sluice/core/inspect';
+import { insteadOf, policyFactories } from '@sluice/core/inspect';
 import { holdsSlots, type LimitRef } from '@sluice/core/spi';
 import type { LimitOf } from './configuration.ts';
-import { insteadOf, quoted, type YamlField, type YamlValue } from './yaml-value.ts';
+import { quoted, type YamlField, type YamlValue } from './yaml-value.ts';
 
 const KINDS: readonly string[] = policyFactories.map(({ name }) => name);
 /** As names of policies are: they are part of header fields and keys. */

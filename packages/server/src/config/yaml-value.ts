@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
-import { nearest } from '@sluice/core/inspect';
+import { insteadOf } from '@sluice/core/inspect';
 
 /** What a value asks of the file that it is in: `YamlFile`. */
 export interface ValueFile {
@@ -240,10 +240,4 @@ export class YamlValue {
 /** A text as messages show it: short. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text);
-}
-
-/** A suggestion for a name that does not exist. */
-export function insteadOf(name: string, known: readonly string[]): string {
-  const meant = nearest(name, known);
-  return meant === undefined ? `known: ${known.join(', ')}` : `did you mean ${meant}?`;
 }

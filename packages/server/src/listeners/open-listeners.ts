@@ -1,7 +1,7 @@
 import type { Server } from 'node:net';
 import { limitOfPolicy } from '@sluice/core/spi';
 import { adminRoutes, metricsRoute } from '../admin/routes.ts';
-import { Overrides } from '../config/overrides.ts';
+import { RequestRules } from '../config/request-rules.ts';
 import { healthRoute } from '../health/health-route.ts';
 import { createForwardAuth } from '../forward-auth/create-forward-auth.ts';
 import { serveFrames } from '../native/frames.ts';
@@ -93,7 +93,7 @@ export async function openListeners(
   const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
   for (const notice of noticesOf(tls ?? {})) settings.log(notice);
   const rls: Rls = {
-    overrides: new Overrides((policy) => limitOfPolicy(service.core, policy)),
+    overrides: new RequestRules((policy) => limitOfPolicy(service.core, policy)),
     decided: (decided) => {
       countDecided(service.stats, decided);
     },

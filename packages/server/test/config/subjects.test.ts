@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cases } from '@sluice/testkit';
 import fc from 'fast-check';
 import type { DescriptorEntry } from '../../src/config/configuration.ts';
-import { Overrides } from '../../src/config/overrides.ts';
+import { RequestRules } from '../../src/config/request-rules.ts';
 import { subjectOf } from '../../src/config/subject.ts';
 import { limitOf, match, read } from './reading.ts';
 
@@ -130,7 +130,7 @@ descriptors:
 });
 
 describe('a limit that a request brings', () => {
-  const overrides = new Overrides(limitOf);
+  const overrides = new RequestRules(limitOf);
   const entry = [{ key: 'k', value: 'v' }];
 
   it('is a window of its unit, aligned to the clock, and enforces', () => {
@@ -166,7 +166,7 @@ describe('a limit that a request brings', () => {
 
   it('is kept for a while, and made again after thousands of others', () => {
     let made = 0;
-    const counted = new Overrides((policy, name) => {
+    const counted = new RequestRules((policy, name) => {
       made++;
       return limitOf(policy, name);
     });

@@ -1,6 +1,5 @@
 // How commands of a terminal write errors, tables and policies: for `sluice`, of which `simulate` is one.
 export { EXIT, Failure, UsageError, exitCodeOf, isLate, printError } from './failure.ts';
-export { insteadOf } from './nearest.ts';
 export { policyKinds, policyOf } from './policy-kinds.ts';
 export { addPolicyOptions, policyFrom, policyFromText } from './policy-options.ts';
 export { printable, table } from './table.ts';

@@ -1,7 +1,7 @@
 import type { Policy } from '@sluice/core';
 import { policyFactories } from '@sluice/core/inspect';
 import { UsageError } from './failure.ts';
-import { insteadOf } from './nearest.ts';
+import { insteadOf } from '@sluice/core/inspect';
 
 /** Every kind of policy, by the name of its factory function. */
 export const policyKinds: readonly string[] = policyFactories.map(({ name }) => name);

@@ -1,4 +1,4 @@
-import { invalidOption, type OptionTable, optional, readOptions, valueThat } from '@sluice/core/spi';
+import { invalidOption, type OptionTable, optional, readOptions, type SettingsOf, valueThat } from '@sluice/core/spi';
 import { memberId, ttlMs } from '../poll/options.ts';
 import { wholeNumber } from '../values/whole-number.ts';
 
@@ -39,21 +39,15 @@ export interface ConsulRegistration {
   checkTtlMs?: number;
 }
 
-export interface RegistrationSettings {
-  readonly weight: number;
-  readonly address: string | undefined;
-  readonly port: number | undefined;
-  readonly checkTtlMs: number;
-}
+export type RegistrationSettings = SettingsOf<
+  ConsulRegistration,
+  { readonly address: string | undefined; readonly port: number | undefined }
+>;
 
-export interface ConsulMembershipSettings {
-  readonly address: string;
-  readonly service: string;
-  readonly id: string;
-  readonly token: string | undefined;
-  readonly ttlMs: number;
-  readonly register: RegistrationSettings | undefined;
-}
+export type ConsulMembershipSettings = SettingsOf<
+  ConsulMembershipOptions,
+  { readonly token: string | undefined; readonly register: RegistrationSettings | undefined }
+>;
 
 const DEFAULT_ADDRESS = 'http://127.0.0.1:8500';
 /** From the beginning of one query to that of the next, however often members change. */

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns';
-import { invalidOption, type OptionTable, optional, valueThat } from '@sluice/core/spi';
+import { invalidOption, type OptionTable, optional, type SettingsOf, valueThat } from '@sluice/core/spi';
 import { everyMs, ttlMs } from '../poll/options.ts';
-import { readSelf, type MemberRecord } from './member-records.ts';
+import { readSelf } from './member-records.ts';
 
 /** Options of {@link dnsMembership}. */
 export interface DnsMembershipOptions {
@@ -25,14 +25,10 @@ export interface DnsMembershipOptions {
   servers?: readonly string[];
 }
 
-export interface DnsMembershipSettings {
-  readonly name: string;
-  readonly type: MemberRecord;
-  readonly self: string;
-  readonly everyMs: number;
-  readonly ttlMs: number;
-  readonly servers: readonly string[] | undefined;
-}
+export type DnsMembershipSettings = SettingsOf<
+  DnsMembershipOptions,
+  { readonly servers: readonly string[] | undefined }
+>;
 
 const DEFAULT_TTL_MS = 10_000;
 

@@ -1,4 +1,4 @@
-import { invalidOption, type OptionTable, parsePrefix } from '@sluice/core/spi';
+import { invalidOption, type OptionTable, parsePrefix, type SettingsOf } from '@sluice/core/spi';
 import { HEAVIEST, isWeight } from '../values/weight.ts';
 import { wholeNumber } from '../values/whole-number.ts';
 
@@ -22,13 +22,10 @@ export interface RedisMembershipOptions {
   prefix?: string;
 }
 
-export interface RedisMembershipSettings {
-  readonly weight: () => number;
-  readonly group: string;
-  readonly heartbeatMs: number;
-  readonly ttlMs: number;
-  readonly prefix: string | undefined;
-}
+export type RedisMembershipSettings = SettingsOf<
+  RedisMembershipOptions,
+  { readonly weight: () => number; readonly prefix: string | undefined }
+>;
 
 /** A day. Redis keeps the members ten times as long. */
 const LONGEST_MS = 86_400_000;

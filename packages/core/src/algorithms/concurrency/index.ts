@@ -8,7 +8,6 @@ import {
   concurrency as kernel,
   releaseSlot,
   renewSlot,
-  resetAtMs,
   usedOfSlots,
   type ConcurrencyState,
 } from './kernel.ts';
@@ -34,7 +33,7 @@ export const concurrencyAlgorithm: Algorithm<ConcurrencyPolicy, ConcurrencyState
   used: usedOfSlots,
   migrate: migrateSlots,
   heal: healSlots,
-  resetAtMs,
+  resetAtMs: (_policy, slots) => latestExpiry(slots),
   encode: encodeSlots,
   decode: decodeSlots,
   summarize: summaryOf,

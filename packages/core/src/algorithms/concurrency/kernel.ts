@@ -115,7 +115,3 @@ export function healSlots({ ttlMs }: ConcurrencyPolicy, state: ConcurrencyState,
     expiresAtMs: Math.min(slot.expiresAtMs, nowMs + ttlMs),
   }));
 }
-
-export function resetAtMs(_policy: ConcurrencyPolicy, state: ConcurrencyState): number {
-  return latestExpiry(state);
-}

@@ -1,3 +1,4 @@
+import { shareOf } from '../../values/numbers.ts';
 import type { Algorithm } from '../algorithm.ts';
 import { register } from '../registry.ts';
 import {
@@ -14,7 +15,6 @@ import {
 } from './kernel.ts';
 import {
   parseSlidingCounter,
-  shareSlidingCounter,
   writtenSlidingCounter,
   type SlidingCounterPolicy,
   OPTIONS,
@@ -42,7 +42,7 @@ export const slidingCounterAlgorithm: Algorithm<SlidingCounterPolicy, SlidingCou
   decode: decodeSlidingCounter,
   numbers: ({ limit, windowMs }) => [limit, windowMs],
   windowMs: (policy) => policy.windowMs,
-  share: shareSlidingCounter,
+  share: (policy, share) => parseSlidingCounter({ ...policy, limit: shareOf(policy.limit, share) }),
   factory: { make: slidingCounter, options: OPTIONS },
   written: writtenSlidingCounter,
   inspect: inspectSlidingCounter,

@@ -1,7 +1,7 @@
 import { parseDuration, type Duration } from '../../values/duration.ts';
 import { PolicyError } from '../../errors.ts';
 import { ownName } from '../../values/name.ts';
-import { LARGEST_LIMIT, parseUnits, shareOf } from '../../values/numbers.ts';
+import { LARGEST_LIMIT, parseUnits } from '../../values/numbers.ts';
 import type { Factory, PolicyBase } from '../algorithm.ts';
 import { LIMIT, WINDOW, perWindow } from '../written.ts';
 
@@ -46,10 +46,6 @@ export function parseSlidingCounter(policy: SlidingCounterPolicy): SlidingCounte
 /** The most units of a window whose product with the window is exact. No limit is larger. */
 export function mostUnits(windowMs: number): number {
   return Math.min(Math.floor(Number.MAX_SAFE_INTEGER / windowMs), LARGEST_LIMIT);
-}
-
-export function shareSlidingCounter(policy: SlidingCounterPolicy, share: number): SlidingCounterPolicy {
-  return parseSlidingCounter({ ...policy, limit: shareOf(policy.limit, share) });
 }
 
 export function writtenSlidingCounter(policy: SlidingCounterPolicy): string {

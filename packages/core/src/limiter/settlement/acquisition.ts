@@ -1,4 +1,5 @@
 import type { Decision } from '../../engine/decision.ts';
+import type { Settlements } from './settlements.ts';
 
 /**
  * The result of {@link Limiter.acquire}: a decision and, where it allows, held slots. Its functions need no `this`.
@@ -39,13 +40,8 @@ export interface AcquireOptions {
   cost?: number | undefined;
 }
 
-/** The part of {@link Settlements} that an acquisition uses. */
-interface SlotSource {
-  acquiredSlotsOf(decision: Decision): { renew(): Promise<boolean>; release(): Promise<void> } | undefined;
-}
-
-export function acquisition(decision: Decision, source: SlotSource): Acquisition {
-  const slots = source.acquiredSlotsOf(decision);
+export function acquisition(decision: Decision, settlements: Settlements): Acquisition {
+  const slots = settlements.acquiredSlotsOf(decision);
   let released: Promise<void> | undefined;
   return {
     decision,

@@ -2,11 +2,23 @@ import { messageOf } from '../../errors.ts';
 import { LONGEST_TIMER_MS } from '../../platform/clock.ts';
 import { warnOnce } from '../../warnings.ts';
 
-/** Slots that are renewed, and released in the end. */
-interface RenewableSlots {
+/** Slots that a request holds, taken by one decision. */
+export interface HeldSlots {
   /** How soon the first of them expire without a renewal. */
   ttlMs(): number;
+
+  /**
+   * Makes them expire a `ttl` from now. Returns whether all of them were still held.
+   *
+   * @throws (rejects) StoreError when the store fails or is late.
+   */
   renew(): Promise<boolean>;
+
+  /**
+   * Releases them. Can be called once more after a failure.
+   *
+   * @throws (rejects) StoreError when the store fails or is late.
+   */
   release(): Promise<void>;
 }
 
@@ -22,7 +34,7 @@ const RETRY_RELEASE_MS = 1000;
  * @param check - Called before each renewal: may stop.
  */
 export function keepRenewing(
-  slots: RenewableSlots,
+  slots: HeldSlots,
   lost: () => void,
   endMs: number = Infinity,
   check: () => void = () => undefined,
@@ -55,7 +67,7 @@ export function keepRenewing(
 /**
  * Releases slots, with a second attempt if the first fails. Slots that stay unreleased expire, which is warned about.
  */
-export async function releaseWithRetry(slots: Pick<RenewableSlots, 'release'>): Promise<void> {
+export async function releaseWithRetry(slots: Pick<HeldSlots, 'release'>): Promise<void> {
   try {
     await slots.release().catch(async () => {
       await new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import type { Decision } from '../../engine/decision.ts';
 import { messageOf, type SluiceError } from '../../errors.ts';
-import { releaseWithRetry } from './keep-slots.ts';
+import { releaseWithRetry, type HeldSlots } from './keep-slots.ts';
 import { isNewHolder } from './holder.ts';
 import type { UnresolvedPart } from '../resolve.ts';
 import { holdsSlots } from '../../engine/policy.ts';
@@ -8,26 +8,6 @@ import { warnOnce } from '../../warnings.ts';
 import { registerSlots } from './acquired-slots.ts';
 import { Receipts, type Settlement } from './receipts.ts';
 import { isOneCall, type EditingRequest, type Part, type Store, type StoreAnswer } from '../../engine/store.ts';
-
-/** Slots that a request holds, taken by one decision. */
-export interface HeldSlots {
-  /** How soon the first of them expire without a renewal. */
-  ttlMs(): number;
-
-  /**
-   * Makes them expire a `ttl` from now. Returns whether all of them were still held.
-   *
-   * @throws (rejects) StoreError when the store fails or is late.
-   */
-  renew(): Promise<boolean>;
-
-  /**
-   * Releases them. Can be called once more after a failure.
-   *
-   * @throws (rejects) StoreError when the store fails or is late.
-   */
-  release(): Promise<void>;
-}
 
 /** Attempts to release the slots of a request, before they are left to expire. */
 const ATTEMPTS = 2;

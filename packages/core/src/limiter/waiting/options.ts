@@ -1,7 +1,6 @@
 import type { AcquireOptions } from '../settlement/acquisition.ts';
 import { checkCost } from '../../values/cost.ts';
-import { invalidOption } from '../../values/check-options.ts';
-import { readOptions, type OptionTable } from '../../values/option.ts';
+import { optional, readOptions, valueThat, type OptionTable, type SettingsOf } from '../../values/option.ts';
 
 export interface WaitOptions {
   /** Units: a whole number. Default 1. */
@@ -21,32 +20,24 @@ export interface WaitOptions {
 export interface RunOptions extends WaitOptions, Pick<AcquireOptions, 'holder'> {}
 
 /** The options of a wait, checked. */
-export interface WaitSettings {
-  readonly cost: number;
-  readonly signal: AbortSignal | undefined;
-  readonly maxWaitMs: number;
-  readonly maxWaiters: number;
-}
-
-const MOST_WAITERS = 10_000;
+export type WaitSettings = SettingsOf<WaitOptions, Pick<WaitOptions, 'signal'>>;
 
 const WAIT_OPTIONS: OptionTable<WaitSettings> = {
   cost: (given = 1) => {
     checkCost(given);
     return given;
   },
-  signal: (given) => {
-    if (given === undefined || isSignal(given)) return given;
-    throw invalidOption('signal', 'an AbortSignal, such as AbortSignal.timeout(1000)', given);
-  },
-  maxWaitMs: (given = Infinity) => {
-    if (typeof given === 'number' && given >= 0) return given;
-    throw invalidOption('maxWaitMs', 'a number of milliseconds, 0 or more', given);
-  },
-  maxWaiters: (given = MOST_WAITERS) => {
-    if (typeof given === 'number' && given >= 1 && (Number.isSafeInteger(given) || given === Infinity)) return given;
-    throw invalidOption('maxWaiters', 'a whole number, 1 or more', given);
-  },
+  signal: optional(valueThat<AbortSignal>(isSignal, 'an AbortSignal, such as AbortSignal.timeout(1000)')),
+  maxWaitMs: valueThat(
+    (given) => typeof given === 'number' && given >= 0,
+    'a number of milliseconds, 0 or more',
+    Infinity,
+  ),
+  maxWaiters: valueThat(
+    (given) => given === Infinity || (Number.isSafeInteger(given) && Number(given) >= 1),
+    'a whole number, 1 or more',
+    10_000,
+  ),
 };
 
 /** @throws PolicyError `SLUICE_OPTION_UNKNOWN`, `SLUICE_OPTION_INVALID`; as {@link checkCost} does. */
@@ -55,6 +46,6 @@ export function readWaitOptions(options: WaitOptions, where: 'wait' | 'run'): Wa
   return readOptions(options, { ...WAIT_OPTIONS, holder: (given: unknown) => given }, where);
 }
 
-function isSignal(given: unknown): given is AbortSignal {
+function isSignal(given: unknown): boolean {
   return typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given;
 }

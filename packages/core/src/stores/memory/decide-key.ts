@@ -1,6 +1,7 @@
 import type { CoalescedRequests } from '../../engine/batch-store.ts';
 import { consumeKey, fittingUnits } from '../../engine/consume-state.ts';
-import type { KeyState, Limit, Part } from '../../engine/store.ts';
+import { paces } from '../../engine/limit-source.ts';
+import type { KeyState, Part } from '../../engine/store.ts';
 import type { Entry } from './entry.ts';
 import type { Keys } from './keys.ts';
 
@@ -52,8 +53,4 @@ function fittingTogether({ limit, cost }: Part, count: number, entry: Entry, now
   if (paces(limit)) return 0; // each waits for the one before it
   const units = Math.min(cost * count, Number.MAX_SAFE_INTEGER);
   return Math.floor(fittingUnits(limit, entry, units, nowMs) / cost);
-}
-
-function paces({ policies }: Limit): boolean {
-  return policies.some(({ algorithm }) => algorithm.paces === true);
 }

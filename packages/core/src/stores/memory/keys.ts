@@ -130,7 +130,7 @@ export class Keys {
     this.sweep(nowMs, entry.record === NONE ? ADDED : CHARGED);
     entry.touched = false;
     if (isUnused(entry)) {
-      this.#drop(entry);
+      if (entry.record !== NONE) this.#dropRecord(entry.record);
       return;
     }
     entry.resetAtMs = keyResetAtMs(limit, entry);
@@ -275,10 +275,6 @@ export class Keys {
     entry.subject = ownText(entry.subject);
     table.records.set(entry.subject, entry.record);
     records.append(entry.record);
-  }
-
-  #drop(entry: Entry): void {
-    if (entry.record !== NONE) this.#dropRecord(entry.record);
   }
 
   #dropRecord(record: number): void {

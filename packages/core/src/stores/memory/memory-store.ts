@@ -1,6 +1,6 @@
 import { systemNow, type Clock } from '../../platform/clock.ts';
 import { shown } from '../../errors.ts';
-import { readOptions, valueThat, type OptionTable, type SettingsOf } from '../../values/option.ts';
+import { readOptions, valueThat, wholeNumber, type OptionTable, type SettingsOf } from '../../values/option.ts';
 import { hasLongStates } from '../../engine/policy.ts';
 import type { Fast, FastHost, FastStore } from '../../engine/fast.ts';
 import { evaluate } from '../../engine/evaluate.ts';
@@ -35,11 +35,7 @@ export interface MemoryStore extends FastStore {
 }
 
 const OPTIONS: OptionTable<SettingsOf<MemoryStoreOptions>> = {
-  maxKeys: valueThat(
-    (given) => Number.isSafeInteger(given) && Number(given) >= 1,
-    'a whole number, at least 1',
-    100_000,
-  ),
+  maxKeys: wholeNumber(1, Infinity, 'a whole number, at least 1', 100_000),
   clock: valueThat<Clock | (() => number)>(
     (given) => hasNow(given) || typeof given === 'function',
     'an object with now() or a function, in milliseconds',

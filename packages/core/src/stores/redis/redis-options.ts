@@ -1,6 +1,6 @@
 import type { BreakerOptions } from '../../engine/store.ts';
 import { parseBreaker } from '../../guard/breaker-options.ts';
-import { flag, optional, readOptions, timerMs, type OptionTable } from '../../values/option.ts';
+import { flag, optional, readOptions, timerMs, type OptionTable, type SettingsOf } from '../../values/option.ts';
 import { parsePrefix } from './connection.ts';
 
 export interface RedisStoreOptions {
@@ -26,12 +26,7 @@ export interface RedisStoreOptions {
 }
 
 /** The options, checked. */
-export interface RedisSettings {
-  readonly prefix: string;
-  readonly connectTimeoutMs: number | undefined;
-  readonly check: boolean;
-  readonly breaker: BreakerOptions | false;
-}
+export type RedisSettings = SettingsOf<RedisStoreOptions, { readonly connectTimeoutMs: number | undefined }>;
 
 /** Every option, its check and its default: {@link RedisStoreOptions} says what each means. */
 const OPTIONS: OptionTable<RedisSettings> = {

@@ -278,12 +278,6 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     return opened;
   }
 
-  /** Checks how the server evicts keys, after its first reply. */
-  #checkEviction(client: RedisClient): void {
-    this.#hasCheckedEviction = true;
-    void warnOfEviction(client);
-  }
-
   #nodeOf(subject: string | undefined): Node {
     const shard = subject === undefined ? undefined : this.shardOf?.(subject);
     let node = this.#nodes.get(shard);
@@ -362,7 +356,8 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
       const atMs = instantOf(reply);
       // The clock of a test build is not the server's.
       if (atMs !== undefined && instant === undefined) clock.saw(atMs, sentMs);
-      if (!this.#hasCheckedEviction) this.#checkEviction(client);
+      if (!this.#hasCheckedEviction) void warnOfEviction(client); // after the first reply
+      this.#hasCheckedEviction = true;
       return read(reply, atMs);
     };
     const fail = (error: unknown): never => {

@@ -71,15 +71,16 @@ export function writeCall(
 }
 
 /** The optional features of a call. Each adds a letter to the first argument, after the letters of the algorithms. */
-interface CallFlags {
-  readonly checking: boolean;
-  readonly hasPolicyVersions: boolean;
-  readonly escalates: boolean;
-  readonly countsDenied: boolean;
+const LETTERS = {
+  checking: 'C',
+  hasPolicyVersions: 'V',
+  escalates: 'X',
+  countsDenied: 'N',
   /** Whether the states of any policy have keys of their own. */
-  readonly hasExternal: boolean;
-  readonly hasIdentities: boolean;
-}
+  hasExternal: 'D',
+  hasIdentities: 'I',
+};
+type CallFlags = Readonly<Record<keyof typeof LETTERS, boolean>>;
 
 const EDITS = 'E';
 
@@ -101,14 +102,10 @@ function consumes(requests: readonly StoreRequest[], matches: (limit: Limit) => 
 }
 
 function lettersOf(flags: CallFlags): Set<string> {
-  const { checking, hasPolicyVersions, escalates, countsDenied: counts, hasExternal, hasIdentities } = flags;
   const letters = new Set<string>();
-  if (checking) letters.add('C');
-  if (hasPolicyVersions) letters.add('V');
-  if (escalates) letters.add('X');
-  if (counts) letters.add('N');
-  if (hasExternal) letters.add('D');
-  if (hasIdentities) letters.add('I');
+  for (const flag in LETTERS) {
+    if (flags[flag as keyof CallFlags]) letters.add(LETTERS[flag as keyof CallFlags]);
+  }
   return letters;
 }
 

@@ -1,4 +1,4 @@
-import { nearest } from '@sluice/core/inspect';
+import { insteadOf } from '@sluice/core/inspect';
 import { RequestProblem } from '../../transport/request-problem.ts';
 
 /** The body of a client, as an object of JSON. */
@@ -16,9 +16,7 @@ export function fieldsOf(body: unknown, needed: readonly string[], optional: rea
   }
   for (const name of Object.keys(body)) {
     if (known.includes(name)) continue;
-    const meant = nearest(name, known);
-    const hint = meant === undefined ? `known: ${known.join(', ')}` : `did you mean ${meant}?`;
-    throw badRequest(`there is no field ${shown(name)}; ${hint}`);
+    throw badRequest(`there is no field ${shown(name)}; ${insteadOf(name, known)}`);
   }
   const fields = body as Fields;
   for (const name of needed) {

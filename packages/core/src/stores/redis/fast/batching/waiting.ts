@@ -22,11 +22,6 @@ export abstract class Waiting {
     this.timeoutMs = timeoutMs;
   }
 
-  /** Whether it was neither answered nor failed yet. */
-  get isWaiting(): boolean {
-    return this.#shard !== undefined;
-  }
-
   /** @throws StoreError `SLUICE_BREAKER_OPEN`: the shard must not be called. */
   enter(shard: Shard): void {
     this.#generation = shard.breaker.enter();

@@ -9,7 +9,7 @@ const KEPT = 1_000;
  * The rules of limits that requests bring themselves: `limit` of a descriptor. Requests may bring any number of
  * different ones, so the last 1000 to 2000 are kept, and others are made again.
  */
-export class Overrides {
+export class RequestRules {
   readonly #limitOf: LimitOf;
   #recent = new Map<number, Rule>();
   #earlier: ReadonlyMap<number, Rule> = new Map();
