@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Policy } from '@sluice/core';
+import type { PageChange } from '@sluice/page/spi';
 import type { OverrideOptions, OverrideTarget, PolicyOverride } from '@sluice/managed';
 import { writtenPolicy } from '@sluice/core/inspect';
 import {
@@ -127,7 +128,7 @@ interface Setting {
 }
 
 async function set(
-  { policies }: OverrideClient,
+  { policies, tell }: OverrideClient,
   print: Print,
   { name, target, rule, options }: Setting,
 ): Promise<void> {
@@ -139,6 +140,10 @@ async function set(
     const said = `${placeOf(done)}: ${done.change === 'unchanged' ? numbersOf(done.policy) : numbers}${endOf(done)}${auditText(done)}`;
     return isPlanned ? `would be ${done.change}: ${said}` : `${done.change} ${said}`;
   });
+  if (options.dryRun === true || done.change === 'unchanged') return;
+  await tell(
+    changeOf(done, 'set override', `${numbersOf(done.before)} -> ${numbersOf(done.policy)}${endOf(done)}`, options),
+  );
 }
 
 async function list(
@@ -152,7 +157,7 @@ async function list(
 }
 
 async function remove(
-  { policies, policyOf }: OverrideClient,
+  { policies, policyOf, tell }: OverrideClient,
   print: Print,
   name: string,
   target: OverrideTarget,
@@ -168,6 +173,8 @@ async function remove(
     const after = policy === null ? `the numbers of ${printable(name)}` : numbersOf(policy);
     return `${isPlanned ? 'would be removed:' : 'removed'} ${placeOf(own)}: ${numbersOf(before)} -> ${after}`;
   });
+  if (!isPlanned)
+    await tell(changeOf(own, 'end override', `${numbersOf(before)} -> ${numbersOf(policy)}`, auditOf(flags)));
 }
 
 /** Whether an override is that of a target. A long key is known by its hash. */
@@ -180,6 +187,16 @@ function isOf(override: PolicyOverride, target: OverrideTarget): boolean {
 
 function prefixOf({ target }: PolicyOverride): string | undefined {
   return typeof target === 'string' ? undefined : target.prefix;
+}
+
+/** As pages show it. */
+function changeOf(
+  override: PolicyOverride,
+  action: 'set override' | 'end override',
+  detail: string,
+  { by = '', reason = '' }: Pick<OverrideOptions, 'by' | 'reason'>,
+): PageChange {
+  return { atMs: Date.now(), by, action, target: `${keysOf(override)} of ${override.name}`, detail, reason };
 }
 
 function noneOf(name: string, target: OverrideTarget): Failure {

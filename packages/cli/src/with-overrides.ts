@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import type { Policy } from '@sluice/core';
 import type { OverrideClient } from './override-client.ts';
 import type { ServiceFlags } from './service-client.ts';
 import { serviceOverrides } from './service-overrides.ts';
 import { globalsOf, printOf, type Print } from './session.ts';
+import { tellPages } from './tell-pages.ts';
 import { withPolicies } from './with-policies.ts';
 
 /** Does work over the overrides in Redis or, with `--service`, over those of a service. */
@@ -18,7 +20,10 @@ export async function withOverrides(
   }
   await withPolicies(
     command,
-    (policies, { print }) => work({ policies, policyOf: async (name) => (await policies.get(name))?.policy }, print),
+    (policies, session) => {
+      const policyOf = async (name: string): Promise<Policy | undefined> => (await policies.get(name))?.policy;
+      return work({ policies, policyOf, tell: (change) => tellPages(session, [change]) }, session.print);
+    },
     options,
   );
 }

@@ -104,4 +104,20 @@ describe('what the command changes', () => {
       { ...shown, action: 'block', detail: 'for 10m', reason: 'a flood' },
     ]);
   });
+
+  it('is told of overrides too, once they are made', async () => {
+    await cli.sluice('policy', 'put', 'orders', 'fixedWindow', '--limit', '2', '--window', '1h', '--app', 'shop');
+    const target = ['orders', '--key', 'acme', '--by', 'ops'];
+    const set = ['policy', 'override', 'set', target[0] as string, 'fixedWindow', ...target.slice(1)];
+    await cli.sluice(...set, '--limit', '9', '--window', '1h', '--reason', 'a launch', '--dry-run');
+    await cli.sluice(...set, '--limit', '9', '--window', '1h', '--reason', 'a launch');
+    await cli.sluice('policy', 'override', 'remove', ...target, '--reason', 'it has ended');
+
+    const shown = { by: 'ops', target: 'acme of orders', isHashed: false, atMs: expect.any(Number) };
+    const [few, many] = ['fixedWindow 2 per 1h', 'fixedWindow 9 per 1h'];
+    expect((await pages().read()).changes).toEqual([
+      { ...shown, action: 'end override', detail: `${many} -> ${few}`, reason: 'it has ended' },
+      { ...shown, action: 'set override', detail: `${few} -> ${many}`, reason: 'a launch' },
+    ]);
+  });
 });

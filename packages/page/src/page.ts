@@ -53,7 +53,11 @@ export class Page {
     this.#policies = new ManagedPolicies(policies, () => coresOf(limiters), history);
     const storesOf = (): Iterable<Store> => coresOf(limiters).map(({ store }) => store);
     const sharing = share ? new Sharing(storesOf, () => recordOf(this.#recorder, names)) : undefined;
-    if (sharing !== undefined) this.#recorder.everySecond(() => sharing.tick());
+    if (sharing !== undefined) {
+      this.#recorder.everySecond(() => {
+        sharing.tick();
+      });
+    }
     this.#sharing = sharing;
     this.#snapshots = new Snapshots(this.#recorder, names, { history, only: limiters, sharing });
     const acts: Readonly<Record<string, Action>> = {

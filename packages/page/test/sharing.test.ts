@@ -46,7 +46,7 @@ async function startDenying(denials: Readonly<Record<string, number>>): Promise<
     child.kill('SIGKILL');
     await once(child, 'exit');
   });
-  await once(child.stdout as NonNullable<typeof child.stdout>, 'data');
+  await once(child.stdout, 'data');
   return child;
 }
 
@@ -121,9 +121,11 @@ describe('pages of two processes that share their counts', () => {
 
   it('tell when Redis does not answer, and go on counting', async () => {
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
-    later(() => proxy.close());
+    later(() => {
+      proxy.close();
+    });
     const store = redisStore(proxy.through(redis.server.storeUrl));
-    later(() => store.close?.());
+    later(() => store.close());
     const made = pageWith({ share: true });
     const limiter = limiterOn(store, 'api', 'allow');
     await deny(limiter, 'eve', 2);

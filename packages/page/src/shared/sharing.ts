@@ -22,7 +22,7 @@ const MOST_PLACES = 4;
 
 /**
  * Shares what a page counts with those of other processes, in the Redis of its limiters: one write in five seconds, and
- * reads only while somebody looks. Where Redis does not answer, that is told, and nothing else happens.
+ * reads only while an operator looks. Where Redis does not answer, that is told, and nothing else happens.
  */
 export class Sharing {
   readonly #id = randomUUID();
