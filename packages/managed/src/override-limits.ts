@@ -113,7 +113,7 @@ export class OverrideLimits {
     this.#recent.set(first, known);
   }
 
-  /** @param first - What its history tells is sent with every call. */
+  /** @param first - What its history tells is known before a state needs it. */
   #made({ override, endedAt }: InForce, first: Override | undefined): Limit {
     const { base, name, make } = this.#options;
     const version = Math.max(override?.version ?? base.version, endedAt);
@@ -128,7 +128,8 @@ export class OverrideLimits {
       make({
         named,
         version,
-        sent: versions.slice(0, MOST_SENT),
+        // A state of before the override is written once more, and then has its version: naming others would cost every call.
+        sent: [],
         all: versions,
         earlier: (before) => this.#converted(history.get(before), before, version),
       }) ?? base.limit;
@@ -160,9 +161,6 @@ export class OverrideLimits {
     return versionsOf(this.#options.base.record).find((one) => one.version <= version)?.policy;
   }
 }
-
-/** The version of the base that counted before, and the last two of the override. */
-const MOST_SENT = 3;
 
 /** Policies of the versions before one, those first of which most states are. */
 function historyOf(

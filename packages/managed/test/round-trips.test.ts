@@ -79,6 +79,24 @@ describe('a managed policy', () => {
     expect(new Set(decisions.map(({ remaining }) => remaining))).toEqual(new Set([1998]));
   });
 
+  it('costs the first decision of a key one call more after an override, which then costs nothing', async () => {
+    const here = policies();
+    await here.put('orders', ten, { apps });
+    const client = countedClient(redis.admin);
+    const orders = limiter({ policy, store: redisStore(client) });
+    await orders.consume('ann', 400);
+    await here.override('orders', 'ann', fixedWindow({ limit: 2000, window: '1h' }));
+    client.notify();
+    await until('the override is known', async () => (await orders.peek('ann')).limit === 2000);
+    const before = client.decisions.length;
+
+    const remaining = [];
+    for (let i = 0; i < 3; i++) remaining.push((await orders.consume('ann')).remaining);
+
+    expect(remaining).toEqual([1599, 1598, 1597]);
+    expect(client.decisions.length - before).toBe(4);
+  });
+
   it('is the same call for an entry of limits, beside others', async () => {
     await policies().put('orders', ten, { apps });
     const client = countedClient(redis.admin);
