@@ -63,4 +63,5 @@ export type {
   BreakerOptions,
   BreakerState,
 } from './engine/store.ts';
+export { customStore } from './guard/custom-store.ts';
 export { silenceWarnings, type SluiceWarningCode } from './warnings.ts';

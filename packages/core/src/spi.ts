@@ -29,7 +29,7 @@ export {
 } from './engine/batch-store.ts';
 export type { Fast, FastHost, FastStore } from './engine/fast.ts';
 export { flushBatches, NetworkFast, performInOrder } from './stores/redis/fast/network-fast.ts';
-export { StoreGuard } from './guard/store-guard.ts';
+export { closeGuardOf, guardOf } from './guard/store-guard.ts';
 export { parseBreaker } from './guard/breaker-options.ts';
 export { withinDeadline } from './guard/deadline.ts';
 export { untilReady } from './guard/until-ready.ts';
@@ -112,7 +112,7 @@ export { SITE } from './site.generated.ts';
 export { connectTo, connectionOf, parsePrefix, type RedisConnection } from './stores/redis/connection.ts';
 export { failureOf } from './stores/redis/failure.ts';
 export { runScript } from './stores/redis/run-script.ts';
-export { clockedRedisStore, PRODUCTION_LINE, TEST_LINE, testGeneral } from './stores/redis/clocked-redis-store.ts';
+export { redisStoreAt, PRODUCTION_LINE, TEST_LINE, testGeneral } from './stores/redis/clocked-redis-store.ts';
 export { createRedisStore } from './stores/redis/redis-store.ts';
 export { SeveralNodes } from './stores/redis/cluster/several-nodes.ts';
 export { batch, general } from './stores/redis/scripts.generated.ts';

@@ -1,30 +1,39 @@
 import { fileURLToPath } from 'node:url';
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { build } from 'esbuild';
 
-it('is bundled without a Redis store, and with the algorithms that it uses by itself', async () => {
+/** The modules that have a part in a program as a user bundles it. */
+async function bundled(contents: string): Promise<readonly string[]> {
   const { metafile } = await build({
-    stdin: {
-      contents: "import { rateLimit } from '@sluice/express'; console.log(rateLimit({ limit: 1, window: '1m' }));",
-      resolveDir: fileURLToPath(new URL('.', import.meta.url)),
-    },
+    stdin: { contents, resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
     ...{ bundle: true, write: false, metafile: true, outdir: '/', format: 'esm', platform: 'node' },
     conditions: ['@sluice/source'],
     external: ['express', 'ioredis'],
     logLevel: 'silent',
   });
   const [output] = Object.values(metafile.outputs);
-  const used = Object.entries(output?.inputs ?? {}).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
-  const modules = used.map(([path]) => path);
+  return Object.entries(output?.inputs ?? {}).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : []));
+}
 
-  const others = modules.filter((path) => /stores\/redis|names-elsewhere|node_modules\/(?!@sluice)/.test(path));
-  // What `watchNames` asks a Redis store with: only a running program knows which store its limiter has.
-  expect(others.map((path) => path.split('/').at(-1))).toEqual(['connection.ts', 'run-script.ts']);
-  // `limit` with `window`, and the budget of preflights without a key.
-  expect(
-    modules
-      .filter((path) => path.endsWith('kernel.ts'))
-      .map((path) => path.split('/').at(-2))
-      .toSorted(),
-  ).toEqual(['fixed-window', 'sliding-window']);
+describe('a bundle of an application', () => {
+  it('in memory has nothing that only Redis needs, and the algorithms that it uses by itself', async () => {
+    const modules = await bundled(
+      "import { rateLimit } from '@sluice/express'; console.log(rateLimit({ limit: 1, window: '1m' }));",
+    );
+
+    const others = /stores\/redis|store-guard|breaker|watch-names|names-elsewhere|node_modules\/(?!@sluice)/;
+    expect(modules.filter((path) => others.test(path))).toEqual([]);
+    expect(modules.filter((path) => path.endsWith('kernel.ts')).map((path) => path.split('/').at(-2))).toEqual([
+      'sliding-window',
+    ]);
+  });
+
+  it('with Redis has the guard of the store, and the watch of names beside other processes', async () => {
+    const modules = await bundled(`
+      import { rateLimit, redisStore } from '@sluice/express';
+      console.log(rateLimit({ limit: 1, window: '1m', store: redisStore('redis://127.0.0.1:1') }));`);
+
+    const names = modules.map((path) => path.split('/').at(-1));
+    expect(names).toEqual(expect.arrayContaining(['store-guard.ts', 'watch-names.ts']));
+  });
 });

@@ -17,7 +17,7 @@ import { PacedRequests } from './paced-requests.ts';
 import { addressMissing, beginsWithAddress, isForAll } from './keys/key-parts.ts';
 import type { RateLimitOptions } from './option-types.ts';
 import { readSharedOptions, type HttpSettings } from './options.ts';
-import { watchNames } from './processes/watch-names.ts';
+import { watchNames } from './processes/brought-watch.ts';
 import {
   NO_KEYS,
   firstMark,

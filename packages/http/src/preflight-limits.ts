@@ -1,4 +1,4 @@
-import { fixedWindow, type NamedPolicy } from '@sluice/core';
+import { slidingWindow } from '@sluice/core';
 import {
   encodeSubject,
   holdsSlots,
@@ -101,7 +101,7 @@ export class PreflightLimits<Request, Response> {
   #fallbackOf(layer: Layer<Request, Response>): PreflightLimit<Request, Response> {
     if (this.#fallback?.layer === layer) return this.#fallback;
     const { read } = byIp<Request>();
-    const limit = layer.core.limits.of([fallbackPolicy(layer.core)]);
+    const limit = layer.core.limits.of([namePolicy(slidingWindow({ limit: 600, window: '1m' }), 'preflights')]);
     this.#fallback = {
       layer,
       name: layer.name,
@@ -111,15 +111,6 @@ export class PreflightLimits<Request, Response> {
     };
     return this.#fallback;
   }
-}
-
-/**
- * The policy of preflights that have the key of no limit. A split store counts only windows that are aligned to the
- * clock.
- */
-function fallbackPolicy({ store }: LimiterCore): NamedPolicy {
-  const align = store.source === 'split' ? 'clock' : 'first-hit';
-  return namePolicy(fixedWindow({ limit: 600, window: '1m', align }), 'preflights');
 }
 
 /** A limit as preflights have it; an empty list if their budget would need more than they have. */

@@ -1,5 +1,12 @@
 import { PolicyError, type Limit, type OnUnconfigured } from '@sluice/core';
-import { sourceKeySuffix, staleError, warnOnce, type LimitSource, type SourceSettings } from '@sluice/core/spi';
+import {
+  sourceKeySuffix,
+  staleError,
+  warnOnce,
+  withinDeadline,
+  type LimitSource,
+  type SourceSettings,
+} from '@sluice/core/spi';
 import { OverrideLimits } from './override-limits.ts';
 import { earlierVersion, isResetBetween, type PolicyDefinition } from './read-record.ts';
 import type { PolicyCache } from './policy-cache.ts';
@@ -43,7 +50,8 @@ export class ManagedSource implements LimitSource {
       keySuffix: this.keySuffix,
       localShare,
       limitOf,
-      renew: (subject, found, since) => this.#renew(subject, found, since),
+      renew: (subject, found, timeoutMs, since) =>
+        withinDeadline(this.#renew(subject, found, since), timeoutMs, { abandoned: false }),
       renewLocally: (subject, since) => {
         const current = this.current(subject);
         return this.#isForgotten(current, since) ? undefined : current?.fallback;

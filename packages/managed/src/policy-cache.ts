@@ -169,7 +169,11 @@ export class PolicyCache implements LimitFeed {
   }
 
   /** Resolves when the source has been read once. Waits for the load in progress, if there is one. */
-  async loaded(): Promise<void> {
+  loaded(timeoutMs: number): Promise<void> {
+    return withinDeadline(this.#readOnce(), timeoutMs, { abandoned: false });
+  }
+
+  async #readOnce(): Promise<void> {
     if (this.#isLoaded) return;
     try {
       await (this.#loading ?? this.load());

@@ -1,4 +1,4 @@
-import type { EarlierVersion, Limit, NamedPolicy } from '@sluice/core';
+import type { EarlierVersion, Limit, NamedPolicy, PolicyVersion } from '@sluice/core';
 import { AllEarlier, withFallback, type SourceSettings } from '@sluice/core/spi';
 
 /** How the states of a version are converted, or `unknown`. */
@@ -19,7 +19,7 @@ export interface VersionedPolicy {
 export interface VersionedLimitOptions extends Pick<SourceSettings, 'localShare' | 'limitOf'> {
   readonly keySuffix: string;
   /** See `PolicyVersion.renew`. */
-  readonly renew: (subject: string, found: number | undefined, since?: number) => Promise<Limit | undefined>;
+  readonly renew: NonNullable<PolicyVersion['renew']>;
   /** The same for the limit of the fallback store. */
   readonly renewLocally: (subject: string, since?: number) => Limit | undefined;
 }
@@ -48,7 +48,7 @@ export function versionedLimit(
     policyVersion: {
       version,
       earlier: new AllEarlier(locally, version),
-      renew: (subject, _found, since) => Promise.resolve(renewLocally(subject, since)),
+      renew: (subject, _found, _timeoutMs, since) => Promise.resolve(renewLocally(subject, since)),
     },
   };
   return { ...limit, fallback };

@@ -8,7 +8,7 @@ import {
   flushBatches,
   NetworkFast,
   performInOrder,
-  StoreGuard,
+  closeGuardOf,
   untilReady,
   withinBounds,
 } from '@sluice/core/spi';
@@ -111,7 +111,7 @@ class FramedStore implements RemoteStore, BatchStore, FastStore {
   close(): Promise<void> {
     this.#closings++;
     flushBatches(this);
-    StoreGuard.closeOf(this);
+    closeGuardOf(this);
     this.#links.close();
     return Promise.resolve();
   }

@@ -3,6 +3,7 @@ import { DRIFT, localClocks, type LocalClocks, readOptions, type SettlingRequest
 import {
   PolicyError,
   StoreError,
+  customStore,
   type NamedPolicy,
   memoryStore,
   type MemoryStore,
@@ -71,7 +72,7 @@ export function splitStore(options: SplitStoreOptions): SplitStore {
 /** {@link splitStore} with clocks other than those of this process. */
 export function createSplitStore(options: SplitStoreOptions, local: LocalClocks): SplitStore {
   const { membership, graceMs, maxKeys } = readOptions(options, SPLIT_STORE, 'splitStore');
-  return new SplitStoreImpl(membership, graceMs, maxKeys, local);
+  return customStore(new SplitStoreImpl(membership, graceMs, maxKeys, local));
 }
 
 /** A limit as this instance counts it now. */

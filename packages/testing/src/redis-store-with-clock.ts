@@ -1,5 +1,5 @@
 import type { Clock, IoredisClient, NodeRedisClient, RedisClient, RedisStoreOptions, Store } from '@sluice/core';
-import { clockedRedisStore } from '@sluice/core/spi';
+import { clockedRedisStore } from './clocked-redis-store.ts';
 
 /**
  * A store in a real Redis that takes the time from a clock of the test, for a limiter or an application that is given

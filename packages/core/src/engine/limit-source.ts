@@ -30,8 +30,8 @@ export interface LimitFeed {
   readonly isLoaded: boolean;
   /** The error of the last attempt, if it failed: it is read again in the background, and no decision waits for it. */
   readonly failure: unknown;
-  /** Resolves when it has been read, and rejects when that fails. */
-  loaded(): Promise<void>;
+  /** Resolves when it has been read, and rejects when that fails, or takes longer: with `SLUICE_STORE_TIMEOUT`. */
+  loaded(timeoutMs: number): Promise<void>;
   /** A limiter that uses it opens: the first one makes it follow what changes. */
   enter(): void;
   /** A limiter that uses it closes. */

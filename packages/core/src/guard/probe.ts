@@ -5,8 +5,8 @@ import { withinDeadline } from './deadline.ts';
 import type { Store, StoreCall } from '../engine/store.ts';
 
 // The probe has its own key, because no limiter's name starts with a minus. The key expires after a millisecond.
-const policies = namePolicies(fixedWindow({ limit: 1, window: '1ms' }), 'probe');
-const limit = { policies, keySuffix: keySuffixOf('-probe', policies) };
+const policies = /* @__PURE__ */ namePolicies(/* @__PURE__ */ fixedWindow({ limit: 1, window: '1ms' }), 'probe');
+const limit = { policies, keySuffix: /* @__PURE__ */ keySuffixOf('-probe', policies) };
 
 /**
  * Tests a store by a write, because a read-only store is no help.

@@ -2,6 +2,7 @@ import { asStoreError, kindOf, messageOf, type StoreFailureKind } from '../error
 import { breakers } from '../channels.ts';
 import { warnOnce } from '../warnings.ts';
 import { Breaker } from './breaker.ts';
+import { bringGuard } from './brought-guard.ts';
 import { timeoutError, withinDeadline } from './deadline.ts';
 import { probe } from './probe.ts';
 import { Shard } from './shard.ts';
@@ -30,7 +31,19 @@ export type BehindAnswer = Pick<Nodes, 'inBackground' | 'reportFailure'>;
 
 const NOTHING_BEHIND: BehindAnswer = { inBackground: () => undefined, reportFailure: () => undefined };
 
-const guards = new WeakMap<Store, StoreGuard>();
+const guards = /* @__PURE__ */ new WeakMap<Store, StoreGuard>();
+
+/** The guard of a store: limiters have it where the program names this function, as the stores of this package do. */
+export const guardOf: (store: Store) => StoreGuard = /* @__PURE__ */ bringGuard((store) => {
+  let guard = guards.get(store);
+  if (guard === undefined) guards.set(store, (guard = new StoreGuard(store)));
+  return guard;
+});
+
+/** Ends the probing of a store that the application closes itself. */
+export function closeGuardOf(store: Store): void {
+  guards.get(store)?.close();
+}
 
 /**
  * Calls a store that may be slow, hung or gone: within a deadline, and not while its breaker is open. All limiters
@@ -38,41 +51,28 @@ const guards = new WeakMap<Store, StoreGuard>();
  */
 export class StoreGuard {
   readonly #store: Store;
-  readonly #namesOf: () => readonly string[];
   /** The kinds of failures that were warned about. */
   readonly #warned = new Set<StoreFailureKind>();
   readonly #shards = new Map<string | undefined, Shard>();
-  /** The `timeoutMs` of each limiter that uses the store. */
-  readonly #timeoutsMs: number[] = [];
+  /** The limiters that use the store. */
+  readonly #limiters = new Set<{ readonly name: string; readonly timeoutMs: number }>();
 
-  private constructor(store: Store, namesOf: () => readonly string[]) {
+  constructor(store: Store) {
     this.#store = store;
-    this.#namesOf = namesOf;
   }
 
-  /** @param namesOf - Returns the names of the limiters that use the store. */
-  static of(store: Store, namesOf: () => readonly string[] = () => []): StoreGuard {
-    let guard = guards.get(store);
-    if (guard === undefined) guards.set(store, (guard = new StoreGuard(store, namesOf)));
-    return guard;
-  }
-
-  /** Adds a limiter with its `timeoutMs`. The returned function removes it. */
-  join(timeoutMs: number): () => void {
-    this.#timeoutsMs.push(timeoutMs);
+  /** Adds a limiter. The returned function removes it. */
+  join(name: string, timeoutMs: number): () => void {
+    const limiter = { name, timeoutMs };
+    this.#limiters.add(limiter);
     return () => {
-      this.#timeoutsMs.splice(this.#timeoutsMs.indexOf(timeoutMs), 1);
+      this.#limiters.delete(limiter);
     };
   }
 
   /** The time after which a late reply counts as a failure of the store. */
   #patienceMs(): number {
-    return this.#timeoutsMs.reduce((longest, timeoutMs) => Math.max(longest, timeoutMs), 1);
-  }
-
-  /** Ends the probing of a store that the application closes itself. */
-  static closeOf(store: Store): void {
-    guards.get(store)?.close();
+    return [...this.#limiters].reduce((longest, { timeoutMs }) => Math.max(longest, timeoutMs), 1);
   }
 
   /** Whether anything was asked of the store. */
@@ -219,7 +219,7 @@ export class StoreGuard {
         await probe(this.#store, name === undefined ? 'probe' : subject, timeoutMs, false);
       },
       onChange: (state, previous, cause) => {
-        const limiters = this.#namesOf();
+        const limiters = [...new Set([...this.#limiters].map(({ name }) => name))];
         const kind = kindOf(cause);
         breakers.publish({ limiters, store: this.#store.source, shard: name, state, previous, kind });
         if (state === 'open' && previous === 'closed' && !this.#warned.has(kind)) {

@@ -6,7 +6,7 @@ import type { LimiterDeps } from './deps.ts';
 import type { Escalation } from '../values/escalate.ts';
 import { SluiceError, asStoreError, kindOf, shown } from '../errors.ts';
 import { LimitFactory } from './limit-factory.ts';
-import { claimName, isInUse, namesOn, releaseName, stayOn } from './names.ts';
+import { claimName, isInUse, releaseName, stayOn } from './names.ts';
 import { edit, performEdits, settleKeys, settleParts, type UnresolvedEdit } from './edits.ts';
 import { currentOf, type LimitRef, type LimitSource } from '../engine/limit-source.ts';
 import type { UnresolvedPart } from './resolve.ts';
@@ -19,7 +19,8 @@ import { forget, remember, type Status } from '../observe/live-limiters.ts';
 import { Settlements, warnOfRefund } from './settlement/settlements.ts';
 import { forgetKeys } from '../stores/memory/memory-store.ts';
 import { fallbackStore, type FallbackStore } from '../stores/fallback.ts';
-import { StoreGuard } from '../guard/store-guard.ts';
+import { broughtGuard } from '../guard/brought-guard.ts';
+import type { StoreGuard } from '../guard/store-guard.ts';
 import { bringsFast, type Fast, type FastHost, type OnStoreError } from '../engine/fast.ts';
 import { isPending, type Store, type StoreAnswer } from '../engine/store.ts';
 import { WaitQueues } from './waiting/wait-queues.ts';
@@ -57,7 +58,7 @@ export class LimiterCore {
     const { name, store, timeoutMs } = settings;
     const isMemory = store.source === 'memory';
     this.#ownsMemory = options.store === undefined;
-    const guard = isMemory ? undefined : StoreGuard.of(store, () => namesOn(store));
+    const guard = isMemory ? undefined : (broughtGuard(store) as StoreGuard);
     const inFlight = new InFlight();
     this.name = name;
     this.store = store;
@@ -117,7 +118,7 @@ export class LimiterCore {
   /** Claims the name on the store: the last step of making a limiter, after every check. */
   claim(): void {
     claimName(this.store, this.name, this.#settings.shared, this.limits.written());
-    this.#leaveGuard = this.#deps.guard?.join(this.#settings.timeoutMs);
+    this.#leaveGuard = this.#deps.guard?.join(this.name, this.timeoutMs);
     this.store.connect?.();
     remember(this);
     const { onThreshold } = this.#settings;

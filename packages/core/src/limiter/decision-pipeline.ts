@@ -6,7 +6,7 @@ import { isSource } from '../engine/limit-source.ts';
 import { areResolved, renewParts, resolve, unreadFeeds, type UnresolvedPart } from './resolve.ts';
 import { holdsSlots } from '../engine/policy.ts';
 import type { BehindAnswer } from '../guard/store-guard.ts';
-import { timeoutError, withinDeadline } from '../guard/deadline.ts';
+import { timeoutError } from '../guard/deadline.ts';
 import { fallbackPart } from '../stores/fallback.ts';
 import {
   isPending,
@@ -16,7 +16,6 @@ import {
   type StoreAnswer,
   type StoreAnswers,
 } from '../engine/store.ts';
-import { leftMs } from './left-ms.ts';
 import { warnOnce } from '../warnings.ts';
 
 /** The settings of a decision besides its request. */
@@ -63,9 +62,9 @@ export class DecisionPipeline {
     if (feeds.length === 0) return this.#decideCurrent(op, context);
     const failed = feeds.find(({ failure }) => failure !== undefined);
     if (failed !== undefined) return this.#withoutLimits(failed.failure, context);
-    const loads = Promise.all(feeds.map((feed) => feed.loaded()));
+    const timeoutMs = Math.max(this.#leftMs(context), 1);
     return this.#deps.inFlight.track(
-      withinDeadline(loads, Math.max(leftMs(this.#deps.timeoutMs, context.endMs), 1)).then(
+      Promise.all(feeds.map((feed) => feed.loaded(timeoutMs))).then(
         () => this.#decideCurrent(op, context),
         (error: unknown) => this.#withoutLimits(error, context),
       ),
@@ -132,10 +131,9 @@ export class DecisionPipeline {
     context: DecisionContext,
   ): Decision | Promise<Decision> {
     return this.#deps.inFlight.track(
-      withinDeadline(renewParts(request.parts, found), leftMs(this.#deps.timeoutMs, context.endMs)).then(
+      renewParts(request.parts, found, this.#leftMs(context)).then(
         (parts) => {
-          if (leftMs(this.#deps.timeoutMs, context.endMs) <= 0)
-            return this.fallback(request, lateError(this.#deps.timeoutMs), context);
+          if (this.#leftMs(context) <= 0) return this.fallback(request, lateError(this.#deps.timeoutMs), context);
           // A deleted policy is looked up again, which leads to `onUnconfigured`.
           return parts === undefined
             ? this.#decideCurrent(request.op, context)
@@ -149,10 +147,15 @@ export class DecisionPipeline {
   #ask(request: DecidingRequest, context: DecisionContext): StoreAnswers | Promise<StoreAnswers> {
     const { guard, store, fast } = this.#deps;
     if (guard === undefined) return store.perform([request]);
-    const timeoutMs = leftMs(this.#deps.timeoutMs, context.endMs);
+    const timeoutMs = this.#leftMs(context);
     if (fast?.decide !== undefined) return fast.decide(request, timeoutMs);
     if (timeoutMs <= 0) throw timeoutError(this.#deps.timeoutMs);
     return guard.perform([request], timeoutMs, this.#behind);
+  }
+
+  /** The rest of the time that a decision may take. */
+  #leftMs({ endMs }: DecisionContext): number {
+    return endMs === undefined ? this.#deps.timeoutMs : Math.ceil(endMs - performance.now());
   }
 
   #conclude(

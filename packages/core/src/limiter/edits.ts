@@ -3,7 +3,6 @@ import { holdsSlots } from '../engine/policy.ts';
 import type { OnStoreError } from '../engine/fast.ts';
 import type { LimiterDeps } from './deps.ts';
 import { areResolved, renewParts, resolve, unreadFeeds, type UnresolvedPart } from './resolve.ts';
-import { withinDeadline } from '../guard/deadline.ts';
 import { fallbackPart } from '../stores/fallback.ts';
 import {
   isPending,
@@ -91,7 +90,7 @@ async function lookUp(
 ): Promise<readonly EditingRequest[]> {
   const feeds = unreadFeeds(requested.map(({ part }) => part));
   try {
-    await withinDeadline(Promise.all(feeds.map((feed) => feed.loaded())), timeoutMs);
+    await Promise.all(feeds.map((feed) => feed.loaded(timeoutMs)));
   } catch (error) {
     throw reportFailure(error);
   }
@@ -170,11 +169,11 @@ async function renewEdits(
   const renewing = requests.map(async (request, i): Promise<readonly EditingRequest[]> => {
     const versions = found[i];
     if (versions === undefined) return [];
-    const parts = await renewParts([request.part], versions, isSettlement(request));
+    const parts = await renewParts([request.part], versions, timeoutMs, isSettlement(request));
     return parts?.map((part) => ({ ...request, part })) ?? [];
   });
   try {
-    return (await withinDeadline(Promise.all(renewing), timeoutMs)).flat();
+    return (await Promise.all(renewing)).flat();
   } catch (error) {
     throw reportFailure(error);
   }

@@ -71,7 +71,7 @@ function claimsAt(place: string, store: Store, name: string): Claim[] {
   for (const ref of stores) {
     const other = ref.deref();
     if (other === store) isKnown = true;
-    else if (other === undefined || namesOn(other).length === 0) stores.delete(ref);
+    else if (other === undefined || !isClaimed(other)) stores.delete(ref);
     else found.push(claimsOn.get(other)?.get(name.toLowerCase()));
   }
   if (!isKnown) stores.add(new WeakRef(store));
@@ -108,10 +108,9 @@ export function stayOn(store: Store): () => void {
 
 /** Whether any limiter uses a store. */
 export function isInUse(store: Store): boolean {
-  return (leaving.get(store) ?? 0) > 0 || (claimsOn.get(store)?.size ?? 0) > 0;
+  return (leaving.get(store) ?? 0) > 0 || isClaimed(store);
 }
 
-/** The names in use on a store. */
-export function namesOn(store: Store): readonly string[] {
-  return [...(claimsOn.get(store)?.values() ?? [])].map(({ name }) => name);
+function isClaimed(store: Store): boolean {
+  return (claimsOn.get(store)?.size ?? 0) > 0;
 }

@@ -61,6 +61,7 @@ export function resolve(unresolved: readonly UnresolvedPart[]): Resolved {
  * The parts of a stale request, with the limits that the states of their keys need.
  *
  * @param found - For each part the version of its state.
+ * @param timeoutMs - How long the feeds may take.
  * @param isSettlement - Whether consumed units are settled. Units that a change has reset since are not.
  * @returns Undefined if some limit is missing now.
  * @throws (rejects) the errors of the feeds.
@@ -68,6 +69,7 @@ export function resolve(unresolved: readonly UnresolvedPart[]): Resolved {
 export async function renewParts(
   parts: readonly Part[],
   found: readonly (number | undefined)[],
+  timeoutMs: number,
   isSettlement = false,
 ): Promise<readonly Part[] | undefined> {
   const again = await Promise.all(
@@ -78,7 +80,12 @@ export async function renewParts(
         limit:
           policyVersion?.renew === undefined
             ? part.limit
-            : await policyVersion.renew(part.subject, found[i], isSettlement ? policyVersion.version : undefined),
+            : await policyVersion.renew(
+                part.subject,
+                found[i],
+                timeoutMs,
+                isSettlement ? policyVersion.version : undefined,
+              ),
       };
     }),
   );

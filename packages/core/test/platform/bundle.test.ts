@@ -44,12 +44,14 @@ describe('a bundle with a limiter in memory', () => {
     const { modules } = await bundled(USES_ONE);
 
     expect(kernels(modules)).toEqual([
-      'algorithms/fixed-window/kernel.ts', // of the probe of a store that is not memory
       'algorithms/interval-bucket/kernel.ts',
       'algorithms/sliding-window/kernel.ts', // of `{ limit, window }`
       'algorithms/token-bucket/kernel.ts',
     ]);
     expect(modules.filter((path) => /stores\/redis|names-elsewhere|inspect/.test(path))).toEqual([]);
+    const guards = modules.filter((path) => path.startsWith('guard/'));
+    // How long it may take is said by what reads policies, too.
+    expect(guards).toEqual(['guard/deadline.ts', 'guard/brought-guard.ts']);
   });
 
   it('does not know a policy of another algorithm, and the error says why', async () => {
@@ -77,6 +79,45 @@ describe('a bundle with a limiter in memory', () => {
       }`);
 
     expect(printed(text)).toContain('fixedWindow has no option "windowMs" (got 60000); did you mean "window"?');
+  });
+});
+
+const STORE = `{ source: 'remote', perform: () => new Promise(() => {}) }`;
+
+const USES_STORE = (store: string): string => `
+  import { createLimiter, customStore, fixedWindow } from '@sluice/core';
+  const policy = fixedWindow({ limit: 1, window: '1h' });
+  try {
+    const limiter = createLimiter({ policy, store: ${store}, timeoutMs: 1, onStoreError: 'deny' });
+    const { allowed, error } = await limiter.consume('ann');
+    console.log(allowed, error.code);
+  } catch (error) {
+    console.log(error.message);
+  }`;
+
+describe('a bundle with a store of the program', () => {
+  it('waits for it within a deadline, if the program calls customStore', async () => {
+    const { text, modules } = await bundled(USES_STORE(`customStore(${STORE})`));
+
+    expect(printed(text)).toBe('false SLUICE_STORE_TIMEOUT');
+    expect(modules.filter((path) => path.startsWith('stores/redis'))).toEqual([]);
+  });
+
+  it('has no limiter over it otherwise, and the error says how to write it', async () => {
+    const { text } = await bundled(USES_STORE(STORE));
+
+    expect(printed(text)).toContain('write store: customStore(store)');
+  });
+});
+
+describe('a bundle with a Redis store', () => {
+  it('waits for it within a deadline', async () => {
+    const { modules } = await bundled(`
+      import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
+      const policy = fixedWindow({ limit: 1, window: '1h' });
+      console.log(createLimiter({ policy, store: redisStore('redis://127.0.0.1:1') }));`);
+
+    expect(modules).toContain('guard/store-guard.ts');
   });
 });
 

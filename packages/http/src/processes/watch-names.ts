@@ -1,16 +1,17 @@
-import type { Limit, Store } from '@sluice/core';
+import { redisStore as storeOfCore, type Limit, type Store } from '@sluice/core';
 import {
   connectionOf,
   detached,
   encodeSubject,
+  guardOf,
   isSource,
   liveLimiters,
   policiesText,
   runScript,
-  StoreGuard,
   warnOnce,
   type RedisConnection,
 } from '@sluice/core/spi';
+import { bringWatch } from './brought-watch.ts';
 import { exchangeNames } from './scripts.generated.ts';
 
 /** Policies as text, by the names of their limits. */
@@ -87,7 +88,7 @@ export class NameWatch {
 
   async #look(): Promise<void> {
     const store = this.#store.deref();
-    if (store === undefined || StoreGuard.of(store).state !== 'closed') return;
+    if (store === undefined || guardOf(store).state !== 'closed') return;
     const connection = connectionOf(store);
     if (connection === undefined) return;
     const names = [...this.#namesOn(store)].slice(0, MOST_NAMES);
@@ -126,18 +127,18 @@ export class NameWatch {
   }
 }
 
-const watched = new WeakSet<Store>();
+const watched = /* @__PURE__ */ new WeakSet<Store>();
 
-/** Watches the names of all limiters that this process has on a store, once for each store. */
-export function watchNames(store: Store): void {
+/** That of core, and in a bundle the watch of names with it: adapters export it. */
+export const redisStore: typeof storeOfCore = /* @__PURE__ */ bringWatch(storeOfCore, (store) => {
   if (watched.has(store)) return;
   watched.add(store);
   new NameWatch(store, namesOfLimiters).start();
-}
+});
 
 /** Nothing before the first decision: until then a store sends nothing. */
 function namesOfLimiters(store: Store): WrittenNames {
-  const own = StoreGuard.of(store).isUsed ? liveLimiters().filter((limiter) => limiter.store === store) : [];
+  const own = guardOf(store).isUsed ? liveLimiters().filter((limiter) => limiter.store === store) : [];
   return writtenNames(
     own.flatMap(({ name, limits }) =>
       (limits?.known ?? []).flatMap((limit) => (isSource(limit) ? [] : [[name, limit] as const])),

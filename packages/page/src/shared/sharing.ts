@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Store } from '@sluice/core';
-import { connectionOf, StoreGuard } from '@sluice/core/spi';
+import { connectionOf, guardOf } from '@sluice/core/spi';
 import type { PageChange } from '../history.ts';
 import type { PageRecord, SharedChange } from './page-record.ts';
 import { RedisPages, WRITE_EVERY_S, type SharedPage, type SharedPages } from './redis-pages.ts';
@@ -102,7 +102,7 @@ export class Sharing {
     const places = new Map<unknown, RedisPages>();
     for (const store of this.#stores()) {
       const pages = this.#pagesIn(store);
-      if (pages !== undefined && StoreGuard.of(store).isUsed) places.set(store.place ?? store, pages);
+      if (pages !== undefined && guardOf(store).isUsed) places.set(store.place ?? store, pages);
     }
     return [...places.values()].slice(0, MOST_PLACES);
   }

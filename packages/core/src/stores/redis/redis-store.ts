@@ -1,7 +1,7 @@
 import { PolicyError, shown } from '../../errors.ts';
 import { warnOnce } from '../../warnings.ts';
 import { untilReady } from '../../guard/until-ready.ts';
-import { StoreGuard } from '../../guard/store-guard.ts';
+import { closeGuardOf } from '../../guard/store-guard.ts';
 import type { Fast, FastHost, FastStore } from '../../engine/fast.ts';
 import { type CoalescedRequests, type BatchStore, type BatchAnswer } from '../../engine/batch-store.ts';
 import {
@@ -320,7 +320,7 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   async close(): Promise<void> {
     this.#closings++;
     flushBatches(this); // a batch that is sent later would open the store again
-    StoreGuard.closeOf(this);
+    closeGuardOf(this);
     await this.#own?.close();
   }
 

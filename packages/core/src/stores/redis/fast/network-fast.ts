@@ -13,7 +13,7 @@ import {
   type StoreRequest,
 } from '../../../engine/store.ts';
 import { timeoutError } from '../../../guard/deadline.ts';
-import { StoreGuard } from '../../../guard/store-guard.ts';
+import { guardOf } from '../../../guard/store-guard.ts';
 import { localTime } from '../../../platform/clock.ts';
 import { dropLeases, giveBackLeases, Leases, type LeasePort } from '../lease/leases.ts';
 import { BatchedDecision } from './batched-decision.ts';
@@ -30,7 +30,7 @@ const batchings = new WeakMap<Store, Batching>();
 function batchingOf(store: BatchStore): Batching {
   let batching = batchings.get(store);
   if (batching === undefined) {
-    batching = new Batching(store, StoreGuard.of(store));
+    batching = new Batching(store, guardOf(store));
     batchings.set(store, batching);
   }
   return batching;
@@ -111,7 +111,7 @@ export class NetworkFast implements Fast {
     // What several nodes answer shows no keys.
     return isOneCall(this.#store, [request])
       ? this.#batching.decide(request, timeoutMs, this.#learn)
-      : StoreGuard.of(this.#store).perform([request], timeoutMs, this.#host);
+      : guardOf(this.#store).perform([request], timeoutMs, this.#host);
   }
 
   readonly #learn = ({ parts }: DecidingRequest, answer: StoreAnswer, sent: Sent): void => {
