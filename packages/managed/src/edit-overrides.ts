@@ -66,7 +66,7 @@ export class OverrideEdits {
       if (isSame && record !== undefined && sameAudit(record, options)) {
         return { ...shownOverride(name, target, record), change: 'unchanged', before };
       }
-      const version = this.#nextVersion(name, target, numbersOf(named));
+      const version = this.#nextVersion(name, target, record, numbersOf(named));
       const rule = unnamed(named.policy);
       const said = { version, policy: rule, ...(until === undefined ? {} : { untilMs: until }) };
       const after = makeOverrideRecord(said, { by, reason }, record);
@@ -83,7 +83,7 @@ export class OverrideEdits {
       await this.#cache.load();
       const { override, record, stored } = await this.#current(name, target);
       if (stored === undefined || (record !== undefined && override?.named === undefined)) return false;
-      const version = this.#nextVersion(name, target, undefined);
+      const version = this.#nextVersion(name, target, record, undefined);
       const tombstone = makeOverrideRecord({ version }, audit, record);
       if (await this.#write('remove', recordNameOf(name, target), tombstone, stored)) return true;
     }
@@ -175,13 +175,14 @@ export class OverrideEdits {
     }
   }
 
-  #nextVersion(name: string, target: Target, numbers: string | undefined): number {
+  #nextVersion(name: string, target: Target, stored: OverrideRecord | undefined, numbers: string | undefined): number {
     const { overrides } = this.#cache;
     return nextVersion({
       target,
       numbers,
       baseVersion: this.#cache.get(name)?.version ?? 0,
       overrides: overrides.of(name),
+      storedVersion: stored?.version ?? 0,
       nowMs: overrides.clock.nowMs(),
     });
   }

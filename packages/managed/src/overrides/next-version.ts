@@ -12,6 +12,8 @@ export interface VersionContext {
   /** Of the policy. */
   readonly baseVersion: number;
   readonly overrides: PolicyOverrides | undefined;
+  /** Of the record that is replaced, which another process may have written a moment ago; 0 for none. */
+  readonly storedVersion: number;
   /** By the clock of the source. */
   readonly nowMs: number;
 }
@@ -20,13 +22,24 @@ export interface VersionContext {
  * The version of a new override, later than all that its subjects have had. A key that has had none takes the version of
  * another with the same numbers, so that all such keys share a limit.
  */
-export function nextVersion({ target, numbers, baseVersion, overrides = NONE, nowMs }: VersionContext): number {
+export function nextVersion({
+  target,
+  numbers,
+  baseVersion,
+  overrides = NONE,
+  storedVersion,
+  nowMs,
+}: VersionContext): number {
   if (numbers !== undefined && target.kind === 'key') {
-    const floor = Math.max(baseVersion, ...overrides.all(target.text).map((override) => latestOf(override, nowMs)));
+    const floor = Math.max(
+      baseVersion,
+      storedVersion,
+      ...overrides.all(target.text).map((override) => latestOf(override, nowMs)),
+    );
     const version = overrides.versionOf(numbers);
     if (version !== undefined && version > floor) return version;
   }
-  return Math.max(baseVersion + 1, overrides.latestVersion + 1, Math.floor(nowMs), Date.now());
+  return Math.max(baseVersion + 1, storedVersion + 1, overrides.latestVersion + 1, Math.floor(nowMs), Date.now());
 }
 
 /** The latest version that an override has brought about. */
