@@ -1,4 +1,4 @@
-// Writes the API reference from the docstrings: a page for each export, and one for each entry point that lists them.
+// Writes the API reference from the docstrings: a page for each class, interface and function, and one for each entry point, which lists them and has its types.
 import { fileURLToPath } from 'node:url';
 import { Application, Converter } from 'typedoc';
 import { ADDRESSES, PACKAGES, nameOf } from '../scripts/build/packages.mjs';
@@ -38,6 +38,8 @@ export async function writeReference() {
     hidePageHeader: true,
     entryFileName: 'index',
     excludeReferences: true,
+    // Types and constants are on the page of their entry point: each page costs all others a name in VitePress's list.
+    membersWithOwnFile: ['Class', 'Interface', 'Function', 'Enum'],
     useCodeBlocks: true,
     expandParameters: true,
     parametersFormat: 'table',

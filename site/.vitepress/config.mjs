@@ -129,6 +129,7 @@ function wordsOf(text) {
 
 /** What explains comes before what lists: a name of the API is found by its exact spelling. Runs in the browser. */
 function boostDocument(id) {
-  if (id.startsWith('/reference/api/')) return 0.4;
+  if (/^\/(?:reference\/api|design-notes)\b/.test(id)) return 0.4;
+  if (/^\/(?:guides\/which-policy|reference\/policies)\b/.test(id)) return 1.5;
   return /^\/(?:adr|benchmarks|changelog|contribute)\b/.test(id) ? 0.6 : 1;
 }

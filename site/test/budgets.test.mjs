@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { DESKTOP, PHONE, Site } from './browser.mjs';
 import { KINDS } from './kinds.mjs';
 
-const FIRST_PAGE_BYTES = 150_000;
+const FIRST_PAGE_BYTES = 97_000;
 const SHIFT = 0.01;
 
 let site;
