@@ -14,6 +14,8 @@ const packages =
   positionals[0] === undefined ? new URL('../../packages/', import.meta.url) : pathToFileURL(`${positionals[0]}/`);
 const core = new URL('core/src/', packages);
 const AS_RUN = 'sliding-window';
+/** The first argument of each script begins with the letters of what it needs. */
+const FIRST_LINE = 'local kinds, algorithms = string.match(ARGV[1], "^%a+"), {}';
 const read = (path) => readFileSync(new URL(path, core), 'utf8');
 
 /** Lua without comments and blank lines. Indentation makes 7 % of a script, which is sent once to each server. */
@@ -42,7 +44,7 @@ end`;
 const scripts = Object.entries(SCRIPTS).map(([name, { parts, takes, needs }]) => {
   const taken = kernels.filter(({ kernel }) => takes(kernel));
   const source = [
-    'local kinds, algorithms = ARGV[1], {}',
+    FIRST_LINE,
     bare(read(BEFORE_ALL)),
     ...taken.map(({ kernel, ...named }) => whenNeeded({ ...named, kernel: needs(kernel) })),
     ...parts.map((part) => bare(read(part))),
@@ -68,7 +70,7 @@ const indented = (lua) => lua.trim().replace(/^(?=.)/gm, '  ');
 const asRun = [
   `-- Written by scripts/build/build-lua.mjs: one request for one key of ${AS_RUN}, as Redis runs it. Do not edit: edit lua/single.lua`,
   `-- and ${AS_RUN}/kernel.lua. The script that is sent has the other kernels too, lua/batch.lua behind this, and no comments.`,
-  'local kinds, algorithms = ARGV[1], {}',
+  FIRST_LINE,
   read(BEFORE_ALL).trim(),
   `if kinds == "${kind}" or #kinds > 1 and string.find(kinds, "${kind}", 1, true) then`,
   ...[...beforeKernel(SCRIPTS.batch.needs(kernel)).map(read), SCRIPTS.batch.needs(kernel)].map(indented),

@@ -28,7 +28,7 @@ export function toInteger(digits: string): number | undefined {
 }
 
 /** The digits between two indexes as a number; -1 if there are none, or the number is not a safe integer. */
-function digitsOf(text: string, from: number, upto: number): number {
+export function digitsOf(text: string, from: number, upto: number): number {
   if (upto <= from) return -1;
   let value = 0;
   for (let i = from; i < upto; i++) {

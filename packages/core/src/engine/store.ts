@@ -197,6 +197,8 @@ export interface StoreCall {
   abandoned: boolean;
   /** Called when the call is abandoned. */
   onAbandoned?: () => void;
+  /** When it was sent, or earlier, by `performance.now()`, where that is known. */
+  readonly sentMs?: number;
   /** When it will be abandoned, by `performance.now()`, where that is known: for stores that pass it on. */
   readonly endMs?: number;
   /**

@@ -35,17 +35,17 @@ export class Deadline {
     this.#call = call;
     this.#late = late;
     this.#isAwaited = isAwaited;
-    if (call.connecting === undefined) this.#start();
+    if (call.connecting === undefined) this.#start(call.sentMs ?? performance.now());
     else {
       void call.connecting.then(() => {
-        this.#start();
+        this.#start(performance.now());
       });
     }
   }
 
-  #start(): void {
+  #start(startMs: number): void {
     if (this.#hasEnded) return;
-    this.#startMs = performance.now();
+    this.#startMs = startMs;
     if (this.#isAwaited) this.#timer = DeadlineTimer.start(this.#timeoutMs, this);
     else this.#other = setTimeout(due, this.#timeoutMs, this).unref();
   }

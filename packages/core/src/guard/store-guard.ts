@@ -152,7 +152,8 @@ export class StoreGuard {
       shard.breaker.succeeded(generation);
       return answered;
     };
-    const call: StoreCall = { abandoned: false, endMs: performance.now() + timeoutMs };
+    const sentMs = performance.now();
+    const call: StoreCall = { abandoned: false, sentMs, endMs: sentMs + timeoutMs };
     let answers: StoreAnswers | Promise<StoreAnswers>;
     try {
       answers = this.#store.perform(requests, call);

@@ -7,7 +7,7 @@ import { readValue, textOf, writeValue } from './value.ts';
 import type { BatchCall } from './write-batch.ts';
 
 /**
- * Reads the reply of lua/batch.lua: the instant, and every value before the call.
+ * Reads the reply of lua/batch.lua: lines with the instant, and every value before the call.
  *
  * @param atMs - Its instant: see `instantOf`.
  * @param behindMs - The clock has stepped back where it shows less: see `ServerClock`.
@@ -21,11 +21,12 @@ export function readBatch(
   checking: boolean,
   behindMs = 0,
 ): BatchAnswer {
-  const [, lines, checked] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  const [lines, checked] = checking && Array.isArray(reply) ? (reply as unknown[]) : [reply];
   const text = lines instanceof Uint8Array ? textOf(lines) : lines;
   if (atMs === undefined || typeof text !== 'string') throw strange(reply);
   const keys = new Array<KeyState | Error>(requests.length);
-  let from = 0;
+  const start = text.indexOf('\n') + 1;
+  let from = start;
   for (let i = 0; i < requests.length; i++) {
     const ending = i === requests.length - 1 ? text.length : text.indexOf('\n', from);
     if (ending < from) throw strange(reply);
@@ -36,7 +37,7 @@ export function readBatch(
     const read = value.charCodeAt(0) === 45 /* - */ ? failed(value) : value === '' ? null : value;
     keys[index] = readValue(read, call.keys[i] as string, limit);
   }
-  if (checking) compare(text.split('\n'), checked as readonly unknown[], call, requests, keys, atMs);
+  if (checking) compare(text.slice(start).split('\n'), checked as readonly unknown[], call, requests, keys, atMs);
   if (atMs < behindMs) for (const key of keys) if (!(key instanceof Error)) key.isAhead = true;
   return { atMs, keys };
 }
@@ -51,7 +52,7 @@ function failed(line: string): readonly string[] {
 function strange(reply: unknown): StoreError {
   return new StoreError(
     'SLUICE_STORE_REPLY_INVALID',
-    `the script returned ${shown(reply)} instead of an instant and a line per key`,
+    `the script returned ${shown(reply)} instead of lines with an instant and a value per key`,
   );
 }
 

@@ -12,6 +12,7 @@ import {
   type StoreRequest,
   type KeyState,
 } from '../../engine/store.ts';
+import { digitsOf } from '../../algorithms/instant-and-field.ts';
 import { failureOf } from './failure.ts';
 import { readValue, textOf, withStates, writeValue, type Undecoded } from './value.ts';
 import type { Call } from './write-call.ts';
@@ -84,12 +85,15 @@ function deniedOnceHealed(request: DecidingRequest, keys: readonly KeyState[], a
   return isAllowed(request, answer) ? undefined : answer;
 }
 
-/** The instant that a reply begins with, if it does. Some clients can be configured to return strings or bigints. */
+/** The instant of a reply: its first line or item. Clients may return strings or bigints for numbers, buffers for texts. */
 export function instantOf(reply: unknown): number | undefined {
-  const instant: unknown = Array.isArray(reply) ? reply[0] : undefined;
-  const isNumber = typeof instant === 'number' || typeof instant === 'bigint';
-  const isText = typeof instant === 'string' && /^\d+$/.test(instant);
-  const atMs = isNumber || isText ? Number(instant) : Number.NaN;
+  const first: unknown = Array.isArray(reply) ? reply[0] : reply;
+  const text = first instanceof Uint8Array ? textOf(first) : first;
+  let atMs = typeof text === 'number' || typeof text === 'bigint' ? Number(text) : 0;
+  if (typeof text === 'string') {
+    const ending = text.indexOf('\n');
+    atMs = digitsOf(text, 0, ending === -1 && Array.isArray(reply) ? text.length : ending);
+  }
   return Number.isSafeInteger(atMs) && atMs > 0 ? atMs : undefined;
 }
 
@@ -98,13 +102,8 @@ export function instantOf(reply: unknown): number | undefined {
  * array.
  */
 function isValue(value: unknown): boolean {
-  return (
-    typeof value === 'string' ||
-    value === null ||
-    value === undefined ||
-    Array.isArray(value) ||
-    value instanceof Uint8Array
-  );
+  const given = value ?? '';
+  return typeof given === 'string' || Array.isArray(given) || given instanceof Uint8Array;
 }
 
 /** A missing permission to run a command concerns all keys, not one. */

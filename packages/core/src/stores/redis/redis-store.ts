@@ -350,7 +350,8 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
   ): Promise<T> {
     const { instantOf: instant } = this.#settings;
     const written = instant === undefined ? args : [...args, String(instant())];
-    const sentMs = performance.now();
+    // Before the first connection it is sent later than it was begun.
+    const sentMs = (waiting?.connecting === undefined ? waiting?.sentMs : undefined) ?? performance.now();
     const answer = (reply: unknown): T => {
       if (sent !== undefined) abandonedCalls.ended(waiting, sent, true);
       const atMs = instantOf(reply);

@@ -26,8 +26,8 @@
  * - stores/redis/lua/general.lua
  */
 export const general: { readonly source: string; readonly sha1: string } = {
-  sha1: '5e1c0e099de566bac5ba3c5f303e0ef65e3eb53b',
-  source: `local kinds, algorithms = ARGV[1], {}
+  sha1: '74aa9f496834fc222c524ae318e8be0987049977',
+  source: `local kinds, algorithms = string.match(ARGV[1], "^%a+"), {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
   if field < 1000000 then
@@ -1218,7 +1218,6 @@ end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local LATEST_MS = 9007199254740991
-local reply = { now_ms }
 local at
 local function read_policy()
   local algorithm = algorithms[ARGV[at]]
@@ -1239,6 +1238,7 @@ end
 local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
 local denials = {}
 local failed = {}
+local reply = { now_ms }
 local reading
 local plans = {}
 at = 4
@@ -1829,8 +1829,8 @@ return reply`,
  * - stores/redis/lua/batch.lua
  */
 export const batch: { readonly source: string; readonly sha1: string } = {
-  sha1: '055218807bfa8aeef8c041f9e18769a73dcccc7a',
-  source: `local kinds, algorithms = ARGV[1], {}
+  sha1: 'c501f77aadfd6f9cdb8b1d6fb6b1c23c237bc855',
+  source: `local kinds, algorithms = string.match(ARGV[1], "^%a+"), {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
   if field < 1000000 then
@@ -2162,23 +2162,24 @@ end
 local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local LATEST_MS = 9007199254740991
-local reply = { now_ms }
 local single = false
-if ARGV[2] == "0" then
+if #kinds < #ARGV[1] then
   local only = algorithms[kinds] or algorithms[string.sub(kinds, 1, 1)]
-  single = { tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), algorithm = only }
+  local kept_ms, a, b, c, d = string.match(ARGV[1], " (%S+) (%S+) ?(%S*) ?(%S*) ?(%S*)$")
+  single = { tonumber(a), tonumber(b), tonumber(c), tonumber(d), algorithm = only, kept_ms = kept_ms }
   local value = redis.pcall("GET", KEYS[1])
   local readable, after, ends_at_ms, _, keeps_expiry = pcall(only.decide, single, value, 1, now_ms)
   if readable and (after or type(value) ~= "table") then
     if after and value and keeps_expiry then
       redis.call("SET", KEYS[1], after, "KEEPTTL")
     elseif after then
-      redis.call("SET", KEYS[1], after, "PXAT", string.format("%d", math.min(ends_at_ms + tonumber(ARGV[3]), LATEST_MS)))
+      redis.call("SET", KEYS[1], after, "PXAT", string.format("%d", math.min(ends_at_ms + tonumber(kept_ms), LATEST_MS)))
     end
+    local text = string.format("%d\\n", now_ms) .. (value or "")
     if #kinds > 1 then
-      return { now_ms, value or "", { after and "1" or "0", { after or value or "" } } }
+      return { text, { after and "1" or "0", { after or value or "" } } }
     end
-    return { now_ms, value or "" }
+    return text
   end
 end
 local function to_integer(digits)
@@ -2208,10 +2209,9 @@ end
 at = 3
 local limits = {}
 if single then
-  limits[1] = { count = 1, kept_ms = tonumber(ARGV[3]), keys = 1, single }
-  at = 4 + single.algorithm.arity
+  limits[1] = { count = 1, kept_ms = tonumber(single.kept_ms), keys = 1, single }
 end
-for i = 1, tonumber(ARGV[2]) do
+for i = 1, single and 0 or tonumber(ARGV[2]) do
   local limit = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]), keys = tonumber(ARGV[at + 2]) }
   at = at + 3
   for j = 1, limit.count do
@@ -2350,9 +2350,9 @@ for i = 1, #limits do
     values[key_index] = is_checking and (after and readable and after or before[key_index])
   end
 end
-reply[2] = table.concat(before, "\\n")
+local text = string.format("%d\\n", now_ms) .. table.concat(before, "\\n")
 if is_checking then
-  reply[3] = { table.concat(allowed_counts, ","), values }
+  return { text, { table.concat(allowed_counts, ","), values } }
 end
-return reply`,
+return text`,
 };

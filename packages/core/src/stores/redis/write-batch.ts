@@ -19,7 +19,7 @@ interface WrittenLimit {
   readonly kinds: ReadonlySet<string>;
   readonly head: readonly string[];
   readonly policies: readonly string[];
-  /** The arguments of lua/single.lua, for a limit of one policy: all calls share them, so they are frozen. */
+  /** The argument of lua/single.lua, for a limit of one policy: all calls share the list, so it is frozen. */
   readonly single: readonly string[] | undefined;
 }
 
@@ -33,7 +33,7 @@ export function writeBatch(requests: readonly CoalescedRequests[], prefix: strin
   if (requests.length === 1 && given === undefined) {
     const { single } = known.get(limit) ?? writeLimit(limit);
     if (single !== undefined) {
-      const args = checking ? [`${single[0] as string}C`, ...single.slice(1)] : single;
+      const args = checking ? single.map((text) => text.replace(' ', 'C ')) : single;
       return { keys: [redisKey(prefix, subject, limit.keySuffix)], args, indexes: FIRST };
     }
   }
@@ -79,8 +79,7 @@ function writeLimit(limit: Limit): WrittenLimit {
   const policies = limit.policies.flatMap((named) => writePolicy(named, kinds));
   const head = [String(limit.policies.length), String(keptMs(limit))];
   const [kind, ...numbers] = policies;
-  const single =
-    limit.policies.length === 1 ? Object.freeze([String(kind), '0', String(keptMs(limit)), ...numbers]) : undefined;
+  const single = limit.policies.length === 1 ? Object.freeze([[kind, keptMs(limit), ...numbers].join(' ')]) : undefined;
   const written = { kinds, head, policies, single };
   known.set(limit, written);
   return written;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, redisStore, type StoreError } from '@sluice/core';
+import { createLimiter, fixedWindow, redisStore, type Limiter, type StoreError } from '@sluice/core';
 import { encodeSubject, hashTag, redisKey } from '@sluice/core/spi';
 import { hashSlot } from '../../../src/stores/redis/cluster/hash-slot.ts';
 import { startRedisCluster } from '@sluice/testkit';
@@ -96,21 +96,48 @@ describe('a cause that is its own cause', () => {
 });
 
 describe('a reply that is none', () => {
+  const limiterOn = (reply: unknown): Limiter => {
+    const answer = (): Promise<unknown> => Promise.resolve(reply);
+    const store = redisStore({ evalsha: answer, eval: answer }, { check: false });
+    return createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
+  };
+
+  it.each<[string, unknown]>([
+    ['no text', null],
+    ['a list', [1_795_262_400_250, '']],
+    ['a number', 1_795_262_400_250],
+    ['empty', ''],
+    ['without a line for the value: a missing value is not a key that was never used', '1795262400250'],
+    ['an instant alone that could be a value', '1795262400250000001'],
+    ['without an instant', '\n'],
+    ['an instant that is true', 'true\n'],
+    ['an instant in hexadecimal', '0x10\n'],
+    ['an instant with a space', ' 1795262400250\n'],
+    ['an instant of 0', '0\n'],
+    ['an instant that is not exact', '9007199254740993\n'],
+  ])('is an error of a usual decision: %s', async (_what, reply) => {
+    await expect(limiterOn(reply).consume('key')).rejects.toMatchObject({ code: 'SLUICE_STORE_REPLY_INVALID' });
+  });
+
+  it.each<[string, unknown]>([
+    ['text', '1795262400250\n'],
+    ['bytes', Buffer.from('1795262400250\n')],
+    ['bytes with a long instant', Buffer.from('1795262400250000\n')],
+  ])('of a usual decision may be %s', async (_what, reply) => {
+    expect((await limiterOn(reply).consume('key')).remaining).toBe(9);
+  });
+
   it.each<[string, unknown]>([
     ['too short: a missing value is not a key that was never used', [1_795_262_400_250]],
-    ['no text', [1_795_262_400_250, null]],
+    ['no text', [1_795_262_400_250, 17, null]],
     ['an instant that is true', [true, '']],
     ['an instant in hexadecimal', ['0x10', '']],
     ['an instant that is a list', [[1_795_262_400_250], '']],
     ['a value that is a number', [1_795_262_400_250, 17]],
     ['a value that is an object', [1_795_262_400_250, {}]],
+    ['a text', '1795262400250\n'],
   ])('is an error: %s', async (_what, reply) => {
-    const answer = (): Promise<unknown> => Promise.resolve(reply);
-    const store = redisStore({ evalsha: answer, eval: answer }, { check: false });
-
-    await expect(createLimiter({ policy, store, onStoreError: 'throw' }).consume('key')).rejects.toMatchObject({
-      code: 'SLUICE_STORE_REPLY_INVALID',
-    });
+    await expect(limiterOn(reply).peek('key')).rejects.toMatchObject({ code: 'SLUICE_STORE_REPLY_INVALID' });
   });
 
   it.each<[string, unknown]>([
@@ -118,10 +145,7 @@ describe('a reply that is none', () => {
     ['bigints', [1_795_262_400_250n, '']],
     ['bytes', [1_795_262_400_250, new Uint8Array(0)]],
   ])('may be told in %s', async (_what, reply) => {
-    const answer = (): Promise<unknown> => Promise.resolve(reply);
-    const store = redisStore({ evalsha: answer, eval: answer }, { check: false });
-
-    expect((await createLimiter({ policy, store, onStoreError: 'throw' }).consume('key')).remaining).toBe(9);
+    expect((await limiterOn(reply).peek('key')).remaining).toBe(10);
   });
 });
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
   fixedWindow,
+  leakyBucket,
   redisStore,
   slidingWindow,
   tokenBucket,
@@ -108,6 +109,58 @@ describe('the production script', () => {
     const { atMs, retryAfterMs } = await limiter.consume('key');
 
     expect(await redis.admin.pexpiretime(key)).toBe(atMs + (retryAfterMs ?? 0) + 1_000);
+  });
+});
+
+describe('a lone decision', () => {
+  const policies: readonly Policy[] = [
+    fixedWindow({ limit: 999_999_999_999_999, window: '30d' }),
+    slidingWindow({ limit: 999_999_999_999_999, window: '1h' }),
+    tokenBucket({ capacity: 1_000_000_007, refill: 1_000_003, every: '7s', overdraft: 999_983 }),
+    tokenBucket({ capacity: 1_000_000_007, refill: 3, every: '7s', mode: 'interval' }),
+    leakyBucket({ limit: 7, window: '1m', maxDelay: '11s' }),
+  ];
+
+  it.each(policies)('is one argument, and one text, for %j', async (policy) => {
+    const calls: { args: readonly string[]; reply: unknown }[] = [];
+    const client: RedisClient = {
+      evalsha: async (sha1, keys, args) => {
+        const reply: unknown = await redis.client.evalsha(sha1, keys.length, ...keys, ...args);
+        calls.push({ args, reply });
+        return reply;
+      },
+      eval: (script, keys, args) => redis.client.eval(script, keys.length, ...keys, ...args),
+    };
+    const limiter = createLimiter({ policy, store: redisStore(client, { check: false }), ...strict });
+    await limiter.consume('first');
+
+    const { atMs } = await limiter.consume('key');
+
+    expect(calls.map(({ args }) => args.length)).toEqual(calls.map(() => 1));
+    expect(calls.at(-1)?.reply).toBe(`${String(atMs)}\n`);
+  });
+
+  it.each(policies)('has the numbers of its policy exactly, as a batch has: %j', async (policy) => {
+    const store = redisStore(redis.client, { check: true });
+    const limiter = createLimiter({ policy, store, ...strict });
+
+    const lone = await limiter.consume('lone');
+    const together = await Promise.all(['a', 'b', 'c'].map((key) => limiter.consume(key)));
+
+    expect(together.map(({ remaining }) => remaining)).toEqual([lone, lone, lone].map(({ remaining }) => remaining));
+    expect(together.map(({ limit }) => limit)).toEqual([lone, lone, lone].map(({ limit }) => limit));
+    expect((await limiter.consume('lone')).remaining).toBeLessThanOrEqual(lone.remaining);
+  });
+
+  it('is told why a value cannot be read, and the next one on the same connection is decided', async () => {
+    const policy = fixedWindow({ limit: 5, window: '1h' });
+    const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
+    await limiter.consume('key');
+    const [key = ''] = await redis.admin.keys('*');
+    await redis.admin.set(key, 'line\n1795262400250000001');
+
+    await expect(limiter.consume('key')).rejects.toMatchObject({ code: 'SLUICE_STORE_KEY_FOREIGN' });
+    expect((await limiter.consume('other')).remaining).toBe(4);
   });
 });
 

@@ -12,17 +12,16 @@ ARGV  those of single.lua, or:
       then, in the order of the keys, per run that is not a single request of cost 1: the index of its key, the cost,
       and the number of requests
 value as in general.lua
-reply the instant in ms, and one text with a line per key: its value before the call, empty for none, or `-` and a
-      message for a value that cannot be read; when checking, also { how many requests of each run were allowed, for keys
-      that can be read, value after the call per key... }
+reply one text (ADR 99): the instant in ms, and a line per key: its value before the call, empty for none, or `-` and a
+      message for a value that cannot be read; when checking { that text, { how many requests of each run were allowed,
+      for keys that can be read, { value after the call per key... } } }
 ]]
 at = 3
 local limits = {}
 if single then
-  limits[1] = { count = 1, kept_ms = tonumber(ARGV[3]), keys = 1, single }
-  at = 4 + single.algorithm.arity
+  limits[1] = { count = 1, kept_ms = tonumber(single.kept_ms), keys = 1, single }
 end
-for i = 1, tonumber(ARGV[2]) do
+for i = 1, single and 0 or tonumber(ARGV[2]) do
   local limit = { count = tonumber(ARGV[at]), kept_ms = tonumber(ARGV[at + 1]), keys = tonumber(ARGV[at + 2]) }
   at = at + 3
   for j = 1, limit.count do
@@ -179,8 +178,8 @@ for i = 1, #limits do
   end
 end
 
-reply[2] = table.concat(before, "\n")
+local text = string.format("%d\n", now_ms) .. table.concat(before, "\n")
 if is_checking then
-  reply[3] = { table.concat(allowed_counts, ","), values }
+  return { text, { table.concat(allowed_counts, ","), values } }
 end
-return reply
+return text

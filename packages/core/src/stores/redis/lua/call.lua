@@ -6,6 +6,7 @@ local texts, blocked_until_ms, reset_at_ms, plan_of = {}, {}, {}, {}
 -- Per key with counted denials: their count, the number of blocks so far, and when both are forgotten.
 local denials = {}
 local failed = {}
+local reply = { now_ms }
 local reading -- the key whose value is being read: a failure is reported for this key
 
 local plans = {}

@@ -2,16 +2,10 @@ import type { BatchStore } from '../../../../engine/batch-store.ts';
 import type { StoreGuard } from '../../../../guard/store-guard.ts';
 import { fittingUnits } from '../../../../engine/consume-state.ts';
 import type { DecidingRequest, KeyState, Limit, StoreAnswers } from '../../../../engine/store.ts';
+import type { GrantReply } from '../../lease/slice.ts';
 import { GeneralBatch, WaitingRequest, type Learn } from './general-batch.ts';
 import { CoalescedBatch, WaitingCoalesced } from './coalesced-batch.ts';
 import type { Sent } from './waiting.ts';
-
-/** The answer to {@link Batching.grant}. The granted units are the {@link fittingUnits} of `key`. */
-export interface GrantAnswer extends Sent {
-  /** The store's instant of the decision. */
-  readonly atMs: number;
-  readonly key: KeyState;
-}
 
 /**
  * Sends all decisions requested in one turn of the event loop in one call, whatever their keys, in their order. No
@@ -50,12 +44,11 @@ export class Batching {
   }
 
   /**
-   * Consumes as many of `count` units of a key as fit, in the next call. No policy of the limit has an overdraft or
-   * paces.
+   * Consumes the {@link fittingUnits} of `count` units, in the next call. No policy of the limit has an overdraft or paces.
    *
    * @throws (rejects) as {@link decide} does.
    */
-  grant(limit: Limit, subject: string, count: number, timeoutMs: number): Promise<GrantAnswer> {
+  grant(limit: Limit, subject: string, count: number, timeoutMs: number): Promise<GrantReply> {
     return new Promise((resolve, reject) => {
       const decide = (key: KeyState, atMs: number, sent: Sent | undefined): void => {
         const before = { ...key };
@@ -66,7 +59,7 @@ export class Batching {
           );
           key.blockedUntilMs = 0;
         }
-        if (sent !== undefined) resolve({ atMs, key: before, ...sent });
+        if (sent !== undefined) resolve({ atMs, key: before, sentMs: sent.sentMs });
       };
       this.add(new WaitingCoalesced(limit, subject, 1, count, timeoutMs, { decide, fail: reject }));
     });

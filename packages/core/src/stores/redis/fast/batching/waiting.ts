@@ -81,7 +81,7 @@ export function sendTogether<Answer>(shared: SharedCall<Answer>, left: () => voi
   const sentDateMs = Date.now();
   const { timeouts } = shared;
   const longestMs = Math.max(...timeouts);
-  const call: StoreCall = { abandoned: false, endMs: sentMs + longestMs };
+  const call: StoreCall = { abandoned: false, sentMs, endMs: sentMs + longestMs };
   const answered = shared.perform(call);
   const deadline = new Deadline(longestMs, call, (error) => {
     shared.fail(error, longestMs, answered);

@@ -1,6 +1,6 @@
 -- Written by scripts/build/build-lua.mjs: one request for one key of sliding-window, as Redis runs it. Do not edit: edit lua/single.lua
 -- and sliding-window/kernel.lua. The script that is sent has the other kernels too, lua/batch.lua behind this, and no comments.
-local kinds, algorithms = ARGV[1], {}
+local kinds, algorithms = string.match(ARGV[1], "^%a+"), {}
 --[[
 The layout of most states: an instant in ms and one more integer. Twin of instant-and-field.ts.
 ]]
@@ -159,24 +159,24 @@ local time = redis.call("TIME")
 local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 local LATEST_MS = 9007199254740991 -- 2^53 - 1
-local reply = { now_ms }
 --[[
 The usual call: one request of cost 1 for one key of one policy, decided before anything is made that only several
 keys need. batch.lua decides it the same way. When the value cannot be read as one state alone, this part writes
 nothing, and batch.lua reads the value again.
 
-The script begins with `kinds` (ARGV[1]) and the table `algorithms`; then come instant-and-field.lua (LATEST_MS), the
-kernel.lua of each algorithm that kinds names, which adds itself to the table, clock.lua (now_ms), this file, and
-batch.lua. scripts/build/lua-parts.mjs lists the parts.
+The script begins with `kinds` (the letters of ARGV[1]) and the table `algorithms`; then come instant-and-field.lua, the
+kernel.lua of each algorithm that kinds names, which adds itself to the table, clock.lua (now_ms, LATEST_MS), this
+file, and batch.lua. scripts/build/lua-parts.mjs lists the parts.
 
-ARGV  the letter of the algorithm, and C for checking; 0 limits; how long to keep the key after its state ends; the
-      numbers of the policy
+ARGV  one text (ADR 99), with spaces between: the letter of the algorithm, and C for checking; how long to keep the key
+      after its state ends; the numbers of the policy
 ]]
 local single = false
-if ARGV[2] == "0" then
+if #kinds < #ARGV[1] then
   local only = algorithms[kinds] or algorithms[string.sub(kinds, 1, 1)]
   -- No kernel here has more numbers. They are written out because a table that grows costs more.
-  single = { tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), algorithm = only }
+  local kept_ms, a, b, c, d = string.match(ARGV[1], " (%S+) (%S+) ?(%S*) ?(%S*) ?(%S*)$")
+  single = { tonumber(a), tonumber(b), tonumber(c), tonumber(d), algorithm = only, kept_ms = kept_ms }
   local value = redis.pcall("GET", KEYS[1])
   local readable, after, ends_at_ms, _, keeps_expiry = pcall(only.decide, single, value, 1, now_ms)
   -- A limit of 0 denies before the value is read, which may be an error.
@@ -184,11 +184,12 @@ if ARGV[2] == "0" then
     if after and value and keeps_expiry then
       redis.call("SET", KEYS[1], after, "KEEPTTL")
     elseif after then
-      redis.call("SET", KEYS[1], after, "PXAT", string.format("%d", math.min(ends_at_ms + tonumber(ARGV[3]), LATEST_MS)))
+      redis.call("SET", KEYS[1], after, "PXAT", string.format("%d", math.min(ends_at_ms + tonumber(kept_ms), LATEST_MS)))
     end
+    local text = string.format("%d\n", now_ms) .. (value or "")
     if #kinds > 1 then
-      return { now_ms, value or "", { after and "1" or "0", { after or value or "" } } }
+      return { text, { after and "1" or "0", { after or value or "" } } }
     end
-    return { now_ms, value or "" }
+    return text
   end
 end
