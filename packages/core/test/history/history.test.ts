@@ -91,6 +91,7 @@ describe('the history of processes that make many calls in one turn', () => {
     const verdict = checkHistory(history);
 
     expect(verdict).toMatchObject({ defects: [], undecided: 0 });
-    expect(verdict.explained).toBeGreaterThan(100);
+    // More than a turn of one process: how many there are, the machine decides.
+    expect(verdict.explained).toBeGreaterThan(16);
   });
 });
