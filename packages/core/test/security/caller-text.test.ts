@@ -23,8 +23,8 @@ async function sentFor(subject: string): Promise<readonly Sent[]> {
       },
       eval: (script, keys, args) => {
         sent.push({ command: 'eval', script, keys, args });
-        const nothing = script === batch.source ? [''] : keys.map(() => null);
-        return Promise.resolve([1_795_262_400_250, ...nothing]);
+        const nothing = keys.map(() => null);
+        return Promise.resolve(script === batch.source ? '1795262400250\n' : [1_795_262_400_250, ...nothing]);
       },
     },
     { check: false },
