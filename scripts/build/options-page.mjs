@@ -49,7 +49,7 @@ function sourceOf(file) {
   return ts.createSourceFile(file, readFileSync(root + file, 'utf8'), ts.ScriptTarget.Latest, true);
 }
 
-/** Of every interface of a file that has a table there. */
+/** The rows of every interface of a file that has a table there. */
 function checkDefaults(file) {
   const source = sourceOf(file);
   for (const options of source.statements.filter(ts.isInterfaceDeclaration)) {

@@ -13,7 +13,7 @@ const tsc = (project) => `node node_modules/@typescript/native/bin/tsc -p ${proj
 /** Each is a command at the root. */
 const CHECKS = {
   build: 'npm run -s build',
-  /** Of the tests and scripts too; with decorators as TypeScript's experimentalDecorators; beside other versions of the same types. */
+  /** Tests and scripts too; with decorators as TypeScript's experimentalDecorators; beside other versions of the same types. */
   types: [
     'tsconfig.json',
     'packages/nestjs/tsconfig.legacy-decorators.json',

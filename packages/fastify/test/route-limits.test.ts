@@ -242,7 +242,7 @@ describe('a group of routes', () => {
     expect(await statuses('/a', '/b')).toEqual([200, 429]);
   });
 
-  it('has one store', async () => {
+  it('rejects routes with different stores', async () => {
     create();
     await app.register(sluice, {});
     app.get('/a', { config: { rateLimit: { group: 'search', policy: one } } }, () => '');
@@ -251,7 +251,7 @@ describe('a group of routes', () => {
     await expect(app.ready()).rejects.toMatchObject({ field: 'group', message: expect.stringContaining('store') });
   });
 
-  it('says one limit', async () => {
+  it('rejects routes with different policies', async () => {
     create();
     await app.register(sluice, {});
     app.get('/a', { config: { rateLimit: { group: 'search', policy: one } } }, () => '');

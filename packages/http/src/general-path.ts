@@ -23,7 +23,7 @@ interface Resolved<Request, Response> {
 }
 
 /**
- * The path of every request: resolves what each layer asks for, then decides over all of it together. A layer that
+ * The path of every request that the short path does not take: resolves what each layer asks for, then decides over all of it together. A layer that
  * denies without a decision ends it.
  */
 export class GeneralPath<Request, Response> implements DecisionPath<

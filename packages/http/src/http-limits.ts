@@ -110,7 +110,7 @@ export function parseLimits<Request, Response>(
   return { httpLimits: [only], limits: typeof limit === 'function' ? undefined : limit };
 }
 
-/** What a framework passes to a handler: a request of Node, or a context with one. */
+/** Rejects a request or context in place of options: `rateLimit` was used as the handler itself. */
 function checkIsNoRequest(options: unknown): void {
   if (typeof options !== 'object' || options === null || !('_events' in options || 'res' in options)) return;
   throw new PolicyError(

@@ -45,7 +45,7 @@ export type OnMissingKey = 'deny' | 'skip' | 'shared';
 
 /** The options of each limit on whose request it is, and what it costs. */
 export interface PerLimitOptions<Request, Response = unknown> {
-  /** By what requests are counted: see docs/guides/choosing-keys.md. Default `byIp()`. */
+  /** What requests are counted by: see docs/guides/choosing-keys.md. Default `byIp()`. */
   key?: Key<Request, Response> | undefined;
   /**
    * Units that a request takes: a whole number, or a function that returns one. If the function returns 0, this limit
@@ -186,7 +186,7 @@ const OPTIONS: OptionTable<HttpSettings<never, never>> = {
   maxPaced: wholeNumber(0, Infinity, 'a whole number of requests, at least 0', 1000),
 };
 
-/** Those of each limit. */
+/** The checked options of each limit. */
 export interface PerLimitSettings<Request, Response> {
   readonly key: readonly KeyPart<Request, Response>[];
   readonly cost: NonNullable<PerLimitOptions<Request, Response>['cost']>;

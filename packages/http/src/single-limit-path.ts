@@ -37,7 +37,7 @@ export class SingleLimitPath<Request, Response> implements DecisionPath<Request,
     this.#framework = framework;
   }
 
-  /** The fast path over these layers; undefined when their requests need the general path. */
+  /** The short path over these layers; undefined when their requests need the general path. */
   static over<Request, Response>(
     layers: readonly Layer<Request, Response>[],
     framework: Framework<Request, Response>,

@@ -227,7 +227,7 @@ describe('a window given as a bare number that looks like seconds', () => {
 });
 
 describe('a warning that is silenced', () => {
-  it('is not given', async () => {
+  it('is not emitted', async () => {
     silenceWarnings('SLUICE_REFUND_FAILED');
     const refund = (): never => {
       throw new Error('no such column');

@@ -35,7 +35,7 @@ export class ManagedSource implements LimitSource {
   readonly keySuffix: string;
   readonly #options: ManagedSourceOptions;
   readonly #limitOptions: VersionedLimitOptions;
-  /** Of the cache, when this source last looked. */
+  /** The cache's count of changes when this source last read it. */
   #changes = -1;
   #definition: PolicyDefinition | undefined | null = null;
   #limit: Limit | undefined;

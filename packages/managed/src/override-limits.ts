@@ -46,10 +46,10 @@ export class OverrideLimits {
   /** By their text: overrides with equal numbers and versions share a limit. */
   readonly #limits = new Map<string, Limit>();
 
-  /** A decision asks several times in a row. Only of a limit that stays. */
+  /** A decision asks several times in a row. Kept only for a limit that stays. */
   #lastSubject: string | undefined;
   #lastLimit: Limit | undefined;
-  /** Of overrides that concern many, and whose limit stays. */
+  /** The last override that concerns many subjects and whose limit stays. */
   #lastOverride: Override | undefined;
   #limitOfLast: Limit | undefined;
 

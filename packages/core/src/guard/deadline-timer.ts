@@ -6,7 +6,7 @@ const realSetTimeout = setTimeout;
 /** As many calls of a process as are on their way at once, as a rule. */
 const MOST_SPARES = 16;
 
-/** What ends when its time has passed. */
+/** A wait that ends at its deadline. */
 interface Ending {
   due(): void;
 }

@@ -13,7 +13,7 @@ export interface LimiterDeps {
   readonly timeoutMs: number;
   /** Undefined where the store is this process's memory, which is never late. */
   readonly guard: StoreGuard | undefined;
-  /** What the store brings to decide faster; undefined where it brings nothing. */
+  /** The store's faster way to decide; undefined where it has none. */
   readonly fast: Fast | undefined;
   /** Decides where `onStoreError` is `local`. Undefined where the store is this process's memory. */
   readonly fallback: FallbackStore | undefined;

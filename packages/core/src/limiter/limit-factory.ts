@@ -14,7 +14,10 @@ const MOST_KNOWN = 1000;
 export class LimitFactory {
   readonly #settings: CoreSettings;
   readonly #feeds = new Set<LimitFeed>();
-  /** What operators are shown. The first thousand, because functions may make policies without end; a service that reads its limits again replaces them. */
+  /**
+   * The first thousand limits, for operators: functions may make policies without end. A service that reads its limits again
+   * replaces them.
+   */
   known: LimitRef[] = [];
   #isInUse = false;
 

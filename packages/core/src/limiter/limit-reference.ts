@@ -23,7 +23,7 @@ export interface LimitRegistry {
   readonly [KEEPS_LIMITS]: true;
 }
 
-/** What a limiter says to its references: the options that concern them, and how it counts. */
+/** What a limiter passes to its references: the options that they use, and how it counts. */
 export interface SourceSettings {
   /** The name of the limiter. */
   readonly limiter: string;

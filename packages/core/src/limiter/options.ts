@@ -76,7 +76,10 @@ export interface LimiterCoreOptions {
    * for 10 000 keys. See docs/guides/monitoring.md. Default: none.
    */
   onThreshold?: ThresholdOptions | undefined;
-  /** The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`, of `@sluice/managed`: see docs/guides/managed-policies.md. */
+  /**
+   * The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`, of
+   * `@sluice/managed`: see docs/guides/managed-policies.md.
+   */
   app?: string | undefined;
   /**
    * For a request whose managed policy does not exist, or not for this application: `deny` responds 403, `allow` skips

@@ -20,7 +20,7 @@ export interface PublishedDecision {
   readonly parts: readonly UnresolvedPart[];
 }
 
-/** What is published at present. */
+/** Publishes decisions, and remembers the one in progress. */
 class Publisher {
   #current: PublishedDecision | undefined;
 

@@ -41,7 +41,7 @@ export class NameWatch {
   readonly #store: WeakRef<Store>;
   readonly #namesOn: (store: Store) => WrittenNames;
   readonly #who: string;
-  /** What the last look has written. */
+  /** The names that the last look wrote. */
   #written: WrittenNames = new Map();
   #starts = 0;
   #warnings = 0;
@@ -129,7 +129,7 @@ export class NameWatch {
 
 const watched = /* @__PURE__ */ new WeakSet<Store>();
 
-/** That of core, and in a bundle the watch of names with it: adapters export it. */
+/** Core's `redisStore`, with the watch of names also in a bundle. Adapters export it. */
 export const redisStore: typeof storeOfCore = /* @__PURE__ */ bringWatch(storeOfCore, (store) => {
   if (watched.has(store)) return;
   watched.add(store);

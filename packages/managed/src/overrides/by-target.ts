@@ -30,7 +30,7 @@ export class ByTarget<Value> {
     }
   }
 
-  /** Of all that concern a subject, the one that goes before the others. */
+  /** The value that takes precedence for a subject. */
   first(subject: string): Value | undefined {
     return this.#ofKeys.get(subject) ?? (this.#lengths.length === 0 ? undefined : this.#byPrefix(subject));
   }

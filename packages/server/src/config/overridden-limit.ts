@@ -12,7 +12,7 @@ import {
 /** Other numbers that a file gives one key, or all keys with a prefix. */
 export interface KeyOverride {
   readonly target: Target;
-  /** Of the kind of the policy that it overrides. */
+  /** The new numbers, of the same kind as the policy they override. */
   readonly policy: Policy;
   /** When it ends, milliseconds since 1970. Infinity: it does not. */
   readonly untilMs: number;

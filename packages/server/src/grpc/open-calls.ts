@@ -8,7 +8,7 @@ const MOST_BYTES_OF_CONNECTION: number = 6 * MIB;
 const LONGEST_MS = 10_000;
 /** An older call may cost its client the connection, where there are too many. An honest one has ended by then. */
 const HONEST_MS = 250;
-/** Of so many of the oldest calls, the connection that has most is closed: an honest client can be late too. */
+/** Among this many oldest calls, the connection that has most is closed: an honest client can be late too. */
 const SUSPECTS = 64;
 const SWEEP_MS = 1000;
 

@@ -61,7 +61,7 @@ export class SentinelConnection {
     else this.#decide(message);
   }
 
-  /** Of several pings the last one counts. */
+  /** If a client pings several times, the last ping counts. */
   #ping({ xid, namespace }: Ping): void {
     const { clients } = this.#tokens;
     if (namespace === undefined) {

@@ -39,7 +39,7 @@ describe('overrides of a limit in a file', () => {
     expect([source.keySuffix, source.current('ann')?.keySuffix]).toEqual([plain?.keySuffix, plain?.keySuffix]);
   });
 
-  it('end', () => {
+  it('no longer count after until', () => {
     const source = sourceOf(
       file(
         of(20, "prefix: 'o'") +
@@ -60,7 +60,7 @@ limits.login for "ann": fixedWindow 40 per 1m, until 2100-01-01T00:00:00.000Z
     );
   });
 
-  it('may be none', () => {
+  it('may be an empty list', () => {
     expect(read(`limits:\n  login: { ${LIMIT}, overrides: [] }\n`).limits.get('login')?.limit).toMatchObject({
       policies: [{ name: 'login' }],
     });

@@ -22,7 +22,7 @@ interface Group {
   readonly positions: number[];
 }
 
-/** What a node says to a group: its answer, and the policies without the request, where it has consumed. */
+/** A node's answer to a group, and the policies without the request, where it has consumed. */
 interface GroupAnswer extends StoreAnswer {
   readonly unconsumed?: readonly PartAnswer[];
 }

@@ -113,7 +113,7 @@ export class DenialCache {
   }
 
   /**
-   * The store's answer to a request that it would deny: the general way, for requests that {@link deny} does not
+   * The store's answer to a request that it would deny: the general form, for requests that {@link deny} does not
    * decide directly.
    */
   answerTo(parts: readonly Part[]): StoreAnswer | undefined {

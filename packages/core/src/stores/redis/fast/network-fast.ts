@@ -108,7 +108,7 @@ export class NetworkFast implements Fast {
       // Their units may be taken on one node, and given back because another denies.
       for (const { limit } of parts) cache?.exclude(limit);
     }
-    // What several nodes answer shows no keys.
+    // Answers combined from several nodes have no key snapshots.
     return isOneCall(this.#store, [request])
       ? this.#batching.decide(request, timeoutMs, this.#learn)
       : guardOf(this.#store).perform([request], timeoutMs, this.#host);
@@ -121,7 +121,7 @@ export class NetworkFast implements Fast {
   };
 
   edited(op: EditingRequest['op'], subject: string, keySuffix: string): void {
-    // What no request has used is not refunded, and serves no request after a charge.
+    // Leased units were used by no request: a refund does not return them, and after a charge they serve none.
     if (op === 'refund' || op === 'charge') giveBackLeases(this.#store, subject, keySuffix);
     else dropLeases(this.#store, subject, keySuffix);
   }
