@@ -1,5 +1,6 @@
 // Goes through examples/incident in a real Chromium as its operator, by what the screen says, and counts clicks: who is denied
-// and why, a block, twice the limit for one customer, a raised limit. Run `npm run build` first.
+// and why, a block, twice the limit for one customer, a raised limit. Prints the clicks and seconds of each: a person takes longer
+// to read and to type. Run `npm run build` first.
 //
 //   node scripts/matrix/incident.mjs [FOLDER for the pictures, as in docs/pictures]
 import assert from 'node:assert/strict';
@@ -57,11 +58,14 @@ async function picture(name) {
   if (pictures !== undefined) await page.screenshot({ path: join(pictures, `incident-${name}.png`) });
 }
 
-/** Does a task, which has to be a few clicks. */
+/** Does a task, which has to be a few clicks, and reports how long it has taken until its effect is seen. */
 function task(name, most, act) {
-  test(`${name}, in at most ${most} clicks`, async () => {
+  test(`${name}, in at most ${most} clicks`, async (context) => {
     clicks = 0;
+    const startMs = performance.now();
     await act();
+    const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+    context.diagnostic(`${name}: ${clicks} ${clicks === 1 ? 'click' : 'clicks'}, ${seconds} s`);
     assert.ok(clicks <= most, `${clicks} clicks`);
   });
 }

@@ -21,6 +21,7 @@ import { CHROMIUM_ARGS, findChromium } from '../setup/find-chromium.mjs';
 const TOKEN = 'a long secret';
 const HOSTILE = [
   '<img src=x onerror="document.title=1">',
+  '<script>document.title=1</script>',
   '\u202Egnp.exe',
   'a\u0000\u001B[31mb',
   `k${'k'.repeat(999_999)}`,
@@ -96,8 +97,8 @@ test('the page shows who is denied most, by which limit', async () => {
 test('hostile keys are text, and nothing runs', async () => {
   const text = await page.getByRole('region', { name: 'Denied most' }).innerText();
 
-  for (const part of ['<img src=x onerror=', '\\u{202e}gnp.exe', 'a\\u{0}\\u{1b}[31mb', '(1000000 characters)'])
-    assert.ok(text.includes(part), part);
+  const parts = ['<img src=x onerror=', HOSTILE[1], '\\u{202e}gnp.exe', 'a\\u{0}\\u{1b}[31mb', '(1000000 characters)'];
+  for (const part of parts) assert.ok(text.includes(part), part);
   assert.equal(await page.title(), 'Limits');
 });
 
@@ -306,7 +307,7 @@ test('the page shows what all processes deny, says whose counts those are, and o
   try {
     for (let i = 0; i < 5; i++) await shared.consume('mallory');
     const [count, id] = [{ count: 40, atLeast: 38, atMost: 44 }, 'of another secret'];
-    const keys = HOSTILE.slice(0, 3).map((key) => ({ id, limiter: 'carts', policy: 'carts', key, ...count }));
+    const keys = HOSTILE.slice(0, 4).map((key) => ({ id, limiter: 'carts', policy: 'carts', key, ...count }));
     const process = { pid: 4711, host: 'web-7', sinceMs: 0 };
     const record = { process, isHashed: false, sinceMs: 0, oneIn: 1, beyond: 0, keys };
     await new RedisPages(connectionOf(store)).put('other', record);
@@ -318,13 +319,15 @@ test('the page shows what all processes deny, says whose counts those are, and o
     await other.getByText('0 of 3 in this hour, 3 left').waitFor();
     await other.evaluate(axe.source);
     const [found, width] = [await violationsIn(other, 'shared'), await other.evaluate(WIDER)];
+    const title = await other.title();
     await picture(other, 'narrow-shared');
     await other.context().close();
 
-    assert.equal(rows.length, 5);
+    assert.equal(rows.length, 6);
     assert.match(rows[1], /about 40 \(38 to 44\)/);
-    assert.match(rows[4], /mallory[^]*2/);
-    assert.deepEqual([found, width <= 0], [[], true]);
+    assert.ok(rows.some((row) => row.includes(HOSTILE[1])));
+    assert.match(rows[5], /mallory[^]*2/);
+    assert.deepEqual([title, found, width <= 0], ['Limits', [], true]);
   } finally {
     await sharing.close();
     second.closeAllConnections();

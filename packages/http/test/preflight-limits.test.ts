@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { byAll, byHeader, byIp, byMethod, byRoute, byUser } from '@sluice/http';
 import { concurrency, createLimiter, fixedWindow, leakyBucket, memoryStore, silenceWarnings } from '@sluice/core';
-import { fixedMembership, splitStore } from '@sluice/split';
 import { Enforcer, Layer } from '@sluice/http/spi';
 import {
   TestResponse,
@@ -150,13 +149,6 @@ describe('preflights', () => {
 
     expect(got.slice(0, 600)).not.toContain(429);
     expect(got.slice(600)).toEqual([429, 200]);
-  });
-
-  it('are limited on a split store too, where no limit has their key', async () => {
-    const store = splitStore({ membership: fixedMembership({ instances: 1, index: 0 }) });
-    const policy = fixedWindow({ limit: 1, window: '1h', align: 'clock' });
-
-    expect(await statuses({ policy, key: byUser(), store }, times(2, preflight()))).toEqual([200, 200]);
   });
 
   it('take all units or none', async () => {

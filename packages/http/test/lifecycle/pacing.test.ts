@@ -11,7 +11,6 @@ import {
   type Decision,
   type Store,
 } from '@sluice/core';
-import { createPolicies, managed } from '@sluice/managed';
 import { createEnforcer, Enforcer, Layer } from '@sluice/http/spi';
 import { testFramework, TestResponse, type TestOptions, type TestRequest, nextTurn, watched } from '@sluice/testkit';
 
@@ -219,21 +218,6 @@ describe('a request that is allowed with a delay', () => {
     await pass(100);
 
     expect(fates(all)).toEqual(['runs', 'runs']);
-  });
-
-  it('rests as well where the policy is a managed one', async () => {
-    const policies = createPolicies(source());
-    await policies.put('orders', tenPerSecond, { apps: ['shop'] });
-    const { visits, layer } = scene({ policy: managed('orders'), app: 'shop', policies });
-    const all = visits(2);
-    await turns();
-    expect(fates(all)).toEqual(['runs', 'rests']);
-
-    await pass(100);
-
-    expect(fates(all)).toEqual(['runs', 'runs']);
-    await layer.core.close();
-    await policies.close();
   });
 });
 
@@ -598,16 +582,6 @@ function slowStore(): {
       await turns();
     },
   };
-}
-
-/** A source of managed policies in memory. */
-function source(): Parameters<typeof createPolicies>[0] {
-  const records = new Map<string, unknown>();
-  const put = async (name: string, record: unknown): Promise<boolean> => {
-    records.set(name, record);
-    return Promise.resolve(true);
-  };
-  return { load: async () => Promise.resolve(Object.fromEntries(records)), put, remove: put };
 }
 
 describe('a request that peeks first because the room is full', () => {
