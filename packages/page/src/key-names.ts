@@ -43,6 +43,11 @@ export class KeyNames {
     return key.length < length ? `${key}… (${String(length)} characters)` : key;
   }
 
+  /** As it is given to other processes: of a long key nothing but its hash, as the store has it. */
+  sharedTextOf(key: Pick<CountedKey, 'key' | 'length' | 'subject'>): string {
+    return !this.isHashed && key.key.length < key.length ? key.subject : this.textOf(key);
+  }
+
   /** An id under which {@link find} finds the key. */
   idOf(key: CountedKey): string {
     const { core, limit, subject, policy } = key;

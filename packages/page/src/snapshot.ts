@@ -153,10 +153,15 @@ export class Snapshots {
 
   #changes(): readonly PageChange[] {
     const others = this.#sharing?.others.changes ?? [];
-    if (others.length === 0) return this.#history.changes;
-    const shown = others.map((change) => shownChange(change, this.#names));
-    const all = [...this.#history.changes, ...shown].map((change) => [identityOf(change), change] as const);
-    return [...new Map(all).values()].toSorted((a, b) => b.atMs - a.atMs).slice(0, MOST_CHANGES);
+    const own = this.#history.changes;
+    if (others.length === 0) return own.map(({ change }) => change);
+    const all = new Map(own.map(({ change, shared }) => [identityOf(shared), change]));
+    for (const other of others) {
+      const change = shownChange(other, this.#names);
+      const identity = identityOf(change);
+      if (!all.has(identity)) all.set(identity, change);
+    }
+    return [...all.values()].toSorted((a, b) => b.atMs - a.atMs).slice(0, MOST_CHANGES);
   }
 
   #keys(top: TopKeys<CountedKey>): ShownKeys {
