@@ -89,7 +89,7 @@ export class Page {
     this.#isClosed = true;
     for (const leave of this.#streams) leave();
     this.#recorder.close();
-    await this.#policies.close();
+    await Promise.all([this.#policies.close(), this.#sharing?.close()]);
   }
 
   async #answer(request: PageRequest, resource: string): Promise<PageResponse> {

@@ -70,7 +70,7 @@ export interface ShownShared {
   readonly keys: readonly ShownKey[];
   /** Of how many decisions one is counted at present, at most. */
   readonly oneIn: number;
-  /** Since when Redis does not answer, so that the others are not known; null: it does. */
+  /** Since when Redis has not taken or given counts; null: it does both. */
   readonly awaySinceMs: number | null;
 }
 

@@ -121,6 +121,35 @@ describe('pages of two processes that share their counts', () => {
     expect((await sharedOf(made)).keys.map(({ key }) => key)).toEqual(['eve']);
   });
 
+  it('write to the other places, while one of them hangs', async () => {
+    const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
+    const [hung, healthy] = [redisStore(proxy.through(redis.server.storeUrl)), redisStore(redis.client)];
+    later(() => hung.close());
+    await limiterOn(hung, 'one').consume('ann');
+    await limiterOn(healthy, 'two').consume('ann');
+    later(() => {
+      proxy.close();
+    });
+    const sharing = new Sharing(
+      () => [hung, healthy],
+      () => recordOf(),
+    );
+    proxy.hang();
+
+    await sharing.write();
+    const [name = ''] = await recordsInRedis();
+    await redis.admin.del(name);
+    await sharing.write();
+
+    expect(await recordsInRedis()).toEqual([name]);
+    expect(sharing.others.awaySinceMs).not.toBeNull();
+    await proxy.heal();
+    await until('all of them have taken it', async () => {
+      await sharing.write();
+      return sharing.others.awaySinceMs === null;
+    });
+  });
+
   it('tell when Redis does not answer, and go on counting', async () => {
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
     later(() => {
