@@ -22,6 +22,7 @@ describe('sluice denied --redis', () => {
   it('adds up what all processes have denied that share their counts, and names them', async () => {
     await pages().put('a', recordOf(1, [counted('ann', 5), counted('bob', 2)]));
     await pages().put('b', recordOf(2, [counted('bob', 9, 8, 11)], 3));
+    await pages().put('b-2', recordOf(2, [counted('bob', 4)])); // a second page in the second process
     await pages('other').put('c', recordOf(3, [counted('eve', 99)]));
 
     const { code, out } = await cli.sluice('denied', '--redis', cli.url);
