@@ -106,6 +106,24 @@ describe('what the command changes', () => {
     ]);
   });
 
+  it('is told with the beginning of a reason, where that is longer than pages read', async () => {
+    const limiter = createLimiter({
+      name: 'api',
+      policy: fixedWindow({ limit: 2, window: '1h' }),
+      store: redisStore(cli.admin),
+      timeoutMs: 60_000,
+      onStoreError: 'throw',
+    });
+    await limiter.consume('ann');
+    await limiter.close();
+
+    const edit = ['ann', '--limit', 'api', '--by', 'ops', '--for', '10m', '--reason', 'x'.repeat(3_000)];
+    const { code } = await cli.sluice('block', ...edit);
+
+    expect(code).toBe(0);
+    expect((await pages().read()).changes.map(({ reason }) => reason)).toEqual(['x'.repeat(2_048)]);
+  });
+
   it('is told of overrides too, once they are made', async () => {
     await cli.sluice('policy', 'put', 'orders', 'fixedWindow', '--limit', '2', '--window', '1h', '--app', 'shop');
     const target = ['orders', '--key', 'acme', '--by', 'ops'];

@@ -292,6 +292,44 @@ describe('what others have written to Redis', () => {
     expect([read.map(({ id }) => id), unreadable]).toEqual([['good'], 1]);
   });
 
+  it('is what this version knows, and no more', async () => {
+    const pages = pagesIn();
+    const record = recordOf({ keys: [keyOf('ann', 3)] });
+    const { process: of, keys } = record;
+    const more = { more: 'x' };
+    const change = {
+      atMs: 1,
+      by: 'ops',
+      action: 'block',
+      target: 'x',
+      detail: '',
+      reason: '',
+      isHashed: false,
+    } as const;
+    await pages.put('a', { ...record, ...more, process: { ...of, ...more }, keys: [{ ...keys[0], ...more }] } as never);
+    await pages.addChange('1', { ...change, ...more });
+    await pages.addChange('2', { ...change, isHashed: 'no' } as never);
+
+    const read = await pages.read();
+
+    expect(read.pages.map((page) => page.record)).toEqual([record]);
+    expect(read.changes).toEqual([change]);
+  });
+
+  it('is read whatever separates lines elsewhere, and with the id of a key of control characters', async () => {
+    const pages = pagesIn();
+    const key = { ...keyOf('\u0000'.repeat(256), 1), id: 'x'.repeat(2_500) };
+    await pages.put('a', recordOf({ keys: [key] }));
+    const reason = 'one\u2028two\u2029three\rfour\nfive';
+    const change = { atMs: 1, by: 'ops', action: 'block', target: 'x', detail: '', reason, isHashed: false } as const;
+    await pages.addChange('1', change);
+
+    const read = await pages.read();
+
+    expect(read.pages.map(({ record }) => record.keys)).toEqual([[key]]);
+    expect(read.changes).toEqual([change]);
+  });
+
   it('ends a list of pages at two hundred, and one of changes at a hundred, the oldest first', async () => {
     const pages = pagesIn();
     for (let i = 0; i < 205; i++) await pages.put(`p${String(i)}`, recordOf());
