@@ -150,6 +150,44 @@ describe('pages of two processes that share their counts', () => {
     });
   });
 
+  it('say that a record was not taken, whatever is read meanwhile, and reject nothing', async () => {
+    const store = redisStore(redis.client);
+    await limiterOn(store).consume('ann');
+    let isBroken = true;
+    const sharing = new Sharing(
+      () => [store],
+      () => {
+        if (isBroken) throw new Error('no record');
+        return recordOf();
+      },
+    );
+
+    await sharing.write();
+    await sharing.refresh();
+    const broken = sharing.others.awaySinceMs;
+    isBroken = false;
+    void sharing.write();
+    await sharing.close(); // waits for the write
+
+    expect(broken).not.toBeNull();
+    expect(sharing.others.awaySinceMs).toBeNull();
+    expect(await recordsInRedis()).toHaveLength(1);
+  });
+
+  it('say so where the stores cannot be listed', async () => {
+    const sharing = new Sharing(
+      () => {
+        throw new Error('no stores');
+      },
+      () => recordOf(),
+    );
+
+    await sharing.write();
+    await sharing.refresh();
+
+    expect(sharing.others.awaySinceMs).not.toBeNull();
+  });
+
   it('tell when Redis does not answer, and go on counting', async () => {
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
     later(() => {
@@ -353,6 +391,20 @@ describe('what others have written to Redis', () => {
       expect.stringMatching(/^\d{13} one $/),
       ['one'],
     ]);
+  });
+
+  it('is read through one client, which is asked for once', async () => {
+    const connection = connectionOf(redisStore(redis.client)) as RedisConnection;
+    let opened = 0;
+    const open: RedisConnection['open'] = async () => {
+      opened++;
+      return connection.open();
+    };
+    await pagesIn().put('one', recordOf());
+
+    const read = await new RedisPages({ ...connection, open }).read();
+
+    expect([read.pages.length, opened]).toEqual([1, 1]);
   });
 
   it('is one line for each page, however often it writes', async () => {
