@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { connectTo } from '@sluice/core/spi';
-import { mergeDenied, RedisPages, type SharedKey, type SharedPages } from '@sluice/page/spi';
+import { mergeDenied, onePerProcess, RedisPages, type SharedKey, type SharedPages } from '@sluice/page/spi';
 import { Failure, printable, table } from '@sluice/simulate/terminal';
 import { addServiceOptions, ask, type ServiceFlags } from './service-client.ts';
 import { globalsOf, printOf, withSession, type Print } from './session.ts';
@@ -67,13 +67,16 @@ async function askPage(flags: ServiceFlags): Promise<Denied> {
 /** @throws Failure where no process shares its counts. */
 function printShared(print: Print, prefix: string, { pages, unreadable }: SharedPages): void {
   if (pages.length === 0) throw noneIn(prefix, unreadable);
-  const keys = mergeDenied(pages.map(({ record }) => record))
+  const records = onePerProcess(pages.map(({ record }) => record));
+  const keys = mergeDenied(records)
     .slice(0, MOST_PRINTED)
     .map(({ key, limiter, policy, count, atLeast, atMost }) => ({ key, limiter, policy, count, atLeast, atMost }));
-  const processes = pages.map(({ ageMs, record: { process, sinceMs, oneIn } }) => ({
-    ...process,
-    ...{ countsSinceMs: sinceMs, oneIn, ageMs },
-  }));
+  const processes = pages
+    .filter(({ record }) => records.includes(record))
+    .map(({ ageMs, record: { process, sinceMs, oneIn } }) => ({
+      ...process,
+      ...{ countsSinceMs: sinceMs, oneIn, ageMs },
+    }));
   print({ processes, unreadable, keys }, () => {
     const lines = processes.map(
       ({ pid, host, countsSinceMs, ageMs }) =>

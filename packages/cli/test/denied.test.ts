@@ -22,6 +22,7 @@ describe('sluice denied --redis', () => {
   it('adds up what all processes have denied that share their counts, and names them', async () => {
     await pages().put('a', recordOf(1, [counted('ann', 5), counted('bob', 2)]));
     await pages().put('b', recordOf(2, [counted('bob', 9, 8, 11)], 3));
+    await pages().put('b-2', recordOf(2, [counted('bob', 4)])); // a second page in the second process
     await pages('other').put('c', recordOf(3, [counted('eve', 99)]));
 
     const { code, out } = await cli.sluice('denied', '--redis', cli.url);
@@ -103,6 +104,24 @@ describe('what the command changes', () => {
       { ...shown, action: 'unblock', detail: '', reason: 'no reason given' },
       { ...shown, action: 'block', detail: 'for 10m', reason: 'a flood' },
     ]);
+  });
+
+  it('is told with the beginning of a reason, where that is longer than pages read', async () => {
+    const limiter = createLimiter({
+      name: 'api',
+      policy: fixedWindow({ limit: 2, window: '1h' }),
+      store: redisStore(cli.admin),
+      timeoutMs: 60_000,
+      onStoreError: 'throw',
+    });
+    await limiter.consume('ann');
+    await limiter.close();
+
+    const edit = ['ann', '--limit', 'api', '--by', 'ops', '--for', '10m', '--reason', 'x'.repeat(3_000)];
+    const { code } = await cli.sluice('block', ...edit);
+
+    expect(code).toBe(0);
+    expect((await pages().read()).changes.map(({ reason }) => reason)).toEqual(['x'.repeat(2_048)]);
   });
 
   it('is told of overrides too, once they are made', async () => {

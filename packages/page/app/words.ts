@@ -68,7 +68,7 @@ export function sharedWords(
       ? 'By this process: no other one shares its counts now.'
       : `By this process and ${number(others.length)} more: ${listed.join(', ')}${rest}. Each counts the last five to ten minutes.`;
   if (awaySinceMs === null) return whose;
-  return `Redis has not answered since ${timeWords(awaySinceMs, nowMs)}: the others are as they were then. ${whose}`;
+  return `Redis has not taken or given counts since ${timeWords(awaySinceMs, nowMs)}: those of others may be older. ${whose}`;
 }
 
 function ageWords(ms: number): string {

@@ -13,24 +13,32 @@ export interface PageChange {
 
 const MOST = 100;
 
+/** A change as this process shows it, and as others are told of it: without the text of a long key. */
+export interface ToldChange {
+  readonly change: PageChange;
+  readonly shared: PageChange;
+}
+
 /** The last changes that were made with this page, the last one first, in this process. */
 export class History {
-  readonly #changes: PageChange[] = [];
-  readonly #told: (change: PageChange) => void;
+  readonly #changes: ToldChange[] = [];
+  readonly #told: (told: ToldChange) => void;
 
   /** @param told - Is called with each change. */
-  constructor(told: (change: PageChange) => void) {
+  constructor(told: (told: ToldChange) => void) {
     this.#told = told;
   }
 
-  add(change: Omit<PageChange, 'atMs'>): void {
-    const entry = { atMs: Date.now(), ...change };
-    this.#changes.unshift(entry);
+  /** @param sharedTarget - The target as other processes are told of it. */
+  add(given: Omit<PageChange, 'atMs'>, sharedTarget: string = given.target): void {
+    const change = { atMs: Date.now(), ...given };
+    const told = { change, shared: { ...change, target: sharedTarget } };
+    this.#changes.unshift(told);
     if (this.#changes.length > MOST) this.#changes.pop();
-    this.#told(entry);
+    this.#told(told);
   }
 
-  get changes(): readonly PageChange[] {
+  get changes(): readonly ToldChange[] {
     return this.#changes;
   }
 }

@@ -120,7 +120,8 @@ export class KeyActions {
     ) {
       throw new PageProblem(409, `the store took the ${action}, and the key is ${state.outcome} all the same`);
     }
-    this.#history.add({ by, reason, action, detail, target: `${this.#names.textOf(key)} of ${core.name}` });
+    const target = `${this.#names.textOf(key)} of ${core.name}`;
+    this.#history.add({ by, reason, action, detail, target }, `${this.#names.sharedTextOf(key)} of ${core.name}`);
     return state;
   }
 

@@ -24,6 +24,8 @@ export class KeyNames {
   readonly #sealing: Buffer;
   readonly #limits: () => readonly KnownLimit[];
   readonly #shown = new Map<string, CountedKey>();
+  /** Those of them that other processes have shown. */
+  readonly #opened = new WeakSet<CountedKey>();
 
   /**
    * @param secret - That of all processes behind one address. Undefined: a random one.
@@ -43,13 +45,16 @@ export class KeyNames {
     return key.length < length ? `${key}… (${String(length)} characters)` : key;
   }
 
+  /** As it is given to other processes: of a long key nothing but its hash, as the store has it. */
+  sharedTextOf(key: Pick<CountedKey, 'key' | 'length' | 'subject'>): string {
+    return !this.isHashed && key.key.length < key.length ? key.subject : this.textOf(key);
+  }
+
   /** An id under which {@link find} finds the key. */
   idOf(key: CountedKey): string {
     const { core, limit, subject, policy } = key;
     const id = this.#seal([core.name, limit.keySuffix, subject, policy]);
-    this.#shown.delete(id);
-    this.#shown.set(id, key);
-    if (this.#shown.size > MOST_SHOWN) this.#shown.delete(this.#shown.keys().next().value as string);
+    this.#remember(id, key);
     return id;
   }
 
@@ -67,11 +72,26 @@ export class KeyNames {
   /** The key of an id that this process, or one with the same secret, has made. */
   find(id: string): CountedKey | undefined {
     const shown = this.#shown.get(id);
-    if (shown !== undefined) return shown;
+    if (shown !== undefined && !this.#isReplaced(shown)) return shown;
     const [name, keySuffix, subject, policy] = this.#open(id) ?? [];
     if (subject === undefined || policy === undefined) return undefined;
     const of = this.#limits().find(({ core, limit }) => core.name === name && limit.keySuffix === keySuffix);
-    return of && keyUnder(of, { policy, subject, key: subject, length: subject.length });
+    if (of === undefined) return undefined;
+    const key = keyUnder(of, { policy, subject, key: subject, length: subject.length });
+    this.#opened.add(key);
+    this.#remember(id, key);
+    return key;
+  }
+
+  /** Whether the limit of a key that was opened is not the one that decides now: a service has read its limits again. */
+  #isReplaced(key: CountedKey): boolean {
+    return this.#opened.has(key) && !key.core.limits.known.includes(key.limit);
+  }
+
+  #remember(id: string, key: CountedKey): void {
+    this.#shown.delete(id);
+    this.#shown.set(id, key);
+    if (this.#shown.size > MOST_SHOWN) this.#shown.delete(this.#shown.keys().next().value as string);
   }
 
   /** The same key has the same id: the nonce is a digest of it. */

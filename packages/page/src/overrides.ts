@@ -109,7 +109,9 @@ export class Overrides {
   }
 
   #log(key: CountedKey, change: Omit<Parameters<History['add']>[0], 'target'>): void {
-    this.#history.add({ ...change, target: `${this.#names.textOf(key)} of ${key.core.name}` });
+    const of = ` of ${key.core.name}`;
+    const target = `${this.#names.textOf(key)}${of}`;
+    this.#history.add({ ...change, target }, `${this.#names.sharedTextOf(key)}${of}`);
   }
 }
 

@@ -39,9 +39,9 @@ export class Page {
     this.#settings = settings;
     this.#recorder = new Recorder(limiters);
     const names = new KeyNames(showKeys === 'hashed', secret, () => limitsOf(limiters));
-    const history = new History((change) => {
+    const history = new History(({ change, shared }) => {
       log(change);
-      void sharing?.tell(change, names.isHashed);
+      void sharing?.tell(shared, names.isHashed);
     });
     const keys = new KeyActions(
       names,
@@ -89,7 +89,7 @@ export class Page {
     this.#isClosed = true;
     for (const leave of this.#streams) leave();
     this.#recorder.close();
-    await this.#policies.close();
+    await Promise.all([this.#policies.close(), this.#sharing?.close()]);
   }
 
   async #answer(request: PageRequest, resource: string): Promise<PageResponse> {

@@ -7,7 +7,7 @@ import type { History, PageChange } from './history.ts';
 import type { KeyNames } from './key-names.ts';
 import { coresOf, type LiveLimiter } from './limits.ts';
 import type { CountedKey, LimiterCounts, Recorder } from './recorder.ts';
-import { mergeDenied } from './shared/merge-denied.ts';
+import { mergeDenied, onePerProcess } from './shared/merge-denied.ts';
 import type { SharingProcess } from './shared/page-record.ts';
 import { recordOf, shownChange, shownRecord } from './shared/record-of.ts';
 import type { Sharing } from './shared/sharing.ts';
@@ -70,7 +70,7 @@ export interface ShownShared {
   readonly keys: readonly ShownKey[];
   /** Of how many decisions one is counted at present, at most. */
   readonly oneIn: number;
-  /** Since when Redis does not answer, so that the others are not known; null: it does. */
+  /** Since when Redis has not taken or given counts; null: it does both. */
   readonly awaySinceMs: number | null;
 }
 
@@ -134,12 +134,13 @@ export class Snapshots {
   #shared(): ShownShared | null {
     if (this.#sharing === undefined) return null;
     const { pages, awaySinceMs } = this.#sharing.others;
-    const records = [
-      recordOf(this.#recorder, this.#names),
-      ...pages.map(({ record }) => shownRecord(record, this.#names)),
-    ];
+    const own = recordOf(this.#recorder, this.#names);
+    const records = [own, ...pages.map(({ record }) => shownRecord(record, this.#names))];
+    const processes = onePerProcess(pages.map(({ record }) => record));
     return {
-      others: pages.map(({ record, ageMs }) => ({ ...record.process, ageMs })),
+      others: pages
+        .filter(({ record }) => processes.includes(record) && !isSame(record.process, own.process))
+        .map(({ record, ageMs }) => ({ ...record.process, ageMs })),
       keys: mergeDenied(records)
         .slice(0, MOST_KEYS)
         .map(({ id, limiter, policy, key, count, atLeast, atMost }) => ({
@@ -153,10 +154,15 @@ export class Snapshots {
 
   #changes(): readonly PageChange[] {
     const others = this.#sharing?.others.changes ?? [];
-    if (others.length === 0) return this.#history.changes;
-    const shown = others.map((change) => shownChange(change, this.#names));
-    const all = [...this.#history.changes, ...shown].map((change) => [identityOf(change), change] as const);
-    return [...new Map(all).values()].toSorted((a, b) => b.atMs - a.atMs).slice(0, MOST_CHANGES);
+    const own = this.#history.changes;
+    if (others.length === 0) return own.map(({ change }) => change);
+    const all = new Map(own.map(({ change, shared }) => [identityOf(shared), change]));
+    for (const other of others) {
+      const change = shownChange(other, this.#names);
+      const identity = identityOf(change);
+      if (!all.has(identity)) all.set(identity, change);
+    }
+    return [...all.values()].toSorted((a, b) => b.atMs - a.atMs).slice(0, MOST_CHANGES);
   }
 
   #keys(top: TopKeys<CountedKey>): ShownKeys {
@@ -217,6 +223,10 @@ function policiesOf(
     const of = counts?.policies.get(name);
     return { name, text, isManaged, ...(of === undefined ? NONE : countsOf(of, minute)) };
   });
+}
+
+function isSame(one: SharingProcess, other: SharingProcess): boolean {
+  return one.pid === other.pid && one.host === other.host;
 }
 
 function identityOf({ atMs, by, action, target }: PageChange): string {

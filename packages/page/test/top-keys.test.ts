@@ -36,11 +36,11 @@ function countsOf(stream: readonly string[]): ReadonlyMap<string, number> {
 }
 
 /** What a process shares of its counts. */
-function recordOf(top: TopKeys<string>): PageRecord {
+function recordOf(top: TopKeys<string>, pid: number): PageRecord {
   const keys = top.top(50).map(({ item, count, atLeast, atMost }) => ({
     ...{ id: '', limiter: 'api', policy: 'api', key: item, count, atLeast, atMost },
   }));
-  const process = { pid: 1, host: '', sinceMs: 0 };
+  const process = { pid, host: '', sinceMs: 0 };
   return { process, isHashed: false, sinceMs: 0, oneIn: top.oneIn, beyond: top.beyond(50), keys };
 }
 

@@ -59,7 +59,7 @@ describe('a state in words', () => {
     );
     expect(sharedWords({ others: many, awaySinceMs: null }, NOON)).toContain('4 on web-7 (now) and 2 more.');
     expect(sharedWords({ others: [other], awaySinceMs: NOON }, NOON)).toMatch(
-      /^Redis has not answered since 12:00:00:/,
+      /^Redis has not taken or given counts since 12:00:00:/,
     );
   });
 });

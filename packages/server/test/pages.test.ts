@@ -196,6 +196,12 @@ describe("the operators' page", () => {
     expect([status, withToken.status]).toEqual([403, 403]);
   });
 
+  it('shares nothing in memory', async () => {
+    const { body } = await ask(['admin', 'GET', '/snapshot'], {});
+
+    expect(JSON.parse(body)).toMatchObject({ shared: null });
+  });
+
   it('is at / alone', async () => {
     expect((await ask(['admin', 'GET', '/limits'], {})).status).toBe(404);
     expect((await ask(['http', 'GET', '/'], {})).status).toBe(404);

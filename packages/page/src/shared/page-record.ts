@@ -43,6 +43,8 @@ export interface SharedChange extends PageChange {
 const MOST_KEYS = 50;
 const LONGEST_RECORD = 262_144;
 const LONGEST_TEXT = 2_048;
+/** As actions take it: an id holds the whole key, and can be longer than it. */
+const LONGEST_ID = 4_096;
 const ACTIONS: readonly unknown[] = ['block', 'unblock', 'reset', 'change policy', 'set override', 'end override'];
 
 /** How many keys a record has. */
@@ -55,7 +57,9 @@ export function readRecord(text: string): PageRecord | undefined {
   const { process, isHashed, sinceMs, oneIn, beyond, keys } = given;
   const isRecord =
     isProcess(process) && typeof isHashed === 'boolean' && [sinceMs, oneIn, beyond].every(isCount) && isKeys(keys);
-  return isRecord ? ({ process, isHashed, sinceMs, oneIn, beyond, keys } as PageRecord) : undefined;
+  if (!isRecord) return undefined;
+  const { process: of, keys: all, ...counts } = { process, isHashed, sinceMs, oneIn, beyond, keys } as PageRecord;
+  return { process: { pid: of.pid, host: of.host, sinceMs: of.sinceMs }, ...counts, keys: all.map(knownOf) };
 }
 
 /** Reads a change. Undefined for a text that is none. */
@@ -64,8 +68,26 @@ export function readChange(text: string): SharedChange | undefined {
   if (given === undefined) return undefined;
   const { atMs, by, action, target, detail, reason, isHashed } = given;
   const isChange =
-    isCount(atMs) && ACTIONS.includes(action) && [by, target, detail, reason].every(isText) && isHashed !== undefined;
+    isCount(atMs) &&
+    ACTIONS.includes(action) &&
+    [by, target, detail, reason].every(isText) &&
+    typeof isHashed === 'boolean';
   return isChange ? ({ atMs, by, action, target, detail, reason, isHashed } as SharedChange) : undefined;
+}
+
+/** A change as others read it: the beginning of long texts. */
+export function cutChange(change: SharedChange): SharedChange {
+  const { by, target, detail, reason } = change;
+  return { ...change, by: cut(by), target: cut(target), detail: cut(detail), reason: cut(reason) };
+}
+
+function cut(text: string): string {
+  return text.slice(0, LONGEST_TEXT);
+}
+
+/** Without what a later version, or another program, has added. */
+function knownOf({ id, limiter, policy, key, subject, count, atLeast, atMost }: SharedKey): SharedKey {
+  return { id, limiter, policy, key, ...(subject === undefined ? {} : { subject }), count, atLeast, atMost };
 }
 
 function jsonOf(text: string): object | undefined {
@@ -89,7 +111,8 @@ function isKeys(given: unknown): boolean {
 
 function isKey(given: unknown): boolean {
   const { id, limiter, policy, key, subject = '', count, atLeast, atMost } = (given ?? {}) as Partial<SharedKey>;
-  return [id, limiter, policy, key, subject].every(isText) && [count, atLeast, atMost].every(isCount);
+  const isId = typeof id === 'string' && id.length <= LONGEST_ID;
+  return isId && [limiter, policy, key, subject].every(isText) && [count, atLeast, atMost].every(isCount);
 }
 
 function isText(given: unknown): boolean {

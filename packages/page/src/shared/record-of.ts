@@ -7,7 +7,7 @@ import { MOST_SHARED_KEYS, type PageRecord, type SharedChange, type SharedKey } 
 /** What a page shares of its counts now: no key, where keys are shown hashed. */
 export function recordOf({ denied, startedAtMs }: Recorder, names: KeyNames): PageRecord {
   const keys = denied.top(MOST_SHARED_KEYS).map(({ item, count, atLeast, atMost }): SharedKey => {
-    const key = names.textOf(item);
+    const key = names.sharedTextOf(item);
     return {
       ...{ id: names.idOf(item), limiter: item.core.name, policy: item.policy, key },
       ...(names.isHashed || item.subject === key ? {} : { subject: item.subject }),

@@ -1,5 +1,5 @@
 import { runScript, type RedisConnection } from '@sluice/core/spi';
-import { readChange, readRecord, type PageRecord, type SharedChange } from './page-record.ts';
+import { cutChange, readChange, readRecord, type PageRecord, type SharedChange } from './page-record.ts';
 import { getTexts, putLine } from './scripts.generated.ts';
 
 /** What the pages of other processes have written. */
@@ -18,6 +18,8 @@ export interface SharedPage {
   readonly ageMs: number;
   readonly record: PageRecord;
 }
+
+type Client = Awaited<ReturnType<RedisConnection['open']>>;
 
 /** How often a page writes its record. */
 export const WRITE_EVERY_S = 5;
@@ -48,16 +50,23 @@ export class RedisPages {
     await runScript(await this.#connection.open(), putLine, [this.#key('live'), this.#key(`of:${id}`)], args);
   }
 
-  /** Adds a change to the hundred that are kept, for a week. `id`: another one for each change. */
+  /** Adds a change to the hundred that are kept, for a week, and the beginning of its texts that are longer than pages read. `id`: another one for each change. */
   async addChange(id: string, change: SharedChange): Promise<void> {
-    const args = [id, String(CHANGES_KEPT_MS), String(MOST_CHANGES), JSON.stringify(change)];
+    const args = [id, String(CHANGES_KEPT_MS), String(MOST_CHANGES), JSON.stringify(cutChange(change))];
     await runScript(await this.#connection.open(), putLine, [this.#key('changes')], args);
   }
 
   async read(): Promise<SharedPages> {
-    const [live = '', changes = ''] = await this.#texts(['live', 'changes']);
+    const client = await this.#connection.open(); // once: it may be closed meanwhile, and would open again
+    const [live = '', changes = ''] = await this.#texts(client, ['live', 'changes']);
     const ids = linesOf(live).slice(0, MOST_PAGES);
-    const texts = ids.length === 0 ? ['0'] : await this.#texts(ids.map(({ name }) => `of:${name}`));
+    const texts =
+      ids.length === 0
+        ? ['0']
+        : await this.#texts(
+            client,
+            ids.map(({ name }) => `of:${name}`),
+          );
     const nowMs = Number(texts.at(-1));
     const found = ids.map(({ name, untilMs }, i) => ({
       id: name,
@@ -77,9 +86,9 @@ export class RedisPages {
   }
 
   /** The texts of these names, and the present instant. */
-  async #texts(names: readonly string[]): Promise<readonly string[]> {
+  async #texts(client: Client, names: readonly string[]): Promise<readonly string[]> {
     const keys = names.map((name) => this.#key(name));
-    return ((await runScript(await this.#connection.open(), getTexts, keys, [])) as readonly unknown[]).map(String);
+    return ((await runScript(client, getTexts, keys, [])) as readonly unknown[]).map(String);
   }
 
   #key(name: string): string {
@@ -89,7 +98,7 @@ export class RedisPages {
 
 function linesOf(text: string): readonly { readonly untilMs: number; readonly name: string; readonly text: string }[] {
   return text.split('\n').flatMap((line) => {
-    const [, untilMs, name, rest = ''] = /^(\d{1,15}) (\S{1,100}) (.*)$/.exec(line) ?? [];
+    const [, untilMs, name, rest = ''] = /^(\d{1,15}) (\S{1,100}) (.*)$/s.exec(line) ?? [];
     return name === undefined ? [] : [{ untilMs: Number(untilMs), name, text: rest }];
   });
 }

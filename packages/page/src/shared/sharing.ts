@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Store } from '@sluice/core';
-import { connectionOf, guardOf } from '@sluice/core/spi';
+import { connectionOf, guardOf, withinDeadline } from '@sluice/core/spi';
 import type { PageChange } from '../history.ts';
+import { Asking, LONG_MS } from './asking.ts';
 import type { PageRecord, SharedChange } from './page-record.ts';
 import { RedisPages, WRITE_EVERY_S, type SharedPage, type SharedPages } from './redis-pages.ts';
 
@@ -9,15 +10,13 @@ import { RedisPages, WRITE_EVERY_S, type SharedPage, type SharedPages } from './
 export interface Others {
   readonly pages: readonly SharedPage[];
   readonly changes: readonly SharedChange[];
-  /** Since when Redis has not answered; null: it does. */
+  /** Since when Redis has not taken or given counts; null: it does both. */
   readonly awaySinceMs: number | null;
 }
 
 const READ_EVERY_MS = 2_000;
 /** How long a reader waits for Redis, before it gets what is known. */
 const PATIENCE_MS = 500;
-/** A write that takes longer has no answer. */
-const LONG_MS = 2_000;
 const MOST_PLACES = 4;
 
 /**
@@ -29,12 +28,14 @@ export class Sharing {
   readonly #stores: () => Iterable<Store>;
   readonly #recordNow: () => PageRecord;
   readonly #known = new WeakMap<Store, RedisPages>();
+  readonly #reads = new Asking(() => this.#places());
+  readonly #writes = new Asking(() => this.#places());
+  readonly #telling = new Set<Promise<void>>();
   #seconds = 0;
-  /** Since when a write waits for Redis. */
-  #writingSinceMs: number | undefined;
+  #writing: Promise<void> | undefined;
   #reading: Promise<void> | undefined;
-  #readAtMs = 0;
-  #awaySinceMs: number | null = null;
+  /** By a clock that nobody sets. */
+  #readAtMs = -Infinity;
   #others: Pick<Others, 'pages' | 'changes'> = { pages: [], changes: [] };
 
   /** @param stores - Those of the limiters; which are not in Redis are left out. */
@@ -45,9 +46,8 @@ export class Sharing {
 
   /** Without this page, whose counts are known. */
   get others(): Others {
-    const waitsSinceMs = this.#writingSinceMs ?? Infinity;
-    const isSlow = Date.now() - waitsSinceMs > LONG_MS;
-    return { ...this.#others, awaySinceMs: this.#awaySinceMs ?? (isSlow ? waitsSinceMs : null) };
+    const sinceMs = [this.#reads, this.#writes].flatMap(({ failsSinceMs }) => failsSinceMs ?? []);
+    return { ...this.#others, awaySinceMs: sinceMs.length === 0 ? null : Math.min(...sinceMs) };
   }
 
   /** To be called once a second. */
@@ -55,24 +55,32 @@ export class Sharing {
     if (this.#seconds++ % WRITE_EVERY_S === 0) void this.write();
   }
 
-  /** Writes the record of this page. Never rejects. */
-  async write(): Promise<void> {
-    if (this.#writingSinceMs !== undefined) return; // Redis is slow, or away
-    this.#writingSinceMs = Date.now();
-    await this.#each((pages) => pages.put(this.#id, this.#recordNow()));
-    this.#writingSinceMs = undefined;
+  /** Writes the record of this page, unless that is under way. Never rejects. */
+  write(): Promise<void> {
+    this.#writing ??= this.#writes
+      .each((pages) => pages.put(this.#id, this.#recordNow()))
+      .finally(() => (this.#writing = undefined));
+    return this.#writing;
   }
 
   /** Tells the other pages of a change. Never rejects. */
   async tell(change: PageChange, isHashed: boolean): Promise<void> {
     const id = randomUUID();
-    await this.#each((pages) => pages.addChange(id, { ...change, isHashed }));
-    this.#readAtMs = 0;
+    const told = this.#writes.each((pages) => pages.addChange(id, { ...change, isHashed }));
+    this.#telling.add(told);
+    await told;
+    this.#telling.delete(told);
+    this.#readAtMs = -Infinity;
+  }
+
+  /** Waits until what is under way is written, for two seconds at most. Never rejects. */
+  async close(): Promise<void> {
+    await withinDeadline(Promise.all([this.#writing, ...this.#telling]), LONG_MS).catch(() => undefined);
   }
 
   /** Reads what the others have written, at most once in two seconds, and waits for half a second. Never rejects. */
   async refresh(): Promise<void> {
-    if (Date.now() - this.#readAtMs < READ_EVERY_MS && this.#reading === undefined) return;
+    if (performance.now() - this.#readAtMs < READ_EVERY_MS && this.#reading === undefined) return;
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)));
@@ -81,20 +89,13 @@ export class Sharing {
   }
 
   async #read(): Promise<void> {
-    this.#readAtMs = Date.now();
+    this.#readAtMs = performance.now();
     const found: SharedPages[] = [];
-    await this.#each(async (pages) => void found.push(await pages.read()));
+    await this.#reads.each(async (pages) => void found.push(await pages.read()));
     if (found.length === 0) return;
     const pages = new Map(found.flatMap((one) => one.pages.map((page) => [page.id, page] as const)));
     pages.delete(this.#id);
     this.#others = { pages: [...pages.values()], changes: found.flatMap(({ changes }) => changes) };
-  }
-
-  /** Does something in each place, and notes whether all have answered. */
-  async #each(act: (pages: RedisPages) => Promise<void>): Promise<void> {
-    const done = await Promise.allSettled(this.#places().map(act));
-    const isAway = done.some(({ status }) => status === 'rejected');
-    this.#awaySinceMs = isAway ? (this.#awaySinceMs ?? Date.now()) : null;
   }
 
   /** Each place of Redis once, which is asked for decisions already. */

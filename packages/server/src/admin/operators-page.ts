@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { LimiterImpl } from '@sluice/core/spi';
+import { connectionOf, LimiterImpl } from '@sluice/core/spi';
 import { page, type PageChange, type PageHandler } from '@sluice/page';
 import type { Entrance } from '../access.ts';
 import type { Settings } from '../options.ts';
@@ -44,7 +44,7 @@ export function operatorsPage(
   const handler = page<IncomingMessage>({
     ...(entrance.isPrivate ? { authorize: () => true } : { token }),
     secret: token ?? siblings?.secret,
-    share: true,
+    share: connectionOf(service.store) !== undefined, // in memory there is nobody to share with
     limiters: [new LimiterImpl<never>(service.core, new Map())],
     log: (change) => {
       log(written(change));
