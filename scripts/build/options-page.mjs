@@ -146,7 +146,7 @@ function wordsOf(row) {
   if (row === undefined || !ts.isCallExpression(row)) return undefined;
   const [first] = row.arguments;
   if (row.expression.getText() === 'optional') return wordsOf(first);
-  return row.expression.getText() === 'oneOf' ? first.elements.map((word) => word.getText()).join(' | ') : undefined;
+  return row.expression.getText() === 'oneOf' ? first.elements?.map((word) => word.getText()).join(' | ') : undefined;
 }
 
 /** The default that a row states as a literal. */
@@ -167,7 +167,8 @@ function defaultOf(row) {
 }
 
 function literalOf(node) {
-  const isLiteral = node && (node.text || /^(true|false)$/.test(node.getText())) && !ts.isIdentifier(node);
+  const isLiteral =
+    node && (node.text !== undefined || /^(true|false)$/.test(node.getText())) && !ts.isIdentifier(node);
   return isLiteral ? node.getText() : undefined;
 }
 

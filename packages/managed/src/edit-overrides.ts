@@ -182,7 +182,7 @@ export class OverrideEdits {
       numbers,
       baseVersion: this.#cache.get(name)?.version ?? 0,
       overrides: overrides.of(name),
-      storedVersion: stored?.version ?? 0,
+      stored,
       nowMs: overrides.clock.nowMs(),
     });
   }

@@ -224,7 +224,8 @@ class PoliciesImpl implements Policies {
       if (this.policyCache.isCurrentInSource(name) && isSame && sameApps(definition.record.apps, apps)) {
         return { ...managedPolicy(name, definition), change: 'unchanged' };
       }
-      const after = this.policyCache.overrides.of(name)?.latestVersion ?? 0;
+      const { overrides } = this.policyCache;
+      const after = overrides.of(name)?.latestVersionAt(overrides.clock.nowMs()) ?? 0;
       const record = makeRecord(rule, { apps, carryOver, isSame, after }, definition);
       const change = definition?.state === 'usable' && before !== undefined ? 'changed' : 'created';
       const { version, changedAtMs } = record;

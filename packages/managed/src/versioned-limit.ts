@@ -48,7 +48,7 @@ export function versionedLimit(
     policyVersion: {
       version,
       earlier: new AllEarlier(locally, version),
-      renew: (subject, _found, _timeoutMs, since) => Promise.resolve(renewLocally(subject, since)),
+      renew: (subject, _found, since) => Promise.resolve(renewLocally(subject, since)),
     },
   };
   return { ...limit, fallback };

@@ -1,6 +1,12 @@
-import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, memoryStore, tokenBucket, type Limiter, type Policy } from '@sluice/core';
-import { managed, type ListOverridesOptions, type Policies, type PolicySource } from '@sluice/managed';
+import { describe, expect, it, jest } from '@jest/globals';
+import { fixedWindow, memoryStore, tokenBucket, type Decision, type Limiter, type Policy } from '@sluice/core';
+import {
+  managed,
+  type ListOverridesOptions,
+  type OverrideTarget,
+  type Policies,
+  type PolicySource,
+} from '@sluice/managed';
 import { until } from '@sluice/testkit';
 import { recordsIn } from './delayed-source.ts';
 import { useManaged } from './use-managed.ts';
@@ -390,5 +396,70 @@ describe('an override with an end', () => {
 
     expect(there).toMatchObject({ limit: 10, remaining: 7 });
     expect(here2).toMatchObject({ limit: 10, remaining: 6 });
+  });
+});
+
+describe('an override that ends before its own version, because a clock ran ahead', () => {
+  /** A source whose clock the test sets. */
+  function clockedSource(): { readonly source: PolicySource; nowMs: number } {
+    const clocked = { nowMs: Date.now() };
+    const policiesOf = plainSource();
+    const changes: (readonly [string, unknown])[] = [];
+    const read = (name: string): Promise<unknown> => Promise.resolve(changes.findLast(([one]) => one === name)?.[1]);
+    const source: PolicySource = {
+      load: () => policiesOf.load(),
+      put: async (name, record, before) => {
+        if (!name.includes(':')) return (await policiesOf.put?.(name, record, before)) ?? false;
+        changes.push([name, record]);
+        return true;
+      },
+      overrides: {
+        changes: (cursor) =>
+          Promise.resolve({
+            records: changes.slice(Number(cursor ?? 0)),
+            ...{ cursor: String(changes.length), hasMore: false, isFromStart: cursor === undefined, ...clocked },
+          }),
+        read,
+      },
+    };
+    return Object.assign(clocked, { source });
+  }
+
+  /** A change of numbers while the key has the version that the end has brought about. */
+  async function afterItsEnd(
+    first: OverrideTarget,
+    change: (here: Policies) => Promise<unknown>,
+  ): Promise<readonly [Decision, number]> {
+    const clocked = clockedSource();
+    const there = policies(clocked.source);
+    await there.put('orders', of(10), { apps });
+    const orders = limiter({ policy: managed('orders'), policies: there, store: memoryStore(), timeoutMs });
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(clocked.nowMs + 9000);
+    const { version } = await there.override('orders', first, of(50), { until: clocked.nowMs + 5000 });
+    clock.mockRestore();
+    clocked.nowMs += 6000;
+    await until('it has ended', async () => (await orders.peek('ann')).limit === 10);
+    await orders.consume('ann', 4);
+
+    await change(policies(clocked.source));
+    await until('the change is in force', async () => (await orders.peek('ann')).limit === 30);
+    return [await orders.consume('ann'), version + 1];
+  }
+
+  const changes: readonly (readonly [string, OverrideTarget, (here: Policies) => Promise<{ version: number }>])[] = [
+    ['of the key', 'ann', (here) => here.override('orders', 'ann', of(30))],
+    ['of a prefix of the key, by one of the key', { prefix: 'an' }, (here) => here.override('orders', 'ann', of(30))],
+    ['of the key, by one of a prefix', 'ann', (here) => here.override('orders', { prefix: 'an' }, of(30))],
+    ['of the key, by the policy', 'ann', (here) => here.put('orders', of(30), { apps })],
+  ];
+
+  it.each(changes)('has a later version after it: %s', async (_what, first, change) => {
+    let version = 0;
+    const [decision, ofEnd] = await afterItsEnd(first, async (here) => {
+      ({ version } = await change(here));
+    });
+
+    expect(version).toBeGreaterThan(ofEnd);
+    expect(decision).toMatchObject({ limit: 30, used: 5 });
   });
 });

@@ -111,7 +111,7 @@ function keyOf(request: Request, response: Response, config: Configuration): str
   validations.trustProxy(request);
   validations.xForwardedForHeader(request);
   validations.forwardedHeader(request);
-  if (ip === undefined || !ip.includes(':')) return ip as string; // which is no IPv6 address
+  if (typeof ip !== 'string' || !ip.includes(':')) return ip as unknown as string; // which is no IPv6 address
   return typeof ipv6Subnet === 'function'
     ? keyInSubnet(ip, ipv6Subnet(request, response), validations)
     : ipKeyGenerator(ip, ipv6Subnet);

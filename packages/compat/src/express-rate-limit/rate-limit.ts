@@ -20,6 +20,15 @@ import type {
 import { SluiceBackedStore, hitBacked } from './sluice-backed-store.ts';
 import { listen, takeBackAfter, type AfterResponse } from './take-back.ts';
 
+/** What the middleware returns when it has decided in the same tick: express-rate-limit always returns a promise. */
+const DONE = Promise.resolve();
+
+// As they are before anyone spies on them.
+/* eslint-disable @typescript-eslint/unbound-method -- compared, and not called */
+const incrementInMemory = MemoryStore.prototype.increment;
+const incrementBacked = SluiceBackedStore.prototype.increment;
+/* eslint-enable @typescript-eslint/unbound-method */
+
 /**
  * Middleware with the options, answers and header fields of express-rate-limit 8, which counts with Sluice.
  *
@@ -33,12 +42,13 @@ export function rateLimit(passedOptions: RateLimitOptions = {}): RateLimitReques
   validations.unsharedStore(store);
   init(config, options);
 
-  const middleware = (request: Request, response: Response, next: NextFunction): void | Promise<void> => {
+  const middleware = (request: Request, response: Response, next: NextFunction): Promise<void> => {
     try {
       const done = enforce({ request, response, next, config, options, after: listen(response, config) });
-      return isThenable(done) ? Promise.resolve(done).catch(next) : undefined;
+      return isThenable(done) ? Promise.resolve(done).catch(next) : DONE;
     } catch (error) {
       next(error);
+      return DONE;
     }
   };
   return Object.assign(middleware, {
@@ -90,7 +100,7 @@ function limitOf({ request, response, config: { limit } }: Exchange): number | P
   return typeof limit === 'function' ? limit(request, response) : limit;
 }
 
-/** Our stores are asked without the promise of their `increment`, unless a subclass has its own. */
+/** Our stores are asked without the promise of their `increment`, unless that is another: of a subclass, or a spy. */
 function countedBy(
   store: MemoryStore | SluiceBackedStore,
   key: string,
@@ -98,9 +108,9 @@ function countedBy(
   counted: (hits: ClientRateLimitInfo) => Done,
   failed: (error: unknown) => undefined,
 ): Done {
-  if (store instanceof MemoryStore && store.increment === MemoryStore.prototype.increment)
+  if (store instanceof MemoryStore && store.increment === incrementInMemory)
     return hitInMemory(store, key, limit, counted, failed);
-  if (store instanceof SluiceBackedStore && store.increment === SluiceBackedStore.prototype.increment)
+  if (store instanceof SluiceBackedStore && store.increment === incrementBacked)
     return hitBacked(store, key, limit, counted, failed);
   return settled(() => store.increment(key, limit), counted, failed);
 }

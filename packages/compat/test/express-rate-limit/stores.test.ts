@@ -193,13 +193,43 @@ describe('a store of others', () => {
     expect([answer.status, answer.body]).toEqual([500, 'no plan']);
   });
 
-  it('in memory decides in the same tick', () => {
+  it('in memory decides in the same tick, and returns a promise all the same, as express-rate-limit does', async () => {
     const limit = rateLimit({ keyGenerator: () => 'a', legacyHeaders: false });
     let passed = 0;
 
     const returned: unknown = limit({} as never, {} as never, () => passed++);
 
-    expect([passed, returned]).toEqual([1, undefined]);
+    expect(passed).toBe(1);
+    expect(returned).toBeInstanceOf(Promise);
+    expect(await returned).toBeUndefined();
+  });
+
+  it('returns a promise that does not reject where a key generator throws: `next` has the error', async () => {
+    const error = new Error('no key');
+    const keyGenerator = (): never => {
+      throw error;
+    };
+    const given: unknown[] = [];
+
+    const returned: unknown = rateLimit({ keyGenerator })({} as never, {} as never, (one: unknown) => given.push(one));
+
+    expect(returned).toBeInstanceOf(Promise);
+    expect(await returned).toBeUndefined();
+    expect(given).toEqual([error]);
+  });
+
+  it.each<[string, () => Store, { increment: Store['increment'] }]>([
+    ['MemoryStore', () => new MemoryStore(), MemoryStore.prototype],
+    ['ExpressStore', () => new ExpressStore({ store: memoryStore() }), ExpressStore.prototype],
+  ])('%s may be spied on by its prototype', async (_name, made, prototype) => {
+    const limit = rateLimit({ keyGenerator: () => 'a', legacyHeaders: false, store: made() });
+    const spy = jest.spyOn(prototype, 'increment');
+    try {
+      await new Promise((resolve) => void limit({} as never, {} as never, resolve));
+      expect(spy).toHaveBeenCalledTimes(1);
+    } finally {
+      spy.mockRestore();
+    }
   });
 
   it.each<[string, () => Promise<void>]>([

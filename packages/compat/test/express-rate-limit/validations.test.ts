@@ -67,6 +67,26 @@ async function codesOf(rateLimit: RateLimit, { options, headers, setUp }: Mistak
   return logger.codes;
 }
 
+describe('an address that is null', () => {
+  it.each<[string, RateLimit]>([
+    ['express-rate-limit', theirs.rateLimit],
+    ['this package', ours.rateLimit],
+  ])('is a key like any other: %s', async (_name, rateLimit) => {
+    const running = await served([], (app) => {
+      app.use((request, _response, next) => {
+        Object.defineProperty(request, 'ip', { value: null });
+        next();
+      });
+      app.use(rateLimit({ validate: false }));
+    });
+
+    const { status } = await running.get();
+    await running.close();
+
+    expect(status).toBe(200);
+  });
+});
+
 describe('a mistake is logged once, with the code of express-rate-limit', () => {
   it.each(Object.entries(MISTAKES))('%s', async (code, mistake) => {
     expect(await codesOf(ours.rateLimit, mistake)).toEqual([code]);

@@ -63,11 +63,16 @@ export interface PolicyVersion {
    * policy was removed.
    *
    * @param found - The version of the state.
-   * @param timeoutMs - Rejects after that, with `SLUICE_STORE_TIMEOUT`.
    * @param since - For a settlement: the version under which the units were consumed. The result is undefined as well
    * when a later version has dropped those units.
+   * @param timeoutMs - Rejects after that, with `SLUICE_STORE_TIMEOUT`.
    */
-  renew?(subject: string, found: number | undefined, timeoutMs: number, since?: number): Promise<Limit | undefined>;
+  renew?(
+    subject: string,
+    found: number | undefined,
+    since: number | undefined,
+    timeoutMs: number,
+  ): Promise<Limit | undefined>;
 }
 
 /** The decoded value of one key. `evaluate` changes it in place. */

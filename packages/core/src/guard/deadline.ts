@@ -12,8 +12,9 @@ const GRACE_MS = 40;
  * is ignored. Nothing is sent again, because the request may have counted.
  *
  * A stall of this process is not held against the store: when the time has passed, everything that has arrived is read
- * first, and when the timer itself was late, the store gets up to 40 ms more. The time of a store that connects for the
- * first time begins when it has connected.
+ * first, and when the timer itself was late, the store gets up to 40 ms more. Sending that takes long in the same tick is
+ * such a stall too, because the timer is armed after it: a store that hangs gets those 40 ms on top. The time of a store
+ * that connects for the first time begins when it has connected.
  */
 export class Deadline {
   readonly #timeoutMs: number;

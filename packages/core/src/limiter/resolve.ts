@@ -83,8 +83,8 @@ export async function renewParts(
             : await policyVersion.renew(
                 part.subject,
                 found[i],
-                timeoutMs,
                 isSettlement ? policyVersion.version : undefined,
+                timeoutMs,
               ),
       };
     }),

@@ -1,4 +1,4 @@
-import { endVersionOf, type Override } from './override-record.ts';
+import { endVersionOf, type EarlierOverride, type Override } from './override-record.ts';
 import { PolicyOverrides } from './policy-overrides.ts';
 import type { Target } from './target.ts';
 
@@ -12,8 +12,8 @@ export interface VersionContext {
   /** Of the policy. */
   readonly baseVersion: number;
   readonly overrides: PolicyOverrides | undefined;
-  /** Of the record that is replaced, which another process may have written a moment ago; 0 for none. */
-  readonly storedVersion: number;
+  /** The record that is replaced, which another process may have written a moment ago. */
+  readonly stored: EarlierOverride | undefined;
   /** By the clock of the source. */
   readonly nowMs: number;
 }
@@ -22,27 +22,19 @@ export interface VersionContext {
  * The version of a new override, later than all that its subjects have had. A key that has had none takes the version of
  * another with the same numbers, so that all such keys share a limit.
  */
-export function nextVersion({
-  target,
-  numbers,
-  baseVersion,
-  overrides = NONE,
-  storedVersion,
-  nowMs,
-}: VersionContext): number {
+export function nextVersion(context: VersionContext): number {
+  const { target, numbers, baseVersion, overrides = NONE, stored, nowMs } = context;
+  const earlier = stored === undefined ? overrides.all(target.text) : [...overrides.all(target.text), stored];
+  const floor = Math.max(baseVersion, ...earlier.map((override) => latestOf(override, nowMs)));
   if (numbers !== undefined && target.kind === 'key') {
-    const floor = Math.max(
-      baseVersion,
-      storedVersion,
-      ...overrides.all(target.text).map((override) => latestOf(override, nowMs)),
-    );
     const version = overrides.versionOf(numbers);
     if (version !== undefined && version > floor) return version;
   }
-  return Math.max(baseVersion + 1, storedVersion + 1, overrides.latestVersion + 1, Math.floor(nowMs), Date.now());
+  return Math.max(floor + 1, overrides.latestVersionAt(nowMs) + 1, Math.floor(nowMs), Date.now());
 }
 
 /** The latest version that an override has brought about. */
-function latestOf(override: Override, nowMs: number): number {
-  return override.untilMs <= nowMs ? endVersionOf(override) : override.version;
+function latestOf(override: Override | EarlierOverride, nowMs: number): number {
+  const { version, untilMs = Infinity } = override;
+  return untilMs <= nowMs ? endVersionOf(override) : version;
 }

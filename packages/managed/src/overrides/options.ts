@@ -22,7 +22,7 @@ export interface ListOverridesOptions {
   readonly ended?: boolean | undefined;
   /** How many are returned at most, 1 to 1 000 000. Default: 1 000 000. */
   readonly limit?: number | undefined;
-  /** Only those whose key or prefix begins with this text. Default: all. */
+  /** Only those whose key or prefix begins with this text. Default `''`, as all do. */
   readonly startsWith?: string | undefined;
   /**
    * Only the override of this key or prefix, and those of prefixes that it begins with: the first one counts, and after

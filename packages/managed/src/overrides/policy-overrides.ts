@@ -9,12 +9,15 @@ const MOST_REMEMBERED = 1000;
 /** The overrides of one policy. Those that have ended stay, because their versions are in states. */
 export class PolicyOverrides extends ByTarget<Override> {
   #latestVersion = 0;
+  /** The latest version that an end may bring about, but for the instants of ends. */
+  #latestEnd = 0;
   /** The latest version of each set of numbers in force, by their text. */
   readonly #versions = new Map<string, number>();
 
-  /** No version of an override is later; the ends of those that end are not counted. */
-  get latestVersion(): number {
-    return this.#latestVersion;
+  /** No later version of a subject has been brought about until an instant: by an override, or by the end of one. */
+  latestVersionAt(nowMs: number): number {
+    const endedMs = this.#latestEnd === 0 ? 0 : Math.floor(nowMs);
+    return Math.max(this.#latestVersion, this.#latestEnd, endedMs);
   }
 
   /** The latest version of an override for a key with these numbers: {@link numbersOf}. */
@@ -28,6 +31,7 @@ export class PolicyOverrides extends ByTarget<Override> {
       this.#remember(numbersOf(override.named), override.version);
     }
     this.#latestVersion = Math.max(this.#latestVersion, override.version);
+    if (override.untilMs !== Infinity) this.#latestEnd = Math.max(this.#latestEnd, override.version + 1);
   }
 
   #remember(numbers: string, version: number): void {

@@ -1829,7 +1829,7 @@ return reply`,
  * - stores/redis/lua/batch.lua
  */
 export const batch: { readonly source: string; readonly sha1: string } = {
-  sha1: 'c501f77aadfd6f9cdb8b1d6fb6b1c23c237bc855',
+  sha1: 'fbee8910560954d7088dba87f52e07ad0c451d9a',
   source: `local kinds, algorithms = string.match(ARGV[1], "^%a+"), {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -2169,7 +2169,7 @@ if #kinds < #ARGV[1] then
   single = { tonumber(a), tonumber(b), tonumber(c), tonumber(d), algorithm = only, kept_ms = kept_ms }
   local value = redis.pcall("GET", KEYS[1])
   local readable, after, ends_at_ms, _, keeps_expiry = pcall(only.decide, single, value, 1, now_ms)
-  if readable and (after or type(value) ~= "table") then
+  if readable and (after or not value or type(value) == "string" and string.byte(value) ~= 45) then
     if after and value and keeps_expiry then
       redis.call("SET", KEYS[1], after, "KEEPTTL")
     elseif after then

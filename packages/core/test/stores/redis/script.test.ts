@@ -164,6 +164,34 @@ describe('a lone decision', () => {
   });
 });
 
+describe('a lone decision under a limit of 0, which denies before the value is read', () => {
+  it.each(['-', '-5:5', '-ERR something', '-NOPERM this user has no permissions'])(
+    'takes no value of others for a line that says why it cannot be read: %j',
+    async (value) => {
+      const replies: unknown[] = [];
+      const client: RedisClient = {
+        evalsha: async (sha1, keys, args) => {
+          const reply: unknown = await redis.client.evalsha(sha1, keys.length, ...keys, ...args);
+          replies.push(reply);
+          return reply;
+        },
+        eval: (script, keys, args) => redis.client.eval(script, keys.length, ...keys, ...args),
+      };
+      const policy = fixedWindow({ limit: 0, window: '1h' });
+      const limiter = createLimiter({ name: 'none', policy, store: redisStore(client, { check: false }), ...strict });
+      await limiter.consume('first'); // so that the server has the script
+      await redis.admin.set('sluice:{key}:none:2f', value);
+
+      await expect(limiter.consume('key')).rejects.toMatchObject({
+        code: 'SLUICE_STORE_KEY_FOREIGN',
+        message: expect.not.stringContaining(value.slice(1) || '--') as unknown,
+      });
+      expect(replies.at(-1)).toMatch(/^\d+\n-not a value of this layout$/);
+      expect(await redis.admin.get('sluice:{key}:none:2f')).toBe(value);
+    },
+  );
+});
+
 describe('a server that has forgotten the script', () => {
   const policy = fixedWindow({ limit: 1000, window: '1h' });
 

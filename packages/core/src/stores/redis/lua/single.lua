@@ -18,8 +18,8 @@ if #kinds < #ARGV[1] then
   single = { tonumber(a), tonumber(b), tonumber(c), tonumber(d), algorithm = only, kept_ms = kept_ms }
   local value = redis.pcall("GET", KEYS[1])
   local readable, after, ends_at_ms, _, keeps_expiry = pcall(only.decide, single, value, 1, now_ms)
-  -- A limit of 0 denies before the value is read, which may be an error.
-  if readable and (after or type(value) ~= "table") then
+  -- A limit of 0 denies before the value is read: it may be an error, or look like a failure in the reply.
+  if readable and (after or not value or type(value) == "string" and string.byte(value) ~= 45) then -- -
     if after and value and keeps_expiry then
       redis.call("SET", KEYS[1], after, "KEEPTTL")
     elseif after then
