@@ -44,7 +44,7 @@ export function operatorsPage(
   const handler = page<IncomingMessage>({
     ...(entrance.isPrivate ? { authorize: () => true } : { token }),
     secret: token ?? siblings?.secret,
-    share: connectionOf(service.store) !== undefined, // in memory there is nobody to share with
+    share: connectionOf(service.store) !== undefined, // memory is this process alone
     limiters: [new LimiterImpl<never>(service.core, new Map())],
     log: (change) => {
       log(written(change));
