@@ -39,6 +39,8 @@ export interface ClientProcess {
   stop(): Promise<void>;
   /** Kill -9. */
   kill(): Promise<void>;
+  /** How many calls it has made so far. Throws when it has ended by itself. */
+  made(): number;
   /** All of its calls, when it has ended. */
   calls(): readonly Call[];
 }
@@ -71,6 +73,11 @@ export async function startClient(number: number, options: ClientOptions): Promi
       killed = true;
       child.kill('SIGKILL');
       await exited;
+    },
+    made() {
+      if (!killed && (child.exitCode ?? child.signalCode) !== null)
+        throw new Error(`a client process failed:\n${errors}`);
+      return existsSync(options.log) ? readFileSync(options.log, 'utf8').split('"op":').length - 1 : 0;
     },
     calls() {
       if (!killed && child.exitCode !== 0) throw new Error(`a client process failed:\n${errors}`);

@@ -53,6 +53,8 @@ export interface Plan {
   /** How long a call waits for the server. Default 80: less than most faults last. */
   readonly timeoutMs?: number;
   readonly faults: readonly { readonly afterMs: number; readonly fault: Fault }[];
+  /** After the faults the run goes on, with a script flush now and then, until so many calls are made. Default 0. */
+  readonly leastCalls?: number;
 }
 
 export function planOf(seed: number, durationMs: number): Plan {

@@ -102,6 +102,11 @@ export class World {
     }
   }
 
+  /** How many calls the processes that run have made so far. Throws when one has ended by itself. */
+  made(): number {
+    return this.#seats.reduce((sum, { client }) => sum + client.made(), 0);
+  }
+
   /** Lets all processes finish, and returns their history. */
   async history(): Promise<History> {
     const clients = this.#seats.map(({ client }) => client);
