@@ -34,7 +34,7 @@ export class Sharing {
   #seconds = 0;
   #writing: Promise<void> | undefined;
   #reading: Promise<void> | undefined;
-  /** By a clock that is not set. */
+  /** When the others were read last, by `performance.now()`. */
   #readAtMs = -Infinity;
   #others: Pick<Others, 'pages' | 'changes'> = { pages: [], changes: [] };
 
