@@ -124,9 +124,11 @@ async function decideThrough(open: Open, between: () => Promise<void> = async ()
  * servers, and accept a denial of that.
  */
 async function denied(admin: Redis): Promise<string[]> {
-  const log = (await admin.acl('LOG')) as unknown[];
-  await admin.acl('LOG', 'RESET');
-  const objects = log.map((entry) => {
+  // In one write: what is denied between the two would be lost.
+  const [read] = (await admin.pipeline().acl('LOG').acl('LOG', 'RESET').exec()) ?? [];
+  const [failure, log] = read ?? [];
+  if (failure) throw failure;
+  const objects = (log as unknown[]).map((entry) => {
     const fields = Array.isArray(entry) ? pairs(entry) : (entry as Record<string, unknown>);
     return String(fields['object']);
   });
