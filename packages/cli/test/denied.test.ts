@@ -83,17 +83,22 @@ describe('sluice denied --redis', () => {
   });
 });
 
+/** The limiter `api` then has a key, by which the command knows it. */
+async function consumeOnce(): Promise<void> {
+  const limiter = createLimiter({
+    name: 'api',
+    policy: fixedWindow({ limit: 2, window: '1h' }),
+    store: redisStore(cli.admin),
+    timeoutMs: 60_000,
+    onStoreError: 'throw',
+  });
+  await limiter.consume('ann');
+  await limiter.close();
+}
+
 describe('what the command changes', () => {
   it('is told to the pages of all processes: who, why and which key', async () => {
-    const limiter = createLimiter({
-      name: 'api',
-      policy: fixedWindow({ limit: 2, window: '1h' }),
-      store: redisStore(cli.admin),
-      timeoutMs: 60_000,
-      onStoreError: 'throw',
-    });
-    await limiter.consume('ann');
-    await limiter.close();
+    await consumeOnce();
     const edit = ['ann', '--limit', 'api', '--by', 'ops'];
 
     await cli.sluice('block', ...edit, '--for', '10m', '--reason', 'a flood');
@@ -107,15 +112,7 @@ describe('what the command changes', () => {
   });
 
   it('is told with the beginning of a reason, where that is longer than pages read', async () => {
-    const limiter = createLimiter({
-      name: 'api',
-      policy: fixedWindow({ limit: 2, window: '1h' }),
-      store: redisStore(cli.admin),
-      timeoutMs: 60_000,
-      onStoreError: 'throw',
-    });
-    await limiter.consume('ann');
-    await limiter.close();
+    await consumeOnce();
 
     const edit = ['ann', '--limit', 'api', '--by', 'ops', '--for', '10m', '--reason', 'x'.repeat(3_000)];
     const { code } = await cli.sluice('block', ...edit);
