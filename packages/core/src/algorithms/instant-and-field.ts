@@ -27,6 +27,20 @@ export function toInteger(digits: string): number | undefined {
   return value === -1 ? undefined : value;
 }
 
+/** Integers with colons between; undefined if a part is none. Makes no text of a part: each decision in Redis reads a state. */
+export function integersOf(text: string): number[] | undefined {
+  const values: number[] = [];
+  for (let from = 0; from <= text.length;) {
+    const colon = text.indexOf(':', from);
+    const upto = colon === -1 ? text.length : colon;
+    const value = digitsOf(text, from, upto);
+    if (value === -1) return undefined;
+    values.push(value);
+    from = upto + 1;
+  }
+  return values;
+}
+
 /** The digits between two indexes as a number; -1 if there are none, or the number is not a safe integer. */
 export function digitsOf(text: string, from: number, upto: number): number {
   if (upto <= from) return -1;

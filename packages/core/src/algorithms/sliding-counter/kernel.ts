@@ -1,5 +1,5 @@
 import type { Kernel, StateAlone } from '../algorithm.ts';
-import { toInteger } from '../instant-and-field.ts';
+import { integersOf } from '../instant-and-field.ts';
 import { mostUnits, type SlidingCounterPolicy } from './policy.ts';
 
 /**
@@ -230,8 +230,8 @@ export function encodeSlidingCounter({ lastMs, windowMs, current, previous }: Sl
 }
 
 export function decodeSlidingCounter(text: string): SlidingCounterState | undefined {
-  const [lastMs, windowMs, current, previous, ...more] = text.split(':').map(toInteger);
-  if (lastMs === undefined || !windowMs || current === undefined || previous === undefined || more.length > 0)
-    return undefined;
+  const fields = integersOf(text);
+  if (fields?.length !== 4 || fields[1] === 0) return undefined;
+  const [lastMs, windowMs, current, previous] = fields as [number, number, number, number];
   return { lastMs, windowMs, current, previous };
 }

@@ -1,6 +1,6 @@
 import { MOST_UNITS } from '../../values/numbers.ts';
 import type { Kernel, StateAlone } from '../algorithm.ts';
-import { toInteger } from '../instant-and-field.ts';
+import { integersOf } from '../instant-and-field.ts';
 import { blocksOf, type SlidingWindowPolicy } from './policy.ts';
 
 /**
@@ -236,8 +236,8 @@ export function encodeSlidingWindow({ lastMs, blockMs, blocks, sum, counts }: Sl
 }
 
 export function decodeSlidingWindow(text: string): SlidingWindowState | undefined {
-  const [lastMs, blockMs, blocks, sum, ...counts] = text.split(':').map(toInteger);
-  if (lastMs === undefined || !blockMs || blocks === undefined || sum === undefined || counts.length === 0)
-    return undefined;
-  return counts.every((count) => count !== undefined) ? { lastMs, blockMs, blocks, sum, counts } : undefined;
+  const fields = integersOf(text);
+  if (fields === undefined || fields.length < 5 || fields[1] === 0) return undefined;
+  const [lastMs, blockMs, blocks, sum] = fields as [number, number, number, number];
+  return { lastMs, blockMs, blocks, sum, counts: fields.slice(4) };
 }
