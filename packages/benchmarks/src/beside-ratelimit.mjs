@@ -1,13 +1,13 @@
 // Measures the service beside envoyproxy/ratelimit, which go builds here: one process of each on the same core, in
-// front of one Redis that shares the other core with the load, called in turn at a rate, in an open loop. Prints
-// decisions per second of CPU and waits. Needs go (Debian, Ubuntu: apt-get install golang-go), or RATELIMIT, the path
-// of a built one. Run `npm run build` first.
+// front of one Redis that shares the other core with the load, called in turn at a rate, in an open loop. A server of
+// node:http2 that decides nothing stands beside them. Prints decisions per second of CPU and waits. Needs go (Debian,
+// Ubuntu: apt-get install golang-go), or RATELIMIT, the path of a built one. Run `npm run build` first.
 //
 //   node packages/benchmarks/src/beside-ratelimit.mjs [--rates 4000,10000] [--rounds 3] [--slice-ms 10000]
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { findRatelimit } from './beside-ratelimit/find-ratelimit.mjs';
-import { startOurs, startTheirs } from './beside-ratelimit/services.mjs';
+import { startBare, startOurs, startTheirs } from './beside-ratelimit/services.mjs';
 import { interleave } from './measure/interleave.mjs';
 import { median } from './measure/spread.mjs';
 import { isPinned, OTHER } from './processes/cores.mjs';
@@ -40,6 +40,7 @@ try {
   services.push(await startTheirs('ratelimit', ratelimit.path, redis.urls[0]));
   const collected = { REDIS_PIPELINE_WINDOW: '150us' };
   services.push(await startTheirs('ratelimit, writes collected for 150 µs', ratelimit.path, redis.urls[0], collected));
+  services.push(await startBare('node:http2, a constant'));
   const rows = [];
   for (const perSecond of given.rates.split(',').map(Number)) {
     const members = services.map((service) => ({ name: service.name, slice: () => slice(service, perSecond) }));

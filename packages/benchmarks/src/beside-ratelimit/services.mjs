@@ -10,6 +10,7 @@ import { heldTo, MEASURED } from '../processes/cores.mjs';
 import { freePort } from '../../../testkit/dist/free-port.js';
 
 const SLUICE = fileURLToPath(new URL('../../../cli/dist/main.js', import.meta.url));
+const BARE = fileURLToPath(new URL('bare-http2.mjs', import.meta.url));
 /** As the examples of a deployment run it. */
 const FLAGS = ['--max-semi-space-size=4'];
 const DOMAIN = 'many';
@@ -35,6 +36,12 @@ export async function startOurs(name, redisUrl) {
   const listeners = ['--grpc', String(port), '--http', 'off', '--admin', 'off'];
   const options = ['serve', '--config', config, '--redis', redisUrl, '--timeout', '1s', ...listeners];
   return start(name, folder, port, heldTo(MEASURED, { flags: FLAGS }), [SLUICE, ...options], {});
+}
+
+/** A server of node:http2 that decides nothing. */
+export async function startBare(name) {
+  const port = await freePort();
+  return start(name, newFolder(), port, heldTo(MEASURED, { flags: FLAGS }), [BARE, String(port)], {});
 }
 
 /** @param settings - Of its environment, beside those that it needs here. */

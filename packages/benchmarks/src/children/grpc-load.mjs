@@ -8,8 +8,6 @@ import { quantile } from '../measure/spread.mjs';
 const PATH = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
 const CONNECTIONS = 4;
 const OVER_LIMIT = 2;
-/** Fewer than any of the servers allows of a connection. */
-const MOST_STREAMS = 4_000;
 /** Between two looks at the clock, so that Redis, on the same core, is not kept waiting. */
 const PAUSE_MS = 0.1;
 const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -56,7 +54,7 @@ async function send(connections, messages, perSecond, ms) {
     for (const connection of connections) connection.cork();
     for (; dueMs <= nowMs && dueMs < startMs + ms; sent++) {
       const connection = connections[sent % connections.length];
-      if (connection.inFlight >= MOST_STREAMS) break; // it is sent later, and counts from when it was due
+      if (!connection.hasRoom) break; // it is sent later, and counts from when it was due
       connection.call(messages[Math.floor(next() * messages.length)], dueMs);
       dueMs -= (Math.log(1 - next()) / perSecond) * 1000;
     }

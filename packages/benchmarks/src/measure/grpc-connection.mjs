@@ -7,6 +7,8 @@ const END_STREAM = 1;
 const END_HEADERS = 4;
 const ACK = 1;
 const HEAD_BYTES = 9;
+const SETTING_BYTES = 6;
+const MAX_CONCURRENT_STREAMS = 3;
 /** As much as may be: no window of the connection ever closes. */
 const MOST_WINDOW = 2 ** 31 - 1 - 65_535;
 
@@ -17,6 +19,8 @@ export class GrpcConnection {
   #ended;
   #kept = Buffer.alloc(0);
   #nextStream = 1;
+  /** Until the server says it. */
+  #mostStreams = 4_000;
   /** By stream: what `call` was given, and the second byte of the message, which is the code of a RateLimitResponse. */
   #calls = new Map();
 
@@ -44,6 +48,11 @@ export class GrpcConnection {
 
   get inFlight() {
     return this.#calls.size;
+  }
+
+  /** Whether the server takes one more call now. A call above its SETTINGS_MAX_CONCURRENT_STREAMS ends the connection. */
+  get hasRoom() {
+    return this.#calls.size < this.#mostStreams;
   }
 
   /** Collects what is written in this turn. */
@@ -87,7 +96,7 @@ export class GrpcConnection {
   }
 
   #frame(type, flags, stream, body) {
-    if (type === SETTINGS && (flags & ACK) === 0) this.#socket.write(frame(SETTINGS, ACK, 0));
+    if (type === SETTINGS && (flags & ACK) === 0) this.#agree(body);
     if (type === PING && (flags & ACK) === 0) this.#socket.write(frame(PING, ACK, 0, body));
     if (type === GOAWAY) throw new Error(`the server ends the connection, with code ${body.readUInt32BE(4)}`);
     const call = this.#calls.get(stream);
@@ -97,6 +106,13 @@ export class GrpcConnection {
     if (!hasEnded) return;
     this.#calls.delete(stream);
     this.#ended(call.given, type === RST_STREAM ? undefined : call.code);
+  }
+
+  #agree(settings) {
+    for (let at = 0; at < settings.length; at += SETTING_BYTES) {
+      if (settings.readUInt16BE(at) === MAX_CONCURRENT_STREAMS) this.#mostStreams = settings.readUInt32BE(at + 2);
+    }
+    this.#socket.write(frame(SETTINGS, ACK, 0));
   }
 }
 
