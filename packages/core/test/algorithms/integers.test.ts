@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { slidingCounter, slidingWindow } from '@sluice/core';
+import { algorithmOf } from '@sluice/core/spi';
 import { testSeed } from '@sluice/testkit';
 import { integersOf, toInteger } from '../../src/algorithms/instant-and-field.ts';
 
@@ -20,5 +22,15 @@ describe('the numbers of a state', () => {
       }),
       { seed },
     );
+  });
+
+  it.each([
+    [slidingWindow({ limit: 5, window: '1m' }), '1:2:3:4:5', ['', '1:2:3:4', '1:0:3:4:5', '1:2:3:4:5:', '1:2::4:5']],
+    [slidingCounter({ limit: 5, window: '1m' }), '1:2:3:4', ['', '1:2:3', '1:0:3:4', '1:2:3:4:', '1:2:3:4:5']],
+  ])('are as many as the algorithm writes, with a window above 0', (policy, written, others) => {
+    const { encode, decode } = algorithmOf(policy);
+
+    expect(encode(decode(written))).toBe(written);
+    for (const text of others) expect(decode(text)).toBeUndefined();
   });
 });
