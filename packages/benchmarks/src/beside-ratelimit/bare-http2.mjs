@@ -4,7 +4,7 @@ import { createServer } from 'node:http2';
 const OK = Buffer.from([0, 0, 0, 0, 2, 8, 1]);
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 
-const server = createServer({ settings: { enablePush: false } });
+const server = createServer({ settings: { enablePush: false, maxConcurrentStreams: 100 } });
 server.on('stream', (stream) => {
   stream.on('error', () => undefined);
   stream.on('data', () => undefined);

@@ -19,8 +19,11 @@ export class GrpcConnection {
   #ended;
   #kept = Buffer.alloc(0);
   #nextStream = 1;
-  /** Until the server says it. */
+  /** Where the server names no bound. */
   #mostStreams = 4_000;
+  #agree;
+  /** Once the server has sent its settings. */
+  #agreed = new Promise((resolve) => (this.#agree = resolve));
   /** By stream: what `call` was given, and the second byte of the message, which is the code of a RateLimitResponse. */
   #calls = new Map();
 
@@ -28,7 +31,9 @@ export class GrpcConnection {
   static async open(port, path, ended) {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     await once(socket, 'connect');
-    return new GrpcConnection(socket, port, path, ended);
+    const connection = new GrpcConnection(socket, port, path, ended);
+    await connection.#agreed;
+    return connection;
   }
 
   constructor(socket, port, path, ended) {
@@ -40,6 +45,7 @@ export class GrpcConnection {
     socket.on('close', () => {
       for (const { given } of this.#calls.values()) ended(given, undefined);
       this.#calls.clear();
+      this.#agree();
     });
     const window = Buffer.alloc(4);
     window.writeUInt32BE(MOST_WINDOW);
@@ -96,7 +102,7 @@ export class GrpcConnection {
   }
 
   #frame(type, flags, stream, body) {
-    if (type === SETTINGS && (flags & ACK) === 0) this.#agree(body);
+    if (type === SETTINGS && (flags & ACK) === 0) this.#readSettings(body);
     if (type === PING && (flags & ACK) === 0) this.#socket.write(frame(PING, ACK, 0, body));
     if (type === GOAWAY) throw new Error(`the server ends the connection, with code ${body.readUInt32BE(4)}`);
     const call = this.#calls.get(stream);
@@ -108,11 +114,12 @@ export class GrpcConnection {
     this.#ended(call.given, type === RST_STREAM ? undefined : call.code);
   }
 
-  #agree(settings) {
+  #readSettings(settings) {
     for (let at = 0; at < settings.length; at += SETTING_BYTES) {
       if (settings.readUInt16BE(at) === MAX_CONCURRENT_STREAMS) this.#mostStreams = settings.readUInt32BE(at + 2);
     }
     this.#socket.write(frame(SETTINGS, ACK, 0));
+    this.#agree();
   }
 }
 

@@ -49,8 +49,8 @@ function httpLosses(results) {
       const at = (kind) => rows.filter((row) => row.kind === kind && row.store === store);
       const share = (row) => inverse(row.ofFloor.cpuUs);
       return loss(`${says}, ${store === 'redis' ? 'on Redis' : 'in memory'}`, at('ours')[0], at('peer'), share, {
-        show: percent,
-        unit: 'of a server without a limit',
+        show: ({ median }) => `${(median * 100).toFixed(1)} %`,
+        unit: 'of a server that writes two header fields',
       });
     }),
   );
