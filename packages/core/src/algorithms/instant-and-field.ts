@@ -27,7 +27,10 @@ export function toInteger(digits: string): number | undefined {
   return value === -1 ? undefined : value;
 }
 
-/** Integers with colons between; undefined if a part is none. Makes no text of a part: each decision in Redis reads a state. */
+/**
+ * Integers with colons between; undefined if a part is none. The parts do not become texts of their own, because every
+ * decision in Redis reads a state.
+ */
 export function integersOf(text: string): number[] | undefined {
   const values: number[] = [];
   for (let from = 0; from <= text.length;) {

@@ -20,7 +20,7 @@ describe('the numbers of a state', () => {
 
         expect(integersOf(text)).toEqual(numbers.includes(undefined) ? undefined : numbers);
       }),
-      { seed },
+      { numRuns: 1000, seed },
     );
   });
 
