@@ -21,9 +21,9 @@ const peer = (name) => ['memory', 'redis'].map((store) => ({ name, kind: 'peer',
 
 export const frameworks = {
   express: [...FLOORS, ...OURS, ...peer('express-rate-limit'), ...peer('rate-limiter-flexible')],
-  fastify: [...FLOORS, ...OURS, ...peer('@fastify/rate-limit')],
-  koa: [...FLOORS, ...OURS, ...peer('koa-ratelimit')],
-  nestjs: [...FLOORS, ...OURS, ...peer('@nestjs/throttler')],
+  fastify: [...FLOORS, ...OURS, ...peer('@fastify/rate-limit'), ...peer('rate-limiter-flexible')],
+  koa: [...FLOORS, ...OURS, ...peer('koa-ratelimit'), ...peer('rate-limiter-flexible')],
+  nestjs: [...FLOORS, ...OURS, ...peer('@nestjs/throttler'), ...peer('rate-limiter-flexible')],
   hono: [...FLOORS, ...OURS, { name: 'hono-rate-limiter', kind: 'peer', store: 'memory' }],
   web: [...FLOORS, ...OURS],
 };

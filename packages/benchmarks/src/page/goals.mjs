@@ -1,7 +1,7 @@
 import { table } from '../../../../scripts/faults/figures.mjs';
 import { keyForms, shapes } from '../measure/shapes.mjs';
 import { tidy } from '../measure/spread.mjs';
-import { byHttp, byMemory, byRedis, byService } from './rows.mjs';
+import { byHttp, byMemory, byRedis, byService, nodesOf } from './rows.mjs';
 
 /** The goals: the minimum, the aim, the row, and the figure that compares builds. */
 export const goals = [
@@ -126,12 +126,16 @@ function formOfKey(rowsOf, where, wanted) {
 }
 
 function http(framework, store, atLeast, aim, onOtherNode = false) {
-  const where = { framework, store, onOtherNode };
+  const at = (results, kind) => {
+    const [own, last] = [results.http?.machine.node, nodesOf(results).at(-1)];
+    if (onOtherNode && last === own) return [];
+    return byHttp(results, { framework, store, kind, node: onOtherNode ? last : own });
+  };
   return {
     says: `HTTP, ${framework}${onOtherNode ? ' on another Node' : ''}, ${store}, of two header fields by hand (CPU)`,
     ...{ atLeast, aim, ofRow: (row) => inverse(row.ofFloor.cpuUs), isLess: false, figure: 'cpuUs' },
-    ours: (results) => byHttp(results, { ...where, kind: 'ours' })[0],
-    peers: (results) => byHttp(results, { ...where, kind: 'peer' }),
+    ours: (results) => at(results, 'ours')[0],
+    peers: (results) => at(results, 'peer'),
     beside: ({ node, ofBare, ofFloor }) =>
       `Node ${node}; of the bare server ${shown(inverse(ofBare.cpuUs).median)} (CPU), ` +
       `${shown(ofBare.perSecond.median)} (requests a second); of by hand ${shown(ofFloor.perSecond.median)} (requests a second)`,

@@ -1,6 +1,6 @@
 import { table } from '../../../../scripts/faults/figures.mjs';
 import { figure } from './numbers.mjs';
-import { byHttp, byMemory, byRedis } from './rows.mjs';
+import { byHttp, byMemory, byRedis, nodesOf } from './rows.mjs';
 
 /** The guide of each peer, with its framework, and its name on Redis if that is another one. */
 export const PEERS = {
@@ -31,8 +31,8 @@ function beside(results, { name, framework, onRedis = name }) {
     ),
     decision('a decision on Redis, one in flight', onRedisWith(1), 'sluice', onRedis),
     decision('a decision on Redis, 64 in flight', onRedisWith(64), 'sluice', onRedis),
-    ...[false, true].flatMap((onOtherNode) =>
-      ['memory', 'redis'].map((store) => request(byHttp(results, { framework, onOtherNode }), store, name)),
+    ...nodesOf(results).flatMap((node) =>
+      ['memory', 'redis'].map((store) => request(byHttp(results, { framework, node }), store, name)),
     ),
   ].filter((line) => line !== undefined);
   return lines.length === 0 ? [] : [table([['µs of CPU', 'Sluice', name, 'ours by theirs'], ...lines])];

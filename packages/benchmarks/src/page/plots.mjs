@@ -2,7 +2,7 @@ import { bars } from '../../../../scripts/plots/bars.mjs';
 import { shapes } from '../measure/shapes.mjs';
 import { inverse } from './goals.mjs';
 import { figure, rate } from './numbers.mjs';
-import { byHttp, byMemory, byRedis, valuesOf } from './rows.mjs';
+import { byHttp, byMemory, byRedis, nodesOf, valuesOf } from './rows.mjs';
 
 /** Every picture of the page for users, by its file's name. Groups that were not measured have none. */
 export function plotsOf(results) {
@@ -46,7 +46,7 @@ function memoryPlot(results) {
 
 function httpPlot(results) {
   const scenes = valuesOf(results.http.rows, 'framework').flatMap((framework) =>
-    [false, true].map((onOtherNode) => byHttp(results, { framework, onOtherNode })),
+    nodesOf(results).map((node) => byHttp(results, { framework, node })),
   );
   const panels = scenes
     .filter((rows) => rows.length > 0)

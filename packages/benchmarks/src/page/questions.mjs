@@ -2,7 +2,7 @@ import { table } from '../../../../scripts/faults/figures.mjs';
 import { shapes } from '../measure/shapes.mjs';
 import { inverse } from './goals.mjs';
 import { figure, rate } from './numbers.mjs';
-import { byHttp, byMemory, byRedis, valuesOf } from './rows.mjs';
+import { byHttp, byMemory, byRedis, nodesOf, valuesOf } from './rows.mjs';
 
 /** The questions of users about Redis: each is a column of the table. */
 const REDIS_QUESTIONS = [
@@ -115,11 +115,9 @@ export function httpQuestion(results) {
 
 function servers(results) {
   return valuesOf(results.http?.rows ?? [], 'framework').flatMap((framework) =>
-    [false, true].flatMap((onOtherNode) => {
-      const rows = byHttp(results, { framework, onOtherNode });
-      return rows.length === 0
-        ? []
-        : [{ says: `${NAMES[framework] ?? framework}, Node ${rows[0].node.split('.')[0]}`, rows }];
+    nodesOf(results).flatMap((node) => {
+      const rows = byHttp(results, { framework, node });
+      return rows.length === 0 ? [] : [{ says: `${NAMES[framework] ?? framework}, Node ${node.split('.')[0]}`, rows }];
     }),
   );
 }

@@ -11,10 +11,11 @@ export const byScale = (results, wanted) => matching(results, 'scale', wanted);
 /** A row of a contender of the service, by its scene. */
 export const byService = (results, wanted) => matching(results, 'service', wanted);
 
-/** @param onOtherNode - Whether to return the rows of the second Node, when Express ran on one. */
-export function byHttp(results, { onOtherNode = false, ...wanted }) {
-  const own = results.http?.machine.node;
-  return matching(results, 'http', wanted).filter(({ node }) => (node !== own) === onOtherNode);
+export const byHttp = (results, wanted) => matching(results, 'http', wanted);
+
+/** The versions of Node that requests were measured on, the oldest first. */
+export function nodesOf(results) {
+  return valuesOf(results.http?.rows ?? [], 'node').sort((one, other) => Number.parseInt(one) - Number.parseInt(other));
 }
 
 /** Every value of a field, in the order in which they were measured. */

@@ -1,7 +1,7 @@
 import { table } from '../../../../scripts/faults/figures.mjs';
 import { keyForms, shapes } from '../measure/shapes.mjs';
 import { figure, rate, spaced } from './numbers.mjs';
-import { byHttp, byMemory, byRedis, byScale, valuesOf } from './rows.mjs';
+import { byHttp, byMemory, byRedis, byScale, nodesOf, valuesOf } from './rows.mjs';
 import { inverse } from './goals.mjs';
 
 /** Decisions in Redis, a table for each shape. */
@@ -95,17 +95,14 @@ export function algorithmsTable(results) {
 
 /** Requests over HTTP, a table for each framework and Node. */
 export function httpTables(results) {
-  const own = results.http?.machine.node;
-  return valuesOf(byHttpAll(results), 'framework').flatMap((framework) =>
-    valuesOf(byHttpAll(results), 'node').flatMap((node) => {
-      const rows = byHttp(results, { framework, node, onOtherNode: node !== own });
+  return valuesOf(results.http?.rows ?? [], 'framework').flatMap((framework) =>
+    nodesOf(results).flatMap((node) => {
+      const rows = byHttp(results, { framework, node });
       if (rows.length === 0) return [];
       return [`### ${framework}, Node ${node}`, '', httpTable(rows), ''];
     }),
   );
 }
-
-const byHttpAll = (results) => results.http?.rows ?? [];
 
 function httpTable(rows) {
   const head = [

@@ -1,8 +1,8 @@
 import express from 'express';
 import { rateLimit as expressRateLimit } from 'express-rate-limit';
 import { RedisStore } from 'rate-limit-redis';
-import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
 import { rateLimit } from '@sluice/express';
+import { DENIED, flexible } from './flexible.mjs';
 import { BODY, LIMIT, WINDOW_MS, clientOf, fieldsByHand, listening, sluiceOptions } from './settings.mjs';
 
 const middleware = {
@@ -23,20 +23,10 @@ const middleware = {
     });
   },
   'rate-limiter-flexible': (redisUrl) => {
-    const numbers = { points: LIMIT, duration: WINDOW_MS / 1000 };
-    const limiter =
-      redisUrl === undefined
-        ? new RateLimiterMemory(numbers)
-        : new RateLimiterRedis({ ...numbers, storeClient: clientOf(redisUrl) });
+    const consume = flexible(redisUrl);
     return (request, response, next) => {
-      limiter.consume(request.ip).then(
-        ({ remainingPoints, msBeforeNext }) => {
-          response.setHeader('RateLimit-Policy', `"default";q=${LIMIT};w=3600`);
-          response.setHeader('RateLimit', `"default";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`);
-          next();
-        },
-        () => response.status(429).json({ error: 'too many requests' }),
-      );
+      const set = (name, value) => response.setHeader(name, value);
+      void consume(request.ip, set, next, () => response.status(429).json(DENIED));
     };
   },
 };

@@ -1,6 +1,7 @@
 import fastifyRateLimit from '@fastify/rate-limit';
 import Fastify from 'fastify';
 import sluice from '@sluice/fastify';
+import { DENIED, flexible } from './flexible.mjs';
 import { BODY, LIMIT, WINDOW_MS, clientOf, fieldsByHand, listening, sluiceOptions } from './settings.mjs';
 
 const plugins = {
@@ -18,6 +19,13 @@ const plugins = {
       ...{ max: LIMIT, timeWindow: WINDOW_MS },
       ...(redisUrl === undefined ? {} : { redis: clientOf(redisUrl) }),
     }),
+  'rate-limiter-flexible': (app, redisUrl) => {
+    const consume = flexible(redisUrl);
+    app.addHook('onRequest', (request, reply, done) => {
+      const set = (name, value) => reply.header(name, value);
+      void consume(request.ip, set, done, () => reply.code(429).send(DENIED));
+    });
+  },
 };
 
 export async function serve({ contender, redisUrl, proxy }) {

@@ -1,6 +1,7 @@
 import Koa from 'koa';
 import koaRatelimit from 'koa-ratelimit';
 import { rateLimit } from '@sluice/koa';
+import { DENIED, flexible } from './flexible.mjs';
 import { BODY, LIMIT, WINDOW_MS, clientOf, fieldsByHand, listening, sluiceOptions } from './settings.mjs';
 
 const middleware = {
@@ -18,6 +19,17 @@ const middleware = {
       ...{ duration: WINDOW_MS, max: LIMIT },
       ...(redisUrl === undefined ? { driver: 'memory', db: new Map() } : { driver: 'redis', db: clientOf(redisUrl) }),
     }),
+  'rate-limiter-flexible': (redisUrl) => {
+    const consume = flexible(redisUrl);
+    return (ctx, next) => {
+      const set = (name, value) => ctx.set(name, value);
+      const deny = () => {
+        ctx.status = 429;
+        ctx.body = DENIED;
+      };
+      return consume(ctx.ip, set, next, deny);
+    };
+  },
 };
 
 export async function serve({ contender, redisUrl, proxy }) {

@@ -1,9 +1,10 @@
 import 'reflect-metadata';
-import { Controller, Get, Module } from '@nestjs/common';
+import { Controller, Get, HttpException, Module } from '@nestjs/common';
 import { APP_GUARD, NestFactory } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import { RateLimitModule } from '@sluice/nestjs';
+import { DENIED, flexible } from './flexible.mjs';
 import { BODY, LIMIT, WINDOW_MS, clientOf, fieldsByHand, listening, sluiceOptions } from './settings.mjs';
 
 const modules = {
@@ -29,6 +30,25 @@ const modules = {
     ],
     providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
   }),
+  'rate-limiter-flexible': (redisUrl) => {
+    const consume = flexible(redisUrl);
+    const deny = () => {
+      throw new HttpException(DENIED, 429);
+    };
+    const guard = {
+      canActivate(context) {
+        const http = context.switchToHttp();
+        const response = http.getResponse();
+        return consume(
+          http.getRequest().ip,
+          (name, value) => response.header(name, value),
+          () => true,
+          deny,
+        );
+      },
+    };
+    return { providers: [{ provide: APP_GUARD, useValue: guard }] };
+  },
 };
 
 export async function serve({ contender, redisUrl, proxy }) {
