@@ -41,7 +41,9 @@ export async function startOurs(name, redisUrl) {
 /** A server of node:http2 that decides nothing. */
 export async function startBare(name) {
   const port = await freePort();
-  return start(name, newFolder(), port, heldTo(MEASURED, { flags: FLAGS }), [BARE, String(port)], {});
+  // What `sluice serve` sets for itself.
+  const flags = [...FLAGS, '--no-allocation-site-pretenuring', '--heap-growing-percent=40'];
+  return start(name, newFolder(), port, heldTo(MEASURED, { flags }), [BARE, String(port)], {});
 }
 
 /** @param settings - Of its environment, beside those that it needs here. */

@@ -26,7 +26,28 @@ async function workersOf({ pid }: Serving): Promise<readonly number[]> {
     .map(Number);
 }
 
+/** A module that prints the flags of V8 that a program sets. */
+const TELLS_FLAGS = `data:text/javascript,${encodeURIComponent(`
+  import v8 from 'node:v8';
+  import { syncBuiltinESMExports } from 'node:module';
+  const set = v8.setFlagsFromString;
+  v8.setFlagsFromString = (flag) => { console.error('flag ' + flag); set(flag); };
+  syncBuiltinESMExports();
+`)}`;
+
 describe('workers', () => {
+  it('have V8 collect what calls leave in small parts', async () => {
+    const args = ['--config', file(LIMITS), '--redis', redis.server.url, '--workers', '2', '--timeout', '60s'];
+    const { printed } = await serve(args, { env: { NODE_OPTIONS: `--import=${TELLS_FLAGS}` } });
+
+    await until('the first process and both workers have said so', () => {
+      return ['--no-allocation-site-pretenuring', '--heap-growing-percent=40'].every(
+        (flag) => printed.err.split(`flag ${flag}\n`).length === 4,
+      );
+    });
+    expect(printed.err).not.toContain('unrecognized');
+  });
+
   it('share the listeners and the limits, and answer for all in /metrics', async () => {
     const one = await served();
     const allowed = await Promise.all(Array.from({ length: 40 }, () => consume(one, 'login', 'shared')));
