@@ -12,7 +12,6 @@ import type { ServeOptions } from './serve-options.ts';
  */
 export async function serve({ server, workers, shutdownDelayMs, check, json }: ServeOptions): Promise<void> {
   const options = { ...server, log };
-  keepPausesShort();
   if (check) await checkOnly(options);
   else if (cluster.isWorker) await beWorker(options, shutdownDelayMs);
   else if (workers === 1) await serveAlone(options, shutdownDelayMs, json);
@@ -20,8 +19,8 @@ export async function serve({ server, workers, shutdownDelayMs, check, json }: S
 }
 
 /**
- * Has V8 collect what calls leave in small parts (ADR 110): no object is made old from the start, which most of a call
- * would be after a busy second, and the old generation is collected whenever it has grown by 40 %.
+ * Has V8 collect what calls leave in small parts (ADR 110): no object is made old from the start, as most objects of a
+ * call are after a busy second otherwise, and the old generation is collected whenever it has grown by 40 %.
  */
 function keepPausesShort(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');
@@ -31,7 +30,7 @@ function keepPausesShort(): void {
 /** Collects what the start has left: V8 counts growth from the first collection on, which comes late by itself. */
 function collectStart(): void {
   setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
+  (runInNewContext('globalThis.gc') as (() => void) | undefined)?.();
   setFlagsFromString('--no-expose-gc');
 }
 
@@ -53,13 +52,14 @@ function counted(count: number, what: string): string {
 }
 
 async function serveAlone(options: ServerOptions, shutdownDelayMs: number, json: boolean): Promise<void> {
+  keepPausesShort();
   const { createServer } = await import('@sluice/server');
   const running = await usable(createServer(options));
-  collectStart();
   process.on('SIGHUP', () => void running.reload());
   const ended = untilSignal(() => {
     process.exit(EXIT.failed);
   });
+  collectStart();
   tellReady(running.addresses, 1, json);
   await running.close({ delayMs: delayOf(await ended, shutdownDelayMs) });
 }
@@ -86,6 +86,7 @@ async function supervise(workers: number, shutdownDelayMs: number, json: boolean
 
 /** The process that has started this one hears the signals of a terminal too, and passes them on. */
 async function beWorker(options: ServerOptions, shutdownDelayMs: number): Promise<void> {
+  keepPausesShort();
   const { createServer, joinWorkers } = await import('@sluice/server');
   const link = joinWorkers();
   const closed = new Promise<number>((resolve) => {

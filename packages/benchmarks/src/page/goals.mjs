@@ -127,9 +127,9 @@ function formOfKey(rowsOf, where, wanted) {
 
 function http(framework, store, atLeast, aim, onOtherNode = false) {
   const at = (results, kind) => {
-    const [own, last] = [results.http?.machine.node, nodesOf(results).at(-1)];
-    if (onOtherNode && last === own) return [];
-    return byHttp(results, { framework, store, kind, node: onOtherNode ? last : own });
+    const own = results.http?.machine.node;
+    const node = onOtherNode ? nodesOf(results).findLast((one) => one !== own) : own;
+    return node === undefined ? [] : byHttp(results, { framework, store, kind, node });
   };
   return {
     says: `HTTP, ${framework}${onOtherNode ? ' on another Node' : ''}, ${store}, of two header fields by hand (CPU)`,

@@ -18,6 +18,7 @@ export function flexible(redisUrl) {
         return next();
       },
       (result) => {
+        if (result instanceof Error) throw result; // no denial: the measurement ends
         writeFields(set, result);
         set('Retry-After', String(Math.ceil(result.msBeforeNext / 1000)));
         return deny();
