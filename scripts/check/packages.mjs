@@ -108,7 +108,7 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
 
   // Last, because ioredis must not be installed before.
   for (const [owner, ...names] of [
-    ['packages/cli', 'commander', 'ioredis', 'oxc-parser', 'yaml'],
+    ['packages/cli', 'commander', 'ioredis', 'yaml'],
     ['packages/server', 'prom-client'],
   ]) {
     for (const name of names) {

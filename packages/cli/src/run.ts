@@ -1,11 +1,9 @@
 import { Command, CommanderError, Option } from 'commander';
 import { addDenied } from './denied-command.ts';
-import { addDoctor } from './doctor-command.ts';
 import { addExplain } from './explain-command.ts';
 import { addHeal } from './heal-command.ts';
 import { addInspect } from './inspect-command.ts';
 import { addKeyEdits } from './key-commands.ts';
-import { addMigrate } from './migrate-command.ts';
 import { addPolicy } from './policy-commands.ts';
 import { addServe } from './serve-command.ts';
 import { addSimulate } from './simulate-command.ts';
@@ -28,7 +26,7 @@ export async function run(args: readonly string[]): Promise<number> {
 function program(): Command {
   const sluice = new Command('sluice')
     .description(
-      'Serves limits to gateways and programs, replays logs through limits, changes managed policies, prints, blocks, resets and heals keys, and finds limits of a project that do not hold.',
+      'Serves limits to gateways and programs, replays logs through limits, changes managed policies, and prints, blocks, resets and heals keys.',
     )
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
@@ -58,7 +56,5 @@ function program(): Command {
   addServe(sluice);
   addSimulate(sluice);
   addExplain(sluice);
-  addMigrate(sluice);
-  addDoctor(sluice);
   return sluice;
 }
