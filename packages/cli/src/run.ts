@@ -1,6 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
 import { addDenied } from './denied-command.ts';
-import { addExplain } from './explain-command.ts';
 import { addHeal } from './heal-command.ts';
 import { addInspect } from './inspect-command.ts';
 import { addKeyEdits } from './key-commands.ts';
@@ -55,6 +54,5 @@ function program(): Command {
   addHeal(sluice);
   addServe(sluice);
   addSimulate(sluice);
-  addExplain(sluice);
   return sluice;
 }

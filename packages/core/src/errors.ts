@@ -38,13 +38,10 @@ export type SluiceErrorCode =
 export class SluiceError extends Error {
   override readonly name: string = 'SluiceError';
   readonly code: SluiceErrorCode;
-  /** The command that prints what the code means and what to do, without a network. */
-  readonly help: string;
 
   constructor(code: SluiceErrorCode, message: string, options?: ErrorOptions) {
     super(`${message} [${code}]`, options);
     this.code = code;
-    this.help = helpFor(code);
   }
 }
 
@@ -138,19 +135,14 @@ export function isFault(error: unknown): boolean {
   return isSluiceError(error) && FAULTS.includes(error.code);
 }
 
-/** The command that explains a code of an error or a warning. */
-export function helpFor(code: string): string {
-  return `npx @sluice/cli explain ${code}`;
-}
-
 /** A TypeError with a code: the wrong kind of value in a call. Nothing was consumed. */
 export function typeError(code: SluiceErrorCode, message: string): TypeError & { code: SluiceErrorCode } {
-  return Object.assign(new TypeError(`${message} [${code}]`), { code, help: helpFor(code) });
+  return Object.assign(new TypeError(`${message} [${code}]`), { code });
 }
 
 /** A RangeError with a code: a number out of its range in a call. Nothing was consumed. */
 export function rangeError(code: SluiceErrorCode, message: string): RangeError & { code: SluiceErrorCode } {
-  return Object.assign(new RangeError(`${message} [${code}]`), { code, help: helpFor(code) });
+  return Object.assign(new RangeError(`${message} [${code}]`), { code });
 }
 
 const LONGEST_SHOWN = 80;

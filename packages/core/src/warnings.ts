@@ -1,5 +1,3 @@
-import { helpFor } from './errors.ts';
-
 /** Every code a warning of Sluice can carry. Each has a heading in docs/reference/errors.md. */
 export type SluiceWarningCode =
   | 'SLUICE_CARRY_OVER_PROPORTIONAL'
@@ -54,6 +52,6 @@ export function warnOnce(code: SluiceWarningCode, message: string, about = ''): 
   const once = `${code} ${about}`;
   if (silenced.has(code) || given.has(once)) return false;
   given.add(once);
-  process.emitWarning(message, { type: 'SluiceWarning', code, detail: helpFor(code) });
+  process.emitWarning(message, { type: 'SluiceWarning', code });
   return true;
 }
