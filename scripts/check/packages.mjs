@@ -108,8 +108,8 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
 
   // Last, because ioredis must not be installed before.
   for (const [owner, ...names] of [
-    ['packages/cli', 'commander', 'ioredis', 'yaml'],
-    ['packages/server', 'prom-client'],
+    ['packages/cli', 'commander', 'ioredis'],
+    ['packages/server', 'prom-client', 'yaml'],
   ]) {
     for (const name of names) {
       const link = join(modules, name);

@@ -2,7 +2,6 @@ import { Option, type Command } from 'commander';
 import { type CarryOver } from '@sluice/core';
 import type { ManagedPolicy, Policies } from '@sluice/managed';
 import { writtenPolicy } from '@sluice/core/inspect';
-import { applyFile, type ApplyOptions } from './apply.ts';
 import { collect } from './collect.ts';
 import { addOverride } from './override-commands.ts';
 import {
@@ -14,12 +13,13 @@ import {
   printable,
   table,
 } from '@sluice/simulate/terminal';
-import { CARRY_OVER } from './policies-file.ts';
 import { withPolicies, type Work } from './with-policies.ts';
 import type { Session } from './session.ts';
 import { writtenInstant } from './written.ts';
 
-/** Adds `sluice policy list | get | put | remove | apply | override`. */
+const CARRY_OVER: readonly CarryOver[] = ['keep', 'reset'];
+
+/** Adds `sluice policy list | get | put | remove | override`. */
 export function addPolicy(sluice: Command): void {
   const policy = sluice
     .command('policy')
@@ -80,19 +80,6 @@ export function addPolicy(sluice: Command): void {
     .option('--state', 'also forget what keys have used, for when it is put again')
     .action((name: string, options: { state?: boolean }, command: Command) =>
       withPolicies(command, (policies, session) => remove(policies, session, name, options), { writes: true }),
-    );
-
-  policy
-    .command('apply')
-    .summary('define the policies of a file')
-    .description(
-      'Defines the policies of a file. Checks all of them first; applying the same file again changes nothing.',
-    )
-    .requiredOption('-f, --file <path>', 'the file, YAML or JSON; - is the standard input')
-    .option('--dry-run', 'print what would change, and change nothing')
-    .option('--prune', 'remove policies that the file does not name')
-    .action((options: ApplyOptions, command: Command) =>
-      applyFile(options, (work) => withPolicies(command, work, { writes: options.dryRun !== true })),
     );
 
   addOverride(policy);

@@ -83,10 +83,10 @@ describe('a Redis that denies writes', () => {
   it('names the missing right, also of a command in a script, and changes nothing', async () => {
     const rights = documentedUser().filter((word) => word.startsWith('+') && word !== '+hset');
     await cli.admin.call('ACL', 'SETUSER', 'reader', 'on', '>secret', '~sluice:*', '&sluice:*', ...rights);
-    const file = cli.file('policies: { orders: { fixedWindow: { limit: 5, window: 1m }, apps: [web] } }');
     const redis = `redis://reader:secret@127.0.0.1:${String(cli.port)}`;
 
-    const { code, out, err } = await runSluice(['policy', 'apply', '-f', file, '--redis', redis]);
+    const put = ['policy', 'put', 'orders', 'fixedWindow', '--limit', '5', '--window', '1m', '--app', 'web'];
+    const { code, out, err } = await runSluice([...put, '--redis', redis]);
 
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(/^sluice: Redis denies this user a command: .*https:\/\/sluice\.example\/reference\/cli/);
