@@ -1,6 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
 import { addDenied } from './denied-command.ts';
-import { addHeal } from './heal-command.ts';
 import { addInspect } from './inspect-command.ts';
 import { addKeyEdits } from './key-commands.ts';
 import { addPolicy } from './policy-commands.ts';
@@ -25,7 +24,7 @@ export async function run(args: readonly string[]): Promise<number> {
 function program(): Command {
   const sluice = new Command('sluice')
     .description(
-      'Serves limits to gateways and programs, replays logs through limits, changes managed policies, and prints, blocks, resets and heals keys.',
+      'Serves limits to gateways and programs, replays logs through limits, changes managed policies, and prints, blocks and resets keys.',
     )
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
@@ -51,7 +50,6 @@ function program(): Command {
   addInspect(sluice);
   addKeyEdits(sluice);
   addDenied(sluice);
-  addHeal(sluice);
   addServe(sluice);
   addSimulate(sluice);
   return sluice;

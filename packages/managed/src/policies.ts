@@ -109,7 +109,7 @@ export interface Policies extends LimitRegistry {
    */
   removeOverride(name: string, target: OverrideTarget, options?: AuditOptions): Promise<boolean>;
   /**
-   * Returns what the policies and overrides are at present, for `inspectKey` and `limitOfKey` of `@sluice/core/inspect`.
+   * Returns what the policies and overrides are at present, for `inspectKey` of `@sluice/core/inspect`.
    * Reads the source.
    */
   definitions(): Promise<Definitions>;

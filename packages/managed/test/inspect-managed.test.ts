@@ -10,7 +10,7 @@ import {
   type Policy,
 } from '@sluice/core';
 import { createPolicies, definitionsOf, managed, type Policies } from '@sluice/managed';
-import { inspectKey, limitOfKey, type KeyReport } from '@sluice/core/inspect';
+import { inspectKey, type KeyReport } from '@sluice/core/inspect';
 import { useRedis } from '@sluice/testkit';
 
 silenceWarnings('SLUICE_POLICIES_LOST');
@@ -259,17 +259,6 @@ describe('a key with an override', () => {
 
     expect(before).toMatchObject({ limit: 500, remaining: 480, override: { untilMs } });
     expect(after).toMatchObject({ limit: 50, remaining: 30, override: { target: { prefix: 'org-7:' } } });
-  });
-
-  it('is known to limitOfKey too', async () => {
-    await put(HUNDRED);
-    await policies.override('orders', 'a', fixed(500), audit);
-    await limiterOf().consume('a', 30);
-    const value = (await redis.admin.get('sluice:{a}:orders:2m')) ?? '';
-
-    const found = limitOfKey('sluice:{a}:orders:2m', value, { definitions: await policies.definitions() });
-
-    expect(found?.limit.policies[0]?.policy).toMatchObject({ limit: 500 });
   });
 });
 

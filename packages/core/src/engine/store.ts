@@ -137,7 +137,7 @@ export type StoreRequest =
   | { readonly op: 'block'; readonly part: Part; readonly durationMs: number; readonly reset?: boolean }
   /**
    * Cuts states of the key that end later than a full state consumed now: the store's clock ran ahead when they were
-   * written. Does nothing at or after the store's instant `byMs`. `redisStore` itself and `sluice heal` send it.
+   * written. Does nothing at or after the store's instant `byMs`. `redisStore` itself sends it.
    */
   | { readonly op: 'heal'; readonly part: Part; readonly byMs?: number };
 

@@ -74,11 +74,7 @@ export function inspectKey(key: string, value: string, atMs: number, options: In
 }
 
 /** The policies of a key, with their numbers where they are given. Undefined where the key holds only their digest. */
-export function inspectedPolicies(
-  key: string,
-  text: KeyText,
-  given: readonly Policy[],
-): readonly KnownPolicy[] | undefined {
+function inspectedPolicies(key: string, text: KeyText, given: readonly Policy[]): readonly KnownPolicy[] | undefined {
   return text.policies?.map((policy) => numbersOf(policy, given)) ?? policiesByDigest(key, text, given);
 }
 

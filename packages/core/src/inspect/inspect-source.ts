@@ -61,7 +61,7 @@ export function inspectSource(
 }
 
 /** Makes `readValue` expect a version in the value. */
-export const ANY_VERSION: PolicyVersion = { version: 0, earlier: new Map() };
+const ANY_VERSION: PolicyVersion = { version: 0, earlier: new Map() };
 
 /** Where nothing is known of managed policies. */
 export const NO_DEFINITIONS: Definitions = (name) => `there is no managed policy ${name}`;

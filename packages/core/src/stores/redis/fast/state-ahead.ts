@@ -26,7 +26,7 @@ export function warnOfStateAhead(
     if (lateMs < LEAST_MS) return;
     warnOnce(
       'SLUICE_STATE_AHEAD',
-      `the limiter ${limiter} denies by a state that ends ${String(Math.round(lateMs / 1000))} s later than its policy ${named.name} could make it end: more units were charged afterwards than the policy holds, the policy had larger numbers when it was written, or the clock of Redis ran ahead then. In the last two cases, "sluice heal" cuts such states to one window.`,
+      `the limiter ${limiter} denies by a state that ends ${String(Math.round(lateMs / 1000))} s later than its policy ${named.name} could make it end: more units were charged afterwards than the policy holds, the policy had larger numbers when it was written, or the clock of Redis ran ahead then. In the last two cases, reset the keys that should not wait.`,
       limiter,
     );
   });
