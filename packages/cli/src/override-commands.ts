@@ -43,7 +43,7 @@ export function addOverride(policy: Command): void {
         .argument('<kind>', `that of the policy: ${policyKinds.join(', ')}`),
     ),
   )
-    .option('--until <instant>', 'when it ends, such as 2027-01-01T00:00:00Z (default: it does not)')
+    .option('--until <instant>', 'when it ends, such as 2027-01-01T00:00:00Z')
     .option('--dry-run', 'print the old and the new numbers, and change nothing')
     .addHelpText('after', `\nExample: ${EXAMPLE}`)
     .action((name: string, kind: string, flags: SetFlags, command: Command) => {

@@ -36,11 +36,11 @@ function program(): Command {
     .version(version(), '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .addOption(
-      new Option('--redis <url>', 'where Redis is, as redis://user:password@host:6379/0 (rediss: for TLS)')
+      new Option('--redis <url>', 'the URL of Redis; rediss: for TLS')
         .env('SLUICE_REDIS')
         .default('redis://127.0.0.1:6379'),
     )
-    .option('--prefix <text>', 'the key prefix, as in the prefix option of redisStore', 'sluice')
+    .option('--prefix <text>', 'the prefix of redisStore', 'sluice')
     .option('--json', 'print JSON, for programs')
     .addHelpText(
       'after',

@@ -17,10 +17,15 @@ for (const { name: kind, options } of policyFactories) {
   }
 }
 
-/** Adds the options of all kinds of policies; the kind's factory checks which go together. */
+/**
+ * Adds the options of all kinds of policies; the kind's factory checks which go together. A description names the kinds
+ * that have the option, unless most have it.
+ */
 export function addPolicyOptions(command: Command): Command {
   for (const [name, { placeholder, kindsByText }] of policyOptions) {
-    const description = [...kindsByText].map(([text, kinds]) => `${kinds.join(', ')}: ${text}`).join('; ');
+    const description = [...kindsByText]
+      .map(([text, kinds]) => (kinds.length > policyFactories.length / 2 ? text : `${kinds.join(', ')}: ${text}`))
+      .join('; ');
     command.addOption(new Option(`--${flagOf(name)} <${placeholder}>`, description).argParser(valueOf));
   }
   return command;
