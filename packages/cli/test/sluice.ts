@@ -58,7 +58,7 @@ export interface Cli {
   /** The value that the command prints with --json. Throws when the command fails. */
   json(...args: readonly string[]): Promise<unknown>;
   /** The path of a new file with this text. */
-  file(text: string, name?: string): string;
+  file(text: string, path: string): string;
 }
 
 /** The first line of docs/reference/cli.md after these words that creates the user of the command. */
@@ -105,7 +105,7 @@ export function useCli(args: readonly string[] = []): Cli {
       if (code !== 0) throw new Error(`exit code ${String(code)}: ${err}`);
       return JSON.parse(out) as unknown;
     },
-    file(text, path = 'policies.yaml') {
+    file(text, path) {
       writeFileSync(join(folder, path), text);
       return join(folder, path);
     },
