@@ -69,7 +69,6 @@ export default {
     project('example-koa', 'examples/koa'),
     project('example-llm-tokens', 'examples/llm-tokens'),
     project('example-graphql', 'examples/graphql'),
-    project('example-incident', 'examples/incident'),
     project('example-mcp', 'examples/mcp'),
     project('example-nestjs', 'examples/nestjs'),
     project('example-registries', 'examples/registries'),

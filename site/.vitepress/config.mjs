@@ -80,19 +80,13 @@ function framePictures(md) {
   const render = md.renderer.rules.image;
   md.renderer.rules.image = (tokens, i, options, env, self) => {
     const source = tokens[i].attrGet('src');
-    if (!/\.(?:svg|png)$/.test(source) || /^[a-z]+:/.test(source)) return render(tokens, i, options, env, self);
-    const [width, height] = sizeOf(readFileSync(posix.join(PAGES, posix.dirname(env.relativePath), source)));
+    if (!source.endsWith('.svg') || /^[a-z]+:/.test(source)) return render(tokens, i, options, env, self);
+    const picture = readFileSync(posix.join(PAGES, posix.dirname(env.relativePath), source), 'utf8');
+    const [, width, height] = /viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(picture);
     tokens[i].attrSet('width', width);
     tokens[i].attrSet('height', height);
     return `<span class="frame" tabindex="0">${render(tokens, i, options, env, self)}</span>`;
   };
-}
-
-/** Width and height of an SVG, or of a PNG, which begins with them. */
-function sizeOf(picture) {
-  const isPng = picture.toString('latin1', 1, 4) === 'PNG';
-  if (isPng) return [picture.readUInt32BE(16), picture.readUInt32BE(20)].map(String);
-  return /viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(picture.toString()).slice(1);
 }
 
 /** A wide table scrolls, by keyboard too; a heading without a word is no heading. */

@@ -1,17 +1,24 @@
 import { useState } from 'preact/hooks';
 import type { KeyState } from '../src/key-actions.ts';
-import type { OverrideChange } from '../src/overrides.ts';
 import { post } from './client.ts';
-import { CompareDialog } from './compare.tsx';
 import { Dialog, ReasonForm } from './dialog.tsx';
 import { visible } from './keys.tsx';
 import { outcomeWords, overrideWords, policyWords } from './words.ts';
 
-const DURATIONS = { '10m': '10 minutes', '1h': 'an hour', '1d': 'a day', '7d': 'a week', '30d': '30 days' };
-const OVERRIDE_DURATIONS = { '1h': 'an hour', '1d': 'a day', '7d': 'a week', '30d': '30 days', '': 'no end' };
-type Action = 'block' | 'unblock' | 'reset';
-const TITLES: Record<Action, string> = { block: 'Block', unblock: 'Unblock', reset: 'Forget what was used' };
-type OverrideAction = 'override' | 'end-override';
+type Action = 'block' | 'unblock' | 'reset' | 'override' | 'end-override';
+const TITLES: Record<Action, string> = {
+  block: 'Block',
+  unblock: 'Unblock',
+  reset: 'Forget what was used',
+  override: 'Another limit for this key',
+  'end-override': 'End override',
+};
+const LONG = { '1h': 'an hour', '1d': 'a day', '7d': 'a week', '30d': '30 days' };
+/** How long what is done can last, by its text. */
+const DURATIONS: Partial<Record<Action, Readonly<Record<string, string>>>> = {
+  block: { '10m': '10 minutes', ...LONG },
+  override: { ...LONG, '': 'no end' },
+};
 
 interface KeyPanelProps {
   readonly state: KeyState;
@@ -22,14 +29,7 @@ interface KeyPanelProps {
 /** One key under one limit: its state in words, and what can be done. */
 export function KeyPanel({ state, operator, onChange }: KeyPanelProps) {
   const [action, setAction] = useState<Action>();
-  const [overriding, setOverriding] = useState<OverrideAction>();
-  const [duration, setDuration] = useState('1h');
   const { managed } = state;
-  const act = async (reason: object) => {
-    const more = action === 'block' ? { duration } : {};
-    onChange(await post<KeyState>(action as Action, { id: state.id, ...more, ...reason }));
-    setAction(undefined);
-  };
   return (
     <li class={`key-state ${state.outcome}`}>
       <h3>
@@ -45,7 +45,7 @@ export function KeyPanel({ state, operator, onChange }: KeyPanelProps) {
       </ul>
       {managed === null && (
         <p class="note">
-          Its limit is in code or in a file: a managed policy can be changed here, for all keys or for one.
+          Its limit is in code or in a file. A key of a managed policy can be given other numbers here.
         </p>
       )}
       {managed?.override != null && <p class="override">{visible(overrideWords(managed, state.atMs))}</p>}
@@ -56,54 +56,71 @@ export function KeyPanel({ state, operator, onChange }: KeyPanelProps) {
           <button onClick={() => setAction('block')}>Block …</button>
         )}
         <button onClick={() => setAction('reset')}>Forget what was used …</button>
-        {managed !== null && <button onClick={() => setOverriding('override')}>Another limit for this key …</button>}
-        {managed?.override != null && <button onClick={() => setOverriding('end-override')}>End override …</button>}
+        {managed !== null && <button onClick={() => setAction('override')}>Another limit for this key …</button>}
+        {managed?.override != null && <button onClick={() => setAction('end-override')}>End override …</button>}
       </div>
-      {managed !== null && overriding !== undefined && (
-        <CompareDialog
-          title={
-            overriding === 'override'
-              ? `Another limit: ${visible(state.key)}`
-              : `End the override: ${visible(state.key)}`
-          }
-          submit={overriding === 'override' ? 'Set override now' : 'End override now'}
-          operator={operator}
-          options={overriding === 'override' ? managed.options : {}}
-          {...(overriding === 'override' ? { durations: OVERRIDE_DURATIONS } : {})}
-          send={async (change) => {
-            const answer = await post<OverrideChange>(overriding, { id: state.id, ...change });
-            if (answer.isDone) onChange((await post<readonly KeyState[]>('key', { id: state.id }))[0] ?? state);
-            return answer;
-          }}
-          onClose={() => setOverriding(undefined)}
-        />
-      )}
       {action !== undefined && (
-        <Dialog title={`${TITLES[action]}: ${visible(state.key)}`} onClose={() => setAction(undefined)}>
-          <p>Under the limits of {state.limiter}, in every process that shares its store.</p>
-          <ReasonForm
-            operator={operator}
-            submit={TITLES[action]}
-            isDanger={action === 'block'}
-            onSubmit={act}
-            onCancel={() => setAction(undefined)}
-          >
-            {action === 'block' && (
-              <label>
-                For
-                <select value={duration} onChange={(event) => setDuration(event.currentTarget.value)}>
-                  {Object.entries(DURATIONS).map(([value, text]) => (
-                    <option key={value} value={value}>
-                      {text}
-                    </option>
-                  ))}
-                </select>
-              </label>
-            )}
-          </ReasonForm>
-        </Dialog>
+        <ActionDialog {...{ action, state, operator, onChange }} onClose={() => setAction(undefined)} />
       )}
     </li>
+  );
+}
+
+interface ActionDialogProps extends KeyPanelProps {
+  readonly action: Action;
+  readonly onClose: () => void;
+}
+
+/** Asks for what an action needs, and does it. */
+function ActionDialog({ action, state, operator, onChange, onClose }: ActionDialogProps) {
+  const { managed } = state;
+  const durations = DURATIONS[action];
+  const [duration, setDuration] = useState('1h');
+  const [options, setOptions] = useState(action === 'override' ? (managed?.options ?? {}) : {});
+  const act = async (reason: object) => {
+    const length = durations === undefined ? {} : { duration };
+    const numbers = action === 'override' ? { options } : {};
+    // An override is set or ended where its numbers are still those that the operator sees.
+    const before = action === 'override' || action === 'end-override' ? { before: managed?.text } : {};
+    onChange(await post<KeyState>(action, { id: state.id, ...length, ...numbers, ...before, ...reason }));
+    onClose();
+  };
+  return (
+    <Dialog title={`${TITLES[action]}: ${visible(state.key)}`} onClose={onClose}>
+      <p>Under the limits of {state.limiter}, in every process that shares its store.</p>
+      <ReasonForm
+        operator={operator}
+        submit={action === 'override' ? 'Set override' : TITLES[action]}
+        isDanger={action === 'block'}
+        onSubmit={act}
+        onCancel={onClose}
+      >
+        {action === 'override' && <p>Now: {managed?.text}.</p>}
+        {Object.entries(options).map(([name, value]) => (
+          <label key={name}>
+            {name}
+            <input
+              required
+              maxLength={40}
+              value={value}
+              onInput={(event) => setOptions({ ...options, [name]: event.currentTarget.value })}
+            />
+          </label>
+        ))}
+        {durations !== undefined && (
+          <label>
+            For
+            <select value={duration} onChange={(event) => setDuration(event.currentTarget.value)}>
+              {Object.entries(durations).map(([value, text]) => (
+                <option key={value} value={value}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </ReasonForm>
+    </Dialog>
   );
 }
 

@@ -6,7 +6,6 @@ import { follow, post } from './client.ts';
 import { LookUp } from './key-panel.tsx';
 import { TopKeys, visible } from './keys.tsx';
 import { Limiters } from './limiters.tsx';
-import { Policies } from './policies.tsx';
 import { sharedWords, timeWords } from './words.ts';
 
 function App() {
@@ -55,7 +54,7 @@ function App() {
         <h1>Limits</h1>
         <p class="note">
           Process {process.pid} on {process.host}, counted since {timeWords(process.sinceMs, atMs)}.
-          {shared === null && ' Each process counts for itself.'} Blocks and policies hold for all that share a store.
+          {shared === null && ' Each process counts for itself.'} Blocks hold for all that share a store.
         </p>
         <p role="status" class={isAway ? 'problem' : 'note'}>
           {isAway ? 'The server does not answer: these are its last numbers.' : `As of ${timeWords(atMs, atMs)}.`}
@@ -83,7 +82,6 @@ function App() {
         By this process, since {timeWords(denied.sinceMs, atMs)}.
       </TopKeys>
       <Limiters limiters={limiters} />
-      <Policies operator={operator} />
       <TopKeys title="Used most" what="Allowed requests" keys={used} onOpen={(key) => void open(key)}>
         By this process, since {timeWords(used.sinceMs, atMs)}.
       </TopKeys>

@@ -3,8 +3,8 @@ export interface PageChange {
   readonly atMs: number;
   /** Who: what `authorize` returned, the name of the login, or what the operator wrote. */
   readonly by: string;
-  readonly action: 'block' | 'unblock' | 'reset' | 'change policy' | 'set override' | 'end override';
-  /** What: the key and its limit, or the policy. A hashed key where keys are shown hashed. */
+  readonly action: 'block' | 'unblock' | 'reset' | 'set override' | 'end override';
+  /** What: the key and its limit. A hashed key where keys are shown hashed. */
   readonly target: string;
   /** Such as `for 10m`, or the numbers before and after. */
   readonly detail: string;
@@ -30,7 +30,7 @@ export class History {
   }
 
   /** @param sharedTarget - The target as other processes are told of it. */
-  add(given: Omit<PageChange, 'atMs'>, sharedTarget: string = given.target): void {
+  add(given: Omit<PageChange, 'atMs'>, sharedTarget: string): void {
     const change = { atMs: Date.now(), ...given };
     const told = { change, shared: { ...change, target: sharedTarget } };
     this.#changes.unshift(told);

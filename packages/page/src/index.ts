@@ -9,7 +9,8 @@ export type { Authorized } from './operators.ts';
 export type { PageOptions } from './options.ts';
 
 /**
- * A page for operators: which keys are denied and used most, what a key may still do, blocks, and managed policies. It
+ * A page for operators: which keys are denied and used most, what a key may still do, blocks, and other numbers for one
+ * key. It
  * shows what this process has decided since the call. Nothing changes by GET, and every change is logged with who made
  * it and why.
  *

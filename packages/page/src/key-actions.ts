@@ -67,7 +67,7 @@ export class KeyActions {
 
   /** The state of a key that was shown, or of a text under every limit; an address in each form that limiters count. */
   async states(fields: Fields): Promise<readonly KeyState[]> {
-    if (fields['id'] !== undefined) return [await this.#state(this.#names.named(fields))];
+    if (fields['id'] !== undefined) return [await this.state(this.#names.named(fields))];
     const text = textOf(fields, 'key', LONGEST_KEY);
     const limits = this.#limits().slice(0, MOST_LIMITS);
     const keys = formsOf(text).flatMap((key) => {
@@ -75,7 +75,7 @@ export class KeyActions {
       const seen = this.#seen(shown.subject);
       return [...seen, ...limits.map((known) => keyUnder(known, shown))].filter(isFirst);
     });
-    const states = await Promise.all(keys.map(async (key) => this.#state(key)));
+    const states = await Promise.all(keys.map(async (key) => this.state(key)));
     const isUsed = ({ outcome, policies }: KeyState): boolean =>
       outcome === 'blocked' || policies.some(({ used }) => used > 0);
     const used = states.filter(isUsed);
@@ -110,9 +110,9 @@ export class KeyActions {
     const key = this.#names.named(fields);
     const { core, limit, subject } = key;
     const part = { limit, subject, cost: 0 };
-    const before = await this.#state(key);
+    const before = await this.state(key);
     await core.edit([action === 'block' ? { op: 'block', part, durationMs, reset: false } : { op: action, part }]);
-    const state = await this.#state(key);
+    const state = await this.state(key);
     // Not believed before it is seen: a key of another form would say the same of another state.
     if (
       (action === 'block') !== (state.outcome === 'blocked') &&
@@ -125,7 +125,8 @@ export class KeyActions {
     return state;
   }
 
-  async #state(key: CountedKey): Promise<KeyState> {
+  /** The state of a key under its limit. */
+  async state(key: CountedKey): Promise<KeyState> {
     const { core, limit, subject, isUnsure } = key;
     // Without its numbers only a block is known.
     const decision = await core.decide('peek', [{ limit, subject, cost: isUnsure ? 0 : 1 }], 'throw');

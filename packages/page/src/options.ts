@@ -1,6 +1,5 @@
 import { PolicyError } from '@sluice/core';
-import { flag, invalidOption, KEEPS_LIMITS, readOptions, type OptionTable } from '@sluice/core/spi';
-import type { Policies } from '@sluice/managed';
+import { flag, invalidOption, readOptions, type OptionTable } from '@sluice/core/spi';
 import { PageProblem } from './exchange.ts';
 import type { PageChange } from './history.ts';
 import { readLimiters, type LimiterOption, type LiveLimiter } from './limits.ts';
@@ -22,8 +21,6 @@ export interface PageOptions<Request = never> {
   limiters?: readonly LimiterOption[] | undefined;
   /** `hashed` shows a hash in place of each key. Default `plain`. */
   showKeys?: 'plain' | 'hashed' | undefined;
-  /** Where managed policies are changed: what `createPolicies(source)` returned. Default: the Redis of the limiters. */
-  policies?: Policies | undefined;
   /** The path of the page, where the framework does not mount handlers; other requests are passed on. Such as `/limits`. */
   path?: string | undefined;
   /**
@@ -48,7 +45,6 @@ export interface PageSettings {
   readonly unauthorized: PageProblem;
   readonly limiters: ReadonlySet<LiveLimiter> | undefined;
   readonly showKeys: 'plain' | 'hashed';
-  readonly policies: Policies | undefined;
   readonly path: string | undefined;
   readonly secret: string | undefined;
   readonly share: boolean;
@@ -66,8 +62,6 @@ const OPTIONS: OptionTable<Read> = {
   limiters: readLimiters,
   showKeys: (given = 'plain') =>
     checked(given, given === 'plain' || given === 'hashed', 'showKeys', '"plain" or "hashed"'),
-  policies: (given) =>
-    checked(given, given === undefined || isPolicies(given), 'policies', 'the result of createPolicies()'),
   path: (given) =>
     checked(
       given,
@@ -114,10 +108,6 @@ function isText(given: unknown): boolean {
 
 function isPath(given: unknown): boolean {
   return typeof given === 'string' && given.startsWith('/') && given.length > 1 && !given.endsWith('/');
-}
-
-function isPolicies(given: unknown): boolean {
-  return typeof given === 'object' && given !== null && KEEPS_LIMITS in given;
 }
 
 function writeLine(change: PageChange): void {

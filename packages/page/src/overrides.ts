@@ -21,17 +21,9 @@ export interface ManagedNumbers {
 
 export type ShownOverride = Pick<PolicyOverride, 'untilMs' | 'by' | 'reason'>;
 
-/** An override that can be set or ended: the numbers before and after it. */
-export interface OverrideChange {
-  readonly before: string;
-  readonly after: string;
-  /** Whether it was made. */
-  readonly isDone: boolean;
-}
-
 const LONGEST_OVERRIDE_MS = 366 * 86_400_000;
 const LONGEST_TEXT = 200;
-const FIELDS = ['id', 'before', 'confirm', 'by', 'reason'];
+const FIELDS = ['id', 'before', 'by', 'reason'];
 
 /** Sets and ends overrides of single keys, where their limit is a managed policy. */
 export class Overrides {
@@ -48,32 +40,31 @@ export class Overrides {
   }
 
   /**
-   * Compares, and where `confirm` is true gives a key other numbers of the same kind.
+   * Gives a key other numbers of the same kind.
    *
    * @throws (rejects) PageProblem 409 where the numbers are not those that the operator saw (`before`); PolicyError for
    * wrong numbers.
    */
-  async set(fields: Fields, operator: string | undefined): Promise<OverrideChange> {
+  async set(fields: Fields, operator: string | undefined): Promise<CountedKey> {
     const { by, reason } = reasonOf(fields, operator);
     const { key, source, current } = this.#found(fields);
     const durationMs = durationOf(fields);
     const after = withOptions(current, fields['options']);
-    const change = { before: writtenPolicy(current), after: writtenPolicy(after), isDone: fields['confirm'] === true };
-    if (!change.isDone) return change;
-    checkSeen(fields, change.before);
+    checkSeen(fields, current);
     const until = durationMs === undefined ? undefined : Date.now() + durationMs;
     await source.override(key.subject, after, { until, by, reason });
     const how = durationMs === undefined ? '' : ` for ${writtenDuration(durationMs)}`;
-    this.#log(key, { by, reason, action: 'set override', detail: `${change.before} -> ${change.after}${how}` });
-    return change;
+    const detail = `${writtenPolicy(current)} -> ${writtenPolicy(after)}${how}`;
+    this.#log(key, { by, reason, action: 'set override', detail });
+    return key;
   }
 
   /**
-   * Compares, and where `confirm` is true ends the override of a key.
+   * Ends the override of a key.
    *
    * @throws (rejects) PageProblem 409 where there is none, or its numbers are not those that the operator saw.
    */
-  async end(fields: Fields, operator: string | undefined): Promise<OverrideChange> {
+  async end(fields: Fields, operator: string | undefined): Promise<CountedKey> {
     const { by, reason } = reasonOf(fields, operator);
     const { key, source, current } = this.#found(fields);
     const base = await source.policies.get(source.name);
@@ -81,16 +72,11 @@ export class Overrides {
     if (base === undefined || override === undefined) {
       throw new PageProblem(409, 'this key has no override of its own; nothing was done');
     }
-    const change = {
-      before: writtenPolicy(current),
-      after: writtenPolicy(base.policy),
-      isDone: fields['confirm'] === true,
-    };
-    if (!change.isDone) return change;
-    checkSeen(fields, change.before);
+    checkSeen(fields, current);
     await source.removeOverride(key.subject, { by, reason });
-    this.#log(key, { by, reason, action: 'end override', detail: `${change.before} -> ${change.after}` });
-    return change;
+    const detail = `${writtenPolicy(current)} -> ${writtenPolicy(base.policy)}`;
+    this.#log(key, { by, reason, action: 'end override', detail });
+    return key;
   }
 
   #found(fields: Fields): {
@@ -145,7 +131,8 @@ function durationOf(fields: Fields): number | undefined {
   throw new PageProblem(400, 'an override lasts at most a year, or has no end; nothing was done');
 }
 
-function checkSeen(fields: Fields, current: string): void {
-  if (textOf(fields, 'before', LONGEST_TEXT) === current) return;
-  throw new PageProblem(409, `the numbers were changed meanwhile: they are ${current} now; nothing was done`);
+function checkSeen(fields: Fields, current: Policy): void {
+  const text = writtenPolicy(current);
+  if (textOf(fields, 'before', LONGEST_TEXT) === text) return;
+  throw new PageProblem(409, `the numbers were changed meanwhile: they are ${text} now; nothing was done`);
 }

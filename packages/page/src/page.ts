@@ -7,7 +7,6 @@ import { History } from './history.ts';
 import { KeyActions } from './key-actions.ts';
 import { KeyNames } from './key-names.ts';
 import { coresOf, limitsOf } from './limits.ts';
-import { ManagedPolicies } from './managed-policies.ts';
 import type { PageSettings } from './options.ts';
 import type { Operator } from './operators.ts';
 import { Overrides } from './overrides.ts';
@@ -28,14 +27,13 @@ export class Page {
   readonly #settings: PageSettings;
   readonly #recorder: Recorder;
   readonly #snapshots: Snapshots;
-  readonly #policies: ManagedPolicies;
   readonly #sharing: Sharing | undefined;
   readonly #actions: ReadonlyMap<string, readonly [known: readonly string[], act: Action]>;
   readonly #streams = new Set<() => void>();
   #isClosed = false;
 
   constructor(settings: PageSettings) {
-    const { limiters, policies, log, showKeys, secret, share } = settings;
+    const { limiters, log, showKeys, secret, share } = settings;
     this.#settings = settings;
     this.#recorder = new Recorder(limiters);
     const names = new KeyNames(showKeys === 'hashed', secret, () => limitsOf(limiters));
@@ -50,7 +48,6 @@ export class Page {
       (subject) => this.#recorder.seen(subject),
     );
     const overrides = new Overrides(names, history);
-    this.#policies = new ManagedPolicies(policies, () => coresOf(limiters), history);
     const storesOf = (): Iterable<Store> => coresOf(limiters).map(({ store }) => store);
     const sharing = share ? new Sharing(storesOf, () => recordOf(this.#recorder, names)) : undefined;
     if (sharing !== undefined) {
@@ -65,12 +62,10 @@ export class Page {
       block: (fields, operator) => keys.block(fields, operator),
       unblock: (fields, operator) => keys.unblock(fields, operator),
       reset: (fields, operator) => keys.reset(fields, operator),
-      override: (fields, operator) => overrides.set(fields, operator),
-      'end-override': (fields, operator) => overrides.end(fields, operator),
-      policies: () => this.#policies.list(),
-      policy: (fields, operator) => this.#policies.change(fields, operator),
+      override: async (fields, operator) => keys.state(await overrides.set(fields, operator)),
+      'end-override': async (fields, operator) => keys.state(await overrides.end(fields, operator)),
     };
-    const known = { ...KeyActions.fields, ...Overrides.fields, ...ManagedPolicies.fields };
+    const known = { ...KeyActions.fields, ...Overrides.fields };
     this.#actions = new Map(Object.entries(acts).map(([name, act]) => [name, [known[name] ?? [], act]]));
   }
 
@@ -89,7 +84,7 @@ export class Page {
     this.#isClosed = true;
     for (const leave of this.#streams) leave();
     this.#recorder.close();
-    await Promise.all([this.#policies.close(), this.#sharing?.close()]);
+    await this.#sharing?.close();
   }
 
   async #answer(request: PageRequest, resource: string): Promise<PageResponse> {

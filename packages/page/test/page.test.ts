@@ -466,7 +466,7 @@ describe('an action', () => {
     expect(changes).toEqual([]);
   });
 
-  it.each(['block', 'unblock', 'reset', 'policy', 'policies', 'key'])('is no GET: %s', async (name) => {
+  it.each(['block', 'unblock', 'reset', 'override', 'end-override', 'key'])('is no GET: %s', async (name) => {
     const { status, headers } = await ask(pageWith(), name);
 
     expect([status, headers.get('allow')]).toEqual([405, 'POST']);

@@ -45,7 +45,7 @@ const LONGEST_RECORD = 262_144;
 const LONGEST_TEXT = 2_048;
 /** As actions take it: an id holds the whole key, and can be longer than it. */
 const LONGEST_ID = 4_096;
-const ACTIONS: readonly unknown[] = ['block', 'unblock', 'reset', 'change policy', 'set override', 'end override'];
+const ACTIONS: readonly unknown[] = ['block', 'unblock', 'reset', 'set override', 'end override'];
 
 /** How many keys a record has. */
 export { MOST_KEYS as MOST_SHARED_KEYS };

@@ -31,8 +31,7 @@ export function shownRecord(record: PageRecord, names: KeyNames): PageRecord {
   return { ...record, keys };
 }
 
-/** A change that another process has told, as this one shows keys. A policy is no key. */
+/** A change that another process has told, as this one shows keys. */
 export function shownChange({ isHashed, ...change }: SharedChange, names: KeyNames): PageChange {
-  const isHidden = names.isHashed && !isHashed && change.action !== 'change policy';
-  return isHidden ? { ...change, target: 'a key' } : change;
+  return names.isHashed && !isHashed ? { ...change, target: 'a key' } : change;
 }

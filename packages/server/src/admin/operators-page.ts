@@ -9,19 +9,7 @@ import type { Route } from '../transport/http.ts';
 import { sendProblem } from '../transport/send.ts';
 
 /** What the page answers, below `/`. */
-const RESOURCES = [
-  '',
-  'snapshot',
-  'events',
-  'key',
-  'block',
-  'unblock',
-  'reset',
-  'override',
-  'end-override',
-  'policies',
-  'policy',
-];
+const RESOURCES = ['', 'snapshot', 'events', 'key', 'block', 'unblock', 'reset', 'override', 'end-override'];
 
 /** The operators' page of a service, whose limits it shows. */
 export interface ServedPage {
