@@ -35,8 +35,8 @@ const MATRIX = {
     `${PREPARED} SLUICE_RELEASE=1 node scripts/test/test.mjs packages/testkit/test/release && npm run -s release -- --dry-run`,
   ],
   simulate: [
-    'the HTML report of `sluice simulate` in a real Chromium, and its leaky bucket beside a real nginx',
-    `${PREPARED} node packages/simulate/scripts/test-page.mjs && node packages/simulate/scripts/beside-nginx.mjs`,
+    'the HTML report of `sluice simulate` in a real Chromium',
+    `${PREPARED} node packages/simulate/scripts/test-page.mjs`,
   ],
   page: [
     "the operators' page in a real Chromium, used as an operator does, with hostile keys",

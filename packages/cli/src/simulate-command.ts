@@ -1,7 +1,6 @@
 import { Option, type Command } from 'commander';
 import { collect } from './collect.ts';
 import { UsageError } from '@sluice/simulate/terminal';
-import { ManagedPolicies } from './managed-policies.ts';
 import { globalsOf } from './session.ts';
 import { formatNames, runSimulation, type SimulateFlags } from '@sluice/simulate';
 
@@ -17,14 +16,7 @@ export function addSimulate(sluice: Command): void {
     .addOption(
       new Option(
         '--policy <text>',
-        "a candidate, as in 'fixedWindow --limit 100 --window 1m'; ' + ' joins limits that are decided together; 'managed NAME' is one in Redis; each takes --key, --cost, --escalate; may be repeated",
-      ).argParser(collect),
-    )
-    .option('--limits <file>', "the service's file: forward_auth and limits of it are candidates")
-    .addOption(
-      new Option(
-        '--descriptor <entries>',
-        "with --limits, a descriptor that Envoy sends, as in 'remote_address=ip'; may be repeated",
+        "a candidate, as in 'fixedWindow --limit 100 --window 1m'; ' + ' joins limits that are decided together, each with --key; may be repeated",
       ).argParser(collect),
     )
     .option(
@@ -32,27 +24,20 @@ export function addSimulate(sluice: Command): void {
       'what is a client: ip, ip/56, route, path, method, user, user-agent, all, header:NAME, field:NAME; several with commas',
       'ip',
     )
-    .option('--cost <cost>', "what a request costs: a number, bytes, bytes/1024, or by route, as in '/search=5,1'", '1')
     .option(
       '--format <format>',
-      `${formatNames.join(', ')}, or a format string of nginx, Apache or Envoy (default: the first lines tell)`,
+      `${formatNames.join(', ')}, or a format string of nginx or Apache (default: the first lines tell)`,
     )
-    .option(
-      '--routes <file>',
-      'templates of routes, one a line; a file that does not exist is written, with those learnt from the log',
+    .addOption(
+      new Option(
+        '--route <pattern>',
+        "a route, for --key route: '/users/:id' or '/files/*'; may be repeated; all other paths are one route",
+      ).argParser(collect),
     )
     .option(
       '--max-clients <share>',
       'fail if a candidate denies more of the clients, as in 0.1%; suggest limits for that loss (default: 0.1%)',
     )
-    .option('--max-denied <share>', 'fail if a candidate denies more of the requests, as in 0.05%')
-    .addOption(
-      new Option(
-        '--check <log>',
-        'a second log, on which candidates and suggested limits are tried too; may be repeated',
-      ).argParser(collect),
-    )
-    .option('--retry', 'also play clients that come back after Retry-After')
     .option('--html <file>', 'write the report as one HTML file, with a slider over the limit')
     .option('--decisions <file>', 'write every decision, a JSON object a line')
     .option(
@@ -61,14 +46,9 @@ export function addSimulate(sluice: Command): void {
       '200000',
     )
     .option('--resort <duration>', 'how far lines may be out of order', '60s')
-    .addHelpText(
-      'after',
-      '\nExit code 1: a candidate exceeds --max-clients or --max-denied, on the log or on that of --check.',
-    )
+    .addHelpText('after', '\nExit code 1: a candidate exceeds --max-clients.')
     .action(async (logs: readonly string[], flags: SimulateFlags, command: Command) => {
-      const globals = globalsOf(command);
-      const policies = new ManagedPolicies(globals);
-      await runSimulation(logs, flags, { json: globals.json === true, managed: async (name) => policies.get(name) });
+      await runSimulation(logs, flags, globalsOf(command).json === true);
     });
   for (const option of simulate.options) if (option.parseArg === undefined) takeOnce(simulate, option);
 }

@@ -44,7 +44,6 @@
   showChoices();
   showCandidates();
   showSuggestions();
-  showCheck();
   update();
 
   /** The suggested limit of a window, as far as there is such a level. */
@@ -55,7 +54,7 @@
   }
 
   function showHead() {
-    document.querySelectorAll('main > section:not(#check)').forEach((section) => (section.hidden = requests === 0));
+    document.querySelectorAll('main > section').forEach((section) => (section.hidden = requests === 0));
     by('summary').textContent =
       requests === 0
         ? `No requests in ${report.logs.map(({ name }) => name).join(', ')}.`
@@ -75,9 +74,7 @@
         );
     }
     if (report.wholeSeconds)
-      notes.push(
-        'Stamps are whole seconds: where in its second a request was is not known. Candidates state the fewest and the most denials of three placements that were tried (as stamped, spread over the second, two seconds pressed together). These are no bounds.',
-      );
+      notes.push('Stamps are whole seconds: requests of one second count as if they had come at its beginning.');
     by('notes').replaceChildren(...notes.map((text) => element('li', { text })));
     const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
     setTheme(isDark ? 'dark' : 'light');
@@ -318,29 +315,19 @@
   function showCandidates() {
     const section = by('candidates');
     section.append(element('h2', { id: 'candidates-title', text: 'Candidates' }));
-    if (candidates.length === 0) section.append(element('p', { text: 'None was given with --policy or --limits.' }));
+    if (candidates.length === 0) section.append(element('p', { text: 'None was given with --policy.' }));
     for (const candidate of candidates) section.append(candidateDetails(candidate));
   }
 
   function candidateDetails(candidate) {
-    const { best, worst, retry } = candidate;
-    const between =
-      best && worst && best.denied < worst.denied
-        ? `, from ${number(best.denied)} to ${number(worst.denied)} in the placements that were tried`
-        : '';
     const facts = [
-      `Denies ${number(candidate.clients)} of ${number(clientCount)} clients (${percent(candidate.clients, clientCount)}) and ${number(candidate.denied)} of ${number(requests)} requests (${percent(candidate.denied, requests)}${between}), of which ${number(candidate.deniedSucceeded)} had succeeded.`,
+      `Denies ${number(candidate.clients)} of ${number(clientCount)} clients (${percent(candidate.clients, clientCount)}) and ${number(candidate.denied)} of ${number(requests)} requests (${percent(candidate.denied, requests)}), of which ${number(candidate.deniedSucceeded)} had succeeded.`,
     ];
     for (const { key, requests: without } of candidate.withoutKey)
       facts.push(`${number(without)} requests have no key for the limit by ${key}, which leaves them out.`);
-    if (candidate.blocked > 0) facts.push(`${number(candidate.blocked)} of them during a block.`);
     if (candidate.delayed > 0)
       facts.push(
         `Delays ${number(candidate.delayed)} requests, by ${number(candidate.meanDelayMs)} ms on average and ${number(candidate.longestDelayMs)} ms at most.`,
-      );
-    if (retry)
-      facts.push(
-        `With clients that come back after Retry-After: ${number(retry.deniedAtFirst)} denied at first, ${number(retry.recovered)} allowed later, ${number(retry.givenUp)} gave up; ${number(retry.retries)} more requests.`,
       );
     const table = element('table');
     const most = (counts) =>
@@ -374,19 +361,7 @@
             element('td', { text: instant(one.lastAtMs) }),
             element('td', { text: most(one.statuses) }),
             element('td', { text: most(one.paths) }),
-            element(
-              'td',
-              {},
-              ...(one.shared
-                ? [
-                    element('span', {
-                      class: 'nat',
-                      text: `NAT? ${one.shared.userAgents}${one.shared.orMore ? '+' : ''} user agents. `,
-                    }),
-                  ]
-                : []),
-              visible(most(one.userAgents)),
-            ),
+            element('td', { text: most(one.userAgents) }),
           ),
         ),
       ),
@@ -415,9 +390,9 @@
   }
 
   function showSuggestions() {
-    const { maxClients, maxDenied, windows, buckets } = suggestions;
+    const { maxClients, windows } = suggestions;
     by('suggestions-note').textContent =
-      `The smallest limits that deny at most ${percent(maxClients, 1)} of the clients${maxDenied === null ? '' : ` and ${percent(maxDenied, 1)} of the requests`}.`;
+      `The smallest limits that deny at most ${percent(maxClients, 1)} of the clients.`;
     tableOf(
       by('suggestions'),
       ['Policy', 'Clients denied', 'Requests denied', 'Had succeeded'],
@@ -429,36 +404,9 @@
       ]),
     );
     tableOf(
-      by('frontier'),
-      ['Policy', 'Clients denied', 'Burst of half', 'Of 99%', 'Of all'],
-      buckets.map(({ refill, every, capacity, clients, p50, p99, max }) => [
-        `tokenBucket --capacity ${capacity} --refill ${refill} --every ${every}`,
-        `${number(clients)} (${percent(clients, clientCount)})`,
-        number(p50),
-        number(p99),
-        number(max),
-      ]),
-    );
-    tableOf(
       by('peaks'),
       ['Window', 'p50', 'p90', 'p99', 'p99.9', 'Max'],
       report.peaks.map(({ window, p50, p90, p99, p999, max }) => [window, ...[p50, p90, p99, p999, max].map(number)]),
-    );
-  }
-
-  function showCheck() {
-    const { check } = report;
-    if (check === null) return;
-    by('check').hidden = false;
-    tableOf(
-      by('check-table'),
-      ['Policy', 'Clients denied', 'Requests denied', 'Had succeeded'],
-      [...check.candidates, ...check.suggestions].map((one) => [
-        one.policy,
-        `${number(one.clients)} (${percent(one.clients, check.clients)})`,
-        `${number(one.denied)} (${percent(one.denied, check.requests)})`,
-        number(one.deniedSucceeded),
-      ]),
     );
   }
 })();

@@ -1,9 +1,6 @@
 // Writes an access log (Apache combined) as a busy site has it: few clients send most requests, and many send one.
-//
-//   node packages/simulate/scripts/generate-log.mjs LINES [SECONDS] > access.log
 import { createWriteStream } from 'node:fs';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const AGENTS = [
@@ -14,10 +11,12 @@ const AGENTS = [
 ];
 const STATUSES = [200, 200, 200, 200, 200, 304, 304, 301, 404, 500];
 const BLOCK = 10_000;
+/** Requests of clients that send one. */
+const NEW_SHARE = 0.05;
 const START_MS = Date.UTC(2026, 4, 1);
 
 /** A generator of numbers from 0 to 1, the same for each seed. */
-export function randomOf(seed) {
+function randomOf(seed) {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -34,7 +33,7 @@ function stampOf(atMs) {
 }
 
 /** Texts of lines, whose clients follow a heavy tail: the n-th of them is as frequent as 1/n, and so many are new. */
-export function* logBlocks({ lines, seconds, seed = 1, newShare = 0.05 }) {
+function* logBlocks({ lines, seconds, seed }) {
   const random = randomOf(seed);
   const clients = 100_000;
   let fresh = 0;
@@ -43,7 +42,7 @@ export function* logBlocks({ lines, seconds, seed = 1, newShare = 0.05 }) {
   for (let done = 0; done < lines;) {
     const block = [];
     for (let i = 0; i < BLOCK && done < lines; i++, done++) {
-      const number = random() < newShare ? 16_000_000 + (fresh++ % 2_000_000_000) : Math.floor(clients ** random());
+      const number = random() < NEW_SHARE ? 16_000_000 + (fresh++ % 2_000_000_000) : Math.floor(clients ** random());
       const address = `${10 + ((number >>> 24) % 200)}.${(number >>> 16) & 255}.${(number >>> 8) & 255}.${number & 255}`;
       const second = Math.floor((done / lines) * seconds);
       if (second !== last) stamp = stampOf(START_MS + second * 1000);
@@ -62,10 +61,4 @@ export async function writeLog(path, options) {
   for (const block of logBlocks(options)) if (!file.write(block)) await once(file, 'drain');
   file.end();
   await once(file, 'close');
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [lines, seconds = 86_400] = process.argv.slice(2).map(Number);
-  for (const block of logBlocks({ lines, seconds }))
-    if (!process.stdout.write(block)) await once(process.stdout, 'drain');
 }

@@ -45,7 +45,7 @@ async function makeReport() {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [
-      ...[SLUICE, 'simulate', log, '--html', html, '--json', '--retry', '--check', log],
+      ...[SLUICE, 'simulate', log, '--html', html, '--json'],
       ...[
         '--policy',
         'fixedWindow --limit 20 --window 1m',

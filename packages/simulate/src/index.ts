@@ -1,3 +1,3 @@
 export { formatNames } from './formats/detect.ts';
 export type { SimulateFlags } from './options.ts';
-export { runSimulation, type SimulationContext } from './run-simulation.ts';
+export { runSimulation } from './run-simulation.ts';

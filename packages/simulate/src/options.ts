@@ -2,22 +2,14 @@ import { parseDuration } from '@sluice/core/spi';
 import { UsageError } from './terminal/failure.ts';
 import { formatMaker } from './formats/detect.ts';
 import type { LogFormat } from './formats/log-entry.ts';
-import type { Bounds } from './report/check.ts';
-import type { Loss } from './peaks/suggestions.ts';
 
 /** The flags of `sluice simulate`. */
 export interface SimulateFlags {
   readonly policy?: readonly string[];
-  readonly limits?: string;
-  readonly descriptor?: readonly string[];
   readonly key: string;
-  readonly cost: string;
   readonly format?: string;
-  readonly routes?: string;
+  readonly route?: readonly string[];
   readonly maxClients?: string;
-  readonly maxDenied?: string;
-  readonly check?: readonly string[];
-  readonly retry?: true;
   readonly html?: string;
   readonly decisions?: string;
   readonly maxKeys: string;
@@ -27,45 +19,36 @@ export interface SimulateFlags {
 /** The flags, read. */
 export interface SimulateSettings {
   readonly makeFormat: (() => LogFormat) | undefined;
-  readonly bounds: Bounds;
-  readonly loss: Loss;
+  readonly maxClients: number | undefined;
   readonly maxKeys: number;
   readonly resortMs: number;
 }
 
-/** The default of `--max-clients` for suggested limits. */
-const USUAL_LOSS = 0.001;
 const LONGEST_RESORT_MS = 3_600_000;
 
 /** @throws UsageError that names the flag. */
 export function readSettings(flags: SimulateFlags): SimulateSettings {
-  const maxClients = shareOf(flags.maxClients, '--max-clients');
-  const maxDenied = shareOf(flags.maxDenied, '--max-denied');
-  if (flags.descriptor !== undefined && flags.limits === undefined) {
-    throw new UsageError('--descriptor describes the descriptors of a file; add --limits FILE');
-  }
   return {
     makeFormat: flags.format === undefined ? undefined : formatMaker(flags.format),
-    bounds: { maxClients, maxDenied },
-    loss: { clients: maxClients ?? USUAL_LOSS, denied: maxDenied },
-    maxKeys: wholeOf(flags.maxKeys, '--max-keys'),
+    maxClients: shareOf(flags.maxClients),
+    maxKeys: wholeOf(flags.maxKeys),
     resortMs: resortOf(flags.resort),
   };
 }
 
 /** `0.1%`, or the share itself, from 0 to 1. */
-function shareOf(text: string | undefined, flag: string): number | undefined {
+function shareOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const match = /^(\d+(?:\.\d+)?|\.\d+)(%?)$/.exec(text.trim());
   const share = match === null ? NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1);
   if (share >= 0 && share <= 1) return share;
-  throw new UsageError(`${flag} must be a share such as 0.1% or 0.001, got ${JSON.stringify(text)}`);
+  throw new UsageError(`--max-clients must be a share such as 0.1% or 0.001, got ${JSON.stringify(text)}`);
 }
 
-function wholeOf(text: string, flag: string): number {
+function wholeOf(text: string): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   if (value < 1)
-    throw new UsageError(`${flag} must be a whole number from 1 to 999999999, got ${JSON.stringify(text)}`);
+    throw new UsageError(`--max-keys must be a whole number from 1 to 999999999, got ${JSON.stringify(text)}`);
   return value;
 }
 

@@ -14,7 +14,6 @@ export interface SimulateOptions {
   readonly candidates: readonly Candidate[];
   readonly key: KeySpec;
   readonly maxKeys: number;
-  readonly retry: boolean;
   readonly curves: boolean;
   /** how far lines may be out of order. */
   readonly resortMs: number;
@@ -42,9 +41,8 @@ export interface Simulation {
 export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const files = options.sources.map((source) => new LogFile(source, options.makeFormat));
   const replay = new Replay(options);
-  const isCoarse = (): boolean => files.every(({ format }) => format?.hasFractions !== true);
   const order = new InOrder(options.resortMs, (entries, second) => {
-    replay.add(entries, second, isCoarse());
+    replay.add(entries, second);
   });
   try {
     await merge(
@@ -62,5 +60,6 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
   order.end();
   for (const file of files) file.checkAtEnd();
   replay.end();
-  return { files, replay, late: order.late, isCoarse: replay.requests > 0 && isCoarse() };
+  const isCoarse = replay.requests > 0 && files.every(({ format }) => format?.hasFractions !== true);
+  return { files, replay, late: order.late, isCoarse };
 }

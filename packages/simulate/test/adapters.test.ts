@@ -6,7 +6,6 @@ import {
   byAll,
   byIp,
   byMethod,
-  escalate,
   fixedWindow,
   leakyBucket,
   memoryStore,
@@ -54,17 +53,6 @@ const pairs: readonly (readonly [text: string, limiter: () => RequestHandler])[]
       rateLimit({
         name: 'f',
         policy: leakyBucket({ limit: 30, window: '60s', maxDelay: '1ms' }),
-        store: store(),
-        ...per,
-      }),
-  ],
-  [
-    'fixedWindow --limit 5 --window 10s --escalate 3,20s,10m',
-    () =>
-      rateLimit({
-        name: 'g',
-        policy: fixedWindow({ limit: 5, window: '10s' }),
-        escalate: escalate({ after: 3, block: '20s', decay: '10m' }),
         store: store(),
         ...per,
       }),

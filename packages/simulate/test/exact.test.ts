@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, tokenBucket, type Policy } from '@sluice/core';
+import { fixedWindow, type Policy } from '@sluice/core';
 import { namePolicies } from '@sluice/core/spi';
 import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
 import { START_MS, useSimulate, type ReportJson } from './simulated.ts';
@@ -63,7 +63,7 @@ describe('what is suggested for a random log', () => {
     ['0', 0],
     ['20%', 0.2],
     ['50%', 0.5],
-  ])('is what trying every limit and every burst by the kernels finds, for a loss of %s', async (text, share) => {
+  ])('is what trying every limit by the kernels finds, for a loss of %s', async (text, share) => {
     const random = seeded(seed);
     for (let run = 0; run < cases(30); run++) {
       const log = randomLog(random);
@@ -81,13 +81,6 @@ describe('what is suggested for a random log', () => {
           p90: smallest(make, log, Math.floor(clients / 10 + 1e-9)),
           max: smallest(make, log, 0),
         });
-      }
-      expect(suggestions.buckets.length).toBeGreaterThan(0);
-      for (const { refill, every, capacity, clients: touched, max } of suggestions.buckets) {
-        const make = (size: number): Policy => tokenBucket({ capacity: size, refill, every: every as '1s' });
-        expect({ refill, every, capacity }).toEqual({ refill, every, capacity: smallest(make, log, most) });
-        expect({ refill, every, max }).toEqual({ refill, every, max: smallest(make, log, 0) });
-        expect(replayed(make(capacity), log).clients).toBe(touched);
       }
     }
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { burst, combinedLog, first, START_MS, useSimulate, type LoggedRequest } from './simulated.ts';
+import { combinedLog, first, START_MS, useSimulate, type LoggedRequest } from './simulated.ts';
 
 const simulated = useSimulate();
 const ONE_A_MINUTE = ['--policy', 'fixedWindow --limit 1 --window 1m'];
@@ -77,41 +77,11 @@ describe('templates of routes', () => {
   ];
   const log = (): string => logOf(paths.map((target) => ({ target })));
 
-  it('are learnt from the paths, and written to be edited', async () => {
-    const report = await simulated.report(log(), '--key', 'route', '--routes', simulated.path('learnt'));
-
-    const templates = simulated
-      .read('learnt')
-      .split('\n')
-      .filter((line) => line.startsWith('/'));
-    expect(templates).toEqual(['/articles/:value', '/health', '/users/:id/orders', '/users/me/orders']);
-    expect(report.clients).toBe(4);
-  });
-
-  it('are not learnt from paths with control characters', async () => {
-    const targets = ['/a\u001b[2Jb', '/\u009bx', '/plain'];
-    await simulated.report(
-      logOf(targets.map((target) => ({ target }))),
-      '--key',
-      'route',
-      '--routes',
-      simulated.path('controls'),
-    );
-
-    expect(simulated.read('controls').split('\n').slice(1)).toEqual(['/plain', '']);
-  });
-
-  it('are those of the file where there is one, and all other paths are one', async () => {
-    const routes = simulated.file('# mine\n/users/:who/orders # both\n/articles/*\n', 'routes');
-
+  it('are those of --route, and all other paths are one', async () => {
     const report = await simulated.report(
       log(),
-      '--key',
-      'route',
-      '--routes',
-      routes,
-      '--policy',
-      'fixedWindow --limit 1 --window 1h',
+      ...['--key', 'route', '--route', '/users/:who/orders', '--route', '/articles/*'],
+      ...['--policy', 'fixedWindow --limit 1 --window 1h'],
     );
 
     expect(first(report).top.map(({ client, denied }) => [client, denied])).toEqual([
@@ -119,21 +89,21 @@ describe('templates of routes', () => {
       ['/articles/*', 59],
       ['(other)', 4],
     ]);
-    expect(simulated.read('routes')).toContain('# mine');
   });
 
-  it('in a wrong file are an error that names the line', async () => {
-    const routes = simulated.file('/users/:id\nusers\n', 'wrong-routes');
+  it('with a segment as it is stand before those with a parameter, whatever their order', async () => {
+    const routes = ['--route', '/users/:id/orders', '--route', '/users/me/orders', '--route', '/health'];
 
-    const { code, err } = await simulated.run(
-      simulated.file(combinedLog(burst(1, START_MS))),
-      '--key',
-      'route',
-      '--routes',
-      routes,
+    const report = await simulated.report(
+      log(),
+      ...['--key', 'route', ...routes, '--policy', 'fixedWindow --limit 1 --window 1h'],
     );
 
-    expect(code).toBe(2);
-    expect(err).toContain(`${routes}:2:1: a template of a route is a path such as /users/:id`);
+    expect(first(report).top.map(({ client, denied }) => [client, denied])).toEqual([
+      ['/users/:id/orders', 59],
+      ['(other)', 59],
+      ['/users/me/orders', 59],
+      ['/health', 4],
+    ]);
   });
 });

@@ -46,19 +46,14 @@ export interface CandidateJson {
   readonly denied: number;
   readonly deniedShare: number;
   readonly deniedSucceeded: number;
-  readonly blocked: number;
   readonly clients: number;
   readonly clientsShare: number;
   readonly withoutKey: readonly { readonly key: string; readonly requests: number }[];
   readonly delayed: number;
   readonly longestDelayMs: number;
-  readonly best: { readonly denied: number; readonly clients: number } | null;
-  readonly worst: { readonly denied: number; readonly clients: number } | null;
-  readonly retry: Readonly<Record<string, number>> | null;
   readonly top: readonly {
     readonly client: string;
     readonly denied: number;
-    readonly shared: { readonly userAgents: number } | null;
     readonly paths: readonly (readonly [string, number])[];
     readonly userAgents: readonly (readonly [string, number])[];
     readonly statuses: readonly (readonly [number, number])[];
@@ -92,20 +87,7 @@ export interface ReportJson {
       readonly denied: number;
       readonly deniedSucceeded: number;
     }[];
-    readonly buckets: readonly {
-      readonly refill: number;
-      readonly every: string;
-      readonly capacity: number;
-      readonly clients: number;
-      readonly max: number;
-    }[];
   };
-  readonly check: {
-    readonly requests: number;
-    readonly clients: number;
-    readonly candidates: readonly CandidateJson[];
-    readonly suggestions: readonly CandidateJson[];
-  } | null;
 }
 
 export interface Simulated {

@@ -3,11 +3,8 @@ import { Holder } from './key-table.ts';
 /** A key of `--key`: what the report calls a client. */
 export class Client extends Holder {
   requests = 0;
-  /** Requests denied, by the number of the lane; undefined while there is none. */
+  /** Requests denied, by candidate; undefined while there is none. */
   denied: number[] | undefined = undefined;
-  /** The second of its last request, and how many it had in that. */
-  lastSecond = -1;
-  inSecond = 0;
   /** By the window, requests by the level of their place in a window: for the slider of the HTML report. */
   levels: number[][] | undefined = undefined;
 }

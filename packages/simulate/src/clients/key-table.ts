@@ -10,8 +10,6 @@ export class Holder {
   readonly id: number;
   /** The batch of its last request. */
   lastBatch = -1;
-  /** Set when the table has forgotten it: its number is that of another key then. */
-  isDropped = false;
 
   constructor(key: string, id: number) {
     this.key = key;
@@ -122,7 +120,6 @@ export class KeyTable<H extends Holder = Holder> {
     for (const [key, holder] of this.#held) {
       if (holder.lastBatch > before) continue;
       this.#held.delete(key);
-      holder.isDropped = true;
       this.dropped++;
       if (this.#kept.some((states) => states.resetAtMs(holder.id) > nowMs)) this.droppedLive++;
       this.#onDrop(holder);

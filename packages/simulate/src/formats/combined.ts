@@ -10,13 +10,11 @@ const STAMP = '17/May/2015:10:05:03 +0000'.length;
 /**
  * The combined and the common format of Apache and nginx:
  * `203.0.113.7 - user [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 512 "referrer" "user agent"`. What follows is
- * left out; a host in front, as in Apache's `vhost_combined`, is passed over. Reads only what every line is needed for;
- * the rest when a report asks for it.
+ * left out. Reads only what every line is needed for; the rest when a report asks for it.
  */
 export class CombinedFormat implements LogFormat {
   readonly name = 'combined';
   readonly hasFractions = false;
-  readonly hasDurations = false;
   readonly addressesAreBytes = true;
   readonly #stamps = new ClfStamps();
   #searched = '';
@@ -38,16 +36,10 @@ export class CombinedFormat implements LogFormat {
     for (let code = text.charCodeAt(at) - ZERO; code >= 0 && code <= 9; code = text.charCodeAt(++at) - ZERO) {
       status = status * 10 + code;
     }
-    if (text.charCodeAt(at) === HYPHEN) at++;
-    let bytes = 0;
-    if (text.charCodeAt(at) === SPACE) {
-      at++;
-      for (let code = text.charCodeAt(at) - ZERO; code >= 0 && code <= 9; code = text.charCodeAt(++at) - ZERO) {
-        bytes = bytes * 10 + code;
-      }
-    }
-    const address = text.charCodeAt(space + 1) === HYPHEN ? text.slice(from, space) : clientOf(text, from, space);
-    return new LogEntry(this, atMs, address, status, bytes, text, request, to, end);
+    const address = text.slice(from, space);
+    // A host and its port in front, as in Apache's `vhost_combined`, is no client.
+    if (text.charCodeAt(space + 1) !== HYPHEN && isIP(address) === 0 && /:\d+$/.test(address)) return undefined;
+    return new LogEntry(this, atMs, address, status, text, request, to, end);
   }
 
   detail(entry: LogEntry): LogDetail {
@@ -66,14 +58,6 @@ export class CombinedFormat implements LogFormat {
     }
     return this.#opening + 2;
   }
-}
-
-/** The client of a line whose second word is no hyphen: the first word, or the second behind a host. */
-function clientOf(text: string, from: number, space: number): string {
-  const word = text.slice(from, space);
-  const second = text.slice(space + 1, text.indexOf(' ', space + 1));
-  const isHost = isIP(word) === 0 && (/:\d+$/.test(word) || isIP(second) !== 0);
-  return isHost ? second : word;
 }
 
 const FIELDS: readonly string[] = ['referer', 'user-agent'];
@@ -101,11 +85,10 @@ class CombinedDetail implements LogDetail {
   }
 
   get user(): string | undefined {
-    const { text, from, address } = this.#entry;
+    const { text, from } = this.#entry;
     const stamp = from - STAMP - 3;
     const start = text.lastIndexOf('\n', stamp) + 1;
-    const names = text.slice(start, stamp - 2).split(' ');
-    const user = names.slice(names.indexOf(address) + 2);
+    const [, , ...user] = text.slice(start, stamp - 2).split(' ');
     return present(decoded(user.join(' ')));
   }
 

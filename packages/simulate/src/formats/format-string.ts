@@ -15,7 +15,6 @@ interface Piece {
 
 const NGINX = /\$(?:\{(\w+)\}|(\w+))/g;
 const APACHE = /%[<>]?(?:\{([^}]*)\})?([a-zA-Z%])/g;
-const ENVOY = /%([A-Z_]+)(?:\(([^)]*)\))?(?::\d+)?%/g;
 
 /** The beginning of nginx's `log_format main '...' '...';` and Apache's `LogFormat "..." main`. */
 const DIRECTIVE = /^\s*(?:log_format\s+\S+\s+(?:escape=\w+\s+)?|(logformat)\s+)/i;
@@ -34,24 +33,11 @@ const LETTERS: Readonly<Record<string, string>> = {
   U: 'uri',
   q: 'query',
   s: 'status',
-  b: 'body_bytes_sent',
-  B: 'body_bytes_sent',
-  O: 'bytes_sent',
   D: 'duration_us',
   T: 'duration_s',
   v: 'server_name',
   V: 'host',
   H: 'server_protocol',
-};
-
-const ENVOY_NAMES: Readonly<Record<string, string>> = {
-  START_TIME: 'start',
-  RESPONSE_CODE: 'status',
-  BYTES_SENT: 'bytes_sent',
-  DURATION: 'duration_ms',
-  PROTOCOL: 'server_protocol',
-  DOWNSTREAM_REMOTE_ADDRESS: 'remote_addr',
-  DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT: 'remote_addr',
 };
 
 /** Where a format states when a request began, nothing is subtracted. */
@@ -60,34 +46,30 @@ const ENDS = ['msec', 'time_iso8601', 'time_local', 'end'];
 const ADDRESSES = ['http_x_forwarded_for', 'http_x_real_ip', 'remote_addr'];
 
 /**
- * Lines by a format string: nginx's (`$remote_addr`), Apache's (`%h`) or Envoy's (`%START_TIME%`). Times of nginx are
- * of completion, so that `$request_time` is subtracted; those of Apache and Envoy are of the beginning.
+ * Lines by a format string: nginx's (`$remote_addr`) or Apache's (`%h`). Times of nginx are of completion, so that
+ * `$request_time` is subtracted; those of Apache are of the beginning.
  */
 export class FormatStringFormat implements LogFormat {
-  readonly name: string;
+  readonly name = 'of the format string';
   hasFractions = false;
-  readonly hasDurations: boolean;
   readonly addressesAreBytes = false;
   readonly #before: string;
   readonly #pieces: readonly Piece[];
-  /** Whether quotes in a text are escaped: Envoy writes them as they are. */
-  readonly #isEscaped: boolean;
+  readonly #hasDurations: boolean;
 
   /** @throws UsageError for a text without variables, without a time, or with two variables side by side. */
-  constructor(text: string, name = 'of the format string') {
-    this.name = name;
-    const { before, pieces, isEscaped } = piecesOf(text);
+  constructor(text: string) {
+    const { before, pieces } = piecesOf(text);
     this.#before = before;
     this.#pieces = pieces;
-    this.#isEscaped = isEscaped;
     const names = pieces.map((piece) => piece.name);
     if (![...STARTS, ...ENDS].some((one) => names.includes(one))) {
       throw new UsageError(
-        `--format needs a time: $time_local, $time_iso8601 or $msec; %t; or %START_TIME%; got ${JSON.stringify(text)}`,
+        `--format needs a time: $time_local, $time_iso8601 or $msec; or %t; got ${JSON.stringify(text)}`,
       );
     }
     const isStart = STARTS.some((one) => names.includes(one));
-    this.hasDurations = !isStart && names.some((one) => one === 'request_time' || one.startsWith('duration_'));
+    this.#hasDurations = !isStart && names.some((one) => one === 'request_time' || one.startsWith('duration_'));
   }
 
   read(text: string, from: number, to: number): LogEntry | undefined {
@@ -96,12 +78,11 @@ export class FormatStringFormat implements LogFormat {
     const instant = readInstant(valueOf(values, [...STARTS, ...ENDS]));
     if (instant === undefined) return undefined;
     if (!instant.isWholeSecond) this.hasFractions = true;
-    const durationMs = this.hasDurations ? durationOf(values) : 0;
+    const durationMs = this.#hasDurations ? durationOf(values) : 0;
     const address = lastAddress(valueOf(values, ADDRESSES) ?? '');
     const status = Number(values.get('status') ?? 0) || 0;
-    const bytes = Number(valueOf(values, ['body_bytes_sent', 'bytes_sent']) ?? 0) || 0;
     const atMs = Math.floor(instant.atMs - durationMs);
-    return new LogEntry(this, atMs, address, status, bytes, '', 0, 0, values);
+    return new LogEntry(this, atMs, address, status, '', 0, 0, values);
   }
 
   detail({ parsed }: LogEntry): LogDetail {
@@ -109,9 +90,9 @@ export class FormatStringFormat implements LogFormat {
     const line = values.get('request');
     const written = line === undefined ? undefined : requestLine(line);
     const query = present(values.get('query'));
-    const path = valueOf(values, ['request_uri', 'uri', 'http_x_envoy_original_path', 'http_:path']);
+    const path = valueOf(values, ['request_uri', 'uri']);
     return {
-      method: valueOf(values, ['request_method', 'http_:method']) ?? written?.method ?? '-',
+      method: present(values.get('request_method')) ?? written?.method ?? '-',
       target: path === undefined ? (written?.target ?? '-') : `${path}${query ?? ''}`,
       userAgent: present(values.get('http_user_agent')),
       user: present(values.get('remote_user')),
@@ -125,7 +106,7 @@ export class FormatStringFormat implements LogFormat {
     const { length } = line;
     let at = this.#before.length;
     for (const [i, { name, after, isPart }] of this.#pieces.entries()) {
-      const isQuoted = this.#isEscaped && after.startsWith('"') && line.charCodeAt(at - 1) === QUOTE;
+      const isQuoted = after.startsWith('"') && line.charCodeAt(at - 1) === QUOTE;
       const isLast = i === this.#pieces.length - 1;
       let end = after === '' ? length : isQuoted ? endOfQuoted(line, at, length) : line.indexOf(after, at);
       // A list without quotes goes on behind each comma.
@@ -169,21 +150,20 @@ function durationOf(values: ReadonlyMap<string, string>): number {
   return us >= 0 ? us / 1000 : 0;
 }
 
-function piecesOf(given: string): Pieces {
-  const written = formatOfDirective(given) ?? given.replaceAll('\\"', '"').replace(/\\n$/, '');
+function piecesOf(given: string): { readonly before: string; readonly pieces: readonly Piece[] } {
+  const written = formatOfDirective(given) ?? given.replaceAll('\\"', '"');
   const text = written.replaceAll('%U%q', '%{query}U'); // Apache's path and query have nothing between them
-  const isEnvoy = /%[A-Z_]{3,}[(%:]/.test(text);
-  const pattern = isEnvoy ? ENVOY : text.includes('$') ? NGINX : APACHE;
+  const pattern = text.includes('$') ? NGINX : APACHE;
   const matches = [...text.matchAll(pattern)];
   const [first] = matches;
   if (first === undefined) {
     throw new UsageError(
-      `--format is neither a known format nor a format string with variables such as $remote_addr, %h or %START_TIME%, got ${JSON.stringify(text)}`,
+      `--format is neither a known format nor a format string with variables such as $remote_addr or %h, got ${JSON.stringify(text)}`,
     );
   }
   const pieces = matches.flatMap((match, i): Piece[] => {
     const next = matches[i + 1]?.index ?? text.length;
-    const name = isEnvoy ? envoyName(match) : pattern === NGINX ? (match[1] ?? match[2] ?? '') : apacheName(match);
+    const name = pattern === NGINX ? (match[1] ?? match[2] ?? '') : apacheName(match);
     let after = text.slice(match.index + match[0].length, next);
     // Apache writes %t in brackets of its own.
     if (pattern === APACHE && match[0] === '%t') after = `]${after}`;
@@ -197,7 +177,7 @@ function piecesOf(given: string): Pieces {
     return [{ name, after, isPart: pattern === APACHE && PART_OF_TIME.test(match[0]) }];
   });
   const before = text.slice(0, first.index) + (pattern === APACHE && first[0] === '%t' ? '[' : '');
-  return { before, pieces, isEscaped: !isEnvoy };
+  return { before, pieces };
 }
 
 /** The format of a directive as a configuration file has it; undefined for other texts. */
@@ -216,12 +196,6 @@ function formatOfDirective(text: string): string | undefined {
   return pieces.join('').trimEnd();
 }
 
-interface Pieces {
-  readonly before: string;
-  readonly pieces: readonly Piece[];
-  readonly isEscaped: boolean;
-}
-
 /** Apache's times by a format, and their parts of a second; not those that are one number. */
 const PART_OF_TIME = /^%\{(?!(?:begin:|end:)?(?:u|m)?sec\}).*\}t$/;
 
@@ -231,10 +205,4 @@ function apacheName([, argument, letter = '']: RegExpMatchArray): string {
   if (letter === 'U' && argument === 'query') return 'request_uri';
   if (letter === 'T' && argument !== undefined) return `duration_${argument}`;
   return LETTERS[letter] ?? `%${letter}`;
-}
-
-/** `%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%` has the first of these that is there; it is known as the last. */
-function envoyName([, command = '', argument]: RegExpMatchArray): string {
-  if (command === 'REQ') return fieldName((argument ?? '').split('?').at(-1) ?? '');
-  return ENVOY_NAMES[command] ?? `${command}${argument === undefined ? '' : `(${argument})`}`;
 }

@@ -6,7 +6,7 @@ import { present, requestLine } from './request-line.ts';
 import { readInstant } from './stamps.ts';
 
 /** Where an object holds what is needed: paths such as `request.client_ip`, the first that is there. */
-export type JsonMapping = Readonly<Record<MappedName, readonly string[]>>;
+type JsonMapping = Readonly<Record<MappedName, readonly string[]>>;
 
 const NAMES = [
   'time',
@@ -19,7 +19,6 @@ const NAMES = [
   'path',
   'request',
   'status',
-  'bytes',
   'userAgent',
   'user',
 ] as const;
@@ -51,42 +50,9 @@ const USUAL: JsonMapping = {
   path: ['path', 'request_uri', 'uri', 'url', 'RequestPath', 'req.url', 'target'],
   request: ['request'],
   status: ['status', 'status_code', 'statusCode', 'response_code', 'DownstreamStatus', 'res.statusCode'],
-  bytes: ['bytes', 'body_bytes_sent', 'bytes_sent', 'size', 'DownstreamContentSize', 'content_length'],
   userAgent: ['user_agent', 'userAgent', 'http_user_agent', 'request_User-Agent', 'req.headers.user-agent'],
   user: ['user', 'remote_user', 'user_id', 'userId'],
 };
-
-/** Caddy's access log: a line is written when the response has ended, its duration is in seconds. */
-export const CADDY: JsonMapping = {
-  ...empty(),
-  time: ['ts'],
-  durationS: ['duration'],
-  address: ['request.client_ip', 'request.remote_ip', 'request.remote_addr'],
-  method: ['request.method'],
-  path: ['request.uri'],
-  status: ['status'],
-  bytes: ['size'],
-  userAgent: ['request.headers.User-Agent'],
-  user: ['user_id'],
-};
-
-/**
- * Envoy's JSON with the names of Istio, of Envoy Gateway and of Envoy's own examples: `start_time` is the beginning.
- */
-export const ENVOY_JSON: JsonMapping = {
-  ...empty(),
-  start: ['start_time'],
-  address: ['x_forwarded_for', 'x-forwarded-for', 'downstream_remote_address', 'downstream_direct_remote_address'],
-  method: ['method', 'req_method'],
-  path: ['path', 'x_envoy_original_path', 'x-envoy-origin-path'],
-  status: ['response_code'],
-  bytes: ['bytes_sent'],
-  userAgent: ['user_agent', 'user-agent'],
-};
-
-function empty(): JsonMapping {
-  return Object.fromEntries(NAMES.map((name) => [name, []])) as unknown as JsonMapping;
-}
 
 /**
  * The mapping of `json:time=ts,address=client.ip`: the usual names, and these before them.
@@ -112,15 +78,13 @@ export function jsonMapping(text: string): JsonMapping {
 
 /** Lines that each hold a JSON object. */
 export class JsonLinesFormat implements LogFormat {
-  readonly name: string;
+  readonly name = 'json';
   hasFractions = false;
-  hasDurations = false;
   readonly addressesAreBytes = false;
   readonly #mapping: JsonMapping;
 
-  constructor(mapping: JsonMapping = USUAL, name = 'json') {
+  constructor(mapping: JsonMapping = USUAL) {
     this.#mapping = mapping;
-    this.name = name;
   }
 
   read(text: string, from: number, to: number): LogEntry | undefined {
@@ -135,13 +99,11 @@ export class JsonLinesFormat implements LogFormat {
     const instant = start ?? readInstant(this.#value(record, 'time'));
     if (instant === undefined) return undefined;
     const durationMs = start === undefined ? this.#durationMs(record) : 0;
-    if (durationMs > 0) this.hasDurations = true;
     if (!instant.isWholeSecond) this.hasFractions = true;
     const address = lastAddress(textOf(this.#value(record, 'address')) ?? '');
     const status = Number(this.#value(record, 'status') ?? 0);
-    const bytes = Number(this.#value(record, 'bytes') ?? 0);
     const atMs = Math.floor(instant.atMs - durationMs);
-    return new LogEntry(this, atMs, address, whole(status), whole(bytes), '', 0, 0, record);
+    return new LogEntry(this, atMs, address, whole(status), '', 0, 0, record);
   }
 
   detail({ parsed }: LogEntry): LogDetail {

@@ -14,8 +14,6 @@ export interface LogFormat {
   readonly name: string;
   /** Whether a stamp so far had a part of a second. */
   readonly hasFractions: boolean;
-  /** Whether lines state how long requests took, so that a line may be written long after its request began. */
-  readonly hasDurations: boolean;
   /** Whether addresses are as bytes came, a character for each; otherwise they are decoded. */
   readonly addressesAreBytes: boolean;
   /** Reads the line from `from` to `to` of a text; undefined where it is of another format. */
@@ -31,7 +29,6 @@ export class LogEntry {
   readonly address: string;
   /** 0 where the log has none. */
   readonly status: number;
-  readonly bytes: number;
   /** The number of the line in its file, from 1. */
   line = 0;
   /** The bytes of the text that it came with; 0 where another entry of that text states them. */
@@ -48,7 +45,6 @@ export class LogEntry {
     atMs: number,
     address: string,
     status: number,
-    bytes: number,
     text: string,
     from: number,
     to: number,
@@ -58,7 +54,6 @@ export class LogEntry {
     this.atMs = atMs;
     this.address = address;
     this.status = status;
-    this.bytes = bytes;
     this.text = text;
     this.from = from;
     this.to = to;

@@ -12,7 +12,7 @@ const DEFAULT_PREFIX = 64;
 export interface KeySpec {
   /** As it is written, and the same for equal ones. */
   readonly text: string;
-  readonly needsRoutes: boolean;
+  readonly hasRoute: boolean;
   /** Set where the key is the address alone: the prefix of IPv6 addresses. */
   readonly addressBits: number | undefined;
   /** The key of a request, as the adapters' `byIp()`, `byRoute()` and so on give it; undefined where it has none. */
@@ -25,22 +25,23 @@ type ReadPart = (entry: LogEntry) => string | undefined;
  * Reads `--key`: `ip`, `ip/56`, `route`, `path`, `method`, `user`, `user-agent`, `all`, `header:NAME` or `field:NAME`;
  * several with commas.
  *
- * @throws UsageError for any other text.
+ * @param routes - Undefined: none are known.
+ * @throws UsageError for any other text, and for `route` without routes.
  */
-export function keySpec(text: string, routes: () => RouteTemplates): KeySpec {
+export function keySpec(text: string, routes: RouteTemplates | undefined): KeySpec {
   const names = text.split(',').map((part) => part.trim());
   const reads = names.map((name) => partOf(name, routes));
   const [only] = reads;
   const bits = names.length === 1 ? addressBits(names[0] ?? '') : undefined;
   return {
     text: names.map((name) => (addressBits(name) === DEFAULT_PREFIX ? 'ip' : name)).join(','),
-    needsRoutes: names.includes('route'),
+    hasRoute: names.includes('route'),
     addressBits: bits,
     read: reads.length === 1 && only !== undefined ? only : (entry) => joinParts(reads.map((read) => read(entry))),
   };
 }
 
-function partOf(name: string, routes: () => RouteTemplates): ReadPart {
+function partOf(name: string, routes: RouteTemplates | undefined): ReadPart {
   const bits = addressBits(name);
   if (bits !== undefined) return (entry) => addressKey(entry, bits);
   const field = /^(?:field|header):(.+)$/.exec(name);
@@ -50,7 +51,9 @@ function partOf(name: string, routes: () => RouteTemplates): ReadPart {
   }
   switch (name) {
     case 'route':
-      return (entry) => routes().of(entry.path);
+      if (routes === undefined)
+        throw new UsageError("--key route needs the routes; write each of them, as in --route '/users/:id'");
+      return (entry) => routes.of(entry.path);
     case 'path':
       return (entry) => entry.path;
     case 'method':

@@ -1,5 +1,4 @@
 import { UsageError } from '../terminal/failure.ts';
-import { Remembered } from './remembered.ts';
 
 /** All paths that no template covers have one key: otherwise clients could make keys without end. */
 const OTHER = '(other)';
@@ -15,38 +14,24 @@ interface Branch {
 
 /** Templates of routes, such as `/users/:id` and `/files/*`. A literal segment takes precedence over a parameter. */
 export class RouteTemplates {
-  readonly templates: readonly string[];
   readonly #root: Branch = branch();
-  readonly #remembered = new Remembered<string>((path) => this.#find(segmentsOf(path)));
 
+  /** @throws UsageError for a text that is no template. */
   constructor(templates: readonly string[]) {
-    this.templates = templates;
     for (const template of templates) this.#add(template);
-  }
-
-  /**
-   * Reads a file of templates: one a line, `#` begins a comment.
-   *
-   * @throws UsageError that names the line.
-   */
-  static parse(text: string, path: string): RouteTemplates {
-    const templates = text.split(/\r?\n/).flatMap((line, i) => {
-      const template = line.replace(/(?:^|\s)#.*$/, '').trim();
-      if (template === '') return [];
-      if (template.startsWith('/') && !/\s/.test(template)) return [template];
-      throw new UsageError(
-        `${path}:${String(i + 1)}:1: a template of a route is a path such as /users/:id or /files/*, got ${JSON.stringify(template)}`,
-      );
-    });
-    return new RouteTemplates(templates);
   }
 
   /** The template of a path, or `(other)`. */
   of(path: string): string {
-    return this.#remembered.of(path);
+    return this.#find(segmentsOf(path));
   }
 
   #add(template: string): void {
+    if (!/^\/\S*$/.test(template)) {
+      throw new UsageError(
+        `--route must be the path of a route, such as /users/:id or /files/*, got ${JSON.stringify(template)}`,
+      );
+    }
     let at = this.#root;
     for (const segment of segmentsOf(template)) {
       if (segment === '*') {
@@ -83,7 +68,7 @@ function branch(): Branch {
 }
 
 /** Empty segments and the slash at the end do not count; capitals and escapes of letters do not distinguish. */
-export function segmentsOf(path: string): readonly string[] {
+function segmentsOf(path: string): readonly string[] {
   let plain = path;
   try {
     plain = decodeURIComponent(path);

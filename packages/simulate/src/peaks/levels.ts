@@ -37,7 +37,7 @@ export class Levels {
 
 function limitsOf({ limits }: Candidate): readonly number[] {
   return limits
-    .flatMap(({ limit }) => limit.policies.map(({ policy }) => policy))
+    .flatMap(({ policies }) => policies.map(({ policy }) => policy))
     .flatMap((policy: object) => ('limit' in policy && typeof policy.limit === 'number' ? [policy.limit] : []))
     .filter((limit) => limit >= 1 && limit <= MOST);
 }

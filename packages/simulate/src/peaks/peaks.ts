@@ -4,29 +4,6 @@ import { Distribution } from './distribution.ts';
 import type { Levels } from './levels.ts';
 import type { PeakWindow } from './windows.ts';
 
-/**
- * Rates of buckets, by the time in which one token comes back: each a whole number of milliseconds, so that all is
- * exact.
- */
-export const RATES: readonly { readonly refill: number; readonly every: string; readonly tokenMs: number }[] = [
-  { refill: 1, every: '1m', tokenMs: 60_000 },
-  { refill: 5, every: '1m', tokenMs: 12_000 },
-  { refill: 10, every: '1m', tokenMs: 6000 },
-  { refill: 30, every: '1m', tokenMs: 2000 },
-  { refill: 1, every: '1s', tokenMs: 1000 },
-  { refill: 2, every: '1s', tokenMs: 500 },
-  { refill: 5, every: '1s', tokenMs: 200 },
-  { refill: 10, every: '1s', tokenMs: 100 },
-  { refill: 20, every: '1s', tokenMs: 50 },
-  { refill: 50, every: '1s', tokenMs: 20 },
-  { refill: 100, every: '1s', tokenMs: 10 },
-];
-
-const RATE_COUNT = RATES.length;
-/** Per client: the last instant; debts and largest debts of the rates; then ends, counts and peaks of the windows. */
-const [LAST, DEBTS, LARGEST, ENDS] = [0, 1, 1 + RATE_COUNT, 1 + 2 * RATE_COUNT];
-const TOKENS: readonly number[] = RATES.map(({ tokenMs }) => tokenMs);
-
 /** Requests of a window: all of them, and those that had succeeded, by their place in it. */
 export interface Ordinals {
   readonly all: number[];
@@ -41,20 +18,18 @@ export interface CurveAxes {
 
 /**
  * The result of every limit, from one pass. The windows of `fixedWindow` do not depend on its limit: a limit of n
- * denies the requests from place n + 1 on in each, and a client is denied if the peak of its windows is above n. A
- * bucket that never denies a client has the capacity of that client's largest debt.
+ * denies the requests from place n + 1 on in each, and a client is denied if the peak of its windows is above n.
  */
 export class Peaks {
   readonly windows: readonly PeakWindow[];
   readonly peaks: readonly Distribution[];
-  readonly capacities: readonly Distribution[] = RATES.map(() => new Distribution());
   readonly ordinals: readonly Ordinals[];
   /** By window and span of time, requests by level; only for the HTML report. */
   readonly levelsByTime: readonly number[][][];
   readonly #curves: CurveAxes | undefined;
   readonly #lengths: readonly number[];
   readonly #size: number;
-  /** By the numbers of clients. */
+  /** By the numbers of clients: ends, counts and peaks of the windows. */
   #arrivals: Float64Array;
 
   /** @param curves - Given where the curves of the HTML report are wanted. */
@@ -63,7 +38,7 @@ export class Peaks {
     this.peaks = windows.map(() => new Distribution());
     this.ordinals = windows.map(() => ({ all: [], succeeded: [] }));
     this.#lengths = windows.map(({ ms }) => ms);
-    this.#size = ENDS + 3 * windows.length;
+    this.#size = 3 * windows.length;
     this.#arrivals = new Float64Array(1024 * this.#size);
     this.#curves = curves;
     this.levelsByTime = curves === undefined ? [] : windows.map(() => curves.spans.rows());
@@ -75,7 +50,7 @@ export class Peaks {
     const arrivals = this.#arrivals;
     const lengths = this.#lengths;
     const count = lengths.length;
-    for (let w = 0, end = at + ENDS; w < count; w++, end++) {
+    for (let w = 0, end = at; w < count; w++, end++) {
       let place = 1;
       if (atMs >= (arrivals[end] as number)) arrivals[end] = atMs + (lengths[w] as number);
       else place = (arrivals[end + count] as number) + 1;
@@ -87,23 +62,11 @@ export class Peaks {
       if (this.#curves !== undefined)
         this.#addLevel(client, w, this.#curves.levels.of(place), this.#curves.spans.of(atMs));
     }
-    const passedMs = Math.max(atMs - (arrivals[at + LAST] as number), 0);
-    if (passedMs > 0) arrivals[at + LAST] = atMs;
-    for (let r = 0; r < RATE_COUNT; r++) {
-      const left = (arrivals[at + DEBTS + r] as number) - passedMs;
-      const debt = (left > 0 ? left : 0) + (TOKENS[r] as number);
-      arrivals[at + DEBTS + r] = debt;
-      if (debt > (arrivals[at + LARGEST + r] as number)) arrivals[at + LARGEST + r] = debt;
-    }
   }
 
   /** Counts a client whose requests have all been added. */
   fold(client: Client): void {
-    const at = client.id * this.#size;
     for (const [w, peak] of this.peaks.entries()) peak.add(this.peakOf(client, w));
-    for (let r = 0; r < RATE_COUNT; r++) {
-      this.capacities[r]?.add(Math.ceil((this.#arrivals[at + LARGEST + r] as number) / (TOKENS[r] as number)));
-    }
   }
 
   /** Forgets a client. */
@@ -113,7 +76,7 @@ export class Peaks {
 
   /** The peak of a client in a window. */
   peakOf({ id }: Client, window: number): number {
-    return this.#arrivals[id * this.#size + ENDS + 2 * this.windows.length + window] ?? 0;
+    return this.#arrivals[id * this.#size + 2 * this.windows.length + window] ?? 0;
   }
 
   #grow(size: number): void {

@@ -1,12 +1,5 @@
-import { countedLimit, deniedBy, placeAt, RATES, type Ordinals, type Peaks } from './peaks.ts';
+import { countedLimit, deniedBy, type Ordinals, type Peaks } from './peaks.ts';
 import type { Distribution } from './distribution.ts';
-
-/** The loss that a limit may cause, each as a share from 0 to 1. */
-export interface Loss {
-  readonly clients: number;
-  /** The share of all requests; undefined where only clients count. */
-  readonly denied: number | undefined;
-}
 
 /** The most requests of the clients of a log in a window. */
 export interface PeakReport {
@@ -25,23 +18,9 @@ export interface Suggestion {
   readonly limit: number;
   /** The clients that it denies at least once. */
   readonly clients: number;
-  /**
-   * The requests that it denies, and those of them that had succeeded; null for a bucket, which takes a run of its own.
-   */
-  readonly denied: number | null;
-  readonly deniedSucceeded: number | null;
-}
-
-/** For one rate of a bucket, how much it must hold: for the stated loss, and to deny no client. */
-export interface FrontierPoint {
-  readonly refill: number;
-  readonly every: string;
-  readonly p50: number;
-  readonly p99: number;
-  /** For the stated loss. */
-  readonly capacity: number;
-  readonly clients: number;
-  readonly max: number;
+  /** The requests that it denies, and those of them that had succeeded. */
+  readonly denied: number;
+  readonly deniedSucceeded: number;
 }
 
 export function peakReports({ windows, peaks }: Peaks): readonly PeakReport[] {
@@ -59,17 +38,14 @@ export function peakReports({ windows, peaks }: Peaks): readonly PeakReport[] {
 }
 
 /**
- * For each window the smallest limit of a fixed window that keeps to the loss, with exactly what it would have denied.
+ * For each window the smallest limit of a fixed window that denies at most this share of the clients, with exactly what
+ * it would have denied.
  */
-export function windowSuggestions(peaks: Peaks, loss: Loss, requests: number): readonly Suggestion[] {
-  if (requests === 0) return [];
+export function windowSuggestions(peaks: Peaks, maxClients: number): readonly Suggestion[] {
   return peaks.windows.map(({ text }, i): Suggestion => {
     const peak = peaks.peaks[i] as Distribution;
     const { all, succeeded } = peaks.ordinals[i] as Ordinals;
-    const byClients = Math.max(peak.exceededByAtMost(loss.clients), 1);
-    const limit = countedLimit(
-      loss.denied === undefined ? byClients : Math.max(byClients, limitFor(all, loss.denied * requests)),
-    );
+    const limit = countedLimit(Math.max(peak.exceededByAtMost(maxClients), 1));
     return {
       policy: `fixedWindow --limit ${String(limit)} --window ${text}`,
       limit,
@@ -78,33 +54,4 @@ export function windowSuggestions(peaks: Peaks, loss: Loss, requests: number): r
       deniedSucceeded: deniedBy(succeeded, limit),
     };
   });
-}
-
-/** The smallest limit that denies no more than so many requests. */
-function limitFor(all: readonly number[], most: number): number {
-  let denied = 0;
-  for (let at = all.length - 1; at > 1; at--) {
-    denied += all[at] as number;
-    if (denied > most + 1e-9) return placeAt(at);
-  }
-  return 1;
-}
-
-/** For each rate the smallest burst that keeps to the loss. Slower rates without an end of their debts are left out. */
-export function frontier({ capacities }: Peaks, loss: Loss): readonly FrontierPoint[] {
-  const points = RATES.map(({ refill, every }, i): FrontierPoint => {
-    const capacity = capacities[i] as Distribution;
-    const found = Math.max(capacity.exceededByAtMost(loss.clients), 1);
-    return {
-      ...{ refill, every, capacity: found, clients: capacity.above(found) },
-      ...{
-        p50: capacity.exceededByAtMost(0.5),
-        p99: capacity.exceededByAtMost(0.01),
-        max: capacity.exceededByAtMost(0),
-      },
-    };
-  });
-  // A faster rate with the same burst allows more than the loss needs.
-  const last = points.findIndex(({ capacity }) => capacity === points.at(-1)?.capacity);
-  return points.slice(0, last + 1);
 }

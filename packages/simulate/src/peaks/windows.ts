@@ -23,7 +23,7 @@ export function windowsFor(candidates: readonly Candidate[], clients: KeySpec): 
   const lengths = candidates
     .flatMap(({ limits }) => limits)
     .filter(({ key }) => key.text === clients.text)
-    .flatMap(({ limit }) => limit.policies.map(({ policy }) => windowOf(policy)))
+    .flatMap(({ policies }) => policies.map(({ policy }) => windowOf(policy)))
     .filter((ms) => ms !== undefined && !USUAL.some((usual) => usual.ms === ms));
   const own = [...new Set(lengths)].slice(0, MOST_OWN).map((ms = 0) => ({ text: writtenDuration(ms), ms }));
   return [...USUAL, ...own].sort((one, other) => one.ms - other.ms);

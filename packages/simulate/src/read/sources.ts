@@ -11,9 +11,6 @@ export interface Source {
   readonly size: number | undefined;
   /** Bytes of them that were read so far. */
   readBytes: number;
-  /** Bytes that begin the log, which were read before: those of the standard input that routes were learnt from. */
-  readonly head: Buffer[];
-  rest: AsyncIterator<Buffer> | undefined;
   /** The source of the bytes, once it is open. */
   stream: Readable | undefined;
 }
@@ -22,7 +19,7 @@ const CHUNK = 256 * 1024;
 
 /** @throws UsageError for a file that cannot be read. */
 export function openSource(path: string): Source {
-  const unread = { readBytes: 0, head: [], rest: undefined, stream: undefined };
+  const unread = { readBytes: 0, stream: undefined };
   if (path === '-') return { name: 'standard input', isStandardInput: true, size: undefined, ...unread };
   try {
     const found = statSync(path);
@@ -33,17 +30,6 @@ export function openSource(path: string): Source {
   }
 }
 
-/** The bytes of a log, without its compression. The beginning of the standard input is read once and kept in `head`. */
-export async function* bytesOf(source: Source): AsyncGenerator<Buffer> {
-  yield* source.head.splice(0);
-  source.rest ??= decompressed(source)[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await source.rest.next();
-    if (next.done === true) return;
-    yield next.value;
-  }
-}
-
 /**
  * Ends the reading of a log, also before its end: a program that writes into a pipe is told, and none is waited for.
  */
@@ -51,7 +37,8 @@ export function closeSource({ stream }: Source): void {
   stream?.destroy();
 }
 
-async function* decompressed(source: Source): AsyncGenerator<Buffer> {
+/** The bytes of a log, without its compression. */
+export async function* bytesOf(source: Source): AsyncGenerator<Buffer> {
   const stream = (source.stream ??= source.isStandardInput
     ? process.stdin
     : createReadStream(source.name, { highWaterMark: CHUNK }));

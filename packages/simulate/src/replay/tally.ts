@@ -10,8 +10,6 @@ export interface DeniedDetail {
   readonly userAgents: Map<string, number>;
   readonly paths: Map<string, number>;
   readonly statuses: Map<number, number>;
-  /** Set where there were more texts than are held. */
-  hasMore: boolean;
 }
 
 /** Clients whose denied requests are looked at. */
@@ -24,8 +22,6 @@ const MOST_GONE = 1000;
 /** The result of a candidate on the log, as it is stamped. */
 export class Tally {
   denied = 0;
-  /** Denied because denials before had led to a block. */
-  blocked = 0;
   deniedSucceeded = 0;
   delayed = 0;
   delaySumMs = 0;
@@ -35,21 +31,25 @@ export class Tally {
   readonly details: Map<Client, DeniedDetail> = new Map<Client, DeniedDetail>();
   gone: Client[] = [];
   readonly #spans: TimeSpans;
-  readonly #lane: number;
+  readonly #candidate: number;
 
-  constructor(lane: number, spans: TimeSpans) {
-    this.#lane = lane;
+  constructor(candidate: number, spans: TimeSpans) {
+    this.#candidate = candidate;
     this.#spans = spans;
     this.byTime = spans.series();
   }
 
-  deny(entry: LogEntry, client: Client | undefined, blocked: boolean): void {
+  deny(entry: LogEntry, client: Client | undefined): void {
     this.denied++;
-    if (blocked) this.blocked++;
     if (entry.succeeded) this.deniedSucceeded++;
     const span = this.#spans.of(entry.atMs);
     this.byTime[span] = (this.byTime[span] ?? 0) + 1;
-    if (client !== undefined) this.#note(entry, client);
+    if (client === undefined) return;
+    const denied = (client.denied ??= []);
+    const before = denied[this.#candidate] ?? 0;
+    denied[this.#candidate] = before + 1;
+    if (before === 0) this.clients++;
+    this.#note(entry, client);
   }
 
   delay(delayMs: number): void {
@@ -59,21 +59,24 @@ export class Tally {
   }
 
   drop(client: Client): void {
-    if ((client.denied?.[this.#lane] ?? 0) === 0) return;
+    if (this.deniedOf(client) === 0) return;
     this.gone.push(client);
     if (this.gone.length > 2 * MOST_GONE) this.gone = this.#most(this.gone, MOST_GONE);
+  }
+
+  deniedOf(client: Client): number {
+    return client.denied?.[this.#candidate] ?? 0;
   }
 
   /** The clients with most denials. */
   top(clients: Iterable<Client>, count: number): readonly Client[] {
     const touched = [...this.gone];
-    for (const client of clients) if ((client.denied?.[this.#lane] ?? 0) > 0) touched.push(client);
+    for (const client of clients) if (this.deniedOf(client) > 0) touched.push(client);
     return this.#most(touched, count);
   }
 
   #most(clients: readonly Client[], count: number): Client[] {
-    const of = (client: Client): number => client.denied?.[this.#lane] ?? 0;
-    return clients.toSorted((one, other) => of(other) - of(one)).slice(0, count);
+    return clients.toSorted((one, other) => this.deniedOf(other) - this.deniedOf(one)).slice(0, count);
   }
 
   #note(entry: LogEntry, client: Client): void {
@@ -81,15 +84,14 @@ export class Tally {
     if (detail === undefined) {
       if (this.details.size >= MOST_DETAILED) this.#forgetHalf();
       detail = {
-        ...{ firstAtMs: entry.atMs, lastAtMs: entry.atMs, hasMore: false },
+        ...{ firstAtMs: entry.atMs, lastAtMs: entry.atMs },
         ...{ userAgents: new Map(), paths: new Map(), statuses: new Map() },
       };
       this.details.set(client, detail);
     }
     detail.lastAtMs = entry.atMs;
-    const isAgentNew = count(detail.userAgents, entry.detail.userAgent ?? '-');
-    const isPathNew = count(detail.paths, entry.path);
-    detail.hasMore ||= isAgentNew || isPathNew;
+    count(detail.userAgents, entry.detail.userAgent ?? '-');
+    count(detail.paths, entry.path);
     detail.statuses.set(entry.status, (detail.statuses.get(entry.status) ?? 0) + 1);
   }
 
@@ -99,12 +101,10 @@ export class Tally {
   }
 }
 
-/** Counts a text, unless there is no room for another one: then it returns true. */
-function count(counts: Map<string, number>, text: string): boolean {
+/** Counts a text, unless there is no room for another one. */
+function count(counts: Map<string, number>, text: string): void {
   const cut = text.slice(0, LONGEST_TEXT);
   const known = counts.get(cut);
-  if (known === undefined && counts.size >= MOST_TEXTS) return true;
-  if (known === undefined) counts.set(ownText(cut), 1);
-  else counts.set(cut, known + 1);
-  return false;
+  if (known !== undefined) counts.set(cut, known + 1);
+  else if (counts.size < MOST_TEXTS) counts.set(ownText(cut), 1);
 }

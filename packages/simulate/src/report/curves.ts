@@ -59,7 +59,7 @@ export function curvesOf({ replay }: Simulation): Curves {
       requests: client.requests,
       peaks: peaks.windows.map((_, w) => peaks.peakOf(client, w)),
       denied: peaks.windows.map((_, w) => above(client.levels?.[w] ?? [])),
-      byCandidate: trials.map(({ stamped }) => client.denied?.[stamped.id] ?? 0),
+      byCandidate: trials.map(({ tally }) => tally.deniedOf(client)),
     })),
   };
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { CheckReport } from './check.ts';
 import type { Curves } from './curves.ts';
 import type { Report } from './report.ts';
 
@@ -7,10 +6,7 @@ import type { Report } from './report.ts';
 const FOLDER = new URL('page/', import.meta.url.replace(/\/(?:dist|src)\/(?!.*\/(?:dist|src)\/).*$/, '/'));
 
 /** The report as one HTML file that needs nothing else: no network, no other file. */
-export function htmlReport(
-  report: Report & { readonly check: CheckReport | null; readonly exceeded: readonly string[] },
-  curves: Curves,
-): string {
+export function htmlReport(report: Report & { readonly exceeded: readonly string[] }, curves: Curves): string {
   const part = (name: string): string => readFileSync(new URL(name, FOLDER), 'utf8');
   // No text of the log ends the element that holds it.
   const data = JSON.stringify({ report, curves }).replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028');

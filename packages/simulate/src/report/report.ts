@@ -1,17 +1,8 @@
-import {
-  frontier,
-  peakReports,
-  windowSuggestions,
-  type FrontierPoint,
-  type Loss,
-  type PeakReport,
-  type Suggestion,
-} from '../peaks/suggestions.ts';
+import { peakReports, windowSuggestions, type PeakReport, type Suggestion } from '../peaks/suggestions.ts';
 import type { Client } from '../clients/client.ts';
 import type { Trial } from '../replay/replay.ts';
-import type { RetryOutcome } from '../replay/retries.ts';
+import type { Tally } from '../replay/tally.ts';
 import type { Simulation } from '../simulate.ts';
-import { sharedBy, type SharedAddress } from './shared-address.ts';
 
 /** How many clients that were denied most are told of. */
 const TOLD = 20;
@@ -29,14 +20,6 @@ export interface DeniedClient {
   readonly statuses: readonly Counted<number>[];
   readonly paths: readonly Counted<string>[];
   readonly userAgents: readonly Counted<string>[];
-  /** Set where many user agents share the address: a limit by it may deny many people. */
-  readonly shared: SharedAddress | null;
-}
-
-/** Denials under a placement of requests within their seconds. */
-export interface PlacedDenials {
-  readonly denied: number;
-  readonly clients: number;
 }
 
 /** The result of a candidate on a log. */
@@ -44,8 +27,6 @@ export interface CandidateReport {
   readonly policy: string;
   readonly denied: number;
   readonly deniedShare: number;
-  /** The denied requests during a block by `--escalate`. */
-  readonly blocked: number;
   /** The denied requests that the server had answered without an error. */
   readonly deniedSucceeded: number;
   readonly clients: number;
@@ -55,10 +36,6 @@ export interface CandidateReport {
   readonly delayed: number;
   readonly meanDelayMs: number;
   readonly longestDelayMs: number;
-  /** Where all stamps are whole seconds: the fewest and the most denials of three placements that were tried. */
-  readonly best: PlacedDenials | null;
-  readonly worst: PlacedDenials | null;
-  readonly retry: RetryOutcome | null;
   readonly deniedOverTime: readonly number[];
   readonly top: readonly DeniedClient[];
 }
@@ -92,14 +69,16 @@ export interface Report {
   readonly peaks: readonly PeakReport[];
   readonly suggestions: {
     readonly maxClients: number;
-    readonly maxDenied: number | null;
     readonly windows: readonly Suggestion[];
-    readonly buckets: readonly FrontierPoint[];
   };
 }
 
-/** The report of a replayed log. */
-export function reportOf(simulation: Simulation, key: string, loss: Loss): Report {
+/**
+ * The report of a replayed log.
+ *
+ * @param maxClients - The share of the clients that suggested limits may deny.
+ */
+export function reportOf(simulation: Simulation, key: string, maxClients: number): Report {
   const { replay, files } = simulation;
   const { peaks, requests, spans } = replay;
   const clients = peaks.peaks[0]?.total ?? 0;
@@ -120,71 +99,46 @@ export function reportOf(simulation: Simulation, key: string, loss: Loss): Repor
     clients,
     dropped: replay.dropped,
     overTime: { startMs: spans.startMs, widthMs: spans.widthMs, offered: filled(replay.offered, spans.count) },
-    candidates: replay.trials.map((trial) => candidateReport(trial, simulation, clients, hasAddress(key))),
+    candidates: replay.trials.map((trial) => candidateReport(trial, simulation, clients)),
     peaks: peakReports(peaks),
     suggestions: {
-      maxClients: loss.clients,
-      maxDenied: loss.denied ?? null,
-      windows: windowSuggestions(peaks, loss, requests),
-      buckets: frontier(peaks, loss),
+      maxClients,
+      windows: requests === 0 ? [] : windowSuggestions(peaks, maxClients),
     },
   };
 }
 
-/** Whether a part of a key is the address: only an address is shared by people who do not know of each other. */
-function hasAddress(key: string): boolean {
-  return key.split(',').some((part) => /^ip(?:\/|$)/.test(part));
-}
-
-function candidateReport(
-  trial: Trial,
-  { replay, isCoarse }: Simulation,
-  clients: number,
-  isByAddress: boolean,
-): CandidateReport {
-  const { tally, stamped, placements, retries, candidate } = trial;
-  const placed: readonly PlacedDenials[] = [tally, ...placements];
-  const extreme = (of: (...values: number[]) => number): PlacedDenials | null =>
-    isCoarse
-      ? { denied: of(...placed.map(({ denied }) => denied)), clients: of(...placed.map((one) => one.clients)) }
-      : null;
+function candidateReport({ tally, lane, candidate }: Trial, { replay }: Simulation, clients: number): CandidateReport {
   return {
     policy: candidate.text,
     denied: tally.denied,
     deniedShare: share(tally.denied, replay.requests),
-    blocked: tally.blocked,
     deniedSucceeded: tally.deniedSucceeded,
     clients: tally.clients,
     clientsShare: share(tally.clients, clients),
     withoutKey: candidate.limits.flatMap(({ key }, place) => {
-      const requests = stamped.withoutKey[place] ?? 0;
+      const requests = lane.withoutKey[place] ?? 0;
       return requests === 0 ? [] : [{ key: key.text, requests }];
     }),
     delayed: tally.delayed,
     meanDelayMs: tally.delayed === 0 ? 0 : Math.round(tally.delaySumMs / tally.delayed),
     longestDelayMs: tally.longestDelayMs,
-    best: extreme(Math.min),
-    worst: extreme(Math.max),
-    retry: retries?.outcome() ?? null,
     deniedOverTime: filled(tally.byTime, replay.spans.count),
-    top: tally
-      .top(replay.clients.holders(), TOLD)
-      .map((client) => deniedClient(client, stamped.id, trial, isByAddress)),
+    top: tally.top(replay.clients.holders(), TOLD).map((client) => deniedClient(client, tally)),
   };
 }
 
-function deniedClient(client: Client, lane: number, { tally }: Trial, isByAddress: boolean): DeniedClient {
+function deniedClient(client: Client, tally: Tally): DeniedClient {
   const detail = tally.details.get(client);
   return {
     client: client.key,
     requests: client.requests,
-    denied: client.denied?.[lane] ?? 0,
+    denied: tally.deniedOf(client),
     firstAtMs: detail?.firstAtMs ?? null,
     lastAtMs: detail?.lastAtMs ?? null,
     statuses: mostCommon(detail?.statuses, 5),
     paths: mostCommon(detail?.paths, 5),
     userAgents: mostCommon(detail?.userAgents, 5),
-    shared: detail === undefined || !isByAddress ? null : sharedBy(detail),
   };
 }
 

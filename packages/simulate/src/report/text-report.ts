@@ -1,5 +1,5 @@
 import { printable, table } from '../terminal/table.ts';
-import { percent, type CheckReport } from './check.ts';
+import { percent } from './bound.ts';
 import { share, type CandidateReport, type DeniedClient, type Report } from './report.ts';
 
 const TOLD = 10;
@@ -8,14 +8,13 @@ const BARS = ' ▁▂▃▄▅▆▇█';
 const BARS_WIDTH = 60;
 
 /** The report as a person reads it. */
-export function textReport(report: Report, check: CheckReport | null, exceeded: readonly string[]): string {
+export function textReport(report: Report, exceeded: readonly string[]): string {
   return [
     heading(report),
     ...warnings(report),
     ...report.candidates.map((candidate) => candidateText(candidate, report)),
     peaksText(report),
     suggestionsText(report),
-    ...(check === null ? [] : [checkText(check, report)]),
     ...(exceeded.length === 0 ? [] : [exceeded.map((one) => `over the bound: ${one}`).join('\n')]),
   ].join('\n\n');
 }
@@ -59,24 +58,16 @@ function warnings(report: Report): readonly string[] {
       `forgotten because of --max-keys: ${counted(dropped.keys, 'key')}, ${number(dropped.live)} while still counting; a client that came back counts twice`,
     );
   }
-  if (wholeSeconds && report.candidates.length > 0) {
-    found.push(
-      'stamps are whole seconds: "between" are the fewest and the most denials of three placements in them that were tried, and no bounds',
-    );
-  }
+  if (wholeSeconds && report.candidates.length > 0)
+    found.push('stamps are whole seconds: requests of one second count as if they had come at its beginning');
   return found.length === 0 ? [] : [found.map((one) => `note: ${one}`).join('\n')];
 }
 
 function candidateText(candidate: CandidateReport, { requests, clients, overTime }: Report): string {
-  const { best, worst, retry, top } = candidate;
-  const between = (of: 'clients' | 'denied'): string =>
-    best === null || worst === null || best[of] === worst[of]
-      ? ''
-      : `; between ${number(best[of])} and ${number(worst[of])}`;
   const lines = [
     printable(candidate.policy),
-    `  clients denied   ${number(candidate.clients)} of ${number(clients)} (${percent(candidate.clientsShare)})${between('clients')}`,
-    `  requests denied  ${number(candidate.denied)} of ${number(requests)} (${percent(candidate.deniedShare)})${between('denied')}`,
+    `  clients denied   ${number(candidate.clients)} of ${number(clients)} (${percent(candidate.clientsShare)})`,
+    `  requests denied  ${number(candidate.denied)} of ${number(requests)} (${percent(candidate.deniedShare)})`,
   ];
   for (const { key, requests: without } of candidate.withoutKey) {
     lines.push(
@@ -89,31 +80,25 @@ function candidateText(candidate: CandidateReport, { requests, clients, overTime
     lines.push(`  offered          ${bars(overTime.offered)}`);
     lines.push(`  denied           ${bars(candidate.deniedOverTime)}`);
   }
-  if (candidate.blocked > 0) lines.push(`  during a block   ${number(candidate.blocked)} of the denied ones`);
   if (candidate.delayed > 0) {
     lines.push(
       `  delayed          ${number(candidate.delayed)} requests, by ${number(candidate.meanDelayMs)} ms on average, ${number(candidate.longestDelayMs)} ms at most`,
     );
   }
-  if (retry !== null) {
-    lines.push(
-      `  with retries     ${number(retry.deniedAtFirst)} denied at first, ${number(retry.recovered)} allowed later (after ${number(retry.meanWaitMs)} ms on average, ${number(retry.longestWaitMs)} ms at most), ${number(retry.givenUp)} gave up, ${number(retry.waiting)} still wait; ${number(retry.retries)} more requests${retry.dropped > 0 ? `; ${number(retry.dropped)} had no room` : ''}`,
-    );
-  }
-  if (top.length > 0) lines.push(indented(topText(top.slice(0, TOLD))));
+  if (candidate.top.length > 0) lines.push(indented(topText(candidate.top.slice(0, TOLD))));
   return lines.join('\n');
 }
 
 function topText(top: readonly DeniedClient[]): string {
   return table(
     ['CLIENT', 'REQUESTS', 'DENIED', 'STATUSES', 'PATH', 'USER AGENT'],
-    top.map(({ client, requests, denied, statuses, paths, userAgents, shared }) => [
+    top.map(({ client, requests, denied, statuses, paths, userAgents }) => [
       cut(client),
       number(requests),
       number(denied),
       statuses.map(([status, count]) => `${String(status)} (${number(count)})`).join(' ') || '-',
       cut(paths[0]?.[0] ?? '-'),
-      `${shared === null ? '' : `NAT? ${String(shared.userAgents)}${shared.orMore ? '+' : ''} agents: `}${cut(userAgents[0]?.[0] ?? '-')}`,
+      cut(userAgents[0]?.[0] ?? '-'),
     ]),
   );
 }
@@ -125,48 +110,15 @@ function peaksText({ peaks }: Report): string {
   )}`;
 }
 
-function suggestionsText({ suggestions, requests, clients, key }: Report): string {
-  const { windows, buckets, maxClients, maxDenied } = suggestions;
-  const loss = `at most ${percent(maxClients)} of the clients${maxDenied === null ? '' : ` and ${percent(maxDenied)} of the requests`}`;
+function suggestionsText({ suggestions: { maxClients, windows }, requests, clients, key }: Report): string {
   const rows = windows.map(({ policy, clients: touched, denied, deniedSucceeded }) => [
     policy,
     `${number(touched)} (${percent(share(touched, clients))})`,
-    denied === null ? '-' : `${number(denied)} (${percent(share(denied, requests))})`,
-    deniedSucceeded === null ? '-' : number(deniedSucceeded),
+    `${number(denied)} (${percent(share(denied, requests))})`,
+    number(deniedSucceeded),
   ]);
-  const points = buckets.map(({ refill, every, p50, p99, capacity, clients: touched, max }) => [
-    `tokenBucket --capacity ${String(capacity)} --refill ${String(refill)} --every ${every}`,
-    `${number(touched)} (${percent(share(touched, clients))})`,
-    number(p50),
-    number(p99),
-    number(max),
-  ]);
-  return [
-    `Limits by ${key} that deny ${loss}:`,
-    table(['POLICY', 'CLIENTS', 'REQUESTS', 'HAD SUCCEEDED'], rows),
-    '',
-    'Rate and burst of a bucket that denies no more clients, and the burst that half, 99% and all of the clients need:',
-    table(['POLICY', 'CLIENTS', 'P50', 'P99', 'MAX'], points),
-  ].join('\n');
-}
-
-function checkText({ logs, requests, clients, candidates, suggestions }: CheckReport, report: Report): string {
-  const rows = [...candidates, ...suggestions].map((one) => {
-    const first = report.candidates.find(({ policy }) => policy === one.policy);
-    const suggested = [...report.suggestions.windows, ...report.suggestions.buckets].find(
-      (_, i) => suggestions[i] === one,
-    );
-    const before = first?.clientsShare ?? share(suggested?.clients ?? 0, report.clients);
-    return [
-      one.policy,
-      percent(before),
-      `${number(one.clients)} (${percent(one.clientsShare)})`,
-      `${number(one.denied)} (${percent(one.deniedShare)})`,
-      number(one.deniedSucceeded),
-    ];
-  });
-  return `The same on ${namesOf(logs)}, ${counted(requests, 'request')} of ${counted(clients, 'client')}:\n${table(
-    ['POLICY', 'CLIENTS BEFORE', 'CLIENTS', 'REQUESTS', 'HAD SUCCEEDED'],
+  return `Limits by ${key} that deny at most ${percent(maxClients)} of the clients:\n${table(
+    ['POLICY', 'CLIENTS', 'REQUESTS', 'HAD SUCCEEDED'],
     rows,
   )}`;
 }

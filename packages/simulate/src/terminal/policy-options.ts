@@ -5,7 +5,7 @@ import { UsageError } from './failure.ts';
 import { policyOf } from './policy-kinds.ts';
 
 /** How a policy is written in a text. */
-export const FORM = "write a kind and its options, as in 'fixedWindow --limit 100 --window 1m'";
+const FORM = "write a kind and its options, as in 'fixedWindow --limit 100 --window 1m'";
 
 /** The options of all kinds of policies: the value of each, and its meaning by kind. */
 const policyOptions = new Map<string, { readonly placeholder: string; readonly kindsByText: Map<string, string[]> }>();
@@ -43,23 +43,42 @@ export function policyFrom(kind: string, options: Readonly<Record<string, unknow
  * @throws UsageError when the text is not a policy.
  */
 export function policyFromText(text: string): Policy {
+  const { kind, options } = parsedText(text, text, 'give each policy a --policy of its own');
+  return policyFrom(kind, options);
+}
+
+/**
+ * The kind and the options in the text of one policy.
+ *
+ * @param whole - The text that errors show.
+ * @param instead - How several policies are written.
+ * @param further - Options beside those of policies, such as `--key <key>`.
+ * @throws UsageError when the words are not a kind and options.
+ */
+export function parsedText(
+  text: string,
+  whole: string,
+  instead: string,
+  further: readonly string[] = [],
+): { readonly kind: string; readonly options: Readonly<Record<string, unknown>> } {
   const command = addPolicyOptions(new Command('--policy'))
     .exitOverride()
     .helpOption(false)
     .configureOutput({ writeErr: () => undefined })
     .argument('<kind>')
     .option('--name <name>');
+  for (const option of further) command.option(option);
   try {
-    command.parse(wordsOf(text, text, 'give each policy a --policy of its own'), { from: 'user' });
+    command.parse(wordsOf(text, whole, instead), { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) throw misspelt(error, text);
+    if (error instanceof CommanderError) throw misspelt(error, whole);
     throw error;
   }
-  return policyFrom(command.args[0] as string, command.opts());
+  return { kind: command.args[0] as string, options: command.opts() };
 }
 
 /** The error of a policy text whose words are not a kind and options. */
-export function misspelt({ code, message }: CommanderError, text: string): UsageError {
+function misspelt({ code, message }: CommanderError, text: string): UsageError {
   const wrong = code === 'commander.excessArguments' ? 'too many words' : message.replace(/^error: /, '');
   return new UsageError(`--policy ${JSON.stringify(text)}: ${wrong}; ${FORM}`);
 }
@@ -71,7 +90,7 @@ export function misspelt({ code, message }: CommanderError, text: string): Usage
  * @param instead - How several policies are written.
  * @throws UsageError for an option that is given twice.
  */
-export function wordsOf(text: string, whole: string, instead: string): readonly string[] {
+function wordsOf(text: string, whole: string, instead: string): readonly string[] {
   const words = text.split(/\s+/).filter((word) => word !== '');
   const options = words.filter((word) => word.startsWith('--')).map((word) => word.split('=', 1)[0] ?? word);
   const twice = options.find((option, i) => options.indexOf(option) < i);
