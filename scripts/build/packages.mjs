@@ -51,7 +51,7 @@ export const PACKAGES = {
     entries: { '.': 'index.ts' },
     internal: { './internal': 'internal.ts' },
   },
-  server: { formats: ['esm'], entries: { '.': 'index.ts', './configuration': 'configuration.ts' } },
+  server: { formats: ['esm'], entries: { '.': 'index.ts' } },
   web: { formats: BOTH, entries: { '.': 'index.ts', './ai': 'ai.ts', './hono': 'hono/index.ts', './mcp': 'mcp.ts' } },
   compat: {
     formats: BOTH,

@@ -14,7 +14,6 @@ export {
 } from './engine/store.ts';
 export { evaluate } from './engine/evaluate.ts';
 export type { Evaluation } from './engine/evaluation.ts';
-export { keyResetAtMs } from './engine/key-contents.ts';
 export { AllEarlier } from './engine/migrate-state.ts';
 
 // A store behind a network: what stands between it and the limiter.
