@@ -5,7 +5,6 @@ import {
   LONGEST_APP,
   optional,
   parsePrefix,
-  valueThat,
   type OptionTable,
   type SettingsOf,
 } from '@sluice/core/spi';
@@ -31,16 +30,10 @@ export interface PutOptions {
 export interface CreatePoliciesOptions {
   /** Only with a client or URL: the prefix of the stores whose limiters use the policies. Default `sluice`. */
   readonly prefix?: string | undefined;
-  /**
-   * The path of a file with the last good copy of the policies and overrides, which this process writes: it decides at a
-   * start at which the source is away. Default: none is written.
-   */
-  readonly snapshotFile?: string | undefined;
 }
 
 export const CREATE_POLICIES: OptionTable<CreatePoliciesOptions> = {
   prefix: optional(parsePrefix),
-  snapshotFile: optional(valueThat((given) => typeof given === 'string' && given !== '', 'the path of a file')),
 };
 
 export type PutSettings = SettingsOf<

@@ -1,7 +1,7 @@
 import type { NamedPolicy } from '@sluice/core';
 import { messageOf, warnOnce, withinDeadline } from '@sluice/core/spi';
 import type { OverridePage, OverrideSource } from './policy-source.ts';
-import { readOverride, recordOf, type Override, type OverrideRecord } from './overrides/override-record.ts';
+import { readOverride, type Override } from './overrides/override-record.ts';
 import { PolicyOverrides } from './overrides/policy-overrides.ts';
 import { SourceClock } from './overrides/source-clock.ts';
 import { readRecordName, recordNameOf } from './overrides/target.ts';
@@ -82,15 +82,6 @@ export class OverrideIndex {
         if (override.named === undefined || names.has(recordNameOf(policyName, target))) continue;
         warnOfLostOverride(policyName);
         break;
-      }
-    }
-  }
-
-  /** Every override as a record, without who changed it and why. */
-  *records(): Generator<readonly [name: string, record: OverrideRecord]> {
-    for (const [policyName, overrides] of this.#ofPolicies) {
-      for (const [target, override] of overrides.entries()) {
-        yield [recordNameOf(policyName, target), recordOf(override)];
       }
     }
   }

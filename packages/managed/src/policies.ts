@@ -26,7 +26,6 @@ import { PolicyCache } from './policy-cache.ts';
 import { sharedCacheOf, shareCache } from './shared-caches.ts';
 import { makeRecord, makeTombstone } from './make-record.ts';
 import { CREATE_POLICIES, PUT, REMOVE, type CreatePoliciesOptions, type PutOptions } from './options.ts';
-import { SnapshotFile } from './snapshot-file.ts';
 import type { PolicyRecord, PolicySource } from './policy-source.ts';
 import { RedisPolicySource } from './redis-source.ts';
 import { OverrideEdits, type OverrideResult, type PolicyOverride } from './edit-overrides.ts';
@@ -167,10 +166,9 @@ export function sourceOf(limit: LimitRef): SourcePolicy | undefined {
 }
 
 function policiesIn(given: unknown, options: CreatePoliciesOptions): PoliciesImpl {
-  const file = options.snapshotFile === undefined ? undefined : new SnapshotFile(options.snapshotFile);
   const { load, perform } = (given ?? {}) as Partial<PolicySource & Store>;
   if (typeof load !== 'function' && typeof perform !== 'function') {
-    return policiesInRedis(connectTo(given, { prefix: options.prefix }, 'createPolicies'), file);
+    return policiesInRedis(connectTo(given, { prefix: options.prefix }, 'createPolicies'));
   }
   if (options.prefix !== undefined) {
     throw new PolicyError(
@@ -179,9 +177,9 @@ function policiesIn(given: unknown, options: CreatePoliciesOptions): PoliciesImp
       'SLUICE_OPTION_INVALID',
     );
   }
-  if (typeof load === 'function') return new PoliciesImpl(new PolicyCache(given as PolicySource, file));
+  if (typeof load === 'function') return new PoliciesImpl(new PolicyCache(given as PolicySource));
   const connection = connectionOf(given as Store);
-  if (connection !== undefined) return policiesInRedis(connection, file);
+  if (connection !== undefined) return policiesInRedis(connection);
   const got =
     (given as Store).source === 'remote'
       ? 'one that counts elsewhere: a remoteStore keeps no policies'
@@ -193,8 +191,8 @@ function policiesIn(given: unknown, options: CreatePoliciesOptions): PoliciesImp
   );
 }
 
-function policiesInRedis(connection: RedisConnection, file: SnapshotFile | undefined): PoliciesImpl {
-  return new PoliciesImpl(new PolicyCache(new RedisPolicySource(connection), file), () => sharedCacheOf(connection));
+function policiesInRedis(connection: RedisConnection): PoliciesImpl {
+  return new PoliciesImpl(new PolicyCache(new RedisPolicySource(connection)), () => sharedCacheOf(connection));
 }
 
 class PoliciesImpl implements Policies {

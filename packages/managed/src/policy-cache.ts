@@ -4,15 +4,11 @@ import { readRecord, type PolicyDefinition } from './read-record.ts';
 import { OverrideIndex } from './override-index.ts';
 import { readRecordName } from './overrides/target.ts';
 import type { PolicySource } from './policy-source.ts';
-import type { NamedRecord, SnapshotFile } from './snapshot-file.ts';
-import { Snapshots } from './snapshots.ts';
 
 /** How often a source is read again that does not say: after a lost notification a change takes effect within a second. */
 const POLL_MS = 500;
 /** How many loads in a row fail before a warning: a single one may have been late. */
 const FAILED_LOADS = 3;
-/** How long the source may take at a start before the copy in a file counts, where there is one. */
-const FIRST_LOAD_MS = 250;
 /** How long until a source that cannot be watched is watched again. */
 const WATCH_AGAIN_MS = 10_000;
 /** How long `load` of a source may take. After that it is called again. */
@@ -37,8 +33,6 @@ export class PolicyCache implements LimitFeed {
   #overrides = new OverrideIndex();
   #records: Readonly<Record<string, unknown>> = {};
   #changes = 0;
-  /** Those that the file has, or will have. */
-  #savedChanges = 0;
   #failedLoads = 0;
   #isLoaded = false;
   #failure: unknown;
@@ -51,12 +45,8 @@ export class PolicyCache implements LimitFeed {
   /** How often the cache has been closed. Work that began before does not continue. */
   #closings = 0;
 
-  readonly #snapshots: Snapshots | undefined;
-
-  /** @param file - Keeps a copy of what was read last, for a start at which the source is away. */
-  constructor(source: PolicySource, file?: SnapshotFile) {
+  constructor(source: PolicySource) {
     this.source = source;
-    this.#snapshots = file && new Snapshots(file, () => this.#everything());
   }
 
   /** Whether the source has been read since the cache follows it. */
@@ -125,7 +115,6 @@ export class PolicyCache implements LimitFeed {
     this.#watching?.then((unwatch) => unwatch?.()).catch(ignore);
     clearTimeout(this.#watchAgain);
     this.#watching = undefined;
-    await this.#snapshots?.flush();
     await this.source.close?.();
   }
 
@@ -176,12 +165,7 @@ export class PolicyCache implements LimitFeed {
   }
 
   async #readOnce(): Promise<void> {
-    if (this.#isLoaded) return;
-    try {
-      await (this.#loading ?? this.load());
-    } catch (error) {
-      if (!this.#hasLoaded()) throw error;
-    }
+    if (!this.#isLoaded) await (this.#loading ?? this.load());
   }
 
   /** Loads, if the cache has users. Does not reject: the next poll loads again. */
@@ -210,44 +194,13 @@ export class PolicyCache implements LimitFeed {
       this.#isLoaded = true;
       this.#failure = undefined;
       this.#failedLoads = 0;
-      if (this.changes !== this.#savedChanges) this.#snapshots?.changed();
-      this.#savedChanges = this.changes;
     } catch (error) {
-      await this.#failed(asStoreError(error));
+      const failure = asStoreError(error);
+      this.#failure = failure;
+      this.#failedLoads++;
+      if (this.#isLoaded && this.#failedLoads === FAILED_LOADS) warnOfAbsence(this.source, failure.message);
+      throw failure;
     }
-  }
-
-  async #failed(failure: Error): Promise<never> {
-    this.#failure = failure;
-    this.#failedLoads++;
-    if (!this.#isLoaded) await this.#loadSnapshot(failure.message);
-    else if (this.#failedLoads === FAILED_LOADS) warnOfAbsence(this.source, failure.message);
-    throw failure;
-  }
-
-  /** Not the field itself, which the compiler takes to be as it was before an await. */
-  #hasLoaded(): boolean {
-    return this.#isLoaded;
-  }
-
-  /** Until the source can be read, its last good copy in the file decides. */
-  async #loadSnapshot(why: string): Promise<void> {
-    const closings = this.#closings;
-    const records = await this.#snapshots?.read();
-    if (records === undefined || this.#isLoaded || closings !== this.#closings) return;
-    for (const [name, record] of records) {
-      if (isOverride(name)) this.#overrides.adopt(name, record);
-      else this.#adoptPolicy(name, record);
-    }
-    this.#savedChanges = this.changes;
-    this.#isLoaded = true;
-    warnOfAbsence(this.source, why, this.#snapshots?.path);
-  }
-
-  /** Every record that is known, for the file. */
-  *#everything(): Generator<NamedRecord> {
-    for (const [name, { record }] of this.#known) yield [name, record];
-    yield* this.#overrides.records();
   }
 
   #adopt(records: Readonly<Record<string, unknown>>): void {
@@ -300,11 +253,6 @@ export class PolicyCache implements LimitFeed {
       this.#timer = setTimeout(() => void poll(), this.source.everyMs ?? POLL_MS).unref();
     };
     detached(() => void poll());
-    if (this.#snapshots === undefined) return;
-    const useSnapshot = (): void => {
-      if (!this.#isLoaded) void this.#loadSnapshot('it has not answered yet');
-    };
-    detached(() => setTimeout(useSnapshot, FIRST_LOAD_MS).unref());
   }
 
   async #watch(): Promise<(() => unknown) | undefined> {
@@ -345,12 +293,11 @@ function isOverride(name: string): boolean {
   return readRecordName(name) !== undefined;
 }
 
-function warnOfAbsence({ name = 'the source of policies' }: PolicySource, why: string, file?: string): void {
-  const lastRead = file === undefined ? 'that were read last' : `of the copy in ${file}`;
+function warnOfAbsence({ name = 'the source of policies' }: PolicySource, why: string): void {
   warnOnce(
     'SLUICE_POLICIES_AWAY',
-    `${name} cannot be read (${why}). The policies and overrides ${lastRead} are in force until it can be read again.`,
-    `${name} ${file ?? ''}`,
+    `${name} cannot be read (${why}). The policies and overrides that were read last are in force until it can be read again.`,
+    name,
   );
 }
 

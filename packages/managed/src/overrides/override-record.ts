@@ -81,11 +81,6 @@ export function saidBy({ version, named, untilMs }: Override): EarlierOverride {
   };
 }
 
-/** The record of an override, as far as a process knows it. */
-export function recordOf(override: Override): OverrideRecord {
-  return { format: FORMAT, ...saidBy(override), changedAtMs: 0, earlier: override.earlier };
-}
-
 /** What is kept of who changed an override, and why. */
 export interface Audit {
   readonly by?: string | undefined;
