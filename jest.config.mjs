@@ -71,6 +71,7 @@ export default {
     project('example-graphql', 'examples/graphql'),
     project('example-mcp', 'examples/mcp'),
     project('example-nestjs', 'examples/nestjs'),
+    project('example-postgres-policies', 'examples/postgres-policies'),
     project('example-registries', 'examples/registries'),
     project('example-sqlite-store', 'examples/sqlite-store'),
     project('example-nextjs', 'examples/nextjs'),

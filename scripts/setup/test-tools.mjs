@@ -1,12 +1,13 @@
 // Makes sure that the tests find the programs that they need beside Node, without starting a service: a redis-server or
-// valkey-server, the gateways nginx, Caddy and HAProxy, dnsmasq, Python with gRPC, h2load, and faketime, which starts
-// processes whose clocks are wrong. A missing program is installed with apt-get, as root or with sudo, where apt-get exists.
+// valkey-server, the gateways nginx, Caddy and HAProxy, dnsmasq, Postgres and MariaDB, Python with gRPC, h2load, and
+// faketime, which starts processes whose clocks are wrong. A missing program is installed with apt-get, as root or with
+// sudo, where apt-get exists. Without a database its tests are left out; all others are required.
 //
 // The package redis-tools has no service: its redis-check-rdb is the same program as the server, and acts as the server
-// when its file is named redis-server. The packages of the gateways have services, which start when the package is
-// installed: they are unpacked into node_modules instead.
+// when its file is named redis-server. The packages of the gateways and databases have services, which start when the
+// package is installed: they are unpacked into node_modules instead.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { cache, unpackPackages } from './unpack-packages.mjs';
 
@@ -103,14 +104,35 @@ const tools = [
     version: '-v',
     help: 'Debian, Ubuntu: apt-get install haproxy; macOS: brew install haproxy',
   }),
+  database({
+    program: 'postgres',
+    folders(root) {
+      const versions = join(root, 'usr/lib/postgresql');
+      return existsSync(versions) ? readdirSync(versions).map((version) => join(versions, version, 'bin')) : [];
+    },
+    // The package postgresql depends on that of a version.
+    findPackage() {
+      const { stdout } = spawnSync('apt-cache', ['depends', 'postgresql'], { encoding: 'utf8' });
+      return /postgresql-\d+/.exec(stdout ?? '')?.[0];
+    },
+    help: 'Debian, Ubuntu: apt-get install postgresql; macOS: brew install postgresql',
+  }),
+  database({
+    program: 'mariadbd',
+    folders: (root) => [join(root, 'usr/sbin')],
+    findPackage: () => 'mariadb-server-core',
+    help: 'Debian, Ubuntu: apt-get install mariadb-server; macOS: brew install mariadb',
+  }),
 ];
 
 const missing = tools.filter((tool) => tool.find() === undefined);
 if (missing.length > 0) {
   install(missing);
   const still = missing.filter((tool) => tool.find() === undefined);
-  if (still.length > 0)
-    fail(`Not found, and not to be installed from here: ${still.map((tool) => tool.package).join(', ')}.`, still);
+  const required = still.filter((tool) => !tool.isOptional);
+  if (required.length > 0)
+    fail(`Not found, and not to be installed from here: ${required.map((tool) => tool.package).join(', ')}.`, required);
+  for (const { help } of still) console.log(help);
 }
 console.log(`Redis for the tests: ${tools[0].find()}`);
 
@@ -139,6 +161,29 @@ function gateway({ name, packages, program, version, help }) {
       symlinkSync(unpacked, linked);
     },
     help: `The examples of gateways run behind ${name}. Install it (${help}), or set ${variable} to the path of one. It need not be running: the tests start their own.`,
+  };
+}
+
+/** A database whose package has a service. It is found in the PATH, in a folder of the machine, or unpacked. */
+function database({ program, folders, findPackage, help }) {
+  const unpacked = join(cache, `${program}-package`);
+  return {
+    package: program,
+    isOptional: true,
+    libraries: [],
+    find: () =>
+      [onPath(program), ...['/', unpacked].flatMap(folders).map((folder) => join(folder, program))].find(
+        (path) => path !== undefined && existsSync(path) && runs(path, '--version'),
+      ),
+    unpack() {
+      const found = findPackage();
+      if (found === undefined) return;
+      unpackPackages(`${program}-package`, [found], (depends) => {
+        // Postgres needs LLVM only to compile queries.
+        if (this.find() === undefined) this.libraries.push(...(depends.match(/\blib(?!llvm)[\w.+-]+/g) ?? []));
+      });
+    },
+    help: `The tests with ${program} are left out: there is none. Install it (${help}). It need not be running: the tests start their own.`,
   };
 }
 

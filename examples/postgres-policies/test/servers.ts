@@ -1,0 +1,119 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort, until } from '@sluice/testkit';
+import { createConnection } from 'mysql2/promise';
+import pg from 'pg';
+
+/** A database of one test file, on a free port of the loopback. */
+export interface Server {
+  readonly url: string;
+  query(statement: string): Promise<unknown>;
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Where scripts/setup/test-tools.mjs unpacks it, too. */
+const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/sluice/', import.meta.url));
+/** Neither runs as root. */
+const asUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+
+const postgres = find('postgres', (root) => {
+  const versions = join(root, 'usr/lib/postgresql');
+  return existsSync(versions) ? readdirSync(versions).map((version) => join(versions, version, 'bin')) : [];
+});
+const mariadbd = find('mariadbd', (root) => [join(root, 'usr/sbin')]);
+
+/** Undefined where there is none on this machine. */
+export const SERVERS: readonly (readonly [name: string, start: (() => Promise<Server>) | undefined])[] = [
+  ['Postgres', postgres === undefined ? undefined : () => startPostgres(dirname(postgres))],
+  ['MariaDB', mariadbd === undefined ? undefined : () => startMariadb(mariadbd)],
+];
+
+function find(program: string, foldersIn: (root: string) => readonly string[]): string | undefined {
+  const path = (process.env['PATH'] ?? '').split(delimiter);
+  const folders = [...path, ...['/', join(CACHE, `${program}-package`)].flatMap(foldersIn)];
+  const found = folders.map((folder) => join(folder, program)).find(existsSync);
+  return found === undefined ? undefined : realpathSync(found); // in the PATH there may be a link to it, without the programs beside it
+}
+
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-sql-'));
+  if (asUser.uid !== undefined) chownSync(folder, asUser.uid, asUser.gid);
+  return folder;
+}
+
+async function startPostgres(programs: string): Promise<Server> {
+  const [folder, port] = [emptyFolder(), await freePort()];
+  const data = join(folder, 'data');
+  const made = spawnSync(join(programs, 'initdb'), ['-D', data, '-U', 'sluice', '-A', 'trust', '--no-sync'], {
+    cwd: folder,
+    encoding: 'utf8',
+    ...asUser,
+  });
+  if (made.status !== 0) throw new Error(made.stderr);
+  const settings = [`port=${String(port)}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`];
+  const args = ['-D', data, ...[...settings, 'fsync=off'].flatMap((one) => ['-c', one])];
+  const child = spawn(join(programs, 'postgres'), args, { cwd: folder, stdio: 'ignore', ...asUser });
+  const url = `postgres://sluice@127.0.0.1:${String(port)}/postgres`;
+  const query = async (statement: string): Promise<unknown> => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    return client.query(statement).finally(() => client.end());
+  };
+  // SIGQUIT ends the processes of connections, too.
+  return whenReady({ url, query, ...ends(child, 'SIGQUIT', folder) }, () => query('select 1'));
+}
+
+async function startMariadb(program: string): Promise<Server> {
+  const [folder, port] = [emptyFolder(), await freePort()];
+  const args = [
+    '--no-defaults',
+    `--basedir=${resolve(program, '../..')}`,
+    `--datadir=${folder}`,
+    `--tmpdir=${folder}`,
+    `--port=${String(port)}`,
+    '--bind-address=127.0.0.1',
+    `--socket=${join(folder, 'socket')}`,
+    '--skip-grant-tables', // there are no users
+    '--skip-networking=0',
+    '--innodb-buffer-pool-size=16M',
+  ];
+  const child = spawn(program, args, { cwd: folder, stdio: 'ignore', ...asUser });
+  const withoutDatabase = `mysql://root@127.0.0.1:${String(port)}`;
+  const url = `${withoutDatabase}/sluice`;
+  const queryAt = async (uri: string, statement: string): Promise<unknown> => {
+    const connection = await createConnection(uri);
+    return connection.query(statement).finally(() => connection.end());
+  };
+  const query = (statement: string): Promise<unknown> => queryAt(url, statement);
+  return whenReady({ url, query, ...ends(child, 'SIGKILL', folder) }, () =>
+    queryAt(withoutDatabase, 'create database if not exists sluice'),
+  );
+}
+
+async function whenReady(server: Server, ask: () => Promise<unknown>): Promise<Server> {
+  try {
+    await until('the database answers', ask);
+    return server;
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+function ends(child: ChildProcess, signal: NodeJS.Signals, folder: string): Pick<Server, 'kill' | 'stop'> {
+  const ended = once(child, 'exit');
+  const kill = async (): Promise<void> => {
+    child.kill(signal);
+    await ended;
+  };
+  const stop = async (): Promise<void> => {
+    await kill();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { kill, stop };
+}
