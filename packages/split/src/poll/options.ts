@@ -29,7 +29,7 @@ export const POLL_MEMBERSHIP: OptionTable<PollSettings & { readonly members: Ask
     (given) => typeof given === 'function',
     'a function that returns the weight of each member by its id',
   ),
-  everyMs: (given = 1000, name) => everyMs(given, name),
+  everyMs: (given = 1000, name) => wholeNumber(given, name, 'milliseconds', { least: 10, most: LONGEST_MS }),
   ttlMs: (given, name, { everyMs: every }) => ttlMs(given ?? 3 * every, name, every),
 };
 
@@ -37,11 +37,6 @@ export const POLL_MEMBERSHIP: OptionTable<PollSettings & { readonly members: Ask
 export function memberId(given: unknown, name: string): string {
   if (typeof given === 'string' && given !== '') return given;
   throw invalidOption(name, 'the id of this instance among the members, a text that is not empty', given);
-}
-
-/** How often a registry is asked. */
-export function everyMs(given: unknown, name: string): number {
-  return wholeNumber(given, name, 'milliseconds', { least: 10, most: LONGEST_MS });
 }
 
 /** How long an answer counts: a lost one must leave time for another. */

@@ -4,7 +4,7 @@ import { POLL_MEMBERSHIP, type PollMembershipOptions } from './options.ts';
 import { Poller } from './poller.ts';
 
 /**
- * A membership by any registry that lists its members when it is asked, such as etcd or the API of Kubernetes. The
+ * A membership by any registry that lists its members when it is asked, such as the DNS or the API of Kubernetes. The
  * shares keep the limit as an {@link UntimedConfirmation} describes.
  *
  * @throws PolicyError for a bad or unknown option. Nothing is asked before a limiter uses it.
