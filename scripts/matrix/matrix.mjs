@@ -26,10 +26,6 @@ const MATRIX = {
     'on Bun and Deno: core, the contract of stores, and that of adapters; or the files whose path holds this',
     `${PREPARED} node scripts/matrix/runtimes.mjs`,
   ],
-  sql: [
-    "policies in a real Postgres and a real MariaDB, of the PATH or Debian's, beside the stubs of the suite",
-    `${PREPARED} node scripts/matrix/sql.mjs`,
-  ],
   release: [
     'the scripts of a release, and the dry run of the next one: from a tree without changes',
     `${PREPARED} SLUICE_RELEASE=1 node scripts/test/test.mjs packages/testkit/test/release && npm run -s release -- --dry-run`,

@@ -15,5 +15,3 @@ export type { EarlierOverride, OverrideRecord } from './overrides/override-recor
 export { parseTarget, type OverrideTarget, type Target } from './overrides/target.ts';
 export { ByTarget } from './overrides/by-target.ts';
 export { definitionsOf } from './definitions.ts';
-export { sqlSource } from './sql/sql-source.ts';
-export type { ListeningClient, SqlQuery, SqlSourceOptions } from './sql/options.ts';
