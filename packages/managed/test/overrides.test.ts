@@ -246,6 +246,22 @@ describe.each([
   });
 });
 
+describe('thousands of overrides in Redis', () => {
+  it('are read a page at a time', async () => {
+    const here = policies();
+    await here.put('orders', of(10), { apps });
+    const record = JSON.stringify({ format: 1, version: 1, policy: of(60), changedAtMs: 1, earlier: [] });
+    const names = Array.from({ length: 1100 }, (_, i) => `orders:key:${String(i)}`);
+    await redis.admin.hset('sluice:{#overrides}:records', Object.fromEntries(names.map((name) => [name, record])));
+    await redis.admin.zadd('sluice:{#overrides}:changes', ...names.flatMap((name, i) => [i + 1, name]));
+
+    const orders = limiter({ policy: managed('orders'), timeoutMs });
+
+    expect(await limits(orders, '0', '1099', 'ann')).toEqual([60, 60, 10]);
+    expect(await here.overrides('orders')).toHaveLength(1100);
+  });
+});
+
 describe('an override of a long key', () => {
   it('is of the whole key', async () => {
     const { here, orders } = await inRedis();
