@@ -1,6 +1,6 @@
 // Writes into the manifest of each published package what follows from scripts/build/packages.mjs and from the manifest at
-// the root: its entry points, and the addresses of repository and site. Writes these addresses into the packages' READMEs,
-// into what the issue forms link to and, for the messages, into core, too; and into .changeset which packages have one version.
+// the root: its version, its entry points, and the addresses of repository and site. Writes these addresses into the
+// packages' READMEs, into what the issue forms link to and, for the messages, into core, too.
 // With --check it writes nothing, and fails when a file is stale.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { format } from 'prettier';
@@ -8,7 +8,7 @@ import { ADDRESSES, PACKAGES, nameOf } from './packages.mjs';
 
 const root = new URL('../../', import.meta.url);
 const read = (path) => readFileSync(new URL(path, root), 'utf8');
-const { author, license, engines, prettier: style } = JSON.parse(read('package.json'));
+const { version, author, license, engines, prettier: style } = JSON.parse(read('package.json'));
 const PARSERS = { json: 'json-stringify', md: 'markdown', ts: 'typescript', yml: 'yaml' };
 /** What each package ships beside its code. */
 const DOCUMENTS = ['README.md', 'SKILL.md', 'LICENSE'];
@@ -17,7 +17,7 @@ let stale = false;
 
 for (const [folder, { formats, entries, internal = {}, callable }] of Object.entries(PACKAGES)) {
   const path = `packages/${folder}/package.json`;
-  const { name, version, description, keywords, ...manifest } = JSON.parse(read(path));
+  const { name, description, keywords, ...manifest } = JSON.parse(read(path));
   const written = exportsOf(formats, entries, callable);
   const hasTypes = entries['.'] !== undefined;
   const common = {
@@ -57,14 +57,9 @@ for (const [folder, { formats, entries, internal = {}, callable }] of Object.ent
   }
 }
 
-const changesets = '.changeset/config.json';
-const fixed = [Object.keys(PACKAGES).map((name) => `@sluice/${name}`)];
-await write(changesets, { ...JSON.parse(read(changesets)), fixed }, 'json');
-
 const contacts = '.github/ISSUE_TEMPLATE/config.yml';
 await write(contacts, read(contacts).replace(/https:\/\/\S+(?=\/(?:tree\/main|security)\/)/g, ADDRESSES.repository));
 // The examples name the version that is published, as a copy of one does.
-const { version } = JSON.parse(read('packages/core/package.json'));
 for (const name of readdirSync(new URL('examples/', root))) {
   const path = `examples/${name}/package.json`;
   if (existsSync(new URL(path, root))) {

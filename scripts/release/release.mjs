@@ -8,9 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sectionOf } from './changelog.mjs';
 import { ADDRESSES, PACKAGES } from '../build/packages.mjs';
-import { pendingRelease } from './pending-release.mjs';
 import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -19,17 +17,17 @@ const read = (path) => readFileSync(join(root, path), 'utf8');
 const manifests = Object.keys(PACKAGES).map((folder) => JSON.parse(read(`packages/${folder}/package.json`)));
 const names = manifests.map(({ name }) => name);
 const [{ version }] = manifests;
+/** Users get `latest` when they name no version. A prerelease, 1.0.0-next.0, has the name of its line. */
+const tag = /-([a-z]+)/.exec(version)?.[1] ?? 'latest';
 
 if (process.argv.includes('--notes')) {
-  console.log(sectionOf(read('CHANGELOG.md'), version) ?? '');
+  console.log(notes() ?? '');
   process.exit(0);
 }
 // Without `--` before it, npm takes the option for its own.
 const isDryRun = process.argv.includes('--dry-run') || process.env['npm_config_dry_run'] === 'true';
 
-stopOn(stepProblems());
-const pending = await pendingRelease(root);
-stopOn([...treeProblems(), ...changesetProblems(), ...(isDryRun ? [] : workflowProblems())]);
+stopOn([...versionProblems(), ...treeProblems(), ...(isDryRun ? [] : workflowProblems())]);
 
 run('npm', ['run', '-s', 'check']);
 stopOn(treeProblems());
@@ -37,21 +35,28 @@ const work = mkdtempSync(join(tmpdir(), 'sluice-release-'));
 process.on('exit', () => rmSync(work, { recursive: true, force: true }));
 const tarballs = pack();
 stopOn(tarballs.flatMap(tarballProblems));
-printTable(tarballs, pending?.version ?? version);
+printTable(tarballs);
 if (isDryRun) console.log('\nNothing was published.');
 else tarballs.forEach(publish);
 
-function stepProblems() {
+/** The text of this version's section in CHANGELOG.md, without its heading; `undefined` if it has none. */
+function notes() {
+  const sections = read('CHANGELOG.md').split(/^## /m).slice(1);
+  const section = sections.find((text) => text.split(/\s/, 1)[0] === version);
+  return section?.slice(section.indexOf('\n')).trim();
+}
+
+function versionProblems() {
   const problems = [];
-  if (new Set(manifests.map((manifest) => manifest.version)).size > 1) {
+  if (manifests.some((manifest) => manifest.version !== version)) {
     const versions = manifests.map((manifest) => `${manifest.name} ${manifest.version}`).join(', ');
     problems.push(`The versions are out of step: ${versions}.`);
   }
-  const group = JSON.parse(read('.changeset/config.json')).fixed.flat();
-  const apart = [...names.filter((name) => !group.includes(name)), ...group.filter((name) => !names.includes(name))];
-  if (apart.length > 0) {
+  if (notes() === undefined) problems.push(`CHANGELOG.md has no section for ${version}.`);
+  const tagged = git('rev-list', '-n', '1', `v${version}`);
+  if (tagged !== '' && tagged !== git('rev-parse', 'HEAD')) {
     problems.push(
-      `The versions would get out of step: "fixed" of .changeset/config.json and the published packages differ in ${apart.join(', ')}.`,
+      `${version} is released: raise the version in package.json, and run \`node scripts/build/manifests.mjs\`.`,
     );
   }
   return problems;
@@ -60,22 +65,6 @@ function stepProblems() {
 function treeProblems() {
   const changed = git('status', '--porcelain');
   return changed === '' ? [] : [`The tree has changes that are not committed:\n${changed}`];
-}
-
-/**
- * A version that is published has a section in CHANGELOG.md, which `npm run version-packages` writes from changesets.
- */
-function changesetProblems() {
-  const tagged = git('rev-list', '-n', '1', `v${version}`);
-  if (pending !== undefined) {
-    return isDryRun ? [] : [`Changesets lead to ${pending.version}: run \`npm run version-packages\` first.`];
-  }
-  if (tagged !== '' && tagged !== git('rev-parse', 'HEAD')) {
-    return [`A changeset is missing: ${version} is released, and nothing leads to the next version.`];
-  }
-  return sectionOf(read('CHANGELOG.md'), version) === undefined
-    ? [`A changeset is missing: CHANGELOG.md has no section for ${version}.`]
-    : [];
 }
 
 function workflowProblems() {
@@ -117,13 +106,11 @@ function tarballProblems({ name, manifest }) {
   return problems;
 }
 
-function printTable(tarballs, next) {
-  if (next !== version)
-    console.log(`The manifests have ${version}: \`npm run version-packages\` makes it ${next}, as the changesets ask.`);
+function printTable(tarballs) {
   const rows = tarballs.map(({ name, files, bytes }) => [
     name,
-    next,
-    tagOf(next),
+    version,
+    tag,
     String(files),
     `${(bytes / 1000).toFixed(0)} kB`,
     'yes',
@@ -142,18 +129,13 @@ function printTable(tarballs, next) {
   );
 }
 
-/** Users get `latest` when they name no version. A prerelease, 1.0.0-next.0, has the name of its line. */
-function tagOf(of) {
-  return /-([a-z]+)/.exec(of)?.[1] ?? 'latest';
-}
-
 /** A run that was cut off can be repeated: what is published already is left out. */
 function publish({ name, file }) {
   const found = spawnSync('npm', ['view', `${name}@${version}`, 'version'], { encoding: 'utf8' });
   if (found.status === 0 && found.stdout.trim() === version) {
     console.log(`${name} ${version} is published already.`);
   } else {
-    run('npm', ['publish', file, '--provenance', '--access', 'public', '--tag', tagOf(version)]);
+    run('npm', ['publish', file, '--provenance', '--access', 'public', '--tag', tag]);
   }
 }
 
