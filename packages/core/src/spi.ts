@@ -45,7 +45,7 @@ export { CORE_OPTIONS, LONGEST_APP } from './limiter/options.ts';
 export { newHolder } from './limiter/settlement/holder.ts';
 export { keepRenewing, releaseWithRetry } from './limiter/settlement/keep-slots.ts';
 export { warnOfRefund } from './limiter/settlement/settlements.ts';
-export { countsDenialsNow, type UnresolvedPart } from './limiter/resolve.ts';
+export type { UnresolvedPart } from './limiter/resolve.ts';
 
 // Limits whose numbers are not fixed, and what a program writes in place of a policy to name them.
 export {
@@ -115,7 +115,7 @@ export { redisStoreAt, PRODUCTION_LINE, TEST_LINE, testGeneral } from './stores/
 export { createRedisStore } from './stores/redis/redis-store.ts';
 export { SeveralNodes } from './stores/redis/cluster/several-nodes.ts';
 export { batch, general } from './stores/redis/scripts.generated.ts';
-export { externalStateKey, hashTag, redisKey } from './stores/redis/redis-key.ts';
+export { hashTag, redisKey } from './stores/redis/redis-key.ts';
 export { readStates, readValue, writeValue } from './stores/redis/value.ts';
 export { withinBounds } from './stores/redis/within-bounds.ts';
 export { shownMemory } from './stores/memory/shown-memory.ts';

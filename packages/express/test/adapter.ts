@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import * as current from '@sluice/express';
+import { rateLimit, type RateLimitOptions } from '@sluice/express';
 import {
   withoutHttp2,
   type AdapterUnderTest,
@@ -12,16 +12,17 @@ import {
 } from '@sluice/testkit/contract';
 import type { Express, Request, RequestHandler, Response } from 'express';
 
-type RateLimit = typeof current.rateLimit;
-
-/** The contract's applications, written with a version of Express; the adapter may be another than the present one. */
-export function adapterOf(
-  { version, express }: { readonly version: string; readonly express: () => Express },
-  { rateLimit }: { readonly rateLimit: RateLimit } = current,
-): AdapterUnderTest {
+/** The contract's applications, written with a version of Express. */
+export function adapterOf({
+  version,
+  express,
+}: {
+  readonly version: string;
+  readonly express: () => Express;
+}): AdapterUnderTest {
   return {
     name: version,
-    start: async (app) => listening(appOf(express(), app, rateLimit)),
+    start: async (app) => listening(appOf(express(), app)),
     answer(response: Response, { status = 200, body }) {
       response.status(status).send(body);
     },
@@ -29,12 +30,8 @@ export function adapterOf(
   };
 }
 
-function appOf(
-  app: Express,
-  { limits = [], routes, before, trustLoopback, users, methodOverride }: App,
-  rateLimit: RateLimit,
-): Express {
-  const limiterOf = (options: Limit): RequestHandler => rateLimit(options as unknown as current.RateLimitOptions);
+function appOf(app: Express, { limits = [], routes, before, trustLoopback, users, methodOverride }: App): Express {
+  const limiterOf = (options: Limit): RequestHandler => rateLimit(options as unknown as RateLimitOptions);
   if (trustLoopback === true) app.set('trust proxy', 'loopback');
   if (before !== undefined) {
     app.use((_request, response, next) => {

@@ -60,7 +60,7 @@ export class GaugeReader {
 
 /** The limits of all keys that have no numbers of their own. */
 function limitsOf({ limits }: Observed): readonly (readonly [policy: string, limit: number])[] {
-  return (limits?.known ?? []).flatMap((ref) =>
+  return limits.known.flatMap((ref) =>
     (currentOf(ref)?.policies ?? []).map(
       ({ name, algorithm, policy }) => [name, algorithm.numbers(policy)[0] as number] as const,
     ),

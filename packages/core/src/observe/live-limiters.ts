@@ -18,8 +18,8 @@ export interface Observed {
   /** The store: limiters of one name on one store count as one. */
   readonly store: object;
   status(): Status;
-  /** Its limits in use. Absent in a copy of an earlier release. */
-  readonly limits?: { readonly known: readonly LimitRef[] };
+  /** Its limits in use. */
+  readonly limits: { readonly known: readonly LimitRef[] };
 }
 
 const live = ofProcess('@sluice/core.limiters', () => new Set<WeakRef<Observed>>());

@@ -1,4 +1,4 @@
-/** The forty scenarios that the contract is in short: what Bun and Deno run, and an adapter of an earlier version. */
+/** The forty scenarios that the contract is in short: what Bun and Deno run. */
 export const smoke: readonly string[] = [
   // Responses
   'the fields of a limit at the route, over Redis › of a first request state what is left, and until when (V1)',
