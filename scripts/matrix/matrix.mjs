@@ -74,27 +74,6 @@ const APART = {
     'examples/spring-cloud-gateway: two gateways whose clocks are an hour apart; needs Maven and faketime',
     `${PREPARED} node --test scripts/matrix/spring.mjs`,
   ],
-  outage: [
-    'what requests wait while Redis hangs, dies, flaps or is lost; six minutes',
-    `${PREPARED} node scripts/faults/outage.mjs`,
-  ],
-  'outage-service': [
-    'the same for calls of the service, within 20 ms, and until limits are shared again, within 1 s; two minutes',
-    `${PREPARED} node scripts/faults/outage-service.mjs`,
-  ],
-  abuses: [
-    'the service under what abuses HTTP/2: what honest calls wait, and the memory it takes and gives back; two minutes',
-    `${PREPARED} node scripts/faults/abuses.mjs`,
-  ],
-  soak: ['ten minutes of load and faults, and a plot of memory and keys', `${PREPARED} node scripts/faults/soak.mjs`],
-  history: [
-    'histories under faults for longer than the suite: --seeds 200 --seconds 30',
-    `${PREPARED} node scripts/faults/history.mjs`,
-  ],
-  replay: [
-    'an access log through Express, in memory and on Redis: both deny the same requests',
-    `${PREPARED} node scripts/faults/replay-log.mjs`,
-  ],
   ratelimit: [
     'the service beside envoyproxy/ratelimit, which go builds: decisions per second of CPU, and waits; four minutes',
     `${PREPARED} node packages/benchmarks/src/beside-ratelimit.mjs`,

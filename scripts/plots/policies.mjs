@@ -9,10 +9,10 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { table } from '../faults/figures.mjs';
 import { draw, figures } from './draw.mjs';
 import { replay } from './replay.mjs';
 import { specimens, written } from './specimens.mjs';
+import { table } from './table.mjs';
 import { traffic } from './traffic.mjs';
 
 const { values: given } = parseArgs({ options: { check: { type: 'boolean' }, units: { type: 'boolean' } } });

@@ -1,7 +1,5 @@
-import { built } from '../faults/built.mjs';
-
-const core = await built('core/dist/index.js');
-const { fakeClock } = await built('testkit/dist/fake-clock.js');
+import * as core from '../../packages/core/dist/index.js';
+import { fakeClock } from '../../packages/testkit/dist/fake-clock.js';
 
 /** An edge of every window that divides a day. */
 const START_MS = Date.UTC(2026, 0, 1);

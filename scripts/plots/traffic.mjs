@@ -1,6 +1,4 @@
-import { built } from '../faults/built.mjs';
-
-const { seeded } = await built('testkit/dist/random.js');
+import { seeded } from '../../packages/testkit/dist/random.js';
 
 /** The phases of the three minutes; times are seconds. */
 const phases = [

@@ -1,4 +1,4 @@
-import { table } from '../../../../scripts/faults/figures.mjs';
+import { table } from '../../../../scripts/plots/table.mjs';
 import { shapes } from '../measure/shapes.mjs';
 import { inverse } from './goals.mjs';
 import { figure, rate } from './numbers.mjs';

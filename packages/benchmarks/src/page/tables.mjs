@@ -1,4 +1,4 @@
-import { table } from '../../../../scripts/faults/figures.mjs';
+import { table } from '../../../../scripts/plots/table.mjs';
 import { keyForms, shapes } from '../measure/shapes.mjs';
 import { figure, rate, spaced } from './numbers.mjs';
 import { byHttp, byMemory, byRedis, byScale, nodesOf, valuesOf } from './rows.mjs';

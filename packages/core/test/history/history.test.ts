@@ -8,13 +8,9 @@ import type { History } from './history.ts';
 import { planOf } from './plan.ts';
 import { run } from './run.ts';
 
-/**
- * The number of runs: scripts/faults/history.mjs sets more. To run a single seed, set SLUICE_SEED=<seed>
- * SLUICE_HISTORY_SEEDS=1.
- */
+/** For a longer run: SLUICE_HISTORY_SEEDS=200 SLUICE_HISTORY_SECONDS=30. For a single seed: SLUICE_SEED=<seed> SLUICE_HISTORY_SEEDS=1. */
 const count = Number(process.env['SLUICE_HISTORY_SEEDS'] ?? cases(14));
 const seconds = Number(process.env['SLUICE_HISTORY_SECONDS'] ?? 3);
-const reports = process.env['SLUICE_HISTORY_REPORT'] === '1';
 const AT_ONCE = 4;
 
 const first = testSeed(1);
@@ -44,12 +40,6 @@ function keep(seed: number, history: History): void {
   process.stdout.write(`seed ${String(seed)}: the history is in ${file}\n`);
 }
 
-/** A line for scripts/faults/history.mjs. */
-function report(seed: number, verdict: Verdict | Error): void {
-  const line = verdict instanceof Error ? { seed, error: verdict.stack } : { seed, ...verdict };
-  process.stdout.write(`${JSON.stringify(line)}\n`);
-}
-
 beforeAll(
   async () => {
     for (let i = 0; i < seeds.length; i += AT_ONCE) {
@@ -59,7 +49,6 @@ beforeAll(
         const verdict = verdictOf(histories[at] as History);
         verdicts.set(seed, verdict);
         if (!(verdict instanceof Error) && verdict.defects.length > 0) keep(seed, histories[at] as History);
-        if (reports) report(seed, verdict);
       }
     }
   },
