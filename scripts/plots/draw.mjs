@@ -101,7 +101,7 @@ function inTheLastWindow({ running, paced, promise }, { lower, most }, seconds) 
         className: 'most blue',
       }),
       beside(`most here: ${most}`, { y: promise, dy: -16, className: 'blue' }),
-      unitBelow('seconds', 18),
+      unitBelow('seconds'),
     ],
   };
 }

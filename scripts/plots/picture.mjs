@@ -6,13 +6,9 @@ const { document } = parseHTML('<html></html>');
 /** The values of a mark's `className`: the colour on a light ground and on a dark one. */
 const COLOURS = {
   blue: ['#0969da', '#4493f8'],
-  purple: ['#8250df', '#d2a8ff'],
   orange: ['#bc4c00', '#f0883e'],
   note: ['#59636e', '#9198a1'],
-  dark: ['#8c959f', '#6e7681'],
   medium: ['#b7bdc5', '#5b636d'],
-  light: ['#d0d7de', '#3d444d'],
-  shade: ['#ffe9d1', '#3d2a14'],
 };
 
 /**
@@ -22,7 +18,7 @@ const COLOURS = {
  * @param description - What a reader who does not see the picture should know.
  * @param panels - The options of one plot each, with its height.
  */
-export function picture({ width, left, title, description = title, panels }) {
+export function picture({ width, left, title, description, panels }) {
   let height = 32;
   const drawn = panels.map((panel) => {
     const svg = Plot.plot({ document, width, ...panel });
@@ -40,13 +36,11 @@ export function picture({ width, left, title, description = title, panels }) {
 rect { shape-rendering: crispEdges }
 svg { color: #1f2328; font: 12px system-ui, sans-serif; overflow: visible }
 .ground { fill: #fff }
-.halo { stroke: #fff; stroke-width: 4; paint-order: stroke }
 .title { font-weight: 600; fill: currentColor }
 ${colours(0).join('\n')}
 @media (prefers-color-scheme: dark) {
 svg { color: #e6edf3 }
 .ground { fill: #0d1117 }
-.halo { stroke: #0d1117 }
 ${colours(1).join('\n')}
 }
 </style>
@@ -61,13 +55,13 @@ ${drawn
 }
 
 /** A panel's title, above its frame. */
-export function heading(text, options) {
-  return Plot.text([text], { frameAnchor: 'top-left', textAnchor: 'start', lineAnchor: 'bottom', dy: -8, ...options });
+export function heading(text) {
+  return Plot.text([text], { frameAnchor: 'top-left', textAnchor: 'start', lineAnchor: 'bottom', dy: -8 });
 }
 
 /** The unit of the numbers below a panel, to the right of the last one. */
-export function unitBelow(text, dx) {
-  return Plot.text([text], { frameAnchor: 'bottom-right', textAnchor: 'start', lineAnchor: 'top', dx, dy: 9 });
+export function unitBelow(text) {
+  return Plot.text([text], { frameAnchor: 'bottom-right', textAnchor: 'start', lineAnchor: 'top', dx: 18, dy: 9 });
 }
 
 /** Text to the right of a panel, in this line from the top, or beside a value `y`. */

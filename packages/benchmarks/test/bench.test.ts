@@ -33,7 +33,6 @@ const bench = fileURLToPath(new URL('../src/bench.mjs', import.meta.url));
 const runBench = (...args: string[]) => spawnSync(process.execPath, [bench, ...args], { encoding: 'utf8' });
 
 const LIMIT = 3;
-const FIVE = 'sluice, five algorithms';
 
 async function denials(file: string, settings: object, times = LIMIT + 2): Promise<boolean[]> {
   const worker = new Worker(file, { core: 0 });
@@ -84,7 +83,7 @@ describe('a trial of the benchmarks', () => {
     ['memory', 'in-memory.mjs'],
     ['redis', 'in-redis.mjs'],
   ])('measures contenders that deny after a limit of three, and not before: %s', async (group, file) => {
-    const names = [...new Set(rowsOf(group).map(({ name }) => name))].filter((name) => name !== FIVE);
+    const names = [...new Set(rowsOf(group).map(({ name }) => name))];
 
     const seen: [string, boolean[]][] = [];
     for (const name of names) {
@@ -93,24 +92,6 @@ describe('a trial of the benchmarks', () => {
     }
 
     expect(seen).toEqual(names.map((name) => [name, [false, false, false, true, true]]));
-  });
-
-  it('measures five algorithms in one process, each of which denies once its limit is reached', async () => {
-    const seen = await denials('in-memory.mjs', { name: FIVE }, 5 * (LIMIT + 1));
-
-    expect(seen).toEqual([...Array<boolean>(5 * LIMIT).fill(false), ...Array<boolean>(5).fill(true)]);
-  });
-
-  it.each([
-    ['memory', 'sluice, consume'],
-    ['redis', 'sluice'],
-  ])('measures keys of every form: %s', (group, name) => {
-    const seen = rowsOf(group).filter((row) => row['scene'] === 'key-forms' && row.name === name);
-
-    const forms = ['k', 'space', 'unicode', 'long'];
-    expect(seen.map(({ shape, form }) => [shape, form])).toEqual(
-      ['one', 'many'].flatMap((shape) => forms.map((form) => [shape, form])),
-    );
   });
 
   it('gets 200 for every request over HTTP', () => {
@@ -135,21 +116,6 @@ describe('a trial of the benchmarks', () => {
     }
   });
 
-  it('compares this build with another one, by the ratio of every round', () => {
-    const root = fileURLToPath(new URL('../../../', import.meta.url));
-    const compared = runBench('--trial', '--against', root, '--scene', 'hot-key,express', '--only', 'memory,http');
-
-    const lines = compared.stdout.split('\n').filter((line) => /^\|.*( \| \d+\.\d{3} *){4}\|$/.test(line));
-
-    expect(lines.map((line) => line.split('|')[1]?.trim())).toEqual([
-      'memory, consume, one key, of MemoryStore.increment',
-      'memory, synchronous, one key, of the same',
-      'HTTP, express, memory, of two header fields by hand (CPU)',
-      'HTTP, express, redis, of two header fields by hand (CPU)',
-      'memory, sluice, consume, slidingWindow, one key',
-    ]);
-  }, 300_000);
-
   it('asks through a proxy, and has as many requests denied as it is told', () => {
     const denied = join(folder, 'denied');
     const run = runBench(
@@ -158,28 +124,20 @@ describe('a trial of the benchmarks', () => {
     );
     const { rows } = JSON.parse(readFileSync(join(denied, 'http.json'), 'utf8')) as { rows: Row[] };
 
-    expect(run.stdout).toContain('### express');
+    expect(run.stdout).toContain('| express-rate-limit ');
     const shares = rows.map(({ kind, figures }) => [kind === 'floor', figures['okShare']?.median ?? 0] as const);
     expect(shares.filter(([isFloor, share]) => (isFloor ? share !== 1 : share === 0 || share === 1))).toEqual([]);
   }, 300_000);
 
-  it('says which rows a build has moved', () => {
-    const root = fileURLToPath(new URL('../../../', import.meta.url));
-
-    expect(runBench('--trial', '--moved', root, '--scene', 'express').stdout).toMatch(/\d of 2 rows moved/);
-  }, 300_000);
-
-  it('rejects an unknown scene and a missing build', () => {
+  it('rejects an unknown scene', () => {
     const scene = runBench('--trial', '--only', 'memory', '--scene', 'hot');
-    const build = runBench('--trial', '--against', folder);
 
     expect([scene.status, scene.stderr]).toEqual([2, expect.stringContaining('--scene takes hot-key, many-keys')]);
-    expect([build.status, build.stderr]).toEqual([2, expect.stringContaining('npm run build')]);
   }, 60_000);
 
-  it('prints for each goal the measured figure, the minimum, the aim and the best peer', () => {
-    const lines = said.split('\n').filter((line) => line.includes('memory, synchronous, one key'));
+  it('prints what was measured, as tables', () => {
+    const lines = said.split('\n').filter((line) => line.startsWith('| sluice, synchronous '));
 
-    expect(lines).toEqual([expect.stringMatching(/\| (aim|reached|MISSED) +\| [\d.]+ [@\w-]+/)]);
+    expect(lines).toEqual([expect.stringMatching(/^\| sluice, synchronous +(\| [\d.]+ [Mk] +){3}\| /)]);
   });
 });

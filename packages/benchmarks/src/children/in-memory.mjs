@@ -1,12 +1,12 @@
 // Limiters in memory, one decision after the other.
-import { algorithmContenders, memoryContenders } from '../contenders/memory.mjs';
+import { memoryContenders } from '../contenders/memory.mjs';
 import { oneByOne } from '../measure/closed-loop.mjs';
 import { keysOf, shapeOf, streamOf } from '../measure/shapes.mjs';
 import { answer } from '../processes/answer.mjs';
 
 answer(({ name, policies, ...asked }) => {
   const shape = shapeOf(asked);
-  const { make } = memoryContenders[name] ?? algorithmContenders[name];
+  const { make } = memoryContenders[name];
   const contender = make({ limit: shape.limit, mostKeys: 2_000_000, policies });
   const next = streamOf(shape);
   return {

@@ -3,7 +3,7 @@ import { ThrottlerStorageService } from '@nestjs/throttler';
 import { MemoryStore } from 'express-rate-limit';
 import KoaMemory from 'koa-ratelimit/limiter/memory.js';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { fiveAlgorithms, fiveInMemory, inMemory } from './sluice.mjs';
+import { inMemory } from './sluice.mjs';
 import { synchronous } from './sync.mjs';
 
 const WINDOW_MS = 3_600_000;
@@ -68,7 +68,7 @@ function nestThrottler({ limit }) {
 export const memoryContenders = {
   'Map by hand': { kind: 'floor', make: byHand },
   'sluice, consume': { kind: 'ours', make: inMemory },
-  'sluice, synchronous': { kind: 'ours', make: synchronousOfAnyBuild },
+  'sluice, synchronous': { kind: 'ours', make: synchronous },
   'sluice, consume, slidingWindow': {
     kind: 'ours',
     make: (options) => inMemory({ ...options, kind: 'slidingWindow' }),
@@ -79,23 +79,3 @@ export const memoryContenders = {
   'koa-ratelimit': { kind: 'peer', make: koaRatelimit },
   '@nestjs/throttler': { kind: 'peer', make: nestThrottler },
 };
-
-/** Each algorithm alone in its process, and five of them in one. */
-export const algorithmContenders = {
-  ...Object.fromEntries(
-    fiveAlgorithms.map((kind) => [
-      `sluice, ${kind} alone`,
-      { kind: 'ours', make: (options) => inMemory({ ...options, kind }) },
-    ]),
-  ),
-  'sluice, five algorithms': { kind: 'ours', make: fiveInMemory },
-};
-
-/**
- * With `--against`, sync.mjs is the other build's own, and builds before layout 2 have other names for both functions.
- */
-function synchronousOfAnyBuild(settings) {
-  const { isSync, consume, take = consume, ...predicates } = synchronous(settings);
-  const [denies] = Object.values(predicates);
-  return { isSync, consume: take, denies };
-}

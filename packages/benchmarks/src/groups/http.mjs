@@ -1,11 +1,10 @@
-import { membersOf, ofAgainst } from '../against.mjs';
 import { inGenerations, rowOf } from '../measure/interleave.mjs';
 import { MEASURED, OTHER } from '../processes/cores.mjs';
 import { readMeter, startServer } from '../processes/redis.mjs';
 import { Worker } from '../processes/worker.mjs';
 
 const CONNECTIONS = 64;
-const COMPARED = ['perSecond', 'cpuUs'];
+const COMPARED = ['cpuUs'];
 /** With denied requests: so that a percent of them is a connection. */
 const CONNECTIONS_OF_DENIED = 100;
 
@@ -57,13 +56,12 @@ export async function measureHttp(plan) {
 async function measureFramework(plan, { framework, node }, redis, load) {
   plan.log(`http, ${framework}${node === undefined ? '' : ' on another Node'}`);
   // By store as well, because ours occurs twice.
-  const contenders = frameworks[framework].map(({ name, store, kind }) => ({
+  const members = frameworks[framework].map(({ name, store, kind }) => ({
     name: `${name}/${store}`,
     server: name,
     store,
     kind,
   }));
-  const members = membersOf(contenders, plan).filter(({ kind }) => !(plan.withoutFloors && kind === 'floor'));
   const { limit } = plan.requests;
   let version;
   // Differences in compilation matter more here than other load of the machine.
@@ -71,11 +69,10 @@ async function measureFramework(plan, { framework, node }, redis, load) {
   const rounds = await inGenerations(generations, async () => {
     await redis.admins[0].flushall();
     const started = [];
-    for (const { name, server: contender, store, build } of members) {
-      const server = new Worker('http-server.mjs', { core: MEASURED, node, build });
-      const redisUrl = build === undefined ? redis.urls[0] : `${redis.urls[0]}/1`;
+    for (const { name, server: contender, store } of members) {
+      const server = new Worker('http-server.mjs', { core: MEASURED, node });
       const { proxy } = plan.requests;
-      const settings = { framework, contender, proxy, limit, ...(store === 'redis' ? { redisUrl } : {}) };
+      const settings = { framework, contender, proxy, limit, ...(store === 'redis' && { redisUrl: redis.urls[0] }) };
       const about = await server.ask('open', settings);
       version = about.node;
       await warmUp(plan, load, about.port);
@@ -89,9 +86,7 @@ async function measureFramework(plan, { framework, node }, redis, load) {
     const { server: name, store, kind } = member;
     const of = rounds.get(member.name);
     const about = { group: 'http', framework, node: version, name, store, kind, ...sliceOf(plan) };
-    const row = rowOf(about, of, rounds.get('by hand/none'), COMPARED);
-    const ofBare = rowOf({}, of, rounds.get('bare/none'), COMPARED).ofFloor;
-    return { ...row, ofBare, ofAgainst: ofAgainst(member, rounds, plan.httpSlices) };
+    return rowOf(about, of, rounds.get('by hand/none'), COMPARED);
   });
 }
 

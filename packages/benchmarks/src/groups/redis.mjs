@@ -1,51 +1,36 @@
-import { membersOf, ofAgainst } from '../against.mjs';
 import { redisContenders } from '../contenders/redis.mjs';
 import { inGenerations, rowOf } from '../measure/interleave.mjs';
-import { shapes } from '../measure/shapes.mjs';
+import { redisQuestions } from '../measure/shapes.mjs';
 import { MEASURED } from '../processes/cores.mjs';
 import { bytesOfKeys, readCommands, readMeter, startServer } from '../processes/redis.mjs';
 import { Worker } from '../processes/worker.mjs';
-import { membersOfForms, namesOf } from './memory.mjs';
 
 const FLOOR = 'raw INCR';
 /** Keys whose bytes are measured. */
 const BYTES_OF = 200;
 const contenders = Object.entries(redisContenders).map(([name, { kind }]) => ({ name, kind }));
-const COMPARED = ['perSecond', 'cpuUs', 'redisUs'];
-
-/** The combinations of shape, decisions in flight and policies. */
-const SCENES = [
-  ...Object.keys(shapes).flatMap((shape) => [1, 64, 256].map((inFlight) => ({ shape, inFlight, policies: 1 }))),
-  ...[1, 64, 256].map((inFlight) => ({ shape: 'many', inFlight, policies: 3 })),
-];
-
-const sceneOf = ({ shape, inFlight, policies }) =>
-  `${policies === 1 ? shapes[shape].scene : 'several-policies'}/${inFlight}`;
+const COMPARED = ['perSecond'];
 
 /** The scenes of `--scene`. */
-export const redisScenes = [...SCENES.map(sceneOf), 'key-forms'];
+export const redisScenes = redisQuestions.map(({ scene }) => scene);
 
 /** Decisions in Redis: how many a second, CPU time on both sides, bytes on the wire and in the server. */
 export async function measureRedis(plan) {
   const rows = [];
-  for (const scene of SCENES.filter((one) => plan.inFlight.includes(one.inFlight) && plan.wants(sceneOf(one)))) {
-    const { shape, inFlight, policies } = scene;
-    plan.log(`redis, ${shapes[shape].says}, ${inFlight} in flight, policies: ${policies}`);
+  for (const { says, shape, policies, inFlight } of redisQuestions.filter(({ scene }) => plan.wants(scene))) {
+    const question = { shape, inFlight, policies };
+    plan.log(`redis, ${says}`);
     const server = await startServer();
     try {
-      const players = contenders.filter(({ name }) => redisContenders[name].plays(scene));
-      const members = membersOf(players, plan);
-      const { rounds, unavailable } = await timed(plan, server, scene, members);
-      for (const member of members) {
-        const about = { group: 'redis', ...scene, name: member.name, kind: member.kind };
-        const why = unavailable.get(member.name);
+      const members = contenders.filter(({ name }) => redisContenders[name].plays(question));
+      const { rounds, unavailable } = await timed(plan, server, question, members);
+      for (const { name, kind } of members) {
+        const about = { group: 'redis', ...question, name, kind };
+        const why = unavailable.get(name);
         if (why === undefined) {
-          const seen = rounds.get(member.name);
-          const ofEvalsha = rowOf({}, seen, rounds.get('raw EVALSHA'), ['perSecond']).ofFloor;
-          const row = rowOf(about, seen, rounds.get(FLOOR), COMPARED);
-          rows.push({ ...row, ofEvalsha, ofAgainst: ofAgainst(member, rounds, plan.slices) });
+          rows.push(rowOf(about, rounds.get(name), rounds.get(FLOOR), COMPARED));
         } else {
-          console.error(`NOT AVAILABLE: ${member.name}: ${why}`);
+          console.error(`NOT AVAILABLE: ${name}: ${why}`);
           rows.push({ ...about, unavailable: why });
         }
       }
@@ -53,27 +38,8 @@ export async function measureRedis(plan) {
       await server.stop();
     }
   }
-  if (plan.against === undefined) await addBytes(plan, rows);
-  if (plan.wants('key-forms')) for (const shape of ['one', 'many']) rows.push(...(await measureForms(plan, shape)));
+  await addBytes(rows);
   return rows;
-}
-
-/** The same decisions with keys of each form; compared with the first form. */
-async function measureForms(plan, shape) {
-  plan.log(`redis, forms of keys, ${shapes[shape].says}`);
-  const scene = { shape, inFlight: 64, policies: 1 };
-  const server = await startServer();
-  try {
-    const members = membersOf(membersOfForms(['sluice']), plan);
-    const { rounds } = await timed(plan, server, scene, members);
-    return members.map((member) => {
-      const about = { group: 'redis', scene: 'key-forms', ...scene, ...namesOf(member) };
-      const row = rowOf(about, rounds.get(member.name), rounds.get(member.floor), COMPARED);
-      return { ...row, ofAgainst: ofAgainst(member, rounds, plan.slices) };
-    });
-  } finally {
-    await server.stop();
-  }
 }
 
 async function timed(plan, server, scene, members) {
@@ -81,10 +47,9 @@ async function timed(plan, server, scene, members) {
   const sliceMs = scene.shape === 'denied' ? plan.deniedSliceMs : plan.sliceMs;
   const rounds = await inGenerations(plan, async () => {
     const started = [];
-    for (const { name, contender, form, build } of members) {
-      const worker = new Worker('in-redis.mjs', { core: MEASURED, build });
-      const urls = server.urls.map((url) => url + databaseOf(plan, contender, build));
-      const about = await worker.ask('open', { name: contender, form, urls, mostKeys: plan.mostKeys, ...scene });
+    for (const { name } of members) {
+      const worker = new Worker('in-redis.mjs', { core: MEASURED });
+      const about = await worker.ask('open', { name, urls: server.urls, mostKeys: plan.mostKeys, ...scene });
       if (about.unavailable === undefined) {
         const warm = () => worker.ask('warm', { ms: plan.warmMs, inFlight: scene.inFlight });
         const slice = () => sliceOf([worker], server.admins, scene.inFlight, sliceMs);
@@ -100,15 +65,6 @@ async function timed(plan, server, scene, members) {
     return started;
   });
   return { rounds, unavailable };
-}
-
-/**
- * Two builds must not count in the same keys, and a database that others fill as well is slower: beside another build,
- * each of the two has a database of its own.
- */
-function databaseOf({ against }, contender, build) {
-  if (against === undefined || redisContenders[contender].kind !== 'ours') return '';
-  return build === undefined ? '/1' : '/2';
 }
 
 /** One slice of several workers at once, and the work of the servers meanwhile. */
@@ -142,7 +98,7 @@ function scriptUs(commands) {
 }
 
 /** MEMORY USAGE of the key or keys of a client after one request. */
-async function addBytes(plan, rows) {
+async function addBytes(rows) {
   const server = await startServer();
   const read = new Map();
   try {

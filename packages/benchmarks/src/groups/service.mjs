@@ -9,7 +9,6 @@ const KEYS = 10_000;
 /** Few enough that the cache answers: it asks the store about each denied key once a second. */
 const DENIED_KEYS = 100;
 const CONNECTIONS = 32;
-const COMPARED = ['perSecond', 'cpuUs'];
 
 const grpcJs = { name: 'grpc-js', kind: 'floor', server: 'grpc-js', perSecond: 10_000, descriptors: 1 };
 /** Our codec, and a request that no rule limits: what a call costs before anything is decided. */
@@ -23,7 +22,7 @@ const codec = {
 };
 const ours = { kind: 'ours', server: 'sluice' };
 
-/** Calls of the rate limit service at a rate. The first contender is what the others are compared with. */
+/** Calls of the rate limit service at a rate. */
 const rls = {
   rls: [grpcJs, codec, { ...ours, name: 'sluice', domain: 'many', perSecond: 20_000, descriptors: 1 }],
   // A rate for machines on which grpc-js falls behind at 10 000 a second.
@@ -72,12 +71,11 @@ export async function measureService(plan) {
 
 async function measureScene(plan, scene, contenders, redis, figuresOf) {
   plan.log(`service, ${scene}`);
-  const members = contenders.map((one) => ({ ...one, kind: one.kind }));
   const generations = { rounds: plan.rounds, generations: plan.httpGenerations, slices: plan.serviceSlices };
   const rounds = await inGenerations(generations, async () => {
     await redis?.admins[0].flushall();
     const started = [];
-    for (const member of members) {
+    for (const member of contenders) {
       const server = new Worker('service-server.mjs', { core: MEASURED, flags: FLAGS });
       const { port } = await server.ask('open', { server: member.server, redisUrl: redis?.urls[0] });
       const slice = () => figuresOf(member, server, port);
@@ -86,21 +84,9 @@ async function measureScene(plan, scene, contenders, redis, figuresOf) {
     }
     return started;
   });
-  const [floor] = members;
-  return members.map(({ name, kind, perSecond, descriptors }) => {
-    const of = withDifferences(rounds.get(name), rounds.get(floor.name));
-    return rowOf(
-      { group: 'service', scene, name, kind, rate: perSecond, descriptors },
-      of,
-      rounds.get(floor.name),
-      COMPARED,
-    );
-  });
-}
-
-/** How much later than those of the floor the answers of the same round come. */
-function withDifferences(of, floor) {
-  return of.map((round, i) => ({ ...round, p99BeyondMs: round.p99Ms - floor[i].p99Ms }));
+  return contenders.map(({ name, kind, perSecond, descriptors }) =>
+    rowOf({ group: 'service', scene, name, kind, rate: perSecond, descriptors }, rounds.get(name)),
+  );
 }
 
 function callsOf(plan, load) {

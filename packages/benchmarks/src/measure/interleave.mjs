@@ -1,4 +1,4 @@
-import { median, spreadOf, tidy } from './spread.mjs';
+import { spreadOf, tidy } from './spread.mjs';
 
 /**
  * Measures members in turn, A B C, A C B, C A B, ..., so that other load of the machine affects them alike, and each as
@@ -55,28 +55,4 @@ export function rowOf(about, rounds, floor, compared = []) {
     if (ratio !== undefined) ofFloor[name] = ratio;
   }
   return { ...about, figures, ofFloor };
-}
-
-/**
- * Our figures relative to another build's, by figure: the ratio of the medians, and the median, the least and the most
- * of the ratios of each round. A round's ratio is the median over its slices, which were measured in turn.
- *
- * @param slices - How many in a round.
- */
-export function ratiosOf(rounds, others, slices = 1) {
-  const ratios = {};
-  for (const name of Object.keys(rounds[0] ?? {})) {
-    const ofSlices = rounds.map((round, i) => round[name] / others[i][name]);
-    if (!ofSlices.every(Number.isFinite)) continue;
-    const each = Array.from({ length: rounds.length / slices }, (_, i) =>
-      median(ofSlices.slice(i * slices, (i + 1) * slices)),
-    );
-    ratios[name] = {
-      ofMedians: tidy(median(rounds.map((round) => round[name])) / median(others.map((other) => other[name]))),
-      median: tidy(median(each)),
-      least: tidy(Math.min(...each)),
-      most: tidy(Math.max(...each)),
-    };
-  }
-  return ratios;
 }

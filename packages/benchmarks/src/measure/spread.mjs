@@ -23,3 +23,8 @@ export function spreadOf(values) {
 export function tidy(value) {
   return Number(value.toPrecision(4));
 }
+
+/** The ratio of times: the time of this one divided by that of the floor. */
+export function inverse({ median: middle, low, high }) {
+  return { median: tidy(1 / middle), low: tidy(1 / high), high: tidy(1 / low) };
+}

@@ -1,19 +1,16 @@
 import { table } from '../../../../scripts/plots/table.mjs';
-import { shapes } from '../measure/shapes.mjs';
-import { inverse } from './goals.mjs';
-import { figure, rate } from './numbers.mjs';
+import { redisQuestions, shapes } from '../measure/shapes.mjs';
+import { inverse } from '../measure/spread.mjs';
+import { figure, rate, spaced } from './numbers.mjs';
 import { byHttp, byMemory, byRedis, nodesOf, valuesOf } from './rows.mjs';
 
-/** The questions of users about Redis: each is a column of the table. */
-const REDIS_QUESTIONS = [
-  { says: 'one request at a time', scene: { shape: 'many', policies: 1, inFlight: 1 } },
-  { says: '10 000 keys', scene: { shape: 'many', policies: 1, inFlight: 64 } },
-  { says: 'one hot key', scene: { shape: 'one', policies: 1, inFlight: 64 } },
-  { says: '90 % denied', scene: { shape: 'denied', policies: 1, inFlight: 64 } },
-  { says: 'three limits', scene: { shape: 'many', policies: 3, inFlight: 64 } },
-];
-const MEMORY_SHAPES = ['one', 'many', 'denied'];
-
+const SERVICE = {
+  rls: 'Envoy, on Redis',
+  'rls-4000': 'the same, fewer calls',
+  'rls-16': 'the same, 16 descriptors',
+  'rls-denied': 'the same, denied from memory',
+  'forward-auth': 'forward auth, in memory',
+};
 const NAMES = { express: 'Express', fastify: 'Fastify', koa: 'Koa', nestjs: 'NestJS' };
 
 /** Each question in which a peer is ahead of us, with the peers that are, the best one first. */
@@ -22,7 +19,7 @@ export function losses(results) {
 }
 
 function memoryLosses(results) {
-  return MEMORY_SHAPES.flatMap((shape) => {
+  return Object.keys(shapes).flatMap((shape) => {
     const [ours] = byMemory(results, { name: 'sluice, consume', shape });
     const perSecond = (row) => row.figures.perSecond;
     return loss(`In memory, ${shapes[shape].says}`, ours, byMemory(results, { kind: 'peer', shape }), perSecond, {
@@ -33,10 +30,11 @@ function memoryLosses(results) {
 }
 
 function redisLosses(results) {
-  return REDIS_QUESTIONS.flatMap(({ says, scene }) => {
-    const [ours] = byRedis(results, { ...scene, name: 'sluice' });
+  return redisQuestions.flatMap(({ says, shape, policies, inFlight }) => {
+    const question = { shape, policies, inFlight };
+    const [ours] = byRedis(results, { ...question, name: 'sluice' });
     const ofIncr = (row) => row.ofFloor?.perSecond;
-    return loss(`On Redis, ${says}`, ours, byRedis(results, { ...scene, kind: 'peer' }), ofIncr, {
+    return loss(`On Redis, ${says}`, ours, byRedis(results, { ...question, kind: 'peer' }), ofIncr, {
       show: percent,
       unit: 'of a plain `INCR`',
     });
@@ -70,24 +68,24 @@ function loss(says, ours, peers, figureOf, { show, unit }) {
 
 /** Decisions a second of CPU time, and bytes of a key. */
 export function memoryQuestion(results) {
-  const head = ['decisions a second of CPU time', ...MEMORY_SHAPES.map((shape) => shapes[shape].says), 'bytes a key'];
+  const head = ['decisions a second of CPU time', ...Object.values(shapes).map(({ says }) => says), 'bytes a key'];
   const lines = valuesOf(byMemory(results, {}), 'name').map((name) => {
     const at = (shape) => byMemory(results, { name, shape })[0]?.figures;
-    return [name, ...MEMORY_SHAPES.map((shape) => rate(at(shape)?.perSecond)), figure(at('many')?.bytesPerKey)];
+    return [name, ...Object.keys(shapes).map((shape) => rate(at(shape)?.perSecond)), figure(at('many')?.bytesPerKey)];
   });
   return [table([head, ...lines])];
 }
 
 /** Decisions a second of those of a plain INCR, and what one of them costs. */
 export function redisQuestion(results) {
-  const head = ['of a plain INCR', ...REDIS_QUESTIONS.map(({ says }) => says), 'client µs', 'Redis µs', 'bytes a key'];
+  const head = ['of a plain INCR', ...redisQuestions.map(({ says }) => says), 'client µs', 'Redis µs', 'bytes a key'];
   const rows = byRedis(results, { policies: 1, inFlight: 64 });
   const lines = valuesOf(rows, 'name').map((name) => {
-    const at = (scene) => byRedis(results, { ...scene, name })[0];
+    const at = ({ shape, policies, inFlight }) => byRedis(results, { shape, policies, inFlight, name })[0];
     const usual = at({ shape: 'many', policies: 1, inFlight: 64 })?.figures;
     return [
       name,
-      ...REDIS_QUESTIONS.map(({ scene }) => figure(at(scene)?.ofFloor?.perSecond)),
+      ...redisQuestions.map((question) => figure(at(question)?.ofFloor?.perSecond)),
       figure(usual?.cpuUs),
       figure(usual?.redisUs),
       figure(usual?.bytesPerKey),
@@ -111,6 +109,18 @@ export function httpQuestion(results) {
     }),
   );
   return lines.length === 0 ? [] : [table([['server', '', 'in memory', 'on Redis'], ...lines])];
+}
+
+/** Calls of the service at a rate, and forward auth in a closed loop, beside what answers without a decision. */
+export function serviceQuestion(results) {
+  const head = ['', '', 'calls a second', 'CPU µs', 'p50 / p99 ms', 'MiB'];
+  const lines = results.service.rows.map(({ scene, name, figures }) => [
+    SERVICE[scene],
+    name,
+    ...[spaced(Math.round(figures.perSecond.median)), figure(figures.cpuUs)],
+    ...[`${figure(figures.p50Ms)} / ${figure(figures.p99Ms)}`, figure(figures.rssMiB)],
+  ]);
+  return [table([head, ...lines])];
 }
 
 function servers(results) {

@@ -1,15 +1,11 @@
-/** Rows of a scene with its own table are found only by the name of the scene. */
 const matching = (results, group, wanted) => {
-  const fields = Object.entries({ scene: undefined, ...wanted });
+  const fields = Object.entries(wanted);
   return (results[group]?.rows ?? []).filter((row) => fields.every(([field, value]) => row[field] === value));
 };
 
 export const byMemory = (results, wanted) => matching(results, 'memory', wanted);
 export const byRedis = (results, wanted) => matching(results, 'redis', wanted);
 export const byScale = (results, wanted) => matching(results, 'scale', wanted);
-
-/** A row of a contender of the service, by its scene. */
-export const byService = (results, wanted) => matching(results, 'service', wanted);
 
 export const byHttp = (results, wanted) => matching(results, 'http', wanted);
 

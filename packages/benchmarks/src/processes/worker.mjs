@@ -38,12 +38,11 @@ export class Worker {
 
   /**
    * @param file - A module of ../children, by its name.
-   * @param how - `core`; `node`, the path of another Node; `flags` for it; `build`, the benchmarks beside another
-   * build.
+   * @param how - `core`; `node`, the path of another Node; `flags` for it.
    */
-  constructor(file, { core, node, flags = [], build = src } = {}) {
-    const kind = JSON.stringify([file, core, node, flags, build]);
-    const host = shared?.get(kind) ?? start(file, { core, node, flags, build });
+  constructor(file, { core, node, flags = [] } = {}) {
+    const kind = JSON.stringify([file, core, node, flags]);
+    const host = shared?.get(kind) ?? start(file, { core, node, flags });
     shared?.set(kind, host);
     this.#file = file;
     this.#child = host.child;
@@ -74,8 +73,8 @@ export class Worker {
   }
 }
 
-function start(file, { core, node, flags, build }) {
-  const child = fork(join(build, 'children', file), [], {
+function start(file, { core, node, flags }) {
+  const child = fork(join(src, 'children', file), [], {
     ...heldTo(core, { node, flags: ['--no-warnings', ...flags] }),
     env: { ...process.env, NODE_ENV: 'production' },
   });
