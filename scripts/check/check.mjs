@@ -27,7 +27,6 @@ const CHECKS = {
   lua: 'node scripts/build/build-lua.mjs --check && node scripts/check/lint-lua.mjs',
   links: 'node scripts/check/docs.mjs --links',
   docs: 'node scripts/check/docs.mjs && node scripts/build/options-page.mjs --check && node scripts/plots/policies.mjs --check && node packages/benchmarks/src/page.mjs --check',
-  api: 'node scripts/check/api.mjs --check',
   packages:
     'node scripts/build/manifests.mjs --check && node scripts/check/sizes.mjs && node scripts/check/packages.mjs',
   unused: 'knip',

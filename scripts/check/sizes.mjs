@@ -5,16 +5,7 @@
 //   node scripts/check/sizes.mjs --write    records the sizes of now, in the commit that needs them
 //   node scripts/check/sizes.mjs --time     how long importing takes beside express-rate-limit, in new processes, in turn
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,7 +16,6 @@ import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const recorded = join(root, 'etc/sizes.json');
-const badges = join(root, 'etc/badges');
 /** Has all packages and the peers installed. */
 const installed = join(root, 'packages/benchmarks');
 const MARGIN = 1.05;
@@ -42,40 +32,12 @@ const PROGRAMS = {
     "import { rateLimit } from 'express-rate-limit'; console.log(rateLimit({ limit: 1, windowMs: 60_000 }));",
 };
 
-/** Without that of the package to compare with. */
-const OURS = Object.keys(PROGRAMS).filter((what) => what !== 'express-rate-limit');
-
 if (process.argv.includes('--time')) printTimes();
-else if (process.argv.includes('--write')) record(await measure());
+else if (process.argv.includes('--write')) writeFileSync(recorded, `${JSON.stringify(await measure(), null, 2)}\n`);
 else process.exitCode = compare(JSON.parse(readFileSync(recorded, 'utf8')), await measure()) ? 0 : 1;
 
-/** Also the data of badges, as shields.io reads them: https://shields.io/badges/endpoint-badge */
-function record(sizes) {
-  writeFileSync(recorded, `${JSON.stringify(sizes, null, 2)}\n`);
-  mkdirSync(badges, { recursive: true });
-  for (const what of OURS) writeFileSync(badgeOf(what), `${JSON.stringify(badge(what, sizes), null, 2)}\n`);
-}
-
-function badgesAgree(sizes) {
-  const stale = OURS.filter((what) => read(badgeOf(what)) !== `${JSON.stringify(badge(what, sizes), null, 2)}\n`);
-  for (const what of stale) console.error(`${badgeOf(what)} is stale: record the sizes with --write`);
-  return stale.length === 0;
-}
-
-function read(path) {
-  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
-}
-
-function badge(what, { bundle }) {
-  return { schemaVersion: 1, label: what, message: `${Math.round(bundle[what] / 1000)} kB gzip`, color: 'blue' };
-}
-
-function badgeOf(what) {
-  return join(badges, `${what.toLowerCase().replaceAll(' ', '-')}.json`);
-}
-
 function compare(before, now) {
-  let fits = badgesAgree(before);
+  let fits = true;
   for (const [group, sizes] of Object.entries(now)) {
     for (const [what, bytes] of Object.entries(sizes)) {
       const allowed = (before[group]?.[what] ?? 0) * MARGIN;
