@@ -1,17 +1,16 @@
-import { describeExample, startBehindProxy } from '@sluice/example-contract';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
+import { describeExample, ExampleClient, ExampleProcess } from '@sluice/testkit';
 
 const main = new URL('../dist/main.js', import.meta.url);
 
-describeExample('fastify', main);
+describeExample(main);
 
-describe('a report that is denied', () => {
-  it('uses up no request of the service', async () => {
-    const example = await startBehindProxy(main);
-    const client = example.newClient();
-    await client.statuses(20, '/report');
+it('uses up no request of the service for a report that is denied', async () => {
+  const example = new ExampleProcess(main, {});
+  const client = new ExampleClient(await example.listens());
+  await client.statuses(20, '/report');
 
-    expect((await client.get('/')).body).toMatchObject({ left: 60 - 3 - 1 });
-    await example.close();
-  });
+  expect((await client.get('/')).body).toMatchObject({ left: 60 - 3 - 1 });
+  example.stop();
+  expect(await example.ends()).toBe(0);
 });

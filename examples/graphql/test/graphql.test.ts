@@ -1,5 +1,5 @@
 import { ApolloServer, HeaderMap } from '@apollo/server';
-import { ExampleProcess } from '@sluice/example-contract';
+import { ExampleProcess } from '@sluice/testkit';
 import { describe, expect, it } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
 import { fakeClock } from '@sluice/testing';

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
-import { ExampleProcess } from '@sluice/example-contract';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, redisStore, slidingWindow, type Store } from '@sluice/core';
-import { seeded, testSeed, until, useRedis } from '@sluice/testkit';
+import { ExampleProcess, seeded, testSeed, until, useRedis } from '@sluice/testkit';
 import { createApp } from '../src/app.ts';
 import type { Model } from '../src/model.ts';
 

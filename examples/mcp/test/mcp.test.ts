@@ -1,6 +1,6 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { ExampleProcess } from '@sluice/example-contract';
+import { ExampleProcess } from '@sluice/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
 import { fakeClock } from '@sluice/testing';

@@ -1,4 +1,4 @@
-import { ExampleProcess } from '@sluice/example-contract';
+import { ExampleProcess } from '@sluice/testkit';
 import { describe, expect, it } from '@jest/globals';
 import { GET, POST } from '../src/app/api/orders/route.ts';
 import { proxy } from '../src/proxy.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { ExampleProcess } from '@sluice/example-contract';
+import { ExampleProcess } from '@sluice/testkit';
 import { expectLimited } from '@sluice/testing';
 
 const main = new URL('../dist/main.js', import.meta.url);

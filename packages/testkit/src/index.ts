@@ -4,6 +4,8 @@ export { spellingsOf } from './contract/spellings.ts';
 export { describeStore, type StoreFactory } from '@sluice/testing';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { cases, depth, type Depth } from './depth.ts';
+export { describeExample, ExampleClient } from './describe-example.ts';
+export { ExampleProcess } from './example-process.ts';
 export { expectWarnings } from './expect-warnings.ts';
 export { seeded, testSeed, type Random } from './random.ts';
 export { exchange, listen, open, received, statuses, type Listening } from './raw-http.ts';

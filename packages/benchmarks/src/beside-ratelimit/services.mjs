@@ -11,7 +11,7 @@ import { freePort } from '../../../testkit/dist/free-port.js';
 
 const SLUICE = fileURLToPath(new URL('../../../cli/dist/main.js', import.meta.url));
 const BARE = fileURLToPath(new URL('bare-http2.mjs', import.meta.url));
-/** As the examples of a deployment run it. */
+/** As the guide to the service runs it. */
 const FLAGS = ['--max-semi-space-size=4'];
 const DOMAIN = 'many';
 /** The same file for both. The load generator's single descriptor has this key. */

@@ -3,7 +3,7 @@ import { MEASURED, OTHER } from '../processes/cores.mjs';
 import { startServer } from '../processes/redis.mjs';
 import { Worker } from '../processes/worker.mjs';
 
-/** As the examples of deployment start it. */
+/** As the guide to the service runs it. */
 const FLAGS = ['--max-semi-space-size=4'];
 const KEYS = 10_000;
 /** Few enough that the cache answers: it asks the store about each denied key once a second. */

@@ -1,4 +1,4 @@
-import { changed, exampleFile, type GatewayTarget } from './gateway-target.ts';
+import { changed, configurationFile, type GatewayTarget } from './gateway-target.ts';
 
 const OPEN = `	handle_errors {
 		@absent not vars sluice answered
@@ -13,7 +13,7 @@ export const caddy: GatewayTarget = {
   program: 'caddy',
   args: (folder) => ['run', '--config', `${folder}/Caddyfile`, '--adapter', 'caddyfile'],
   files: (ports, { failsClosed, behindProxy, isPatient }) => ({
-    Caddyfile: changed(exampleFile('caddy/Caddyfile', ports), [
+    Caddyfile: changed(configurationFile('Caddyfile', ports), [
       ...(failsClosed === true ? [[OPEN, ''] as const] : []),
       ...(behindProxy === true ? [['method GET\n', 'method GET\n\t\t\ttrusted_proxies 127.0.0.1/32\n'] as const] : []),
       ...(isPatient === true ? [['250ms', '60s'] as const, ['500ms', '60s'] as const] : []),

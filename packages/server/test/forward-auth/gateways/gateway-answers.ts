@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { silenceWarnings } from '@sluice/core';
 import { send, statusesOf } from './client.ts';
-import { exampleFile, type GatewayTarget } from './gateway-target.ts';
+import { configurationFile, type GatewayTarget } from './gateway-target.ts';
 import { useStack } from './stack.ts';
 
 const limitOf = (units: number): string => `policy: { fixedWindow: { limit: ${String(units)}, window: 1h } }`;
@@ -106,7 +106,7 @@ export function answers(target: GatewayTarget): void {
     });
 
     it('is limited by the limits of the example', async () => {
-      await stack.configure(exampleFile('limits.yaml', stack.ports));
+      await stack.configure(configurationFile('limits.yaml', stack.ports));
       stack.serve(recorder().app);
       const policyOf = async (method: string, path: string): Promise<string | undefined> =>
         (await send(stack.ports.gateway, { method, path })).headers['ratelimit-policy'];

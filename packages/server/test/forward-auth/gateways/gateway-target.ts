@@ -33,11 +33,11 @@ export interface GatewayTarget {
   readonly statusClosed: number;
 }
 
-const examples = fileURLToPath(new URL('../../../../../examples/gateways/', import.meta.url));
+const configurations = fileURLToPath(new URL('configurations/', import.meta.url));
 
 /** A file of an example, with the ports of a test. */
-export function exampleFile(path: string, { gateway, service, app }: Ports): string {
-  const text = readFileSync(`${examples}${path}`, 'utf8');
+export function configurationFile(path: string, { gateway, service, app }: Ports): string {
+  const text = readFileSync(`${configurations}${path}`, 'utf8');
   return replaceEach(text, [
     ['127.0.0.1:8080', `127.0.0.1:${String(service)}`],
     ['127.0.0.1:3000', `127.0.0.1:${String(app)}`],

@@ -1,4 +1,4 @@
-import { changed, exampleFile, type GatewayTarget } from './gateway-target.ts';
+import { changed, configurationFile, type GatewayTarget } from './gateway-target.ts';
 
 const CLOSED = 'http-request return status 503 if { var(txn.sluice_absent) -m bool }';
 
@@ -10,14 +10,14 @@ export const haproxy: GatewayTarget = {
     // Each process of the test has a name of its own for what connects HAProxy with itself.
     const between = ['abns@sluice', `abns@sluice-${String(ports.gateway)}`] as const;
     return {
-      'haproxy.cfg': changed(exampleFile('haproxy/haproxy.cfg', ports), [
+      'haproxy.cfg': changed(configurationFile('haproxy.cfg', ports), [
         between,
         ...(failsClosed === true ? [[`# ${CLOSED}`, CLOSED] as const] : []),
         ...(isPatient === true
           ? [['500ms', '60s'] as const, ['timeout client 2s', 'timeout client 60s'] as const]
           : []),
       ]),
-      'sluice.lua': changed(exampleFile('haproxy/sluice.lua', ports), [
+      'sluice.lua': changed(configurationFile('sluice.lua', ports), [
         between,
         ...(behindProxy === true
           ? [['{ txn.f:src() }', '{ txn.f:req_fhdr("x-forwarded-for") .. ", " .. txn.f:src() }'] as const]

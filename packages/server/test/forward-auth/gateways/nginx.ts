@@ -1,4 +1,4 @@
-import { changed, exampleFile, type GatewayTarget } from './gateway-target.ts';
+import { changed, configurationFile, type GatewayTarget } from './gateway-target.ts';
 
 /** What the package of Debian has around a file of conf.d, for a process of the test. */
 const around = `
@@ -24,7 +24,7 @@ export const nginx: GatewayTarget = {
   args: (folder) => ['-p', folder, '-c', 'nginx.conf', '-e', 'stderr'],
   files: (ports, { failsClosed, behindProxy, isPatient }) => ({
     'nginx.conf': around,
-    'sluice.conf': changed(exampleFile('nginx/sluice.conf', ports), [
+    'sluice.conf': changed(configurationFile('sluice.conf', ports), [
       ...(failsClosed === true ? [['    error_page 502 504 = @sluice_absent;\n', ''] as const] : []),
       ...(behindProxy === true
         ? [['X-Forwarded-For $remote_addr', 'X-Forwarded-For $proxy_add_x_forwarded_for'] as const]

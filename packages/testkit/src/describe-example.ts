@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ExampleProcess } from './example-process.ts';
+import { freePort } from './free-port.ts';
+import { open, received } from './raw-http.ts';
+import { useRedis, type RunningRedis } from './use-redis.ts';
+
+const SERVICE_LIMIT = 60;
+const REPORT_LIMIT = 3;
+const LOGIN_LIMIT = 5;
+const ACCOUNT_LIMIT = 20;
+const FREE_LIMIT = 10;
+
+const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
+
+interface Sent {
+  readonly method?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+let clients = 0;
+
+/** A client behind the proxy that an example trusts: its address is the last one in X-Forwarded-For. */
+export class ExampleClient {
+  readonly address: string = `198.51.${String(++clients >> 7)}.${String(1 + (clients % 128))}`;
+  readonly #port: number;
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.#send(path, { headers });
+  }
+
+  /** The statuses of this many requests, one after the other. */
+  async statuses(count: number, path: string, headers?: Readonly<Record<string, string>>): Promise<number[]> {
+    const seen = [];
+    for (let i = 0; i < count; i++) seen.push((await this.get(path, headers)).status);
+    return seen;
+  }
+
+  async logIn(user: string, password: string = passwordOf(user)): Promise<Answer> {
+    const headers = { 'content-type': 'application/json' };
+    return this.#send('/login', { method: 'POST', headers, body: JSON.stringify({ user, password }) });
+  }
+
+  /** Logs in. Resolves to the headers of later requests. */
+  async authorization(user: string): Promise<Readonly<Record<string, string>>> {
+    return { authorization: `Bearer ${String((await this.logIn(user)).body['token'])}` };
+  }
+
+  async #send(path: string, { headers, ...init }: Sent): Promise<Answer> {
+    const forwarded = [headers['x-forwarded-for'] ?? [], this.address].flat().join(', ');
+    const answer = await fetch(`http://127.0.0.1:${String(this.#port)}${path}`, {
+      ...init,
+      headers: { ...headers, 'x-forwarded-for': forwarded },
+    });
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Answer['body'] };
+  }
+}
+
+/** A user of every example: ann on the free plan, and bob on the paid one. */
+function passwordOf(user: string): string {
+  return `${user}-secret`;
+}
+
+/** What the READMEs of the four examples for frameworks promise, over HTTP: with limits in memory, and in Redis. */
+export function describeExample(main: URL): void {
+  const redis = useRedis();
+
+  describe.each([
+    ['memory', () => start(main)],
+    ['Redis', () => startOnRedis(main, redis)],
+  ])('the example, with its limits in %s', (_where, started) => {
+    let example: ExampleProcess;
+    let port: number;
+    const newClient = (): ExampleClient => new ExampleClient(port);
+    beforeAll(async () => {
+      await redis.admin.flushall();
+      [example, port] = await started();
+    });
+    afterAll(async () => {
+      example.stop();
+      await example.ends();
+    });
+
+    it('prints where it listens, and two commands to try', () => {
+      const url = `http://127.0.0.1:${String(port)}`;
+
+      expect(example.stdout).toContain(`Listening on ${url}`);
+      expect(example.stdout.match(new RegExp(`curl -si '${url}/.*`, 'g'))).toHaveLength(2);
+    });
+
+    it('allows each address 60 requests a minute, routes or not, whatever other addresses it states', async () => {
+      const [busy, quiet] = [newClient(), newClient()];
+      for (let i = 0; i < SERVICE_LIMIT - 2; i++) await busy.get('/', { 'x-forwarded-for': quiet.address });
+      const atLast = [await busy.get('/nowhere'), await busy.get('/'), await busy.get('/')];
+
+      expect(atLast.map(({ status }) => status)).toEqual([404, 200, 429]);
+      expect(atLast.map(({ body }) => body['violated-policies'])).toEqual([undefined, undefined, ['service']]);
+      expect(atLast[2]?.headers.get('retry-after')).toMatch(/^\d+$/);
+      expect((await quiet.get('/')).body).toEqual({ address: quiet.address, left: SERVICE_LIMIT - 1 });
+    });
+
+    it('allows each address 3 reports an hour, which affect no other route', async () => {
+      const [client, other] = [newClient(), newClient()];
+
+      expect(await client.statuses(REPORT_LIMIT + 1, '/report')).toEqual([...times(REPORT_LIMIT, 200), 429]);
+      expect((await client.get('/report')).body['violated-policies']).toEqual(['report']);
+      expect([(await client.get('/')).status, (await other.get('/report')).status]).toEqual([200, 200]);
+    });
+
+    it('allows 5 failures a minute for an account from an address, then not even with the password', async () => {
+      const [guesser, owner] = [newClient(), newClient()];
+      const guesses = [];
+      for (const spelling of ['carol', 'CAROL', ' carol', 'Carol ', 'cArol'])
+        guesses.push((await guesser.logIn(spelling, 'guess')).status);
+      const late = await guesser.logIn('carol');
+
+      expect(guesses).toEqual(times(LOGIN_LIMIT, 401));
+      expect([late.status, late.body['violated-policies']]).toEqual([429, ['login']]);
+      expect([(await owner.logIn('carol')).status, (await guesser.logIn('bob')).status]).toEqual([200, 200]);
+    });
+
+    it('takes nothing for good logins, and denies one without an account', async () => {
+      const client = newClient();
+      const logins = [];
+      for (let i = 0; i < 2 * LOGIN_LIMIT; i++) logins.push((await client.logIn('bob')).status);
+
+      expect(logins).toEqual(times(2 * LOGIN_LIMIT, 200));
+      expect((await client.logIn(' ')).status).toBe(403);
+    });
+
+    it('allows 20 failures an hour for an account, wherever they come from; denied ones do not count', async () => {
+      for (let i = 0; i < ACCOUNT_LIMIT / LOGIN_LIMIT; i++) {
+        const one = newClient();
+        for (let guess = 0; guess < LOGIN_LIMIT + 2; guess++) await one.logIn('frank', 'guess');
+      }
+      const last = await newClient().logIn('frank');
+
+      expect([last.status, last.body['violated-policies']]).toEqual([429, ['account']]);
+    });
+
+    it('allows a user 10 orders a minute on the free plan, from whatever address, and more on the paid one', async () => {
+      const [atHome, atWork] = [newClient(), newClient()];
+      const [ann, bob] = [await atHome.authorization('ann'), await atWork.authorization('bob')];
+
+      expect(await atHome.statuses(FREE_LIMIT - 1, '/orders', ann)).toEqual(times(FREE_LIMIT - 1, 200));
+      expect(await atWork.statuses(2, '/orders', ann)).toEqual([200, 429]);
+      expect((await atHome.get('/orders', ann)).body['violated-policies']).toEqual(['free']);
+      expect(await atWork.statuses(2 * FREE_LIMIT, '/orders', bob)).toEqual(times(2 * FREE_LIMIT, 200));
+      expect((await atWork.get('/orders', bob)).headers.get('ratelimit-policy')).toContain('"paid";q=100;w=60');
+    });
+
+    it('requires a login for orders', async () => {
+      const client = newClient();
+
+      expect((await client.get('/orders')).status).toBe(401);
+      expect((await client.get('/orders', { authorization: 'Bearer made-up' })).status).toBe(401);
+    });
+
+    it('answers pending requests on SIGTERM, ends by itself, and has printed no warnings', async () => {
+      const socket = await open(port);
+      const body = JSON.stringify({ user: 'bob', password: passwordOf('bob') });
+      const fields = `Host: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${String(body.length)}`;
+      socket.write(`POST /login HTTP/1.1\r\n${fields}\r\nExpect: 100-continue\r\n\r\n`);
+      await new Promise((resolve) => socket.once('data', resolve)); // 100 Continue: the request has arrived
+
+      example.stop();
+      await example.prints('Stopping');
+      const answer = received(socket);
+      socket.write(body);
+
+      expect(await answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+      expect(await example.ends()).toBe(0);
+      expect(example.stderr).toBe('');
+    });
+  });
+
+  it('limits in memory while its Redis cannot be reached, and ends by itself', async () => {
+    const [example, port] = await start(main, { REDIS_URL: `redis://127.0.0.1:${String(await freePort())}` });
+
+    const statuses = await new ExampleClient(port).statuses(REPORT_LIMIT + 1, '/report');
+
+    expect(statuses).toEqual([...times(REPORT_LIMIT, 200), 429]);
+    example.stop();
+    expect(await example.ends()).toBe(0);
+  });
+
+  it('counts users and failures of logins together in two processes on one Redis', async () => {
+    await redis.admin.flushall();
+    const both = [await startOnRedis(main, redis), await startOnRedis(main, redis)];
+    const ports = both.map(([, port]) => port);
+    const orders = [];
+    for (const port of ports) {
+      const client = new ExampleClient(port);
+      orders.push(...(await client.statuses(6, '/orders', await client.authorization('ann'))));
+    }
+    for (let i = 0; i < ACCOUNT_LIMIT / LOGIN_LIMIT; i++) {
+      const one = new ExampleClient(ports[i % 2] as number);
+      for (let guess = 0; guess < LOGIN_LIMIT; guess++) await one.logIn('frank', 'guess');
+    }
+    const logins = await Promise.all(ports.map((port) => new ExampleClient(port).logIn('frank')));
+
+    expect(orders).toEqual([...times(FREE_LIMIT, 200), 429, 429]);
+    expect(logins.map(({ status }) => status)).toEqual([429, 429]);
+    for (const [example] of both) {
+      example.stop();
+      await example.ends();
+    }
+  });
+}
+
+async function start(main: URL, env: Readonly<Record<string, string>> = {}): Promise<[ExampleProcess, number]> {
+  const example = new ExampleProcess(main, env);
+  return [example, await example.listens()];
+}
+
+/** Starts an example, and waits until it reaches its Redis, because it limits in memory before that. */
+async function startOnRedis(main: URL, { server, admin }: RunningRedis): Promise<[ExampleProcess, number]> {
+  const [example, port] = await start(main, { REDIS_URL: server.storeUrl });
+  const keys = await admin.dbsize();
+  for (let i = 0; i < 30; i++) {
+    await new ExampleClient(port).get('/');
+    if ((await admin.dbsize()) > keys) return [example, port];
+  }
+  example.stop();
+  throw new Error(`nothing is counted in Redis:\n${example.stdout}${example.stderr}`);
+}
