@@ -27,7 +27,7 @@ const STAND_INS = new Map([
   ['README.md', 'index.md'],
   ['docs', 'documents.md'],
   ['docs/adr', 'adr/index.md'],
-  ['etc', 'reference/api/index.md'],
+  ['packages', 'reference/api/index.md'],
   ['docs/contribute', 'contribute/index.md'],
   ['examples', 'examples.md'],
   ...Object.keys(PACKAGES).map((folder) => [`packages/${folder}`, `packages/${folder}.md`]),
