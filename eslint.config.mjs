@@ -61,7 +61,7 @@ export default tseslint.config(
   arrows(
     [
       'packages/core/src/*.ts',
-      'packages/core/src/{values,engine,guard,lease,limiter,managed,inspect}/**/*.ts',
+      'packages/core/src/{values,engine,guard,limiter,managed,inspect}/**/*.ts',
       'packages/{http,managed,split,remote}/src/**/*.ts',
       'packages/core/src/stores/*.ts',
       'packages/core/src/stores/memory/**/*.ts',

@@ -13,12 +13,7 @@ import { delimiter, join, relative } from 'node:path';
  * The suites for Redis 6.2: the contracts of stores and of an adapter, both twins, laws, fast paths, waiting, slots.
  */
 const ON_6 = [
-  ...[
-    'stores/contract',
-    'stores/every-store',
-    'laws/(vectors|parity|mixture|charge|refund|heal)',
-    'redis/lease/on-redis',
-  ],
+  ...['stores/contract', 'stores/every-store', 'laws/(vectors|parity|mixture|charge|refund|heal)'],
   ...['fast/denial-cache', 'limiter/(waiting|units-of-keys)', 'algorithms/concurrency/(evicted-value|processes)'],
 ]
   .map((path) => `packages/core/test/${path}`)

@@ -45,7 +45,7 @@ for (const [query, expected] of [
 test('Enter opens the first result', async () => {
   const { page, close } = await site.tab();
   await page.goto(site.origin, { waitUntil: 'networkidle' });
-  const [first] = await search(page, 'leases');
+  const [first] = await search(page, 'batches');
   await page.keyboard.press('Enter');
   await page.waitForURL(`**${first}`);
 

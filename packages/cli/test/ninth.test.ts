@@ -105,15 +105,14 @@ describe('a ninth algorithm that is a folder and a line', () => {
       expect(help.out).toMatch(/--shift <duration>\s+shiftedWindow: how long after/);
     });
 
-    it('is counted, leased and inspected, and the errors name it', async () => {
+    it('is counted and inspected, and the errors name it', async () => {
       const used = await node([USE_NINTH, join(copy, 'packages'), redis.server.url]);
       const alone = await sluice('inspect', 'ann', '--json');
       const known = await sluice('inspect', 'ann', '--policy', 'shiftedWindow --limit 5 --window 1d --shift 6h');
 
       expect(used.err).toBe('');
-      const told = JSON.parse(used.out) as Readonly<Record<'decision' | 'first' | 'split' | 'unknown', unknown>>;
+      const told = JSON.parse(used.out) as Readonly<Record<'decision' | 'split' | 'unknown', unknown>>;
       expect(told.decision).toMatchObject({ allowed: true, limit: 5, remaining: 3 });
-      expect(told.first).toMatchObject({ allowed: true, limit: 5, remaining: 4 });
       expect(told.split).toMatch(
         /shiftedWindow\): its windows begin between those of the clock \[SLUICE_POLICY_INVALID\]$/,
       );

@@ -37,7 +37,7 @@ export type { RunOptions, WaitOptions } from './limiter/waiting/options.ts';
 export type { Running } from './limiter/waiting/run.ts';
 export type { Reservation } from './limiter/settlement/reservation.ts';
 export type { OnStoreError } from './engine/fast.ts';
-export type { DenialCacheOptions, LeaseOptions, LimiterCoreOptions } from './limiter/options.ts';
+export type { DenialCacheOptions, LimiterCoreOptions } from './limiter/options.ts';
 export type { ThresholdEvent, ThresholdOptions } from './limiter/thresholds.ts';
 export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './channels.ts';
 export type { Status } from './observe/live-limiters.ts';

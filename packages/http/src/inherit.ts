@@ -15,8 +15,8 @@ type LimitOption = 'limit' | 'window' | 'policy' | 'limiter';
 
 /** The options of the limiter's core that a nested place inherits. */
 const INHERITED_CORE_OPTIONS: readonly string[] = CORE_OPTIONS.filter(
-  // Names and leases belong to one limit, and so do the denials that `escalate` counts.
-  (name) => name !== 'name' && name !== 'shared' && name !== 'escalate' && name !== 'lease',
+  // A name belongs to one limit, and so do the denials that `escalate` counts.
+  (name) => name !== 'name' && name !== 'shared' && name !== 'escalate',
 );
 /** How requests are decided and answered; not the limit, its name, its cost or its refunds. */
 const INHERITED: readonly string[] = [...INHERITED_CORE_OPTIONS, ...INHERITED_OPTIONS];

@@ -11,18 +11,12 @@ import { policyCacheFor } from './shared-caches.ts';
  * @throws PolicyError without `app`, without a source of policies, or where a managed policy is ruled out.
  */
 export function makeSource(policy: string, name: string, settings: SourceSettings): ManagedSource {
-  const { store, app, policies, onUnconfigured, localShare, lease, limitOf } = settings;
+  const { store, app, policies, onUnconfigured, localShare, limitOf } = settings;
   if (app === undefined) {
     throw new PolicyError(
       'app',
       `managed(${shown(policy)}) needs the option app, because a managed policy is only for the applications on its list; write, for example, app: "checkout"`,
       'SLUICE_OPTION_INVALID',
-    );
-  }
-  if (lease !== undefined) {
-    throw new PolicyError(
-      'lease',
-      `lease excludes managed(${shown(policy)}), because the policy may change before a slice is spent; leave lease out, or give the policy itself`,
     );
   }
   return new ManagedSource({

@@ -19,12 +19,6 @@ describe('a limiter whose options do not go together with a managed policy', () 
     expect(() => createLimiter({ policy: managed('orders'), app: 'shop', policies, store: remote })).not.toThrow();
   });
 
-  it('is denied where it leases', () => {
-    const options = { policy: managed('orders'), app: 'checkout', store: redisStore('redis://127.0.0.1:1') };
-
-    expect(() => createLimiter({ ...options, lease: true })).toThrow(/lease excludes managed\("orders"\)/);
-  });
-
   it('is denied with a copy of a reference, which does not carry what looks the policy up', () => {
     const copied = JSON.parse(JSON.stringify(managed('orders'))) as ReturnType<typeof managed>;
 

@@ -44,7 +44,7 @@ export interface RemoteStore extends Store {
 /**
  * Limits that a service counts, for processes that may not reach its Redis: `sluice serve --native 8082`. Every list of
  * requests is one frame over one connection, and one round trip; the service decides it atomically in its own store.
- * Leases, batches and the denial cache work as with a `redisStore`. Limits are made here, and sent to the service once
+ * Batches and the denial cache work as with a `redisStore`. Limits are made here, and sent to the service once
  * a connection.
  *
  * Connects on first use, fails at once while there is no connection, and sends nothing twice: a call in flight when the

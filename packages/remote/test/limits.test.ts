@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { escalate, fixedWindow, tokenBucket, type Limit } from '@sluice/core';
+import { escalate, fixedWindow, type Limit } from '@sluice/core';
 import { keySuffixOf, namePolicies } from '@sluice/core/spi';
-import { leasedPolicy } from '../../core/src/engine/lease-policy.ts';
 import { limitToJson, limitFromJson } from '@sluice/remote/wire';
 import { cases, testSeed } from '@sluice/testkit';
 import { references } from '../../core/test/laws/models/index.ts';
@@ -27,15 +26,6 @@ describe('a limit that a client sends', () => {
       }),
       { seed: testSeed(1), numRuns: cases(200) },
     );
-  });
-
-  it('has the numbers that a lease counts by', () => {
-    const [policy] = namePolicies(tokenBucket({ capacity: 100, refill: 10, every: '1s' }), 'orders');
-    const leased = leasedPolicy(policy as never, 500);
-    const limit = { policies: [leased], keySuffix: keySuffixOf('orders', [leased]) };
-
-    expect(overTheWire(limit).policies).toEqual([leased]);
-    expect(leased.policy).toMatchObject({ capacity: 95 });
   });
 
   it('has its escalation, and may not be decided in a batch then', () => {

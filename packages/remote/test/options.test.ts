@@ -69,10 +69,9 @@ describe('remoteStore', () => {
 });
 
 describe('a limiter over a remoteStore', () => {
-  it('leases, and escalates', () => {
+  it('escalates', () => {
     const policy = tokenBucket({ capacity: 100, refill: 10, every: '1s' });
 
-    expect(() => createLimiter({ name: 'leased', policy, store: remoteStore(URL), lease: true })).not.toThrow();
     const escalation = escalate({ after: 3, block: '1m', decay: '1h' });
     expect(() => createLimiter({ policy, store: remoteStore(URL), escalate: escalation })).not.toThrow();
   });

@@ -77,12 +77,6 @@ describe('a split store', () => {
     expect(() => createLimiter(options)).toThrow(/^splitStore does not support escalate/);
   });
 
-  it('denies leases', () => {
-    const policy = fixedWindow({ limit: 100, window: '1m', align: 'clock' });
-
-    expect(() => createLimiter({ policy, store: splitStore({ membership: 2 }), lease: true })).toThrow(/a split limit/);
-  });
-
   it('cannot reset all keys', async () => {
     const policy = fixedWindow({ limit: 1, window: '1m', align: 'clock' });
     const limiter = createLimiter({ policy, store: splitStore({ membership: 1 }) });

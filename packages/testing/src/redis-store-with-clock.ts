@@ -7,7 +7,7 @@ import { clockedRedisStore } from './clocked-redis-store.ts';
  *
  * - Its keys expire by the server's clock, some fourteen years later: use a Redis of the tests, and a `prefix` for each
  *   test. Processes that share a budget here need clocks that agree.
- * - Each decision is a call of its own; there are no batches, no leases and no denial cache. Decisions are the same.
+ * - Each decision is a call of its own; there are no batches and no denial cache. Decisions are the same.
  * - Windows that start on the clock (sliding windows, `align: 'clock'`) start where `redisStore` would start them, if they
  *   divide 5040 days. Others start elsewhere; the law of the policy holds.
  *

@@ -40,12 +40,8 @@ const KINDS: readonly (readonly [string, Policy])[] = [
  * What holds of a limiter wherever it counts.
  *
  * @param setUps - By the names of where they count: in a split store and in the local fallback some numbers are others.
- * @param leased - Likewise, where slices are leased: no limit of 0 and no denials that count.
  */
-export function describeSetUps(
-  setUps: Readonly<Record<string, SetUp>>,
-  leased: Readonly<Record<string, SetUp>> = {},
-): void {
+export function describeSetUps(setUps: Readonly<Record<string, SetUp>>): void {
   afterEach(async () => {
     await Promise.all(open.map((one) => one.close()));
     open = [];
@@ -54,13 +50,8 @@ export function describeSetUps(
   const everywhere = Object.entries(setUps).flatMap(([store, setup]) =>
     KINDS.map(([kind, policy]) => ({ store, kind, policy, setup })),
   );
-  // A leased bucket is smaller by what it refills while a slice is held.
-  const windows = KINDS.filter(([kind]) => kind !== 'tokenBucket');
-  const onLeases = Object.entries(leased).flatMap(([store, setup]) =>
-    windows.map(([kind, policy]) => ({ store, kind, policy, setup })),
-  );
 
-  describe.each([...everywhere, ...onLeases])('on $store, under $kind, a key', ({ setup, policy, store }) => {
+  describe.each(everywhere)('on $store, under $kind, a key', ({ setup, policy, store }) => {
     it('says what is used of it', async () => {
       const limiter = await setup(policy);
 

@@ -12,10 +12,6 @@ answer(async ({ name, urls, cluster = false, policies = 1, who = 0, ...asked }) 
   const shape = shapeOf(asked);
   const client = cluster ? new Cluster(urls.map(addressOf)) : new Redis(urls[0]);
   const contender = await redisContenders[name].make(client, { limit: shape.limit, policies });
-  if (contender.unavailable !== undefined) {
-    client.disconnect();
-    return { about: { unavailable: contender.unavailable } };
-  }
   const next = streamOf(shape, who);
   return {
     /** Every key once, to use up those that must be denied; then until the code is compiled. */

@@ -103,11 +103,6 @@ export const redisContenders = {
     make: (client, options) => inRedis(client, { ...options, kind: 'slidingWindow' }),
     plays: alone,
   },
-  'sluice, lease': {
-    kind: 'ours',
-    make: (client, options) => inRedis(client, { ...options, lease: true }),
-    plays: ({ shape, policies }) => shape === 'one' && policies === 1,
-  },
   'rate-limit-redis': { kind: 'peer', make: rateLimitRedis, plays: always },
   'rate-limiter-flexible': { kind: 'peer', make: rateLimiterFlexible, plays: always },
   'rate-limiter-flexible, in-memory block': {

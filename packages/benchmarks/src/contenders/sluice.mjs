@@ -15,22 +15,10 @@ export function policiesOf(limit, count, kind = 'fixedWindow') {
 /** Common options: errors are thrown, and a pause of the machine causes none. */
 const STRICT = { onStoreError: 'throw', timeoutMs: 5_000 };
 
-/**
- * A limiter as in an application.
- *
- * @returns `unavailable` with the reason when this version has no such option.
- */
-export function sluiceOn(store, { limit, policies = 1, kind, lease = false }) {
-  try {
-    const limiter = createLimiter({
-      ...{ policy: policiesOf(limit, policies, kind), store, ...STRICT },
-      ...(lease ? { lease: true } : {}),
-    });
-    return { consume: (key) => limiter.consume(key), denies: ({ allowed }) => !allowed, close: () => limiter.close() };
-  } catch (error) {
-    if (lease && error.code === 'SLUICE_OPTION_UNKNOWN') return { unavailable: 'this version has no option `lease`' };
-    throw error;
-  }
+/** A limiter as in an application. */
+export function sluiceOn(store, { limit, policies = 1, kind }) {
+  const limiter = createLimiter({ policy: policiesOf(limit, policies, kind), store, ...STRICT });
+  return { consume: (key) => limiter.consume(key), denies: ({ allowed }) => !allowed, close: () => limiter.close() };
 }
 
 export const inMemory = (options) => sluiceOn(memoryStore({ maxKeys: 2_000_000 }), options);

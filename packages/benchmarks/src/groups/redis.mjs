@@ -23,16 +23,10 @@ export async function measureRedis(plan) {
     const server = await startServer();
     try {
       const members = contenders.filter(({ name }) => redisContenders[name].plays(question));
-      const { rounds, unavailable } = await timed(plan, server, question, members);
+      const rounds = await timed(plan, server, question, members);
       for (const { name, kind } of members) {
         const about = { group: 'redis', ...question, name, kind };
-        const why = unavailable.get(name);
-        if (why === undefined) {
-          rows.push(rowOf(about, rounds.get(name), rounds.get(FLOOR), COMPARED));
-        } else {
-          console.error(`NOT AVAILABLE: ${name}: ${why}`);
-          rows.push({ ...about, unavailable: why });
-        }
+        rows.push(rowOf(about, rounds.get(name), rounds.get(FLOOR), COMPARED));
       }
     } finally {
       await server.stop();
@@ -43,28 +37,21 @@ export async function measureRedis(plan) {
 }
 
 async function timed(plan, server, scene, members) {
-  const unavailable = new Map();
   const sliceMs = scene.shape === 'denied' ? plan.deniedSliceMs : plan.sliceMs;
-  const rounds = await inGenerations(plan, async () => {
+  return inGenerations(plan, async () => {
     const started = [];
     for (const { name } of members) {
       const worker = new Worker('in-redis.mjs', { core: MEASURED });
-      const about = await worker.ask('open', { name, urls: server.urls, mostKeys: plan.mostKeys, ...scene });
-      if (about.unavailable === undefined) {
-        const warm = () => worker.ask('warm', { ms: plan.warmMs, inFlight: scene.inFlight });
-        const slice = () => sliceOf([worker], server.admins, scene.inFlight, sliceMs);
-        started.push({ name, warm, slice, end: () => worker.ask('close').then(() => worker.end()) });
-      } else {
-        unavailable.set(name, about.unavailable);
-        await worker.end();
-      }
+      await worker.ask('open', { name, urls: server.urls, mostKeys: plan.mostKeys, ...scene });
+      const warm = () => worker.ask('warm', { ms: plan.warmMs, inFlight: scene.inFlight });
+      const slice = () => sliceOf([worker], server.admins, scene.inFlight, sliceMs);
+      started.push({ name, warm, slice, end: () => worker.ask('close').then(() => worker.end()) });
     }
     // Once, before any is warm: one that is warm would start again with keys that are not denied.
     await server.admins[0].flushall();
     for (const { warm } of started) await warm();
     return started;
   });
-  return { rounds, unavailable };
 }
 
 /** One slice of several workers at once, and the work of the servers meanwhile. */
@@ -102,7 +89,7 @@ async function addBytes(rows) {
   const server = await startServer();
   const read = new Map();
   try {
-    for (const row of rows.filter(({ shape, unavailable }) => shape === 'many' && unavailable === undefined)) {
+    for (const row of rows.filter(({ shape }) => shape === 'many')) {
       const { name, policies } = row;
       const id = `${name}/${policies}`;
       if (!read.has(id)) {

@@ -15,20 +15,18 @@ export function capacityBlocks(results) {
 function readFigures(results) {
   const at = (wanted) => byRedis(results, { name: 'sluice', inFlight: 64, policies: 1, ...wanted })[0]?.figures;
   const [largest] = byScale(results, { axis: 'keys', store: 'redis' }).slice(-1);
-  const lease = byRedis(results, { name: 'sluice, lease', shape: 'one', inFlight: 64 })[0]?.figures;
   return {
     lone: at({ shape: 'many', inFlight: 1 }),
     many: at({ shape: 'many' }),
     three: at({ shape: 'many', policies: 3 }),
     hot: at({ shape: 'one' }),
     denied: at({ shape: 'denied' }),
-    lease,
     redisBytes: largest?.figures.bytesPerKey,
     memoryBytes: byMemory(results, { name: 'sluice, consume', shape: 'many' })[0]?.figures.bytesPerKey,
   };
 }
 
-function figuresTable({ lone, many, three, hot, denied, lease, ...bytes }) {
+function figuresTable({ lone, many, three, hot, denied, ...bytes }) {
   const head = ['measured', 'Redis µs', 'computed: a second and Redis core, at 60 %'];
   const line = (says, figures) =>
     figures === undefined
@@ -42,7 +40,6 @@ function figuresTable({ lone, many, three, hot, denied, lease, ...bytes }) {
       line('three policies, 64 in flight', three),
       line('one hot key, 64 in flight', hot),
       line('90 % denied, 64 in flight', denied),
-      line('one hot key with a lease', lease),
     ]),
     '',
     `100 machines with 1 000 requests a second each need ${cores(1e5, many)} Redis cores when batched, ` +

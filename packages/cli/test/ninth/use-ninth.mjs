@@ -9,17 +9,6 @@ const store = redisStore(url);
 const limiter = createLimiter({ name: 'orders', policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
 const decision = await limiter.consume('ann', 2);
 await limiter.close();
-
-const leasing = createLimiter({
-  name: 'leasing',
-  policy,
-  store,
-  lease: true,
-  onStoreError: 'throw',
-  timeoutMs: 60_000,
-});
-const first = await leasing.consume('bob');
-await leasing.close();
 await store.close();
 
 let split;
@@ -34,4 +23,4 @@ try {
 } catch (error) {
   unknown = error.message;
 }
-console.log(JSON.stringify({ decision, first, split, unknown }));
+console.log(JSON.stringify({ decision, split, unknown }));

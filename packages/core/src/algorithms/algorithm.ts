@@ -62,21 +62,6 @@ export interface StateAlone {
   readonly resetAtMs: number | null;
 }
 
-/** How a process consumes units ahead, as a slice, and spends them later. */
-export interface Lease<P> {
-  /**
-   * The policy that the store counts if slices are spent up to `maxAgeMs` after they were consumed, so that the spent
-   * units keep to the given policy. Default: the policy itself. Throws PolicyError for a policy without slices.
-   */
-  counted?(policy: P, name: string, maxAgeMs: number): P;
-  /** The instant by which a unit that counts until `untilMs` has to be spent. */
-  spentByMs(policy: P, untilMs: number): number;
-  /**
-   * Units that the store has refilled while a slice held them, so that the slice cannot give them back. Default: none.
-   */
-  refilledIn?(policy: P, ms: number): number;
-}
-
 /** One instance's part of a policy: whole units, and the fraction `weight / total` of everything else. */
 export interface PolicyPart {
   readonly units: number;
@@ -234,9 +219,6 @@ export interface Algorithm<P extends PolicyBase, S> {
 
   /** The figures of a state whose policy is not known. Absent if there are none. */
   inspect?(state: S, nowMs: number): StateAlone;
-
-  /** How slices of its policies are consumed, or why they cannot be. */
-  readonly lease?: Lease<P> | string;
 
   /** How its policies are split among instances, or why they cannot be. */
   readonly split?: Split<P> | string;

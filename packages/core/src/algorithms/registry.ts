@@ -5,6 +5,7 @@ import type { Algorithm, PolicyBase } from './algorithm.ts';
 /** An algorithm whose policy and state types are not known here. Its functions get only its own policies and states. */
 export type AnyAlgorithm = Algorithm<PolicyBase, unknown>;
 
+/** The algorithms that are known: outside of bundles all of them. */
 const registered: AnyAlgorithm[] = [];
 
 /**
@@ -15,9 +16,6 @@ export function register<P extends PolicyBase, S>(algorithm: Algorithm<P, S>): A
   registered.push(algorithm as unknown as AnyAlgorithm);
   return algorithm;
 }
-
-/** The algorithms that are known: outside of bundles all of them. */
-export const knownAlgorithms: readonly AnyAlgorithm[] = registered;
 
 /**
  * The algorithm of a policy.

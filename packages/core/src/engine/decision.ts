@@ -5,7 +5,7 @@ import type { NamedPolicy } from './policy.ts';
 export type Outcome = 'allowed' | 'denied' | 'blocked' | 'unconfigured' | 'unavailable';
 
 /** The source of a decision: the store, or its replacement. */
-export type DecisionSource = 'memory' | 'redis' | 'cache' | 'lease' | 'split' | 'local' | 'remote' | 'none';
+export type DecisionSource = 'memory' | 'redis' | 'cache' | 'split' | 'local' | 'remote' | 'none';
 
 /** The decision of one policy. In a denied request, the numbers are those without the request. */
 export interface PolicyDecision {
@@ -28,8 +28,8 @@ export interface PolicyDecision {
   readonly nextAfterMs: number | null;
   /**
    * Units used after the decision. After a policy of 10 has allowed 6, it is 6. A bucket's debt and the estimate of a
-   * sliding counter are rounded up; a leaky bucket states the units in its line, `concurrency` the slots held, leases
-   * and split limits `limit - remaining`. Above `limit` after an overdraft, a charge, or a lowered limit.
+   * sliding counter are rounded up; a leaky bucket states the units in its line, `concurrency` the slots held, split
+   * limits `limit - remaining`. Above `limit` after an overdraft, a charge, or a lowered limit.
    */
   readonly used: number;
   /**

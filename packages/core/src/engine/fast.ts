@@ -1,5 +1,5 @@
 import type { Decision } from './decision.ts';
-import type { DecidingRequest, EditingRequest, Limit, Part, Store, StoreAnswers } from './store.ts';
+import type { DecidingRequest, Limit, Part, Store, StoreAnswers } from './store.ts';
 
 /**
  * What decides when the store does not: a memory store of this process (`local`), a fixed outcome (`allow`,
@@ -26,30 +26,20 @@ export interface Fast {
     onStoreError: OnStoreError,
     endMs: number | undefined,
   ): Decision | Promise<Decision> | undefined;
-  /** As {@link consume}, and takes nothing. */
-  peek?(limit: Limit, subject: string, cost: number): Decision | undefined;
   /** Any other request: as `perform`, within a time, and with others of the same turn of the event loop. */
   decide?(request: DecidingRequest, timeoutMs: number): StoreAnswers | Promise<StoreAnswers>;
-  /** Called before an edit of a key by this process, and again after a `reset`, `block` or `unblock`. */
-  edited?(op: EditingRequest['op'], subject: string, keySuffix: string): void;
-  /** Called when the limiter closes, before it waits for what is in flight. */
-  close?(): void;
 }
 
 /** What can be settled of a decision later. */
 export interface DecisionReceipts {
-  /** For a decision of `consume`. */
   writeLazily(decision: Decision, limit: Limit, subject: string): void;
-  /** For a decision of `peek`, which leaves nothing to settle. */
-  writeSpent(decision: Decision): void;
 }
 
 /** The limiter, as what a store brings sees it. */
 export interface FastHost {
   readonly name: string;
   readonly timeoutMs: number;
-  /** The options of the limiter; undefined where they are off. */
-  readonly lease: { readonly maxAgeMs: number } | undefined;
+  /** The option of the limiter; undefined where it is off. */
   readonly denialCache: { readonly maxKeys: number } | undefined;
   /** Receives each decision before its caller does. */
   readonly receipts: DecisionReceipts;
@@ -59,8 +49,6 @@ export interface FastHost {
   readonly inFlight: { begin(): void; end(): void };
   /** Receives work that continues without a caller. It never rejects. */
   inBackground(work: Promise<unknown>): void;
-  /** Sends edits to the store. */
-  edit(requests: readonly EditingRequest[]): Promise<unknown>;
   reportFailure(error: unknown): void;
 }
 

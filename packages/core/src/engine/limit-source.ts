@@ -17,7 +17,7 @@ export interface LimitSource {
   /**
    * The limit of a subject at present, undefined if there is none. Called for every request, so it looks up and makes
    * nothing. As long as the numbers of a subject are the same, so is the object, and subjects with equal numbers share
-   * it: denials are cached and slices are leased by it, and it says once what a batch sends for all of its keys.
+   * it: denials are cached by it, and it says once what a batch sends for all of its keys.
    *
    * @param subject - Encoded: see `encodeSubject`. Absent: a subject without numbers of its own.
    */

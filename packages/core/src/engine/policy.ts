@@ -15,12 +15,9 @@ export interface NamedPolicy {
   readonly windowMs: number;
 }
 
-/** Policies as text, by which users are told of others: a lease, which shares budgets with those without, is left out. */
+/** Policies as text, by which users are told of others. */
 export function policiesText(policies: readonly NamedPolicy[]): string {
-  return JSON.stringify(
-    policies.map(({ policy }) => policy),
-    (name, value: unknown) => (name === 'isLeased' ? undefined : value),
-  );
+  return JSON.stringify(policies.map(({ policy }) => policy));
 }
 
 /** Whether any of these holds its units in slots until they are released: see `concurrency`. */

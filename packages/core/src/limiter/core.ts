@@ -101,16 +101,15 @@ export class LimiterCore {
     this.#fast = this.#deps.fast;
   }
 
-  #fastHost({ name, timeoutMs, lease, denialCache }: CoreSettings, inFlight: InFlight): FastHost {
+  #fastHost({ name, timeoutMs, denialCache }: CoreSettings, inFlight: InFlight): FastHost {
     const { receipts } = this.settlements;
     return {
-      ...{ name, timeoutMs, lease, denialCache, receipts, inFlight },
+      ...{ name, timeoutMs, denialCache, receipts, inFlight },
       fallback: (part, error, onStoreError) => {
         const parts = [part];
         return this.#pipeline.fallback({ op: 'consume', parts }, error, { requested: parts, onStoreError });
       },
       inBackground: (work) => void inFlight.track(work),
-      edit: (requests) => performEdits(requests, this.#deps),
       reportFailure: (error) => void this.#reportFailure(error),
     };
   }
@@ -200,11 +199,7 @@ export class LimiterCore {
     if (this.#closing !== undefined) this.#checkOpen();
     const { limit, subject, cost, holder } = parts[0] as UnresolvedPart;
     const isUsual = op === 'consume' && parts.length === 1 && holder === undefined;
-    const decided = isUsual
-      ? this.#consumeFast(limit, subject, cost, onStoreError, endMs)
-      : op === 'peek' && parts.length === 1
-        ? this.#peekFast(limit, subject, cost)
-        : undefined;
+    const decided = isUsual ? this.#consumeFast(limit, subject, cost, onStoreError, endMs) : undefined;
     return decided ?? this.#pipeline.decide(op, parts, onStoreError, endMs);
   }
 
@@ -219,12 +214,6 @@ export class LimiterCore {
     const limit = 'policies' in ref ? ref : currentOf(ref, subject);
     if (limit?.fastPathEligible !== true || cost === 0) return undefined;
     return this.#fast?.consume(limit, subject, cost, onStoreError, endMs);
-  }
-
-  #peekFast(ref: LimitRef, subject: string, cost: number): Decision | undefined {
-    const limit = currentOf(ref, subject);
-    if (limit?.fastPathEligible !== true || cost === 0) return undefined;
-    return this.#fast?.peek?.(limit, subject, cost);
   }
 
   #publish(
@@ -242,17 +231,12 @@ export class LimiterCore {
   /** Resets, blocks or unblocks: see {@link edit}. */
   async edit(requested: readonly UnresolvedEdit[]): Promise<void> {
     this.#checkOpen();
-    this.#edited(requested);
-    try {
-      await this.#deps.inFlight.track(edit(requested, this.#deps));
-    } finally {
-      this.#edited(requested); // a request that was sent meanwhile may have been decided before the edit
-    }
+    await this.#deps.inFlight.track(edit(requested, this.#deps));
   }
 
   /**
    * Forgets all that the limiter has counted, under every policy that it has had, and what these sources have. A
-   * memory store has no denial cache, no leases, no fallback and no calls in flight that could know more.
+   * memory store has no denial cache, no fallback and no calls in flight that could know more.
    *
    * @throws SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other store.
    */
@@ -272,7 +256,6 @@ export class LimiterCore {
   /** Refunds or charges units of keys, each part its cost: see {@link settleKeys}. */
   async settleKeys(op: 'refund' | 'charge', requested: readonly UnresolvedPart[]): Promise<void> {
     this.#checkOpen();
-    this.#edited(requested.map((part) => ({ op, part })));
     await this.#deps.inFlight.track(settleKeys(op, requested, this.#deps, this.#settings.onStoreError));
   }
 
@@ -280,10 +263,6 @@ export class LimiterCore {
   async settle(requested: readonly UnresolvedEdit[]): Promise<readonly StoreAnswer[]> {
     this.#checkOpen();
     return this.#deps.inFlight.track(settleParts(requested, this.#deps));
-  }
-
-  #edited(requested: readonly UnresolvedEdit[]): void {
-    for (const { op, part } of requested) this.#fast?.edited?.(op, part.subject, part.limit.keySuffix);
   }
 
   /**
@@ -308,7 +287,6 @@ export class LimiterCore {
 
   async #close(): Promise<void> {
     const asked = this.waiting.close();
-    this.#fast?.close?.();
     this.#stopThresholds?.();
     if (asked !== undefined) await asked;
     const idle = this.#deps.inFlight.idle();

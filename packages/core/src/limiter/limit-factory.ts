@@ -4,7 +4,6 @@ import { isSource, type LimitFeed, type LimitRef, type LimitSource } from '../en
 import { MAKES_SOURCE, type LimitReference } from './limit-reference.ts';
 import type { WrittenPolicies } from './names.ts';
 import { policiesText, type NamedPolicy } from '../engine/policy.ts';
-import { leasedPolicy } from '../engine/lease-policy.ts';
 import { withFallback } from '../stores/fallback.ts';
 import { isFastPathEligible, type Limit, type PolicyVersion } from '../engine/store.ts';
 
@@ -26,11 +25,9 @@ export class LimitFactory {
   }
 
   /**
-   * @throws PolicyError when these policies cannot be split by `localShare`, cannot be leased although the limiter
-   * leases, or cannot be counted by the store.
+   * @throws PolicyError when these policies cannot be split by `localShare`, or cannot be counted by the store.
    */
-  of(given: readonly NamedPolicy[]): Limit {
-    const policies = this.#counted(given);
+  of(policies: readonly NamedPolicy[]): Limit {
     return this.#remember(this.#made(policies, keySuffixOf(this.#settings.name, policies)));
   }
 
@@ -55,17 +52,6 @@ export class LimitFactory {
   }
 
   /**
-   * The policies as the store counts them: with leases, buckets are smaller by what is held. A memory store leases
-   * nothing.
-   */
-  #counted(policies: readonly NamedPolicy[]): readonly NamedPolicy[] {
-    const { lease, store } = this.#settings;
-    if (lease === undefined) return policies;
-    const leased = policies.map((named) => leasedPolicy(named, lease.maxAgeMs));
-    return store.source === 'memory' ? policies : leased;
-  }
-
-  /**
    * The source of the limits of a reference.
    *
    * @param name - The name of its policy in decisions. Default: that of the reference.
@@ -75,7 +61,7 @@ export class LimitFactory {
     const source = reference[MAKES_SOURCE](name, {
       ...this.#settings,
       limiter: this.#settings.name,
-      limitOf: (policies, keySuffix, policyVersion) => this.#made(this.#counted(policies), keySuffix, policyVersion),
+      limitOf: (policies, keySuffix, policyVersion) => this.#made(policies, keySuffix, policyVersion),
     });
     this.#remember(source);
     const { feed } = source;

@@ -32,7 +32,6 @@ export interface SourceSettings {
   readonly policies: LimitRegistry | undefined;
   readonly onUnconfigured: OnUnconfigured;
   readonly localShare: number;
-  readonly lease: object | undefined;
   /**
    * The limit of these policies as this limiter counts them.
    *

@@ -1,5 +1,4 @@
-import { PolicyError } from '../errors.ts';
-import { bringsFast, type OnStoreError } from '../engine/fast.ts';
+import type { OnStoreError } from '../engine/fast.ts';
 import type { OnUnconfigured } from '../engine/limit-source.ts';
 import { DENIAL_AGE_MS, type Store } from '../engine/store.ts';
 import { isRegistry, type LimitRegistry } from './limit-reference.ts';
@@ -59,13 +58,6 @@ export interface LimiterCoreOptions {
    */
   denialCache?: boolean | DenialCacheOptions | undefined;
   /**
-   * Whether this process takes slices of frequently requested keys, and spends them from memory: for keys with more
-   * traffic than one Redis can decide. All processes of a limiter need the same setting. Has an
-   * effect on a `redisStore` or `remoteStore` alone; a memory store has nothing to fetch, and decides as before. See
-   * docs/guides/fast-paths.md. Default `false`.
-   */
-  lease?: boolean | LeaseOptions | undefined;
-  /**
    * The consequence of repeated denials: `escalate({ after: 5, block: '1m', decay: '1h' })`. See
    * docs/guides/escalation.md.
    */
@@ -101,19 +93,10 @@ export interface DenialCacheOptions {
   maxKeys?: number | undefined;
 }
 
-export interface LeaseOptions {
-  /**
-   * The maximum age of a slice: what is not spent by then is given back, or lost. From 20 ms to 500 ms; default
-   * `500ms`. A token bucket holds less, by what it refills in that time.
-   */
-  maxAge?: Duration;
-}
-
 /** The options with their defaults, checked. */
 export type CoreSettings = SettingsOf<
   LimiterCoreOptions,
   Pick<LimiterCoreOptions, 'app' | 'policies' | 'escalate' | 'onThreshold'> & {
-    readonly lease: { readonly maxAgeMs: number } | undefined;
     /**
      * Undefined where nothing is kept. The age goes with each limit, because limits of several limiters meet in one
      * request.
@@ -122,9 +105,6 @@ export type CoreSettings = SettingsOf<
   }
 >;
 
-const LEAST_LEASE_MS = 20;
-/** Changes by another process (block, reset) take effect no later than that. */
-const LONGEST_LEASE_MS = 500;
 /** Names of applications are compared exactly, and kept with every policy that lists them. */
 export const LONGEST_APP = 128;
 
@@ -150,7 +130,6 @@ const OPTIONS: OptionTable<CoreSettings> = {
       'an object such as { at: [0.5, 0.8], call: (event) => ... }, its levels above 0 and at most 1',
     ),
   ),
-  lease: parseLease,
   denialCache: parseDenialCache,
 };
 
@@ -159,11 +138,10 @@ export const CORE_OPTIONS: readonly (keyof LimiterCoreOptions)[] = Object.keys(O
 /** @throws PolicyError for a bad option, `SLUICE_OPTION_INVALID`. */
 export function parseCoreOptions(options: LimiterCoreOptions): CoreSettings {
   const settings = readValues(options, OPTIONS);
-  const { onStoreError, localShare, lease } = settings;
+  const { onStoreError, localShare } = settings;
   if (options.localShare !== undefined) {
     checked(localShare, onStoreError === 'local', 'localShare', 'left out where onStoreError is not "local"');
   }
-  if (lease !== undefined) checkLeasable(settings);
   return settings;
 }
 
@@ -186,52 +164,10 @@ const DENIAL_CACHE: OptionTable<{ maxAge: number; maxKeys: number }> = {
 
 function parseDenialCache(given: unknown = true, name: string): CoreSettings['denialCache'] {
   if (given === false) return undefined;
-  const { maxAge: ageMs, maxKeys } = innerOf(given, DENIAL_CACHE, name, 'true, false or { maxAge, maxKeys }');
+  const isOptions = typeof given === 'object' && given !== null;
+  checked(given, given === true || isOptions, name, 'true, false or { maxAge, maxKeys }');
+  const { maxAge: ageMs, maxKeys } = readInner(given === true ? {} : given, DENIAL_CACHE, name);
   return { ageMs, maxKeys };
-}
-
-const LEASE: OptionTable<{ maxAge: number }> = {
-  maxAge: (given, name) => {
-    const ageMs = duration(LONGEST_LEASE_MS)(given, name);
-    const expected = `from ${String(LEAST_LEASE_MS)} to ${String(LONGEST_LEASE_MS)} ms`;
-    checked(given, ageMs >= LEAST_LEASE_MS && ageMs <= LONGEST_LEASE_MS, name, expected);
-    return ageMs;
-  },
-};
-
-function parseLease(given: unknown = false, name: string): CoreSettings['lease'] {
-  if (given === false) return undefined;
-  const { maxAge } = innerOf(given, LEASE, name, 'true, false or an object such as { maxAge: "500ms" }');
-  return { maxAgeMs: maxAge };
-}
-
-/** Options of an option that is also true, which means all defaults. */
-function innerOf<Settings extends object>(
-  given: unknown,
-  table: OptionTable<Settings>,
-  name: string,
-  expected: string,
-): Settings {
-  checked(given, given === true || (typeof given === 'object' && given !== null), name, expected);
-  return readInner(given === true ? {} : given, table, name);
-}
-
-/** @throws PolicyError for a store or another option that rules leases out. */
-function checkLeasable({ store, escalate }: CoreSettings): void {
-  const rejection = (message: string): PolicyError => new PolicyError('lease', message, 'SLUICE_OPTION_INVALID');
-  if (escalate !== undefined) {
-    throw rejection(
-      'no slices can be taken beside escalate, which counts every denial in the store: leave one of the two out',
-    );
-  }
-  if (store.source === 'split') {
-    throw rejection('a split limit is decided in this process as it is, and cannot be leased: leave lease out');
-  }
-  if (store.source !== 'memory' && !bringsFast(store)) {
-    throw rejection(
-      'slices are taken from a redisStore or a remoteStore in batches, and this store cannot give any: leave lease out',
-    );
-  }
 }
 
 function isApp(given: unknown): given is string {

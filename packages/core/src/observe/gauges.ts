@@ -24,7 +24,7 @@ export class GaugeReader {
   readonly #onFallback = new Set<string>();
 
   onDecision({ limiter, decision: { source } }: DecisionMessage): void {
-    if (source === 'cache' || source === 'lease') return; // derived from earlier replies of the store, whether it is available now or not
+    if (source === 'cache') return; // derived from earlier replies of the store, whether it is available now or not
     if (source === 'local' || source === 'none') this.#onFallback.add(limiter);
     else this.#onFallback.delete(limiter);
   }

@@ -34,7 +34,7 @@ export function readOptions<Settings extends object>(
   return readValues(options as object, table);
 }
 
-/** As {@link readOptions}, of an option that has options itself: errors name them with it, such as `lease.maxAge`. */
+/** As {@link readOptions}, of an option that has options itself: errors name them with it, such as `denialCache.maxAge`. */
 export function readInner<Settings extends object>(
   options: unknown,
   table: OptionTable<Settings>,

@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { slidingWindow, type SlidingWindowPolicy } from '@sluice/core';
-import { namePolicies } from '@sluice/core/spi';
 import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
 import { slidingWindowAlgorithm } from '../../src/algorithms/sliding-window/index.ts';
-import { leasedPolicy, spentByMs } from '../../src/engine/lease-policy.ts';
 
 const { kernel } = slidingWindowAlgorithm;
 
@@ -53,33 +51,6 @@ describe('a slidingWindow while the clock goes on', () => {
         state = after;
       }
       expect(mostInAnyWindow(spent, windowMs)).toBeLessThanOrEqual(limit);
-    }
-  });
-});
-
-describe('a slidingWindow whose units are taken ahead', () => {
-  it('allows no more than the limit in any window, whenever they are spent before they have to be', () => {
-    const random = seeded(testSeed(91));
-
-    for (let walk = 0; walk < cases(400); walk++) {
-      const [named] = namePolicies(smallPolicy(random), 'hot') as [ReturnType<typeof namePolicies>[0]];
-      const counted = leasedPolicy(named, 500);
-      const policy = counted.policy as SlidingWindowPolicy;
-      const spent: Spent[] = [];
-      let state: Parameters<typeof kernel>[1];
-      let atMs = 1000;
-      for (let step = 0; step < 60; step++) {
-        atMs += random.pick([0, 0, 1, 1, 2, random.integer(0, policy.windowMs), policy.windowMs]);
-        const cost = random.integer(1, policy.limit);
-        const { state: after, verdict } = kernel(policy, state, cost, atMs);
-        if (!verdict.allowed) continue;
-
-        const byMs = spentByMs(counted, atMs + verdict.resetAfterMs);
-        expect(byMs).toBeGreaterThanOrEqual(atMs);
-        spent.push({ atMs: random.pick([atMs, byMs, random.integer(atMs, byMs)]), units: cost });
-        state = after;
-      }
-      expect(mostInAnyWindow(spent, policy.windowMs)).toBeLessThanOrEqual(policy.limit);
     }
   });
 });

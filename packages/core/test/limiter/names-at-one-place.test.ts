@@ -57,14 +57,6 @@ describe.each(Object.entries(clients))('limiters of one name on %s for one serve
     expect(emitWarning.mock.calls[0]?.[0]).toMatch(/two limiters named "api" .* they share their budgets/);
   });
 
-  it('have the same policies where one of them leases', () => {
-    const policy = slidingWindow({ limit: 5, window: '1m' });
-    limit({ policy, store: redisStore(client()) });
-    limit({ policy, lease: true, store: redisStore(client()) });
-
-    expect(warnings()).toEqual(['SLUICE_LIMITER_NAME_SHARED']);
-  });
-
   it('share nothing when their policies are of other kinds', () => {
     limit({ store: redisStore(client()) });
     limit({ policy: slidingWindow({ limit: 5, window: '1m' }), store: redisStore(client()) });

@@ -7,7 +7,6 @@ import {
   leakyBucket,
   memoryStore,
   redisStore,
-  tokenBucket,
   type Limiter,
   type LimiterOptions,
   type Store,
@@ -62,15 +61,6 @@ describe('what an application stores for a request is free again when the reques
         const store = redisStore(redis.client, { prefix: 'sluice:denied' });
         const limiter = limiterOf({ policy: once, store, denialCache: true });
         return async () => Promise.all([limiter.consume('key'), limiter.consume('key'), limiter.consume('key')]);
-      },
-    ],
-    [
-      'that leased a slice of a limit',
-      () => {
-        const store = redisStore(redis.client, { prefix: 'sluice:leased' });
-        const policy = tokenBucket({ capacity: 1000, refill: 1000, every: '1s' });
-        const limiter = limiterOf({ policy, store, lease: true });
-        return async () => Promise.all(Array.from({ length: 50 }, async () => limiter.consume('key')));
       },
     ],
     [

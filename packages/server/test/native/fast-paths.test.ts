@@ -107,46 +107,6 @@ describe('a limiter over a service in front of Redis', () => {
     await limiter.close();
   });
 
-  it('leases: two processes spend slices from memory, and together no more than the limit', async () => {
-    const limit = 3_000;
-    const options = { name: 'leased', policy: fixedWindow({ limit, window: '1d' }), lease: true, denialCache: false };
-    const both = [limiterOf(options), limiterOf(options)];
-    const sources = new Set<string>();
-    const take = async (limiter: Limiter): Promise<number> => {
-      let allowed = 0;
-      for (let denied = 0; denied < 20;) {
-        const decisions = await Promise.all(Array.from({ length: 50 }, () => limiter.consume('key')));
-        for (const { source } of decisions) sources.add(source);
-        const count = decisions.filter((decision) => decision.allowed).length;
-        allowed += count;
-        denied = count === 0 ? denied + 1 : 0;
-      }
-      return allowed;
-    };
-
-    const [one, other] = (await Promise.all(both.map(take))) as [number, number];
-
-    expect(sources).toContain('lease');
-    expect(sources).toContain('remote');
-    expect(one + other).toBeLessThanOrEqual(limit);
-    expect(one + other).toBeGreaterThan(limit * 0.8);
-  });
-
-  it('gives back what it has leased when it is closed', async () => {
-    const policy = fixedWindow({ limit: 100_000, window: '1d' });
-    const limiter = limiterOf({ name: 'returned', policy, lease: true });
-    let taken = 0;
-    await until('it is leased', async () => {
-      const sources = await sourcesOf(limiter, 50);
-      taken += sources.length;
-      return sources.includes('lease');
-    });
-    await limiter.close();
-
-    const { used } = await limiterOf({ name: 'returned', policy }).peek('key');
-    expect(used).toBe(taken);
-  });
-
   it('holds slots, which other processes get when they are released', async () => {
     const policy = concurrency({ limit: 1, ttl: '1m' });
     const [one, other] = [limiterOf({ name: 'slots', policy }), limiterOf({ name: 'slots', policy })];

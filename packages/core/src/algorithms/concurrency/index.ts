@@ -43,7 +43,6 @@ export const concurrencyAlgorithm: Algorithm<ConcurrencyPolicy, ConcurrencyState
   factory: { make: concurrency, options: OPTIONS },
   written: writtenConcurrency,
   inspect: (slots, nowMs) => ({ used: unitsOf(liveSlots(slots, nowMs)), resetAtMs: latestExpiry(slots) }),
-  lease: 'its units are held, and not spent',
   split: 'no other instance would know the slots of an instance that is gone: keep this limit in redisStore',
   parse: parseConcurrency,
 });

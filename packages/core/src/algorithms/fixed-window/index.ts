@@ -10,7 +10,6 @@ import {
   usedOfFixedWindow,
   type FixedWindowState,
 } from './kernel.ts';
-import { leaseFixedWindow } from './lease.ts';
 import { shareOf } from '../../values/numbers.ts';
 import {
   parseFixedWindow,
@@ -50,7 +49,6 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
   factory: { make: fixedWindow, options: OPTIONS },
   written: writtenFixedWindow,
   inspect: ({ endMs, used }, nowMs) => ({ used: nowMs < endMs ? used : 0, resetAtMs: endMs }),
-  lease: leaseFixedWindow,
   split: {
     windowsOnTheClock: true,
     needs: 'align: "clock"',

@@ -34,7 +34,6 @@ export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy, IntervalBu
   windowMs: ({ capacity, refill, everyMs }) => Math.ceil(capacity / refill) * everyMs,
   share: shareIntervalBucket,
   written: (policy) => `${writtenBucket(policy)}, mode interval`,
-  lease: 'its units come back at once, so that two slices could be spent together: leave mode: "interval" out',
   split: 'its units come back at once, in each instance at another time: leave mode: "interval" out',
   parse: parseIntervalBucket,
 });

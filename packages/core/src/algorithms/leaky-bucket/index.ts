@@ -47,7 +47,6 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, LeakyBucketState
   factory: { make: leakyBucket, options: OPTIONS },
   written: writtenLeakyBucket,
   inspect: ({ freeAtMs, part }, nowMs) => untilInstant(freeAtMs, part, nowMs),
-  lease: 'it gives each request a start time of its own',
   parse: parseLeakyBucket,
 });
 

@@ -46,7 +46,6 @@ export const slidingCounterAlgorithm: Algorithm<SlidingCounterPolicy, SlidingCou
   factory: { make: slidingCounter, options: OPTIONS },
   written: writtenSlidingCounter,
   inspect: inspectSlidingCounter,
-  lease: 'its units fade from the instant they are taken at, not from the one they are spent at',
   parse: parseSlidingCounter,
 });
 

@@ -38,7 +38,6 @@ export const slidingLogAlgorithm: Algorithm<SlidingLogPolicy, SlidingLogState> =
   share: (policy, share) => parseSlidingLog({ ...policy, limit: shareOf(policy.limit, share) }),
   factory: { make: slidingLog, options: OPTIONS },
   written: writtenSlidingLog,
-  lease: 'it remembers when each unit was spent, and of a slice that is not known',
   split: 'an instance would deny what fits, for want of a share: use slidingWindow, or keep this limit in redisStore',
   parse: parseSlidingLog,
 });

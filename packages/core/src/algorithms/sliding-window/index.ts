@@ -50,17 +50,13 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy, SlidingWindo
   },
   encode: encodeSlidingWindow,
   decode: decodeSlidingWindow,
-  numbers: (policy) => [policy.limit, policy.precisionMs, blocksOf(policy), policy.isLeased ? policy.precisionMs : 1],
+  numbers: (policy) => [policy.limit, policy.precisionMs, blocksOf(policy)],
   counts: (policy) => blocksOf(policy) + 1,
   windowMs: (policy) => policy.windowMs,
   share: (policy, share) => parseSlidingWindow({ ...policy, limit: shareOf(policy.limit, share) }),
   factory: { make: slidingWindow, options: OPTIONS },
   written: writtenSlidingWindow,
   inspect: inspectSlidingWindow,
-  lease: {
-    counted: (policy) => parseSlidingWindow({ ...policy, isLeased: true }),
-    spentByMs: (policy, untilMs) => untilMs - blocksOf(policy) * policy.precisionMs,
-  },
   split: {
     part: (policy, { units }) => (units > 0 ? { ...policy, limit: units } : undefined),
     outlastsMs: ({ windowMs }) => windowMs,

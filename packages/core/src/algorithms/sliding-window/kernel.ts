@@ -35,9 +35,8 @@ export const slidingWindow: Kernel<SlidingWindowPolicy, SlidingWindowState> = (p
   if (charged) {
     const atMs = Math.max(nowMs, heldMs); // earlier blocks are never charged, even if the clock steps back
     const startMs = blockStart(atMs, blockMs);
-    const lastMs = policy.isLeased === true ? startMs + blockMs - 1 : atMs;
     const counts = withCharge(live, used, (startMs - blockStart(heldMs, blockMs)) / blockMs, cost);
-    after = { lastMs, blockMs, blocks, sum: used + cost, counts: withoutTrailingZeros(counts) };
+    after = { lastMs: atMs, blockMs, blocks, sum: used + cost, counts: withoutTrailingZeros(counts) };
   } else after = { lastMs: heldMs, blockMs, blocks, sum: used, counts: live };
   const remaining = Math.max(limit - after.sum, 0);
   const isUsed = after.sum > 0;
@@ -179,8 +178,7 @@ export function usedOfSlidingWindow(policy: SlidingWindowPolicy, state: SlidingW
 
 /**
  * If the length and number of blocks do not change, units leave with the blocks in which they were consumed. Otherwise
- * all units count as consumed now; without an earlier state, as in the last millisecond of the block, which is the latest
- * that a lease writes.
+ * all units count as consumed now; without an earlier state, in the last millisecond of the block.
  */
 export function migrateSlidingWindow(
   policy: SlidingWindowPolicy,

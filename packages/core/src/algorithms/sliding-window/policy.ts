@@ -11,8 +11,6 @@ export interface SlidingWindowPolicy extends PolicyBase {
   readonly limit: number;
   readonly windowMs: number;
   readonly precisionMs: number;
-  /** Set where units are taken ahead and spent until their block ends. */
-  readonly isLeased?: true;
 }
 
 export interface SlidingWindowOptions {
@@ -42,7 +40,7 @@ export const OPTIONS: Factory['options'] = {
 };
 
 export function parseSlidingWindow(policy: SlidingWindowPolicy): SlidingWindowPolicy {
-  const { name, limit, isLeased } = policy;
+  const { name, limit } = policy;
   const windowMs = parseDuration(policy.windowMs, 'windowMs');
   const precisionMs = parseDuration(policy.precisionMs, 'precisionMs');
   if (precisionMs > windowMs || windowMs > precisionMs * MOST_BLOCKS) {
@@ -57,7 +55,6 @@ export function parseSlidingWindow(policy: SlidingWindowPolicy): SlidingWindowPo
     limit: parseUnits(limit, 'limit', 0),
     windowMs,
     precisionMs,
-    ...(isLeased === true ? { isLeased } : {}),
   });
 }
 

@@ -13,7 +13,6 @@ import {
   usedOfTokenBucket,
   type TokenBucketState,
 } from './kernel.ts';
-import { leaseTokenBucket } from './lease.ts';
 import {
   parseTokenBucket,
   shareTokenBucket,
@@ -50,7 +49,6 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, TokenBucketState
   factory: { make: tokenBucket, options: OPTIONS },
   written: writtenBucket,
   inspect: ({ fullAtMs, part }, nowMs) => untilInstant(fullAtMs, part, nowMs),
-  lease: leaseTokenBucket,
   split: splitTokenBucket,
   parse: parseTokenBucket,
 });

@@ -26,7 +26,7 @@
  * - stores/redis/lua/general.lua
  */
 export const general: { readonly source: string; readonly sha1: string } = {
-  sha1: '74aa9f496834fc222c524ae318e8be0987049977',
+  sha1: 'ef169da073972a9da8fdfbefa84672742046d9fa',
   source: `local kinds, algorithms = string.match(ARGV[1], "^%a+"), {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -930,7 +930,7 @@ local function to_integer(digits)
   end
   return value
 end
-local sliding_window = { kind = "s", arity = 4 }
+local sliding_window = { kind = "s", arity = 3 }
 local function read_blocks(policy, text)
   local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
   last_ms, sum, newest = to_integer(last_ms), to_integer(sum), to_integer(newest)
@@ -944,9 +944,6 @@ local function read_blocks(policy, text)
 end
 local function block_start(at_ms, block_ms)
   return math.floor(at_ms / block_ms) * block_ms
-end
-local function last_of(grain_ms, at_ms)
-  return at_ms - at_ms % grain_ms + grain_ms - 1
 end
 local function write_blocks(policy, last_ms, sum, newest, older)
   local age = 0
@@ -1006,7 +1003,7 @@ function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
   end
   local fitting = fitting_of(count, limit - sum, cost)
   local units = fitting * cost
-  last_ms = last_of(policy[4], math.max(now_ms, last_ms))
+  last_ms = math.max(now_ms, last_ms)
   local after, ends_at_ms = write_blocks(policy, last_ms, sum + units, newest + units, older)
   return after, ends_at_ms, fitting, same_length and newest > 0
 end
@@ -1067,7 +1064,7 @@ local function charge_now(policy, text, cost, now_ms)
   if units <= 0 then
     return false
   end
-  return sliding_window.decide({ MOST_UNITS, policy[2], policy[3], policy[4] }, text, units, now_ms)
+  return sliding_window.decide({ MOST_UNITS, policy[2], policy[3] }, text, units, now_ms)
 end
 function sliding_window.charge(policy, text, cost, charged_until_ms, now_ms)
   if not charged_until_ms then
@@ -1099,7 +1096,7 @@ function sliding_window.used(policy, text, now_ms)
   return (live_counts(policy, text, now_ms))
 end
 function sliding_window.migrate(policy, units, now_ms, from, text)
-  local used, kept, last_ms = 0, "", last_of(policy[2], now_ms)
+  local used, kept, last_ms = 0, "", block_start(now_ms, policy[2]) + policy[2] - 1
   if from then
     used, kept, last_ms = live_counts(from, text, now_ms)
   end
@@ -1829,7 +1826,7 @@ return reply`,
  * - stores/redis/lua/batch.lua
  */
 export const batch: { readonly source: string; readonly sha1: string } = {
-  sha1: 'fbee8910560954d7088dba87f52e07ad0c451d9a',
+  sha1: '0e59f85d0c36dffaa7b8b5802194979d71026584',
   source: `local kinds, algorithms = string.match(ARGV[1], "^%a+"), {}
 local MOST_UNITS = 4503599627370496
 local function encode_pair(instant_ms, field)
@@ -2040,7 +2037,7 @@ local function to_integer(digits)
   end
   return value
 end
-local sliding_window = { kind = "s", arity = 4, decide = false }
+local sliding_window = { kind = "s", arity = 3, decide = false }
 local function read_blocks(policy, text)
   local last_ms, block_ms, blocks, sum, newest, older = string.match(text, "^(%d+):(%d+):(%d+):(%d+):(%d+)([:%d]*)$")
   last_ms, sum, newest = to_integer(last_ms), to_integer(sum), to_integer(newest)
@@ -2054,9 +2051,6 @@ local function read_blocks(policy, text)
 end
 local function block_start(at_ms, block_ms)
   return math.floor(at_ms / block_ms) * block_ms
-end
-local function last_of(grain_ms, at_ms)
-  return at_ms - at_ms % grain_ms + grain_ms - 1
 end
 local function write_blocks(policy, last_ms, sum, newest, older)
   local age = 0
@@ -2116,7 +2110,7 @@ function sliding_window.decide(policy, text, cost, now_ms, _, _, count)
   end
   local fitting = fitting_of(count, limit - sum, cost)
   local units = fitting * cost
-  last_ms = last_of(policy[4], math.max(now_ms, last_ms))
+  last_ms = math.max(now_ms, last_ms)
   local after, ends_at_ms = write_blocks(policy, last_ms, sum + units, newest + units, older)
   return after, ends_at_ms, fitting, same_length and newest > 0
 end

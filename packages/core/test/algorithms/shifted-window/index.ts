@@ -42,7 +42,6 @@ export const shiftedWindowAlgorithm: Algorithm<ShiftedWindowPolicy, ShiftedWindo
   factory: { make: shiftedWindow, options: OPTIONS },
   written: writtenShiftedWindow,
   inspect: ({ endMs, used }, nowMs) => ({ used: nowMs < endMs ? used : 0, resetAtMs: endMs }),
-  lease: { spentByMs: (_policy, untilMs) => untilMs },
   split: 'its windows begin between those of the clock',
   parse: parseShiftedWindow,
 });

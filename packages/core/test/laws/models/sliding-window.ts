@@ -19,11 +19,9 @@ class SlidingWindowModel implements Model {
   readonly windowMs: bigint;
   readonly #blockMs: bigint;
   readonly #spanMs: bigint;
-  readonly #isLeased: boolean;
   #blocks: Block[] = [];
 
-  constructor({ limit, windowMs, precisionMs, isLeased }: SlidingWindowPolicy) {
-    this.#isLeased = isLeased === true;
+  constructor({ limit, windowMs, precisionMs }: SlidingWindowPolicy) {
     this.limit = big(limit);
     this.windowMs = big(windowMs);
     this.#blockMs = big(precisionMs);
@@ -47,12 +45,11 @@ class SlidingWindowModel implements Model {
     const newest = this.#newest();
     const chargedMs = newest === undefined ? atMs : greatest(newest.lastMs, atMs);
     const index = chargedMs / this.#blockMs;
-    const lastMs = this.#isLeased ? (index + 1n) * this.#blockMs - 1n : chargedMs;
     this.#blocks = this.#live(atMs);
     const block = this.#blocks.find((other) => other.index === index);
-    if (block === undefined) this.#blocks.push({ index, units: cost, lastMs });
-    else Object.assign(block, { units: block.units + cost, lastMs });
-    return lastMs;
+    if (block === undefined) this.#blocks.push({ index, units: cost, lastMs: chargedMs });
+    else Object.assign(block, { units: block.units + cost, lastMs: chargedMs });
+    return chargedMs;
   }
 
   refund(cost: bigint, receipt: Receipt, atMs: bigint): void {
@@ -121,13 +118,10 @@ const byHand = fc
   .record({ limit: limitsOrNone, blocks: fc.integer({ min: 1, max: 100 }), precision: windows })
   .map(({ limit, blocks, precision }): Policy => slidingWindow({ limit, window: blocks * precision, precision }));
 
-/** As the store counts it where units are taken ahead. */
-const leased = fc.oneof(inTenBlocks, byHand).map((policy): Policy => ({ ...policy, isLeased: true }) as Policy);
-
 export const slidingWindowReference: Reference = {
   algorithm: 'slidingWindow',
   policyOf: (options) => slidingWindow(options as unknown as SlidingWindowOptions),
-  policies: fc.oneof(inTenBlocks, byHand, leased),
+  policies: fc.oneof(inTenBlocks, byHand),
   model: (policy) => new SlidingWindowModel(policy as SlidingWindowPolicy),
   refundable: 'in-window',
   most(policy, spanMs) {

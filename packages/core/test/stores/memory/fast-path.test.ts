@@ -68,9 +68,6 @@ function limiterOf(maxKeys: number, clock: FakeClock, isFast: boolean): Path {
           decided++;
           receipts.writeLazily(...given);
         },
-        writeSpent: (decision) => {
-          receipts.writeSpent(decision);
-        },
       },
     });
   const store = isFast ? held : withoutFastPath(held);

@@ -75,7 +75,7 @@ const schemas: Readonly<Record<string, Schema>> = {
     cost,
     ...policyNumbers,
     source: {
-      enum: ['memory', 'redis', 'cache', 'lease', 'split', 'local', 'remote', 'none'],
+      enum: ['memory', 'redis', 'cache', 'split', 'local', 'remote', 'none'],
       description: 'What decided: the store, this process (cache), or the local fallback (local).',
     },
     atMs: { type: 'number', description: 'The instant of the decision by the clock of the store.' },

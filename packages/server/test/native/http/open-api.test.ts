@@ -219,7 +219,7 @@ describe('the OpenAPI document', () => {
       ...['Reservation', 'Acquisition', 'Renewal', 'Decision', 'PolicyDecision', 'Problem'],
       ...['Overrides', 'ChangedOverride', 'RemovedOverride'],
     ]);
-    // What only stores of other kinds and leases have.
+    // What only stores of other kinds have.
     const elsewhere = new Set(['PolicyDecision.isResetKnown']);
     const missing = Object.entries(components.schemas)
       .filter(([name]) => ofDecisions.has(name))

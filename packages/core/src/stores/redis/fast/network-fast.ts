@@ -4,7 +4,6 @@ import type { DecisionReceipts, Fast, FastHost, OnStoreError } from '../../../en
 import {
   isOneCall,
   type DecidingRequest,
-  type EditingRequest,
   type Limit,
   type Part,
   type Store,
@@ -14,11 +13,8 @@ import {
 } from '../../../engine/store.ts';
 import { timeoutError } from '../../../guard/deadline.ts';
 import { guardOf } from '../../../guard/store-guard.ts';
-import { localTime } from '../../../platform/clock.ts';
-import { dropLeases, giveBackLeases, Leases, type LeasePort } from '../lease/leases.ts';
 import { BatchedDecision } from './batched-decision.ts';
 import { Batching } from './batching/batching.ts';
-import { WaitingCoalesced } from './batching/coalesced-batch.ts';
 import type { Sent } from './batching/waiting.ts';
 import { DenialCache } from './denial-cache.ts';
 import { invalidations } from './invalidations.ts';
@@ -48,12 +44,10 @@ export function performInOrder<T>(store: Store, requests: readonly StoreRequest[
 }
 
 /**
- * What a store over a network brings along. A consume passes three stages, and the first that can decide does:
+ * What a store over a network brings along. A consume passes two stages, and the first that can decide does:
  *
- * 1. the lease: units that this process has already taken from the store. First, because what is held was taken from
- *    what other requests are denied by;
- * 2. the denial cache: the key is known to be denied;
- * 3. the batch: one call for the requests of a turn of the event loop.
+ * 1. the denial cache: the key is known to be denied;
+ * 2. the batch: one call for the requests of a turn of the event loop.
  */
 export class NetworkFast implements Fast {
   readonly #store: BatchStore;
@@ -61,10 +55,9 @@ export class NetworkFast implements Fast {
   readonly #receipts: DecisionReceipts;
   readonly #batching: Batching;
   readonly #denialCache: DenialCache | undefined;
-  readonly #leases: Leases | undefined;
 
   constructor(store: BatchStore, host: FastHost) {
-    const { denialCache, lease } = host;
+    const { denialCache } = host;
     this.#store = store;
     this.#host = host;
     this.#receipts = host.receipts;
@@ -72,7 +65,6 @@ export class NetworkFast implements Fast {
     if (denialCache !== undefined && store.showsDenied === true) {
       this.#denialCache = new DenialCache(denialCache.maxKeys, invalidations);
     }
-    if (lease !== undefined) this.#leases = new Leases(lease.maxAgeMs, store, this.#leasePort(), localTime);
   }
 
   consume(
@@ -82,20 +74,13 @@ export class NetworkFast implements Fast {
     onStoreError: OnStoreError,
     endMs: number | undefined,
   ): Decision | Promise<Decision> | undefined {
-    const decision = this.#leases?.consume(limit, subject, cost) ?? this.#denialCache?.deny(limit, subject, cost);
+    const decision = this.#denialCache?.deny(limit, subject, cost);
     if (decision !== undefined) {
       this.#receipts.writeLazily(decision, limit, subject);
       return decision;
     }
     if (this.#store.decidesBatches === false) return undefined;
-    this.#leases?.recordMiss(limit, subject, cost);
     return this.#inBatch({ limit, subject, cost }, onStoreError, endMs);
-  }
-
-  peek(limit: Limit, subject: string, cost: number): Decision | undefined {
-    const decision = this.#leases?.consume(limit, subject, cost, 'peek');
-    if (decision !== undefined) this.#receipts.writeSpent(decision);
-    return decision;
   }
 
   decide(request: DecidingRequest, timeoutMs: number): StoreAnswers | Promise<StoreAnswers> {
@@ -120,26 +105,25 @@ export class NetworkFast implements Fast {
     this.#warnOfStates(parts, answer);
   };
 
-  edited(op: EditingRequest['op'], subject: string, keySuffix: string): void {
-    // Leased units were used by no request: a refund does not return them, and after a charge they serve none.
-    if (op === 'refund' || op === 'charge') giveBackLeases(this.#store, subject, keySuffix);
-    else dropLeases(this.#store, subject, keySuffix);
-  }
-
-  close(): void {
-    this.#leases?.close();
-  }
-
   /** One promise, which is the caller's own. */
   #inBatch(part: Part, onStoreError: OnStoreError, endMs: number | undefined): Promise<Decision> {
     const host = this.#host;
     const timeoutMs = endMs === undefined ? host.timeoutMs : Math.ceil(endMs - performance.now());
     return new Promise((resolve, reject) => {
-      const pending = new BatchedDecision(this.#store, host, this.#denialCache, part, onStoreError, resolve, reject);
+      const pending = new BatchedDecision(
+        this.#store,
+        host,
+        this.#denialCache,
+        part,
+        timeoutMs,
+        onStoreError,
+        resolve,
+        reject,
+      );
       host.inFlight.begin();
       try {
         if (timeoutMs <= 0) throw timeoutError(host.timeoutMs);
-        this.#batching.add(new WaitingCoalesced(part.limit, part.subject, part.cost, 1, timeoutMs, pending));
+        this.#batching.add(pending);
       } catch (error) {
         pending.fail(error);
       }
@@ -152,24 +136,5 @@ export class NetworkFast implements Fast {
     parts.forEach(({ limit }, i) => {
       warnOfStateAhead(this.#host.name, limit, snapshots?.[i]?.states ?? [], { atMs, policies, outcome });
     });
-  }
-
-  #leasePort(): LeasePort {
-    const { timeoutMs } = this.#host;
-    return {
-      timeoutMs,
-      inBackground: (work) => {
-        this.#host.inBackground(work);
-      },
-      giveBack: (requests) => this.#host.edit(requests),
-      request: async (limit, subject, count) => {
-        try {
-          return await this.#batching.grant(limit, subject, count, timeoutMs);
-        } catch (error) {
-          this.#host.reportFailure(error);
-          throw error;
-        }
-      },
-    };
   }
 }

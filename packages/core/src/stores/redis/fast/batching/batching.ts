@@ -1,11 +1,8 @@
 import type { BatchStore } from '../../../../engine/batch-store.ts';
 import type { StoreGuard } from '../../../../guard/store-guard.ts';
-import { fittingUnits } from '../../../../engine/consume-state.ts';
-import type { DecidingRequest, KeyState, Limit, StoreAnswers } from '../../../../engine/store.ts';
-import type { GrantReply } from '../../lease/slice.ts';
+import type { DecidingRequest, StoreAnswers } from '../../../../engine/store.ts';
 import { GeneralBatch, WaitingRequest, type Learn } from './general-batch.ts';
-import { CoalescedBatch, WaitingCoalesced } from './coalesced-batch.ts';
-import type { Sent } from './waiting.ts';
+import { CoalescedBatch, type WaitingCoalesced } from './coalesced-batch.ts';
 
 /**
  * Sends all decisions requested in one turn of the event loop in one call, whatever their keys, in their order. No
@@ -41,28 +38,6 @@ export class Batching {
       this.#batches.push(batch);
     }
     this.#schedule();
-  }
-
-  /**
-   * Consumes the {@link fittingUnits} of `count` units, in the next call. No policy of the limit has an overdraft or paces.
-   *
-   * @throws (rejects) as {@link decide} does.
-   */
-  grant(limit: Limit, subject: string, count: number, timeoutMs: number): Promise<GrantReply> {
-    return new Promise((resolve, reject) => {
-      const decide = (key: KeyState, atMs: number, sent: Sent | undefined): void => {
-        const before = { ...key };
-        const units = fittingUnits(limit, key, count, atMs);
-        if (units > 0) {
-          key.states = limit.policies.map(
-            ({ algorithm, policy }, j) => algorithm.kernel(policy, key.states[j], units, atMs).state,
-          );
-          key.blockedUntilMs = 0;
-        }
-        if (sent !== undefined) resolve({ atMs, key: before, sentMs: sent.sentMs });
-      };
-      this.add(new WaitingCoalesced(limit, subject, 1, count, timeoutMs, { decide, fail: reject }));
-    });
   }
 
   /**

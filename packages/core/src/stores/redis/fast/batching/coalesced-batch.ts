@@ -6,7 +6,7 @@ import {
   type CoalescedRequests,
   type BatchStore,
 } from '../../../../engine/batch-store.ts';
-import type { Limit, KeyState, StoreCall } from '../../../../engine/store.ts';
+import type { Limit, KeyState, Part, StoreCall } from '../../../../engine/store.ts';
 import { Waiting, addTimeout, sendTogether, type Sent, type SharedCall } from './waiting.ts';
 
 /** Upper bound of the bytes of a key and its arguments, without the subject. */
@@ -17,41 +17,24 @@ const BYTES_BESIDE = 128;
  */
 const WORTH_HALVING = 16;
 
-/** Receives the outcome of one {@link WaitingCoalesced}. */
-export interface Recipient {
-  /**
-   * Called when the requests were decided.
-   *
-   * @param key - The key before them. The recipient changes it to the key after them, for the requests that follow.
-   * @param sent - Undefined after `fail`, when the answer was too late: what the requests took stays consumed.
-   */
-  decide(key: KeyState, atMs: number, sent: Sent | undefined): void;
-  /** Called once, where no readable answer came: `DecisionPipeline.fallback` applies `onStoreError` then. */
-  fail(error: unknown): void;
-}
-
 /**
- * Equal requests for one key, decided one after another, that wait for their call. The first of a key represents
- * all that wait for it.
+ * A request for one key that waits for its call with equal ones, decided one after another. The first of a key
+ * represents all that wait for it.
  */
-export class WaitingCoalesced extends Waiting implements CoalescedRequests {
+export abstract class WaitingCoalesced extends Waiting implements CoalescedRequests {
   readonly limit: Limit;
   readonly cost: number;
-  readonly count: number;
   /** The costs and counts of all that wait for this key, on the first of them. */
   runs: number[] | undefined;
   /** The next that waits for the same key. */
   next: WaitingCoalesced | undefined = undefined;
   #last: WaitingCoalesced | undefined = undefined;
-  readonly recipient: Recipient;
 
-  constructor(limit: Limit, subject: string, cost: number, count: number, timeoutMs: number, recipient: Recipient) {
+  constructor({ limit, subject, cost }: Part, timeoutMs: number) {
     super(subject, timeoutMs);
     this.limit = limit;
     this.cost = cost;
-    this.count = count;
-    this.runs = cost === 1 && count === 1 ? undefined : [cost, count];
-    this.recipient = recipient;
+    this.runs = cost === 1 ? undefined : [cost, 1];
   }
 
   /** Adds another that waits for the same key. Returns whether that made another run. */
@@ -61,16 +44,20 @@ export class WaitingCoalesced extends Waiting implements CoalescedRequests {
     const runs = (this.runs ??= [1, 1]);
     const end = runs.length - 2;
     if (runs[end] === waiting.cost) {
-      runs[end + 1] = (runs[end + 1] as number) + waiting.count;
+      runs[end + 1] = (runs[end + 1] as number) + 1;
       return false;
     }
-    runs.push(waiting.cost, waiting.count);
+    runs.push(waiting.cost, 1);
     return true;
   }
 
-  fail(error: unknown): void {
-    this.recipient.fail(error);
-  }
+  /**
+   * Called when the request was decided.
+   *
+   * @param key - The key before it. Changed here to the key after it, for the requests that follow.
+   * @param sent - Undefined after `fail`, when the answer was too late: what the request took stays consumed.
+   */
+  abstract decide(key: KeyState, atMs: number, sent: Sent | undefined): void;
 }
 
 /** Requests of limits that are `fastPathEligible`, by their keys. */
@@ -196,7 +183,7 @@ function answerKey(first: WaitingCoalesced, key: KeyState | Error, atMs: number,
     const isAwaited = waiting.leave();
     try {
       if (key instanceof Error) throw key;
-      waiting.recipient.decide(key, atMs, isAwaited ? sent : undefined);
+      waiting.decide(key, atMs, isAwaited ? sent : undefined);
     } catch (error) {
       if (isAwaited) waiting.fail(error);
     }

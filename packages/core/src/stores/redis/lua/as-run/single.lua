@@ -41,8 +41,7 @@ if kinds == "s" or #kinds > 1 and string.find(kinds, "s", 1, true) then
   --[[
   sliding window: twin of kernel.ts. Change kernel.ts, this file and vectors.json in one commit.
 
-  policy  { limit, block_ms, blocks, grain_ms }: the current block and `blocks` before it count; units are consumed in
-          the last ms of this grain: of the same ms, or for leases of the block
+  policy  { limit, block_ms, blocks }: the current block and `blocks` before it count
   state   last_ms:block_ms:blocks:sum:count:count...: the latest instant, in the newest block, at which units were
           consumed, then the counts, newest first, the last never 0
           The units of a block leave a window after its last instant: last_ms of the newest, the last ms of any other.
@@ -57,7 +56,7 @@ if kinds == "s" or #kinds > 1 and string.find(kinds, "s", 1, true) then
   migrate the state in which `units`, above 0, are used, and the instant at which it ends; `from` is the policy
           before and `text` its state, if that policy is of this kind
   ]]
-  local sliding_window = { kind = "s", arity = 4, decide = false }
+  local sliding_window = { kind = "s", arity = 3, decide = false }
 
   -- A state of another window length counts with all its units at its last instant, so that no unit comes back too
   -- early. Fails on a text that write_blocks does not write.
@@ -75,10 +74,6 @@ if kinds == "s" or #kinds > 1 and string.find(kinds, "s", 1, true) then
 
   local function block_start(at_ms, block_ms)
     return math.floor(at_ms / block_ms) * block_ms
-  end
-
-  local function last_of(grain_ms, at_ms)
-    return at_ms - at_ms % grain_ms + grain_ms - 1
   end
 
   local function write_blocks(policy, last_ms, sum, newest, older)
@@ -147,7 +142,7 @@ if kinds == "s" or #kinds > 1 and string.find(kinds, "s", 1, true) then
     local fitting = fitting_of(count, limit - sum, cost)
     local units = fitting * cost
     -- A clock that steps back does not lead into earlier blocks.
-    last_ms = last_of(policy[4], math.max(now_ms, last_ms))
+    last_ms = math.max(now_ms, last_ms)
     local after, ends_at_ms = write_blocks(policy, last_ms, sum + units, newest + units, older)
     return after, ends_at_ms, fitting, same_length and newest > 0
   end
