@@ -9,7 +9,7 @@ import {
 } from '@sluice/core/spi';
 import { OverrideLimits } from './override-limits.ts';
 import { earlierVersion, isResetBetween, type PolicyDefinition } from './read-record.ts';
-import { UNSAID_TIMEOUT_MS, type PolicyCache } from './policy-cache.ts';
+import type { PolicyCache } from './policy-cache.ts';
 import { versionedLimit, type VersionedLimitOptions, type VersionedPolicy } from './versioned-limit.ts';
 
 export interface ManagedSourceOptions extends Pick<SourceSettings, 'onUnconfigured' | 'localShare' | 'limitOf'> {
@@ -50,7 +50,7 @@ export class ManagedSource implements LimitSource {
       keySuffix: this.keySuffix,
       localShare,
       limitOf,
-      renew: (subject, found, since, ...[timeoutMs = UNSAID_TIMEOUT_MS]: [number?]) =>
+      renew: (subject, found, since, timeoutMs) =>
         withinDeadline(this.#renew(subject, found, since), timeoutMs, { abandoned: false }),
       renewLocally: (subject, since) => {
         const current = this.current(subject);

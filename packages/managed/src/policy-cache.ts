@@ -13,8 +13,6 @@ const FAILED_LOADS = 3;
 const WATCH_AGAIN_MS = 10_000;
 /** How long `load` of a source may take. After that it is called again. */
 const LONGEST_LOAD_MS = 2000;
-/** How long a decision waits where it does not say: an older core does not. The default of a limiter's `timeoutMs`. */
-export const UNSAID_TIMEOUT_MS = 100;
 
 /** A definition and the record that it was read from. */
 interface KnownPolicy {
@@ -160,7 +158,7 @@ export class PolicyCache implements LimitFeed {
   }
 
   /** Resolves when the source has been read once. Waits for the load in progress, if there is one. */
-  loaded(timeoutMs: number = UNSAID_TIMEOUT_MS): Promise<void> {
+  loaded(timeoutMs: number): Promise<void> {
     return withinDeadline(this.#readOnce(), timeoutMs, { abandoned: false });
   }
 
