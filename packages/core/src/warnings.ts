@@ -1,6 +1,5 @@
 /** Every code a warning of Sluice can carry. Each has a heading in docs/reference/errors.md. */
 export type SluiceWarningCode =
-  | 'SLUICE_CARRY_OVER_PROPORTIONAL'
   | 'SLUICE_CONTEXT_UNKNOWN'
   | 'SLUICE_KEY_MISSING'
   | 'SLUICE_LIMITER_NAME_DIFFERS'

@@ -1,5 +1,5 @@
 import type { CarryOver, EarlierVersion, NamedPolicy, Policy } from '@sluice/core';
-import { algorithms, messageOf, namePolicy, warnOnce, type PolicyBase } from '@sluice/core/spi';
+import { algorithms, messageOf, namePolicy, type PolicyBase } from '@sluice/core/spi';
 import type { PolicyRecord } from './policy-source.ts';
 
 /** A policy of a source, read and checked. */
@@ -11,8 +11,6 @@ export type PolicyDefinition =
 
 export const FORMAT = 1;
 const CARRY_OVERS: readonly unknown[] = ['keep', 'reset'];
-/** Was written before 0.1.0: units in proportion to the limits. */
-const PROPORTIONAL: unknown = 'proportional';
 
 export function isCarryOver(value: unknown): value is CarryOver {
   return CARRY_OVERS.includes(value);
@@ -23,7 +21,7 @@ const LATEST_VERSION = Number.MAX_SAFE_INTEGER - 1;
 
 /** Reads a record, which may have any form. */
 export function readRecord(name: string, given: unknown): PolicyDefinition {
-  const record = withoutProportion(name, isObject(given) ? given : {});
+  const record: Partial<PolicyRecord> = isObject(given) ? given : {};
   const version = isVersion(record.version) ? record.version : 0;
   if (typeof record.format === 'number' && record.format > FORMAT) {
     return {
@@ -43,23 +41,6 @@ export function readRecord(name: string, given: unknown): PolicyDefinition {
     // An unknown algorithm is one of a newer release.
     return { state: isKnown ? 'broken' : 'newer', version, why };
   }
-}
-
-/** The record, of which every change keeps or resets what was used. */
-function withoutProportion(name: string, record: Partial<PolicyRecord>): Partial<PolicyRecord> {
-  const { earlier } = record;
-  const changes: readonly unknown[] = Array.isArray(earlier) ? [record, ...(earlier as unknown[])] : [record];
-  if (!changes.some(isProportional)) return record;
-  warnOnce(
-    'SLUICE_CARRY_OVER_PROPORTIONAL',
-    `the managed policy ${name} was put with carryOver "proportional", which is read as "keep": what clients have used stays used, whatever the new limit; put the policy again`,
-  );
-  const kept = <Change>(change: Change): Change => (isProportional(change) ? { ...change, carryOver: 'keep' } : change);
-  return { ...kept(record), ...(earlier === undefined ? {} : { earlier: earlier.map(kept) }) };
-}
-
-function isProportional(change: unknown): boolean {
-  return isObject(change) && (change as Partial<PolicyRecord>).carryOver === PROPORTIONAL;
 }
 
 function isVersion(version: unknown): version is number {

@@ -17,7 +17,7 @@ import { take, until } from '@sluice/testkit';
 import { countedClient } from './counted-client.ts';
 import { useManaged } from './use-managed.ts';
 
-const { redis, policies, limiter, warnings } = useManaged();
+const { redis, policies, limiter } = useManaged();
 
 const apps = ['checkout'];
 const policy = managed('orders');
@@ -186,27 +186,5 @@ describe('a key that was not used during several changes', () => {
     expect(await forgotten.consume('bob')).toMatchObject({ allowed: true, remaining: 116 });
     await forgotten.reset('ann');
     expect((await forgotten.consume('ann')).allowed).toBe(true);
-  });
-});
-
-describe('a record that was put with carryOver: "proportional"', () => {
-  it('is read as "keep", with one warning, and is put without it', async () => {
-    const here = policies();
-    await here.put('orders', KINDS.fixedWindow(10), { apps });
-    await limiter({ policy }).consume('ann', 6);
-    await here.put('orders', KINDS.fixedWindow(20), { apps });
-    const stored = async (): Promise<string> => (await redis.admin.hget('sluice:policies', 'orders')) ?? '';
-    const proportional = (await stored()).replaceAll('"keep"', '"proportional"');
-    await redis.admin.hset('sluice:policies', 'orders', proportional, '#revision', 'by-hand');
-
-    const orders = limiter({ policy });
-    expect(await orders.consume('ann')).toMatchObject({ allowed: true, limit: 20, used: 7 });
-    expect(await limiter({ policy }).peek('ann')).toMatchObject({ used: 7 });
-    expect(warnings.filter((text) => text.startsWith('SLUICE_CARRY_OVER_PROPORTIONAL'))).toHaveLength(1);
-    await policies().put('orders', KINDS.fixedWindow(30), { apps });
-
-    expect(await stored()).not.toContain('proportional');
-    await until('the change is known', async () => (await orders.peek('ann')).limit === 30);
-    expect(await orders.peek('ann')).toMatchObject({ used: 7 });
   });
 });
