@@ -233,9 +233,6 @@ describe('a name that means something elsewhere', () => {
     ['skipSuccessfulRequests', 'did you mean refund: "on-success"?'],
     ['skipFailedRequests', 'did you mean refund: "on-failure"?'],
     ['requestWasSuccessful', 'did you mean "refund"?'],
-    ['holdMs', 'to wait for units call limiter.wait(key), and for a slot limiter.run(key, fn)'],
-    ['maxHoldMs', 'did you mean "maxSlotMs"?'],
-    ['maxHeld', 'did you mean "maxPaced"?'],
     ['dryRun', 'did you mean mode: "report"?'],
     ['shadow', 'did you mean mode: "report"?'],
     ['shadowMode', 'did you mean mode: "report"?'],
@@ -278,9 +275,6 @@ describe('a name that means something elsewhere', () => {
 
     expect(withOption({ onAborted: true })).toThrow(
       'refund has no option "onAborted" (got true); did you mean "onAbort"?',
-    );
-    expect(withOption({ holdMs: 500 })).toThrow(
-      'refund has no option "holdMs" (got 500); to wait for units call limiter.wait(key), and for a slot limiter.run(key, fn)',
     );
   });
 });

@@ -54,12 +54,6 @@ describe('remoteStore', () => {
     [{ token: 5 }, 'token', 'got a number'],
     [{ tls: 'PRIVATE' }, 'tls', 'as tls.connect takes it, got a string of 7'],
     [{ breaker: { failures: 0 } }, 'breaker.failures', 'breaker.failures must be a whole number from 1'],
-    [{ batching: false }, 'batching', 'remoteStore has no option "batching" (got false); concurrent decisions always'],
-    [
-      { coalescing: true },
-      'coalescing',
-      'remoteStore has no option "coalescing" (got true); equal requests for one key',
-    ],
     [{ prefix: 'x' }, 'prefix', 'remoteStore has no option "prefix"'],
   ])('names what is wrong with the options %j', (options, field, message) => {
     expect(() => remoteStore(URL, options as RemoteStoreOptions)).toThrow(

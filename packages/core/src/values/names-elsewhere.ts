@@ -42,8 +42,8 @@ const TIME = ['window', 'every', 'policy'];
 const UNITS = ['limit', 'capacity', 'policy'];
 
 /**
- * Option names of other limiters, and former names of options here, each with the names to suggest, and where the name
- * alone does not say it with what is written here for the value.
+ * Option names of other limiters, each with the names to suggest, and where the name alone does not say it with what is
+ * written here for the value.
  */
 const NAMES_ELSEWHERE: OtherNames['names'] = {
   windowMs: [TIME, duration],
@@ -84,8 +84,6 @@ const NAMES_ELSEWHERE: OtherNames['names'] = {
   client: [['store']],
   timeout: [['timeoutMs']],
   maxSize: [['maxKeys'], number],
-  maxHoldMs: [['maxSlotMs']],
-  maxHeld: [['maxPaced']],
   whitelist: [['allow']],
   allowList: [['allow']],
   allowlist: [['allow']],
@@ -126,9 +124,6 @@ const BLOCKING = 'to deny a key for a while call limiter.block(key, "1h")';
 const INSTEAD: Readonly<Record<string, string>> = {
   trustProxy: 'the framework itself has a setting for trusted proxies',
   requestPropertyName: 'the key and the decision are always on the request, as rateLimit',
-  holdMs: 'to wait for units call limiter.wait(key), and for a slot limiter.run(key, fn)',
-  batching: 'concurrent decisions always share calls',
-  coalescing: 'equal requests for one key in one call are always one step',
   ban: BLOCKING,
   blockDuration: BLOCKING,
 };
