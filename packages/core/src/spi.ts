@@ -122,7 +122,6 @@ export { shownMemory } from './stores/memory/shown-memory.ts';
 
 // The process: clocks, timers, and what outlives a request.
 export { DRIFT, LONGEST_TIMER_MS, localClocks, localTime, type LocalClocks, type LocalTime } from './platform/clock.ts';
-export { copiesHint } from './platform/copies.ts';
 export { detached } from './platform/detached.ts';
 export { liveLimiters } from './observe/live-limiters.ts';
 export { schedule } from './platform/schedule.ts';

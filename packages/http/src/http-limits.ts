@@ -1,7 +1,6 @@
 import {
   CORE_OPTIONS,
   checkOptions,
-  copiesHint,
   givenPolicy,
   shown,
   type LimiterCore,
@@ -130,7 +129,7 @@ export function handedIn(limiter: unknown): { readonly core: LimiterCore; readon
   if (parts === undefined) {
     throw new PolicyError(
       'limiter',
-      `limiter must be made by createLimiter() of this copy of @sluice/core, got ${shown(limiter)}${copiesHint()}`,
+      `limiter must be made by createLimiter(), got ${shown(limiter)}`,
       'SLUICE_OPTION_INVALID',
     );
   }

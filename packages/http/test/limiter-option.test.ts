@@ -1,5 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { byHeader, byIp, byUser, type Limited } from '@sluice/http';
 import { createLimiter, fixedWindow, memoryStore, type Decision, type Limiter } from '@sluice/core';
@@ -30,14 +28,6 @@ describe('a limiter that is handed in', () => {
     expect(denied.fields[1]?.value).toMatch(/^"login";r=0;t=\d+$/);
     expect((await limiter.peek('ann')).remaining).toBe(0);
     expect((await enforce({ user: 'bob' })).denial).toBeUndefined();
-  });
-
-  it('is none where another copy of the package has made it, and that is said', () => {
-    const child = fileURLToPath(new URL('children/other-copy.mjs', import.meta.url));
-
-    const { stdout, stderr } = spawnSync(process.execPath, [child], { encoding: 'utf8' });
-
-    expect(stdout + stderr).toMatch(/^limiter must be made by .* This process has loaded 2 copies of @sluice\/core/);
   });
 
   it('may be handed in several times: its name is its own', async () => {
@@ -75,7 +65,7 @@ describe('a limiter that is handed in', () => {
       'something else',
       { limiter: {} },
       'limiter',
-      /^limiter must be made by createLimiter\(\) of this copy .*, got an object with no fields/,
+      /^limiter must be made by createLimiter\(\), got an object with no fields/,
     ],
     ['null', { limiter: null }, 'limiter', /limiter must be made by createLimiter\(\).*, got null/],
     ['a store', { limiter: memoryStore() }, 'limiter', /limiter must be made by createLimiter\(\)/],

@@ -21,7 +21,7 @@ import {
 import type { Definitions } from '@sluice/core/inspect';
 import { definitionsOf } from './definitions.ts';
 import { samePolicy, unnamed, type PolicyDefinition } from './read-record.ts';
-import type { ManagedSource } from './managed-source.ts';
+import { ManagedSource } from './managed-source.ts';
 import { PolicyCache } from './policy-cache.ts';
 import { sharedCacheOf, shareCache } from './shared-caches.ts';
 import { makeRecord, makeTombstone } from './make-record.ts';
@@ -160,9 +160,7 @@ export interface SourcePolicy {
  * change is in force at once in this process.
  */
 export function sourceOf(limit: LimitRef): SourcePolicy | undefined {
-  // Not by its class: there may be several copies of this package.
-  const { feed, policyName } = limit as Partial<Pick<ManagedSource, 'feed' | 'policyName'>>;
-  return feed === undefined || policyName === undefined ? undefined : new PoliciesImpl(feed).sourcePolicy(policyName);
+  return limit instanceof ManagedSource ? new PoliciesImpl(limit.feed).sourcePolicy(limit.policyName) : undefined;
 }
 
 function policiesIn(given: unknown, options: CreatePoliciesOptions): PoliciesImpl {

@@ -1,5 +1,5 @@
 import { PolicyError, type Store } from '@sluice/core';
-import { connectionOf, copiesHint, type RedisConnection } from '@sluice/core/spi';
+import { connectionOf, type RedisConnection } from '@sluice/core/spi';
 import { PolicyCache } from './policy-cache.ts';
 import { RedisPolicySource } from './redis-source.ts';
 
@@ -21,7 +21,7 @@ export function sharedCacheOf({ through, prefix }: RedisConnection): PolicyCache
 /**
  * The cache in which a limiter looks up its managed policies.
  *
- * @throws PolicyError if the limiter has neither `policies` of this copy of the package nor a Redis store.
+ * @throws PolicyError if the limiter has neither `policies` nor a Redis store.
  */
 export function policyCacheFor(policies: object | undefined, store: Store): PolicyCache {
   const given = policies === undefined ? undefined : cachesOfPolicies.get(policies);
@@ -30,7 +30,7 @@ export function policyCacheFor(policies: object | undefined, store: Store): Poli
   if (connection === undefined) {
     throw new PolicyError(
       'policies',
-      `managed policies are kept in the Redis of the limiter: use store: redisStore(...), or name another source with policies: createPolicies(source)${copiesHint()}`,
+      `managed policies are kept in the Redis of the limiter: use store: redisStore(...), or name another source with policies: createPolicies(source)`,
       'SLUICE_OPTION_INVALID',
     );
   }

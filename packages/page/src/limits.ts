@@ -1,13 +1,5 @@
 import { PolicyError, type Limiter } from '@sluice/core';
-import {
-  copiesHint,
-  isSource,
-  LimiterImpl,
-  liveLimiters,
-  shown,
-  type LimiterCore,
-  type LimitRef,
-} from '@sluice/core/spi';
+import { isSource, LimiterImpl, liveLimiters, shown, type LimiterCore, type LimitRef } from '@sluice/core/spi';
 
 /** A limiter of this process, of whichever copy of core. */
 export type LiveLimiter = Pick<LimiterCore, 'decide' | 'edit' | 'limits' | 'name' | 'status' | 'store'>;
@@ -43,7 +35,7 @@ function coreOf(given: unknown, field: string): LiveLimiter {
   if (parts !== undefined) return parts.core;
   throw new PolicyError(
     field,
-    `${field} must be a limiter, or what rateLimit() returned, got ${shown(given)}${copiesHint()}`,
+    `${field} must be a limiter, or what rateLimit() returned, got ${shown(given)}`,
     'SLUICE_OPTION_INVALID',
   );
 }

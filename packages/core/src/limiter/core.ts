@@ -23,6 +23,7 @@ import { broughtGuard } from '../guard/brought-guard.ts';
 import type { StoreGuard } from '../guard/store-guard.ts';
 import { bringsFast, type Fast, type FastHost, type OnStoreError } from '../engine/fast.ts';
 import { isPending, type Store, type StoreAnswer } from '../engine/store.ts';
+import { warnOfCopies } from './copies.ts';
 import { WaitQueues } from './waiting/wait-queues.ts';
 import { warnOnce } from '../warnings.ts';
 
@@ -120,6 +121,7 @@ export class LimiterCore {
     this.#leaveGuard = this.#deps.guard?.join(this.name, this.timeoutMs);
     this.store.connect?.();
     remember(this);
+    warnOfCopies();
     const { onThreshold } = this.#settings;
     if (onThreshold !== undefined) this.#stopThresholds = watchThresholds(this, onThreshold);
     if (this.#ownsMemory) watchForDrop(this, this.name);

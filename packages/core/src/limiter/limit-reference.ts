@@ -2,9 +2,8 @@ import type { Limit, PolicyVersion, Store } from '../engine/store.ts';
 import type { LimitSource, OnUnconfigured } from '../engine/limit-source.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
 
-/** The same symbols in all copies of the package. */
-export const MAKES_SOURCE: unique symbol = Symbol.for('sluice.makes-source');
-export const KEEPS_LIMITS: unique symbol = Symbol.for('sluice.keeps-limits');
+export const MAKES_SOURCE: unique symbol = Symbol('makes a source');
+export const KEEPS_LIMITS: unique symbol = Symbol('keeps limits');
 
 /** Stands in place of a policy, and names one that is kept elsewhere: `managed(name)` of `@sluice/managed` returns it. */
 export interface LimitReference {

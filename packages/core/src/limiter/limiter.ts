@@ -263,7 +263,7 @@ export class LimiterImpl<Key> implements Limiter<Key> {
     this.#limit = isByName(limits) ? undefined : limits;
   }
 
-  /** The parts of a limiter; undefined if it is not a limiter of this copy of the package. */
+  /** The parts of a limiter; undefined if it is not a limiter. */
   static partsOf(limiter: unknown): { readonly core: LimiterCore; readonly limits: LimiterLimits } | undefined {
     if (typeof limiter !== 'object' || limiter === null || !(#core in limiter)) return undefined;
     return { core: limiter.#core, limits: limiter.#limits };

@@ -1,7 +1,6 @@
 import { PolicyError, shown } from '../errors.ts';
 import { warnOnce } from '../warnings.ts';
 import type { Store } from '../engine/store.ts';
-import { ofProcess } from '../platform/of-process.ts';
 
 interface Claim {
   readonly name: string;
@@ -14,9 +13,9 @@ interface Claim {
 export type WrittenPolicies = ReadonlyMap<string, string>;
 
 /** The names in use on each store, compared as header fields compare them: without regard to case. */
-const claimsOn: WeakMap<Store, Map<string, Claim>> = ofProcess('@sluice/core claims', () => new WeakMap());
+const claimsOn = new WeakMap<Store, Map<string, Claim>>();
 /** The stores of each place that have claims, or had some. */
-const storesAt = ofProcess('@sluice/core places', () => new Map<string, Set<WeakRef<Store>>>());
+const storesAt = new Map<string, Set<WeakRef<Store>>>();
 
 /**
  * Claims a limiter's name on a store, and on the place where that store keeps its keys, where it says so.

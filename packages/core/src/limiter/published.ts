@@ -3,7 +3,6 @@ import { currentOf } from '../engine/limit-source.ts';
 import type { Store } from '../engine/store.ts';
 import type { NamedPolicy } from '../engine/policy.ts';
 import type { PolicyDecision } from '../engine/decision.ts';
-import { ofProcess } from '../platform/of-process.ts';
 import type { UnresolvedPart } from './resolve.ts';
 
 /** The `LimiterCore` that has decided. */
@@ -20,28 +19,15 @@ export interface PublishedDecision {
   readonly parts: readonly UnresolvedPart[];
 }
 
-/** Publishes decisions, and remembers the one in progress. */
-class Publisher {
-  #current: PublishedDecision | undefined;
-
-  publish(published: PublishedDecision): void {
-    const outer = this.#current; // a subscriber may itself ask a limiter
-    this.#current = published;
-    decisions.publish(published.message);
-    this.#current = outer;
-  }
-
-  /** Undefined for a message of another realm, such as that of another test file. */
-  of(message: unknown): PublishedDecision | undefined {
-    return this.#current?.message === message ? this.#current : undefined;
-  }
-}
-
-const publisher = ofProcess('@sluice/core.published', () => new Publisher());
+/** The decision that is being published. */
+let current: PublishedDecision | undefined;
 
 /** Publishes a decision on `sluice:decision`, and to those who watch decisions with their keys. */
 export function publish(core: PublishingCore, parts: readonly UnresolvedPart[], message: DecisionMessage): void {
-  publisher.publish({ message, core, parts });
+  const outer = current; // a subscriber may itself ask a limiter
+  current = { message, core, parts };
+  decisions.publish(message);
+  current = outer;
 }
 
 /**
@@ -52,8 +38,8 @@ export function publish(core: PublishingCore, parts: readonly UnresolvedPart[], 
  */
 export function watchDecisions(watch: (published: PublishedDecision) => void): () => void {
   return listenOn(decisions, (message) => {
-    const published = publisher.of(message);
-    if (published !== undefined) watch(published);
+    // Another message is one of another copy, such as that of another test file.
+    if (current?.message === message) watch(current);
   });
 }
 

@@ -1,7 +1,6 @@
 import type { BreakerState } from '../engine/store.ts';
 import type { DecisionSource } from '../engine/decision.ts';
 import type { LimitRef } from '../engine/limit-source.ts';
-import { ofProcess } from '../platform/of-process.ts';
 
 /** The state of a limiter's store, as this process knows it. */
 export interface Status {
@@ -22,7 +21,7 @@ export interface Observed {
   readonly limits: { readonly known: readonly LimitRef[] };
 }
 
-const live = ofProcess('@sluice/core.limiters', () => new Set<WeakRef<Observed>>());
+const live = new Set<WeakRef<Observed>>();
 const gone = new FinalizationRegistry<WeakRef<Observed>>((ref) => live.delete(ref));
 const refs = new WeakMap<Observed, WeakRef<Observed>>();
 

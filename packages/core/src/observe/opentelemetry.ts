@@ -1,7 +1,6 @@
 import { metrics, trace, type BatchObservableResult, type Counter, type MeterProvider } from '@opentelemetry/api';
 import type { Decision } from '../engine/decision.ts';
 import { PolicyError } from '../errors.ts';
-import { ofProcess } from '../platform/of-process.ts';
 import { checkOptions, invalidOption } from '../values/check-options.ts';
 import { DECISION_SECONDS } from './decision-seconds.ts';
 import { BREAKER_STATES, GaugeReader, isNear } from './gauges.ts';
@@ -13,7 +12,7 @@ export interface OpenTelemetryOptions {
   meterProvider?: MeterProvider | undefined;
 }
 
-const reporting = ofProcess('@sluice/core.meter-providers', () => new WeakSet());
+const reporting = new WeakSet();
 
 /**
  * Reports metrics of all limiters of this process, earlier and later ones, to OpenTelemetry, and records on the active

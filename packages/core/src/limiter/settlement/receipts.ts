@@ -1,7 +1,6 @@
 import { PrivateFields } from '../../engine/private-fields.ts';
 import type { Decision } from '../../engine/decision.ts';
 import { rangeError, shown, typeError } from '../../errors.ts';
-import { copiesHint } from '../../platform/copies.ts';
 import { currentOf } from '../../engine/limit-source.ts';
 import type { UnresolvedPart } from '../resolve.ts';
 import { holdsSlots } from '../../engine/policy.ts';
@@ -119,7 +118,7 @@ export class Receipts {
     if (receipt === undefined) {
       throw typeError(
         'SLUICE_DECISION_UNKNOWN',
-        `refund takes a key, or a decision that this limiter made, itself and not a copy, got ${shown(decision)}${copiesHint()}`,
+        `refund takes a key, or a decision that this limiter made, itself and not a copy, got ${shown(decision)}`,
       );
     }
     const cost = units ?? decision.cost;

@@ -77,7 +77,7 @@ export interface MemoryInside {
   perform(request: StoreRequest, nowMs: number): StoreAnswer;
 }
 
-/** Undefined for a store that is no memory store of this copy of the package. */
+/** Undefined for a store that is no memory store. */
 export function insideOf(store: Store): MemoryInside | undefined {
   return BoundedMemoryStore.inside(store);
 }
@@ -85,7 +85,7 @@ export function insideOf(store: Store): MemoryInside | undefined {
 /**
  * Forgets all keys of these owners (see `ownerOf`), blocks and slots included.
  *
- * @returns False, with nothing changed, for a store that is no memory store of this copy of the package.
+ * @returns False, with nothing changed, for a store that is no memory store.
  */
 export function forgetKeys(store: Store, owners: readonly string[]): boolean {
   return BoundedMemoryStore.forget(store, owners);
