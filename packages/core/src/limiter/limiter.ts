@@ -68,8 +68,8 @@ const BLOCK: OptionTable<SettingsOf<BlockOptions>> = { reset: flag(false) };
 
 /**
  * Decides over keys. Decisions of one call are atomic: over all policies and limits, everything is taken or
- * nothing. A memory store decides in this tick, Redis in one round trip. (Of limits whose keys live on different
- * nodes of a cluster, units that one node has taken are refunded in a second round trip when another node denies.)
+ * nothing. A memory store decides in this tick, Redis in one round trip. (Limits whose keys live on different nodes of
+ * a cluster are looked at first, and taken from in a second round trip; if one denies then, the others are refunded.)
  *
  * `Key` is a string that is not empty; with `limits`, an object with a key per limit.
  */

@@ -76,7 +76,7 @@ describe('limits whose keys live on different nodes, and escalate', () => {
 });
 
 describe('limits whose keys live on different nodes', () => {
-  it('are decided together, in one round trip', async () => {
+  it('are decided together, in two round trips', async () => {
     const store = nodes(() => 1);
     const limiter = createLimiter({ limits, store, ...strict });
 
@@ -87,10 +87,10 @@ describe('limits whose keys live on different nodes', () => {
       ['per-ip', 4],
       ['per-user', 2],
     ]);
-    expect(store.asked).toBe(2); // at once
+    expect(store.asked).toBe(4); // a peek and a consume at each, both at once
   });
 
-  it('give back what they took when another denies, and say how they stand without it', async () => {
+  it('take nothing when another denies, and say how they stand without it', async () => {
     const limiter = createLimiter({ limits, store: nodes(() => 1), ...strict });
     const keys = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
     await limiter.consume(keys, 3);
@@ -104,6 +104,39 @@ describe('limits whose keys live on different nodes', () => {
       [false, 0],
     ]);
     expect((await limiter.peek({ 'per-ip': '192.0.2.1' })).remaining).toBe(2);
+  });
+
+  it('give back what they took when another is used up meanwhile, and say how they stand without it', async () => {
+    const limiter = createLimiter({ limits, store: nodes(() => 1), ...strict });
+    const keys = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
+
+    const [first, second] = await Promise.all([limiter.consume(keys, 2), limiter.consume(keys, 2)]);
+    await settled();
+
+    expect(first.allowed).toBe(true);
+    expect(second).toMatchObject({ allowed: false, outcome: 'denied', policy: 'per-user' });
+    expect(second.policies.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+      [true, 3],
+      [false, 1],
+    ]);
+    expect((await limiter.peek({ 'per-ip': '192.0.2.1' })).remaining).toBe(3);
+  });
+
+  it('leave a slot to who held it before, when another is used up while its holder asks again', async () => {
+    const slots = { name: 'slots', policy: concurrency({ limit: 1, ttl: '1h' }) } as const;
+    const once = { name: 'once', policy: fixedWindow({ limit: 1, window: '1h' }) } as const;
+    const limiter = createLimiter({ limits: [slots, once], store: nodes(() => 1), ...strict });
+    const held = await limiter.acquire({ slots: 'printer', once: 'bob' }, { holder: 'job 1' });
+
+    const [other, again] = await Promise.all([
+      limiter.acquire({ slots: 'plotter', once: 'ann' }),
+      limiter.acquire({ slots: 'printer', once: 'ann' }, { holder: 'job 1' }),
+    ]);
+    await settled();
+
+    expect([held, other, again].map(({ decision }) => decision.allowed)).toEqual([true, true, false]);
+    expect(await held.renew()).toBe(true);
+    expect((await limiter.acquire({ slots: 'printer' })).decision.allowed).toBe(false);
   });
 
   it('leave a slot to who held it before, when its holder asks again and another denies', async () => {
@@ -241,8 +274,8 @@ describe('limits whose keys live on different nodes', () => {
       },
     });
     const limiter = createLimiter({ limits, store, ...strict });
-    await limiter.consume({ 'per-user': 'ann' }, 3);
-    await limiter.consume({ 'per-ip': '192.0.2.1', 'per-user': 'ann' });
+    const keys = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
+    await Promise.all([limiter.consume(keys, 2), limiter.consume(keys, 2)]);
 
     await limiter.close();
 

@@ -14,7 +14,6 @@ import {
   type StoreRequest,
 } from '../../../engine/store.ts';
 import { forkOf } from './forked-calls.ts';
-import { RecentDenials } from './recent-denials.ts';
 
 /** The parts of one subject, and their positions in the request. */
 interface Group {
@@ -36,8 +35,6 @@ type Send = (requests: readonly StoreRequest[], call: StoreCall | undefined) => 
  */
 export class SeveralNodes {
   readonly #send: Send;
-  /** The keys of requests over several subjects that have denied lately. */
-  readonly #denials = new RecentDenials();
 
   constructor(send: Send) {
     this.#send = send;
@@ -69,7 +66,7 @@ export class SeveralNodes {
     fork: () => StoreCall | undefined,
   ): Promise<StoreAnswer | Error> {
     if ('parts' in request && request.parts.some(({ subject }) => subject !== request.parts[0]?.subject)) {
-      return decideOnNodes(request, call?.nodes ?? this.#nodesOf(forkOf(fork())), this.#denials);
+      return decideOnNodes(request, call?.nodes ?? this.#nodesOf(forkOf(fork())));
     }
     const [answer] = await this.#send([request], fork());
     return answer as StoreAnswer | Error;
@@ -87,64 +84,39 @@ export class SeveralNodes {
 }
 
 /**
- * Decides over several subjects that live on different nodes of a cluster: consumes from all of them at once, one
- * call each, and when one denies refunds what the others took. Never allows more than the limits. Until the refund,
- * other requests may be denied because of it; units that cannot be refunded (the node has failed) stay consumed
- * until their window ends; and a window that starts with its first unit has started. This is the one exception to
- * the laws that a denial changes nothing and that a request consumes all or nothing.
- *
- * Keys that have denied lately are asked first, so that their denials take nothing elsewhere.
+ * Decides over several subjects that live on different nodes of a cluster: peeks at all of them at once, one call each,
+ * and consumes from all of them where none denies. When one denies all the same, because others have consumed meanwhile,
+ * refunds what the others took. Never allows more than the limits. Until the refund, other requests may be denied
+ * because of it; units that cannot be refunded (the node has failed) stay consumed until their window ends; and a window
+ * that starts with its first unit has started. This is the one exception to the laws that a denial changes nothing and
+ * that a request consumes all or nothing.
  */
-async function decideOnNodes(
-  { op, parts }: DecidingRequest,
-  nodes: Nodes,
-  denials: RecentDenials,
-): Promise<StoreAnswer> {
-  const attempt = new Attempt(bySubject(parts), nodes, denials);
-  const { groups } = attempt;
-  const suspects = op === 'peek' ? [] : groups.filter((group) => group.parts.some((part) => denials.has(part)));
-  if (suspects.length === 0) await attempt.ask(op, groups);
-  else await consumeSuspectsFirst(attempt, suspects);
-  if (op === 'consume') attempt.settle();
-  return attempt.answer();
-}
-
-/**
- * Takes nothing while any subject is seen to deny. A single suspect decides while the others are peeked at: one more
- * round trip for a request that is allowed. Several suspects are peeked at too, and then decide one after another,
- * the one with the fewest units left first, because it is the most likely to deny.
- */
-async function consumeSuspectsFirst(attempt: Attempt, suspects: readonly Group[]): Promise<void> {
-  const others = attempt.groups.filter((group) => !suspects.includes(group));
-  const [only] = suspects.length === 1 ? suspects : [];
-  if (only === undefined) await attempt.ask('peek', attempt.groups);
-  else await Promise.all([attempt.ask('consume', [only]), attempt.ask('peek', others)]);
-  // The node has to count a denial that leads to a block, and a peek counts none.
-  if (!attempt.allows)
+async function decideOnNodes({ op, parts }: DecidingRequest, nodes: Nodes): Promise<StoreAnswer> {
+  const attempt = new Attempt(bySubject(parts), nodes);
+  await attempt.ask('peek', attempt.groups);
+  if (op === 'consume') {
+    // The node has to count a denial that leads to a block, and a peek counts none.
     await attempt.ask(
       'consume',
-      attempt.groups.filter((group) => attempt.isUncounted(group)),
+      attempt.groups.filter((group) => attempt.countsDenial(group)),
     );
-  const inOrder = only === undefined ? suspects.toSorted((a, b) => attempt.roomOf(a) - attempt.roomOf(b)) : [];
-  for (const suspect of inOrder) if (attempt.allows) await attempt.ask('consume', [suspect]);
-  if (attempt.allows && others.length > 0) await attempt.ask('consume', others);
+    if (attempt.allows) await attempt.ask('consume', attempt.groups);
+    attempt.settle();
+  }
+  return attempt.answer();
 }
 
 /** One request over several groups: what was asked, and the latest answers. */
 class Attempt {
   readonly groups: readonly Group[];
   readonly #nodes: Nodes;
-  readonly #denials: RecentDenials;
   readonly #answers = new Map<Group, GroupAnswer>();
   readonly #consumed = new Set<Group>();
-  /** The groups whose latest answer is that of a peek. */
-  readonly #peeked = new Set<Group>();
   readonly #failures: unknown[] = [];
 
-  constructor(groups: readonly Group[], nodes: Nodes, denials: RecentDenials) {
+  constructor(groups: readonly Group[], nodes: Nodes) {
     this.groups = groups;
     this.#nodes = nodes;
-    this.#denials = denials;
   }
 
   /** Whether no answer so far denies, and no node has failed. */
@@ -171,8 +143,6 @@ class Attempt {
     );
     outcomes.forEach((outcome, i) => {
       const group = asked[i] as Group;
-      if (op === 'peek') this.#peeked.add(group);
-      else this.#peeked.delete(group);
       if (outcome.status === 'rejected') {
         this.#answers.delete(group);
         this.#failures.push(outcome.reason);
@@ -183,33 +153,15 @@ class Attempt {
     });
   }
 
-  /** Whether a peek has shown a denial that has to be counted, and is not counted yet. */
-  isUncounted(group: Group): boolean {
+  /** Whether a peek has shown a denial that its node has to count. */
+  countsDenial(group: Group): boolean {
     const answer = this.#answers.get(group);
     const isDenied = answer !== undefined && answer.stale === undefined && !isAllowed(answer);
-    return isDenied && this.#peeked.has(group) && group.parts.some(({ limit }) => countsDenials(limit));
+    return isDenied && group.parts.some(({ limit }) => countsDenials(limit));
   }
 
-  /** How often a group can take its cost, by its answer. */
-  roomOf(group: Group): number {
-    const { parts = [] } = this.#answers.get(group) ?? {};
-    return Math.min(
-      ...parts.flatMap(({ policies }, i) => {
-        const { cost } = group.parts[i] as Part;
-        return policies.map(({ remaining }) => (cost === 0 ? Infinity : remaining / cost));
-      }),
-    );
-  }
-
-  /** Remembers the keys that denied, and refunds what was taken unless all groups have taken their units. */
+  /** Refunds what was taken unless all groups have taken their units. */
   settle(): void {
-    for (const [group, answer] of this.#answers) {
-      if (answer.stale === undefined && !isAllowed(answer)) {
-        group.parts.forEach((part, i) => {
-          if (!allows(answer.parts[i])) this.#denials.add(part);
-        });
-      }
-    }
     if (this.#consumed.size === this.groups.length) return;
     const refunds = [...this.#consumed].flatMap((group) =>
       returnsOf(group.parts, this.#answers.get(group) as GroupAnswer),
