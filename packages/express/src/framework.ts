@@ -9,7 +9,7 @@ import { routeTemplate } from './route-template.ts';
 export const framework: Framework<Request, Response> = {
   address: (request) => request.ip,
   method: (request) => request.method,
-  route: (request, method) => routeTemplate(request, undefined, method),
+  route: (request) => routeTemplate(request, undefined),
   header: (request, name) => request.get(name),
   user: (request) => userIdOf((request as { user?: unknown }).user),
   rawRequest: (request) => request,
@@ -43,7 +43,7 @@ export const framework: Framework<Request, Response> = {
  * @param self - The limiting middleware: a request may still reach the routes behind it.
  */
 export function frameworkFor(self: () => unknown): Framework<Request, Response> {
-  const route: typeof framework.route = (request, method) => routeTemplate(request, self(), method);
+  const route: typeof framework.route = (request) => routeTemplate(request, self());
   // Inherits instead of copying: a `record` that is assigned later takes effect.
   return Object.assign(Object.create(framework) as typeof framework, { route });
 }

@@ -28,11 +28,10 @@ type Step =
  * has matched yet, it is the first route behind the middleware that matches the path. Undefined if there is none.
  *
  * @param self - The limiting middleware.
- * @param method - The method that the route is to have.
  */
-export function routeTemplate(request: Request, self: unknown, method: string = request.method): string | undefined {
+export function routeTemplate(request: Request, self: unknown): string | undefined {
   const { route } = request as { route?: Route };
-  if (route === undefined || isPast(route, request, self)) return upcoming(request, self, method);
+  if (route === undefined || isPast(route, request, self)) return upcoming(request, self);
   return (mountPath(request) ?? unknownMount()) + String(route.path) || '/';
 }
 
@@ -61,9 +60,9 @@ function isPast({ stack = [] }: Route, request: Request, self: unknown): boolean
   return false;
 }
 
-function upcoming(request: Request, self: unknown, asked: string): string | undefined {
+function upcoming(request: Request, self: unknown): string | undefined {
   const [root, ...inner] = appsOf(request);
-  const method = asked === 'HEAD' ? 'get' : asked.toLowerCase();
+  const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
   let found: Step | undefined;
   // A route of another method, because a later middleware may still change the request's method; or else a handler.
   let otherwise: Step | undefined;

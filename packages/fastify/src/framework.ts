@@ -1,5 +1,4 @@
 import { fieldText, userIdOf, type Framework } from '@sluice/http/spi';
-import { announcedRoute } from './announced-route.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /**
@@ -9,8 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 export const framework: Framework<FastifyRequest, FastifyReply> = {
   address: (request) => request.ip,
   method: (request) => request.method,
-  route: (request, method) =>
-    (method === undefined ? undefined : announcedRoute(request, method)) ?? request.routeOptions.url,
+  route: (request) => request.routeOptions.url,
   header: (request, name) => fieldText(request.headers[name]),
   user: (request) => userIdOf((request as { user?: unknown }).user),
   rawRequest: (request) => request.raw,

@@ -11,7 +11,6 @@ import type {
   RawServerDefault,
 } from 'fastify';
 import fp from 'fastify-plugin';
-import { addRoute } from './announced-route.ts';
 import { framework } from './framework.ts';
 import { Limits, configOf, placeOf } from './limits.ts';
 import {
@@ -130,7 +129,6 @@ function install(app: FastifyInstance, limits: Limits): void {
     if (given.config?.rateLimit !== undefined) addScope(scope, given.config.rateLimit);
   });
   app.addHook('onRoute', function (route) {
-    addRoute(this, route.method, route.url);
     const place = placeOf(route.method, route.url);
     for (const hook of LIMIT_HOOKS.flatMap((name) => route[name] ?? [])) {
       const found = hookPlaces.get(hook);

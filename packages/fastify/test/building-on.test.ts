@@ -60,23 +60,4 @@ describe('building on the adapter of Fastify 5', () => {
 
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
-
-  it('finds the route that a preflight announces, in all its spellings', async () => {
-    await create();
-    const keys: unknown[] = [];
-    const paths = ['/a', '/users/:id', '/users/me', '/files/*', '/x/:a-:b', '/o/:id?', '/c::d'];
-    for (const path of paths) app.post(path, () => 'ok');
-    app.addHook('onRequest', (request, _reply, done) => {
-      keys.push(framework.route(request, 'POST'));
-      done();
-    });
-
-    await answersOf(app, ['/a?b', '//A/', '/%61', '/users/7', '/users/me', '/files/x/y', '/x/1-2', '/o', '/o/1']);
-    await answersOf(app, ['/c:d', '/', '/users', '/users/7/8']);
-
-    expect(keys).toEqual([
-      ...['/a', '/a', '/a', '/users/:id', '/users/me', '/files/*', '/x/:a-:b', '/o/:id?', '/o/:id?'],
-      ...['/c::d', undefined, undefined, undefined],
-    ]);
-  });
 });

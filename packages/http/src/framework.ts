@@ -24,12 +24,8 @@ export interface RequestReader<Request> {
    */
   address(request: Request): string | undefined;
   method(request: Request): string;
-  /**
-   * The template of the matched route, mount path included, such as `/users/:id`. Undefined when no route matched.
-   *
-   * @param method - Instead of the request's own: that of the request that a CORS preflight announces.
-   */
-  route(request: Request, method?: string): string | undefined;
+  /** The template of the matched route, mount path included, such as `/users/:id`. Undefined when no route matched. */
+  route(request: Request): string | undefined;
   /** A header field's value, as the application sees it. Names are in lower case. */
   header(request: Request, name: string): string | undefined;
   /** The id of the user, where the framework's usual authentication stores it. */

@@ -17,14 +17,8 @@ import {
 import { PolicyError, type Duration, type Policy } from '@sluice/core';
 import { mapMaybe } from './map-maybe.ts';
 import type { RequestReader } from './framework.ts';
-import type { Key } from './keys/key-parts.ts';
-import {
-  isOptionalKey,
-  keyFunction,
-  preflightKeyFunction,
-  type ReadKey,
-  type ReadPreflightKey,
-} from './keys/read-key.ts';
+import { addressForPreflights, type AddressReader, type Key } from './keys/key-parts.ts';
+import { isOptionalKey, keyFunction, type ReadKey } from './keys/read-key.ts';
 import type { HttpLimitOptions, PolicyOption } from './option-types.ts';
 import {
   PER_LIMIT_OPTIONS,
@@ -41,8 +35,8 @@ type CostOption<Request, Response> = PerLimitSettings<Request, Response>['cost']
 export interface HttpLimit<Request, Response> {
   readonly name: string;
   readonly readKey: ReadKey<Request, Response>;
-  /** Undefined if CORS preflights do not have the key. */
-  readonly readPreflightKey: ReadPreflightKey<Request> | undefined;
+  /** By which CORS preflights count; undefined if the key is made of more than address, route and method. */
+  readonly address: AddressReader<Request> | undefined;
   readonly cost: CostOption<Request, Response>;
   readonly onMissingKey: OnMissingKey;
   /** Whether the user has said what a missing key means, so that a denied request is no mistake. */
@@ -185,7 +179,7 @@ function parseLimit<Request, Response>(
   return {
     name,
     readKey: keyFunction(key, reader, `${where}key`),
-    readPreflightKey: preflightKeyFunction(key, reader),
+    address: addressForPreflights(key),
     cost,
     onMissingKey: onMissingKey ?? missing,
     expectsMissingKeys: onMissingKey !== undefined,

@@ -71,9 +71,9 @@ export interface RequestOptions<Request, Early> {
   /** Clients that get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
   deny?: readonly string[] | undefined;
   /**
-   * CORS preflights. `separate` gives them budgets of their own: the same policies, keyed by address, route and method,
-   * else 600 a minute for each address. `count` counts them like other requests, `skip` lets them pass. Default
-   * `separate`.
+   * CORS preflights. `separate` gives each address a budget for them: the same policies where the key is made of
+   * address, route and method alone, else 600 a minute. `count` counts them like other requests, `skip` lets them pass.
+   * Default `separate`.
    */
   preflights?: 'separate' | 'count' | 'skip' | undefined;
 }

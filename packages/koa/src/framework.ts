@@ -10,7 +10,7 @@ import { routeTemplate } from './route-template.ts';
 export const framework: Framework<ParameterizedContext, ParameterizedContext> = {
   address: (ctx) => present(ctx.ip),
   method: (ctx) => ctx.req.method ?? '',
-  route: (ctx, method) => routeTemplate(ctx, undefined, method),
+  route: (ctx) => routeTemplate(ctx, undefined),
   header: (ctx, name) => present(ctx.get(name)),
   user: (ctx) => userIdOf((ctx.state as { user?: unknown }).user),
   rawRequest: (ctx) => ctx.req,
@@ -42,7 +42,7 @@ export const framework: Framework<ParameterizedContext, ParameterizedContext> = 
  * @param self - The limiting middleware: a request may still reach the routers behind it.
  */
 export function frameworkFor(self: () => unknown): Framework<ParameterizedContext, ParameterizedContext> {
-  const route: typeof framework.route = (ctx, method) => routeTemplate(ctx, self(), method);
+  const route: typeof framework.route = (ctx) => routeTemplate(ctx, self());
   // Inherits instead of copying: a `record` that is assigned later takes effect.
   return Object.assign(Object.create(framework) as typeof framework, { route });
 }

@@ -40,23 +40,22 @@ interface Routes {
  * router, where no route has matched yet, it is the route that will match. Undefined if there is none.
  *
  * @param self - The limiting middleware.
- * @param method - The method that the route is to have.
  */
-export function routeTemplate(ctx: Context, self: unknown, method: string = ctx.method): string | undefined {
+export function routeTemplate(ctx: Context, self: unknown): string | undefined {
   const middleware: readonly unknown[] = ctx.app.middleware;
   const place = middleware.indexOf(self);
-  if (place !== -1) return upcoming(ctx, method, [...middleware.slice(place), ...middleware.slice(0, place)]);
+  if (place !== -1) return upcoming(ctx, [...middleware.slice(place), ...middleware.slice(0, place)]);
 
   const mounted = mountPath(ctx);
   if (ctx.router !== undefined && ctx._matchedRoute !== undefined) {
-    const routes = routesOf(ctx.router, ctx, method);
+    const routes = routesOf(ctx.router, ctx);
     const route =
       routes.own.find(({ stack }) => stack.includes(self)) ??
       routes.own.find(({ path }) => path === ctx._matchedRoute) ??
       firstToRun(ctx.router, routes);
     return mounted + (route === undefined ? String(ctx._matchedRoute) : templateOf(ctx.router, route));
   }
-  if (mounted === '') return upcoming(ctx, method, middleware);
+  if (mounted === '') return upcoming(ctx, middleware);
   warnOnce(
     'SLUICE_ROUTE_UNKNOWN',
     `byRoute() is used before the routes that are mounted on ${mounted}, which are hidden there: all paths below share one budget. ` +
@@ -67,7 +66,7 @@ export function routeTemplate(ctx: Context, self: unknown, method: string = ctx.
 }
 
 /** The template that the routers among these middleware will match. */
-function upcoming(ctx: Context, method: string, middleware: readonly unknown[]): string | undefined {
+function upcoming(ctx: Context, middleware: readonly unknown[]): string | undefined {
   const routers = middleware
     .map((one) => (one as { readonly router?: Partial<Router> }).router)
     .filter((router): router is Router => typeof router?.match === 'function');
@@ -82,7 +81,7 @@ function upcoming(ctx: Context, method: string, middleware: readonly unknown[]):
   let otherwise: string | undefined;
   for (const router of routers) {
     if (router.matchHost?.(ctx.host) === false) continue;
-    const routes = routesOf(router, ctx, method);
+    const routes = routesOf(router, ctx);
     const route = firstToRun(router, routes);
     const template = route && templateOf(router, route);
     if (routes.own.length > 0) return template;
@@ -99,9 +98,9 @@ function templateOf({ stack }: Router, route: RouterLayer): string {
     .join(',');
 }
 
-function routesOf(router: Router, ctx: Context, method: string): Routes {
+function routesOf(router: Router, ctx: Context): Routes {
   const path = router.opts.routerPath ?? ctx.newRouterPath ?? ctx.path;
-  const matched = router.match(path, method === 'HEAD' ? 'GET' : method);
+  const matched = router.match(path, ctx.method === 'HEAD' ? 'GET' : ctx.method);
   return { own: matched.pathAndMethod.filter(isRoute), all: matched.path.filter(isRoute) };
 }
 

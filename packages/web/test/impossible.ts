@@ -8,7 +8,6 @@ export const ofFetchHandlers: Impossible = {
 
 /** What Hono cannot do besides. */
 export const ofHono: Impossible = {
-  'preflights of an application-wide limit by route': 'its router is asked for the routes of the method OPTIONS alone',
   'a method override after the limiter':
     'routes are matched before middleware runs, so that a changed method is a new request',
 };

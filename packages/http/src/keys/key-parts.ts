@@ -15,11 +15,14 @@ export interface KeyReader<Request, Response = unknown> {
   ) => KeyValue | Promise<KeyValue>;
   /** Whether requests without it are common, so that one limit among several skips them by default. */
   readonly optional: boolean;
-  /**
-   * Reads the part from a CORS preflight, about the request that it announces. Undefined for a part that a preflight
-   * does not have, such as a user.
-   */
-  readonly readPreflight?: (request: Request, reader: RequestReader<Request>) => KeyValue;
+  /** Set if it reads one of these. With a key of such parts alone, CORS preflights count by the address. */
+  readonly of?: 'address' | 'route' | 'method';
+}
+
+/** A part of a key that is the client's address. */
+export interface AddressReader<Request> extends KeyReader<Request> {
+  readonly of: 'address';
+  readonly read: (request: Request, reader: RequestReader<Request>) => string | undefined;
 }
 
 /** A part of a key: made by a `by...` function, or a function of the request and, where there is one, its response. */
@@ -43,7 +46,7 @@ export interface ByIpOptions {
  *
  * @throws PolicyError for a bad prefix.
  */
-export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<Request> {
+export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): AddressReader<Request> {
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
     throw new PolicyError(
       'ipv6Prefix',
@@ -62,22 +65,28 @@ export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): KeyReader<
     }
     return canonical;
   };
-  const byAddress: KeyReader<Request> = { optional: false, read, readPreflight: read };
-  readers.add(byAddress);
-  return byAddress;
+  return { of: 'address', optional: false, read };
 }
 
-/** Key readers that read the address synchronously. */
-const readers = new WeakSet<object>();
-
 /** Whether a part of a key is the client's address. */
-export function readsAddress(part: unknown): boolean {
-  return typeof part === 'object' && part !== null && readers.has(part);
+export function readsAddress<Request>(part: unknown): part is AddressReader<Request> {
+  return (part as Partial<KeyReader<Request>> | null | undefined)?.of === 'address';
 }
 
 /** Whether a key begins with the client's address, as the default does. */
 export function beginsWithAddress<Request, Response>(key: Key<Request, Response> | undefined): boolean {
   return key === undefined || readsAddress(Array.isArray(key) ? key[0] : key);
+}
+
+/**
+ * The part by which CORS preflights count: the address, also where a key of address, route and method alone has none.
+ * Undefined for a key that is made of more.
+ */
+export function addressForPreflights<Request, Response>(
+  parts: readonly KeyPart<Request, Response>[],
+): AddressReader<Request> | undefined {
+  if (!parts.every((part) => typeof part === 'object' && part.of !== undefined)) return undefined;
+  return parts.find((part) => readsAddress<Request>(part)) ?? byIp<Request>();
 }
 
 /** The error about an option that needs the client's address, where requests have none. */
@@ -98,32 +107,22 @@ const UNMATCHED = '(unmatched)';
  */
 export function byRoute<Request>(): KeyReader<Request> {
   return {
+    of: 'route',
     optional: false,
     read: (request, reader) => reader.route(request) ?? UNMATCHED,
-    readPreflight: (request, reader) => reader.route(request, announcedMethod(request, reader)) ?? UNMATCHED,
   };
 }
 
 /** The method; HEAD counts as GET. */
 export function byMethod<Request>(): KeyReader<Request> {
   return {
+    of: 'method',
     optional: false,
     read: (request, reader) => {
       const method = reader.method(request);
       return method === 'HEAD' ? 'GET' : method;
     },
-    readPreflight: announcedMethod,
   };
-}
-
-/** The methods that preflights announce in budgets of their own. All others share one, because clients invent names. */
-const ANNOUNCED: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY']);
-
-/** The method of the request that a preflight announces; that of the preflight for a rare one. */
-function announcedMethod<Request>(request: Request, reader: RequestReader<Request>): string {
-  const announced = reader.header(request, 'access-control-request-method') ?? '';
-  const method = announced === 'HEAD' ? 'GET' : announced;
-  return ANNOUNCED.has(method) ? method : 'OPTIONS';
 }
 
 /** The user's id: the result of `pick`, or what the framework's usual authentication stored on the request. */
@@ -155,7 +154,7 @@ export function byHeader<Request>(name: string): KeyReader<Request> {
   return { optional: true, read: (request, reader) => reader.header(request, lowerCase) };
 }
 
-const ALL: KeyReader<never> = { optional: false, read: () => '*', readPreflight: () => '*' };
+const ALL: KeyReader<never> = { optional: false, read: () => '*' };
 
 /** One key for all requests. */
 export function byAll<Request>(): KeyReader<Request> {

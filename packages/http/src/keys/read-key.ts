@@ -25,9 +25,6 @@ export type ReadKey<Request, Response> = (
   response?: Response,
 ) => string | undefined | Promise<string | undefined>;
 
-/** Reads the key of a CORS preflight; undefined if it has none. */
-export type ReadPreflightKey<Request> = (request: Request) => string | undefined;
-
 /**
  * Checks the option `key`.
  *
@@ -136,24 +133,6 @@ export function warnOfMissingKey(limiter: string, request: unknown): void {
       `${lacksBody(request) ? `; ${NO_BODY}` : ''}. If that is right, write onMissingKey: 'deny'; otherwise 'skip' or 'shared', or another key.`,
     limiter,
   );
-}
-
-/**
- * The same for CORS preflights, which have neither users nor header fields of the request that they announce.
- * Undefined if the key needs more than a preflight has.
- *
- * @param parts - What {@link parseKey} returned.
- */
-export function preflightKeyFunction<Request, Response>(
-  parts: readonly KeyPart<Request, Response>[],
-  reader: RequestReader<Request>,
-): ReadPreflightKey<Request> | undefined {
-  const reads = parts.flatMap((part) => (typeof part === 'object' ? (part.readPreflight ?? []) : []));
-  if (reads.length < parts.length) return undefined;
-  const [only] = reads;
-  return reads.length === 1 && only !== undefined
-    ? (request) => partText(only(request, reader))
-    : (request) => joinParts(reads.map((read) => read(request, reader)));
 }
 
 /** Whether requests without this key are common. */

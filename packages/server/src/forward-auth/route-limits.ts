@@ -87,7 +87,7 @@ function layerOf(core: LimiterCore, { rule, pattern }: RuleRoute): AuthLayer {
 
 /** A part that is the same in all keys of a rule. */
 function mark(text: string): KeyPart {
-  return { optional: false, read: () => text, readPreflight: () => text };
+  return { of: 'route', optional: false, read: () => text };
 }
 
 function keyPart(name: ForwardAuthRule['key'][number]): KeyPart {
