@@ -20,7 +20,7 @@ export async function createApp(store: Store): Promise<FastifyInstance> {
   const app = Fastify({ trustProxy: '127.0.0.1' });
   app.decorateRequest('user');
 
-  // For all routes, and for paths without a route. The limits of routes below inherit the store and the timeout: a
+  // For all routes, and for paths without a route. The limits below inherit the store and the timeout: a
   // decision that Redis has not made by then is made in the memory of this process.
   await app.register(sluice, {
     store,
@@ -31,35 +31,31 @@ export async function createApp(store: Store): Promise<FastifyInstance> {
 
   app.get('/', (request) => ({ address: request.ip, left: request.rateLimit?.decision.remaining }));
 
-  // An expensive route: one decision together with the limit of the service, so what is denied here costs nothing
-  // there.
+  // An expensive route: its limit replaces that of the service.
   const report = { name: 'report', policy: fixedWindow({ limit: 3, window: '1h' }) };
   app.get('/report', { config: { rateLimit: report } }, () => ({
     rows: Array.from({ length: 1000 }, (_, i) => i * i),
   }));
 
-  // The tight limit affects only failures; the wide one stops guesses from many addresses. Decided together, and
-  // in `preHandler`, because their keys are in the body. Successful logins are refunded.
+  // The tight limit affects only failures; the wide one stops guesses from many addresses. Decided together, in a hook
+  // beside the limit of the service: `preHandler`, because their keys are in the body. Successful logins are refunded.
   const account = (request: FastifyRequest): string => accountOf(request.body as Credentials | undefined);
   app.post<{ Body: Credentials | undefined }>(
     '/login',
     {
-      config: {
-        rateLimit: {
-          name: 'login',
-          hook: 'preHandler',
-          limits: [
-            {
-              name: 'login',
-              policy: fixedWindow({ limit: 5, window: '1m' }),
-              key: [byIp(), account],
-              onMissingKey: 'deny',
-            },
-            { name: 'account', policy: fixedWindow({ limit: 20, window: '1h' }), key: account, onMissingKey: 'deny' },
-          ],
-          refund: 'on-success',
-        },
-      },
+      preHandler: app.rateLimit({
+        name: 'login',
+        limits: [
+          {
+            name: 'login',
+            policy: fixedWindow({ limit: 5, window: '1m' }),
+            key: [byIp(), account],
+            onMissingKey: 'deny',
+          },
+          { name: 'account', policy: fixedWindow({ limit: 20, window: '1h' }), key: account, onMissingKey: 'deny' },
+        ],
+        refund: 'on-success',
+      }),
     },
     async (request, reply) => {
       const token = logIn(request.body);

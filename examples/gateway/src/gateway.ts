@@ -1,5 +1,5 @@
 import proxy from '@fastify/http-proxy';
-import sluice, { byIp, byRoute, fixedWindow, type Duration } from '@sluice/fastify';
+import sluice, { fixedWindow, type Duration } from '@sluice/fastify';
 import Fastify from 'fastify';
 import { announce, onStop } from './role.ts';
 import { createStore } from './store.ts';
@@ -31,7 +31,6 @@ const isStopping = onStop(async () => {
 
 await app.register(sluice, {
   store,
-  key: [byIp(), byRoute()],
   // While the store is away or late, each gateway counts by itself, and allows its part.
   timeoutMs: 1000,
   onStoreError: 'local',
@@ -49,8 +48,8 @@ app.addHook('onSend', (request, reply, _payload, done) => {
 const policy = fixedWindow({ limit: Number(LIMIT), window: WINDOW as Duration, align: 'clock' });
 for (const [service, upstream] of Object.entries({ orders: ORDERS_URL, catalog: CATALOG_URL })) {
   await app.register(async (scope) => {
-    // A group: /orders and all paths below it have one budget, although the proxy declares several routes.
-    scope.addHook('onRequest', scope.rateLimit({ group: service, policy }));
+    // By address, as is the default: /orders and all paths below it have one budget.
+    scope.addHook('onRequest', scope.rateLimit({ name: service, policy }));
     await scope.register(proxy, {
       upstream,
       prefix: `/${service}`,

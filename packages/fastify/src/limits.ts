@@ -1,41 +1,46 @@
 import { createHash } from 'node:crypto';
-import { PolicyError, type Store } from '@sluice/core';
-import { Enforcer, Layer, atPlace, hasLimit, inheritOptions, outermost } from '@sluice/http/spi';
+import {
+  atPlace,
+  createEnforcer,
+  hasLimit,
+  inheritOptions,
+  outermost,
+  type Enforcer,
+  type Layer,
+} from '@sluice/http/spi';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
-import { ROUTE_OPTIONS, checkLimit, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
+import { OWN_OPTIONS, checkLimit, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
 import { isOfScope, scopesOf, type Scope } from './scopes.ts';
 
-type FastifyLayer = Layer<FastifyRequest, FastifyReply>;
-type FastifyEnforcer = Enforcer<FastifyRequest, FastifyReply>;
-type ByHook = ReadonlyMap<LimitHook, FastifyEnforcer>;
+/** A limit of a scope or a route. */
+interface PlacedLimit {
+  readonly layer: Layer<FastifyRequest, FastifyReply>;
+  readonly enforcer: Enforcer<FastifyRequest, FastifyReply>;
+  readonly hook: LimitHook;
+}
 
-/** The inherited options of a place, and the limits that apply there. */
+/** What a place inherits, and the limit that applies there unless it has one of its own. */
 interface Surroundings {
   readonly options: SluiceOptions;
-  readonly layers: readonly { readonly layer: FastifyLayer; readonly hook: LimitHook }[];
+  readonly limit: PlacedLimit | undefined;
 }
 
 /**
  * The limits of one application, in all its scopes: made when it is ready or, for routes that were declared before
- * the plugin, at their first request.
+ * the plugin, at their first request. The nearest limit of a request decides alone.
  */
 export class Limits {
-  /** By the config object of the route: Fastify makes one per route. */
-  readonly #enforcers = new WeakMap<object, ByHook>();
-  /** The same, and the limits of 404s, by Fastify's own object for the route. */
-  readonly #ofRoute = new WeakMap<object, ByHook>();
-  readonly #unmatched = new WeakMap<FastifyInstance, ByHook>();
+  /** By Fastify's own object for the route, or for the 404s of a scope; null for none. */
+  readonly #ofRoute = new WeakMap<object, PlacedLimit | null>();
   readonly #scopes = new Map<Scope, Surroundings>();
   /** By the options and the place, so that HEAD and GET share one. */
-  readonly #routes = new WeakMap<object, Map<string, FastifyLayer>>();
-  /** The first definition of each group. */
-  readonly #groups = new Map<string, { readonly definition: string; readonly store: Store }>();
+  readonly #routes = new WeakMap<object, Map<string, PlacedLimit>>();
   readonly #names = new Map<string, number>();
-  readonly #claimed: FastifyLayer[] = [];
-  readonly #later: (() => void)[] = [];
+  readonly #claimed: PlacedLimit['layer'][] = [];
+  readonly #later: (() => unknown)[] = [];
   readonly #hooks = new Set<LimitHook>();
-  readonly #outside: Surroundings = { options: outermost({}), layers: [] };
+  readonly #outside: Surroundings = { options: outermost({}), limit: undefined };
 
   /** Whether any limit decides at this hook. Limits declared before the plugin become known at the first hook. */
   uses(hook: LimitHook): boolean {
@@ -43,49 +48,31 @@ export class Limits {
   }
 
   /** The enforcer for a request at a hook; undefined if there is none. */
-  enforcerFor(request: FastifyRequest, hook: LimitHook): FastifyEnforcer | undefined {
+  enforcerFor(request: FastifyRequest, hook: LimitHook): PlacedLimit['enforcer'] | undefined {
     const route = routeOf(request);
-    if (route === undefined) return this.#byHookFor(request).get(hook);
-    let enforcers = this.#ofRoute.get(route);
-    if (enforcers === undefined) {
-      enforcers = this.#byHookFor(request);
-      this.#ofRoute.set(route, enforcers);
+    let limit = route && this.#ofRoute.get(route);
+    if (limit === undefined) {
+      limit = this.#limitFor(request) ?? null;
+      if (route !== undefined) this.#ofRoute.set(route, limit);
     }
-    return enforcers.get(hook);
+    return limit?.hook === hook ? limit.enforcer : undefined;
   }
 
-  #byHookFor(request: FastifyRequest): ByHook {
-    const { config, url, method } = request.routeOptions;
-    if (url === undefined) {
-      let unmatched = this.#unmatched.get(request.server);
-      if (unmatched === undefined) this.#unmatched.set(request.server, (unmatched = this.#combined(request.server)));
-      return unmatched;
-    }
-    let enforcers = this.#enforcers.get(config);
-    if (enforcers === undefined) {
-      enforcers = this.#combined(request.server, config.rateLimit, placeOf(method, url));
-      this.#enforcers.set(config, enforcers);
-    }
-    return enforcers;
+  #limitFor({ server, routeOptions: { config, url, method } }: FastifyRequest): PlacedLimit | undefined {
+    return url === undefined ? this.limitAt(server) : this.limitAt(server, config.rateLimit, placeOf(method, url));
   }
 
   /**
-   * Schedules the limits of a scope or a route to be made when the application becomes ready, so that mistakes show
-   * before the first request.
+   * Schedules a limit to be made when the application becomes ready, so that mistakes show before the first request.
    */
-  prepareLater(app: FastifyInstance, route?: RouteLimitOptions | false, place?: string): void {
-    this.#later.push(() => this.#combined(app, route, place));
-  }
-
-  /** As {@link prepareLater}, for a limit in a route's own hook. */
-  prepareHookLater(make: () => unknown): void {
+  prepareLater(make: () => unknown): void {
     this.#later.push(make);
   }
 
   /**
    * Makes the scheduled limits, in the order of their declaration.
    *
-   * @throws PolicyError for bad options, and for limits that cannot be decided together.
+   * @throws PolicyError for bad options.
    */
   prepare(): void {
     for (const make of this.#later.splice(0)) make();
@@ -96,30 +83,22 @@ export class Limits {
     await Promise.all(this.#claimed.map(({ core }) => core.close()));
   }
 
-  /** The limit of a route's own hook, which decides alone. */
-  hookLayer(app: FastifyInstance, options: RouteLimitOptions, place: string): FastifyLayer {
-    return this.#routeLayer(this.#surroundings(app).options, options, place);
+  /** The limit of a route's own hook, which decides besides that of the route. */
+  hookLimit(app: FastifyInstance, options: RouteLimitOptions, place: string): PlacedLimit {
+    return this.#routeLimit(this.#surroundings(app).options, options, place);
   }
 
-  #combined(app: FastifyInstance, route?: RouteLimitOptions | false, place = ''): ByHook {
-    if (route === false) return new Map();
+  /** The limit that decides about a route or, without one, in a scope. */
+  limitAt(app: FastifyInstance, route?: RouteLimitOptions | false, place = ''): PlacedLimit | undefined {
+    if (route === false) return undefined;
     const around = this.#surroundings(app);
-    let { layers } = around;
-    if (route !== undefined && !isOfScope(app, route)) {
-      const layer = this.#routeLayer(around.options, route, place);
-      const own = { layer, hook: route.hook ?? around.options.hook ?? 'onRequest' };
-      layers = route.override === true ? [own] : [...layers, own];
-    }
-    const byHook = new Map<LimitHook, FastifyEnforcer>();
-    for (const hook of new Set(layers.map((one) => one.hook))) {
-      this.#hooks.add(hook);
-      const together = layers.filter((one) => one.hook === hook).map(({ layer }) => layer);
-      byHook.set(hook, new Enforcer(together, framework));
-    }
-    return byHook;
+    const isOwn = route !== undefined && !isOfScope(app, route);
+    const limit = isOwn ? this.#routeLimit(around.options, route, place) : around.limit;
+    if (limit !== undefined) this.#hooks.add(limit.hook);
+    return limit;
   }
 
-  /** The scopes around a place, the outermost first. Each is made once. */
+  /** What the scopes around a place say, the innermost last. Each is made once. */
   #surroundings(app: FastifyInstance): Surroundings {
     let around = this.#outside;
     for (const scope of scopesOf(app)) {
@@ -130,44 +109,31 @@ export class Limits {
     return around;
   }
 
-  /** The limits inside a scope, from those around it. */
   #within(around: Surroundings, { options, place }: Scope): Surroundings {
-    if (options === false) return { options: around.options, layers: [] };
-    const inherited = inheritOptions(around.options, options);
+    if (options === false) return { options: around.options, limit: undefined };
     const hook = options.hook ?? around.options.hook ?? 'onRequest';
-    const outer = options.override === true ? [] : around.layers;
-    if (!hasLimit(options)) return { options: { ...inherited, hook }, layers: outer };
+    const inherited = { ...inheritOptions(around.options, options), hook };
+    if (!hasLimit(options)) return { options: inherited, limit: around.limit };
     const name = options.name ?? (place === '' ? 'default' : `scope-${hashed(place)}`);
     const named = options.limiter === undefined ? { ...inherited, name } : inherited;
-    const layer = new Layer(named as RouteLimitOptions, framework, ROUTE_OPTIONS);
-    this.#claim(layer);
-    return { options: { ...inherited, hook }, layers: [...outer, { layer, hook }] };
+    return { options: inherited, limit: this.#make(named as RouteLimitOptions, hook) };
   }
 
-  #routeLayer(around: SluiceOptions, options: RouteLimitOptions, place: string): FastifyLayer {
-    const places = this.#routes.get(options) ?? new Map<string, FastifyLayer>();
+  #routeLimit(around: SluiceOptions, options: RouteLimitOptions, place: string): PlacedLimit {
+    const places = this.#routes.get(options) ?? new Map<string, PlacedLimit>();
     this.#routes.set(options, places);
     const known = places.get(place);
     if (known !== undefined) return known;
-    checkLimit(options, configOf(place), ROUTE_OPTIONS);
-    const { group } = options;
+    checkLimit(options, configOf(place), OWN_OPTIONS);
     const named =
       options.limiter !== undefined
         ? options
-        : group === undefined
-          ? { ...options, name: options.name ?? this.#unusedName(nameOfRoute(place)) }
-          : { ...options, name: group, shared: true };
+        : { ...options, name: options.name ?? this.#unusedName(nameOfRoute(place)) };
     const inherited = inheritOptions(around, named as RouteLimitOptions);
-    // All routes of a group count as one, in keys too.
-    const record: typeof framework.record = (request, info) => {
-      framework.record(request, info);
-    };
-    const ofGroup = group === undefined ? framework : { ...framework, route: () => group, record };
-    const layer = atPlace(configOf(place), () => new Layer(inherited, ofGroup, ROUTE_OPTIONS));
-    if (group !== undefined) this.#checkGroup(group, options, layer);
-    this.#claim(layer);
-    places.set(place, layer);
-    return layer;
+    const hook = options.hook ?? around.hook ?? 'onRequest';
+    const limit = atPlace(configOf(place), () => this.#make(inherited, hook));
+    places.set(place, limit);
+    return limit;
   }
 
   /**
@@ -180,45 +146,10 @@ export class Limits {
     return count === 1 ? name : `${name}_${String(count)}`;
   }
 
-  #claim(layer: FastifyLayer): void {
-    layer.claim();
-    if (layer.options.limiter === undefined) this.#claimed.push(layer);
-  }
-
-  #checkGroup(
-    group: string,
-    { name, policy, limit, window, limits, limiter }: RouteLimitOptions,
-    { core: { store } }: FastifyLayer,
-  ): void {
-    if (name !== undefined || limiter !== undefined) {
-      throw new PolicyError(
-        'group',
-        `group is the name of the limit, which excludes another name or limiter, got ${name === undefined ? 'limiter' : 'name'} beside group ${JSON.stringify(group)}`,
-        'SLUICE_OPTION_INVALID',
-      );
-    }
-    const definition = JSON.stringify({
-      policy: typeof policy === 'function' ? String(policy) : policy,
-      limit,
-      window,
-      limits,
-    });
-    const first = this.#groups.get(group) ?? { definition, store };
-    this.#groups.set(group, first);
-    if (first.store !== store) {
-      throw new PolicyError(
-        'group',
-        `the routes of group ${JSON.stringify(group)} share one budget, so they need one store, got a second one`,
-        'SLUICE_OPTION_INVALID',
-      );
-    }
-    if (first.definition !== definition) {
-      throw new PolicyError(
-        'group',
-        `the routes of group ${JSON.stringify(group)} share one budget, so they need the same limit, got ${definition} after ${first.definition}`,
-        'SLUICE_OPTION_INVALID',
-      );
-    }
+  #make(options: RouteLimitOptions, hook: LimitHook): PlacedLimit {
+    const { layer, enforcer } = createEnforcer(options, framework, OWN_OPTIONS);
+    if (options.limiter === undefined) this.#claimed.push(layer);
+    return { layer, enforcer, hook };
   }
 }
 

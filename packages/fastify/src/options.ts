@@ -14,8 +14,6 @@ export const LIMIT_HOOKS: readonly LimitHook[] = ['onRequest', 'preParsing', 'pr
 interface PlaceOptions {
   /** Default: the hook of the surrounding scope, or `onRequest`. */
   hook?: LimitHook;
-  /** Whether this limit replaces those around it, instead of adding to them. Default false. */
-  override?: boolean;
 }
 
 /** The options of a limit: docs/reference/options.md has the table. */
@@ -28,17 +26,10 @@ export type RateLimitOptions = NeutralOptions<FastifyRequest, FastifyReply>;
 export type SluiceOptions = ScopeOptions<FastifyRequest, FastifyReply> & PlaceOptions;
 
 /** The options in a route's `config.rateLimit`. */
-export type RouteLimitOptions = RateLimitOptions &
-  PlaceOptions & {
-    /** Routes of one group share one budget. They need the same limit; the group is its name. */
-    group?: string;
-  };
+export type RouteLimitOptions = RateLimitOptions & PlaceOptions;
 
 /** The names of the options that only this adapter has. */
-export const SCOPE_OPTIONS: readonly string[] = ['hook', 'override'];
-export const ROUTE_OPTIONS: readonly string[] = [...SCOPE_OPTIONS, 'group'];
-/** A hook decides where it is used, and separately from the limits around it. */
-export const HOOK_OPTIONS: readonly string[] = ['group'];
+export const OWN_OPTIONS: readonly string[] = ['hook'];
 
 /**
  * Checks the options of a place before its inherited options are known, so that an error points to the line with the
@@ -55,15 +46,13 @@ export function checkLimit(options: object, place: string, ownOptions: readonly 
 }
 
 function checkHere(options: object, ownOptions: readonly string[], mayBeEmpty: boolean): void {
-  const { hook, group, name = group } = ((options as unknown) ?? {}) as Readonly<Record<string, unknown>>;
+  const { hook } = ((options as unknown) ?? {}) as Readonly<Record<string, unknown>>;
   if (hook !== undefined && !(LIMIT_HOOKS as readonly unknown[]).includes(hook)) {
-    throw invalid('hook', `one of ${LIMIT_HOOKS.join(', ')}`, hook);
+    throw new PolicyError(
+      'hook',
+      `hook must be one of ${LIMIT_HOOKS.join(', ')}, got ${JSON.stringify(hook)}`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
-  if (group !== undefined && typeof group !== 'string') throw invalid('group', 'a name', group);
-  const named: unknown = typeof options === 'object' && group !== undefined ? { ...options, name } : options;
-  checkPlace(named, framework, ownOptions, mayBeEmpty);
-}
-
-function invalid(field: string, expected: string, got: unknown): PolicyError {
-  return new PolicyError(field, `${field} must be ${expected}, got ${JSON.stringify(got)}`, 'SLUICE_OPTION_INVALID');
+  checkPlace(options, framework, ownOptions, mayBeEmpty);
 }

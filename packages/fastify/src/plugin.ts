@@ -1,5 +1,5 @@
 import type { KeyByLimit, RateLimitInfo, Limited, ResponsePlan } from '@sluice/http';
-import { Enforcer, withLimiter, type KeyEachOptions, type OneKeyOptions } from '@sluice/http/spi';
+import { withLimiter, type Enforcer, type KeyEachOptions, type OneKeyOptions } from '@sluice/http/spi';
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -11,12 +11,10 @@ import type {
   RawServerDefault,
 } from 'fastify';
 import fp from 'fastify-plugin';
-import { framework } from './framework.ts';
 import { Limits, configOf, placeOf } from './limits.ts';
 import {
-  HOOK_OPTIONS,
   LIMIT_HOOKS,
-  ROUTE_OPTIONS,
+  OWN_OPTIONS,
   checkLimit,
   type LimitHook,
   type RateLimitOptions,
@@ -42,19 +40,19 @@ declare module 'fastify' {
     rateLimit?: RateLimitInfo;
   }
   interface FastifyContextConfig {
-    /** The limit of this route, in addition to those of its scopes; false turns all of them off. */
+    /** The limit of this route, in place of those of its scopes; false turns them off. */
     rateLimit?: RouteLimitOptions | false;
   }
   interface FastifyInstance {
     /**
      * A hook that limits its routes, which share its budget: `{ onRequest: app.rateLimit({ policy }) }`. It decides
-     * separately, after the limits of the scope; a limit in `config.rateLimit` is decided together with them.
+     * besides the limit of the route or its scopes.
      *
      * @throws PolicyError for bad or unknown options.
      */
-    rateLimit(options: OneKeyOptions<FastifyRequest, FastifyReply> & { group?: string }): RateLimitHook;
-    rateLimit(options: KeyEachOptions<FastifyRequest, FastifyReply> & { group?: string }): RateLimitHook<KeyByLimit>;
-    rateLimit(options: RateLimitOptions & { group?: string }): RateLimitHook<string | KeyByLimit>;
+    rateLimit(options: OneKeyOptions<FastifyRequest, FastifyReply>): RateLimitHook;
+    rateLimit(options: KeyEachOptions<FastifyRequest, FastifyReply>): RateLimitHook<KeyByLimit>;
+    rateLimit(options: RateLimitOptions): RateLimitHook<string | KeyByLimit>;
   }
 }
 
@@ -94,7 +92,8 @@ const hookPlaces = new WeakMap<object, HookPlace>();
 
 /**
  * Fastify plugin. Its limit applies to the scope in which it is registered, including 404s and routes declared before
- * it; routes add to it with `config.rateLimit`. Without a limit, it only sets what the limits of routes inherit.
+ * it, unless an inner scope or a route's `config.rateLimit` has another. Without a limit, it only sets what the limits
+ * of routes inherit.
  *
  * @example
  * ```ts
@@ -116,7 +115,7 @@ async function register(app: FastifyInstance, options: SluiceOptions): Promise<v
   const isFirstInScope = !chain.some((at) => installed.has(at));
   limitsOfRoot.set(root, limits);
   addScope(app, options);
-  limits.prepareLater(app);
+  limits.prepareLater(() => limits.limitAt(app));
   if (isFirstInScope) install(app, limits);
 }
 
@@ -136,8 +135,8 @@ function install(app: FastifyInstance, limits: Limits): void {
     }
     const own = route.config?.rateLimit;
     if (own === undefined || own === false || isOfScope(this, own)) return;
-    checkLimit(own, configOf(place), ROUTE_OPTIONS);
-    limits.prepareLater(this, own, place);
+    checkLimit(own, configOf(place), OWN_OPTIONS);
+    limits.prepareLater(() => limits.limitAt(this, own, place));
   });
   app.addHook('onReady', (ready) => {
     limits.prepare();
@@ -150,15 +149,14 @@ function install(app: FastifyInstance, limits: Limits): void {
   }
 
   function rateLimit(this: FastifyInstance, options: RouteLimitOptions): RateLimitHook<never> {
-    checkLimit(options, 'app.rateLimit()', HOOK_OPTIONS);
+    checkLimit(options, 'app.rateLimit()', []);
     const found: HookPlace = { place: undefined };
-    let made: ReturnType<Limits['hookLayer']> | undefined;
-    const layer = () => (made ??= limits.hookLayer(this, options, found.place ?? `hook ${this.prefix}`));
-    limits.prepareHookLater(layer);
-    let enforcer: Enforcer<FastifyRequest, FastifyReply> | undefined;
+    let made: ReturnType<Limits['hookLimit']> | undefined;
+    const limit = () => (made ??= limits.hookLimit(this, options, found.place ?? `hook ${this.prefix}`));
+    limits.prepareLater(limit);
     const handler = withLimiter(
-      limitAt(() => (enforcer ??= new Enforcer([layer()], framework))),
-      layer,
+      limitAt(() => limit().enforcer),
+      () => limit().layer,
     );
     hookPlaces.set(handler, found);
     return handler;

@@ -1,6 +1,8 @@
+import { PolicyError } from '@sluice/core';
+import { hasLimit } from '@sluice/http/spi';
 import type { FastifyInstance } from 'fastify';
 import { chainOf } from './application-chain.ts';
-import { SCOPE_OPTIONS, checkLimit, type SluiceOptions } from './options.ts';
+import { OWN_OPTIONS, checkLimit, type SluiceOptions } from './options.ts';
 
 /**
  * The options that one registration of the plugin, or its config, sets for a scope; false turns off all around it.
@@ -31,12 +33,19 @@ export function isOfScope(app: FastifyInstance, options: object): boolean {
 /**
  * Adds options to a scope.
  *
- * @throws PolicyError for bad options.
+ * @throws PolicyError for bad options, and for a second limit of one scope: it would replace the first in silence.
  */
 export function addScope(app: FastifyInstance, options: SluiceOptions | false): void {
-  const where = app.prefix === '' ? '' : ` under ${app.prefix}`;
-  if (options !== false) checkLimit(options, `app.register(sluice)${where}`, SCOPE_OPTIONS, true);
+  const place = `app.register(sluice)${app.prefix === '' ? '' : ` under ${app.prefix}`}`;
+  if (options !== false) checkLimit(options, place, OWN_OPTIONS, true);
   const own = scopes.get(app) ?? [];
+  if (setsLimit(options) && own.some((scope) => setsLimit(scope.options))) {
+    throw new PolicyError(
+      'limits',
+      `${place} sets a second limit for one scope, where one limit decides; write both as entries of limits`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
   const root = chainOf(app)[0] as FastifyInstance;
   const byPrefix = counts.get(root) ?? new Map<string, number>();
   const count = byPrefix.get(app.prefix) ?? 0;
@@ -44,4 +53,8 @@ export function addScope(app: FastifyInstance, options: SluiceOptions | false): 
   counts.set(root, byPrefix);
   own.push({ options, place: app === root && own.length === 0 ? '' : `scope ${app.prefix} ${String(count)}` });
   scopes.set(app, own);
+}
+
+function setsLimit(options: SluiceOptions | false): boolean {
+  return options !== false && hasLimit(options);
 }

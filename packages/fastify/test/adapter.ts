@@ -1,5 +1,5 @@
 import { sluice } from '@sluice/fastify';
-import type { AdapterUnderTest, Call, RunningApp, App, Limit } from '@sluice/testkit/contract';
+import type { AdapterUnderTest, Call, RunningApp, App } from '@sluice/testkit/contract';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
@@ -39,11 +39,13 @@ async function run(
   await app.register(sluice, (limits[0] ?? {}) as never);
   for (const more of limits.slice(1)) app.addHook('onRequest', app.rateLimit(more as never) as never);
   for (const { method, path, limit, handle } of routes) {
-    const config = limit === undefined ? {} : { rateLimit: ownStore(limit, limits) as never };
+    // In its config it would replace that of the application: where a scenario has both, it is a hook.
+    const asHook = limit !== undefined && limits.length > 0;
     app.route({
       method,
       url: path,
-      config,
+      config: limit === undefined || asHook ? {} : { rateLimit: limit as never },
+      ...(asHook && { onRequest: app.rateLimit(limit as never) }),
       handler: async (request, reply) => {
         const { status = 200, headers = {}, body = '', stream } = await handle(callOf(request));
         return reply
@@ -70,13 +72,6 @@ async function run(
       await app.close();
     },
   };
-}
-
-/** Limits that act together stand in one store; where the suite says no other, in that of the application. */
-function ownStore(limit: Limit, limits: readonly Limit[]): Limit & { override?: boolean } {
-  const [outer] = limits;
-  const differs = outer !== undefined && limit.store !== undefined && outer.store !== limit.store;
-  return differs ? { ...limit, override: true } : limit;
 }
 
 function callOf(request: FastifyRequest): Call {

@@ -32,14 +32,14 @@ describe('building on the adapter of Fastify 5', () => {
     expect(answers[1]?.headers.get('ratelimit')).toContain('r=0');
   });
 
-  it('can record the decision in another place, of routes and groups', async () => {
+  it('can record the decision in another place, of routes and hooks', async () => {
     await create();
     framework.record = (request, { decision }) => {
       Object.assign(request, { quota: decision.remaining });
     };
     const show = (request: object) => ({ quota: (request as { quota?: number }).quota });
     app.get('/a', { config: { rateLimit: { policy: ten } } }, show);
-    app.get('/b', { config: { rateLimit: { policy: ten, group: 'both' } } }, show);
+    app.get('/b', { onRequest: app.rateLimit({ policy: ten }) }, show);
 
     const answers = await answersOf(app, ['/a', '/b']);
 

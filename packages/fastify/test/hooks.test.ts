@@ -34,9 +34,9 @@ describe('the option hook', () => {
 
   it('moves one limit, and leaves the others where they are: a body that cannot be read counts', async () => {
     create();
-    await app.register(sluice, { policy: two });
+    await app.register(sluice, {});
     const rateLimit = { name: 'late', policy: ten, hook: 'preHandler' } as const;
-    app.post('/a', { config: { rateLimit } }, () => 'ok');
+    app.post('/a', { config: { rateLimit }, onRequest: app.rateLimit({ name: 'early', policy: two }) }, () => 'ok');
     await app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = app.server.address() as { port: number };
     const send = async (body: string) => {
@@ -47,7 +47,7 @@ describe('the option hook', () => {
     const all = [await send('{'), await send('{}'), await send('{')];
 
     expect(all.map(({ status }) => status)).toEqual([400, 200, 429]);
-    expect(all[1]?.headers.get('ratelimit')).toBe('"default";r=0;t=60, "late";r=9;t=60');
+    expect(all[1]?.headers.get('ratelimit')).toBe('"early";r=0;t=60, "late";r=9;t=60');
   });
 
   it.each(['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const)('may be %s', async (hook) => {

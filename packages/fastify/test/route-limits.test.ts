@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import sluice, { byIp, byRoute, memoryStore } from '@sluice/fastify';
+import sluice from '@sluice/fastify';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { answersOf, counting, one, ten, two } from './requests.ts';
 
@@ -13,30 +13,19 @@ const statuses = async (...requests: string[]): Promise<number[]> =>
   (await answersOf(app, requests)).map(({ status }) => status);
 
 describe('the limit of a route', () => {
-  it('is decided together with that of the plugin, in one call, and takes nothing where either denies', async () => {
+  it('replaces that of the plugin, and takes nothing from it', async () => {
     create();
     const store = counting();
     await app.register(sluice, { policy: two, store });
     app.get('/report', { config: { rateLimit: { name: 'report', policy: one } } }, () => 'report');
     app.get('/other', () => 'other');
 
-    const all = await answers('/report', '/report', '/other', '/other');
+    const all = await answers('/report', '/report', '/other', '/other', '/other');
 
-    expect(all.map(({ status }) => status)).toEqual([200, 429, 200, 429]);
-    expect(all[0]?.headers.get('ratelimit-policy')).toBe('"default";q=2;w=60, "report";q=1;w=60');
-    expect(all[1]?.headers.get('ratelimit')).toBe('"default";r=1;t=60, "report";r=0;t=60');
-    expect(store.calls).toBe(4);
-  });
-
-  it('stands alone with override: true', async () => {
-    create();
-    await app.register(sluice, { policy: one });
-    app.get('/big', { config: { rateLimit: { name: 'big', policy: two, override: true } } }, () => 'big');
-
-    const all = await answers('/big', '/big', '/big', '/nowhere');
-
-    expect(all.map(({ status }) => status)).toEqual([200, 200, 429, 404]);
-    expect(all[0]?.headers.get('ratelimit-policy')).toBe('"big";q=2;w=60');
+    expect(all.map(({ status }) => status)).toEqual([200, 429, 200, 200, 429]);
+    expect(all[0]?.headers.get('ratelimit-policy')).toBe('"report";q=1;w=60');
+    expect(all[1]?.headers.get('ratelimit')).toBe('"report";r=0;t=60');
+    expect(store.calls).toBe(5);
   });
 
   it('is none at all with false', async () => {
@@ -191,12 +180,14 @@ describe('the limit of a route', () => {
     await expect(app.ready()).rejects.toMatchObject({ code: 'SLUICE_LIMITER_NAME_TAKEN' });
   });
 
-  it('is denied when the application gets ready, where it says another store', async () => {
+  it('may be in another store', async () => {
     create();
-    await app.register(sluice, { policy: ten });
-    app.get('/a', { config: { rateLimit: { policy: one, store: memoryStore() } } }, () => 'a');
+    const [outer, inner] = [counting(), counting()];
+    await app.register(sluice, { policy: ten, store: outer });
+    app.get('/a', { config: { rateLimit: { policy: one, store: inner } } }, () => 'a');
 
-    await expect(app.ready()).rejects.toMatchObject({ field: 'store', message: expect.stringContaining('override') });
+    expect(await statuses('/a', '/a')).toEqual([200, 429]);
+    expect([outer.calls, inner.calls]).toEqual([0, 2]);
   });
 
   it('answers 500 for bad options on a route declared before the plugin', async () => {
@@ -208,56 +199,6 @@ describe('the limit of a route', () => {
 
     expect(answer?.status).toBe(500);
     expect(await answer?.text()).toContain('SLUICE_OPTION_UNKNOWN');
-  });
-});
-
-describe('a group of routes', () => {
-  it('shares one budget', async () => {
-    create();
-    await app.register(sluice, {});
-    for (const path of ['/a', '/b'])
-      app.get(path, { config: { rateLimit: { group: 'search', policy: two } } }, () => '');
-
-    const all = await answers('/a', '/b', '/a', '/b');
-
-    expect(all.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
-    expect(all[0]?.headers.get('ratelimit-policy')).toBe('"search";q=2;w=60');
-  });
-
-  it('may cost more on one of them', async () => {
-    create();
-    await app.register(sluice, {});
-    app.get('/a', { config: { rateLimit: { group: 'search', policy: ten } } }, () => '');
-    app.get('/b', { config: { rateLimit: { group: 'search', policy: ten, cost: 9 } } }, () => '');
-
-    expect(await statuses('/b', '/a', '/a')).toEqual([200, 200, 429]);
-  });
-
-  it('shares it whatever the key says of routes', async () => {
-    create();
-    await app.register(sluice, { key: [byIp(), byRoute()] });
-    for (const path of ['/a', '/b'])
-      app.get(path, { config: { rateLimit: { group: 'search', policy: one } } }, () => '');
-
-    expect(await statuses('/a', '/b')).toEqual([200, 429]);
-  });
-
-  it('rejects routes with different stores', async () => {
-    create();
-    await app.register(sluice, {});
-    app.get('/a', { config: { rateLimit: { group: 'search', policy: one } } }, () => '');
-    app.get('/b', { config: { rateLimit: { group: 'search', policy: one, store: memoryStore() } } }, () => '');
-
-    await expect(app.ready()).rejects.toMatchObject({ field: 'group', message: expect.stringContaining('store') });
-  });
-
-  it('rejects routes with different policies', async () => {
-    create();
-    await app.register(sluice, {});
-    app.get('/a', { config: { rateLimit: { group: 'search', policy: one } } }, () => '');
-    app.get('/b', { config: { rateLimit: { group: 'search', policy: two } } }, () => '');
-
-    await expect(app.ready()).rejects.toMatchObject({ code: 'SLUICE_OPTION_INVALID', field: 'group' });
   });
 });
 
@@ -300,11 +241,11 @@ describe('limits beside each other', () => {
     await expect(app.ready()).rejects.toMatchObject({ code: 'SLUICE_LIMITER_NAME_TAKEN' });
   });
 
-  it('take no option that only limits inside others have', async () => {
+  it('take no option hook in a hook, which decides where it stands', async () => {
     create();
     await app.register(sluice, {});
 
-    expect(() => app.rateLimit({ policy: one, override: true } as never)).toThrow(
+    expect(() => app.rateLimit({ policy: one, hook: 'preHandler' } as never)).toThrow(
       expect.objectContaining({ code: 'SLUICE_OPTION_UNKNOWN' }),
     );
   });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import sluice from '@sluice/fastify';
+import sluice, { byIp } from '@sluice/fastify';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { answersOf, one, ten, two } from './requests.ts';
 
@@ -13,7 +13,7 @@ const statuses = async (...requests: string[]): Promise<number[]> =>
   (await answersOf(app, requests)).map(({ status }) => status);
 
 describe('the limit of a scope', () => {
-  it('adds to those around it, for its routes alone', async () => {
+  it('replaces those around it, for its routes alone, as that of a route replaces it', async () => {
     create();
     await app.register(sluice, { policy: ten });
     await app.register(
@@ -26,13 +26,12 @@ describe('the limit of a scope', () => {
     );
     app.get('/free', () => 'free');
 
-    const all = await answers('/api/a', '/api/a', '/api/b', '/api/b', '/free');
+    const all = await answers('/api/a', '/api/a', '/api/b', '/api/b', '/api/b', '/free');
 
-    expect(all.map(({ status }) => status)).toEqual([200, 429, 200, 429, 200]);
-    expect(all[0]?.headers.get('ratelimit-policy')).toMatch(
-      /^"default";q=10;w=60, "scope-[0-9a-f]{10}";q=2;w=60, "a";q=1;w=60$/,
-    );
-    expect(all[4]?.headers.get('ratelimit')).toBe('"default";r=7;t=60');
+    expect(all.map(({ status }) => status)).toEqual([200, 429, 200, 200, 429, 200]);
+    expect(all[0]?.headers.get('ratelimit-policy')).toBe('"a";q=1;w=60');
+    expect(all[2]?.headers.get('ratelimit-policy')).toMatch(/^"scope-[0-9a-f]{10}";q=2;w=60$/);
+    expect(all[5]?.headers.get('ratelimit')).toBe('"default";r=9;t=60');
   });
 
   it('may stand in the config that the scope is registered with', async () => {
@@ -46,7 +45,7 @@ describe('the limit of a scope', () => {
     await app.register(routes, { prefix: '/free', config: { rateLimit: false } });
     await app.register(routes, {
       prefix: '/alone',
-      config: { rateLimit: { name: 'alone', policy: two, override: true } },
+      config: { rateLimit: { name: 'alone', policy: two } },
     });
 
     const all = await answers('/limited/a', '/limited/a', '/free/a', '/alone/a');
@@ -99,7 +98,33 @@ describe('the limit of a scope', () => {
 
     const all = await answers('/api/a', '/nowhere');
 
-    expect(all[0]?.headers.get('ratelimit')).toBe('"default";r=9;t=60, "inner";r=1;t=60');
-    expect(all[1]?.headers.get('ratelimit')).toBe('"default";r=8;t=60');
+    expect(all[0]?.headers.get('ratelimit')).toBe('"inner";r=1;t=60');
+    expect(all[1]?.headers.get('ratelimit')).toBe('"default";r=9;t=60');
+  });
+
+  it('stays in force inside a scope that only sets what its limits inherit', async () => {
+    create();
+    await app.register(sluice, { policy: one });
+    await app.register(
+      async (scope) => {
+        await scope.register(sluice, { headers: 'draft-6' });
+        scope.get('/a', () => 'a');
+      },
+      { prefix: '/api' },
+    );
+
+    expect(await statuses('/api/a', '/api/a', '/nowhere')).toEqual([200, 429, 429]);
+  });
+
+  it('is the only one of its scope: a second would replace it in silence', async () => {
+    create();
+    await app.register(sluice, { key: byIp() });
+    await app.register(sluice, { policy: ten });
+    void app.register(sluice, { name: 'second', policy: two });
+
+    await expect(app.ready()).rejects.toMatchObject({
+      code: 'SLUICE_OPTION_INVALID',
+      message: expect.stringContaining('app.register(sluice) sets a second limit for one scope') as unknown,
+    });
   });
 });

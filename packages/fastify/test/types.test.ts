@@ -67,8 +67,6 @@ export async function registers(app: FastifyInstance): Promise<void> {
   );
   // @ts-expect-error there is no such option
   await app.register(sluice, { policy, windowMs: 5 });
-  // @ts-expect-error a group is of routes
-  await app.register(sluice, { policy, group: 'a' });
   // @ts-expect-error there is no such hook
   await app.register(sluice, { policy, hook: 'onSend' });
 }
@@ -80,11 +78,7 @@ export function routes(app: FastifyInstance): void {
     const info: RateLimitInfo | undefined = request.rateLimit;
     return info?.decision.remaining;
   });
-  app.get(
-    '/c',
-    { config: { rateLimit: { policy, group: 'search', override: true, key: [byIp(), byRoute()] } } },
-    () => '',
-  );
+  app.get('/c', { config: { rateLimit: { policy, hook: 'preParsing', key: [byIp(), byRoute()] } } }, () => '');
   // @ts-expect-error five is no policy
   app.get('/d', { config: { rateLimit: { policy: 5 } } }, () => '');
   // @ts-expect-error there is no such hook
