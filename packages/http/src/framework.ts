@@ -70,7 +70,7 @@ export interface RawResponse {
   off(event: 'close' | 'finish', listener: () => void): unknown;
 }
 
-/** Stands in for the response of a call that has none, such as one of a WebSocket: it never ends. */
+/** Stands in for the response of a request that has none: it never ends. */
 export const NO_RESPONSE: RawResponse = {
   headersSent: false,
   writableEnded: false,

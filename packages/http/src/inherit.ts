@@ -1,5 +1,5 @@
-import { CORE_OPTIONS, shown, isReference } from '@sluice/core/spi';
-import { memoryStore, PolicyError } from '@sluice/core';
+import { CORE_OPTIONS, isReference } from '@sluice/core/spi';
+import { memoryStore } from '@sluice/core';
 import { LIMIT_OPTIONS, handedIn } from './http-limits.ts';
 import type { Framework } from './framework.ts';
 import { Layer } from './layer.ts';
@@ -73,14 +73,6 @@ export function checkPlace<Request, Response>(
   mayBeEmpty = false,
 ): void {
   if (typeof options === 'object' && options !== null && !Array.isArray(options)) {
-    const { override } = options as { readonly override?: unknown };
-    if (override !== undefined && typeof override !== 'boolean') {
-      throw new PolicyError(
-        'override',
-        `override must be true or false, got ${shown(override)}`,
-        'SLUICE_OPTION_INVALID',
-      );
-    }
     if (mayBeEmpty && !hasLimit(options)) options = { ...options, limit: 1, window: '1ms' };
     options = withoutReferences(options as object);
   }

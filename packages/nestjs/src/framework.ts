@@ -1,9 +1,14 @@
-import { NO_RESPONSE, weakMapMarks, fieldText, userIdOf, type Framework } from '@sluice/http/spi';
-import type { RateLimitInfo } from '@sluice/http';
-import { rawRequestOf, record, type FoundRequest, type NestRequest } from './nest-request.ts';
+import { weakMapMarks, fieldText, userIdOf, type Framework, type RawResponse } from '@sluice/http/spi';
+import type { FoundRequest, NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
-import type { NodeResponse } from './raw-reply.ts';
 import { routeTemplate } from './route-template.ts';
+
+/** Node's own response. */
+interface NodeResponse extends RawResponse {
+  setHeader(name: string, value: string): unknown;
+  removeHeader(name: string): unknown;
+  end(body: string): unknown;
+}
 
 /** A response of Fastify, which wraps Node's own. */
 interface Wrapped extends NestResponse {
@@ -21,7 +26,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
   route: (request) => routeTemplate(request),
   header: (request: FoundRequest, name) => fieldText(request.headers?.[name]),
   user: (request) => userIdOf(request.user) ?? userIdOf((request as FoundRequest).raw?.user),
-  rawRequest: rawRequestOf,
+  rawRequest: (request: FoundRequest) => request.raw ?? request,
   marks: weakMapMarks, // most applications run on Express
   rawResponse: nodeResponseOf,
   getHeader: (response, name) => fieldText(response.getHeader(name)),
@@ -48,17 +53,14 @@ export const framework: Framework<NestRequest, NestResponse> = {
     const isText = isNode(response) && (typeof value === 'number' || typeof value === 'boolean');
     response.send(isText ? String(value) : value);
   },
-  record,
+  record: (request, info) => {
+    request.rateLimit = info;
+  },
   proxyTrust: (request) => {
     const { app, server } = request as FoundRequest;
     return app === undefined ? server && trustOfFastify(server) : app.get('trust proxy fn');
   },
 };
-
-/** Follows a `record` that is assigned later. */
-function recordInFramework(request: NestRequest, info: RateLimitInfo): void {
-  framework.record(request, info);
-}
 
 /**
  * For the guard at one handler.
@@ -69,48 +71,12 @@ export function frameworkFor(
   commonRoute: ((template: string) => string) | undefined,
 ): Framework<NestRequest, NestResponse> {
   if (commonRoute === undefined) return framework;
-  const route = (request: NestRequest): string | undefined => {
+  const route: typeof framework.route = (request) => {
     const template = framework.route(request);
     return template === undefined ? undefined : commonRoute(template);
   };
-  return { ...framework, route, record: recordInFramework };
-}
-
-/**
- * For middleware of both platforms. With Fastify, middleware gets Node's own request, which has no link to the
- * application.
- *
- * @param platform - Returns the application of the platform.
- */
-export function middlewareFramework(platform: () => object | undefined): Framework<NestRequest, NestResponse> {
-  return {
-    ...framework,
-    record: recordInFramework,
-    proxyTrust: (request) => {
-      const app = platform();
-      return framework.proxyTrust?.(request) ?? (app && trustOfFastify(app));
-    },
-  };
-}
-
-/**
- * For contexts other than HTTP: GraphQL, WebSockets, messages. Writes nothing to a response. Each call counts, even
- * several on one request.
- *
- * @param place - The handler, used as the route.
- */
-export function executionFramework(place: string): Framework<NestRequest, NestResponse> {
-  return {
-    ...framework,
-    record: recordInFramework,
-    address: (request) => request.ip ?? rawRequestOf(request).socket?.remoteAddress,
-    method: (request) => (request as FoundRequest).method ?? '',
-    route: () => place,
-    rawRequest: (request) => ({ socket: rawRequestOf(request).socket ?? null }),
-    // Without a response there is no end to wait for.
-    rawResponse: (response: NestResponse | undefined) =>
-      response === undefined ? NO_RESPONSE : framework.rawResponse(response),
-  };
+  // Inherits instead of copying: a `record` that is assigned later takes effect.
+  return Object.assign(Object.create(framework) as typeof framework, { route });
 }
 
 /** Whether a response is Node's own: Express extends it, Fastify wraps it. */

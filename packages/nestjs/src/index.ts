@@ -7,7 +7,6 @@ export type { NestResponse } from './nest-response.ts';
 export { CurrentRateLimit, RateLimit, SkipRateLimit } from './rate-limit.decorator.ts';
 export { RateLimitException } from './rate-limit.exception.ts';
 export { RateLimitGuard } from './rate-limit.guard.ts';
-export { RateLimitMiddleware } from './rate-limit.middleware.ts';
 export { RateLimitModule, type RateLimitModuleAsyncOptions, type RateLimitModuleOptions } from './rate-limit.module.ts';
 export {
   RATE_LIMIT_OPTIONS,

@@ -31,11 +31,9 @@ declare global {
   }
 }
 
-/** Properties of the requests of Express and Fastify, and of Node's own, which Fastify passes to middleware. */
+/** Properties of the requests of Express and Fastify. */
 export interface FoundRequest {
-  readonly method?: string;
   readonly headers?: IncomingHttpHeaders;
-  readonly ip?: string | undefined;
   readonly socket?: { readonly remoteAddress?: string | undefined } | null;
   readonly user?: unknown;
   /** Express. */
@@ -46,7 +44,6 @@ export interface FoundRequest {
   readonly raw?: FoundRequest;
   readonly routeOptions?: { readonly url?: string };
   readonly server?: object;
-  rateLimit?: RateLimitInfo;
 }
 
 /** An application of Express, which may be mounted in another. */
@@ -54,21 +51,4 @@ export interface ExpressApp {
   readonly parent?: ExpressApp;
   readonly mountpath?: string | readonly string[];
   get(setting: string): unknown;
-}
-
-/** Node's own request, which Fastify wraps. */
-export function rawRequestOf(request: FoundRequest): FoundRequest {
-  return request.raw ?? request;
-}
-
-/** The decision stored on a request, or on Node's own that Fastify wraps. */
-export function infoOf(request: object): RateLimitInfo | undefined {
-  return (request as FoundRequest).rateLimit ?? (request as FoundRequest).raw?.rateLimit;
-}
-
-/** Stores a decision on the request and, with Fastify, on Node's own too, which middleware gets. */
-export function record(request: object, info: RateLimitInfo): void {
-  (request as FoundRequest).rateLimit = info;
-  const { raw } = request as FoundRequest;
-  if (raw !== undefined) raw.rateLimit = info;
 }

@@ -4,7 +4,7 @@ import { PolicyError } from '@sluice/core';
 import type { RateLimitInfo } from '@sluice/http';
 import { atPlace, checkPlace } from '@sluice/http/spi';
 import { framework } from './framework.ts';
-import { infoOf } from './nest-request.ts';
+import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { DECORATOR_OPTIONS, type RateLimitDecoratorOptions } from './rate-limit.options.ts';
 
@@ -42,6 +42,14 @@ export function RateLimit<Request, Response = NestResponse>(
 ): ClassOrMethod;
 export function RateLimit(options: object): ClassOrMethod {
   atPlace('@RateLimit()', () => {
+    const override: unknown = (options as { readonly override?: unknown } | undefined)?.override;
+    if (override !== undefined && typeof override !== 'boolean') {
+      throw new PolicyError(
+        'override',
+        `override must be true or false, got ${JSON.stringify(override)}`,
+        'SLUICE_OPTION_INVALID',
+      );
+    }
     checkPlace(options, framework, DECORATOR_OPTIONS);
   });
   return (on: object, key?: string | symbol, descriptor?: PropertyDescriptor): void => {
@@ -76,8 +84,7 @@ export function SkipRateLimit(...names: readonly string[]): ClassOrMethod {
 }
 
 /**
- * A parameter of a handler: the key and the decision of its request, `undefined` if no limit applies. For HTTP only;
- * otherwise they are on the request that the guard's `requestOf` returns.
+ * A parameter of a handler: the key and the decision of its request, `undefined` if no limit applies.
  *
  * @example
  * ```ts
@@ -86,7 +93,7 @@ export function SkipRateLimit(...names: readonly string[]): ClassOrMethod {
  */
 export const CurrentRateLimit: () => ParameterDecorator = createParamDecorator(
   (_data: unknown, context: ExecutionContext): RateLimitInfo | undefined =>
-    context.getType() === 'http' ? infoOf(context.switchToHttp().getRequest<object>()) : undefined,
+    context.getType() === 'http' ? context.switchToHttp().getRequest<NestRequest>().rateLimit : undefined,
 );
 
 /** The limits of a class with its base classes, or of a method; the outermost first. */

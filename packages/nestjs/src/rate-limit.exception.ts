@@ -7,8 +7,8 @@ import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 
 /**
- * A denial as an exception: with `throw: true`, where the response has the header fields already, and in contexts
- * without an HTTP response. `getResponse()` returns the body, as problem details (RFC 9457).
+ * A denial as an exception, with `throw: true`: the response has the header fields already. `getResponse()` returns the
+ * body, as problem details (RFC 9457).
  */
 export class RateLimitException extends HttpException {
   readonly code = 'SLUICE_DENIED';
@@ -26,7 +26,7 @@ export class RateLimitException extends HttpException {
 }
 
 /**
- * Writes the response of an HTTP request that is denied. Resolves to whether the request continues.
+ * Writes the response of a request that is denied. Resolves to whether the request continues.
  *
  * @throws (rejects) RateLimitException with `throw: true`, or when another response has begun; errors of `onDenied`.
  */

@@ -10,14 +10,13 @@ import {
   type Provider,
   type Type,
 } from '@nestjs/common';
-import { APP_GUARD, ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { APP_GUARD, ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { PolicyError } from '@sluice/core';
 import { atPlace, checkPlace } from '@sluice/http/spi';
 import { framework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { RateLimitGuard } from './rate-limit.guard.ts';
-import { RateLimitMiddleware } from './rate-limit.middleware.ts';
 import { RATE_LIMIT_OPTIONS, type RateLimitOptionsFactory, type RateLimitScopeOptions } from './rate-limit.options.ts';
 import { RateLimits } from './rate-limits.ts';
 
@@ -114,9 +113,8 @@ function moduleOf(options: Provider, more: readonly Provider[], guard: unknown =
   }
   const limits: FactoryProvider = {
     provide: RateLimits,
-    useFactory: (scope: RateLimitScopeOptions, modules: ModulesContainer, platform: HttpAdapterHost) =>
-      new RateLimits(scope, modules, platform),
-    inject: [RATE_LIMIT_OPTIONS, ModulesContainer, HttpAdapterHost],
+    useFactory: (scope: RateLimitScopeOptions, modules: ModulesContainer) => new RateLimits(scope, modules),
+    inject: [RATE_LIMIT_OPTIONS, ModulesContainer],
   };
   const guards: Provider[] =
     guard === false
@@ -132,8 +130,8 @@ function moduleOf(options: Provider, more: readonly Provider[], guard: unknown =
   return {
     module: RateLimitModule,
     global: true,
-    providers: [options, ...more, limits, RateLimitMiddleware, ...guards],
-    exports: [RATE_LIMIT_OPTIONS, RateLimits, RateLimitMiddleware],
+    providers: [options, ...more, limits, ...guards],
+    exports: [RATE_LIMIT_OPTIONS, RateLimits],
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ExecutionContext, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { MetadataScanner, type HttpAdapterHost, type ModulesContainer } from '@nestjs/core';
+import { MetadataScanner, type ModulesContainer } from '@nestjs/core';
 import { PolicyError, type Limiter } from '@sluice/core';
 import {
   Enforcer,
@@ -12,7 +12,7 @@ import {
   outermost,
 } from '@sluice/http/spi';
 import type { ResponsePlan } from '@sluice/http';
-import { executionFramework, framework, frameworkFor, middlewareFramework } from './framework.ts';
+import { framework, frameworkFor } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { limitsOf, skippedOf, type Placed } from './rate-limit.decorator.ts';
@@ -26,13 +26,6 @@ type NestEnforcer = Enforcer<NestRequest, NestResponse>;
 // eslint-disable-next-line @typescript-eslint/no-unsafe-function-type -- as Nest has it
 type Target = Function;
 
-/** The enforcers of one handler; both are undefined if no limit applies to it. */
-interface HandlerLimits {
-  readonly http: NestEnforcer | undefined;
-  /** For contexts other than HTTP. Made on first use. */
-  readonly execution: () => NestEnforcer | undefined;
-}
-
 /**
  * All limits of an application: those of the module, of classes and of methods. Inject it to reset or block keys:
  * `await limits.limiter('login').reset(await limits.keyFor('login', request))`.
@@ -44,22 +37,19 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   /** The layers of `@RateLimit()`, in the order in which they were found. */
   readonly #placed = new Map<Placed, NestLayer>();
   readonly #claimed = new Set<NestLayer>();
-  readonly #handlers = new WeakMap<Target, WeakMap<Target, HandlerLimits>>();
-  readonly #executions = new WeakSet<ExecutionContext>();
-  readonly #middleware: NestEnforcer | undefined;
+  /** By class and handler; null where no limit applies. */
+  readonly #handlers = new WeakMap<Target, WeakMap<Target, NestEnforcer | null>>();
   /** The enforcers of `enforce`. */
   readonly #alone = new WeakMap<NestLayer, NestEnforcer>();
 
   /** @throws PolicyError for bad or unknown options of the module. */
-  constructor(options: RateLimitScopeOptions, modules: ModulesContainer, platform?: HttpAdapterHost) {
+  constructor(options: RateLimitScopeOptions, modules: ModulesContainer) {
     atPlace('the options of RateLimitModule', () => {
       checkPlace(options, framework, [], true);
     });
     this.#options = outermost(options);
     this.#modules = modules;
     this.#ofModule = hasLimit(options) ? new Layer(this.#options as RateLimitOptions, framework) : undefined;
-    const ofMiddleware = middlewareFramework(() => platform?.httpAdapter.getInstance<object>());
-    this.#middleware = this.#ofModule && new Enforcer([this.#ofModule], ofMiddleware);
   }
 
   /**
@@ -106,19 +96,15 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     return enforcer.enforce(request as NestRequest, response as NestResponse);
   }
 
-  /** The enforcer for a call of a handler; undefined if no limit applies, or another guard has decided already. */
+  /** The enforcer for a call of a handler; undefined if no limit applies. */
   enforcerFor(context: ExecutionContext): NestEnforcer | undefined {
-    const limits = this.#limitsFor(context.getClass(), context.getHandler());
-    if (context.getType() === 'http') return limits.http;
-    // Calls of one execution share a request or have none, so the execution itself is marked, not the request.
-    if (this.#executions.has(context)) return undefined;
-    this.#executions.add(context);
-    return limits.execution();
-  }
-
-  /** The enforcer of the middleware: only the limits of the module. */
-  get middleware(): NestEnforcer | undefined {
-    return this.#middleware;
+    const [type, handler] = [context.getClass(), context.getHandler()];
+    let enforcer = this.#handlers.get(type)?.get(handler);
+    if (enforcer === undefined) {
+      enforcer = this.#make(type, handler);
+      this.#claim();
+    }
+    return enforcer ?? undefined;
   }
 
   /**
@@ -159,35 +145,14 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     }
   }
 
-  #limitsFor(type: Target, handler: Target): HandlerLimits {
-    const known = this.#handlers.get(type)?.get(handler);
-    if (known !== undefined) return known;
-    const made = this.#make(type, handler);
-    this.#claim();
-    return made;
-  }
-
-  #make(type: Target, handler: Target): HandlerLimits {
+  #make(type: Target, handler: Target): NestEnforcer | null {
     const layers = this.#layersOf(type, handler);
     const ofHandler = frameworkFor(commonRoute(type, handler));
     const own = ofHandler === framework ? layers : layers.map((layer) => layer.variant({ framework: ofHandler }));
-    const http = own.length === 0 ? undefined : new Enforcer(own, ofHandler);
-    let execution: NestEnforcer | undefined;
-    const limits: HandlerLimits = {
-      http,
-      execution: () => {
-        if (http === undefined || execution !== undefined) return execution;
-        const ofExecution = executionFramework(`${type.name}.${handler.name}`);
-        execution = new Enforcer(
-          layers.map((layer) => layer.variant({ framework: ofExecution })),
-          ofExecution,
-        );
-        return execution;
-      },
-    };
-    const ofType = this.#handlers.get(type) ?? new WeakMap<Target, HandlerLimits>();
-    this.#handlers.set(type, ofType.set(handler, limits));
-    return limits;
+    const enforcer = own.length === 0 ? null : new Enforcer(own, ofHandler);
+    const ofType = this.#handlers.get(type) ?? new WeakMap<Target, NestEnforcer | null>();
+    this.#handlers.set(type, ofType.set(handler, enforcer));
+    return enforcer;
   }
 
   /** The limits of module, class and method, the outermost first, without those that are skipped. */

@@ -7,14 +7,7 @@ import type { ExpressApp, FoundRequest } from './nest-request.ts';
  */
 export function routeTemplate({ routeOptions, route, app, baseUrl = '' }: FoundRequest): string | undefined {
   if (routeOptions?.url !== undefined) return routeOptions.url;
-  if (route === undefined) {
-    warnOnce(
-      'SLUICE_ROUTE_UNKNOWN',
-      'byRoute() is used in RateLimitMiddleware, which runs before routing, so all its requests share one budget. ' +
-        'Put limits by route into @RateLimit(), or remove the middleware.',
-    );
-    return undefined;
-  }
+  if (route === undefined) return undefined;
   const mount = mountPath(app);
   if (mount !== '' || baseUrl === '') return mount + String(route.path);
   warnOnce(

@@ -1,8 +1,7 @@
 import { Stream } from 'node:stream';
-import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { All, Controller, Delete, Get, NotFoundException, Post, Put, Req, Res } from '@nestjs/common';
 import {
   RateLimit,
-  RateLimitMiddleware,
   RateLimitModule,
   type NestRequest,
   type NestResponse,
@@ -22,10 +21,6 @@ import { serve, type Platform, type RootModule } from './serve.ts';
 
 type Handler = (request: AnyRequest & { method: string }, response: object, next: () => void) => void;
 
-const UPCOMING_ROUTE = {
-  'preflights of an application-wide limit by route': 'middleware runs before routing, and knows no routes',
-};
-
 const answer = (response: NestResponse, { status = 200, body }: Answer): unknown => response.status(status).send(body);
 
 /** NestJS 12 on Express, as the contract starts it. */
@@ -34,8 +29,8 @@ export const nestOnExpress: AdapterUnderTest = {
   start: (app) => run('Express', app),
   answer,
   impossible: {
-    ...UPCOMING_ROUTE,
     ...withoutHttp2('NestJS on Express speaks no HTTP/2'),
+    'a method override after the limiter': 'the guard decides after all middleware',
   },
 };
 
@@ -46,11 +41,16 @@ export const nestOnFastify: AdapterUnderTest = {
   answer,
   startHttp2: (app) => run('Fastify', app, true),
   impossible: {
-    ...UPCOMING_ROUTE,
     ...Object.fromEntries(
       ['before', 'after'].map((when) => [
         `a method override ${when} the limiter`,
         'Fastify routes before any middleware',
+      ]),
+    ),
+    ...Object.fromEntries(
+      ['with a body, which no browser sends', 'with a body of unknown length'].map((which) => [
+        `counts a preflight ${which} (B4)`,
+        'Fastify answers a body without a type with 415, ahead of guards',
       ]),
     ),
   },
@@ -58,7 +58,7 @@ export const nestOnFastify: AdapterUnderTest = {
 
 async function run(platform: Platform, suiteApp: App, http2 = false): Promise<RunningApp> {
   const { before, trustLoopback = false, users = false, methodOverride } = suiteApp;
-  const { port, close } = await serve(platform, rootOf(suiteApp), {
+  const { port, close } = await serve(platform, rootOf(platform, suiteApp), {
     trustLoopback,
     http2,
     prepare: (nest) => {
@@ -95,18 +95,28 @@ const overrideMethod: Handler = (request, _response, next) => {
   next();
 };
 
-/** The limit of the application stands in `forRoot`, and in the middleware for what guards never see. */
-function rootOf({ limits = [], routes, methodOverride }: App): RootModule {
+/** The limit of the application stands in `forRoot`. */
+function rootOf(platform: Platform, { limits = [], routes }: App): RootModule {
   const [limit, ...more] = limits;
   if (more.length > 0) throw new Error('the module has one limit: with `limits`, a scenario may ask for several');
   return {
     imports: [RateLimitModule.forRoot((limit ?? {}) as object)],
-    controllers: routes.map((route) => controllerOf(route, limit)),
-    configure(consumer) {
-      consumer.apply(RateLimitMiddleware).forRoutes('{*path}');
-      if (methodOverride === 'after') consumer.apply(overrideMethod).forRoutes('{*path}');
-    },
+    controllers: [...routes.map((route) => controllerOf(route, limit)), elsewhere(platform)],
   };
+}
+
+/** The last of the controllers: leads the requests that match no route to the guard. */
+function elsewhere(platform: Platform): new () => object {
+  class Elsewhere {
+    answer(): never {
+      throw new NotFoundException();
+    }
+  }
+  const { prototype } = Elsewhere;
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, 'answer') as TypedPropertyDescriptor<unknown>;
+  Controller()(Elsewhere);
+  All(platform === 'Express' ? '{*path}' : '*')(prototype, 'answer', descriptor);
+  return Elsewhere;
 }
 
 const verbs = { GET: Get, POST: Post, PUT: Put, DELETE: Delete };

@@ -1,10 +1,9 @@
 /* eslint-disable @typescript-eslint/no-extraneous-class -- modules of Nest are empty */
-import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   Catch,
   Controller,
@@ -28,11 +27,9 @@ import {
   RateLimitGuard,
   RateLimitModule,
   RateLimits,
-  byRoute,
-  leakyBucket,
+  SkipRateLimit,
   byUser,
   fixedWindow,
-  type NestRequest,
 } from '@sluice/nestjs';
 import { platforms, untilTestEnds } from './serve.ts';
 
@@ -283,6 +280,28 @@ describe.each(platforms)('the guard on %s', (platform) => {
   });
 });
 
+describe('the guard', () => {
+  const serve = untilTestEnds();
+
+  it('warns of an application that believes every client', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const limits = RateLimitModule.forRoot({ policy: upTo(2) });
+    const { statuses } = await serve(
+      'Fastify',
+      { imports: [limits], controllers: [Pages] },
+      { trustAllAddresses: true },
+    );
+
+    await statuses('/page', 1);
+
+    expect(warn).toHaveBeenCalledWith(
+      expect.stringContaining('trusts every proxy'),
+      expect.objectContaining({ code: 'SLUICE_PROXY_TRUSTS_ALL' }),
+    );
+    warn.mockRestore();
+  });
+});
+
 class Counting extends RateLimitGuard {
   static calls = 0;
 
@@ -295,158 +314,58 @@ class Counting extends RateLimitGuard {
 describe('the guard in contexts that are not HTTP', () => {
   const serve = untilTestEnds();
 
-  interface Message {
-    readonly socket: { readonly remoteAddress: string };
-    readonly handshake?: string;
-    rateLimit?: unknown;
-  }
-
   class Gateway {
-    @RateLimit({ policy: upTo(2) })
+    @RateLimit({ policy: upTo(1) })
     say() {
       return '';
     }
 
+    @SkipRateLimit()
     hear() {
       return '';
     }
   }
 
-  /** As Nest makes one for each execution. */
-  const contextOf = (type: string, client: Message, handler = Gateway.prototype.say): ExecutionContext =>
-    ({
-      getType: () => type,
-      getArgByIndex: () => client,
-      getClass: () => Gateway,
-      getHandler: () => handler,
-    }) as unknown as ExecutionContext;
+  const contextOf = (type: string, handler: () => string): ExecutionContext =>
+    ({ getType: () => type, getClass: () => Gateway, getHandler: () => handler }) as unknown as ExecutionContext;
 
-  class Messages extends RateLimitGuard {
-    protected override requestOf(context: ExecutionContext): NestRequest | undefined {
-      return context.getType<string>() === 'http' ? super.requestOf(context) : context.getArgByIndex<NestRequest>(0);
-    }
-  }
-
-  const guardOf = async (Guard: typeof RateLimitGuard, options = {}) => {
+  const passesOf = async (Guard: typeof RateLimitGuard, type: string, handler: () => string): Promise<unknown[]> => {
     const { app } = await serve('Express', {
-      imports: [RateLimitModule.forRoot(options)],
+      imports: [RateLimitModule.forRoot({ policy: upTo(1) })],
       providers: [Guard, Gateway],
     });
-    return app.get(Guard);
+    const guard = app.get(Guard);
+    const passes = [];
+    for (let i = 0; i < 3; i++) passes.push(await guard.canActivate(contextOf(type, handler)));
+    return passes;
   };
-  const client = (address: string): Message => ({ socket: { remoteAddress: address } });
 
-  it('lets everything pass, and warns of it once', async () => {
-    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const guard = await guardOf(RateLimitGuard);
-
-    const passes = [
-      await guard.canActivate(contextOf('graphql', client('192.0.2.1'))),
-      await guard.canActivate(contextOf('graphql', client('192.0.2.1'))),
-      await guard.canActivate(contextOf('graphql', client('192.0.2.1'))),
-    ];
-
-    expect(passes).toEqual([true, true, true]);
-    expect(warn).toHaveBeenCalledTimes(1);
-    expect(warn).toHaveBeenCalledWith(
-      expect.stringContaining('requestOf'),
-      expect.objectContaining({ code: 'SLUICE_CONTEXT_UNKNOWN' }),
-    );
+  let warn: jest.SpiedFunction<typeof process.emitWarning>;
+  beforeEach(() => {
+    warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  });
+  afterEach(() => {
     warn.mockRestore();
   });
 
-  it('needs no request where shouldSkip leaves everything out, and warns of nothing', async () => {
-    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  it('lets everything pass, and warns of it once', async () => {
+    expect(await passesOf(RateLimitGuard, 'graphql', Gateway.prototype.say)).toEqual([true, true, true]);
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(warn).toHaveBeenCalledWith(
+      expect.stringContaining('createLimiter'),
+      expect.objectContaining({ code: 'SLUICE_CONTEXT_UNKNOWN' }),
+    );
+  });
+
+  it('warns of nothing where @SkipRateLimit() or shouldSkip leaves them out', async () => {
     class OnlyHttp extends RateLimitGuard {
       protected override shouldSkip(context: ExecutionContext): boolean {
         return context.getType() !== 'http';
       }
     }
-    const guard = await guardOf(OnlyHttp, { policy: upTo(1) });
 
-    const passes = [
-      await guard.canActivate(contextOf('rmq', client('192.0.2.1'))),
-      await guard.canActivate(contextOf('rmq', client('192.0.2.1'))),
-    ];
-
-    expect(passes).toEqual([true, true]);
+    expect(await passesOf(OnlyHttp, 'rmq', Gateway.prototype.say)).toEqual([true, true, true]);
+    expect(await passesOf(RateLimitGuard, 'ws', Gateway.prototype.hear)).toEqual([true, true, true]);
     expect(warn).not.toHaveBeenCalled();
-    warn.mockRestore();
-  });
-
-  it('counts every execution of what requestOf answers, and denies by an exception', async () => {
-    const guard = await guardOf(Messages);
-    const one = client('192.0.2.1');
-
-    const passes = [await guard.canActivate(contextOf('ws', one)), await guard.canActivate(contextOf('ws', one))];
-    const denied = guard.canActivate(contextOf('ws', one));
-
-    expect(passes).toEqual([true, true]);
-    await expect(denied).rejects.toBeInstanceOf(RateLimitException);
-    await expect(denied).rejects.toMatchObject({
-      status: 429,
-      headers: { 'RateLimit-Policy': '"Gateway.say";q=2;w=3600', 'Retry-After': '3600' },
-    });
-    expect(await guard.canActivate(contextOf('ws', client('192.0.2.2')))).toBe(true);
-    expect(one.rateLimit).toMatchObject({ key: '192.0.2.1', decision: { allowed: false } });
-  });
-
-  it('counts an execution once, however many guards it meets', async () => {
-    const guard = await guardOf(Messages);
-    const execution = contextOf('ws', client('192.0.2.1'));
-
-    for (let i = 0; i < 3; i++) await guard.canActivate(execution);
-
-    expect(await guard.canActivate(contextOf('ws', client('192.0.2.1')))).toBe(true);
-  });
-
-  it('holds an execution until its start, and forgets one whose connection closes meanwhile', async () => {
-    const outcomes: string[] = [];
-    const policy = leakyBucket({ limit: 1, window: '1h', maxDelay: '1h' });
-    const onDecision = ({ outcome }: { readonly outcome: string }) => outcomes.push(outcome);
-    const guard = await guardOf(Messages, { policy, onDecision });
-    const passes: unknown[] = [];
-    const execute = async (): Promise<EventEmitter> => {
-      const socket = Object.assign(new EventEmitter(), { remoteAddress: '192.0.2.1' });
-      guard.canActivate(contextOf('ws', { socket }, Gateway.prototype.hear)).then(
-        (value) => passes.push(value),
-        (error: unknown) => passes.push(error),
-      );
-      for (let i = 0; i < 5; i++) await setImmediate();
-      return socket;
-    };
-    await execute();
-    const second = await execute();
-
-    second.emit('close');
-    const third = await execute(); // the place is free again
-    third.emit('close');
-    await setImmediate();
-
-    expect(outcomes).toEqual(['allowed', 'allowed', 'allowed']);
-    expect(passes).toEqual([true]);
-  });
-
-  it('takes the handler for the route', async () => {
-    const keys: unknown[] = [];
-    const onDecision = (_decision: unknown, { key }: { key: unknown }) => keys.push(key);
-    const guard = await guardOf(Messages, { policy: upTo(9), key: byRoute(), onDecision });
-
-    await guard.canActivate(contextOf('graphql', client('192.0.2.1'), Gateway.prototype.hear));
-    await guard.canActivate(contextOf('graphql', client('192.0.2.1')));
-
-    expect(keys).toEqual(['Gateway.hear', { default: 'Gateway.say', 'Gateway.say': 'Gateway.say' }]);
-  });
-
-  it('denies with the exception that deny() makes', async () => {
-    class Denying extends Messages {
-      protected override deny(exception: RateLimitException): never {
-        throw new TypeError(`as a WsException: ${exception.message}`);
-      }
-    }
-    const guard = await guardOf(Denying, { policy: upTo(1) });
-    await guard.canActivate(contextOf('ws', client('192.0.2.1')));
-
-    await expect(guard.canActivate(contextOf('ws', client('192.0.2.1')))).rejects.toThrow('as a WsException');
   });
 });

@@ -1,14 +1,7 @@
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Controller, Get } from '@nestjs/common';
-import {
-  RateLimitMiddleware,
-  RateLimitModule,
-  fixedWindow,
-  type Decision,
-  type NestRequest,
-  type NestResponse,
-} from '@sluice/nestjs';
+import { RateLimitModule, fixedWindow, type Decision, type NestRequest, type NestResponse } from '@sluice/nestjs';
 import { platforms, serve, type Platform, type Served } from './serve.ts';
 
 type OnDenied = (request: NestRequest, response: NestResponse, decision: Decision) => unknown;
@@ -21,15 +14,12 @@ class Pages {
   }
 }
 
-const places = ['the guard', 'the middleware'] as const;
-const cases = platforms.flatMap((platform) => places.map((place) => [place, platform] as const));
-
-describe.each(cases)('onDenied in %s on %s', (place, platform) => {
+describe.each(platforms)('onDenied on %s', (platform) => {
   let served: Served | undefined;
   afterEach(() => served?.close());
 
   const deniedBy = async (onDenied: OnDenied): Promise<Response> => {
-    served = await serveWith(platform, place, onDenied);
+    served = await serveWith(platform, onDenied);
     await served.fetch('/page');
     return served.fetch('/page', { signal: AbortSignal.timeout(60_000) });
   };
@@ -102,12 +92,7 @@ function nodeResponseOf(response: NestResponse & { readonly raw?: unknown }): No
   return (response.raw ?? response) as unknown as NodeJS.WritableStream;
 }
 
-async function serveWith(platform: Platform, place: (typeof places)[number], onDenied: OnDenied): Promise<Served> {
-  const isMiddleware = place === 'the middleware';
+async function serveWith(platform: Platform, onDenied: OnDenied): Promise<Served> {
   const policy = fixedWindow({ limit: 1, window: '1h' });
-  return serve(platform, {
-    imports: [RateLimitModule.forRoot({ policy, onDenied, ...(isMiddleware && { guard: false }) })],
-    controllers: [Pages],
-    configure: (consumer) => isMiddleware && consumer.apply(RateLimitMiddleware).forRoutes('{*path}'),
-  });
+  return serve(platform, { imports: [RateLimitModule.forRoot({ policy, onDenied })], controllers: [Pages] });
 }

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach } from '@jest/globals';
-import { Module, type INestApplication, type MiddlewareConsumer, type ModuleMetadata } from '@nestjs/common';
+import { Module, type INestApplication, type ModuleMetadata } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -10,9 +10,7 @@ export type Platform = 'Express' | 'Fastify';
 export const platforms: readonly Platform[] = ['Express', 'Fastify'];
 
 /** The root module of an application. */
-export interface RootModule extends ModuleMetadata {
-  readonly configure?: (consumer: MiddlewareConsumer) => void;
-}
+export type RootModule = ModuleMetadata;
 
 /** What can be asked of a NestJS application before it listens. */
 interface Prepared {
@@ -37,14 +35,11 @@ export interface Served {
 /** A NestJS application on a real port of 127.0.0.1. */
 export async function serve(
   platform: Platform,
-  { configure, ...metadata }: RootModule,
+  metadata: RootModule,
   { trustLoopback = false, trustAllAddresses = false, http2 = false, prepare }: Prepared = {},
 ): Promise<Served> {
-  class Root {
-    configure(consumer: MiddlewareConsumer): void {
-      configure?.(consumer);
-    }
-  }
+  // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- as modules of Nest are
+  class Root {}
   Module(metadata)(Root);
   const express = new ExpressAdapter();
   if (trustLoopback || trustAllAddresses) express.set('trust proxy', trustAllAddresses || 'loopback');

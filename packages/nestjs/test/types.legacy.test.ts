@@ -4,6 +4,7 @@ import { Controller, Get, Injectable, Req, type ExecutionContext } from '@nestjs
 import {
   CurrentRateLimit,
   RateLimit,
+  type RateLimitException,
   RateLimitGuard,
   RateLimitModule,
   SkipRateLimit,
@@ -180,15 +181,14 @@ export function replies(express: Response, fastify: FastifyReply): readonly Nest
   return [express, fastify];
 }
 
-/** As GraphQL over HTTP is served, on either platform. */
-export class GraphqlGuard extends RateLimitGuard {
-  protected override requestOf(context: ExecutionContext): NestRequest | undefined {
-    const { req } = context.getArgByIndex<{ req: Request }>(2);
-    return req;
+/** As an application denies and skips in its own way. */
+export class OwnGuard extends RateLimitGuard {
+  protected override shouldSkip(context: ExecutionContext): boolean {
+    return context.getType() !== 'http';
   }
 
-  protected override responseOf(context: ExecutionContext): NestResponse | undefined {
-    return context.getArgByIndex<{ res: Response }>(2).res;
+  protected override deny(exception: RateLimitException): never {
+    throw new Error(exception.decision?.policy, { cause: exception });
   }
 }
 
