@@ -35,11 +35,8 @@ if (env['SLUICE_DEPTH'] === 'deep') {
 // What a test provokes of the others it catches: expectWarnings of the testkit does.
 if (given.some((argument) => /^(-t|--testNamePattern)(=|$)/.test(argument))) env['SLUICE_PART'] = '1';
 
-// Limiters per request are found when memory is collected, in whichever test that is. Tests that play several processes
-// have limiters of one name on several stores.
-const unprinted = ['ExperimentalWarning', 'SLUICE_LIMITER_PER_REQUEST', 'SLUICE_LIMITER_NAME_SHARED'].map(
-  (name) => `--disable-warning=${name}`,
-);
+// Limiters per request are found when memory is collected, in whichever test that is.
+const unprinted = ['ExperimentalWarning', 'SLUICE_LIMITER_PER_REQUEST'].map((name) => `--disable-warning=${name}`);
 const flags = [...unprinted, '--experimental-vm-modules'];
 const child = spawn(process.execPath, [...flags, jest, ...argumentsOf(mode, given)], {
   cwd: root,

@@ -71,7 +71,7 @@ export { withFallback } from './stores/fallback.ts';
 
 // Names and keys.
 export { encodeSubject, keySuffixOf, ownerOf, sourceKeySuffix } from './engine/key.ts';
-export { checkDistinct, countsDenied, holdsSlots, namePolicies, namePolicy, policiesText } from './engine/policy.ts';
+export { checkDistinct, countsDenied, holdsSlots, namePolicies, namePolicy } from './engine/policy.ts';
 export { ownText } from './engine/own-text.ts';
 
 // Algorithms.

@@ -17,7 +17,6 @@ import { PacedRequests } from './paced-requests.ts';
 import { addressMissing, beginsWithAddress, isForAll } from './keys/key-parts.ts';
 import type { RateLimitOptions } from './option-types.ts';
 import { readSharedOptions, type HttpSettings } from './options.ts';
-import { watchNames } from './processes/brought-watch.ts';
 import {
   NO_KEYS,
   firstMark,
@@ -121,7 +120,6 @@ export class Layer<Request, Response> {
   /** Takes the name on the store, after all checks. A limiter of the option `limiter` has it already. */
   claim(): this {
     if (this.options.limiter === undefined && this.#root === this) this.core.claim();
-    watchNames(this.core.store);
     return this;
   }
 

@@ -30,11 +30,3 @@ export { weakMapMarks, type RequestMark, type RequestMarks } from './request-mar
 export { ClientList } from './keys/client-list.ts';
 export { isPreflight } from './preflight.ts';
 export { joinParts } from './keys/read-key.ts';
-export {
-  MOST_NAMES,
-  NameWatch,
-  redisStore,
-  thisProcess,
-  writtenNames,
-  type WrittenNames,
-} from './processes/watch-names.ts';

@@ -1,6 +1,5 @@
 export * from '@sluice/core';
 export * from '@sluice/http';
-export { redisStore } from '@sluice/http/spi';
 export { framework } from './framework.ts';
 export type { NestRequest } from './nest-request.ts';
 export type { NestResponse } from './nest-response.ts';

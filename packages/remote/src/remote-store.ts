@@ -56,22 +56,18 @@ export interface RemoteStore extends Store {
  */
 export function remoteStore(url: string | readonly string[], options: RemoteStoreOptions = {}): RemoteStore {
   const settings = parseRemoteOptions(options);
-  const servers = parseServerUrls(url);
-  const place = `the service at ${servers.map(({ written }) => written).join(', ')}`;
-  return new FramedStore(new Links(servers, settings), settings, place);
+  return new FramedStore(new Links(parseServerUrls(url), settings), settings);
 }
 
 class FramedStore implements RemoteStore, BatchStore, FastStore {
   readonly source = 'remote';
   readonly showsDenied = true;
-  readonly place: string;
   readonly breaker: BreakerOptions | false;
   readonly #links: Links;
   #closings = 0;
 
-  constructor(links: Links, { breaker }: RemoteSettings, place: string) {
+  constructor(links: Links, { breaker }: RemoteSettings) {
     this.#links = links;
-    this.place = place;
     this.breaker = breaker;
   }
 

@@ -26,13 +26,3 @@ it('what an application stores for a request that looked for a service which is 
   expect(await isFreedAfter(async () => limiter.consume('key'))).toBe(true);
   await limiter.close();
 });
-
-it('two limiters of one name and other policies, each with a store for the same service, do not meet by accident', async () => {
-  const first = createLimiter({ policy: once, store: remoteStore('sluice://127.0.0.1:1,127.0.0.1:2') });
-  const twice = fixedWindow({ limit: 2, window: '1h' });
-
-  expect(() =>
-    createLimiter({ policy: twice, store: remoteStore(['sluice://127.0.0.1:1', 'sluice://127.0.0.1:2']) }),
-  ).toThrow(/another store of this process with the keys of the service at 127\.0\.0\.1:1, 127\.0\.0\.1:2 already has/);
-  await first.close();
-});

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LimiterCore, type LimitRef } from '@sluice/core/spi';
-import type { NameWatch } from '@sluice/http/spi';
 import { Access } from './access.ts';
 import { operatorsPage, type ServedPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
@@ -17,7 +16,6 @@ import { openListeners, type Listener } from './listeners/open-listeners.ts';
 import { isLocal, writtenAddress } from './transport/address.ts';
 import { LISTENERS, parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
 import type { Service } from './service.ts';
-import { watchServiceNames } from './service-names.ts';
 import { openStore } from './store.ts';
 
 /** A service that runs. */
@@ -101,7 +99,6 @@ class LiveService implements Service {
   readonly stats: Stats;
   readonly timeoutMs: number;
   #source: ConfigurationSource | undefined;
-  #names: NameWatch | undefined;
   #shadow: ReadonlySet<LimitRef> = new Set();
 
   constructor(core: LimiterCore, { token, hostNames, timeoutMs, siblings }: Settings) {
@@ -130,7 +127,6 @@ class LiveService implements Service {
         this.showLimits(configuration);
         this.#shadow = shadowLimits(configuration);
         this.stats.loaded();
-        queueMicrotask(() => void this.#names?.look()); // then it is the current one
       },
       onError: (error) => {
         this.showLimits(); // without those that were made until the error
@@ -138,8 +134,6 @@ class LiveService implements Service {
         log(`the configuration stays as it was: ${error.message}`);
       },
     });
-    this.#names = watchServiceNames(this.store, config, () => this.configuration);
-    void this.#names.look();
   }
 
   /** Shows operators the limits of a configuration alone, without those that the service makes for itself. */
@@ -158,7 +152,6 @@ class LiveService implements Service {
 
   close(): void {
     this.#source?.close();
-    this.#names?.stop();
   }
 }
 

@@ -1,8 +1,5 @@
 import { afterAll, expect } from '@jest/globals';
 
-/** Given where a test plays several processes of one application. */
-const OF_SEVERAL_PROCESSES = 'SLUICE_LIMITER_NAME_SHARED';
-
 /**
  * Catches the warnings that tests of this file, or block, provoke, so that they are not printed. Fails after them where another warning
  * was given, or one of these was not.
@@ -19,7 +16,6 @@ export function expectWarnings(...codes: readonly string[]): void {
     process.emitWarning = emitWarning;
     // A run of some tests of a file may give some of them.
     const expected = process.env['SLUICE_PART'] === undefined ? codes : codes.filter((code) => given.has(code));
-    if (!codes.includes(OF_SEVERAL_PROCESSES)) given.delete(OF_SEVERAL_PROCESSES);
     expect([...given].toSorted()).toEqual(expected.toSorted());
   });
 }

@@ -1,6 +1,5 @@
 export * from '@sluice/core';
 export * from '@sluice/http';
-export { redisStore } from '@sluice/http/spi';
 export { fromBun, fromCloudflare, fromDeno, fromNode, fromProxy, fromVercel, type AddressSource } from './addresses.ts';
 export type { RateLimitOptions, WebOptions } from './options.ts';
 export { rateLimit, type Checked, type RateLimit } from './rate-limit.ts';

@@ -15,11 +15,6 @@ export interface NamedPolicy {
   readonly windowMs: number;
 }
 
-/** Policies as text, by which users are told of others. */
-export function policiesText(policies: readonly NamedPolicy[]): string {
-  return JSON.stringify(policies.map(({ policy }) => policy));
-}
-
 /** Whether any of these holds its units in slots until they are released: see `concurrency`. */
 export function holdsSlots(policies: readonly NamedPolicy[]): boolean {
   return policies.some(({ algorithm }) => algorithm.renew !== undefined);

@@ -251,11 +251,6 @@ export interface BreakerOptions {
 export interface Store {
   readonly source: DecisionSource;
   /**
-   * Where the keys are, as text for people and without secrets: stores of one place share the budgets of limiters of one
-   * name, and a second such limiter of this process is noticed. Absent where the store cannot tell.
-   */
-  readonly place?: string;
-  /**
    * Set where answers contain the keys of denied requests ({@link StoreAnswer.snapshots}), and the store's clock runs
    * at the rate of this process's clock. Limiters with a `denialCache` then deny further requests themselves, where the
    * store brings that along, as `redisStore` and `remoteStore` do.

@@ -117,7 +117,7 @@ export class LimiterCore {
 
   /** Claims the name on the store: the last step of making a limiter, after every check. */
   claim(): void {
-    claimName(this.store, this.name, this.#settings.shared, this.limits.written());
+    claimName(this.store, this.name, this.#settings.shared);
     this.#leaveGuard = this.#deps.guard?.join(this.name, this.timeoutMs);
     this.store.connect?.();
     remember(this);

@@ -2,8 +2,7 @@ import type { CoreSettings } from './options.ts';
 import { keySuffixOf, ownerOf } from '../engine/key.ts';
 import { isSource, type LimitFeed, type LimitRef, type LimitSource } from '../engine/limit-source.ts';
 import { MAKES_SOURCE, type LimitReference } from './limit-reference.ts';
-import type { WrittenPolicies } from './names.ts';
-import { policiesText, type NamedPolicy } from '../engine/policy.ts';
+import type { NamedPolicy } from '../engine/policy.ts';
 import { withFallback } from '../stores/fallback.ts';
 import { isFastPathEligible, type Limit, type PolicyVersion } from '../engine/store.ts';
 
@@ -29,12 +28,6 @@ export class LimitFactory {
    */
   of(policies: readonly NamedPolicy[]): Limit {
     return this.#remember(this.#made(policies, keySuffixOf(this.#settings.name, policies)));
-  }
-
-  /** The policies of the limits that do not change. */
-  written(): WrittenPolicies {
-    const fixed = this.known.filter((limit): limit is Limit => !isSource(limit));
-    return new Map(fixed.map(({ keySuffix, policies }) => [keySuffix, policiesText(policies)]));
   }
 
   #made(policies: readonly NamedPolicy[], keySuffix: string, policyVersion?: PolicyVersion): Limit {

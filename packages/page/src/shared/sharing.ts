@@ -27,7 +27,8 @@ export class Sharing {
   readonly #id = randomUUID();
   readonly #stores: () => Iterable<Store>;
   readonly #recordNow: () => PageRecord;
-  readonly #known = new WeakMap<Store, RedisPages>();
+  /** By client and prefix. */
+  readonly #known = new WeakMap<object, Map<string, RedisPages>>();
   readonly #reads = new Asking(() => this.#places());
   readonly #writes = new Asking(() => this.#places());
   readonly #telling = new Set<Promise<void>>();
@@ -98,21 +99,24 @@ export class Sharing {
     this.#others = { pages: [...pages.values()], changes: found.flatMap(({ changes }) => changes) };
   }
 
-  /** Each place of Redis once, which is asked for decisions already. */
+  /** Each client of Redis with each prefix once, which is asked for decisions already. */
   #places(): readonly RedisPages[] {
-    const places = new Map<unknown, RedisPages>();
+    const places = new Set<RedisPages>();
     for (const store of this.#stores()) {
       const pages = this.#pagesIn(store);
-      if (pages !== undefined && guardOf(store).isUsed) places.set(store.place ?? store, pages);
+      if (pages !== undefined && guardOf(store).isUsed) places.add(pages);
     }
-    return [...places.values()].slice(0, MOST_PLACES);
+    return [...places].slice(0, MOST_PLACES);
   }
 
   #pagesIn(store: Store): RedisPages | undefined {
     const connection = connectionOf(store);
     if (connection === undefined) return undefined;
-    let pages = this.#known.get(store);
-    if (pages === undefined) this.#known.set(store, (pages = new RedisPages(connection)));
+    const { through, prefix } = connection;
+    const byPrefix = this.#known.get(through) ?? new Map<string, RedisPages>();
+    this.#known.set(through, byPrefix);
+    const pages = byPrefix.get(prefix) ?? new RedisPages(connection);
+    byPrefix.set(prefix, pages);
     return pages;
   }
 }

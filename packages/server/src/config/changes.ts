@@ -20,7 +20,7 @@ export function changesOf(before: Configuration, after: Configuration): string {
 }
 
 /** The rules as text, by their names. */
-export function linesOf(configuration: Configuration): ReadonlyMap<string, string> {
+function linesOf(configuration: Configuration): ReadonlyMap<string, string> {
   const lines = configuration.written().trimEnd().split('\n');
   return new Map(
     lines.flatMap((line) => {

@@ -28,7 +28,6 @@ import { ServerClock } from './server-clock.ts';
 import { hashTag } from './redis-key.ts';
 import { instantOf, readReply } from './read-reply.ts';
 import { readBatch } from './read-batch.ts';
-import { serverOf } from './place.ts';
 import { parseRedisOptions, type RedisSettings, type RedisStoreOptions } from './redis-options.ts';
 import { writeCall } from './write-call.ts';
 import { withinBounds } from './within-bounds.ts';
@@ -110,9 +109,7 @@ export function createRedisStore(
       'SLUICE_OPTION_INVALID',
     );
   }
-  const place =
-    instantOf === undefined ? `${serverOf(client)}, prefix ${keyPrefixOf(client)}${settings.prefix}` : undefined;
-  const store = new ScriptedStore(own, adopted, { ...settings, scripts, instantOf, place });
+  const store = new ScriptedStore(own, adopted, { ...settings, scripts, instantOf });
   addConnection(store, {
     through: own ?? (client as object),
     prefix: settings.prefix,
@@ -126,7 +123,6 @@ export function createRedisStore(
 interface StoreSettings extends RedisSettings {
   readonly scripts: Scripts;
   readonly instantOf: (() => number) | undefined;
-  readonly place: string | undefined;
 }
 
 /** Divides 16 384 hash slots into 64 parts when a client does not know their nodes: nodes own ranges of slots. */
@@ -145,7 +141,6 @@ interface Node {
 
 class ScriptedStore implements RedisStore, BatchStore, FastStore {
   readonly source = 'redis';
-  readonly place?: string;
   readonly hasNodes: boolean;
   /** Only of several nodes. */
   readonly shardOf?: (subject: string) => string;
@@ -169,7 +164,6 @@ class ScriptedStore implements RedisStore, BatchStore, FastStore {
     if (this.hasNodes) this.shardOf = (subject) => this.#shardOf(subject);
     this.showsDenied = settings.instantOf === undefined;
     this.breaker = settings.breaker;
-    if (settings.place !== undefined) this.place = settings.place;
     this.#settings = settings;
   }
 

@@ -66,12 +66,6 @@ export class ConnectionLimits {
   }
 }
 
-/** The limits that connections have named, but for managed ones. */
-export function limitsOfClients(store: Store): readonly Limit[] {
-  const limits = [...(ofStores.get(store)?.values() ?? [])].map(({ limit }) => limit);
-  return limits.filter((limit): limit is Limit => !(limit instanceof Error) && limit.policyVersion === undefined);
-}
-
 function limitOf(text: Buffer): Limit | Error {
   const given = readText(text);
   try {
