@@ -87,7 +87,7 @@ try {
       join(work, file),
       `${load}
 let code;
-try { redisStore('redis://127.0.0.1:1'); } catch (error) { code = error.code; }
+try { redisStore('redis://127.0.0.1:1', { prefix: 'sluice' }); } catch (error) { code = error.code; }
 if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a URL gives \${code}\`);
 `,
     );

@@ -27,7 +27,7 @@ const PROGRAMS = {
   'Express in memory':
     "import { rateLimit } from '@sluice/express'; console.log(rateLimit({ limit: 1, window: '1m' }));",
   'Express with Redis':
-    "import { rateLimit, redisStore } from '@sluice/express'; console.log(rateLimit({ limit: 1, window: '1m', store: redisStore('redis://localhost') }));",
+    "import { rateLimit, redisStore } from '@sluice/express'; console.log(rateLimit({ limit: 1, window: '1m', store: redisStore('redis://localhost', { prefix: 'sluice' }) }));",
   'express-rate-limit':
     "import { rateLimit } from 'express-rate-limit'; console.log(rateLimit({ limit: 1, windowMs: 60_000 }));",
 };

@@ -277,7 +277,7 @@ for (const [name, options] of [
 
 test('the page shows what all processes deny, says whose counts those are, and opens a key of another one', async () => {
   const redis = await startRedis();
-  const store = redisStore(redis.url);
+  const store = redisStore(redis.url, { prefix: 'sluice' });
   const shared = createLimiter({ name: 'carts', policy: fixedWindow({ limit: 3, window: '1h' }), store });
   const sharing = operatorsPage({ token: TOKEN, limiters: [shared], share: true, log: () => undefined });
   const second = createServer((request, response) => void sharing(request, response)).listen(0, '127.0.0.1');

@@ -25,9 +25,11 @@ const redis = await startServer();
 const client = new Redis(redis.urls[0]);
 const cases = {
   memory: () => asked(createLimiter({ policy: policy() })),
-  Redis: () => asked(createLimiter({ name: 'functions', policy: policy(), store: redisStore(client) })),
+  Redis: () =>
+    asked(createLimiter({ name: 'functions', policy: policy(), store: redisStore(client, { prefix: 'sluice' }) })),
   'Express in memory': () => requested(rateLimit({ policy: policy() })),
-  'Express on Redis': () => requested(rateLimit({ name: 'http', policy: policy(), store: redisStore(client) })),
+  'Express on Redis': () =>
+    requested(rateLimit({ name: 'http', policy: policy(), store: redisStore(client, { prefix: 'sluice' }) })),
 };
 for (const [name, begin] of Object.entries(cases)) {
   const { request, end } = await begin();

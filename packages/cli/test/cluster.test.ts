@@ -33,7 +33,7 @@ describe('a node of a cluster', () => {
 
   it('gives access to every key on any node', async () => {
     const client = new Cluster(cluster.nodes.map(({ host, port }) => ({ host, port })));
-    const store = redisStore(client);
+    const store = redisStore(client, { prefix: 'sluice' });
     const policy = fixedWindow({ limit: 5, window: '1h' });
     const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
     const subjects = ['a', 'b', 'c', 'd', 'e', 'f'];

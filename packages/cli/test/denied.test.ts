@@ -88,7 +88,7 @@ async function consumeOnce(): Promise<void> {
   const limiter = createLimiter({
     name: 'api',
     policy: fixedWindow({ limit: 2, window: '1h' }),
-    store: redisStore(cli.admin),
+    store: redisStore(cli.admin, { prefix: 'sluice' }),
     timeoutMs: 60_000,
     onStoreError: 'throw',
   });

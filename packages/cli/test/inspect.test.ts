@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 
 const limiterOf = (options: Omit<LimiterOptions, 'store'>): Limiter => {
-  const store = redisStore(cli.admin);
+  const store = redisStore(cli.admin, { prefix: 'sluice' });
   const all: object = { onStoreError: 'throw', timeoutMs: 60_000, store, ...options };
   const limiter = createLimiter(all as LimiterOptions);
   limiters.push(limiter as Limiter);

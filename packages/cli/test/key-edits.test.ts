@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 /** A limiter of an application: what another process decides. */
 function limiterOf(name: string, policy: object, more: object = {}): Limiter {
-  const store = redisStore(cli.admin);
+  const store = redisStore(cli.admin, { prefix: 'sluice' });
   const all = { name, policy, store, onStoreError: 'throw', timeoutMs: 60_000, denialCache: false, app: 'test' };
   const limiter = createLimiter({ ...all, ...more } as unknown as LimiterOptions) as Limiter;
   limiters.push(limiter);
@@ -82,7 +82,7 @@ describe.each(kinds)('a key under %s', (_kind, policy) => {
 
 describe('sluice block', () => {
   it('blocks a key under a managed policy, in all limiters that use it', async () => {
-    const store = redisStore(cli.admin);
+    const store = redisStore(cli.admin, { prefix: 'sluice' });
     await createPolicies(store).put('orders', slidingLog({ limit: 5, window: '1h' }), { apps: ['test'] });
     const [one, other] = ['one', 'other'].map((name) => limiterOf(name, managed('orders'))) as [Limiter, Limiter];
     await one.consume('ann', 2);

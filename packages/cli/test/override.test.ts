@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 
 async function limitFor(key: string): Promise<number> {
-  const store = redisStore(cli.storeUrl);
+  const store = redisStore(cli.storeUrl, { prefix: 'sluice' });
   const limiter = createLimiter({ policy: managed('orders'), app: 'checkout', store, timeoutMs: 60_000 });
   limiters.push(limiter);
   return (await limiter.peek(key)).limit;

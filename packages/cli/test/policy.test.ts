@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 const ORDERS = ['policy', 'put', 'orders', 'fixedWindow', '--limit', '100', '--window', '1m', '--app', 'checkout'];
 const limiterOf = (app: string): Limiter => {
-  const store = redisStore(cli.storeUrl);
+  const store = redisStore(cli.storeUrl, { prefix: 'sluice' });
   const policy = managed('orders');
   const limiter = createLimiter({ policy, app, store, onStoreError: 'throw', timeoutMs: 60_000 });
   limiters.push(limiter);
@@ -231,7 +231,7 @@ describe('policy list', () => {
 
   it('prints the result of the library as JSON', async () => {
     await cli.sluice(...ORDERS);
-    const policies = createPolicies(cli.admin);
+    const policies = createPolicies(cli.admin, { prefix: 'sluice' });
 
     expect(await cli.json('policy', 'list')).toEqual(JSON.parse(JSON.stringify(await policies.list())));
     await policies.close();

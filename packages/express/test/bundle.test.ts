@@ -31,7 +31,7 @@ describe('a bundle of an application', () => {
   it('with Redis has the guard of the store', async () => {
     const modules = await bundled(`
       import { rateLimit, redisStore } from '@sluice/express';
-      console.log(rateLimit({ limit: 1, window: '1m', store: redisStore('redis://127.0.0.1:1') }));`);
+      console.log(rateLimit({ limit: 1, window: '1m', store: redisStore('redis://127.0.0.1:1', { prefix: 'sluice' }) }));`);
 
     expect(modules.map((path) => path.split('/').at(-1))).toContain('store-guard.ts');
   });

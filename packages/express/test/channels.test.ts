@@ -45,7 +45,7 @@ describe.each(frameworks)('what is published of requests on $version', ({ expres
   };
 
   it('is each decision, allowed or denied, by the name of its limiter', async () => {
-    const store = redisStore(redis.client);
+    const store = redisStore(redis.client, { prefix: 'sluice' });
 
     expect(await statusesOf({ name: 'orders', policy, store, timeoutMs: 60_000 })).toEqual([200, 429]);
 
@@ -76,7 +76,7 @@ describe.each(frameworks)('what is published of requests on $version', ({ expres
     const app = express();
     const nowhere = connectTo('redis://127.0.0.1:1');
     const limits = rateLimit({
-      store: redisStore(nowhere),
+      store: redisStore(nowhere, { prefix: 'sluice' }),
       limits: [
         { name: 'per-ip', policy, key: byIp() },
         { name: 'per-route', policy, key: [byRoute(), byHeader('x-id')] },
@@ -97,7 +97,7 @@ describe.each(frameworks)('what is published of requests on $version', ({ expres
 
   it('is why the store did not decide, and what stood in for it', async () => {
     const nowhere = connectTo('redis://127.0.0.1:1');
-    const store = redisStore(nowhere);
+    const store = redisStore(nowhere, { prefix: 'sluice' });
 
     expect(await statusesOf({ name: 'orders', policy, store, onStoreError: 'deny', timeoutMs: 60_000 })).toEqual([
       503, 503,

@@ -105,7 +105,7 @@ describe('a misspelt option of a part', () => {
     ],
     [
       'redisStore',
-      () => redisStore('redis://127.0.0.1', { keyPrefix: 'a' } as never),
+      () => redisStore('redis://127.0.0.1', { prefix: 'sluice', keyPrefix: 'a' } as never),
       'redisStore has no option "keyPrefix" (got "a"); did you mean prefix: "a"?',
     ],
     [

@@ -64,7 +64,7 @@ export async function startPlace(): Promise<OutageSetup> {
       const limiter = rateLimit({
         name: 'outage',
         key: byHeader('x-key'),
-        store: redisStore(url, { breaker: BREAKER }),
+        store: redisStore(url, { prefix: 'sluice', breaker: BREAKER }),
         timeoutMs: TIMEOUT_MS,
         denialCache: false, // every request is one for the store, denied ones too
         onDecision({ source }: Decision, { request }) {

@@ -45,7 +45,7 @@ describe('the response when the store did not decide', () => {
   it('holds nothing of the error that the decision states', async () => {
     const seen: unknown[] = [];
     // No server listens on port 1.
-    const store = redisStore('redis://127.0.0.1:1');
+    const store = redisStore('redis://127.0.0.1:1', { prefix: 'sluice' });
     const policy = fixedWindow({ limit: 5, window: '1m' });
     const onDecision = (decision: { readonly error?: Error }): void => void seen.push(decision.error);
 

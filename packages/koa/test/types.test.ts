@@ -106,12 +106,18 @@ export function options(app: Koa, router: Router, client: Redis): void {
   rateLimit({ policy, store: memoryStore({ maxKeys: 10 }), onStoreError: 'deny', timeoutMs: 50 });
   rateLimit({
     policy,
-    store: redisStore(client),
+    store: redisStore(client, { prefix: 'sluice' }),
     headers: ['draft-11', { legacy: 'epoch' }],
     throw: true,
     shared: true,
   });
-  rateLimit({ policy, store: redisStore('redis://127.0.0.1'), headers: false, mode: 'report', cors: true });
+  rateLimit({
+    policy,
+    store: redisStore('redis://127.0.0.1', { prefix: 'sluice' }),
+    headers: false,
+    mode: 'report',
+    cors: true,
+  });
 
   // What is no option, or is no value of one, does not compile.
   // @ts-expect-error windowMs is called window

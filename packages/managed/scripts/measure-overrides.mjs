@@ -94,7 +94,7 @@ function* recordsOf(many) {
 async function ratios({ slices, inFlight }, at) {
   const isMemory = at === '' || scene === 'memory';
   const client = isMemory ? undefined : new Redis(at);
-  const store = isMemory ? memoryStore({ maxKeys: 1_000_000 }) : redisStore(client);
+  const store = isMemory ? memoryStore({ maxKeys: 1_000_000 }) : redisStore(client, { prefix: 'sluice' });
   const policies = await policiesHere();
   const limiterOf = (name) =>
     createLimiter({ name, policy: managed(name), app: 'measured', policies, store, timeoutMs: 60_000 });
@@ -175,7 +175,7 @@ async function bytesEach() {
 
 /** How long after a change each of four processes decides by it. */
 async function heard(at) {
-  const policies = createPolicies(at);
+  const policies = createPolicies(at, { prefix: 'sluice' });
   await policies.put('orders', of(10), { apps });
   const children = Array.from({ length: 4 }, () => fork(fileURLToPath(import.meta.url), ['follow', at]));
   await Promise.all(children.map((child) => once(child, 'message')));
@@ -204,7 +204,7 @@ async function follow(at) {
   const limiter = createLimiter({
     policy: managed('orders'),
     app: 'measured',
-    store: redisStore(at),
+    store: redisStore(at, { prefix: 'sluice' }),
     timeoutMs: 60_000,
   });
   let known = (await limiter.peek('ann')).limit;

@@ -4,7 +4,6 @@ import {
   invalidOption,
   LONGEST_APP,
   optional,
-  parsePrefix,
   type OptionTable,
   type SettingsOf,
 } from '@sluice/core/spi';
@@ -28,12 +27,12 @@ export interface PutOptions {
 
 /** The options of `createPolicies`. */
 export interface CreatePoliciesOptions {
-  /** Only with a client or URL: the prefix of the stores whose limiters use the policies. Default `sluice`. */
+  /** With a client or URL, and only there: the prefix of the stores whose limiters use the policies. */
   readonly prefix?: string | undefined;
 }
 
 export const CREATE_POLICIES: OptionTable<CreatePoliciesOptions> = {
-  prefix: optional(parsePrefix),
+  prefix: (given) => given as string | undefined, // checked with the client that needs it
 };
 
 export type PutSettings = SettingsOf<

@@ -124,15 +124,22 @@ export interface Policies extends LimitRegistry {
  *
  * @param source - Redis, as `redisStore(...)` or as a client or URL that `redisStore` accepts; or a {@link
  * PolicySource}.
- * @throws PolicyError for an invalid source, and for bad or unknown options. Nothing is sent before the first call.
+ * @throws PolicyError for an invalid source, a client or URL without a prefix, and bad or unknown options. Nothing is sent
+ * before the first call.
  *
  * @example
  * ```ts
- * const policies = createPolicies(redis);
+ * const store = redisStore(redis, { prefix: 'shop' });
+ * const policies = createPolicies(store);
  * await policies.put('orders', fixedWindow({ limit: 100, window: '1s' }), { apps: ['checkout'] });
- * const limiter = createLimiter({ policy: managed('orders'), app: 'checkout', store: redisStore(redis) });
+ * const limiter = createLimiter({ policy: managed('orders'), app: 'checkout', store });
  * ```
  */
+export function createPolicies(source: Store | PolicySource, options?: CreatePoliciesOptions): Policies;
+export function createPolicies(
+  client: RedisClient | IoredisClient | NodeRedisClient | string,
+  options: CreatePoliciesOptions & { readonly prefix: string },
+): Policies;
 export function createPolicies(
   source: Store | PolicySource | RedisClient | IoredisClient | NodeRedisClient | string,
   options: CreatePoliciesOptions = {},

@@ -53,15 +53,30 @@ describe('what cannot be put', () => {
 
 describe('what is no source of policies', () => {
   it.each([
-    ['nothing', undefined, {}, 'client'],
-    ['a number', 42, {}, 'client'],
+    ['nothing', undefined, { prefix: 'sluice' }, 'client'],
+    ['a number', 42, { prefix: 'sluice' }, 'client'],
     ['a store in memory', memoryStore(), {}, 'source'],
-    ['a store with a prefix beside it', redisStore('redis://127.0.0.1:1'), { prefix: 'shop' }, 'prefix'],
-    ['a bad prefix', 'redis://127.0.0.1:1', { prefix: '{a}' }, 'prefix'],
+    [
+      'a store with a prefix beside it',
+      redisStore('redis://127.0.0.1:1', { prefix: 'sluice' }),
+      { prefix: 'shop' },
+      'prefix',
+    ],
+    ['a URL without a prefix', 'redis://127.0.0.1:1', {}, 'prefix'],
+    ['an empty prefix', 'redis://127.0.0.1:1', { prefix: '' }, 'prefix'],
+    ['a prefix with braces', 'redis://127.0.0.1:1', { prefix: '{a}' }, 'prefix'],
+    ['a prefix that is no text', 'redis://127.0.0.1:1', { prefix: 7 }, 'prefix'],
     ['an unknown option', 'redis://127.0.0.1:1', { prefx: 'a' }, 'prefx'],
   ])('%s is denied', (_what, source, options, field) => {
-    expect(() => createPolicies(source as string, options as { prefix?: string })).toThrow(
+    expect(() => createPolicies(source as string, options as unknown as { prefix: string })).toThrow(
       expect.objectContaining({ name: 'PolicyError', field }),
+    );
+  });
+
+  it('a client without a prefix is told the line to write', () => {
+    // @ts-expect-error There is no prefix.
+    expect(() => createPolicies('redis://127.0.0.1:1')).toThrow(
+      /^createPolicies needs a prefix, the name of your application, .*: createPolicies\(client, \{ prefix: 'shop' \}\)/,
     );
   });
 
@@ -75,7 +90,7 @@ describe('what is no source of policies', () => {
 
 describe('a limiter that cannot look its policy up', () => {
   const policy = managed('orders');
-  const onRedis = (): Partial<LimiterOptions> => ({ store: redisStore('redis://127.0.0.1:1') });
+  const onRedis = (): Partial<LimiterOptions> => ({ store: redisStore('redis://127.0.0.1:1', { prefix: 'sluice' }) });
 
   it.each([
     ['has no app', () => ({ policy, ...onRedis() }), 'app'],

@@ -132,7 +132,7 @@ describe('a key that was not used during several changes', () => {
     await here.put('orders', KINDS.tokenBucket(1000), { apps });
     await here.put('orders', KINDS.fixedWindow(8), { apps });
     const client = countedClient(redis.admin);
-    const orders = limiter({ policy, store: redisStore(client) });
+    const orders = limiter({ policy, store: redisStore(client, { prefix: 'sluice' }) });
 
     const first = await orders.consume('ann');
     const roundTrips = client.decisions.length;

@@ -138,7 +138,7 @@ describe('an edit and close() at once', () => {
         name: 'orders',
         policy,
         ...(policy === ten ? {} : { app: 'checkout' }),
-        store: redisStore(proxy.through(redis.server.url)),
+        store: redisStore(proxy.through(redis.server.url), { prefix: 'sluice' }),
         timeoutMs: 20_000,
       });
 

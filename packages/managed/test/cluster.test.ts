@@ -48,10 +48,14 @@ describe('managed policies in a cluster of three', () => {
     const rootNodes = cluster.nodes.map(({ url }) => ({ url }));
     const nodeRedis = createCluster({ rootNodes });
     await nodeRedis.connect();
-    const here = kept(createPolicies(client));
+    const here = kept(createPolicies(client, { prefix: 'sluice' }));
     await here.put('orders', ten, { apps });
-    const orders = kept(createLimiter({ policy: managed('orders'), store: redisStore(client), ...strict }));
-    const elsewhere = kept(createLimiter({ policy: managed('orders'), store: redisStore(nodeRedis), ...strict }));
+    const orders = kept(
+      createLimiter({ policy: managed('orders'), store: redisStore(client, { prefix: 'sluice' }), ...strict }),
+    );
+    const elsewhere = kept(
+      createLimiter({ policy: managed('orders'), store: redisStore(nodeRedis, { prefix: 'sluice' }), ...strict }),
+    );
 
     const allowed = await Promise.all(
       keys.map(async (key) => {
@@ -69,17 +73,21 @@ describe('managed policies in a cluster of three', () => {
 
     expect(allowed).toEqual(keys.map(() => 10));
     expect(new Set(after.map(({ remaining }) => remaining))).toEqual(new Set([14]));
-    expect((await createPolicies(nodeRedis).list()).map(({ name }) => name)).toEqual(['orders']);
+    expect((await createPolicies(nodeRedis, { prefix: 'sluice' }).list()).map(({ name }) => name)).toEqual(['orders']);
     await elsewhere.close();
     await nodeRedis.close();
   });
 
   it('publish a change at every node with a subscription', async () => {
-    const here = kept(createPolicies(client));
+    const here = kept(createPolicies(client, { prefix: 'sluice' }));
     await here.put('told', ten, { apps });
     const limiters = Array.from({ length: 4 }, (): Limiter => {
       const own = new Cluster(cluster.nodes.map(({ host, port }) => ({ host, port })));
-      const limiter = createLimiter({ policy: managed('told'), store: redisStore(own), ...strict });
+      const limiter = createLimiter({
+        policy: managed('told'),
+        store: redisStore(own, { prefix: 'sluice' }),
+        ...strict,
+      });
       return kept({
         ...limiter,
         consume: (key) => limiter.consume(key),
@@ -101,7 +109,7 @@ describe('managed policies in a cluster of three', () => {
   });
 
   it('give back what other nodes took when the state on one of them is of a newer version, and then decide', async () => {
-    const here = kept(createPolicies(client));
+    const here = kept(createPolicies(client, { prefix: 'sluice' }));
     await here.put('per-user', ten, { apps });
     const held = await heldPolicies();
     const limits = [
@@ -109,10 +117,21 @@ describe('managed policies in a cluster of three', () => {
       { name: 'user', policy: managed('per-user') },
     ] as const;
     const slow = kept(
-      createLimiter({ name: 'slow', limits, policies: held.policies, store: redisStore(client), ...strict }),
+      createLimiter({
+        name: 'slow',
+        limits,
+        policies: held.policies,
+        store: redisStore(client, { prefix: 'sluice' }),
+        ...strict,
+      }),
     );
     const quick = kept(
-      createLimiter({ name: 'quick', policy: managed('per-user'), store: redisStore(client), ...strict }),
+      createLimiter({
+        name: 'quick',
+        policy: managed('per-user'),
+        store: redisStore(client, { prefix: 'sluice' }),
+        ...strict,
+      }),
     );
     const pairs = keys.map((key, i) => ({ 'per-ip': `192.0.2.${String(i)}`, user: key }));
     for (const pair of pairs) await slow.consume(pair);

@@ -6,7 +6,7 @@ import { useRedis } from '@sluice/testkit';
 const redis = useRedis();
 
 it('a known denial is nothing of a managed policy that this process has changed', async () => {
-  const store = redisStore(redis.admin);
+  const store = redisStore(redis.admin, { prefix: 'sluice' });
   const policies = createPolicies(store);
   const put = (limit: number): Promise<unknown> =>
     policies.put('orders', fixedWindow({ limit, window: '1h' }), { apps: ['shop'] });

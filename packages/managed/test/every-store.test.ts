@@ -8,8 +8,13 @@ let made = 0;
 describeSetUps({
   managed: async (policy) => {
     const name = `every-${String(made++)}`;
-    const policies = closing(createPolicies(redis.admin));
+    const policies = closing(createPolicies(redis.admin, { prefix: 'sluice' }));
     await policies.put(name, policy, { apps: ['test'] });
-    return limiterForSetUp({ policy: managed(name), app: 'test', policies, store: redisStore(redis.client) });
+    return limiterForSetUp({
+      policy: managed(name),
+      app: 'test',
+      policies,
+      store: redisStore(redis.client, { prefix: 'sluice' }),
+    });
   },
 });

@@ -105,7 +105,12 @@ describe('a Redis that hangs when the process starts', () => {
     const admin = policies(connect(server.url));
     await admin.put('orders', ten, { apps });
     server.pause();
-    const orders = limiter({ policy, store: redisStore(client()), onStoreError: 'deny', timeoutMs: 100 });
+    const orders = limiter({
+      policy,
+      store: redisStore(client(), { prefix: 'sluice' }),
+      onStoreError: 'deny',
+      timeoutMs: 100,
+    });
 
     await until('decisions do not wait', async () => (await atOnce(orders)) !== undefined);
     const decisions = await Promise.all(Array.from({ length: 50 }, () => atOnce(orders)));

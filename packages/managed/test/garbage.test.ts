@@ -47,7 +47,7 @@ describe.each(GARBAGE)('a record with %s', (what, garbage) => {
     await policies().put('orders', hundred, { apps });
     const { version } = (await policies().get('orders')) ?? {};
     await redis.admin.hset('sluice:policies', name, JSON.stringify(garbage), '#revision', 'by-hand');
-    const store = redisStore(connect());
+    const store = redisStore(connect(), { prefix: 'sluice' });
     const strange = limiter({ name: 'strange', policy: managed(name), store });
     const managedNeighbour = limiter({ name: 'neighbour', policy: managed('orders'), store });
     const plainNeighbour = limiter({ name: 'plain', policy: hundred, store });

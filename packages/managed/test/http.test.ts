@@ -16,7 +16,7 @@ const ann = { user: 'ann' };
 /** Where and how the tests' limiters decide. Each is of a process of its own. */
 const common = (): Pick<TestOptions, 'app' | 'store' | 'timeoutMs' | 'onStoreError'> => ({
   app: 'shop',
-  store: redisStore(countedClient(connect())), // which listens to nothing, for these limiters are never closed
+  store: redisStore(countedClient(connect()), { prefix: 'sluice' }), // which listens to nothing, for these limiters are never closed
   timeoutMs: 10_000,
   onStoreError: 'throw',
 });

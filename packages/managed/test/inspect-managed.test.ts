@@ -19,7 +19,7 @@ let policies: Policies;
 const limiters: Limiter[] = [];
 beforeEach(async () => {
   await redis.admin.flushall();
-  policies = createPolicies(redis.admin);
+  policies = createPolicies(redis.admin, { prefix: 'sluice' });
 });
 afterEach(async () => {
   await Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
@@ -31,7 +31,7 @@ const put = (policy: Policy, carryOver: 'keep' | 'reset' = 'keep') =>
   policies.put('orders', policy, { apps: ['checkout'], carryOver });
 
 const limiterOf = (): Limiter => {
-  const store = redisStore(redis.admin);
+  const store = redisStore(redis.admin, { prefix: 'sluice' });
   const policy = managed('orders');
   const limiter = createLimiter({ policy, app: 'checkout', store, onStoreError: 'throw', timeoutMs: 60_000 });
   limiters.push(limiter);
@@ -49,6 +49,7 @@ async function recordsNow(): Promise<Record<string, unknown>> {
 async function inspected(atMs: number, records?: Readonly<Record<string, unknown>>): Promise<KeyReport> {
   const [key = ''] = await redis.admin.keys('*:orders:*');
   return inspectKey(key, (await redis.admin.get(key)) ?? '', atMs, {
+    prefix: 'sluice',
     definitions: definitionsOf(records ?? (await recordsNow())),
   });
 }
@@ -195,6 +196,7 @@ describe('a managed policy that cannot be reported', () => {
     const { orders } = (await recordsNow()) as { orders: object };
 
     const report = inspectKey('sluice:{a}:orders:2m', value, 1, {
+      prefix: 'sluice',
       definitions: definitionsOf({ orders: { ...orders, version: 7 } }),
     });
 
@@ -209,7 +211,10 @@ describe('a key with an override', () => {
 
   async function inspectedNow(key: string, atMs: number): Promise<KeyReport> {
     const name = `sluice:{${key}}:orders:2m`;
-    return inspectKey(name, (await redis.admin.get(name)) ?? '', atMs, { definitions: await policies.definitions() });
+    return inspectKey(name, (await redis.admin.get(name)) ?? '', atMs, {
+      prefix: 'sluice',
+      definitions: await policies.definitions(),
+    });
   }
 
   it('is reported by its numbers, with who set them and why', async () => {
@@ -254,7 +259,8 @@ describe('a key with an override', () => {
     const records = { ...(await recordsNow()), ...(await overridesNow()) };
 
     const [before, after] = [untilMs - 1000, untilMs + 1].map(
-      (nowMs) => inspectKey(name, value, atMs, { definitions: definitionsOf(records, nowMs) }).policies[0],
+      (nowMs) =>
+        inspectKey(name, value, atMs, { prefix: 'sluice', definitions: definitionsOf(records, nowMs) }).policies[0],
     );
 
     expect(before).toMatchObject({ limit: 500, remaining: 480, override: { untilMs } });

@@ -165,7 +165,7 @@ describe('a Redis that was restarted', () => {
       const connection = connect(server.url);
       const here = policies(connection);
       await here.put('restarted', ten, { apps });
-      const store = redisStore(connection);
+      const store = redisStore(connection, { prefix: 'sluice' });
       const orders = limiter({ policy: managed('restarted'), store, onStoreError: 'deny', timeoutMs: 500 });
       await orders.consume('ann', 4);
 

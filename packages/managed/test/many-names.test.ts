@@ -18,7 +18,7 @@ describe('policies that requests name', () => {
       policy: ({ headers }: TestRequest) => managed(headers?.['x-plan'] ?? 'free'),
       key: byUser(),
       app: 'shop',
-      store: redisStore(countedClient(connect())), // which listens to nothing, for this limiter is never closed
+      store: redisStore(countedClient(connect()), { prefix: 'sluice' }), // which listens to nothing, for this limiter is never closed
       timeoutMs: 10_000,
       onStoreError: 'throw',
     });

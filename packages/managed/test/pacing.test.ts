@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { leakyBucket, memoryStore } from '@sluice/core';
-import { createPolicies, managed } from '@sluice/managed';
+import { createPolicies, managed, type PolicySource } from '@sluice/managed';
 import { createEnforcer } from '@sluice/http/spi';
 import { nextTurn, testFramework, TestResponse } from '@sluice/testkit';
 
@@ -18,7 +18,7 @@ const turns = async (): Promise<void> => {
 };
 
 /** A source of managed policies in memory. */
-function source(): Parameters<typeof createPolicies>[0] {
+function source(): PolicySource {
   const records = new Map<string, unknown>();
   const put = async (name: string, record: unknown): Promise<boolean> => {
     records.set(name, record);

@@ -36,13 +36,13 @@ const stores = `${STORE_USER.keys} ${leastPrivilege.server}`;
 /** What a limiter of that user decides, before and after its policy has changed. */
 async function limitsThrough(client: Redis | RedisClient): Promise<readonly number[]> {
   await admin().del('sluice:{key}:orders:2m');
-  const policies = createPolicies(admin());
+  const policies = createPolicies(admin(), { prefix: 'sluice' });
   await policies.put('orders', ten, { apps });
   await policies.override('orders', 'another', twenty);
   const limiter = createLimiter({
     policy: managed('orders'),
     app: 'checkout',
-    store: redisStore(client),
+    store: redisStore(client, { prefix: 'sluice' }),
     onStoreError: 'throw',
     timeoutMs: 10_000,
   });
@@ -93,7 +93,7 @@ describe('the rights of the guide, for managed policies', () => {
 
   it('are those for putting, which give no access to the state of clients', async () => {
     const client = await userWith(`~sluice:policies ~sluice:{#overrides}:* +evalsha +eval +time +info ${put}`);
-    const policies = createPolicies(client);
+    const policies = createPolicies(client, { prefix: 'sluice' });
 
     const { change } = await policies.put('by-the-writer', ten, { apps });
     await policies.override('by-the-writer', 'ann', twenty);
@@ -108,7 +108,9 @@ describe('the rights of the guide, for managed policies', () => {
   it('keep users that only read from putting', async () => {
     const client = await userWith(`${stores} ${read} ${hear}`);
 
-    await expect(createPolicies(client).put('orders', ten, { apps: ['intruder'] })).rejects.toMatchObject({
+    await expect(
+      createPolicies(client, { prefix: 'sluice' }).put('orders', ten, { apps: ['intruder'] }),
+    ).rejects.toMatchObject({
       kind: 'denied',
     });
 

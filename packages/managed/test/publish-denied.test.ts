@@ -36,7 +36,7 @@ describe.each([
     await redis.admin.call('ACL', 'SETUSER', 'deployer', 'reset', 'on', '>secret', '~*', ...rights, '-subscribe');
     const url = redis.server.url.replace('redis://', 'redis://deployer:secret@');
     await policies().put('orders', limitOf(10), { apps });
-    const orders = limiter({ policy: managed('orders'), store: redisStore(connect(url)) });
+    const orders = limiter({ policy: managed('orders'), store: redisStore(connect(url), { prefix: 'sluice' }) });
     await orders.consume('ann', 4);
 
     await policies().put('orders', limitOf(20), { apps });

@@ -38,7 +38,7 @@ function inMemory(): Policies {
 /** With a Redis that cannot be reached: the fallback decides. */
 function awayStore(): RedisStore {
   const fail = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED'));
-  return redisStore({ evalsha: fail, eval: fail });
+  return redisStore({ evalsha: fail, eval: fail }, { prefix: 'sluice' });
 }
 
 const remainingOf = async (orders: Limiter): Promise<number> => (await orders.peek('ann')).remaining;

@@ -22,7 +22,9 @@ describe('a limiter whose options do not go together with a managed policy', () 
   it('is denied with a copy of a reference, which does not carry what looks the policy up', () => {
     const copied = JSON.parse(JSON.stringify(managed('orders'))) as ReturnType<typeof managed>;
 
-    expect(() => createLimiter({ app: 'checkout', policy: copied, store: redisStore(redis.client) })).toThrow(
+    expect(() =>
+      createLimiter({ app: 'checkout', policy: copied, store: redisStore(redis.client, { prefix: 'sluice' }) }),
+    ).toThrow(
       expect.objectContaining({
         name: 'PolicyError',
         field: 'policy',
@@ -44,7 +46,7 @@ describe('a limiter whose options do not go together with a managed policy', () 
           policy: managed('orders'),
           app: 'checkout',
           policies: wrong,
-          store: redisStore('redis://127.0.0.1:1'),
+          store: redisStore('redis://127.0.0.1:1', { prefix: 'sluice' }),
         }),
       ).toThrow(expect.objectContaining({ name: 'PolicyError', field: 'policies' }));
     },
@@ -62,7 +64,7 @@ describe('an edit over several limits, of which some are not there', () => {
         ],
         onUnconfigured,
         app: 'checkout',
-        store: redisStore(connect()),
+        store: redisStore(connect(), { prefix: 'sluice' }),
         onStoreError: 'throw',
         timeoutMs: 10_000,
       }),

@@ -24,7 +24,7 @@ describe('a managed policy', () => {
   it('costs a decision exactly one call, whatever the request', async () => {
     await policies().put('orders', ten, { apps });
     const client = countedClient(redis.admin);
-    const orders = limiter({ policy, store: redisStore(client) });
+    const orders = limiter({ policy, store: redisStore(client, { prefix: 'sluice' }) });
     const decision = await orders.consume('ann');
     const asked: (() => Promise<unknown>)[] = [
       ...keys.map((key) => () => orders.consume(key)),
@@ -65,7 +65,7 @@ describe('a managed policy', () => {
     const here = policies();
     await here.put('orders', ten, { apps });
     const client = countedClient(redis.admin);
-    const orders = limiter({ policy, store: redisStore(client) });
+    const orders = limiter({ policy, store: redisStore(client, { prefix: 'sluice' }) });
     for (const key of keys) await orders.consume(key);
     await here.put('orders', slidingWindow({ limit: 2000, window: '1h' }), { apps });
     client.notify();
@@ -83,7 +83,7 @@ describe('a managed policy', () => {
     const here = policies();
     await here.put('orders', ten, { apps });
     const client = countedClient(redis.admin);
-    const orders = limiter({ policy, store: redisStore(client) });
+    const orders = limiter({ policy, store: redisStore(client, { prefix: 'sluice' }) });
     await orders.consume('ann', 400);
     await here.override('orders', 'ann', fixedWindow({ limit: 2000, window: '1h' }));
     client.notify();
@@ -107,7 +107,7 @@ describe('a managed policy', () => {
           { name: 'kept', policy },
         ],
         app: 'checkout',
-        store: redisStore(client),
+        store: redisStore(client, { prefix: 'sluice' }),
         timeoutMs: 10_000,
       }),
     );
@@ -121,7 +121,7 @@ describe('a managed policy', () => {
 
   it('is loaded once by a hundred first requests at the same time', async () => {
     await policies().put('orders', ten, { apps });
-    const store = redisStore(countedClient(redis.admin));
+    const store = redisStore(countedClient(redis.admin), { prefix: 'sluice' });
     const orders = limiter({ policy, store });
     await redis.admin.config('RESETSTAT');
 
@@ -135,7 +135,7 @@ describe('a managed policy', () => {
   it('is neither polled nor subscribed to when no limiter uses it any more', async () => {
     await policies().put('orders', ten, { apps });
     const [client, other] = [countedClient(redis.admin), countedClient(redis.admin)];
-    const orders = limiter({ policy, store: redisStore(client) });
+    const orders = limiter({ policy, store: redisStore(client, { prefix: 'sluice' }) });
     const hearing = limiter({ policy });
     await Promise.all([orders.consume('ann'), hearing.consume('ann')]);
     await until('it is polled while it is used', () => client.asked > 4);
@@ -146,7 +146,7 @@ describe('a managed policy', () => {
 
     await Promise.all([orders.close(), hearing.close()]);
     const asked = client.asked;
-    limiter({ policy, store: redisStore(other) });
+    limiter({ policy, store: redisStore(other, { prefix: 'sluice' }) });
     await until('another limiter polls', () => other.asked > 4);
 
     expect(client.asked).toBe(asked);

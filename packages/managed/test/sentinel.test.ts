@@ -31,11 +31,15 @@ it('after Sentinel has promoted a replica, a managed policy holds, and can be ch
     clients.push(client);
     return client;
   };
-  const policies = createPolicies(clientOf());
+  const policies = createPolicies(clientOf(), { prefix: 'sluice' });
   await policies.put('api', fixedWindow({ limit: LIMIT, window: '1h' }), { apps: ['shop'] });
   const limiter = createLimiter({
     ...{ name: 'api', policy: managed('api'), app: 'shop', policies },
-    ...{ store: redisStore(clientOf(), { breaker: { probeEveryMs: 50 } }), onStoreError: 'deny', timeoutMs: 500 },
+    ...{
+      store: redisStore(clientOf(), { prefix: 'sluice', breaker: { probeEveryMs: 50 } }),
+      onStoreError: 'deny',
+      timeoutMs: 500,
+    },
   });
   for (let i = 0; i < LIMIT; i++) await limiter.consume('ann');
   await until(

@@ -33,7 +33,7 @@ describe('a process that does not know a change yet', () => {
     await policies().put('orders', ten, { apps });
     const source = delayedSource(redis.admin);
     const client = countedClient(redis.admin);
-    const old = limiter({ policy, policies: policies(source), store: redisStore(client) });
+    const old = limiter({ policy, policies: policies(source), store: redisStore(client, { prefix: 'sluice' }) });
     await old.consume('ann', 3);
     await source.hold();
     await policies().put('orders', twenty, { apps });
@@ -57,7 +57,7 @@ describe('a process that does not know a change yet', () => {
     await policies().put('orders', ten, { apps });
     const source = delayedSource(redis.admin);
     const client = countedClient(redis.admin);
-    const old = limiter({ policy, policies: policies(source), store: redisStore(client) });
+    const old = limiter({ policy, policies: policies(source), store: redisStore(client, { prefix: 'sluice' }) });
     for (const key of keys) await old.consume(key);
     await source.hold();
     await policies().put('orders', twenty, { apps });
@@ -100,7 +100,7 @@ describe('a process that does not know a change yet', () => {
         ],
         app: 'checkout',
         policies: policies(source),
-        store: redisStore(countedClient(redis.admin)),
+        store: redisStore(countedClient(redis.admin), { prefix: 'sluice' }),
         onStoreError: 'throw',
         timeoutMs: 10_000,
       }),

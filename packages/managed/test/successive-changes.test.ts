@@ -65,7 +65,7 @@ describe('a decision during which the policy changes again and again', () => {
     await here.put('orders', limitOf(100), { apps });
     const change = changing(here);
     const client = slowClient();
-    const orders = limiter({ policy, store: redisStore(client), onStoreError: 'local' });
+    const orders = limiter({ policy, store: redisStore(client, { prefix: 'sluice' }), onStoreError: 'local' });
     await orders.consume('ann');
     let left = 5;
     client.before = async () => {
@@ -84,7 +84,12 @@ describe('a decision during which the policy changes again and again', () => {
     await here.put('orders', limitOf(100), { apps });
     const change = changing(here);
     const client = slowClient();
-    const orders = limiter({ policy, store: redisStore(client), onStoreError: 'local', denialCache: false });
+    const orders = limiter({
+      policy,
+      store: redisStore(client, { prefix: 'sluice' }),
+      onStoreError: 'local',
+      denialCache: false,
+    });
     await orders.consume('ann', 90);
     client.before = async () => {
       if (client.decisions % 3 !== 0) await change();
@@ -108,7 +113,12 @@ describe('a decision during which the policy changes again and again', () => {
       await here.put('orders', limitOf(100), { apps });
       const change = changing(here);
       const client = slowClient();
-      const orders = limiter({ policy, store: redisStore(client), onStoreError, timeoutMs: 1000 });
+      const orders = limiter({
+        policy,
+        store: redisStore(client, { prefix: 'sluice' }),
+        onStoreError,
+        timeoutMs: 1000,
+      });
       await orders.consume('ann');
       let last = Promise.resolve();
       client.before = () => (last = change());
@@ -140,7 +150,7 @@ describe('a decision during which the policy changes again and again', () => {
         policy,
         app: 'checkout',
         policies: policies(source),
-        store: redisStore(client),
+        store: redisStore(client, { prefix: 'sluice' }),
         onStoreError: 'throw',
         timeoutMs,
       }),
@@ -170,7 +180,7 @@ describe('an edit during which the policy changes again and again', () => {
     await here.put('orders', limitOf(100), { apps });
     const change = changing(here);
     const client = slowClient();
-    const orders = limiter({ policy, store: redisStore(client) });
+    const orders = limiter({ policy, store: redisStore(client, { prefix: 'sluice' }) });
     const decision = await orders.consume('ann', 6);
     let left = 5;
     client.before = async () => {

@@ -43,7 +43,7 @@ describe('a Redis that is away when the process starts', () => {
       ['deny', false],
     ] as const)('%s: unavailable, for there is no policy to decide by', async (onStoreError, allowed) => {
       const name = `${onStoreError}-${how.replace(' ', '-')}`;
-      const store = redisStore(await client());
+      const store = redisStore(await client(), { prefix: 'sluice' });
       const orders = limiter({ name, policy, store, onStoreError, timeoutMs: 50 });
 
       const decisions = [await orders.consume('ann'), await orders.peek('ann')];
@@ -57,7 +57,12 @@ describe('a Redis that is away when the process starts', () => {
     });
 
     it('throw: rejects with what failed', async () => {
-      const orders = limiter({ policy, store: redisStore(await client()), onStoreError: 'throw', timeoutMs: 50 });
+      const orders = limiter({
+        policy,
+        store: redisStore(await client(), { prefix: 'sluice' }),
+        onStoreError: 'throw',
+        timeoutMs: 50,
+      });
 
       await expect(orders.consume('ann')).rejects.toMatchObject({
         name: 'StoreError',
@@ -73,7 +78,12 @@ describe('a Redis that is away when the process starts', () => {
     });
 
     it('the limiter can be closed', async () => {
-      const orders = limiter({ policy, store: redisStore(await client()), onStoreError: 'allow', timeoutMs: 50 });
+      const orders = limiter({
+        policy,
+        store: redisStore(await client(), { prefix: 'sluice' }),
+        onStoreError: 'allow',
+        timeoutMs: 50,
+      });
       await orders.consume('ann');
 
       await expect(orders.close()).resolves.toBeUndefined();
@@ -97,7 +107,7 @@ describe('a Redis that goes away later', () => {
         return Promise.resolve();
       },
     });
-    return { client, store: redisStore(client) };
+    return { client, store: redisStore(client, { prefix: 'sluice' }) };
   };
 
   it('local: this process keeps the last policy that it knows', async () => {

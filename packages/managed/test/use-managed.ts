@@ -64,8 +64,13 @@ export function useManaged(args: readonly string[] = []): Managed {
     warnings,
     connect,
     keep,
-    policies: (source = connect()) => keep(createPolicies(source)),
-    limiter: ({ store = redisStore(connect()), ...options }) =>
+    policies: (source = connect()) =>
+      keep(
+        typeof source === 'object' && 'load' in source
+          ? createPolicies(source)
+          : createPolicies(source, { prefix: 'sluice' }),
+      ),
+    limiter: ({ store = redisStore(connect(), { prefix: 'sluice' }), ...options }) =>
       keep(
         createLimiter({
           app: 'checkout',

@@ -13,7 +13,7 @@ const why = { reason: 'a sale', by: 'ops' };
 /** A limiter with a managed policy, and a page that shows it. */
 async function shop(): Promise<{ limiter: Limiter; made: ReturnType<typeof pageWith>; log: PageChange[] }> {
   await redis.admin.flushall();
-  const store = redisStore(redis.admin);
+  const store = redisStore(redis.admin, { prefix: 'sluice' });
   await createPolicies(store).put('orders', fixedWindow({ limit: 2, window: '1h' }), { apps: ['shop'] });
   const options = { name: 'api', policy: managed('orders'), app: 'shop', store, timeoutMs: 60_000 } as const;
   const limiter: Limiter = createLimiter(options);
@@ -41,7 +41,7 @@ describe('an override of one key', () => {
     expect(done.json).toMatchObject({ id, managed: { text: 'fixedWindow 500 per 1h' } });
     expect(await limiter.peek('ann')).toMatchObject({ limit: 500, used: 1 });
     expect((await limiter.peek('bob')).limit).toBe(2);
-    const [override] = await createPolicies(redis.admin).overrides('orders');
+    const [override] = await createPolicies(redis.admin, { prefix: 'sluice' }).overrides('orders');
     expect(override).toMatchObject({ target: 'ann', by: 'ops', reason: 'a sale', untilMs: expect.any(Number) });
     expect(log).toEqual([
       {
@@ -57,7 +57,11 @@ describe('an override of one key', () => {
 
   it('is ended, and logged with the numbers before and after it', async () => {
     const { limiter, made, log } = await shop();
-    await createPolicies(redis.admin).override('orders', 'ann', fixedWindow({ limit: 7, window: '1h' }));
+    await createPolicies(redis.admin, { prefix: 'sluice' }).override(
+      'orders',
+      'ann',
+      fixedWindow({ limit: 7, window: '1h' }),
+    );
     await until('the limiter follows', async () => (await limiter.peek('ann')).limit === 7);
     const { id, managed: numbers } = await stateOf(made);
 

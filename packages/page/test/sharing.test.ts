@@ -60,13 +60,14 @@ const recordOf = (more: Partial<PageRecord> = {}): PageRecord => ({
 const keyOf = (key: string, count: number): PageRecord['keys'][number] => ({
   ...{ id: 'x', limiter: 'api', policy: 'api', key, count, atLeast: count, atMost: count },
 });
-const pagesIn = (): RedisPages => new RedisPages(connectionOf(redisStore(redis.client)) as RedisConnection);
+const pagesIn = (): RedisPages =>
+  new RedisPages(connectionOf(redisStore(redis.client, { prefix: 'sluice' })) as RedisConnection);
 
 describe('pages of two processes that share their counts', () => {
   it('each show what both deny, which processes that are, and what an operator did in the other', async () => {
     await startDenying({ ann: 4, bob: 1 });
     const made = pageWith({ share: true });
-    const limiter = limiterOn(redisStore(redis.client));
+    const limiter = limiterOn(redisStore(redis.client, { prefix: 'sluice' }));
     await limiter.consume('ann'); // its limit is spent already
     await deny(limiter, 'eve', 1);
     // The record may have been written before all was denied.
@@ -107,7 +108,7 @@ describe('pages of two processes that share their counts', () => {
   it('end with the record of a process that was killed, which Redis forgets by itself', async () => {
     const child = await startDenying({ ann: 4 });
     const made = pageWith({ share: true });
-    await deny(limiterOn(redisStore(redis.client), 'other'), 'eve', 1);
+    await deny(limiterOn(redisStore(redis.client, { prefix: 'sluice' }), 'other'), 'eve', 1);
     await until('the other page is known', async () => (await sharedOf(made)).others.length === 1);
     child.kill('SIGKILL');
     await once(child, 'exit');
@@ -123,7 +124,10 @@ describe('pages of two processes that share their counts', () => {
 
   it('write to the other places, while one of them hangs', async () => {
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
-    const [hung, healthy] = [redisStore(proxy.through(redis.server.storeUrl)), redisStore(redis.client)];
+    const [hung, healthy] = [
+      redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' }),
+      redisStore(redis.client, { prefix: 'sluice' }),
+    ];
     later(() => hung.close());
     await limiterOn(hung, 'one').consume('ann');
     await limiterOn(healthy, 'two').consume('ann');
@@ -151,7 +155,7 @@ describe('pages of two processes that share their counts', () => {
   });
 
   it('say that a record was not taken, whatever is read meanwhile, and reject nothing', async () => {
-    const store = redisStore(redis.client);
+    const store = redisStore(redis.client, { prefix: 'sluice' });
     await limiterOn(store).consume('ann');
     let isBroken = true;
     const sharing = new Sharing(
@@ -193,7 +197,7 @@ describe('pages of two processes that share their counts', () => {
     later(() => {
       proxy.close();
     });
-    const store = redisStore(proxy.through(redis.server.storeUrl));
+    const store = redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' });
     later(() => store.close());
     const made = pageWith({ share: true });
     const limiter = limiterOn(store, 'api', 'allow');
@@ -219,7 +223,7 @@ describe('pages of two processes that share their counts', () => {
 describe('what a page shares', () => {
   it('is nothing, unless it is asked to', async () => {
     const made = pageWith();
-    await deny(limiterOn(redisStore(redis.client)), 'ann', 1);
+    await deny(limiterOn(redisStore(redis.client, { prefix: 'sluice' })), 'ann', 1);
 
     expect(await snapshotOf(made)).toMatchObject({ shared: null });
     expect(await recordsInRedis()).toEqual([]);
@@ -228,7 +232,7 @@ describe('what a page shares', () => {
 
   it('is one write in five seconds, and not one for each denial', async () => {
     const made = pageWith({ share: true });
-    const limiter = limiterOn(redisStore(redis.client));
+    const limiter = limiterOn(redisStore(redis.client, { prefix: 'sluice' }));
     for (let i = 0; i < 200; i++) await deny(limiter, `key-${String(i)}`, 2);
     await until('it is written', async () => (await recordsInRedis()).length === 1);
     await snapshotOf(made);
@@ -241,7 +245,7 @@ describe('what a page shares', () => {
 
   it('has no key in it where keys are shown hashed, also not those of other processes', async () => {
     const made = pageWith({ share: true, showKeys: 'hashed' });
-    await deny(limiterOn(redisStore(redis.client)), 'ann@mail', 2);
+    await deny(limiterOn(redisStore(redis.client, { prefix: 'sluice' })), 'ann@mail', 2);
     const pages = pagesIn();
     await pages.put('other', recordOf({ keys: [keyOf('ann@mail', 5), keyOf('bob@mail', 9)] }));
     const target = 'bob@mail of api';
@@ -266,7 +270,7 @@ describe('what a page shares', () => {
     const token = `sk-live-${'0123456789'.repeat(27)}`;
     const told: PageChange[] = [];
     const made = pageWith({ share: true, log: (change) => told.push(change) });
-    await deny(limiterOn(redisStore(redis.client)), token, 2);
+    await deny(limiterOn(redisStore(redis.client, { prefix: 'sluice' })), token, 2);
     const { denied } = await snapshotOf(made);
     await ask(made, 'block', { id: denied.keys[0]?.id, duration: '10m', reason: 'a flood', by: 'ops' });
     const pages = pagesIn();
@@ -293,7 +297,7 @@ describe('what a page shares', () => {
   it('is text, whatever the keys are, and stays small', async () => {
     const keys = ['<script>alert(1)</script>', 'x'.repeat(1_000_000), 'a\u202eb', 'line\nfeed \u0000', '\ud800'];
     const first = pageWith({ share: true });
-    const limiter = limiterOn(redisStore(redis.client));
+    const limiter = limiterOn(redisStore(redis.client, { prefix: 'sluice' }));
     for (const key of keys) await deny(limiter, key, 1);
     const all = async () => (await pagesIn().read()).pages[0]?.record.keys.length === keys.length;
     await until('all of it is written', all);
@@ -394,7 +398,7 @@ describe('what others have written to Redis', () => {
   });
 
   it('is read through one client, which is asked for once', async () => {
-    const connection = connectionOf(redisStore(redis.client)) as RedisConnection;
+    const connection = connectionOf(redisStore(redis.client, { prefix: 'sluice' })) as RedisConnection;
     let opened = 0;
     const open: RedisConnection['open'] = async () => {
       opened++;

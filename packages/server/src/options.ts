@@ -1,5 +1,6 @@
 import { SluiceError, type Store } from '@sluice/core';
 import { insteadOf } from '@sluice/core/inspect';
+import { parsePrefix } from '@sluice/core/spi';
 import { check, isText, parseNumber } from './check-option.ts';
 import { parseAddress, type Address } from './transport/address.ts';
 import type { CertificateFiles } from './transport/certificates.ts';
@@ -91,7 +92,7 @@ export interface Settings {
   readonly config: string;
   readonly mergeDomains: boolean;
   readonly redis: readonly string[] | undefined;
-  readonly prefix: string | undefined;
+  readonly prefix: string;
   readonly store: Store | undefined;
   readonly listeners: Readonly<Record<ListenerName, Address | undefined>>;
   readonly token: string | undefined;
@@ -149,7 +150,7 @@ export function parseServerOptions(options: ServerOptions): Settings {
     if ((OPTIONS as readonly string[]).includes(name)) continue;
     throw new SluiceError('SLUICE_OPTION_UNKNOWN', `createServer has no option ${name}; ${insteadOf(name, OPTIONS)}`);
   }
-  const { config, mergeDomains = false, prefix, store, token, hostNames = [], tls, app = 'sluice-server' } = options;
+  const { config, mergeDomains = false, store, token, hostNames = [], tls, app = 'sluice-server' } = options;
   check(isText(config), 'config', 'the path of a file of limits, or of a folder of them', config);
   check(typeof mergeDomains === 'boolean', 'mergeDomains', 'true or false', mergeDomains);
   check(
@@ -177,8 +178,9 @@ export function parseServerOptions(options: ServerOptions): Settings {
   const listeners = parseListeners(options);
   checkTlsListeners(tls, listeners);
   return {
-    ...{ config, mergeDomains, prefix, store, token, hostNames, tls, app },
+    ...{ config, mergeDomains, store, token, hostNames, tls, app },
     redis: parseRedis(options.redis),
+    prefix: parsePrefix(options.prefix ?? 'sluice', "createServer({ config, redis, prefix: 'shop' })"),
     listeners,
     timeoutMs: parseNumber(options.timeoutMs, 15, 'timeoutMs', 1),
     maxInFlight: parseNumber(options.maxInFlight, 1024, 'maxInFlight', 1),

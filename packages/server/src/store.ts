@@ -39,10 +39,7 @@ export function openStore({ store, redis, prefix }: Pick<Settings, 'store' | 're
   if (store !== undefined) return { store, ...nothing }; // its owner closes it
   const [url, ...others] = redis ?? [];
   if (url === undefined) return { store: memoryStore(), ...nothing };
-  const options: RedisStoreOptions = {
-    breaker: { probeEveryMs: PROBE_MS },
-    ...(prefix === undefined ? {} : { prefix }),
-  };
+  const options: RedisStoreOptions = { prefix, breaker: { probeEveryMs: PROBE_MS } };
   if (others.length === 0 && /^rediss?:/i.test(url)) {
     const single = redisStore(url, options);
     return { ...nothing, store: single, close: () => single.close() };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow } from '@sluice/core';
 import { startRedisCluster, until, type RedisCluster } from '@sluice/testkit';
+import { parseServerOptions } from '../src/options.ts';
 import { openStore } from '../src/store.ts';
 
 describe('the store of a cluster', () => {
@@ -12,7 +13,7 @@ describe('the store of a cluster', () => {
 
   it('fails a call whose node dies at once: it may have counted, so it is sent to no other node', async () => {
     const redis = cluster.nodes.map(({ storeUrl }) => storeUrl);
-    const { store, connect, close } = openStore({ redis, store: undefined, prefix: undefined });
+    const { store, connect, close } = openStore({ redis, store: undefined, prefix: 'sluice' });
     connect();
     const policy = fixedWindow({ limit: 5, window: '1h' });
     const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
@@ -27,5 +28,26 @@ describe('the store of a cluster', () => {
     expect(await failure).toContain('Redis did not decide: the client has no connection to Redis at the moment');
     await limiter.close();
     await close();
+  });
+});
+
+describe('the prefix of the service', () => {
+  it('is sluice unless the options name another', () => {
+    expect(parseServerOptions({ config: 'limits.yaml' }).prefix).toBe('sluice');
+    expect(parseServerOptions({ config: 'limits.yaml', prefix: 'shop' }).prefix).toBe('shop');
+  });
+
+  it.each<[string, unknown]>([
+    ['is empty', ''],
+    ['has braces', '{shop}'],
+    ['is a number', 7],
+  ])('is denied where it %s, and the error shows the line to write', (_what, prefix) => {
+    expect(() => parseServerOptions({ config: 'limits.yaml', prefix: prefix as string })).toThrow(
+      expect.objectContaining({
+        code: 'SLUICE_OPTION_INVALID',
+        field: 'prefix',
+        message: expect.stringContaining("; write createServer({ config, redis, prefix: 'shop' }) [") as unknown,
+      }),
+    );
   });
 });

@@ -31,7 +31,7 @@ export const SPLIT_STORE: OptionTable<SplitStoreSettings> = {
     if (typeof given === 'number') return instances(given, 'membership');
     if (isMembership(given)) return given;
     const expected =
-      'redisMembership(client), fixedMembership({ instances, index }), an object with id, ttlMs and join, or a number of instances';
+      'redisMembership(client, { prefix }), fixedMembership({ instances, index }), an object with id, ttlMs and join, or a number of instances';
     throw invalidOption('membership', expected, given);
   },
   graceMs: (given, name, { membership }) => {

@@ -14,7 +14,8 @@ afterEach(async () => {
   await Promise.all(stores.splice(0).map((store) => store.close()));
 });
 
-const FAST = { heartbeatMs: 50, ttlMs: 2000 };
+const TIMES = { heartbeatMs: 50, ttlMs: 2000 };
+const FAST = { prefix: 'sluice', ...TIMES };
 
 function storeOf(membership: Membership): SplitStore {
   const store = splitStore({ membership, graceMs: 2100 });
@@ -76,7 +77,7 @@ describe('instances that share a limit over Redis', () => {
 
 describe('a membership', () => {
   it('uses the client and the prefix of a Redis store', async () => {
-    const membership = redisMembership(redisStore(registry.admin, { prefix: 'other' }), FAST);
+    const membership = redisMembership(redisStore(registry.admin, { prefix: 'other' }), TIMES);
     limiterOf(membership);
 
     await until(
@@ -127,11 +128,21 @@ describe('a membership', () => {
     [{ heartbeatMs: 100, ttlMs: 199 }, /ttlMs must be a whole number of milliseconds from 200/],
     [{ ttl: 1000 }, /redisMembership has no option "ttl"/],
     [{ prefix: 'a{b}' }, /prefix must be/],
+    [{ prefix: '' }, /prefix must be/],
+    [{ prefix: 7 }, /prefix must be/],
   ])('denies bad options: %p', (options, message) => {
-    expect(() => redisMembership('redis://localhost:1', options as never)).toThrow(message);
+    expect(() => redisMembership('redis://localhost:1', { prefix: 'shop', ...options } as never)).toThrow(message);
+  });
+
+  it('needs the prefix of the application, unless it is given a store', () => {
+    // @ts-expect-error There is no prefix.
+    expect(() => redisMembership('redis://localhost:1', {})).toThrow(
+      /^redisMembership needs a prefix, the name of your application.*: redisMembership\(client, \{ prefix: 'shop' \}\)/,
+    );
+    expect(() => redisMembership(redisStore('redis://localhost:1', { prefix: 'shop' }))).not.toThrow();
   });
 
   it('denies what is no client', () => {
-    expect(() => redisMembership({} as never)).toThrow(/redisMembership takes a client of ioredis/);
+    expect(() => redisMembership({} as never, { prefix: 'shop' })).toThrow(/redisMembership takes a client of ioredis/);
   });
 });

@@ -27,7 +27,7 @@ const ERA_MS = 2 * 2520 * 86_400_000;
 export function clockedRedisStore(
   client: RedisClient | IoredisClient | NodeRedisClient | string,
   clock: Clock,
-  options: RedisStoreOptions = {},
+  options: RedisStoreOptions,
   eraMs: number = ERA_MS,
 ): Store {
   const store = redisStoreAt(client, options, () => Math.floor(clock.now()) + eraMs);

@@ -1,4 +1,5 @@
 import type { Clock, IoredisClient, NodeRedisClient, RedisClient, RedisStoreOptions, Store } from '@sluice/core';
+import { parsePrefix } from '@sluice/core/spi';
 import { clockedRedisStore } from './clocked-redis-store.ts';
 
 /**
@@ -17,7 +18,11 @@ import { clockedRedisStore } from './clocked-redis-store.ts';
 export function redisStoreWithClock(
   client: RedisClient | IoredisClient | NodeRedisClient | string,
   clock: Clock,
-  options?: RedisStoreOptions,
+  options: RedisStoreOptions,
 ): Store {
+  parsePrefix(
+    (options as RedisStoreOptions | undefined)?.prefix,
+    "redisStoreWithClock(client, clock, { prefix: 'shop' })",
+  );
   return clockedRedisStore(client, clock, options);
 }

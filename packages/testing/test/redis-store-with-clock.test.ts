@@ -9,6 +9,7 @@ import {
   slidingWindow,
   tokenBucket,
   type Policy,
+  type RedisStoreOptions,
   type Store,
 } from '@sluice/core';
 import { rateLimit } from '@sluice/express';
@@ -74,7 +75,19 @@ describe('redisStoreWithClock', () => {
       expect((await limiter.consume('key')).allowed).toBe(false);
       await limiter.close();
     }
-    expect(() => redisStoreWithClock(redis.client, clock, { prefx: 'a' } as never)).toThrow(/prefix/);
+    expect(() => redisStoreWithClock(redis.client, clock, { prefix: 'sluice', prefx: 'a' } as never)).toThrow(/prefix/);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['nothing', undefined, 'redisStoreWithClock needs a prefix, the name of your application'],
+    ['an empty text', '', 'prefix must be'],
+    ['braces', '{shop}', 'prefix must be'],
+    ['a number', 7, 'prefix must be'],
+  ])('takes no %s for a prefix, and shows the line to write', (_what, prefix, message) => {
+    const store = (): Store => redisStoreWithClock(redis.client, fakeClock(), { prefix } as RedisStoreOptions);
+
+    expect(store).toThrow(message);
+    expect(store).toThrow("redisStoreWithClock(client, clock, { prefix: 'shop' }) [SLUICE_OPTION_INVALID]");
   });
 
   it('leaves the limits of redisStore as they are', async () => {

@@ -20,7 +20,7 @@ const app = express();
 app.use(rateLimit({ limit: 1, window: '1m', key: byUser((request) => request.get('x-user')) }), (request, response) => {
   response.json(request.rateLimit?.decision.remaining ?? decision.remaining);
 });
-const report: KeyReport = inspectKey('sluice:{a}:api:2f', '', decision.atMs);
+const report: KeyReport = inspectKey('sluice:{a}:api:2f', '', decision.atMs, { prefix: 'sluice' });
 const stop: () => void = collectMetrics({ prefix: 'limits_' });
 describeStore('in memory', { source: 'memory', create: (clock) => memoryStore({ clock }) }, runner);
 await expectLimited(app, { limit: 1, path: '/' });
@@ -28,5 +28,5 @@ await expectLimited((request: Request) => new Response(request.url), { limit: 1 
 // @ts-expect-error The option has another name.
 await expectLimited(app, { limits: 1 });
 await limiter.resetAll();
-redisStoreWithClock('redis://localhost', fakeClock());
+redisStoreWithClock('redis://localhost', fakeClock(), { prefix: 'sluice' });
 export const used: readonly unknown[] = [report, stop, redisStore, createEnforcer, remoteStore, keysOf, performRequest];

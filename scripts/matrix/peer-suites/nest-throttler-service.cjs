@@ -10,7 +10,7 @@ exports.ThrottlerStorageService = class ThrottlerStorageService extends NestStor
     const inRedis = SUITE_REDIS !== undefined;
     // A storage of its own for each application, as the peer's is.
     super({
-      store: inRedis ? redisStore(SUITE_REDIS) : memoryStore({ clock: Date }),
+      store: inRedis ? redisStore(SUITE_REDIS, { prefix: 'sluice' }) : memoryStore({ clock: Date }),
       name: `t${randomUUID()}`,
       timeoutMs: 10_000,
     });

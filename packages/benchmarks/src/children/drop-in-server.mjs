@@ -22,7 +22,7 @@ const peerStore = () =>
   inRedis ? { store: new RedisStore({ sendCommand: (...words) => client.call(...words) }) } : {};
 /** A machine that is busy is no failure. */
 const timeoutMs = 10_000;
-const ourStore = () => ({ store: inRedis ? redisStore(client) : memoryStore(), timeoutMs });
+const ourStore = () => ({ store: inRedis ? redisStore(client, { prefix: 'sluice' }) : memoryStore(), timeoutMs });
 
 const EXPRESS = {
   bare: () => undefined,

@@ -23,4 +23,4 @@ export function sluiceOn(store, { limit, policies = 1, kind }) {
 
 export const inMemory = (options) => sluiceOn(memoryStore({ maxKeys: 2_000_000 }), options);
 
-export const inRedis = (client, options) => sluiceOn(redisStore(client), options);
+export const inRedis = (client, options) => sluiceOn(redisStore(client, { prefix: 'sluice' }), options);

@@ -28,7 +28,7 @@ export function sluiceOptions(redisUrl) {
     policy: fixedWindow({ limit: LIMIT, window: WINDOW_MS }),
     ...(redisUrl === undefined
       ? {}
-      : { store: redisStore(clientOf(redisUrl)), onStoreError: 'deny', timeoutMs: 5_000 }),
+      : { store: redisStore(clientOf(redisUrl), { prefix: 'sluice' }), onStoreError: 'deny', timeoutMs: 5_000 }),
   };
 }
 

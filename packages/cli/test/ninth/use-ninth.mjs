@@ -5,7 +5,7 @@ const { createLimiter, redisStore } = await import(`${packages}/core/dist/index.
 const { splitStore } = await import(`${packages}/split/dist/index.js`);
 
 const policy = { algorithm: 'shiftedWindow', limit: 5, windowMs: 86_400_000, shiftMs: 21_600_000 };
-const store = redisStore(url);
+const store = redisStore(url, { prefix: 'sluice' });
 const limiter = createLimiter({ name: 'orders', policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
 const decision = await limiter.consume('ann', 2);
 await limiter.close();

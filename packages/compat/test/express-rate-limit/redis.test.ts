@@ -9,7 +9,7 @@ import { served } from './applications.ts';
 describe('on Redis', () => {
   const redis = useRedis();
   const storeOf = (name: string, client = redis.client): ExpressStore =>
-    new ExpressStore({ store: redisStore(client), name, timeoutMs: 60_000 });
+    new ExpressStore({ store: redisStore(client, { prefix: 'sluice' }), name, timeoutMs: 60_000 });
 
   it('two processes allow exactly the limit of many requests at once', async () => {
     const other = new Redis(redis.server.storeUrl);

@@ -100,7 +100,9 @@ describe('better-auth in two processes with Redis', () => {
   const redis = useRedis();
 
   it('has one limit', async () => {
-    const asks = [1, 2].map(() => application({ store: redisStore(redis.client), timeoutMs: 60_000 }));
+    const asks = [1, 2].map(() =>
+      application({ store: redisStore(redis.client, { prefix: 'sluice' }), timeoutMs: 60_000 }),
+    );
 
     const both = asks.map(async (ask) => statuses(6, async () => ask('/ok')));
 
@@ -108,7 +110,7 @@ describe('better-auth in two processes with Redis', () => {
   });
 
   it('counts in memory while Redis is away', async () => {
-    const ask = application({ store: redisStore('redis://127.0.0.1:1'), timeoutMs: 60_000 });
+    const ask = application({ store: redisStore('redis://127.0.0.1:1', { prefix: 'sluice' }), timeoutMs: 60_000 });
 
     expect(await statuses(7, async () => ask('/ok'))).toEqual([200, 200, 200, 200, 200, 429, 429]);
   });

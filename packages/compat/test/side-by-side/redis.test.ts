@@ -20,7 +20,8 @@ describe('express-rate-limit with rate-limit-redis and the drop-in on one Redis'
     new PeerStore({
       sendCommand: async (command, ...args) => redis.admin.call(command, ...args) as Promise<string>,
     });
-  const ownStore = (): ExpressStore => new ExpressStore({ store: redisStore(redis.client), timeoutMs: 60_000 });
+  const ownStore = (): ExpressStore =>
+    new ExpressStore({ store: redisStore(redis.client, { prefix: 'sluice' }), timeoutMs: 60_000 });
   const old = (limit: number, store = peerStore()) => theirs.rateLimit({ limit, windowMs: HOUR_MS, store });
   const moved = (limit: number, store = ownStore()) => ours.rateLimit({ limit, windowMs: HOUR_MS, store });
   const statusesOf = async ({ get }: Running, paths: readonly string[]): Promise<(number | undefined)[]> => {

@@ -44,7 +44,7 @@ describe('a store for @fastify/rate-limit', () => {
 
   it.each<[string, () => Store]>([
     ['memory', () => memoryStore()],
-    ['Redis', () => redisStore(redis.client)],
+    ['Redis', () => redisStore(redis.client, { prefix: 'sluice' })],
   ])('limits in %s, each route with options of its own apart', async (_name, made) => {
     const app = application({ max: 2, timeWindow: 60_000 }, made());
 
@@ -68,7 +68,10 @@ describe('a store for @fastify/rate-limit', () => {
 
   it('allows exactly max of many requests at once in Redis', async () => {
     const apps = [0, 1].map(() =>
-      application({ max: 10, hook: 'preHandler', keyGenerator: () => 'many' }, redisStore(redis.client)),
+      application(
+        { max: 10, hook: 'preHandler', keyGenerator: () => 'many' },
+        redisStore(redis.client, { prefix: 'sluice' }),
+      ),
     );
 
     await Promise.all(apps.map((app) => ask(app, '/none')));

@@ -92,7 +92,9 @@ describe('a storage for @nestjs/throttler', () => {
 
   it('allows exactly the limit of many hits at once in Redis, in one call each', async () => {
     jest.useRealTimers();
-    const storages = [0, 1].map(() => new NestStorage({ store: redisStore(redis.client), timeoutMs: 60_000 }));
+    const storages = [0, 1].map(
+      () => new NestStorage({ store: redisStore(redis.client, { prefix: 'sluice' }), timeoutMs: 60_000 }),
+    );
 
     const records = await Promise.all(
       storages.flatMap((storage) =>

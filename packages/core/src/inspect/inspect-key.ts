@@ -12,8 +12,8 @@ import type { KeyReport } from './report.ts';
 
 /** Facts that a key does not hold: the prefix of its store, and the numbers of its policies. */
 export interface InspectOptions {
-  /** The `prefix` of the store. Default `sluice`. */
-  readonly prefix?: string;
+  /** The `prefix` of the store. */
+  readonly prefix: string;
   /**
    * Policies of limiters, because a key does not hold their numbers. A policy with a name applies to the policy of
    * this name and kind. One without a name applies to all others of its kind.
@@ -28,8 +28,8 @@ export interface InspectOptions {
  *
  * @throws PolicyError if one of `policies` is invalid.
  */
-export function inspectKey(key: string, value: string, atMs: number, options: InspectOptions = {}): KeyReport {
-  const { prefix = 'sluice', policies = [], definitions = NO_DEFINITIONS } = options;
+export function inspectKey(key: string, value: string, atMs: number, options: InspectOptions): KeyReport {
+  const { prefix, policies = [], definitions = NO_DEFINITIONS } = options;
   const owner = ownerOfExternalState(key, prefix);
   if (owner !== undefined) {
     return unread(

@@ -42,7 +42,7 @@ export function externalStateKeyOf(key: string, { kind }: AnyAlgorithm, index: n
 }
 
 /** The key whose external state another key holds, as for slidingLog and concurrency. Undefined for any other key. */
-export function ownerOfExternalState(key: string, prefix = 'sluice'): string | undefined {
+export function ownerOfExternalState(key: string, prefix: string): string | undefined {
   const [, owner = '', kind] = /^(.*):([a-z])\d+$/s.exec(key) ?? [];
   const hasExternalState = algorithms.some((algorithm) => algorithm.kind === kind && algorithm.summarize !== undefined);
   return hasExternalState && readKeyText(owner, prefix) !== undefined ? owner : undefined;
@@ -52,7 +52,7 @@ export function ownerOfExternalState(key: string, prefix = 'sluice'): string | u
  * Whether a text is a whole key in Redis, and not a key as an application writes it: it begins with the prefix and
  * has a subject in braces.
  */
-export function isWholeKey(text: string, prefix = 'sluice'): boolean {
+export function isWholeKey(text: string, prefix: string): boolean {
   return text.startsWith(`${prefix}:{`) && text.includes('}', prefix.length + 2);
 }
 
@@ -61,17 +61,17 @@ export function isWholeKey(text: string, prefix = 'sluice'): boolean {
  *
  * @throws TypeError `SLUICE_KEY_INVALID` if the subject is invalid.
  */
-export function keyPattern(subject: string, prefix = 'sluice'): string {
+export function keyPattern(subject: string, prefix: string): string {
   return `${literalPattern(redisKey(prefix, subjectOf(subject), ''))}:*`;
 }
 
 /** The pattern for `SCAN` that matches every key whose subject contains a text, where no hash replaces the subject. */
-export function containingPattern(text: string, prefix = 'sluice'): string {
+export function containingPattern(text: string, prefix: string): string {
   return `${literalPattern(prefix)}:{*${literalPattern(text)}*}:*`;
 }
 
 /** The text between the braces of a key; undefined where there is none. */
-export function subjectOfKey(key: string, prefix = 'sluice'): string | undefined {
+export function subjectOfKey(key: string, prefix: string): string | undefined {
   return isWholeKey(key, prefix) ? key.slice(prefix.length + 2, key.indexOf('}')) : undefined;
 }
 

@@ -32,8 +32,8 @@ export interface LimiterCoreOptions {
   /** Allows other limiters of this name on this store, which then share its budgets. Default `false`. */
   shared?: boolean | undefined;
   /**
-   * Where it is counted: `memoryStore()`, `redisStore(client or URL)`, or yours: see docs/guides/creating-a-store.md.
-   * Default: a memory store of its own.
+   * Where it is counted: `memoryStore()`, `redisStore(client or URL, { prefix })`, or yours: see
+   * docs/guides/creating-a-store.md. Default: a memory store of its own.
    */
   store?: Store | undefined;
   /**
@@ -153,7 +153,9 @@ function checked(given: unknown, is: boolean, field: string, expected: string): 
 function parseStore(given: unknown = memoryStore()): Store {
   const isStore = typeof (given as Partial<Store> | null)?.perform === 'function';
   const expected =
-    typeof given === 'string' ? 'memoryStore() or redisStore(url)' : 'memoryStore() or redisStore(client)';
+    typeof given === 'string'
+      ? "memoryStore() or redisStore(url, { prefix: 'shop' })"
+      : "memoryStore() or redisStore(client, { prefix: 'shop' })";
   return checked(given, isStore, 'store', expected) as Store;
 }
 

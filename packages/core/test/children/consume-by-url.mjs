@@ -4,7 +4,7 @@ import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
 
 const limiter = createLimiter({
   policy: fixedWindow({ limit: 10, window: '1h' }),
-  store: redisStore(process.argv[2]),
+  store: redisStore(process.argv[2], { prefix: 'sluice' }),
   onStoreError: 'throw',
   timeoutMs: 10_000,
 });

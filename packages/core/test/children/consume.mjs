@@ -13,7 +13,7 @@ await redis.get('sluice:connected');
 const limiter = createLimiter({
   name: 'shared',
   policy: list.length === 1 ? list[0] : list,
-  store: redisStore(redis),
+  store: redisStore(redis, { prefix: 'sluice' }),
   onStoreError: 'throw',
   timeoutMs: 60_000,
 });

@@ -12,7 +12,7 @@ const client = createSentinel(JSON.parse(process.argv[2])).on('error', () => und
 await client.connect();
 const limiter = createLimiter({
   policy: fixedWindow({ limit: 1_000, window: '1h' }),
-  store: redisStore(client, { breaker: false }),
+  store: redisStore(client, { prefix: 'sluice', breaker: false }),
   onStoreError: 'throw',
   timeoutMs: 2_000,
 });

@@ -9,7 +9,7 @@ process.on('unhandledRejection', (error) => {
 });
 const limiter = createLimiter({
   policy: fixedWindow({ limit: 10, window: '1h' }),
-  store: redisStore(url),
+  store: redisStore(url, { prefix: 'sluice' }),
   timeoutMs: Number(timeoutMs ?? 100),
 });
 if (timeoutMs !== undefined) {

@@ -20,7 +20,7 @@ const serverMs = async () => {
 const limiter = createLimiter({
   name: 'held',
   policy: concurrency(JSON.parse(options)),
-  store: redisStore(redis),
+  store: redisStore(redis, { prefix: 'sluice' }),
   onStoreError: 'throw',
   timeoutMs: 30_000,
 });

@@ -10,7 +10,7 @@ import { Redis } from 'ioredis';
 const [url, policies, count, seed] = process.argv.slice(2);
 const made = { fixedWindow, slidingWindow, tokenBucket };
 const redis = new Redis(url);
-const store = redisStore(redis);
+const store = redisStore(redis, { prefix: 'sluice' });
 const limiters = JSON.parse(policies).map(({ make, options }, i) =>
   createLimiter({ name: `p${i}`, policy: made[make](options), store, onStoreError: 'throw', timeoutMs: 60_000 }),
 );

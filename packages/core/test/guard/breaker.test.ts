@@ -456,12 +456,14 @@ describe('breaker options', () => {
     [{ probeEveryMs: 1 }, 'breaker.probeEveryMs'],
     [{ probeEveryMs: '1s' }, 'breaker.probeEveryMs'],
   ])('denies %j', (breaker, field) => {
-    expect(() => redisStore(client, { breaker: breaker as BreakerOptions })).toThrow(
+    expect(() => redisStore(client, { prefix: 'sluice', breaker: breaker as BreakerOptions })).toThrow(
       expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', field }),
     );
   });
 
   it('names the option that was meant', () => {
-    expect(() => redisStore(client, { breaker: { failure: 3 } as BreakerOptions })).toThrow(/did you mean "failures"/);
+    expect(() => redisStore(client, { prefix: 'sluice', breaker: { failure: 3 } as BreakerOptions })).toThrow(
+      /did you mean "failures"/,
+    );
   });
 });

@@ -31,7 +31,7 @@ const stallUntilAnotherIsAnswered = (port: number): void => {
 
 describe('the deadline of a decision', () => {
   it('is not missed by an answer that waits in the socket while this process is busy', async () => {
-    const store = redisStore(redis.client);
+    const store = redisStore(redis.client, { prefix: 'sluice' });
     const patient = createLimiter({ name: 'patient', policy, store, timeoutMs: 60_000, onStoreError: 'throw' });
     await patient.consume('key'); // the script is there now
     const limiter = createLimiter({ policy, store, timeoutMs: 20 });

@@ -27,7 +27,7 @@ describe('a limiter with a short timeoutMs', () => {
     ['batched', (store: Store) => store],
     ['one call each', withoutFastPath],
   ])('leaves the breaker closed while a patient limiter gets its replies: %s', async (name, storeOf) => {
-    const redisOne = redisStore(client);
+    const redisOne = redisStore(client, { prefix: 'sluice' });
     await redisOne.ready();
     const store = storeOf(redisOne);
     const hasty = createLimiter({ name: `hasty ${name}`.replaceAll(' ', '-'), policy, store, timeoutMs: 5 });
@@ -52,7 +52,7 @@ describe('a limiter with a short timeoutMs', () => {
   });
 
   it('does so before the patient limiter has asked for anything', async () => {
-    const store = redisStore(client);
+    const store = redisStore(client, { prefix: 'sluice' });
     await store.ready();
     const patient = createLimiter({ name: 'patient', policy, store, timeoutMs: 60_000 });
     const hasty = createLimiter({ name: 'hasty', policy, store, timeoutMs: 5 });
@@ -68,7 +68,7 @@ describe('a limiter with a short timeoutMs', () => {
   });
 
   it('opens the breaker when Redis hangs for longer than the most patient limiter waits', async () => {
-    const store = redisStore(client);
+    const store = redisStore(client, { prefix: 'sluice' });
     await store.ready();
     const hasty = createLimiter({ name: 'hasty', policy, store, timeoutMs: 5 });
     const patient = createLimiter({ name: 'patient', policy, store, timeoutMs: 500 });
@@ -83,7 +83,7 @@ describe('a limiter with a short timeoutMs', () => {
   });
 
   it('opens the breaker at once where no other limiter waits longer', async () => {
-    const store = redisStore(client);
+    const store = redisStore(client, { prefix: 'sluice' });
     await store.ready();
     const closed = createLimiter({ name: 'patient', policy, store, timeoutMs: 60_000 });
     const hasty = createLimiter({ name: 'hasty', policy, store, timeoutMs: 5 });

@@ -45,7 +45,7 @@ const limiters = options.keys.map((policies, key) =>
 async function storeOf({ client, url, store, script }) {
   if (typeof client === 'object') return (await import(client.module))[client.make](url, store);
   const connection = client === 'url' ? url : ownClient();
-  return script === undefined ? redisStore(connection, store) : alteredStore(connection);
+  return script === undefined ? redisStore(connection, { prefix: 'sluice', ...store }) : alteredStore(connection);
 }
 
 /** Because a decision must not wait: no queue while there is no connection, and no second attempt. */

@@ -32,7 +32,7 @@ const limiterOf = (options: Omit<LimiterOptions, 'store'>): Limiter => {
     shared: true,
     onStoreError: 'throw',
     timeoutMs: 60_000,
-    store: redisStore(redis.client),
+    store: redisStore(redis.client, { prefix: 'sluice' }),
     ...options,
   };
   return createLimiter(all as LimiterOptions) as Limiter;
@@ -42,7 +42,7 @@ const limiterOf = (options: Omit<LimiterOptions, 'store'>): Limiter => {
 async function inspected({ atMs }: Pick<Decision, 'atMs'>, policies: readonly Policy[] = []): Promise<KeyReport> {
   const keys = await redis.admin.keys('*');
   const [key = ''] = keys.sort((a, b) => a.length - b.length); // not that of details
-  return inspectKey(key, (await redis.admin.get(key)) ?? '', atMs, { policies });
+  return inspectKey(key, (await redis.admin.get(key)) ?? '', atMs, { prefix: 'sluice', policies });
 }
 
 const onlyPolicy = ({ policies: [report] }: KeyReport): PolicyReport => report as PolicyReport;
@@ -169,7 +169,9 @@ describe('a long state', () => {
     const limiter = limiterOf({ name: 'api', policy: slidingLog({ limit: 5, window: '1h' }) });
     const { atMs } = await limiter.consume('a', 3);
 
-    const report = inspectKey('sluice:{a}:api:2l', (await redis.admin.get('sluice:{a}:api:2l')) ?? '', atMs + 1_000);
+    const report = inspectKey('sluice:{a}:api:2l', (await redis.admin.get('sluice:{a}:api:2l')) ?? '', atMs + 1_000, {
+      prefix: 'sluice',
+    });
 
     expect(onlyPolicy(report)).toMatchObject({ used: null, detailKey: 'sluice:{a}:api:2l:l1' });
   });
@@ -177,7 +179,7 @@ describe('a long state', () => {
   it.each(['sluice:{a}:api:2l:l1', 'sluice:{a}:api:2f,c.running:c2', 'sluice:{a}:orders:2m:c1'])(
     'that is external, when asked about, says which key they belong to: %s',
     (key) => {
-      const { problem, policies } = inspectKey(key, '', 1);
+      const { problem, policies } = inspectKey(key, '', 1, { prefix: 'sluice' });
 
       expect(problem).toContain(`it holds the external state of ${key.slice(0, -3)}: inspect that key`);
       expect(policies).toEqual([]);
@@ -187,7 +189,7 @@ describe('a long state', () => {
   it.each(['sluice:{a}:api:2f:f1', 'sluice:{a}:l1', 'other:{a}:api:2l:l1'])(
     'is distinguished from what looks like it: %s',
     (key) => {
-      expect(inspectKey(key, '', 1).problem).toMatch(/^this is not a key of a limiter/);
+      expect(inspectKey(key, '', 1, { prefix: 'sluice' }).problem).toMatch(/^this is not a key of a limiter/);
     },
   );
 });
@@ -326,7 +328,7 @@ describe('a key with another layout', () => {
     'sluice:{}:api:2f',
     'sluice:{a}b}:api:2f',
   ])('is reported as such: %s', (key) => {
-    expect(inspectKey(key, '1', 1)).toEqual({
+    expect(inspectKey(key, '1', 1, { prefix: 'sluice' })).toEqual({
       key,
       subject: null,
       limiter: null,
@@ -338,7 +340,7 @@ describe('a key with another layout', () => {
   });
 
   it.each(['hello', '1', '!', '!1', '!x!', '1 2', '9:9:9'])('is reported to hold a foreign value: %j', (value) => {
-    const report = inspectKey('sluice:{a}:api:2f,s.slow', value, 1);
+    const report = inspectKey('sluice:{a}:api:2f,s.slow', value, 1, { prefix: 'sluice' });
 
     expect(report.problem).toBe('its value is not one that its policies write');
     expect(report).toMatchObject({ subject: 'a', limiter: 'api', policies: [] });
@@ -352,15 +354,15 @@ describe('the pattern of a subject', () => {
       const limiter = limiterOf({ policy: hour });
       await Promise.all([subject, `${subject}b`, 'ab', 'a', 'x'.repeat(101)].map((each) => limiter.consume(each)));
 
-      const found = await redis.admin.keys(keyPattern(subject));
+      const found = await redis.admin.keys(keyPattern(subject, 'sluice'));
 
       expect(found).toHaveLength(1);
       await limiter.reset(subject);
-      expect(await redis.admin.keys(keyPattern(subject))).toEqual([]);
+      expect(await redis.admin.keys(keyPattern(subject, 'sluice'))).toEqual([]);
     },
   );
 
   it('rejects an invalid key', () => {
-    expect(() => keyPattern('')).toThrow(expect.objectContaining({ code: 'SLUICE_KEY_INVALID' }));
+    expect(() => keyPattern('', 'sluice')).toThrow(expect.objectContaining({ code: 'SLUICE_KEY_INVALID' }));
   });
 });

@@ -30,5 +30,5 @@ export const kernels: Backend = { name: 'the kernels', runs: 32, store: kernelSt
 export const memory: Backend = { name: 'the memory store', runs: 16, store: (clock) => memoryStore({ clock }) };
 
 export function redisBackend(redis: RunningRedis): Backend {
-  return { name: 'Redis', runs: 6, store: (clock) => virtualRedisStore(redis.client, clock, {}, 0) };
+  return { name: 'Redis', runs: 6, store: (clock) => virtualRedisStore(redis.client, clock, { prefix: 'sluice' }, 0) };
 }

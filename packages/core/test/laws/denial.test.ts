@@ -50,7 +50,7 @@ describe.each(sceneKinds)('law 1, $kind: a denial', ({ plans }) => {
       const policy = policies.map((one, i) => ({ ...one, name: `p${String(i)}` }));
       const store = memoryStore({ clock });
 
-      for (const where of [store, virtualRedisStore(redis.client, clock)]) {
+      for (const where of [store, virtualRedisStore(redis.client, clock, { prefix: 'sluice' })]) {
         const { allowed } = await take(createLimiter({ policy, store: where }), 'new', Number.MAX_SAFE_INTEGER);
         expect(allowed).toBe(false);
       }

@@ -84,7 +84,7 @@ describe.each(RATES)('the Lua twin of a bucket of $refill per $everyMs ms', (pol
     const clock = fakeClock(START_MS);
     const limiter = createLimiter({
       policy,
-      store: virtualRedisStore(redis, clock, {}, 0),
+      store: virtualRedisStore(redis, clock, { prefix: 'sluice' }, 0),
       onStoreError: 'throw',
       timeoutMs: 60_000,
     });

@@ -132,7 +132,7 @@ describe('calls that mix everything', () => {
     for (let round = 0; round < ROUNDS; round++) {
       const random = seeded(seed + round);
       const clock = fakeClock(START_MS);
-      const store = virtualRedisStore(redis, clock, {}, 0);
+      const store = virtualRedisStore(redis, clock, { prefix: 'sluice' }, 0);
       const states = new Map<string, KeyState>();
       const keys = Array.from({ length: random.integer(1, 4) }, (_, i) =>
         (random.percent(60) ? listKey : managedKey)(random, `mix-${String(seed)}-${String(round)}-${String(i)}`, i),

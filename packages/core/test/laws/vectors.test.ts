@@ -115,7 +115,7 @@ describe.each(references)('the vectors of $algorithm', ({ algorithm, policyOf })
       const seen = await play(
         vector,
         policyOf(vector.policy),
-        virtualRedisStore(redis, clock, {}, 0),
+        virtualRedisStore(redis, clock, { prefix: 'sluice' }, 0),
         clock,
         String(number),
       );

@@ -133,7 +133,7 @@ describe('keys whose policy changes while they live', () => {
       const random = seeded(seed + number);
       const clock = fakeClock(START_MS);
       const local = lane.storeOf(clock);
-      const store = virtualRedisStore(redis, clock, {}, 0);
+      const store = virtualRedisStore(redis, clock, { prefix: 'sluice' }, 0);
       const plain: Limit = { policies: namePolicies(history[0], 'plain'), keySuffix: ':plain:2x' };
       const expected: (readonly StoreAnswer[])[] = [];
       const pending: Promise<unknown>[] = [];
@@ -181,7 +181,7 @@ describe('keys whose policy changes while they live', () => {
   it.each(paths)('lose an expired block with their old numbers, by $name and in Redis', async ({ name, storeOf }) => {
     const clock = fakeClock(START_MS);
     const local = storeOf(clock);
-    const store = virtualRedisStore(redis, clock, {}, 0);
+    const store = virtualRedisStore(redis, clock, { prefix: 'sluice' }, 0);
     const history = [5, 2].map((limit) => fixedWindow({ limit, window: '1h' }));
     const named = history.map((policy) => namePolicies({ ...policy, name: 'orders' }, 'orders'));
     const partOf = (version: number, cost: number): Part => ({

@@ -300,7 +300,7 @@ const TABLE: readonly (readonly [what: string, make: () => unknown, code: string
     () => limiter({ policy, store: {} }),
     OPTION,
     'store',
-    /memoryStore\(\) or redisStore\(client\)/,
+    /memoryStore\(\) or redisStore\(client, \{ prefix: 'shop' \}\)/,
   ],
   ['a store of null', () => limiter({ policy, store: null }), OPTION, 'store', /got null/],
   [
@@ -333,16 +333,22 @@ const TABLE: readonly (readonly [what: string, make: () => unknown, code: string
     'keyPrefix',
     /did you mean prefix: "app"\?/,
   ],
-  ['a URL that is none', () => redis('localhost:6379'), OPTION, 'client', /a Redis URL looks like/],
+  ['a URL that is none', () => redis('localhost:6379', { prefix: 'app' }), OPTION, 'client', /a Redis URL looks like/],
   [
     'a URL as an option',
-    () => redis({ url: 'redis://ada:secret@redis.internal:6379/2?password=secret' }),
+    () => redis({ url: 'redis://ada:secret@redis.internal:6379/2?password=secret' }, { prefix: 'app' }),
     OPTION,
     'client',
-    /an object with url; write redisStore\("redis:\/\/\.\.\.@redis\.internal:6379\/2\?\.\.\."\) \[/,
+    /an object with url; write redisStore\("redis:\/\/\.\.\.@redis\.internal:6379\/2\?\.\.\.", \{ prefix: 'shop' \}\) \[/,
   ],
-  ['no client', () => redis(), OPTION, 'client', /takes a client of ioredis, iovalkey or node-redis/],
-  ['a client without evalsha', () => redis({}), OPTION, 'client', /evalsha\(sha1, keys, args\)/],
+  [
+    'no client',
+    () => redis(undefined, { prefix: 'app' }),
+    OPTION,
+    'client',
+    /takes a client of ioredis, iovalkey or node-redis/,
+  ],
+  ['a client without evalsha', () => redis({}, { prefix: 'app' }), OPTION, 'client', /evalsha\(sha1, keys, args\)/],
 ];
 
 describe('what cannot be used is denied when it is given', () => {

@@ -91,7 +91,7 @@ describe('a refund while the breaker is open', () => {
 
 describe('ready', () => {
   it.each([['5s'], [Number.NaN], [0], [Infinity], [1.5]])('denies %p milliseconds', async (timeoutMs) => {
-    const store = redisStore('redis://127.0.0.1:1');
+    const store = redisStore('redis://127.0.0.1:1', { prefix: 'sluice' });
 
     await expect(store.ready(timeoutMs as number)).rejects.toMatchObject({ code: 'SLUICE_OPTION_INVALID' });
   });
@@ -99,7 +99,7 @@ describe('ready', () => {
   it('gives up when the store is closed', async () => {
     const server = await startRedis();
     await server.stop();
-    const store = redisStore(server.url);
+    const store = redisStore(server.url, { prefix: 'sluice' });
     const ready = store.ready(60_000).catch((error: unknown) => error);
     await new Promise(setImmediate);
 
@@ -112,7 +112,7 @@ describe('ready', () => {
 describe('a store that is closed by hand while its breaker is open', () => {
   it('is probed no more, and asked again when it is used again', async () => {
     const server = await startRedis();
-    const store = redisStore(server.url, { breaker: { failures: 1, probeEveryMs: 10 } });
+    const store = redisStore(server.url, { prefix: 'sluice', breaker: { failures: 1, probeEveryMs: 10 } });
     const limiter = createLimiter({ policy, store, timeoutMs: 500 });
     await store.ready();
     server.pause();

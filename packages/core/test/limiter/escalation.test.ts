@@ -35,7 +35,7 @@ let made = 0;
 
 describe.each<{ where: string; store: (clock: FakeClock) => Store }>([
   { where: 'in memory', store: (clock) => memoryStore({ clock }) },
-  { where: 'in Redis', store: (clock) => virtualRedisStore(redis.client, clock) },
+  { where: 'in Redis', store: (clock) => virtualRedisStore(redis.client, clock, { prefix: 'sluice' }) },
 ])('escalation $where', ({ store }) => {
   const setting = (escalation: Escalation): Setting => {
     const clock = fakeClock();

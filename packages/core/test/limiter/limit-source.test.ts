@@ -91,7 +91,11 @@ describe('limits that differ between subjects', () => {
     const counts = await Promise.all(
       [new Plans(), fixedWindow({ limit: 5, window: '365d' })].map(async (policy, i) => {
         const watched = counted();
-        const limiter = limiterOf({ name: `n${String(i)}`, policy, store: redisStore(watched.client) });
+        const limiter = limiterOf({
+          name: `n${String(i)}`,
+          policy,
+          store: redisStore(watched.client, { prefix: 'sluice' }),
+        });
         await limiter.consume(subjectOf(0)); // loads the scripts
         watched.calls = 0;
         await Promise.all(Array.from({ length: 5_000 }, (_, j) => limiter.consume(subjectOf(j))));
@@ -105,7 +109,7 @@ describe('limits that differ between subjects', () => {
 
   it.each([
     ['in memory', () => memoryStore()],
-    ['in Redis', () => redisStore(redis.client)],
+    ['in Redis', () => redisStore(redis.client, { prefix: 'sluice' })],
   ])('are each counted by their own numbers, %s', async (_where, store) => {
     const policy = new Plans();
     const limiter = limiterOf({ policy, store: store() });
@@ -145,7 +149,11 @@ describe('limits that differ between subjects', () => {
 
   it('are denied from the denial cache, until their own numbers change', async () => {
     const policy = new Plans();
-    const limiter = limiterOf({ policy, store: redisStore(redis.client), denialCache: { maxAge: '1h' } });
+    const limiter = limiterOf({
+      policy,
+      store: redisStore(redis.client, { prefix: 'sluice' }),
+      denialCache: { maxAge: '1h' },
+    });
     const [few, more] = [subjectOf(0), subjectOf(3)]; // of 2 and of 8
     for (const subject of [few, more]) while ((await limiter.consume(subject)).allowed);
 
@@ -177,7 +185,7 @@ describe('limits that differ between subjects', () => {
         { name: 'own', policy },
         { name: 'all', policy: fixedWindow({ limit: 4, window: '365d' }) },
       ],
-      store: redisStore(redis.client),
+      store: redisStore(redis.client, { prefix: 'sluice' }),
       onStoreError: 'throw',
     });
     limiters.push(limiter as unknown as Limiter);

@@ -148,7 +148,7 @@ describe('resetAll', () => {
     const custom: Store = { source: 'remote', perform: () => [] };
     const lookalike: Store = { ...memoryStore(), source: 'memory', perform: () => [] };
     it.each<[string, () => Store]>([
-      ['redisStore', () => redisStore('redis://127.0.0.1:1')],
+      ['redisStore', () => redisStore('redis://127.0.0.1:1', { prefix: 'sluice' })],
       ['a store of your own', () => custom],
       ['a store of your own in memory', () => lookalike],
     ])('rejects, and calls nothing: %s', async (_name, store) => {

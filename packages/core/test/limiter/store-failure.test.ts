@@ -23,10 +23,14 @@ const garbage = clientThat(() => Promise.resolve('OK'));
 
 /** Every way to fail, as a store. The codes are those of `onStoreError: 'throw'`. */
 const FAILURES: readonly (readonly [how: string, store: () => Store, code: string])[] = [
-  ['a client that never answers', () => redisStore(clientThat(never)), 'SLUICE_STORE_TIMEOUT'],
-  ['a client that rejects', () => redisStore(clientThat(rejects)), 'SLUICE_STORE_FAILED'],
-  ['a client that throws', () => redisStore(clientThat(throws)), 'SLUICE_STORE_FAILED'],
-  ['a client that answers something else', () => redisStore(garbage), 'SLUICE_STORE_REPLY_INVALID'],
+  ['a client that never answers', () => redisStore(clientThat(never), { prefix: 'sluice' }), 'SLUICE_STORE_TIMEOUT'],
+  ['a client that rejects', () => redisStore(clientThat(rejects), { prefix: 'sluice' }), 'SLUICE_STORE_FAILED'],
+  ['a client that throws', () => redisStore(clientThat(throws), { prefix: 'sluice' }), 'SLUICE_STORE_FAILED'],
+  [
+    'a client that answers something else',
+    () => redisStore(garbage, { prefix: 'sluice' }),
+    'SLUICE_STORE_REPLY_INVALID',
+  ],
   ['a store that throws', () => ({ source: 'redis', perform: throws }), 'SLUICE_STORE_FAILED'],
   ['a store that answers with nothing', () => ({ source: 'redis', perform: () => [] }), 'SLUICE_STORE_REPLY_INVALID'],
   [
@@ -106,7 +110,7 @@ describe.each(failing)('%s', (_how, store) => {
 
 describe('a block while the store is away', () => {
   it('holds in this process all the same', async () => {
-    const limiter = limiterOn(redisStore(clientThat(rejects)), 'local');
+    const limiter = limiterOn(redisStore(clientThat(rejects), { prefix: 'sluice' }), 'local');
 
     await expect(limiter.block('key', '1m')).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
 
@@ -122,7 +126,7 @@ describe('an answer that comes late', () => {
       calls++;
       return new Promise((resolve) => (answerNow = resolve));
     });
-    const limiter = limiterOn(redisStore(late), 'deny');
+    const limiter = limiterOn(redisStore(late, { prefix: 'sluice' }), 'deny');
 
     const decision = await limiter.consume('key');
     answerNow?.(`${String(Date.now())}\n`);
@@ -138,7 +142,10 @@ describe('an answer that comes late', () => {
     process.on('unhandledRejection', note);
     let failNow: ((error: Error) => void) | undefined;
     const limiter = limiterOn(
-      redisStore(clientThat(() => new Promise((_resolve, reject) => (failNow = reject)))),
+      redisStore(
+        clientThat(() => new Promise((_resolve, reject) => (failNow = reject))),
+        { prefix: 'sluice' },
+      ),
       'allow',
     );
 
@@ -151,7 +158,7 @@ describe('an answer that comes late', () => {
   });
 
   it('does not keep a limiter from closing', async () => {
-    const limiter = limiterOn(redisStore(clientThat(never)), 'deny');
+    const limiter = limiterOn(redisStore(clientThat(never), { prefix: 'sluice' }), 'deny');
     await limiter.consume('key');
 
     await expect(limiter.close()).resolves.toBeUndefined();
@@ -162,7 +169,7 @@ describe('a server that is not there', () => {
   it('rejects with its address, by a URL', async () => {
     const limiter = createLimiter({
       policy,
-      store: redisStore('redis://127.0.0.1:1'),
+      store: redisStore('redis://127.0.0.1:1', { prefix: 'sluice' }),
       onStoreError: 'throw',
       timeoutMs: 10_000,
     });
@@ -197,7 +204,7 @@ describe('a server that hangs', () => {
         sent++;
         return pending;
       }),
-      { check: false, breaker: false },
+      { prefix: 'sluice', check: false, breaker: false },
     );
     const limiter = createLimiter({ policy, store, timeoutMs: 1, onStoreError: 'throw' });
     const now = jest.spyOn(performance, 'now').mockReturnValue(performance.now()); // less than a second, however slow
@@ -223,7 +230,7 @@ describe('a server that hangs', () => {
         sent++;
         return reply;
       }),
-      { check: false, breaker: false },
+      { prefix: 'sluice', check: false, breaker: false },
     );
     const limiter = createLimiter({ policy, store, timeoutMs: 1 });
     let atMs = Math.floor(performance.now()); // a fraction may be rounded when 1000 is added
@@ -249,7 +256,7 @@ describe('a server that hangs', () => {
         sent++;
         return Promise.resolve('1795262400250\n');
       }),
-      { check: false },
+      { prefix: 'sluice', check: false },
     );
     const limiter = createLimiter({ policy, store, timeoutMs: 60_000, onStoreError: 'throw' });
 
@@ -261,16 +268,19 @@ describe('a server that hangs', () => {
   it('is not sent in full what it did not know, once no caller waits for it', async () => {
     const asked: string[] = [];
     let deny = (_error: Error): void => {};
-    const store = redisStore({
-      evalsha: () => {
-        asked.push('evalsha');
-        return new Promise((_resolve, reject) => (deny = reject));
+    const store = redisStore(
+      {
+        evalsha: () => {
+          asked.push('evalsha');
+          return new Promise((_resolve, reject) => (deny = reject));
+        },
+        eval: () => {
+          asked.push('eval');
+          return never();
+        },
       },
-      eval: () => {
-        asked.push('eval');
-        return never();
-      },
-    });
+      { prefix: 'sluice' },
+    );
     const limiter = createLimiter({ policy, store, timeoutMs: 1 });
 
     expect((await limiter.consume('key')).source).toBe('local');

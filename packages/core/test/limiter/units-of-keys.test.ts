@@ -122,7 +122,11 @@ describe('while the store fails', () => {
   });
   /** No server listens on port 1. */
   const limiterOf = (onStoreError: OnStoreError): Limiter => {
-    const limiter = createLimiter({ policy, onStoreError, store: redisStore('redis://127.0.0.1:1') });
+    const limiter = createLimiter({
+      policy,
+      onStoreError,
+      store: redisStore('redis://127.0.0.1:1', { prefix: 'sluice' }),
+    });
     open.push(limiter);
     return limiter;
   };

@@ -22,7 +22,7 @@ describe('the channel sluice:decision', () => {
   });
 
   it('publishes decisions of Redis, with the time they took', async () => {
-    const limiter = createLimiter({ policy, store: redisStore(redis.client), timeoutMs: 60_000 });
+    const limiter = createLimiter({ policy, store: redisStore(redis.client, { prefix: 'sluice' }), timeoutMs: 60_000 });
 
     const decision = await limiter.consume('key');
 

@@ -215,7 +215,7 @@ const SCENES: readonly Scene[] = [
     kind: 'key',
     inPart: true,
     spoil: async (_, admin) => {
-      await consumeAll('has-other-keys', redisStore(admin));
+      await consumeAll('has-other-keys', redisStore(admin, { prefix: 'sluice' }));
       for (const key of await admin.keys('*')) await admin.multi().del(key).rpush(key, 'a').exec();
     },
   },
@@ -272,7 +272,11 @@ describe('what is disclosed', () => {
     const server = await startRedis(['--rename-command', 'evalsha', 'noevalsha']);
     const client = connectTo(server.url);
 
-    await traffic('cause', { store: redisStore(client), onStoreError: 'throw', timeoutMs: 60_000 });
+    await traffic('cause', {
+      store: redisStore(client, { prefix: 'sluice' }),
+      onStoreError: 'throw',
+      timeoutMs: 60_000,
+    });
     client.disconnect();
     await server.stop();
 

@@ -266,7 +266,7 @@ describe('a real Redis that is killed', () => {
   it('is counted as a connection that failed', async () => {
     const client = connectTo(server.storeUrl);
     const limiter = limiterOf({
-      store: redisStore(client, { breaker: { failures: 1, probeEveryMs: 60_000 } }),
+      store: redisStore(client, { prefix: 'sluice', breaker: { failures: 1, probeEveryMs: 60_000 } }),
       timeoutMs: 60_000,
     });
     await until('the store decides', async () => (await limiter.consume('key')).source === 'redis');

@@ -195,7 +195,7 @@ describe('the span of a request', () => {
 
   it.each<[string, () => Partial<LimiterOptions>]>([
     ['memory', () => ({})],
-    ['redis', () => ({ store: redisStore(redis.client) })],
+    ['redis', () => ({ store: redisStore(redis.client, { prefix: 'sluice' }) })],
   ])('has the source and the reason of a denial: %s', async (source, options) => {
     const limiter = limiterOf(options());
     await inSpan('allowed', () => limiter.consume('key'));

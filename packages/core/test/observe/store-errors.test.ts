@@ -44,7 +44,7 @@ const limiterOn = (timeoutMs: number): Limiter =>
   createLimiter({
     name: 'observed',
     policy,
-    store: redisStore(client, { breaker: { failures: 3, probeEveryMs: 20 } }),
+    store: redisStore(client, { prefix: 'sluice', breaker: { failures: 3, probeEveryMs: 20 } }),
     timeoutMs,
   });
 const consume = async (times: number): Promise<void> => {
@@ -155,7 +155,7 @@ describe('a store that fails', () => {
 describe('the channel sluice:breaker', () => {
   it('names all limiters that count in the store', async () => {
     const nowhere = connectTo('redis://127.0.0.1:1');
-    const store = redisStore(nowhere, { breaker: { failures: 1 } });
+    const store = redisStore(nowhere, { prefix: 'sluice', breaker: { failures: 1 } });
     const both = ['observed-first', 'observed-second'].map((name) =>
       createLimiter({ name, policy, store, timeoutMs: 60_000 }),
     );

@@ -115,7 +115,7 @@ describe('a bundle with a Redis store', () => {
     const { modules } = await bundled(`
       import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
       const policy = fixedWindow({ limit: 1, window: '1h' });
-      console.log(createLimiter({ policy, store: redisStore('redis://127.0.0.1:1') }));`);
+      console.log(createLimiter({ policy, store: redisStore('redis://127.0.0.1:1', { prefix: 'sluice' }) }));`);
 
     expect(modules).toContain('guard/store-guard.ts');
   });

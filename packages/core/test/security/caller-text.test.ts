@@ -27,7 +27,7 @@ async function sentFor(subject: string): Promise<readonly Sent[]> {
         return Promise.resolve(script === batch.source ? '1795262400250\n' : [1_795_262_400_250, ...nothing]);
       },
     },
-    { check: false },
+    { prefix: 'sluice', check: false },
   );
   const limiter = createLimiter({
     store,

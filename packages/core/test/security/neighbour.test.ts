@@ -19,7 +19,13 @@ const policies: readonly Policy[] = [
   tokenBucket({ capacity: 5, refill: 1, every: '1h', mode: 'interval' }),
 ];
 const limiterOf = (policy: Policy): Limiter =>
-  createLimiter({ policy, store: redisStore(redis.client), shared: true, onStoreError: 'throw', timeoutMs: 60_000 });
+  createLimiter({
+    policy,
+    store: redisStore(redis.client, { prefix: 'sluice' }),
+    shared: true,
+    onStoreError: 'throw',
+    timeoutMs: 60_000,
+  });
 
 /** The only key that a limiter has written. */
 async function keyOf(limiter: Limiter): Promise<string> {

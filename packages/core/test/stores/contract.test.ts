@@ -9,7 +9,7 @@ let redis: Redis;
 
 describeStore('in Redis', {
   source: 'redis',
-  create: (clock) => virtualRedisStore(redis, clock),
+  create: (clock) => virtualRedisStore(redis, clock, { prefix: 'sluice' }),
   async setUp() {
     server = await startRedis();
     redis = new Redis(server.storeUrl);

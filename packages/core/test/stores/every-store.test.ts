@@ -7,12 +7,12 @@ const redis = useRedis();
 
 describeSetUps({
   memory: (policy) => limiterForSetUp({ policy, store: memoryStore() }),
-  Redis: (policy) => limiterForSetUp({ policy, store: redisStore(redis.client) }),
+  Redis: (policy) => limiterForSetUp({ policy, store: redisStore(redis.client, { prefix: 'sluice' }) }),
   'Redis without a denial cache': (policy) =>
-    limiterForSetUp({ policy, store: redisStore(redis.client), denialCache: false }),
+    limiterForSetUp({ policy, store: redisStore(redis.client, { prefix: 'sluice' }), denialCache: false }),
   'Redis, one call a request': (policy) =>
-    limiterForSetUp({ policy, store: withoutFastPath(redisStore(redis.client)) }),
+    limiterForSetUp({ policy, store: withoutFastPath(redisStore(redis.client, { prefix: 'sluice' })) }),
   // No server listens on port 1.
   'the local fallback': (policy) =>
-    limiterForSetUp({ policy, store: redisStore('redis://127.0.0.1:1'), onStoreError: 'local' }),
+    limiterForSetUp({ policy, store: redisStore('redis://127.0.0.1:1', { prefix: 'sluice' }), onStoreError: 'local' }),
 });

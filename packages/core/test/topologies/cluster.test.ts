@@ -95,7 +95,7 @@ describe('slots that move under load', () => {
     ] as const;
     const loads = Object.entries(clients()).map(([version, client]) => {
       const subjects = ['uma', 'udo'].map((name) => `${name}-${version}`);
-      const limiter = createLimiter({ limits, store: redisStore(client), ...patient });
+      const limiter = createLimiter({ limits, store: redisStore(client, { prefix: 'sluice' }), ...patient });
       return { subjects, load: startLoad(limiter, subjects, (subject) => ({ short: subject, long: subject })) };
     });
 
@@ -118,7 +118,7 @@ describe('slots that move under load', () => {
     ] as const;
     const subject = 'newcomer';
     const limiters = Object.values(clients()).map((client) =>
-      createLimiter({ limits, store: redisStore(client), ...patient }),
+      createLimiter({ limits, store: redisStore(client, { prefix: 'sluice' }), ...patient }),
     );
     const consume = (): Promise<unknown>[] =>
       limiters.map((limiter) => limiter.consume({ short: subject, long: subject }).then(({ remaining }) => remaining));

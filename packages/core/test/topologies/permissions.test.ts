@@ -85,7 +85,7 @@ async function useDetails(url: string, use: (store: Store, clock: { atMs: number
   const client = new Redis(url);
   const clock = fakeClock();
   try {
-    await use(virtualRedisStore(client, clock, { breaker: false }), clock);
+    await use(virtualRedisStore(client, clock, { prefix: 'sluice', breaker: false }), clock);
     return 'used';
   } catch (error) {
     return String((error as { kind?: string }).kind ?? error);
@@ -99,7 +99,7 @@ async function decideThrough(open: Open, between: () => Promise<void> = async ()
   const { client, close } = await open();
   const limiter = createLimiter({
     policy,
-    store: redisStore(client, { breaker: false }),
+    store: redisStore(client, { prefix: 'sluice', breaker: false }),
     onStoreError: 'throw',
     timeoutMs: 60_000,
   });

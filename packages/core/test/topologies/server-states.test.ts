@@ -146,7 +146,7 @@ describe('a limiter of several keys', () => {
       { name: 'user', policy },
     ] as const;
     const client = keep(connectTo(server.storeUrl));
-    const store = redisStore(client, { breaker: false });
+    const store = redisStore(client, { prefix: 'sluice', breaker: false });
     const limiter = createLimiter({ limits, store, onStoreError: 'throw', timeoutMs: 10_000 });
     await limiter.consume({ ip: '::1', user: 'ann' });
     const used = Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1]);

@@ -25,7 +25,7 @@ export interface Way {
 export interface WayOptions {
   readonly limit?: number;
   readonly timeoutMs?: number;
-  readonly store?: RedisStoreOptions;
+  readonly store?: Partial<RedisStoreOptions>;
 }
 
 silenceWarnings('SLUICE_STORE_AWAY'); // expected throughout these tests
@@ -52,9 +52,9 @@ export function keep<T extends Connected>(client: T): T {
 export function limiterOn(
   client: IoredisClient | string,
   options: SingleLimiterOptions,
-  store: RedisStoreOptions = {},
+  store: Partial<RedisStoreOptions> = {},
 ): Limiter {
-  const limiter = createLimiter({ ...options, store: redisStore(client, store) });
+  const limiter = createLimiter({ ...options, store: redisStore(client, { prefix: 'sluice', ...store }) });
   limiters.push(limiter);
   return limiter;
 }

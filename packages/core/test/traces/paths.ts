@@ -69,7 +69,7 @@ export class Paths {
 
   constructor(options: PathsOptions) {
     this.#options = options;
-    this.#redisStore = virtualRedisStore(options.redis, this.clock, {}, 0);
+    this.#redisStore = virtualRedisStore(options.redis, this.clock, { prefix: 'sluice' }, 0);
     this.keys = options.policies.map((policies, i) => {
       const rules = options.escalations?.[i];
       const limit = limitOf(policies, i, rules);

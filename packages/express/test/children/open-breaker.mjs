@@ -15,7 +15,10 @@ client.on('error', () => {});
 
 const limiter = rateLimit({
   policy: fixedWindow({ limit: 5, window: '1m' }),
-  store: redisStore(whose === 'ours' ? url : client, { breaker: { failures: 1, probeEveryMs: 60_000 } }),
+  store: redisStore(whose === 'ours' ? url : client, {
+    prefix: 'sluice',
+    breaker: { failures: 1, probeEveryMs: 60_000 },
+  }),
   timeoutMs: 50,
 });
 const server = createServer(express().use(limiter)).listen(0, '127.0.0.1');

@@ -12,7 +12,7 @@ const limiter = rateLimit({
   policy: fixedWindow({ limit: 1, window: '1d' }),
   key: byHeader('x-api-key'),
   escalate: escalate({ after: Number(after), block: '2d', decay: '30d' }),
-  store: redisStore(url),
+  store: redisStore(url, { prefix: 'sluice' }),
   onStoreError: 'throw',
   timeoutMs: 60_000,
 });

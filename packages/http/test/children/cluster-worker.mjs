@@ -12,7 +12,7 @@ process.removeAllListeners('warning'); // those that print
 process.on('warning', ({ code }) => codes.push(code));
 
 const client = { evalsha: async () => '', eval: async () => '' };
-const store = role === 'worker with redis' ? redisStore(client) : memoryStore();
+const store = role === 'worker with redis' ? redisStore(client, { prefix: 'sluice' }) : memoryStore();
 if (role.includes('silenced')) silenceWarnings('SLUICE_MEMORY_IN_CLUSTER');
 createLimiter({ name: 'first', policy, store });
 createLimiter({ name: 'second', policy, store });

@@ -28,7 +28,7 @@ const { enforcer } = createEnforcer(
     name: 'held',
     policy: concurrency(JSON.parse(options)),
     key: byAll(),
-    store: redisStore(new Redis(url)),
+    store: redisStore(new Redis(url), { prefix: 'sluice' }),
     onStoreError: 'throw',
     timeoutMs: 30_000,
   },

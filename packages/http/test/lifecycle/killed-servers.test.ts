@@ -45,7 +45,7 @@ async function send({ port }: Server, path = '/'): Promise<number | undefined> {
 it('slots of servers that are killed in mid-request are free after their ttl; those of others stay held', async () => {
   const servers = [await start(), await start(), await start()] as [Server, Server, Server];
   const [survivor, ...killed] = servers;
-  const store = redisStore(redis.client);
+  const store = redisStore(redis.client, { prefix: 'sluice' });
   const policy = concurrency(options);
   const observer = createLimiter({ name: 'held', policy, store, onStoreError: 'throw', timeoutMs: 30_000 });
   const serverMs = async (): Promise<number> => (await observer.peek('*')).atMs;

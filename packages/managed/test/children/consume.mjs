@@ -40,7 +40,7 @@ const port = { evalsha: call('evalsha'), eval: call('eval'), ...(hears === 'poll
 const limiter = createLimiter({
   policy: managed('orders'),
   app: 'checkout',
-  store: redisStore(port),
+  store: redisStore(port, { prefix: 'sluice' }),
   onStoreError: 'throw',
   timeoutMs: 60_000,
 });

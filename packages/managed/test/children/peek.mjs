@@ -11,7 +11,7 @@ const redis = new Redis(process.argv[2]);
 const limiter = createLimiter({
   policy: managed('orders'),
   app: 'checkout',
-  store: redisStore(redis),
+  store: redisStore(redis, { prefix: 'sluice' }),
   onStoreError: 'throw',
   timeoutMs: 60_000,
 });

@@ -24,7 +24,7 @@ client?.on('error', () => undefined);
 const limiter = createLimiter({
   policy: managed('orders'),
   app: 'checkout',
-  store: redisStore(client ?? url),
+  store: redisStore(client ?? url, { prefix: 'sluice' }),
   onStoreError: 'deny',
   timeoutMs: Number(timeoutMs),
 });

@@ -3,7 +3,7 @@ import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
 import { page } from '@sluice/page';
 
 const [url, denials] = process.argv.slice(2);
-const store = redisStore(url);
+const store = redisStore(url, { prefix: 'sluice' });
 const policy = fixedWindow({ limit: 1, window: '1h' });
 const limiter = createLimiter({ name: 'api', policy, store, timeoutMs: 60_000, onStoreError: 'throw' });
 const made = page({ token: 'a long secret', share: true, log: () => undefined });

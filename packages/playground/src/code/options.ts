@@ -30,7 +30,7 @@ export function limiterProperties({ policies, store }: Scenario, indent: number)
           policies.map((policy) => policyCode(policy, indent + 2)),
           indent,
         )}`,
-    ...(store === 'redis' ? [`store: redisStore(${literal(REDIS_URL)})`] : []),
+    ...(store === 'redis' ? [`store: redisStore(${literal(REDIS_URL)}, { prefix: 'shop' })`] : []),
   ];
 }
 

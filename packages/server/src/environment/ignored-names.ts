@@ -18,7 +18,8 @@ const ONE_REDIS = 'every count is in the Redis of REDIS_URL';
 const FIELDS = 'the fields RateLimit-Policy and RateLimit go out, under these names';
 const BATCHES = 'calls of one turn of the event loop travel together over one connection, without a setting';
 const CA = 'give NODE_EXTRA_CA_CERTS the file of the authority';
-const OWN_CLIENT = 'call createServer with store: redisStore(new Redis({ ... })), which takes every setting of TLS';
+const OWN_CLIENT =
+  'call createServer with store: redisStore(new Redis({ ... }), { prefix }), which takes every setting of TLS';
 const NO_MEMCACHED = 'counts are in Redis, or without REDIS_URL in the memory of this process';
 const NO_XDS = 'limits come from files: set RUNTIME_ROOT, or give --config';
 const NO_TRACES = 'the service sends no traces';

@@ -2,7 +2,7 @@ import { SluiceError } from '@sluice/core';
 import { invalid, isText, readBoolean, type Environment } from './variables.ts';
 
 const SINGLE_OR_CLUSTER =
-  'SINGLE or CLUSTER; for Sentinel call createServer with store: redisStore(new Redis({ sentinels, name }))';
+  'SINGLE or CLUSTER; for Sentinel call createServer with store: redisStore(new Redis({ sentinels, name }), { prefix })';
 
 /**
  * The option `redis` that `REDIS_URL`, `REDIS_SOCKET_TYPE`, `REDIS_TYPE`, `REDIS_AUTH` and `REDIS_TLS` describe.

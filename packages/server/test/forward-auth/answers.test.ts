@@ -136,7 +136,7 @@ describe('while Redis is away', () => {
     ['throw', [503, 503, 503]],
   ] as const)('onStoreError decides: %s', async (onStoreError, expected) => {
     const redis = await startRedis();
-    const auth = await start(api, { store: redisStore(redis.url), onStoreError });
+    const auth = await start(api, { store: redisStore(redis.url, { prefix: 'sluice' }), onStoreError });
     expect((await auth.ask({ address: '203.0.113.9' })).status).toBe(200);
     await redis.stop();
 
@@ -178,7 +178,7 @@ describe('a configuration that is loaded again', () => {
 
   it('does not change what is being decided', async () => {
     const redis = await startRedis();
-    const auth = await start(api, { store: redisStore(redis.url) });
+    const auth = await start(api, { store: redisStore(redis.url, { prefix: 'sluice' }) });
 
     const asked = Array.from({ length: 20 }, async () => auth.ask());
     auth.reload(api.replace('limit: 2', 'limit: 3'));

@@ -26,7 +26,7 @@ function watch(watched: RedisStore) {
 }
 
 beforeAll(async () => {
-  store = redisStore(redis.client);
+  store = redisStore(redis.client, { prefix: 'sluice' });
   performBatch = watch(store);
   listening = await listenForFrames(serviceOf(store));
 });
@@ -120,7 +120,7 @@ describe('a limiter over a service in front of Redis', () => {
   });
 
   it('uses managed policies of a source that it reaches, and follows their changes', async () => {
-    const policies = createPolicies(redis.admin);
+    const policies = createPolicies(redis.admin, { prefix: 'sluice' });
     await policies.put('orders', fixedWindow({ limit: 4, window: '1h' }), { apps: ['shop'] });
     const limiter = limiterOf({ policy: managed('orders'), app: 'shop', policies });
     expect(await limiter.consume('key', 3)).toMatchObject({ allowed: true, source: 'remote', limit: 4, used: 3 });

@@ -46,7 +46,7 @@ describe('while Redis hangs', () => {
     client = new Redis(proxy.through(server.storeUrl));
     client.on('error', () => undefined);
     running = await runService(LIMITS, {
-      store: redisStore(client),
+      store: redisStore(client, { prefix: 'sluice' }),
       timeoutMs: 30_000,
       maxInFlight: 20,
       token: 'secret',

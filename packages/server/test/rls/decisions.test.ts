@@ -46,7 +46,7 @@ function fresh(): string {
 
 describe.each([
   ['memory', () => memoryStore()],
-  ['Redis', () => redisStore(redis.client)],
+  ['Redis', () => redisStore(redis.client, { prefix: 'sluice' })],
 ])('decisions over descriptors, on %s', (_name, storeOf) => {
   let running: RunningService;
   beforeAll(async () => {

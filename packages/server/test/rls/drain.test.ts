@@ -27,7 +27,10 @@ describe('draining', () => {
 
   it('is NOT_SERVING, takes no more connections, and answers what was asked before', async () => {
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(redis.server.url).port) });
-    const one = await run(LIMITS, { store: redisStore(proxy.through(redis.server.url)), timeoutMs: 20_000 });
+    const one = await run(LIMITS, {
+      store: redisStore(proxy.through(redis.server.url), { prefix: 'sluice' }),
+      timeoutMs: 20_000,
+    });
     await one.ask(REQUEST);
     proxy.hang();
     const calls = Array.from({ length: 10 }, () => statusOf(one.ask(REQUEST)));

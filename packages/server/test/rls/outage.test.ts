@@ -49,7 +49,10 @@ describe.each(Object.entries(FAULTS))('while Redis %s', (_how, { fail, heal, lef
   let service: JsonService;
   beforeEach(async () => {
     server = await startRedis();
-    service = await JsonService.start(LIMITS, { store: redisStore(server.storeUrl), timeoutMs: TIMEOUT_MS });
+    service = await JsonService.start(LIMITS, {
+      store: redisStore(server.storeUrl, { prefix: 'sluice' }),
+      timeoutMs: TIMEOUT_MS,
+    });
     await until('Redis decides', async () => sourceOf(await ask('user=before')) === 'redis');
   });
   afterEach(async () => {

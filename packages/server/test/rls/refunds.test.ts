@@ -20,7 +20,7 @@ const redis = useRedis();
 
 describe.each([
   ['memory', () => memoryStore()],
-  ['Redis', () => redisStore(redis.client)],
+  ['Redis', () => redisStore(redis.client, { prefix: 'sluice' })],
 ])('is_negative_hits, on %s', (name, storeOf) => {
   let running: RunningService;
   beforeAll(async () => {

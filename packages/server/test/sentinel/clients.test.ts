@@ -73,8 +73,8 @@ describe('a threshold per client', () => {
   });
 
   it('counts the clients of all replicas on one Redis, and those of one that ends no more', async () => {
-    const one = await serviceOn(redisStore(redis.client));
-    const two = await serviceOn(redisStore(redis.client));
+    const one = await serviceOn(redisStore(redis.client, { prefix: 'sluice' }));
+    const two = await serviceOn(redisStore(redis.client, { prefix: 'sluice' }));
     const here = await pinged(one);
     const there = await pinged(two);
     await pinged(two);
@@ -89,9 +89,9 @@ describe('a threshold per client', () => {
   });
 
   it('forgets the clients of a replica that dies', async () => {
-    const one = await serviceOn(redisStore(redis.client));
+    const one = await serviceOn(redisStore(redis.client, { prefix: 'sluice' }));
     const here = await pinged(one);
-    const dying = await serviceOn(redisStore(redis.client));
+    const dying = await serviceOn(redisStore(redis.client, { prefix: 'sluice' }));
     await pinged(dying);
     await until('both are known', async () => (await connected(here)) === 2);
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
   redis = await startRedis();
   proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.port });
   admin = new Redis(redis.url);
-  store = redisStore(proxy.through(redis.storeUrl));
+  store = redisStore(proxy.through(redis.storeUrl), { prefix: 'sluice' });
   await store.ready(60_000);
   const rules = [
     { flowId: 101, count: 3 },

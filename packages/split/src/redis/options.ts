@@ -18,7 +18,10 @@ export interface RedisMembershipOptions {
    * times that.
    */
   ttlMs?: number;
-  /** The beginning of the key. Default: the prefix of the store that is given, else `sluice`. */
+  /**
+   * The name of your application, with which the key begins. Required with a client or URL. Default: the prefix of the
+   * store that is given.
+   */
   prefix?: string;
 }
 
@@ -29,6 +32,8 @@ export type RedisMembershipSettings = SettingsOf<
 
 /** A day. Redis keeps the members ten times as long. */
 const LONGEST_MS = 86_400_000;
+
+const CALL = "redisMembership(client, { prefix: 'shop' })";
 
 export const REDIS_MEMBERSHIP: OptionTable<RedisMembershipSettings> = {
   weight: (given = 1) => {
@@ -50,5 +55,5 @@ export const REDIS_MEMBERSHIP: OptionTable<RedisMembershipSettings> = {
       least: 2 * heartbeatMs,
       most: LONGEST_MS,
     }),
-  prefix: (given) => (given === undefined ? undefined : parsePrefix(given)),
+  prefix: (given) => (given === undefined ? undefined : parsePrefix(given, CALL)),
 };

@@ -20,8 +20,14 @@ import { heartbeat } from './scripts.generated.ts';
  * Redis records by its own clock when each instance was a member, in one hash per group, `<prefix>:members:<group>`.
  *
  * @param redis - A Redis store, or a client or URL as `redisStore` accepts it.
- * @throws PolicyError for a bad or unknown option. Nothing is sent before a limiter uses it.
+ * @throws PolicyError for a bad or unknown option, and for a client or URL without a prefix. Nothing is sent before a
+ * limiter uses it.
  */
+export function redisMembership(redis: RedisStore, options?: RedisMembershipOptions): Membership;
+export function redisMembership(
+  client: RedisClient | IoredisClient | NodeRedisClient | string,
+  options: RedisMembershipOptions & { readonly prefix: string },
+): Membership;
 export function redisMembership(
   redis: RedisStore | RedisClient | IoredisClient | NodeRedisClient | string,
   options: RedisMembershipOptions = {},
@@ -61,7 +67,7 @@ function connectionTo(
   prefix: string | undefined,
 ): RedisConnection {
   const given = typeof redis === 'object' ? connectionOf(redis as RedisStore) : undefined;
-  if (given === undefined) return connectTo(redis, prefix === undefined ? {} : { prefix }, 'redisMembership');
+  if (given === undefined) return connectTo(redis, { prefix }, 'redisMembership');
   return {
     through: given.through,
     keyPrefix: given.keyPrefix,

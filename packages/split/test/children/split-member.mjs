@@ -11,7 +11,10 @@ const { limit, windowMs, heartbeatMs, ttlMs } = JSON.parse(json);
 const limiter = createLimiter({
   name: 'shared',
   policy: fixedWindow({ limit, window: windowMs, align: 'clock' }),
-  store: splitStore({ membership: redisMembership(url, { heartbeatMs, ttlMs }), graceMs: ttlMs + 100 }),
+  store: splitStore({
+    membership: redisMembership(url, { prefix: 'sluice', heartbeatMs, ttlMs }),
+    graceMs: ttlMs + 100,
+  }),
   onStoreError: 'deny',
 });
 

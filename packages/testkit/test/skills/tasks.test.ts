@@ -91,7 +91,7 @@ describe('login', () => {
 
   it('counts in Redis where it is given a store there', async () => {
     const { createApp } = await answer<Answer>('login');
-    const send = await served(createApp(redisStore(redis.client)));
+    const send = await served(createApp(redisStore(redis.client, { prefix: 'sluice' })));
 
     await until('Redis holds a count', async () => {
       await logIn(send, '203.0.113.1', 'ann');

@@ -44,17 +44,23 @@ export function clientOf(given: unknown, where: string, connectTimeoutMs?: numbe
   const url = (given as { url?: unknown } | null | undefined)?.url;
   throw new PolicyError(
     'client',
-    `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}${typeof url === 'string' ? `; write ${where}(${shown(withoutSecrets(url))})` : ''}${given === undefined ? '; is the environment variable of the URL set?' : ''}`,
+    `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}${typeof url === 'string' ? `; write ${where}(${shown(withoutSecrets(url))}, { prefix: 'shop' })` : ''}${given === undefined ? '; is the environment variable of the URL set?' : ''}`,
     'SLUICE_OPTION_INVALID',
   );
 }
 
-/** @throws PolicyError for a value that cannot be a prefix of keys.  */
-export function parsePrefix(prefix: unknown = 'sluice'): string {
+/**
+ * @param call - The call with a prefix, which errors show: `redisStore(client, { prefix: 'shop' })`.
+ * @throws PolicyError for a value that cannot be a prefix of keys, and if there is none.
+ */
+export function parsePrefix(prefix: unknown, call: string): string {
   if (typeof prefix === 'string' && /^[A-Za-z0-9._:/-]{1,64}$/.test(prefix)) return prefix;
+  const [where = ''] = call.split('(');
   throw new PolicyError(
     'prefix',
-    `prefix must be 1 to 64 of letters, digits, ".", "_", "-", ":" and "/", got ${shown(prefix)}; braces would move every key to one hash slot`,
+    prefix === undefined
+      ? `${where} needs a prefix, the name of your application, so that two applications on one Redis never share limits by accident: ${call}`
+      : `prefix must be 1 to 64 of letters, digits, ".", "_", "-", ":" and "/", got ${shown(prefix)}; braces would move every key to one hash slot; write ${call}`,
     'SLUICE_OPTION_INVALID',
   );
 }
@@ -62,13 +68,13 @@ export function parsePrefix(prefix: unknown = 'sluice'): string {
 /**
  * A connection through a client that the caller passed, or through its own client for a URL.
  *
- * @throws PolicyError for a value that is no client, and for a bad prefix. Nothing is opened before its first use.
+ * @throws PolicyError for a value that is no client, and without a valid prefix. Nothing is opened before its first use.
  */
 export function connectTo(given: unknown, { prefix }: { prefix?: string | undefined }, where: string): RedisConnection {
   const { own, adopted } = clientOf(given, where);
   return {
     through: own ?? (given as object),
-    prefix: parsePrefix(prefix),
+    prefix: parsePrefix(prefix, `${where}(client, { prefix: 'shop' })`),
     keyPrefix: keyPrefixOf(given),
     open: async () => adopted ?? (own as OwnClient).open(),
     close: async () => own?.close(),

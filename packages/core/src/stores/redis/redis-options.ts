@@ -4,8 +4,11 @@ import { flag, optional, readOptions, timerMs, type OptionTable, type SettingsOf
 import { parsePrefix } from './connection.ts';
 
 export interface RedisStoreOptions {
-  /** The prefix of all keys. Letters, digits, `.`, `_`, `-`, `:` and `/`. Default `sluice`. */
-  prefix?: string;
+  /**
+   * The name of your application, with which all keys begin: two applications on one Redis never share limits by
+   * accident. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`.
+   */
+  prefix: string;
   /**
    * For a URL: how long decisions wait for the first connection, in milliseconds, whatever their `timeoutMs`. An error
    * of the connection ends this at once. Default `2000`.
@@ -30,13 +33,13 @@ export type RedisSettings = SettingsOf<RedisStoreOptions, { readonly connectTime
 
 /** Every option, its check and its default: {@link RedisStoreOptions} says what each means. */
 const OPTIONS: OptionTable<RedisSettings> = {
-  prefix: parsePrefix,
+  prefix: (given) => parsePrefix(given, "redisStore(client, { prefix: 'shop' })"),
   connectTimeoutMs: /* @__PURE__ */ optional(/* @__PURE__ */ timerMs()),
   check: (given, name) => flag(process.env['SLUICE_CHECK'] === '1')(given, name),
   breaker: parseBreaker,
 };
 
-/** @throws PolicyError for bad or unknown options. */
-export function parseRedisOptions(options: RedisStoreOptions): RedisSettings {
-  return readOptions(options, OPTIONS, 'redisStore');
+/** @throws PolicyError for a missing prefix, and for bad or unknown options. */
+export function parseRedisOptions(options: RedisStoreOptions | undefined): RedisSettings {
+  return readOptions(options ?? {}, OPTIONS, 'redisStore');
 }

@@ -61,19 +61,19 @@ export interface RedisStore extends Store {
  * {@link RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it
  * makes one with ioredis, connects it when a limiter takes the store, and closes it with the last limiter that uses the
  * store. Before the first decision the connection keeps no process alive.
- * @throws PolicyError for any other client, and for bad or unknown options. Nothing is sent before the first
- * decision.
+ * @throws PolicyError for any other client, for a missing prefix, and for bad or unknown options. Nothing is sent before
+ * the first decision.
  */
-export function redisStore(client: RedisClient, options?: RedisStoreOptions): RedisStore;
+export function redisStore(client: RedisClient, options: RedisStoreOptions): RedisStore;
 // Two overloads, so that the functions of an inline object have types.
 export function redisStore(
   // eslint-disable-next-line @typescript-eslint/unified-signatures
   client: RedisClient | IoredisClient | NodeRedisClient | string,
-  options?: RedisStoreOptions,
+  options: RedisStoreOptions,
 ): RedisStore;
 export function redisStore(
   client: RedisClient | IoredisClient | NodeRedisClient | string,
-  options: RedisStoreOptions = {},
+  options: RedisStoreOptions,
 ): RedisStore {
   return createRedisStore(client, options, { general, batch });
 }

@@ -23,7 +23,7 @@ const users = Array.from({ length: 12 }, (_, i) => `user-${String(i)}`);
 it('slots whose keys live on different nodes of a cluster are held all or none', async () => {
   const limiter = createLimiter({
     name: 'apart',
-    store: redisStore(client),
+    store: redisStore(client, { prefix: 'sluice' }),
     limits: [
       { name: 'per-user', policy: concurrency({ limit: 2, ttl: '1h' }) },
       { name: 'in-all', policy: concurrency({ limit: 6, ttl: '1h' }) },
@@ -57,7 +57,7 @@ it('a log lives on the node of its value', async () => {
   const limiter = createLimiter({
     name: 'log',
     policy: slidingLog({ limit: 2, window: '1h' }),
-    store: redisStore(client),
+    store: redisStore(client, { prefix: 'sluice' }),
     ...strict,
   });
 

@@ -21,7 +21,7 @@ const limiterOf = (options: Partial<LimiterOptions> = {}): Limiter =>
     name: 'jobs',
     shared: true,
     policy: slots,
-    store: redisStore(redis.client),
+    store: redisStore(redis.client, { prefix: 'sluice' }),
     onStoreError: 'throw',
     timeoutMs: 60_000,
     ...options,

@@ -35,7 +35,7 @@ const limiterOf = (options: Partial<SingleLimiterOptions> = {}): Limiter => {
   const limiter = createLimiter({
     name: 'jobs',
     policy: concurrency({ limit: 2, ttl: '1h' }),
-    store: redisStore(client, { breaker: false }),
+    store: redisStore(client, { prefix: 'sluice', breaker: false }),
     onStoreError: 'throw',
     timeoutMs: 10_000,
     ...options,

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 it('a server that evicts any key loses slots only with both of their keys, fails no call, and keeps no key for ever', async () => {
   silenceWarnings('SLUICE_REDIS_EVICTS');
-  const own = { store: redisStore(client), onStoreError: 'throw', timeoutMs: 60_000 } as const;
+  const own = { store: redisStore(client, { prefix: 'sluice' }), onStoreError: 'throw', timeoutMs: 60_000 } as const;
   const slots = createLimiter({ name: 'slots', policy: concurrency({ limit: 1, ttl: '1h' }), ...own });
   const window = createLimiter({ name: 'window', policy: fixedWindow({ limit: 5, window: '1h' }), ...own });
   await Promise.all(SUBJECTS.map(async (subject) => slots.acquire(subject)));

@@ -87,7 +87,7 @@ describe('slots of one key, held by eight processes of which some are killed', (
     const limiter = createLimiter({
       name: 'held',
       policy: concurrency(options),
-      store: redisStore(redis.client),
+      store: redisStore(redis.client, { prefix: 'sluice' }),
       onStoreError: 'throw',
       timeoutMs: 30_000,
     });

@@ -28,7 +28,7 @@ const strict = { name: 'slots', onStoreError: 'throw', timeoutMs: 60_000 } as co
 
 const stores: readonly { where: string; store: () => Store }[] = [
   { where: 'in memory', store: () => memoryStore({ clock }) },
-  { where: 'in Redis', store: () => virtualRedisStore(redis.client, clock, {}, 0) },
+  { where: 'in Redis', store: () => virtualRedisStore(redis.client, clock, { prefix: 'sluice' }, 0) },
 ];
 
 const acquireAll = async (limiter: Limiter, count: number): Promise<Acquisition[]> => {
@@ -200,7 +200,7 @@ describe.each(stores)('slots $where', ({ store }) => {
 
 describe('in Redis', () => {
   const limiterOf = (policy: Policy = two): Limiter =>
-    createLimiter({ ...strict, policy, store: virtualRedisStore(redis.client, clock, {}, 0) });
+    createLimiter({ ...strict, policy, store: virtualRedisStore(redis.client, clock, { prefix: 'sluice' }, 0) });
   const bytes = async (): Promise<unknown[]> =>
     Promise.all([KEY, SET].flatMap((key) => [redis.admin.dumpBuffer(key), redis.admin.pexpiretime(key)]));
 

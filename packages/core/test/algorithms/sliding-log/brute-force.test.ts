@@ -30,7 +30,7 @@ describe('a slidingLog, in memory and in Redis', () => {
       const random = seeded(testSeed(0) + trace * 1_000);
       const [limit, windowMs] = [random.integer(1, 15), random.integer(20, 400)];
       const clock = fakeClock(START_MS);
-      const stores = [memoryStore({ clock }), virtualRedisStore(redis.client, clock, {}, 0)];
+      const stores = [memoryStore({ clock }), virtualRedisStore(redis.client, clock, { prefix: 'sluice' }, 0)];
       const limiters = stores.map((store) => limiterOn(store, limit, windowMs));
       const reference = new BruteForce(limit, windowMs);
       const taken: (readonly Decision[])[] = [];
@@ -74,7 +74,11 @@ describe('a slidingLog, in memory and in Redis', () => {
     const clock = fakeClock(START_MS);
     const reference = new BruteForce(limit, windowMs);
     const memory = limiterOn(memoryStore({ clock }), limit, windowMs);
-    const inRedis = limiterOn(withoutFastPath(virtualRedisStore(redis.client, clock, {}, 0)), limit, windowMs);
+    const inRedis = limiterOn(
+      withoutFastPath(virtualRedisStore(redis.client, clock, { prefix: 'sluice' }, 0)),
+      limit,
+      windowMs,
+    );
     let most = 0;
 
     for (let burst = 0; burst < 25; burst++) {

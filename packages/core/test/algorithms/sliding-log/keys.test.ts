@@ -19,7 +19,7 @@ const limiterOf = (limit: number, windowMs: number = MINUTE): Limiter =>
   createLimiter({
     name: 'log',
     policy: slidingLog({ limit, window: windowMs }),
-    store: virtualRedisStore(redis.client, clock, {}, 0),
+    store: virtualRedisStore(redis.client, clock, { prefix: 'sluice' }, 0),
     onStoreError: 'throw',
     timeoutMs: 60_000,
   });
@@ -109,7 +109,7 @@ describe('something else under the key of a list', () => {
   it.each(['without a value', 'beside a value'])(
     'is that request’s error, is left alone, and its neighbours in the call are decided: %s',
     async (where) => {
-      const store = virtualRedisStore(redis.client, clock, {}, 0);
+      const store = virtualRedisStore(redis.client, clock, { prefix: 'sluice' }, 0);
       if (where === 'beside a value') await store.perform([consume('key')]);
       await redis.admin.set(LIST, 'mine');
 

@@ -79,7 +79,11 @@ describe('a thousand reservations of four processes, two of which are killed bef
     for (const { used } of sums) {
       for (const [name, units] of Object.entries(used)) expected.set(name, (expected.get(name) ?? 0) + units);
     }
-    const exactly = { store: redisStore(redis.client), onStoreError: 'throw', timeoutMs: 60_000 } as const;
+    const exactly = {
+      store: redisStore(redis.client, { prefix: 'sluice' }),
+      onStoreError: 'throw',
+      timeoutMs: 60_000,
+    } as const;
     for (const [i, { make, options }] of policies.entries()) {
       const limiter = createLimiter({ name: `p${String(i)}`, policy: made[make](options as never), ...exactly });
       for (const key of ['client-0', 'client-1', 'client-2']) {

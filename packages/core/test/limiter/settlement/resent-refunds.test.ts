@@ -41,7 +41,7 @@ const limiterOf = (client: Redis, policy: Policy | readonly Policy[]): Limiter =
     name: 'jobs',
     shared: true,
     policy,
-    store: redisStore(client, { breaker: false }),
+    store: redisStore(client, { prefix: 'sluice', breaker: false }),
     onStoreError: 'throw',
     timeoutMs: 30_000,
   });

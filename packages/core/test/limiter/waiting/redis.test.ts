@@ -26,7 +26,12 @@ describe('requests that wait on Redis', () => {
   it('keep their order, and take at most 1.2 calls a unit', async () => {
     const waiters = cases(4000);
     const bucket = tokenBucket({ capacity: 50, refill: 1000, every: '1s' });
-    const limiter = createLimiter({ name: 'order', policy: bucket, store: redisStore(redis.client), timeoutMs: 5000 });
+    const limiter = createLimiter({
+      name: 'order',
+      policy: bucket,
+      store: redisStore(redis.client, { prefix: 'sluice' }),
+      timeoutMs: 5000,
+    });
     const order: number[] = [];
     const decided: Decision[] = [];
     const before = await scriptCalls();
@@ -50,7 +55,12 @@ describe('requests that wait on Redis', () => {
 
   it('are allowed by one call for as many as fit', async () => {
     const policy = fixedWindow({ limit: 500, window: '1s' });
-    const limiter = createLimiter({ name: 'many', policy, store: redisStore(redis.client), timeoutMs: 5000 });
+    const limiter = createLimiter({
+      name: 'many',
+      policy,
+      store: redisStore(redis.client, { prefix: 'sluice' }),
+      timeoutMs: 5000,
+    });
     const before = await scriptCalls();
 
     const decided = await Promise.all(Array.from({ length: 500 }, async () => limiter.wait('k')));
@@ -103,6 +113,7 @@ describe('requests that wait on Redis', () => {
 });
 
 function twoLimiters(name: string, policy: Policy): [Limiter, Limiter] {
-  const make = (): Limiter => createLimiter({ name, policy, store: redisStore(redis.client), timeoutMs: 5000 });
+  const make = (): Limiter =>
+    createLimiter({ name, policy, store: redisStore(redis.client, { prefix: 'sluice' }), timeoutMs: 5000 });
   return [make(), make()];
 }

@@ -54,7 +54,7 @@ async function day(storeOf: (clock: ReturnType<typeof fakeClock>) => Store): Pro
 describe('the memory store', () => {
   it('decides as Redis does, in every field but the source', async () => {
     const inMemory = await day((clock) => memoryStore({ clock }));
-    const inRedis = await day((clock) => virtualRedisStore(redis.client, clock));
+    const inRedis = await day((clock) => virtualRedisStore(redis.client, clock, { prefix: 'sluice' }));
 
     expect(inRedis.map((decision) => ({ ...decision, source: 'memory' }))).toEqual(inMemory);
     expect(new Set(inMemory.map(({ outcome }) => outcome))).toEqual(new Set(['allowed', 'denied', 'blocked']));

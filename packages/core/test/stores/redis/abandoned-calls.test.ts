@@ -34,7 +34,7 @@ const bytesOf = (keys: readonly number[]): number => keys.reduce((sum, count) =>
 describe('without a breaker, calls to a server that hangs', () => {
   it.each([1, 128])('of %i keys take a bounded memory; then one a second is sent', async (count) => {
     const { client, keys } = hung();
-    const store = redisStore(client, { breaker: false });
+    const store = redisStore(client, { prefix: 'sluice', breaker: false });
     const limiter = createLimiter({ policy: fixedWindow({ limit: 5, window: '1h' }), store, timeoutMs: TIMEOUT_MS });
     const subjects = Array.from({ length: count }, (_, i) => `client-${String(i)}`);
 

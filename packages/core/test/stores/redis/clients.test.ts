@@ -27,22 +27,38 @@ const lazy = { lazyConnect: true } as const;
 describe('a Redis store', () => {
   // The compiler is the test: none of them needs a cast, whatever its type parameters are.
   it.each<[string, () => unknown]>([
-    ['ioredis 6', () => redisStore(new Redis(lazy))],
-    ['a Cluster of ioredis 6', () => redisStore(new Cluster([], lazy))],
-    ['ioredis 5', () => redisStore(new Redis5(lazy))],
-    ['a Cluster of ioredis 5', () => redisStore(new Cluster5([], lazy))],
-    ['iovalkey', () => redisStore(new Valkey(lazy))],
-    ['a Cluster of iovalkey', () => redisStore(new ValkeyCluster([], lazy))],
-    ['node-redis', () => redisStore(createClient())],
-    ['node-redis over RESP2', () => redisStore(createClient({ RESP: 2 }))],
-    ['node-redis with a script', () => redisStore(createClient({ scripts: { twice } }))],
-    ['node-redis with buffers', () => redisStore(createClient().withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }))],
-    ['node-redis of any type', () => redisStore(anyOf(createClient()))],
-    ['a pool of node-redis', () => redisStore(createClientPool())],
-    ['a cluster of node-redis', () => redisStore(createCluster({ rootNodes: [] }))],
-    ['a cluster of node-redis of any type', () => redisStore(anyClusterOf(createCluster({ rootNodes: [] })))],
-    ['a sentinel of node-redis', () => redisStore(createSentinel({ name: 'main', sentinelRootNodes: [nowhere] }))],
-    ['an object', () => redisStore({ evalsha: () => Promise.resolve(), eval: () => Promise.resolve(), cluster: true })],
+    ['ioredis 6', () => redisStore(new Redis(lazy), { prefix: 'sluice' })],
+    ['a Cluster of ioredis 6', () => redisStore(new Cluster([], lazy), { prefix: 'sluice' })],
+    ['ioredis 5', () => redisStore(new Redis5(lazy), { prefix: 'sluice' })],
+    ['a Cluster of ioredis 5', () => redisStore(new Cluster5([], lazy), { prefix: 'sluice' })],
+    ['iovalkey', () => redisStore(new Valkey(lazy), { prefix: 'sluice' })],
+    ['a Cluster of iovalkey', () => redisStore(new ValkeyCluster([], lazy), { prefix: 'sluice' })],
+    ['node-redis', () => redisStore(createClient(), { prefix: 'sluice' })],
+    ['node-redis over RESP2', () => redisStore(createClient({ RESP: 2 }), { prefix: 'sluice' })],
+    ['node-redis with a script', () => redisStore(createClient({ scripts: { twice } }), { prefix: 'sluice' })],
+    [
+      'node-redis with buffers',
+      () => redisStore(createClient().withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }), { prefix: 'sluice' }),
+    ],
+    ['node-redis of any type', () => redisStore(anyOf(createClient()), { prefix: 'sluice' })],
+    ['a pool of node-redis', () => redisStore(createClientPool(), { prefix: 'sluice' })],
+    ['a cluster of node-redis', () => redisStore(createCluster({ rootNodes: [] }), { prefix: 'sluice' })],
+    [
+      'a cluster of node-redis of any type',
+      () => redisStore(anyClusterOf(createCluster({ rootNodes: [] })), { prefix: 'sluice' }),
+    ],
+    [
+      'a sentinel of node-redis',
+      () => redisStore(createSentinel({ name: 'main', sentinelRootNodes: [nowhere] }), { prefix: 'sluice' }),
+    ],
+    [
+      'an object',
+      () =>
+        redisStore(
+          { evalsha: () => Promise.resolve(), eval: () => Promise.resolve(), cluster: true },
+          { prefix: 'sluice' },
+        ),
+    ],
   ])('takes %s, and sends nothing yet', (_what, make) => {
     expect(make()).toMatchObject({ source: 'redis' });
   });
@@ -53,7 +69,7 @@ describe('a Redis store', () => {
     ['one half of a client', { evalsha: () => Promise.resolve() }],
     ['the callbacks of node-redis', createClient().legacy()],
   ])('denies %s, and says what it takes', (_what, client) => {
-    expect(() => redisStore(client as unknown as RedisClient)).toThrow(
+    expect(() => redisStore(client as unknown as RedisClient, { prefix: 'sluice' })).toThrow(
       expect.objectContaining({
         code: 'SLUICE_OPTION_INVALID',
         message: expect.stringMatching(/redisStore takes a client of ioredis, iovalkey or node-redis/) as unknown,
@@ -62,7 +78,7 @@ describe('a Redis store', () => {
   });
 
   it('takes no check that is neither true nor false', () => {
-    expect(() => redisStore('redis://127.0.0.1', { check: 'yes' as never })).toThrow(
+    expect(() => redisStore('redis://127.0.0.1', { prefix: 'sluice', check: 'yes' as never })).toThrow(
       'check must be true or false, got "yes"',
     );
   });
@@ -70,7 +86,7 @@ describe('a Redis store', () => {
   it('denies a client of Valkey GLIDE as it is, and says where to look', () => {
     const glide: Pick<GlideClient, 'customCommand'> = { customCommand: () => Promise.resolve(null) };
 
-    expect(() => redisStore(glide as unknown as RedisClient)).toThrow(
+    expect(() => redisStore(glide as unknown as RedisClient, { prefix: 'sluice' })).toThrow(
       expect.objectContaining({ message: expect.stringMatching(/docs\/guides\/redis-clients\.md/) as unknown }),
     );
   });
@@ -79,8 +95,8 @@ describe('a Redis store', () => {
     const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const client = new Redis({ ...lazy, keyPrefix: '{app}:' });
 
-    redisStore(client);
-    redisStore(client);
+    redisStore(client, { prefix: 'sluice' });
+    redisStore(client, { prefix: 'sluice' });
 
     expect(warned.mock.calls.map(([, about]) => about)).toEqual([
       expect.objectContaining({ code: 'SLUICE_REDIS_KEY_PREFIX' }),
@@ -92,7 +108,7 @@ describe('a Redis store', () => {
     const policy = fixedWindow({ limit: 3, window: '1h' });
     const limiter = createLimiter({
       policy,
-      store: redisStore(redis.client),
+      store: redisStore(redis.client, { prefix: 'sluice' }),
       onStoreError: 'throw',
       timeoutMs: 60_000,
     });
@@ -111,7 +127,12 @@ describe('a Redis store', () => {
       enableReadyCheck: false,
     });
     const policy = fixedWindow({ limit: 3, window: '1h' });
-    const limiter = createLimiter({ policy, store: redisStore(client), onStoreError: 'throw', timeoutMs: 60_000 });
+    const limiter = createLimiter({
+      policy,
+      store: redisStore(client, { prefix: 'sluice' }),
+      onStoreError: 'throw',
+      timeoutMs: 60_000,
+    });
 
     const error: unknown = await limiter.consume('203.0.113.7').catch((reason: unknown) => reason);
 
@@ -135,13 +156,13 @@ const twice = defineScript({
 function anyOf<M extends RedisModules, F extends RedisFunctions, S extends RedisScripts>(
   client: RedisClientType<M, F, S>,
 ): RedisClientType<M, F, S> {
-  redisStore(client);
+  redisStore(client, { prefix: 'sluice' });
   return client;
 }
 
 function anyClusterOf<M extends RedisModules, F extends RedisFunctions, S extends RedisScripts>(
   client: RedisClusterType<M, F, S>,
 ): RedisClusterType<M, F, S> {
-  redisStore(client);
+  redisStore(client, { prefix: 'sluice' });
   return client;
 }

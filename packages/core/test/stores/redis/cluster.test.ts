@@ -48,7 +48,7 @@ describe.each([
     const limiter = createLimiter({
       name: version.replace(' ', '-'),
       policy: policies,
-      store: redisStore(client),
+      store: redisStore(client, { prefix: 'sluice' }),
       ...strict,
     });
     const keys = Array.from({ length: 30 }, (_, i) => `client-${String(i)}`);
@@ -67,7 +67,7 @@ describe.each([
     const limiter = createLimiter({
       name: `flushed-${version.replace(' ', '-')}`,
       policy: fixedWindow({ limit: 5, window: '1h' }),
-      store: redisStore(client),
+      store: redisStore(client, { prefix: 'sluice' }),
       ...strict,
     });
     const keys = Array.from({ length: 300 }, (_, i) => `client-${String(i)}`);
@@ -91,7 +91,7 @@ describe.each([
     const limiter = createLimiter({
       name: `odd-${version.replace(' ', '-')}`,
       policy: fixedWindow({ limit: 5, window: '1h' }),
-      store: redisStore(client),
+      store: redisStore(client, { prefix: 'sluice' }),
       ...strict,
     });
     const odd = ['two words', 'two\nlines', '\u0000', 'é', 'e\u0301', 'a日本語z', '👩‍👩‍👧', '\ud800', '\udfff', '\ufffd'];
@@ -128,7 +128,7 @@ describe.each([
     const limiter = createLimiter({
       name: `both-${version.replace(' ', '-')}`,
       limits,
-      store: redisStore(client),
+      store: redisStore(client, { prefix: 'sluice' }),
       ...strict,
     });
     const people = Array.from({ length: 30 }, (_, i) => ({
@@ -143,7 +143,7 @@ describe.each([
     const later = createLimiter({
       name: `both-${version.replace(' ', '-')}`,
       limits,
-      store: redisStore(client),
+      store: redisStore(client, { prefix: 'sluice' }),
       ...strict,
     });
 

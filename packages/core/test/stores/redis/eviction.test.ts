@@ -13,7 +13,12 @@ async function warningsOf(args: readonly string[], user?: string): Promise<reado
     user === undefined ? {} : { username: user, password: 'secret', enableReadyCheck: false },
   );
   const emitted = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-  await createLimiter({ policy, store: redisStore(client), onStoreError: 'throw', timeoutMs: 60_000 }).consume('key');
+  await createLimiter({
+    policy,
+    store: redisStore(client, { prefix: 'sluice' }),
+    onStoreError: 'throw',
+    timeoutMs: 60_000,
+  }).consume('key');
   await client.ping(); // answered after the look
   await new Promise(setImmediate);
   const codes = emitted.mock.calls.map(([, options]) => (options as { code?: string }).code);
@@ -49,7 +54,7 @@ describe('the eviction policy of a server', () => {
 describe('a server whose memory is full', () => {
   it('with noeviction frees no client that is denied', async () => {
     const server = await startRedis(['--maxmemory', '4mb', '--maxmemory-policy', 'noeviction']);
-    const store = redisStore(server.url);
+    const store = redisStore(server.url, { prefix: 'sluice' });
     const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
     await limiter.consume('denied', 10);
     const outcomeOf = async (key: string): Promise<string> =>
@@ -79,20 +84,20 @@ describe('a server whose memory is full', () => {
 describe('ready', () => {
   it('resolves when Redis decides, and rejects when it does not in time', async () => {
     const server = await startRedis();
-    const store = redisStore(server.url);
+    const store = redisStore(server.url, { prefix: 'sluice' });
 
     await expect(store.ready()).resolves.toBeUndefined();
     await store.close();
     await server.stop();
 
-    const away = redisStore(server.url);
+    const away = redisStore(server.url, { prefix: 'sluice' });
     await expect(away.ready(200)).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'connection' });
     await away.close();
   });
 
   it('leaves nothing in Redis', async () => {
     const server = await startRedis();
-    const store = redisStore(server.url);
+    const store = redisStore(server.url, { prefix: 'sluice' });
     await store.ready();
     const admin = new Redis(server.url);
 

@@ -9,7 +9,7 @@ const policy = fixedWindow({ limit: 10, window: '1h' });
 async function failureOf(error: unknown): Promise<StoreError> {
   // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- clients may reject with anything
   const fail = (): Promise<never> => Promise.reject(error);
-  const store = redisStore({ evalsha: fail, eval: fail });
+  const store = redisStore({ evalsha: fail, eval: fail }, { prefix: 'sluice' });
   return createLimiter({ policy, store, onStoreError: 'throw' })
     .consume('key')
     .then(
@@ -98,7 +98,7 @@ describe('a cause that is its own cause', () => {
 describe('a reply that is none', () => {
   const limiterOn = (reply: unknown): Limiter => {
     const answer = (): Promise<unknown> => Promise.resolve(reply);
-    const store = redisStore({ evalsha: answer, eval: answer }, { check: false });
+    const store = redisStore({ evalsha: answer, eval: answer }, { prefix: 'sluice', check: false });
     return createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
   };
 
@@ -174,7 +174,7 @@ describe('a URL that is none', () => {
     (url) => {
       let message = '';
       try {
-        redisStore(url);
+        redisStore(url, { prefix: 'sluice' });
       } catch (error) {
         message = String(error);
       }

@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 function limiterAt(url: string, connectTimeoutMs?: number, policy: Policy = fixedWindow({ limit: 10, window: '1h' })) {
-  const store = redisStore(url, connectTimeoutMs === undefined ? {} : { connectTimeoutMs });
+  const store = redisStore(url, { prefix: 'sluice', ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }) });
   const limiter = createLimiter({ name: `first-${String(names++)}`, policy, store, timeoutMs: TIMEOUT_MS });
   open.push(limiter);
   return limiter;
@@ -141,13 +141,13 @@ describe('the first connection of a store for a URL', () => {
 
 describe('connectTimeoutMs', () => {
   it.each([0, -1, 1.5, '2s', Infinity])('cannot be %p', (connectTimeoutMs) => {
-    expect(() => redisStore('redis://127.0.0.1', { connectTimeoutMs: connectTimeoutMs as number })).toThrow(
-      'connectTimeoutMs must be a whole number of milliseconds, from 1 to',
-    );
+    expect(() =>
+      redisStore('redis://127.0.0.1', { prefix: 'sluice', connectTimeoutMs: connectTimeoutMs as number }),
+    ).toThrow('connectTimeoutMs must be a whole number of milliseconds, from 1 to');
   });
 
   it('is an error beside a client, which connects by itself', () => {
-    expect(() => redisStore(redis.client, { connectTimeoutMs: 100 })).toThrow(
+    expect(() => redisStore(redis.client, { prefix: 'sluice', connectTimeoutMs: 100 })).toThrow(
       'connectTimeoutMs needs a URL; your own client connects itself',
     );
   });

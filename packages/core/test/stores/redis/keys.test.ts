@@ -9,7 +9,7 @@ beforeEach(async () => {
   await redis.admin.flushall();
 });
 
-const limiter = (name: string, store: Store = redisStore(redis.client)): Limiter =>
+const limiter = (name: string, store: Store = redisStore(redis.client, { prefix: 'sluice' })): Limiter =>
   createLimiter({
     name,
     shared: true,
@@ -113,7 +113,7 @@ describe('the key of a subject', () => {
       name: 'orders',
       shared: true,
       policy,
-      store: redisStore(redis.client),
+      store: redisStore(redis.client, { prefix: 'sluice' }),
       onStoreError: 'throw',
       timeoutMs: 60_000,
     }).consume('user-42');
@@ -154,7 +154,7 @@ describe('the key of a subject', () => {
   });
 
   it.each<[string, () => Store]>([
-    ['in Redis', () => redisStore(redis.client)],
+    ['in Redis', () => redisStore(redis.client, { prefix: 'sluice' })],
     ['in memory', () => memoryStore()],
   ])('%s is counted by itself, and is the same one again', async (_where, storeOf) => {
     const some = limiter('apart', storeOf());

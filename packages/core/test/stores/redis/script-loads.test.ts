@@ -45,7 +45,7 @@ const turn = async (): Promise<void> => new Promise(setImmediate);
 describe('a script that a server does not know', () => {
   it('is sent by one of several calls, and the others follow when it is there', async () => {
     const { client, sent, replies } = forgetful();
-    const store = redisStore(client, { check: false });
+    const store = redisStore(client, { prefix: 'sluice', check: false });
     const calls = ['ann', 'bob', 'cid'].map((subject) => consume(store, subject));
     await turn();
     expect(sent).toEqual(['sha1', 'sha1', 'sha1', 'source']);
@@ -58,7 +58,7 @@ describe('a script that a server does not know', () => {
 
   it('is sent again after a second without a reply, so that no call waits for one that never comes', async () => {
     const { client, sent, replies } = forgetful();
-    const store = redisStore(client, { check: false });
+    const store = redisStore(client, { prefix: 'sluice', check: false });
     void consume(store, 'ann');
     await turn();
     jest.advanceTimersByTime(999);
@@ -86,7 +86,7 @@ describe('a script that a server does not know', () => {
         return Promise.reject(new Error('NOPERM this user may not run eval'));
       },
     };
-    const store = redisStore(client, { check: false });
+    const store = redisStore(client, { prefix: 'sluice', check: false });
     const calls = Array.from({ length: 100 }, async (_, i) => consume(store, String(i)));
 
     const errors = await Promise.all(calls.map(async (call) => call.catch((error: unknown) => String(error))));

@@ -50,7 +50,7 @@ describe('the production script', () => {
     };
     const limiter = createLimiter({
       policy: fixedWindow({ limit: 5, window: '1m' }),
-      store: redisStore(client),
+      store: redisStore(client, { prefix: 'sluice' }),
       ...strict,
     });
     const before = await serverMs();
@@ -64,7 +64,7 @@ describe('the production script', () => {
   it('tells decisions the time of the server, in whole milliseconds', async () => {
     const limiter = createLimiter({
       policy: fixedWindow({ limit: 5, window: '1m' }),
-      store: redisStore(redis.client),
+      store: redisStore(redis.client, { prefix: 'sluice' }),
       ...strict,
     });
     const before = await serverMs();
@@ -85,7 +85,7 @@ describe('the production script', () => {
     tokenBucket({ capacity: 5, refill: 1, every: '1d', overdraft: 3 }),
     tokenBucket({ capacity: 5, refill: 2, every: '1m', mode: 'interval' }),
   ])('law 6: writes with every key an expiry, not before its reset nor long after, for %j', async (policy) => {
-    const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
+    const limiter = createLimiter({ policy, store: redisStore(redis.client, { prefix: 'sluice' }), ...strict });
 
     for (let i = 0; i < 3; i++) {
       const { atMs, resetAfterMs, policies } = await limiter.consume('key');
@@ -100,7 +100,7 @@ describe('the production script', () => {
   it('keeps a blocked key until the block ends, and a window longer in case the clock steps back', async () => {
     const limiter = createLimiter({
       policy: fixedWindow({ limit: 5, window: '1s' }),
-      store: redisStore(redis.client),
+      store: redisStore(redis.client, { prefix: 'sluice' }),
       ...strict,
     });
     await limiter.block('key', '1h');
@@ -131,7 +131,7 @@ describe('a lone decision', () => {
       },
       eval: (script, keys, args) => redis.client.eval(script, keys.length, ...keys, ...args),
     };
-    const limiter = createLimiter({ policy, store: redisStore(client, { check: false }), ...strict });
+    const limiter = createLimiter({ policy, store: redisStore(client, { prefix: 'sluice', check: false }), ...strict });
     await limiter.consume('first');
 
     const { atMs } = await limiter.consume('key');
@@ -141,7 +141,7 @@ describe('a lone decision', () => {
   });
 
   it.each(policies)('has the numbers of its policy exactly, as a batch has: %j', async (policy) => {
-    const store = redisStore(redis.client, { check: true });
+    const store = redisStore(redis.client, { prefix: 'sluice', check: true });
     const limiter = createLimiter({ policy, store, ...strict });
 
     const lone = await limiter.consume('lone');
@@ -154,7 +154,7 @@ describe('a lone decision', () => {
 
   it('is told why a value cannot be read, and the next one on the same connection is decided', async () => {
     const policy = fixedWindow({ limit: 5, window: '1h' });
-    const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
+    const limiter = createLimiter({ policy, store: redisStore(redis.client, { prefix: 'sluice' }), ...strict });
     await limiter.consume('key');
     const [key = ''] = await redis.admin.keys('*');
     await redis.admin.set(key, 'line\n1795262400250000001');
@@ -178,7 +178,12 @@ describe('a lone decision under a limit of 0, which denies before the value is r
         eval: (script, keys, args) => redis.client.eval(script, keys.length, ...keys, ...args),
       };
       const policy = fixedWindow({ limit: 0, window: '1h' });
-      const limiter = createLimiter({ name: 'none', policy, store: redisStore(client, { check: false }), ...strict });
+      const limiter = createLimiter({
+        name: 'none',
+        policy,
+        store: redisStore(client, { prefix: 'sluice', check: false }),
+        ...strict,
+      });
       await limiter.consume('first'); // so that the server has the script
       await redis.admin.set('sluice:{key}:none:2f', value);
 
@@ -196,7 +201,7 @@ describe('a server that has forgotten the script', () => {
   const policy = fixedWindow({ limit: 1000, window: '1h' });
 
   it('is sent it in full within the same call, which counts once', async () => {
-    const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
+    const limiter = createLimiter({ policy, store: redisStore(redis.client, { prefix: 'sluice' }), ...strict });
     await limiter.consume('key');
     await redis.admin.script('FLUSH');
 
@@ -206,7 +211,7 @@ describe('a server that has forgotten the script', () => {
   });
 
   it('neither loses nor doubles any of many calls on their way', async () => {
-    const limiter = createLimiter({ policy, store: redisStore(redis.client), ...strict });
+    const limiter = createLimiter({ policy, store: redisStore(redis.client, { prefix: 'sluice' }), ...strict });
     await redis.admin.script('FLUSH');
 
     const decisions = await Promise.all(Array.from({ length: 200 }, () => limiter.consume('key')));

@@ -42,7 +42,7 @@ async function bytesPerKey(
   const clock = fakeClock();
   const policies = namePolicies(policy, 'sizes');
   const limit = { policies, keySuffix: keySuffixOf('sizes', policies) };
-  const store = virtualRedisStore(redis.client, clock, {}, 0);
+  const store = virtualRedisStore(redis.client, clock, { prefix: 'sluice' }, 0);
   const parts = (i: number): readonly Part[] => [{ limit, subject: `user-${String(i)}`, cost }];
   const consume = (i: number): StoreRequest => ({ op: 'consume', parts: parts(i) });
   await store.perform([{ op: 'peek', parts: parts(FIRST) }]); // loads the script
@@ -111,7 +111,7 @@ describe('the details of a long state, with the value beside them', () => {
     [5_000, 60_000],
   ])('of a slidingLog take, with %i entries, at most %i bytes', async (entries, most) => {
     const clock = fakeClock(START_MS);
-    const store = virtualRedisStore(redis.client, clock, {}, 0);
+    const store = virtualRedisStore(redis.client, clock, { prefix: 'sluice' }, 0);
     const policies = namePolicies(slidingLog({ limit: 20_000, window: '1h' }), 'sizes');
     const part = { limit: { policies, keySuffix: keySuffixOf('sizes', policies) }, subject: 'user-100000', cost: 1 };
     for (let i = 0; i < entries; i += 500) {
@@ -134,7 +134,7 @@ describe('the details of a long state, with the value beside them', () => {
     const limiter = createLimiter({
       name: 'sizes',
       policy: concurrency({ limit: 1_000, ttl: '1h' }),
-      store: virtualRedisStore(redis.client, fakeClock(START_MS), {}, 0),
+      store: virtualRedisStore(redis.client, fakeClock(START_MS), { prefix: 'sluice' }, 0),
       onStoreError: 'throw',
       timeoutMs: 60_000,
     });

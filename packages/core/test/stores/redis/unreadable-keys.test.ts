@@ -58,7 +58,7 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
   const part = (subject: string): Part => ({ limit, subject, cost: 1 });
   const consume = (subject: string): StoreRequest => ({ op: 'consume', parts: [part(subject)] });
   const between = (request: StoreRequest): Promise<StoreAnswers> =>
-    redisStore(redis.client).perform([consume('one'), request, consume('other')]);
+    redisStore(redis.client, { prefix: 'sluice' }).perform([consume('one'), request, consume('other')]);
 
   it.each(TEXTS)(
     '%j: is that request’s error, is left alone, and its neighbours in the call are decided',
@@ -82,7 +82,7 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
 
     await between({ op: 'consume', parts: [part('one'), part('bad'), part('other')] });
 
-    const [one] = await redisStore(redis.client).perform([{ op: 'peek', parts: [part('one')] }]);
+    const [one] = await redisStore(redis.client, { prefix: 'sluice' }).perform([{ op: 'peek', parts: [part('one')] }]);
     expect(one).toMatchObject({ parts: [{ policies: [{ remaining: 4 }] }] });
   });
 
@@ -101,7 +101,7 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
     const text = '!x!1795262400250000001';
     await redis.admin.set(key, text);
 
-    const answers = await redisStore(redis.client).perform([
+    const answers = await redisStore(redis.client, { prefix: 'sluice' }).perform([
       { op: 'peek', parts: [part('bad'), part('other')] },
       consume('bad'),
       consume('other'),
@@ -142,7 +142,7 @@ describe.each(references)('a key of $algorithm that holds something else', ({ al
 describe('a key under a limit of 0, which denies before anything is read', () => {
   it.each(['alone', 'with others in one call'])('says that it holds something else: %s', async (how) => {
     const policy = fixedWindow({ limit: 0, window: '1m' });
-    const store = redisStore(redis.client);
+    const store = redisStore(redis.client, { prefix: 'sluice' });
     const limiter = createLimiter({ name: 'none', policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
     await redis.admin.set('sluice:{text}:none:2f', 'hello');
     await redis.admin.rpush('sluice:{list}:none:2f', 'hello');

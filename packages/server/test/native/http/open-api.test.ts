@@ -39,7 +39,11 @@ let service: HttpService;
 const seen = new Map<string, Set<string>>();
 
 beforeAll(async () => {
-  service = await serveHttp(LIMITS, { store: redisStore(redis.admin), timeoutMs: 5_000, token: 'token-of-the-tests' });
+  service = await serveHttp(LIMITS, {
+    store: redisStore(redis.admin, { prefix: 'sluice' }),
+    timeoutMs: 5_000,
+    token: 'token-of-the-tests',
+  });
 });
 afterAll(async () => {
   await service.close();
@@ -159,7 +163,7 @@ describe('the OpenAPI document', () => {
 
   it('describes overrides and their changes', async () => {
     const orders = { limit: 'orders', key: 'ann' };
-    const policies = createPolicies(redis.admin);
+    const policies = createPolicies(redis.admin, { prefix: 'sluice' });
     await policies.put('orders', fixedWindow({ limit: 5, window: '1h' }), { apps: ['sluice-server'] });
     await policies.close();
     const policy = { fixedWindow: { limit: 50, window: '1h' } };
@@ -195,7 +199,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('describes every problem', async () => {
-    const open = await serveHttp(LIMITS, { store: redisStore(redis.admin), isPrivate: false });
+    const open = await serveHttp(LIMITS, { store: redisStore(redis.admin, { prefix: 'sluice' }), isPrivate: false });
     const statuses = [
       await ask('consume', { keys, cost: '' }),
       await ask('reset', { keys }, {}, open),

@@ -15,7 +15,7 @@ let policies: Policies;
 
 beforeEach(async () => {
   await redis.admin.flushall();
-  policies = createPolicies(redis.admin);
+  policies = createPolicies(redis.admin, { prefix: 'sluice' });
   await policies.put('orders-of-shops', fixedWindow({ limit: 5, window: '1h' }), { apps: ['sluice-server'] });
 });
 afterEach(async () => {
@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 async function serve(options: HttpServiceOptions = {}): Promise<HttpService> {
-  const service = await serveHttp(LIMITS, { store: redisStore(redis.admin), ...options });
+  const service = await serveHttp(LIMITS, { store: redisStore(redis.admin, { prefix: 'sluice' }), ...options });
   running.push(service);
   return service;
 }
@@ -211,7 +211,7 @@ describe('overrides in the file', () => {
 
   it.each([
     ['in memory', (): HttpServiceOptions => ({})],
-    ['in Redis', (): HttpServiceOptions => ({ store: redisStore(redis.admin) })],
+    ['in Redis', (): HttpServiceOptions => ({ store: redisStore(redis.admin, { prefix: 'sluice' }) })],
   ])('give keys other numbers %s, also after a reload, and what was used stays used', async (_where, options) => {
     const service = await serveHttp(file(''), options());
     running.push(service);

@@ -225,7 +225,7 @@ describe('a reservation', () => {
         return [store, store];
       },
     ],
-    ['Redis', () => [redisStore(redis.client), redisStore(redis.client)]],
+    ['Redis', () => [redisStore(redis.client, { prefix: 'sluice' }), redisStore(redis.client, { prefix: 'sluice' })]],
   ])('is settled once by two processes that settle it at once, in %s', async (_name, storesOf) => {
     const [one, other] = await Promise.all(
       storesOf().map((store) => serveHttp(LIMITS, { store, isPrivate: false, token: 'token-of-the-tests' })),

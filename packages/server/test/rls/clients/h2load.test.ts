@@ -48,7 +48,7 @@ describe('h2load', () => {
 
   const stores: readonly (readonly [string, () => Store | undefined])[] = [
     ['in memory', () => undefined],
-    ['on Redis', () => redisStore(redis.server.url)],
+    ['on Redis', () => redisStore(redis.server.url, { prefix: 'sluice' })],
   ];
   it.each(stores)('is answered every call, and each counts once, %s', async (_name, storeOf) => {
     const store = storeOf();

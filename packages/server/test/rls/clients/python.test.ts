@@ -113,7 +113,7 @@ describe('gRPC of Python', () => {
   it('is answered before its deadline while Redis hangs', async () => {
     await service.close();
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
-    await start({ store: redisStore(proxy.through(redis.server.url)), timeoutMs: 60_000 });
+    await start({ store: redisStore(proxy.through(redis.server.url), { prefix: 'sluice' }), timeoutMs: 60_000 });
     const client = python('ask');
     await until('Redis decides', async () => {
       const answer = (await client.ask(asking('week=hung'))) as { response: { dynamicMetadata: { source: string } } };

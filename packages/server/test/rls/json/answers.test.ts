@@ -159,7 +159,11 @@ describe('POST /json', () => {
   it('answers 503 at once beyond the requests that it takes', async () => {
     await service.close();
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
-    await start({ store: redisStore(proxy.through(redis.server.url)), timeoutMs: 60_000, most: 3 });
+    await start({
+      store: redisStore(proxy.through(redis.server.url), { prefix: 'sluice' }),
+      timeoutMs: 60_000,
+      most: 3,
+    });
     expect(await service.ask({ ...REQUEST, hitsAddend: 0 })).toMatchObject({ status: 200 });
     proxy.hang();
     let first: JsonAnswer | undefined;

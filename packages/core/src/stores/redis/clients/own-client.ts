@@ -78,7 +78,7 @@ function countOpened({ host, port }: RedisAddress): void {
   warnOnce(
     'SLUICE_LIMITER_PER_REQUEST',
     `${String(MANY)} stores of this process are connected to ${server}, and none of these was closed. A store that is made for every ` +
-      'request opens a connection each. Make redisStore(url) once, outside the handler, and keep it.',
+      'request opens a connection each. Make redisStore(url, { prefix }) once, outside the handler, and keep it.',
     server,
   );
 }

@@ -57,8 +57,16 @@ describe.each([
     await once(client, 'ready');
     const options = { name: `cut-${version}`, policy: fixedWindow({ limit: 100, window: '1h' }) };
     const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
-    const limiter = createLimiter({ ...options, store: redisStore(client, { breaker: false }), ...strict });
-    const onlooker = createLimiter({ ...options, store: redisStore(direct, { breaker: false }), ...strict });
+    const limiter = createLimiter({
+      ...options,
+      store: redisStore(client, { prefix: 'sluice', breaker: false }),
+      ...strict,
+    });
+    const onlooker = createLimiter({
+      ...options,
+      store: redisStore(direct, { prefix: 'sluice', breaker: false }),
+      ...strict,
+    });
     const remaining = async (): Promise<number> => (await onlooker.peek('key')).remaining;
     const cutOff = async (call: () => Promise<unknown>, change: number): Promise<void> => {
       const left = (await remaining()) + change;

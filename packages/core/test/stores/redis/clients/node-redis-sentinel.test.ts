@@ -32,7 +32,12 @@ function made(): NodeRedisClient {
 }
 
 const limiterOn = (client: Parameters<typeof redisStore>[0]): Limiter =>
-  createLimiter({ policy, store: redisStore(client, { breaker: false }), onStoreError: 'throw', timeoutMs: 60_000 });
+  createLimiter({
+    policy,
+    store: redisStore(client, { prefix: 'sluice', breaker: false }),
+    onStoreError: 'throw',
+    timeoutMs: 60_000,
+  });
 
 describe('a sentinel of node-redis 6', () => {
   it('before it was connected, is told of, and is not connected here', async () => {

@@ -63,7 +63,7 @@ describeRedisClient('cluster of node-redis 6', {
 it('warns of a keyPrefix with braces, which would move every key to one hash slot', () => {
   const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
 
-  redisStore(createCluster({ rootNodes: [], keyPrefix: '{shop}:' }));
+  redisStore(createCluster({ rootNodes: [], keyPrefix: '{shop}:' }), { prefix: 'sluice' });
 
   expect(warned.mock.calls.map(([, about]) => about)).toEqual([
     expect.objectContaining({ code: 'SLUICE_REDIS_KEY_PREFIX' }),

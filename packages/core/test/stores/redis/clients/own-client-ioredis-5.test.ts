@@ -16,7 +16,10 @@ afterEach(async () => {
 async function limiterOn(database: number): Promise<Limiter> {
   const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
   proxy.delay(20);
-  const store = redisStore(`${proxy.through(redis.server.url)}/${String(database)}`, { breaker: false });
+  const store = redisStore(`${proxy.through(redis.server.url)}/${String(database)}`, {
+    prefix: 'sluice',
+    breaker: false,
+  });
   const policy = fixedWindow({ limit: 1000, window: '1h' });
   const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
   closing.push(

@@ -11,7 +11,7 @@ const limiterOn = (url: string, timeoutMs = 5_000): Limiter => {
   const limiter = createLimiter({
     policy,
     shared: true,
-    store: redisStore(url, { breaker: false }),
+    store: redisStore(url, { prefix: 'sluice', breaker: false }),
     onStoreError: 'throw',
     timeoutMs,
   });
@@ -36,7 +36,7 @@ const connections = async (): Promise<number> =>
 describe('the connection of a URL', () => {
   it('is made with the first limiter, one for all, and ended with the last limiter', async () => {
     const before = await connections();
-    const store = redisStore(redis.server.storeUrl);
+    const store = redisStore(redis.server.storeUrl, { prefix: 'sluice' });
     expect(await connections()).toBe(before);
     const one = createLimiter({ name: 'one', policy, store });
     const other = createLimiter({ name: 'other', policy, store });
@@ -65,7 +65,7 @@ describe('the connection of a URL', () => {
 
     expect(warn.mock.calls).toEqual([
       [
-        expect.stringContaining('Make redisStore(url) once'),
+        expect.stringContaining('Make redisStore(url, { prefix }) once'),
         expect.objectContaining({ code: 'SLUICE_LIMITER_PER_REQUEST' }),
       ],
     ]);
@@ -163,7 +163,9 @@ describe('the connection of a URL', () => {
 
 describe('a URL', () => {
   it.each([undefined, '', ' '])('that is %j asks whether its variable is set', (url) => {
-    expect(() => redisStore(url as string)).toThrow(/; is the environment variable of the URL set\?/);
+    expect(() => redisStore(url as string, { prefix: 'sluice' })).toThrow(
+      /; is the environment variable of the URL set\?/,
+    );
   });
 
   it.each([
@@ -174,7 +176,7 @@ describe('a URL', () => {
     ['redis://host:6379?family=6', 'no query'],
     ['redis://user:%zz@host', 'encodeURIComponent'],
   ])('%s is denied at once, and told what is wrong', (url, expected) => {
-    expect(() => redisStore(url)).toThrow(
+    expect(() => redisStore(url, { prefix: 'sluice' })).toThrow(
       expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', message: expect.stringContaining(expected) as unknown }),
     );
   });
@@ -189,7 +191,7 @@ describe('a URL', () => {
     'redis://host?password=s3cret',
     'redis://host#s3cret',
   ])('%s is denied without a word of its password', (url) => {
-    expect(() => redisStore(url)).toThrow(
+    expect(() => redisStore(url, { prefix: 'sluice' })).toThrow(
       expect.not.objectContaining({ message: expect.stringContaining('s3cret') as unknown }),
     );
   });

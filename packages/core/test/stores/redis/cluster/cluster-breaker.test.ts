@@ -53,7 +53,7 @@ describe.each([
 ])('a node of a cluster that hangs, through %s', (name, connect) => {
   it('is waited for no more after five failures, and the keys of the others do not notice', async () => {
     const [client, end] = await connect();
-    const store = redisStore(client);
+    const store = redisStore(client, { prefix: 'sluice' });
     const limiter = createLimiter({ name, policy: fixedWindow({ limit: 1e6, window: '1h' }), store, timeoutMs: 1000 });
     const keys = Array.from({ length: 90 }, (_, i) => `client-${String(i)}`);
     await store.ready();

@@ -51,7 +51,7 @@ describe('ten thousand requests in one turn', () => {
   });
 
   it('go out in calls of at most 64 keys where each has a long state of its own', async () => {
-    const store = redisStore(client, { check: false });
+    const store = redisStore(client, { prefix: 'sluice', check: false });
     const limiter = createLimiter({ policy: slidingLog({ limit: 5, window: '1h' }), store, ...strict });
     await limiter.consume('warm');
     client.sent.length = 0;
@@ -63,7 +63,7 @@ describe('ten thousand requests in one turn', () => {
   });
 
   it('for one key, of two costs in turn, go out in calls of at most 256 runs', async () => {
-    const store = redisStore(client, { check: false });
+    const store = redisStore(client, { prefix: 'sluice', check: false });
     const limiter = createLimiter({ policy: window, store, ...strict });
     await limiter.consume('ann');
     client.sent.length = 0;

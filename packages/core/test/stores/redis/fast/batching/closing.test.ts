@@ -11,7 +11,9 @@ const policy = fixedWindow({ limit: 1_000, window: '1h' });
 describe('closing a limiter whose requests wait for their turn', () => {
   it.each(['a client of its own', 'a client handed in'])('answers them first: on %s', async (what) => {
     await redis.admin.flushall();
-    const store = redisStore(what === 'a client of its own' ? redis.server.storeUrl : redis.client);
+    const store = redisStore(what === 'a client of its own' ? redis.server.storeUrl : redis.client, {
+      prefix: 'sluice',
+    });
     const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
     const order: string[] = [];
 
@@ -29,7 +31,7 @@ describe('closing a limiter whose requests wait for their turn', () => {
 
   it('closes one of two that share calls, and the other goes on', async () => {
     await redis.admin.flushall();
-    const store = redisStore(redis.server.storeUrl);
+    const store = redisStore(redis.server.storeUrl, { prefix: 'sluice' });
     const [one, other] = ['one', 'other'].map((name) =>
       createLimiter({ name, policy, store, onStoreError: 'throw', timeoutMs: 60_000 }),
     ) as [ReturnType<typeof createLimiter>, ReturnType<typeof createLimiter>];
@@ -49,7 +51,7 @@ describe('closing a limiter whose requests wait for their turn', () => {
   ])('settles them as onStoreError says where the store hangs: %s', async (onStoreError, outcome) => {
     jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     await redis.admin.flushall();
-    const store = redisStore(redis.client, { breaker: false });
+    const store = redisStore(redis.client, { prefix: 'sluice', breaker: false });
     const limiter = createLimiter({ policy, store, onStoreError, timeoutMs: 200 });
     redis.server.pause();
 
@@ -69,7 +71,7 @@ describe('closing a store by hand whose requests wait for their turn', () => {
         .trim()
         .split('\n').length;
     const before = await connections();
-    const store = redisStore(redis.server.storeUrl);
+    const store = redisStore(redis.server.storeUrl, { prefix: 'sluice' });
     const limiter = createLimiter({ policy, store, timeoutMs: 2_000 });
     if (what === 'that was used before') await limiter.consume('ann');
 

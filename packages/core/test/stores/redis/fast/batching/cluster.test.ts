@@ -37,7 +37,7 @@ const subjects = Array.from({ length: 300 }, (_, i) => `subject-${String(i)}`);
 const all = <T>(ask: (subject: string, i: number) => Promise<T>): Promise<T[]> => Promise.all(subjects.map(ask));
 
 async function limiterOf(name: string, policy: Policy | Policy[], timeoutMs = 60_000): Promise<Limiter> {
-  const store = redisStore(client, { breaker: false });
+  const store = redisStore(client, { prefix: 'sluice', breaker: false });
   const limiter = createLimiter({ name, policy, store, onStoreError: 'throw', timeoutMs });
   limiters.push(limiter);
   await all((subject) => limiter.consume(`warm-${subject}`)); // every node knows the script

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 function limiterOf(options: Partial<SingleLimiterOptions> = {}): Limiter {
-  const store = redisStore(redis.client, { breaker: false });
+  const store = redisStore(redis.client, { prefix: 'sluice', breaker: false });
   const limiter = createLimiter({
     policy,
     store,
@@ -56,7 +56,8 @@ const carriedOut = async (): Promise<number> => {
 };
 
 const used = async (): Promise<number> =>
-  LIMIT - (await limiterOf({ timeoutMs: 60_000, store: redisStore(redis.client) }).peek('ann')).remaining;
+  LIMIT -
+  (await limiterOf({ timeoutMs: 60_000, store: redisStore(redis.client, { prefix: 'sluice' }) }).peek('ann')).remaining;
 
 describe('requests that no caller waits for any more', () => {
   it('are let go of, however long the store keeps their call', async () => {
@@ -84,7 +85,7 @@ describe('requests that no caller waits for any more', () => {
 
   it('are not sent when there was no connection in time, and take nothing', async () => {
     redis.server.pause();
-    const store = redisStore(redis.server.storeUrl, { breaker: false, connectTimeoutMs: 50 });
+    const store = redisStore(redis.server.storeUrl, { prefix: 'sluice', breaker: false, connectTimeoutMs: 50 });
     const limiter = limiterOf({ store });
 
     expect(new Set(await ask(limiter, 20))).toEqual(new Set(['SLUICE_STORE_FAILED']));
@@ -126,7 +127,7 @@ describe('requests that no caller waits for any more', () => {
 
 describe('requests of limiters that wait less, and more, in one call', () => {
   it('are given up by those who wait less, taken all the same, and answered to the others', async () => {
-    const store = redisStore(redis.client, { breaker: false });
+    const store = redisStore(redis.client, { prefix: 'sluice', breaker: false });
     const hasty = limiterOf({ store, name: 'hasty' });
     const patient = limiterOf({ store, timeoutMs: 60_000 });
     await until('the script is known', async () => (await ask(patient, 1))[0] === LIMIT - 1);

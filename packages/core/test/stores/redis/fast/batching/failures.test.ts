@@ -29,7 +29,12 @@ const window = fixedWindow({ limit: LIMIT, window: '1h' });
 const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
 
 function limiterOf(options: Partial<SingleLimiterOptions> = {}): Limiter {
-  const all = { policy: window, store: redisStore(client), ...strict, ...options } as SingleLimiterOptions;
+  const all = {
+    policy: window,
+    store: redisStore(client, { prefix: 'sluice' }),
+    ...strict,
+    ...options,
+  } as SingleLimiterOptions;
   const limiter = createLimiter(all);
   limiters.push(limiter);
   return limiter;
@@ -162,7 +167,7 @@ describe('a server that forgets its scripts again and again', () => {
 describe('a server that is killed under load and comes back with what it had', () => {
   it('has counted each request once that was answered, none twice, and all are settled', async () => {
     const server = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
-    const store = redisStore(server.storeUrl, { breaker: false });
+    const store = redisStore(server.storeUrl, { prefix: 'sluice', breaker: false });
     const limiter = limiterOf({ store, timeoutMs: 2_000 });
     try {
       await store.ready();

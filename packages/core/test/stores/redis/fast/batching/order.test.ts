@@ -29,7 +29,12 @@ const six = fixedWindow({ limit: 6, window: '1h' });
  * A limiter whose scripts the server knows: one that it does not know is sent again, behind what was sent meanwhile.
  */
 async function limiterOf(policy: Policy, options: Partial<SingleLimiterOptions> = {}): Promise<Limiter> {
-  const limiter = createLimiter({ policy, store: redisStore(client), ...strict, ...options } as SingleLimiterOptions);
+  const limiter = createLimiter({
+    policy,
+    store: redisStore(client, { prefix: 'sluice' }),
+    ...strict,
+    ...options,
+  } as SingleLimiterOptions);
   await limiter.consume('warm');
   await limiter.reset('warm');
   client.sent.length = 0;
@@ -40,8 +45,8 @@ const digits = (decisions: readonly Decision[]): string =>
   decisions.map(({ allowed }) => (allowed ? '1' : '0')).join('');
 
 describe.each<[string, () => Store]>([
-  ['a call for all', () => redisStore(client)],
-  ['a call for each', () => withoutFastPath(redisStore(client))],
+  ['a call for all', () => redisStore(client, { prefix: 'sluice' })],
+  ['a call for each', () => withoutFastPath(redisStore(client, { prefix: 'sluice' }))],
 ])('requests for one key in one turn, %s', (_how, storeOf) => {
   it.each<[string, Policy, Partial<SingleLimiterOptions>]>([
     ['a window', six, {}],
@@ -146,7 +151,7 @@ describe('requests for several keys in one turn', () => {
   });
 
   it('of several limiters of a store are one call', async () => {
-    const store = redisStore(client);
+    const store = redisStore(client, { prefix: 'sluice' });
     const one = await limiterOf(six, { store, name: 'one' });
     const two = await limiterOf(tokenBucket({ capacity: 3, refill: 1, every: '1d' }), { store, name: 'two' });
 

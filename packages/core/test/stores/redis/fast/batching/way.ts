@@ -158,7 +158,7 @@ export function oneByOne(client: Redis, clock: Clock, prefix: string): Store {
   return { source: 'redis', perform: (requests, call) => store.perform(requests, call) };
 }
 
-export function inBatches(client: Redis, clock: Clock, options: RedisStoreOptions & { prefix: string }): Store {
+export function inBatches(client: Redis, clock: Clock, options: RedisStoreOptions): Store {
   return virtualRedisStore(client, clock, options, 0);
 }
 

@@ -20,7 +20,12 @@ const window = fixedWindow({ limit: LIMIT, window: '1h' });
 const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
 
 function limiterOf(options: Partial<SingleLimiterOptions> = {}): Limiter {
-  const all = { policy: window, store: redisStore(client), ...strict, ...options } as SingleLimiterOptions;
+  const all = {
+    policy: window,
+    store: redisStore(client, { prefix: 'sluice' }),
+    ...strict,
+    ...options,
+  } as SingleLimiterOptions;
   const limiter = createLimiter(all);
   limiters.push(limiter);
   return limiter;
@@ -41,7 +46,7 @@ describe('a call that fails as a whole', () => {
       () => redis.admin.acl('SETUSER', STORE_USER.name, '+set'),
     ],
   ])('fails each of its requests for that reason, and takes nothing: %s', async (_what, kind, put, undo) => {
-    const store = redisStore(client, { breaker: false });
+    const store = redisStore(client, { prefix: 'sluice', breaker: false });
     const limiter = limiterOf({ store });
     const others = limiterOf({ store, name: 'others' });
     await Promise.all([limiter.consume('warm'), others.consume('warm')]);
@@ -59,7 +64,7 @@ describe('a call that fails as a whole', () => {
   });
 
   it('has each of its requests decided as its own limiter says', async () => {
-    const store = redisStore(client, { breaker: false });
+    const store = redisStore(client, { prefix: 'sluice', breaker: false });
     const five = fixedWindow({ limit: 5, window: '1h' });
     const [local, allow, deny] = (['local', 'allow', 'deny'] as const).map((onStoreError) =>
       limiterOf({ store, name: onStoreError, policy: five, onStoreError }),

@@ -32,7 +32,7 @@ const strict = { onStoreError: 'throw', timeoutMs: 60_000 } as const;
 
 /** A limiter on a store of its own, as in a process of its own. */
 function limiterOf(options: Partial<LimiterOptions> = {}, client: RedisClient | Redis = redis.client): Limiter {
-  const store = redisStore(client);
+  const store = redisStore(client, { prefix: 'sluice' });
   const limiter = createLimiter({ policy: two, store, ...strict, ...options } as LimiterOptions) as Limiter;
   limiters.push(limiter);
   return limiter;
@@ -198,7 +198,7 @@ describe('what this process does itself', () => {
   });
 
   it('is known to another limiter that counts together with it', async () => {
-    const store = redisStore(redis.client);
+    const store = redisStore(redis.client, { prefix: 'sluice' });
     const limiter = await exhausted({ store, shared: true, denialCache: { maxAge: '1h' } });
     const other = limiterOf({ store, shared: true, denialCache: false });
 
@@ -273,7 +273,7 @@ describe('a request of several limits', () => {
   ] as const;
 
   it('is denied here where a state of each is known', async () => {
-    const limiter = createLimiter({ limits, store: redisStore(redis.client), ...strict });
+    const limiter = createLimiter({ limits, store: redisStore(redis.client, { prefix: 'sluice' }), ...strict });
     limiters.push(limiter);
     const ann = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
     const bob = { 'per-ip': '192.0.2.1', 'per-user': 'bob' };

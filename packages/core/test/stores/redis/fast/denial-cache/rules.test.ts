@@ -67,7 +67,7 @@ describe('what is kept', () => {
       { name: 'per-ip', policy: fixedWindow({ limit: 1, window: '1h' }) },
       { name: 'per-user', policy: fixedWindow({ limit: 9, window: '1h' }) },
     ] as const;
-    const limiter = createLimiter({ limits, store: redisStore(client), ...strict });
+    const limiter = createLimiter({ limits, store: redisStore(client, { prefix: 'sluice' }), ...strict });
     ends.push(() => limiter.close());
     const both = { 'per-ip': '192.0.2.1', 'per-user': 'ann' };
 
@@ -82,7 +82,7 @@ describe('what is kept', () => {
   it('is told of like every decision', async () => {
     const limiter = createLimiter({
       policy: fixedWindow({ limit: 1, window: '1h' }),
-      store: redisStore(redis.client),
+      store: redisStore(redis.client, { prefix: 'sluice' }),
       ...strict,
     });
     ends.push(() => limiter.close());
