@@ -1,4 +1,5 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { parsePrefix } from '@sluice/core/spi';
 import { addDenied } from './denied-command.ts';
 import { addInspect } from './inspect-command.ts';
 import { addKeyEdits } from './key-commands.ts';
@@ -40,7 +41,12 @@ function program(): Command {
         .env('SLUICE_REDIS')
         .default('redis://127.0.0.1:6379'),
     )
-    .option('--prefix <text>', 'the prefix of redisStore', 'sluice')
+    .addOption(
+      new Option('--prefix <text>', 'the prefix of the keys, as in redisStore(url, { prefix })')
+        .env('SLUICE_PREFIX')
+        .default('sluice')
+        .argParser(prefixOf),
+    )
     .option('--json', 'print JSON, for programs')
     .addHelpText(
       'after',
@@ -53,4 +59,13 @@ function program(): Command {
   addServe(sluice);
   addSimulate(sluice);
   return sluice;
+}
+
+/** @throws InvalidArgumentError for a text that cannot be a prefix of keys. */
+function prefixOf(text: string): string {
+  try {
+    return parsePrefix(text, '--prefix shop');
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
 }

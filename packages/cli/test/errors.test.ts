@@ -181,6 +181,25 @@ describe('a command line', () => {
     expect(err).not.toMatch(/^ *at /m);
   });
 
+  it.each([
+    ['is empty', '', 'got ""'],
+    ['has braces', '{shop}', 'got "{shop}"; braces would move every key to one hash slot; write --prefix shop'],
+  ])(
+    'whose prefix %s is denied, whether it comes from a flag or from SLUICE_PREFIX',
+    async (_what, prefix, message) => {
+      const ran = await Promise.all([
+        runSluice(['inspect', 'a', '--prefix', prefix]),
+        runSluice(['serve', '--config', 'limits.yaml', '--check'], { env: { SLUICE_PREFIX: prefix } }),
+      ]);
+
+      expect(ran.map(({ code, out }) => [code, out])).toEqual([
+        [2, ''],
+        [2, ''],
+      ]);
+      for (const { err } of ran) expect(err).toContain(message);
+    },
+  );
+
   it('prints help and version', async () => {
     expect(await runSluice(['--version'])).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+/), err: '' });
     expect((await runSluice(['help', 'policy'])).out).toContain('put [options] <name> <kind>');

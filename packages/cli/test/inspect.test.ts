@@ -14,7 +14,7 @@ import {
   type Policy,
 } from '@sluice/core';
 import type { KeyReport } from '@sluice/core/inspect';
-import { contents, useCli } from './sluice.ts';
+import { contents, runSluice, useCli } from './sluice.ts';
 
 const cli = useCli();
 const limiters: Limiter[] = [];
@@ -279,6 +279,22 @@ describe('inspect', () => {
 
     expect((await inspected('a', '--prefix', 'sluice:shop')).keys).toHaveLength(1);
     expect((await inspected('a')).keys).toHaveLength(0);
+  });
+
+  it('searches the prefix of SLUICE_PREFIX, unless there is --prefix', async () => {
+    const store = redisStore(cli.admin, { prefix: 'sluice:shop' });
+    const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
+    limiters.push(limiter);
+    await limiter.consume('a');
+    const env = { SLUICE_REDIS: cli.url, SLUICE_PREFIX: 'sluice:shop' };
+
+    const [ofEnvironment, ofFlag] = await Promise.all([
+      runSluice(['inspect', 'a', '--json'], { env }),
+      runSluice(['inspect', 'a', '--json', '--prefix', 'sluice'], { env }),
+    ]);
+
+    expect(JSON.parse(ofEnvironment.out)).toMatchObject({ keys: [{ limiter: 'default' }] });
+    expect(JSON.parse(ofFlag.out)).toMatchObject({ keys: [] });
   });
 
   it('prints that there is no state, and succeeds', async () => {
