@@ -59,7 +59,7 @@ const ask = (url: string, user: string, prompt: string, maxTokens: number, signa
   });
 
 const usedOf = async (user: string): Promise<number> => {
-  const store = redisStore(redis.client, { prefix: 'shop' });
+  const store = redisStore(redis.client, { prefix: 'sluice' });
   const limiter = createLimiter({
     name: 'tokens',
     policy,
@@ -74,7 +74,7 @@ const usedOf = async (user: string): Promise<number> => {
 describe('an answer', () => {
   it('costs the tokens it used', async () => {
     const model = new CountingModel();
-    const { url, lines } = await serve(redisStore(redis.client, { prefix: 'shop' }), model);
+    const { url, lines } = await serve(redisStore(redis.client, { prefix: 'sluice' }), model);
 
     const response = await ask(url, 'whole', 'say 40 fail -1', 300);
 
@@ -85,7 +85,7 @@ describe('an answer', () => {
   });
 
   it('that could cost more than the rest is denied, and costs nothing', async () => {
-    const { url } = await serve(redisStore(redis.client, { prefix: 'shop' }), new CountingModel());
+    const { url } = await serve(redisStore(redis.client, { prefix: 'sluice' }), new CountingModel());
     const endless = ['say 500 fail -1', 'say 500 fail -1'].map((prompt) => ask(url, 'busy', prompt, 450));
     const [first, second] = await Promise.all(endless);
 
@@ -97,7 +97,7 @@ describe('an answer', () => {
   });
 
   it('of a model that fails before its first token costs nothing', async () => {
-    const { url, lines } = await serve(redisStore(redis.client, { prefix: 'shop' }), new CountingModel());
+    const { url, lines } = await serve(redisStore(redis.client, { prefix: 'sluice' }), new CountingModel());
 
     const response = await ask(url, 'unlucky', 'say 40 fail 0', 300);
 
@@ -110,7 +110,7 @@ describe('an answer', () => {
 describe('a hundred answers, of which many are aborted by their client or by the model', () => {
   it('cost together the tokens that the model produced', async () => {
     const model = new CountingModel();
-    const { url, lines } = await serve(redisStore(redis.client, { prefix: 'shop' }), model);
+    const { url, lines } = await serve(redisStore(redis.client, { prefix: 'sluice' }), model);
     const random = seeded(testSeed(6));
     const outcomes = { whole: 0, aborted: 0, broken: 0, denied: 0 };
 

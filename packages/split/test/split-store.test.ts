@@ -414,7 +414,7 @@ describe('the store', () => {
 
   it.each([
     [{ membership: 0 }, /membership must be a whole number of instances/],
-    [{ membership: 'redis://localhost' }, /membership must be redisMembership\(client\)/],
+    [{ membership: 'redis://localhost' }, /membership must be redisMembership\(client, \{ prefix \}\)/],
     [{ membership: new ManualMembership(), graceMs: 3000 }, /graceMs must be a whole number of milliseconds from 3001/],
     [{ membership: 2, grace: 1 }, /graceMs/],
   ])('rejects bad options: %p', (options, message) => {

@@ -68,7 +68,7 @@ function alteredStore(client) {
   const instantOf = clockAheadMs === undefined ? undefined : () => Date.now() + options.number * clockAheadMs;
   return createRedisStore(
     client,
-    { ...options.store, check: false },
+    { prefix: 'sluice', ...options.store, check: false },
     { general: altered(general), batch: altered(batch) },
     instantOf,
   );
