@@ -5,8 +5,8 @@ export async function createApp(): Promise<FastifyInstance> {
   const app = Fastify();
   await app.register(sluice, { limit: 100, window: '1m' });
   app.get('/', () => 'good');
-  const report = { name: 'report', policy: fixedWindow({ limit: 1, window: '1h' }) };
-  app.get('/report', { config: { rateLimit: report } }, () => 'report');
+  const report = app.rateLimit({ name: 'report', policy: fixedWindow({ limit: 1, window: '1h' }) });
+  app.get('/report', { onRequest: report }, () => 'report');
   app.get('/health', { config: { rateLimit: false } }, () => 'well');
   return app;
 }
