@@ -91,7 +91,7 @@ async function send(storeOf: (clock: FakeClock) => Store): Promise<string[]> {
 
 it('answers the same requests alike in memory and on Redis, with the same status and header fields', async () => {
   const inMemory = await send((clock) => memoryStore({ clock }));
-  const onRedis = await send((clock) => virtualRedisStore(redis.client, clock, {}, ERA_MS));
+  const onRedis = await send((clock) => virtualRedisStore(redis.client, clock, { prefix: 'sluice' }, ERA_MS));
 
   expect(onRedis).toEqual(inMemory);
   // The hurried clients get 15 at once and one more every 3 seconds, 24 in 29 seconds and 28 in 39.

@@ -1,12 +1,5 @@
 import type { CarryOver } from '@sluice/core';
-import {
-  flag,
-  invalidOption,
-  LONGEST_APP,
-  optional,
-  type OptionTable,
-  type SettingsOf,
-} from '@sluice/core/spi';
+import { flag, invalidOption, LONGEST_APP, type OptionTable, type SettingsOf } from '@sluice/core/spi';
 import { isCarryOver } from './read-record.ts';
 
 export interface PutOptions {
