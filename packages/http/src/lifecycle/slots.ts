@@ -33,7 +33,7 @@ export function holdUntilClosed(
     release();
     throw typeError(
       'SLUICE_ACQUIRE_NEEDED',
-      'a concurrency policy holds slots until the response ends, and this call has no response: use limiter.acquire(key), return the response from responseOf(context) of the guard, or wrap a fetch handler with handle(handler)',
+      'a concurrency policy holds slots until the response ends, and this call has no response: use limiter.acquire(key), or wrap a fetch handler with handle(handler)',
     );
   }
   if (hasEnded(request, response)) {
