@@ -181,6 +181,25 @@ describe.each(platforms)('the guard on %s', (platform) => {
     expect(await denied.json()).toMatchObject({ status: 429, 'violated-policies': ['default'] });
   });
 
+  it('denies with the exception that deny() makes, with throw: true', async () => {
+    class Denying extends RateLimitGuard {
+      protected override deny(exception: RateLimitException): never {
+        throw new HttpException(`in other words: ${exception.message}`, 418);
+      }
+    }
+    const { fetch } = await serve(platform, {
+      imports: [RateLimitModule.forRoot({ policy: upTo(1), throw: true })],
+      controllers: [Pages],
+      providers: [{ provide: APP_GUARD, useClass: Denying }],
+    });
+    await fetch('/page');
+
+    const denied = await fetch('/page');
+
+    expect(denied.status).toBe(418);
+    expect(await denied.json()).toMatchObject({ message: 'in other words: Too many requests' });
+  });
+
   it.each<[string, () => Parameters<typeof serve>[1], Parameters<typeof serve>[2]]>([
     ['as APP_GUARD', () => ({ providers: [{ provide: APP_GUARD, useClass: Counting }] }), {}],
     [
