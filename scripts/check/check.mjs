@@ -26,7 +26,7 @@ const CHECKS = {
   lint: `node scripts/check/arrows.mjs && node scripts/check/words.mjs && ${ESLINT} && prettier --check . --log-level warn --cache`,
   lua: 'node scripts/build/build-lua.mjs --check && node scripts/check/lint-lua.mjs',
   links: 'node scripts/check/docs.mjs --links',
-  docs: 'node scripts/check/docs.mjs && node scripts/build/options-page.mjs --check && node scripts/plots/policies.mjs --check && node packages/benchmarks/src/page.mjs --check',
+  docs: 'node scripts/check/docs.mjs && node scripts/build/options-page.mjs --check && node packages/benchmarks/src/page.mjs --check',
   packages:
     'node scripts/build/manifests.mjs --check && node scripts/check/sizes.mjs && node scripts/check/packages.mjs',
   unused: 'knip',

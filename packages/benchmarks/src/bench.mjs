@@ -11,7 +11,7 @@
 //   npm run bench -- --denied 90                HTTP with so many percent of the requests denied
 //   npm run bench -- --out <folder>             where the results go, instead of packages/benchmarks/results
 //
-// Writes <group>.json, and prints the tables of what was measured. `npm run plots` writes docs/benchmarks.md from them.
+// Writes <group>.json, and prints the tables of what was measured. page.mjs writes docs/benchmarks.md from them.
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

@@ -13,7 +13,7 @@ import { median } from './measure/spread.mjs';
 import { isPinned, OTHER } from './processes/cores.mjs';
 import { readMeter, startServer } from './processes/redis.mjs';
 import { Worker } from './processes/worker.mjs';
-import { table } from '../../../scripts/plots/table.mjs';
+import { table } from './page/table.mjs';
 
 const KEYS = 10_000;
 const WARM_MS = 5_000;

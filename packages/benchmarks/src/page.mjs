@@ -28,7 +28,9 @@ for (const page of ['benchmarks.md', 'guides/capacity-planning.md', ...guides]) 
   const written = filled(text, blocks, page);
   if (written === text) continue;
   if (process.argv.includes('--check')) {
-    console.error(`docs/${page} does not match packages/benchmarks/results: run \`npm run plots\``);
+    console.error(
+      `docs/${page} does not match packages/benchmarks/results: run \`node packages/benchmarks/src/page.mjs\``,
+    );
     process.exitCode = 1;
   } else {
     writeFileSync(path, written);

@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { createLimiter, memoryStore, type Policy } from '@sluice/core';
+import { fakeClock, seeded } from '@sluice/testkit';
 import {
   POLICY_KINDS,
+  START_MS,
   checkedPolicies,
   newPolicy,
   replay,
@@ -14,40 +15,8 @@ import {
   type ReplayOptions,
 } from '../src/index.ts';
 
-interface Drawn {
-  readonly atMs: number;
-  readonly units: number;
-  readonly allowed: boolean;
-  readonly startMs: number;
-  readonly endMs: number;
-}
-
-interface Picture {
-  readonly specimen: {
-    readonly file: string;
-    readonly make: string;
-    readonly options: Readonly<Record<string, string | number>>;
-  };
-  readonly requests: readonly Drawn[];
-}
-
-const script = fileURLToPath(new URL('../../../scripts/plots/policies.mjs', import.meta.url));
-const run = spawnSync(process.execPath, [script, '--units'], { encoding: 'utf8', maxBuffer: 2 ** 26 });
-const pictures = JSON.parse(run.stdout) as readonly Picture[];
-
 const SPAN_MS = 180_000;
 const whole = { spanMs: SPAN_MS, watched: 0, shared: false };
-
-/** The picture's policy, as the page's form has it. */
-function chosen({ make, options }: Picture['specimen']): PolicyChoice {
-  const kind = POLICY_KINDS.find((one) => one.make === make && one.fixed?.['mode'] === options['mode']);
-  if (kind === undefined) throw new Error(`no kind makes ${make}`);
-  return {
-    kind: kind.id,
-    name: '',
-    values: Object.fromEntries(Object.entries(options).map(([k, v]) => [k, String(v)])),
-  };
-}
 
 function decided(
   choices: readonly PolicyChoice[],
@@ -69,29 +38,60 @@ const at = (atMs: number, more: Partial<Offered> = {}): Offered => ({
 });
 const allowed = (answers: readonly Answer[]): readonly boolean[] => answers.map(({ decision }) => decision.allowed);
 
-describe('the traffic of the pictures in the policies guide', () => {
-  it('is there for every kind of policy', () => {
-    expect(run.stderr).toBe('');
-    expect(new Set(pictures.map(({ specimen }) => chosen(specimen).kind))).toEqual(
-      new Set(POLICY_KINDS.map(({ id }) => id)),
-    );
-  });
+/** What a limiter in memory decides of the requests, at their instants: a slot is held until its request ends. */
+async function decidedByLimiter(
+  { id, policy }: { readonly id: string; readonly policy: Policy },
+  offered: readonly Offered[],
+): Promise<readonly { allowed: boolean; startMs: number; endMs: number }[]> {
+  const clock = fakeClock(START_MS);
+  const limiter = createLimiter({ policy, store: memoryStore({ clock }), onStoreError: 'throw' });
+  const running: { endMs: number; release: () => Promise<unknown> }[] = [];
+  const answers = [];
+  for (const { atMs, cost, runsMs } of offered) {
+    running.sort((one, other) => one.endMs - other.endMs);
+    while (running[0] !== undefined && running[0].endMs <= atMs) {
+      clock.atMs = START_MS + running[0].endMs;
+      await running.shift()?.release();
+    }
+    clock.atMs = START_MS + atMs;
+    const held = id === 'concurrency' ? await limiter.acquire('client') : undefined;
+    const { allowed, delayMs } = held?.decision ?? (await limiter.consume('client', cost));
+    const startMs = atMs + delayMs;
+    answers.push({ allowed, startMs, endMs: startMs + runsMs });
+    if (held !== undefined && allowed) running.push({ endMs: startMs + runsMs, release: () => held.release() });
+  }
+  await limiter.close();
+  return answers;
+}
 
-  it.each(pictures.map((one): [string, Picture] => [one.specimen.file, one]))(
-    'is decided as the picture of %s shows it, request by request',
-    (_file, { specimen, requests }) => {
-      const offered = requests.map(({ atMs, units, startMs, endMs }) =>
-        at(atMs, { cost: units, runsMs: endMs - startMs }),
-      );
+describe('the traffic of three minutes', () => {
+  const random = seeded(1);
+  const phases = [
+    { fromMs: 0, toMs: 38_000, count: 19 },
+    { fromMs: 38_000, toMs: 45_000, count: 105 },
+    { fromMs: 45_000, toMs: 115_000, count: 198 },
+    { fromMs: 147_000, toMs: SPAN_MS, count: 96 },
+  ];
+  const offered = phases
+    .flatMap(({ fromMs, toMs, count }) => Array.from({ length: count }, () => random.integer(fromMs, toMs - 1)))
+    .sort((one, other) => one - other)
+    .map((atMs) => at(atMs, { runsMs: random.integer(500, 4_500) }));
 
-      const answers = decided([chosen(specimen)], offered);
+  it.each(POLICY_KINDS.map(({ id }) => id))(
+    'is decided as by a limiter in memory, request by request: %s',
+    async (id) => {
+      const choice = newPolicy(id);
+      const { policies = [] } = checkedPolicies([choice]);
+      const byLimiter = await decidedByLimiter({ id, policy: policies[0]?.policy as Policy }, offered);
+
+      const answers = decided([choice], offered);
 
       expect(answers.map(({ decision, startMs, endMs }) => ({ allowed: decision.allowed, startMs, endMs }))).toEqual(
-        requests.map((drawn) => ({ allowed: drawn.allowed, startMs: drawn.startMs, endMs: drawn.endMs })),
+        byLimiter,
       );
       expect(totalsOf(answers, 20_000)).toMatchObject({
-        offered: requests.length,
-        allowed: requests.filter((drawn) => drawn.allowed).length,
+        offered: offered.length,
+        allowed: byLimiter.filter(({ allowed }) => allowed).length,
       });
     },
   );

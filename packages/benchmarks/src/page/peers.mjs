@@ -1,4 +1,4 @@
-import { table } from '../../../../scripts/plots/table.mjs';
+import { table } from './table.mjs';
 import { figure } from './numbers.mjs';
 import { byHttp, byMemory, byRedis, nodesOf } from './rows.mjs';
 

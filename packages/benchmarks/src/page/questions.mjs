@@ -1,4 +1,4 @@
-import { table } from '../../../../scripts/plots/table.mjs';
+import { table } from './table.mjs';
 import { redisQuestions, shapes } from '../measure/shapes.mjs';
 import { inverse } from '../measure/spread.mjs';
 import { figure, rate, spaced } from './numbers.mjs';

@@ -1,4 +1,4 @@
-import { table } from '../../../../scripts/plots/table.mjs';
+import { table } from './table.mjs';
 import { figure, rate, spaced } from './numbers.mjs';
 import { byScale, valuesOf } from './rows.mjs';
 
