@@ -9,7 +9,6 @@ export { RateLimitGuard } from './rate-limit.guard.ts';
 export { RateLimitModule, type RateLimitModuleAsyncOptions, type RateLimitModuleOptions } from './rate-limit.module.ts';
 export {
   RATE_LIMIT_OPTIONS,
-  type RateLimitDecoratorOptions,
   type RateLimitOptions,
   type RateLimitOptionsFactory,
   type RateLimitScopeOptions,

@@ -6,11 +6,11 @@ import { atPlace, checkPlace } from '@sluice/http/spi';
 import { framework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
-import { DECORATOR_OPTIONS, type RateLimitDecoratorOptions } from './rate-limit.options.ts';
+import type { RateLimitOptions } from './rate-limit.options.ts';
 
 /** One use of `@RateLimit()`. */
 export interface Placed {
-  readonly options: RateLimitDecoratorOptions;
+  readonly options: RateLimitOptions;
   /** `Orders` or `Orders.list`: the default name of the limiter. */
   readonly place: string;
   /** The decorated class or method. */
@@ -36,21 +36,13 @@ const reflector = new Reflector();
  *
  * @throws PolicyError for bad or unknown options, when the class is defined.
  */
-export function RateLimit(options: RateLimitDecoratorOptions): ClassOrMethod;
+export function RateLimit(options: RateLimitOptions): ClassOrMethod;
 export function RateLimit<Request, Response = NestResponse>(
-  options: RateLimitDecoratorOptions<Request, Response>,
+  options: RateLimitOptions<Request, Response>,
 ): ClassOrMethod;
 export function RateLimit(options: object): ClassOrMethod {
   atPlace('@RateLimit()', () => {
-    const override: unknown = (options as { readonly override?: unknown } | undefined)?.override;
-    if (override !== undefined && typeof override !== 'boolean') {
-      throw new PolicyError(
-        'override',
-        `override must be true or false, got ${JSON.stringify(override)}`,
-        'SLUICE_OPTION_INVALID',
-      );
-    }
-    checkPlace(options, framework, DECORATOR_OPTIONS);
+    checkPlace(options, framework, []);
   });
   return (on: object, key?: string | symbol, descriptor?: PropertyDescriptor): void => {
     const { target, place } = placeOf('@RateLimit()', on, key, descriptor);

@@ -5,15 +5,6 @@ import type { NestResponse } from './nest-response.ts';
 /** The options of a limit: docs/reference/options.md has the table. */
 export type RateLimitOptions<Request = NestRequest, Response = NestResponse> = NeutralOptions<Request, Response>;
 
-/** The options of `@RateLimit()`. */
-export type RateLimitDecoratorOptions<Request = NestRequest, Response = NestResponse> = RateLimitOptions<
-  Request,
-  Response
-> & {
-  /** Whether this limit replaces those around it, instead of adding to them. Default false. */
-  override?: boolean;
-};
-
 /**
  * The limit of the whole application. Without one, it only sets what the limits of decorators inherit: `{ store }`.
  */
@@ -29,6 +20,3 @@ export interface RateLimitOptionsFactory<Request = NestRequest, Response = NestR
 
 /** The token of the module's options. */
 export const RATE_LIMIT_OPTIONS: unique symbol = Symbol('RATE_LIMIT_OPTIONS');
-
-/** The names of the options that only decorators have. */
-export const DECORATOR_OPTIONS: readonly string[] = ['override'];

@@ -16,7 +16,7 @@ import { framework, frameworkFor } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { limitsOf, skippedOf, type Placed } from './rate-limit.decorator.ts';
-import { DECORATOR_OPTIONS, type RateLimitOptions, type RateLimitScopeOptions } from './rate-limit.options.ts';
+import type { RateLimitOptions, RateLimitScopeOptions } from './rate-limit.options.ts';
 import { commonRoute } from './several-paths.ts';
 import { leaveOut, type Surroundings } from './skipped-limits.ts';
 import { unknownName } from './unknown-name.ts';
@@ -164,15 +164,12 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     return leaveOut(ofMethod, skippedOf(handler), `${type.name}.${handler.name}`);
   }
 
-  #within(around: Surroundings, placed: readonly Placed[]): Surroundings {
-    let { all, layers } = around;
-    for (const target of new Set(placed.map((one) => one.target))) {
-      const here = placed.filter((one) => one.target === target);
-      const own = here.map((one, i) => this.#layerOf(one, i));
-      all = [...all, ...own];
-      layers = here.some(({ options }) => options.override) ? own : [...layers, ...own];
-    }
-    return { all, layers };
+  #within({ all, layers }: Surroundings, placed: readonly Placed[]): Surroundings {
+    const targets = [...new Set(placed.map((one) => one.target))];
+    const own = targets.flatMap((target) =>
+      placed.filter((one) => one.target === target).map((one, i) => this.#layerOf(one, i)),
+    );
+    return { all: [...all, ...own], layers: [...layers, ...own] };
   }
 
   #layerOf(placed: Placed, index: number): NestLayer {
@@ -180,7 +177,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     if (known !== undefined) return known;
     const place = index === 0 ? placed.place : `${placed.place}-${String(index + 1)}`;
     const options: RateLimitOptions = inheritOptions(this.#options, placed.options);
-    const layer = new Layer(namedByPlace(options, place), framework, DECORATOR_OPTIONS);
+    const layer = new Layer(namedByPlace(options, place), framework);
     this.#denyTwin(placed, layer);
     this.#placed.set(placed, layer);
     return layer;

@@ -9,7 +9,7 @@ type NestLayer = Layer<NestRequest, NestResponse>;
 
 /** The limits that are declared around a place, and those of them that apply there. */
 export interface Surroundings {
-  /** Includes those that an `override` replaced or a class skips: naming them is not a mistake. */
+  /** Includes those that a class skips: naming them is not a mistake. */
   readonly all: readonly NestLayer[];
   readonly layers: readonly NestLayer[];
 }

@@ -3,9 +3,10 @@ import { All, Controller, Delete, Get, NotFoundException, Post, Put, Req, Res } 
 import {
   RateLimit,
   RateLimitModule,
+  SkipRateLimit,
   type NestRequest,
   type NestResponse,
-  type RateLimitDecoratorOptions,
+  type RateLimitOptions,
 } from '@sluice/nestjs';
 import {
   withoutHttp2,
@@ -140,12 +141,10 @@ function controllerOf({ method, path, limit, handle }: Route, outer: Limit | und
   verbs[method](path)(prototype, 'handle', descriptor);
   Req()(prototype, 'handle', 0);
   Res()(prototype, 'handle', 1);
-  if (limit !== undefined) RateLimit(ownStore(limit, outer))(prototype, 'handle', descriptor);
+  if (limit !== undefined) RateLimit(limit as object as RateLimitOptions)(prototype, 'handle', descriptor);
+  // Limits that act together stand in one store; where the suite says another, the limit stands alone.
+  const stores = [limit, outer].map((one) => one?.store);
+  if (stores[0] !== undefined && outer !== undefined && stores[0] !== stores[1])
+    SkipRateLimit(outer.name ?? 'default')(prototype, 'handle', descriptor);
   return Suite;
-}
-
-/** Limits that act together stand in one store; where the suite says another, the limit stands alone. */
-function ownStore(limit: Limit, outer: Limit | undefined): RateLimitDecoratorOptions {
-  const differs = outer !== undefined && limit.store !== undefined && outer.store !== limit.store;
-  return { ...(limit as unknown as RateLimitDecoratorOptions), ...(differs && { override: true }) };
 }

@@ -42,11 +42,8 @@ class Built {
   }
 
   @Get('plans')
-  @RateLimit({
-    name: 'plans',
-    policy: (): Policy => fixedWindow({ name: 'free', limit: 1, window: '1h' }),
-    override: true,
-  })
+  @RateLimit({ name: 'plans', policy: (): Policy => fixedWindow({ name: 'free', limit: 1, window: '1h' }) })
+  @SkipRateLimit('default')
   async plans(@Req() request: NestRequest) {
     const limiter = await this.#limits.limiterFor('plans', request);
     await limiter.reset(await this.#limits.keyFor('plans', request));

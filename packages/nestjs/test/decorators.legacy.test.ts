@@ -10,7 +10,7 @@ import {
   byRoute,
   fixedWindow,
   memoryStore,
-  type RateLimitDecoratorOptions,
+  type RateLimitOptions,
   type RateLimitInfo,
   type RateLimitModuleOptions,
 } from '@sluice/nestjs';
@@ -30,7 +30,7 @@ function ordersAt(
   {
     onClass,
     onMethod = onClass === undefined ? { policy: upTo(1) } : undefined,
-  }: { onClass?: RateLimitDecoratorOptions; onMethod?: RateLimitDecoratorOptions } = {},
+  }: { onClass?: RateLimitOptions; onMethod?: RateLimitOptions } = {},
 ): Type {
   @Controller(path)
   class Orders {
@@ -90,49 +90,18 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
     expect(free).toEqual([200, 200, 429]);
   });
 
-  it('stands in the place of those around it with override', async () => {
-    @Controller()
-    @RateLimit({ policy: upTo(1) })
-    class Orders {
-      @Get()
-      @RateLimit({ policy: upTo(2), override: true })
-      list() {
-        return '';
-      }
-    }
-    const { fetch, statuses } = await serve(platform, rootOf(Orders, { policy: upTo(1) }));
-
-    expect(policiesOf(await fetch('/'))).toBe('"Orders.list";q=2;w=3600');
-    expect(await statuses('/', 2)).toEqual([200, 429]);
-  });
-
-  it('on a class with override displaces that of the module alone', async () => {
-    @Controller()
-    @RateLimit({ policy: upTo(3), override: true })
-    class Orders {
-      @Get()
-      @RateLimit({ policy: upTo(2) })
-      list() {
-        return '';
-      }
-    }
-    const { fetch } = await serve(platform, rootOf(Orders, { policy: upTo(1) }));
-
-    expect(policiesOf(await fetch('/'))).toBe('"Orders";q=3;w=3600, "Orders.list";q=2;w=3600');
-  });
-
-  it('may stand several times on one place: all hold, under names in their order, also beside an override', async () => {
+  it('may stand several times on one place: all hold, under names in their order', async () => {
     @Controller()
     class Orders {
       @Get()
       @RateLimit({ policy: upTo(10) })
-      @RateLimit({ policy: upTo(1), key: byHeader('x-tenant'), override: true })
+      @RateLimit({ policy: upTo(1), key: byHeader('x-tenant') })
       @RateLimit({ name: 'named', policy: upTo(5), key: byAll() })
       list() {
         return '';
       }
     }
-    const { fetch } = await serve(platform, rootOf(Orders, { policy: upTo(1) }));
+    const { fetch } = await serve(platform, rootOf(Orders));
     const asTenant = (tenant: string) => fetch('/', { headers: { 'x-tenant': tenant } });
 
     const answers = [await asTenant('a'), await asTenant('a'), await asTenant('b')];
@@ -398,8 +367,7 @@ describe('a decorator', () => {
   it('denies bad options when the class is defined', () => {
     expect(() => RateLimit({ limit: 0.5, window: '1m' })).toThrow('@RateLimit(): limit must be');
     expect(() => RateLimit({ max: 5 } as never)).toThrow('@RateLimit() has no option "max"');
-    expect(() => RateLimit({ limit: 1, window: '1m', overide: true } as never)).toThrow('did you mean "override"?');
-    expect(() => RateLimit({ limit: 1, window: '1m', override: 1 } as never)).toThrow(codeOf('override'));
+    expect(() => RateLimit({ limit: 1, window: '1m', refnd: 'on-success' } as never)).toThrow('did you mean "refund"?');
     expect(() => RateLimit({} as never)).toThrow('needs limit and window');
     expect(() => SkipRateLimit(5 as never)).toThrow(codeOf('@SkipRateLimit'));
   });

@@ -78,7 +78,6 @@ function unused(..._values: readonly unknown[]): void {}
 export function options(): void {
   RateLimit({ limit: 100, window: '1m' });
   RateLimit({ policy, key: [byIp({ ipv6Prefix: 56 }), byRoute(), byMethod(), byHeader('x-key'), byAll()] });
-  RateLimit({ policy, override: true });
   RateLimit({ limiter: createLimiter({ policy }) });
 
   // Requests are typed in every function, alone and in lists, by what both platforms have.
@@ -133,7 +132,7 @@ export function options(): void {
   // @ts-expect-error -- a key beside limits
   RateLimit({ limits: [], key: byIp() });
   // @ts-expect-error -- no option of the module
-  RateLimitModule.forRoot({ policy, override: true });
+  RateLimitModule.forRoot({ policy, routes: true });
   // @ts-expect-error -- what only Express has
   RateLimit({ policy, key: (request) => request.get('x-user') });
   // @ts-expect-error -- a number for a name
