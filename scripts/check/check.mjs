@@ -24,7 +24,7 @@ const CHECKS = {
     .join(' && '),
   /** ESLint's cache knows files, not types: delete node_modules/.cache/eslint in doubt. */
   lint: `node scripts/check/arrows.mjs && node scripts/check/words.mjs && ${ESLINT} && prettier --check . --log-level warn --cache`,
-  lua: 'node scripts/build/build-lua.mjs --check && node scripts/check/lint-lua.mjs',
+  lua: 'node scripts/build/build-lua.mjs --check && node scripts/build/print-program.mjs --check && node scripts/check/lint-lua.mjs',
   links: 'node scripts/check/docs.mjs --links',
   docs: 'node scripts/check/docs.mjs && node scripts/build/options-page.mjs --check && node packages/benchmarks/src/page.mjs --check',
   packages:

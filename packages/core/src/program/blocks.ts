@@ -1,0 +1,168 @@
+import type { Family } from './family.ts';
+import { LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, type Nums, unused } from './numbers.ts';
+
+// Sliding windows. Units are counted in blocks of time, and a policy reads each block by its own window: the units of the
+// open block leave a window after the last of them, those of any other a window after its last millisecond.
+
+const BLOCK = 4;
+/** A whole number of blocks. */
+const WINDOW = 5;
+
+/** The open block: its last unit, its length, how long after its start the last unit was, and its units. */
+const LAST = 0;
+const LENGTH = 1;
+const SINCE = 2;
+const UNITS = 3;
+/** How long blocks are kept: for the longest window among the policies that take turns. */
+const KEPT = 4;
+/** Then the units of the blocks before, newest first. Each ends LENGTH before the one that was listed before it, */
+const OLDER = 5;
+// or, after a negative number, so many milliseconds before the start of the open one.
+const MAX_NUMBERS = 500;
+
+function reads(s: Nums): boolean {
+  if (s.length < OLDER || s[LAST] > MAX_NUMBER || s[LENGTH] < 1 || s[LENGTH] > MAX_PERIOD) return false;
+  if (s[SINCE] < 0 || s[SINCE] >= s[LENGTH] || s[UNITS] < 0 || s[KEPT] < 1 || s[KEPT] > MAX_PERIOD) return false;
+  for (let i = UNITS; i < s.length; i++)
+    if ((s[i] as number) > MAX_COUNT || (s[i] as number) < -MAX_PERIOD) return false;
+  return true;
+}
+
+function start(s: Nums): number {
+  return s[LAST] - s[SINCE];
+}
+
+/** The units of all blocks that end after `since`. */
+function sum(s: Nums, since: number): number {
+  if (s.length === 0) return 0;
+  let units = s[LAST] > since ? s[UNITS] : 0;
+  let end = start(s) - 1 + s[LENGTH];
+  for (let i = OLDER; i < s.length; i++) {
+    if ((s[i] as number) < 0) end = start(s) + (s[i] as number) + s[LENGTH];
+    else {
+      end -= s[LENGTH];
+      if (end <= since) return units;
+      units += s[i] as number;
+    }
+  }
+  return units;
+}
+
+function used(p: Nums, s: Nums, t: number): number {
+  return sum(s, t - p[WINDOW]);
+}
+
+function left(p: Nums, s: Nums, t: number): number {
+  return p[LIMIT] - used(p, s, t);
+}
+
+/** The newest units stay: the block with which they become too many must leave. */
+function freeAt(p: Nums, s: Nums, units: number, t: number): number {
+  if (s.length === 0) return t;
+  let room = p[LIMIT] - units;
+  if (s[LAST] > t - p[WINDOW]) room -= s[UNITS];
+  if (room < 0) return s[LAST] + p[WINDOW];
+  let end = start(s) - 1 + s[LENGTH];
+  for (let i = OLDER; i < s.length; i++) {
+    if ((s[i] as number) < 0) end = start(s) + (s[i] as number) + s[LENGTH];
+    else {
+      end -= s[LENGTH];
+      if (end <= t - p[WINDOW]) return t;
+      room -= s[i] as number;
+      if (room < 0) return end + p[WINDOW];
+    }
+  }
+  return t;
+}
+
+function emptyAt(p: Nums, s: Nums): number {
+  if (s[UNITS] > 0) return s[LAST] + p[WINDOW];
+  let end = start(s) - 1 + s[LENGTH];
+  for (let i = OLDER; i < s.length; i++) {
+    if ((s[i] as number) < 0) end = start(s) + (s[i] as number) + s[LENGTH];
+    else {
+      end -= s[LENGTH];
+      if ((s[i] as number) > 0) return end + p[WINDOW];
+    }
+  }
+  return 0;
+}
+
+function endsAt(s: Nums): number {
+  return s[LAST] + s[KEPT];
+}
+
+function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
+  const before = used(p, s, t);
+  const more = Math.min(units, MAX_COUNT - before);
+  if (more <= 0 || (until > 0 && (before === 0 || t >= until))) return s;
+  if (until > 0) {
+    const at = Math.max(placeOf(p, s, until - p[WINDOW]), UNITS);
+    s[at] = (s[at] as number) + more;
+    return s;
+  }
+  if (s.length === 0 || t >= start(s) + s[LENGTH]) return opened(p, s, more, t);
+  s[SINCE] = t - start(s);
+  s[LAST] = t;
+  s[UNITS] = s[UNITS] + more;
+  s[KEPT] = Math.max(s[KEPT], p[WINDOW]);
+  return s;
+}
+
+/** The state with a new block, and the blocks before it that are kept. */
+function opened(p: Nums, s: Nums, units: number, t: number): Nums {
+  const onGrid = t - (t % p[BLOCK]);
+  if (s.length === 0) return [t, p[BLOCK], t - onGrid, units, p[WINDOW]] as Nums;
+  const begin = Math.max(onGrid, start(s) + s[LENGTH]);
+  const kept = Math.max(p[WINDOW], s[KEPT] - (t - s[LAST]));
+  const after = [t, p[BLOCK], t - begin, units, kept] as Nums;
+  if (s[LAST] <= t - kept) return after;
+  let next = begin - 1;
+  let end = start(s) - 1 + s[LENGTH];
+  for (let i = OLDER - 1; i < s.length; i++) {
+    const count = i < OLDER ? s[UNITS] : (s[i] as number);
+    if (count < 0) end = start(s) + count + s[LENGTH];
+    else {
+      if (i >= OLDER) end -= s[LENGTH];
+      if (end <= t - kept) return after;
+      if (count > 0 && after.length < MAX_NUMBERS) {
+        if (end !== next) after.push(end - begin);
+        after.push(count);
+        next = end - p[BLOCK];
+      } else after[after.length - 1] = (after[after.length - 1] as number) + count;
+    }
+  }
+  return after;
+}
+
+/** Where the units are counted that were taken at that instant; -1 if they are gone. */
+function placeOf(p: Nums, s: Nums, at: number): number {
+  if (at >= start(s)) return UNITS;
+  let end = start(s) - 1 + s[LENGTH];
+  let place = -1;
+  for (let i = OLDER; i < s.length; i++) {
+    if ((s[i] as number) < 0) end = start(s) + (s[i] as number) + s[LENGTH];
+    else {
+      end -= s[LENGTH];
+      if (end >= at && end < at + p[BLOCK]) place = i;
+    }
+  }
+  return place;
+}
+
+function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
+  if (s.length === 0 || (until > 0 && t >= until)) return s;
+  const only = until > 0 ? placeOf(p, s, until - p[WINDOW]) : UNITS;
+  if (only < 0) return s;
+  let rest = units;
+  for (let i = only; i < s.length; i++) {
+    if ((s[i] as number) > 0 && i !== KEPT && (until === 0 || i === only)) {
+      const given = Math.min(s[i] as number, rest);
+      s[i] = (s[i] as number) - given;
+      rest -= given;
+    }
+  }
+  return sum(s, t - s[KEPT]) === 0 ? unused() : s;
+}
+
+export const blocks: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };

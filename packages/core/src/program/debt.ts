@@ -1,0 +1,76 @@
+import type { Family } from './family.ts';
+import { LINE, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, MODE, scaleUp, type Nums, unused } from './numbers.ts';
+
+// Token buckets that are refilled evenly, and leaky buckets. What is missing from a full bucket is a debt that is paid
+// back evenly. It is counted in parts: a unit has PER_UNIT parts, and PER_MS parts are paid back each millisecond.
+// A policy with other numbers reads the debt by the exact ratio of their parts, and lets it be paid back at its own rate.
+
+const PER_MS = 4;
+const PER_UNIT = 5;
+/** The parts that a full bucket holds. */
+const FULL = 6;
+
+/** When the debt was last written, the debt then, and PER_UNIT and PER_MS of the policy that wrote it. */
+const AT = 0;
+const OWED = 1;
+const PARTS = 2;
+const RATE = 3;
+
+function reads(s: Nums): boolean {
+  const isOwed = s.length === 4 && s[OWED] >= 1 && s[OWED] <= MAX_COUNT;
+  return (
+    isOwed && s[AT] <= MAX_NUMBER && s[PARTS] >= 1 && s[PARTS] <= MAX_PERIOD && s[RATE] >= 1 && s[RATE] <= MAX_COUNT
+  );
+}
+
+function owed(p: Nums, s: Nums, t: number): number {
+  if (s.length === 0) return 0;
+  const debt = s[PARTS] === p[PER_UNIT] ? s[OWED] : scaleUp(s[OWED], p[PER_UNIT], s[PARTS]);
+  return Math.max(debt - (t - s[AT]) * p[PER_MS], 0);
+}
+
+function used(p: Nums, s: Nums, t: number): number {
+  return Math.ceil(owed(p, s, t) / p[PER_UNIT]);
+}
+
+function left(p: Nums, s: Nums, t: number): number {
+  return Math.floor((p[FULL] - owed(p, s, t)) / p[PER_UNIT]);
+}
+
+function freeAt(p: Nums, s: Nums, units: number, t: number): number {
+  const beyond = owed(p, s, t) + units * p[PER_UNIT] - p[FULL];
+  return beyond > 0 ? t + Math.ceil(beyond / p[PER_MS]) : t;
+}
+
+function emptyAt(p: Nums, s: Nums): number {
+  return s[AT] + Math.ceil(owed(p, s, s[AT]) / p[PER_MS]);
+}
+
+function endsAt(s: Nums): number {
+  return s[AT] + Math.ceil(s[OWED] / s[RATE]);
+}
+
+function add(p: Nums, s: Nums, units: number, _until: number, t: number): Nums {
+  const before = owed(p, s, t);
+  const more = Math.min(units, Math.floor((MAX_COUNT - before) / p[PER_UNIT]));
+  return more > 0 ? written(p, s, before + more * p[PER_UNIT], t) : s;
+}
+
+function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
+  const before = owed(p, s, t);
+  // Those behind units in the middle of a line would start no earlier.
+  if (before === 0 || (p[MODE] === LINE && until > 0 && until !== emptyAt(p, s))) return s;
+  if (Math.ceil(before / p[PER_UNIT]) <= units) return unused();
+  return written(p, s, before - units * p[PER_UNIT], t);
+}
+
+function written(p: Nums, s: Nums, debt: number, t: number): Nums {
+  if (s.length === 0) return [t, debt, p[PER_UNIT], p[PER_MS]] as Nums;
+  s[AT] = t;
+  s[OWED] = debt;
+  s[PARTS] = p[PER_UNIT];
+  s[RATE] = p[PER_MS];
+  return s;
+}
+
+export const debt: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };

@@ -1,0 +1,23 @@
+import { blocks } from './blocks.ts';
+import { counter } from './counter.ts';
+import { debt } from './debt.ts';
+import type { Family } from './family.ts';
+import { slots } from './slots.ts';
+import { window } from './window.ts';
+
+/**
+ * The letter with which the value of each kind begins. Two policies of one kind read each other's states, whatever their
+ * numbers; a state of another kind counts as none.
+ */
+export const KINDS = {
+  f: window, // fixed window
+  i: window, // bucket that is refilled at intervals
+  t: debt, // token bucket
+  l: debt, // leaky bucket
+  s: blocks, // sliding window
+  c: counter, // sliding counter
+  g: slots, // sliding log
+  h: slots, // concurrency: slots that are held
+} as const satisfies Record<string, Family>;
+
+export type Kind = keyof typeof KINDS;

@@ -1,0 +1,49 @@
+// What the families share. This folder is printed as Lua 5.1 (scripts/build/to-lua.mjs): numbers, lists of numbers, if, for, functions.
+// Instants are whole milliseconds. All divisions are of whole numbers below 2^53, so that floor and ceil of a quotient are exact.
+
+/** The numbers of a policy, or of a state. A key that was never used has the state []; all others have the first ones. */
+export type Nums = number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6 | 7, number>;
+
+/** The state of a key that is as if never used. */
+export function unused(): Nums {
+  return [] as number[] as Nums;
+}
+
+/** Where the numbers stand that every policy has. */
+export const LIMIT = 0;
+export const OVERDRAFT = 1;
+export const BLOCK_FOR = 2;
+export const MODE = 3;
+/** Of a leaky bucket: requests wait in a line, and only the last can leave it. */
+export const LINE = 1;
+/** Of concurrency: units are slots, each of which is given back by its holder. */
+export const HELD = 2;
+
+/** The largest count: 2^52, because twice that is still exact. */
+export const MAX_COUNT = 4503599627370496;
+/** The largest number that a value may hold. */
+export const MAX_NUMBER = 9007199254740991;
+/** The longest period in milliseconds: 2^42, some 139 years. */
+export const MAX_PERIOD = 4398046511104;
+
+export function isWithin(x: number, min: number, max: number): boolean {
+  return x >= min && x <= max;
+}
+
+/** `count * to / from`, rounded up, and at most MAX_COUNT. Both periods are at most MAX_PERIOD; the product need not be exact. */
+export function scaleUp(count: number, to: number, from: number): number {
+  const whole = Math.floor(count / from);
+  const rest = count - whole * from;
+  let scaled = 0;
+  let left = 0;
+  // Long division of rest * to by from, ten bits of `to` at a time.
+  for (let place = 4; place >= 0; place--) {
+    const digit = Math.floor(to / 1024 ** place) % 1024;
+    left = left * 1024 + digit * rest;
+    const times = Math.floor(left / from);
+    left -= times * from;
+    scaled = scaled * 1024 + times;
+  }
+  if (left > 0) scaled += 1;
+  return Math.min(whole * to + scaled, MAX_COUNT);
+}

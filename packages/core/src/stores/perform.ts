@@ -1,0 +1,83 @@
+import { change, decide, figures, GIVE, type Part } from '../program/decide.ts';
+import type { Family } from '../program/family.ts';
+import { KINDS, type Kind } from '../program/kinds.ts';
+import { unused, type Nums } from '../program/numbers.ts';
+
+/** A policy as the program reads it. */
+export interface Plan {
+  readonly kind: Kind;
+  readonly family: Family;
+  readonly numbers: Nums;
+}
+
+export function planOf(kind: Kind, numbers: Nums): Plan {
+  return { kind, family: KINDS[kind], numbers };
+}
+
+/** What is asked of one key. */
+export interface Ask {
+  readonly key: string;
+  readonly plan: Plan;
+  readonly cost: number;
+  readonly holder?: number;
+  /** When the units leave that are given back or charged, or when a block ends; 0 or left out: now. */
+  readonly until?: number;
+}
+
+/** What a key holds. */
+export interface Held {
+  kind: Kind;
+  s: Nums;
+  blocked: number;
+}
+
+export interface Keys {
+  find(key: string): Held | undefined;
+  keep(key: string, held: Held): void;
+}
+
+export interface Answer {
+  readonly atMs: number;
+  /** Of each ask, in the order of `figures` in program/decide.ts. */
+  readonly figures: readonly (readonly number[])[];
+}
+
+/** Performs one request on keys that are at hand: those of the memory store, or those that a reply of Redis has shown. */
+export function perform(keys: Keys, op: number, asks: readonly Ask[], now: number): Answer {
+  const parts: Part[] = [];
+  const found: (Held | undefined)[] = [];
+  for (const { key, plan, cost, holder = 0 } of asks) {
+    const held = keys.find(key);
+    found.push(held);
+    parts.push({
+      f: plan.family,
+      p: plan.numbers,
+      cost,
+      holder,
+      s: held?.kind === plan.kind ? held.s : unused(),
+      blocked: held?.blocked ?? 0,
+      t: now,
+      allowed: true,
+      wait: 0,
+      delay: 0,
+      changed: false,
+    });
+  }
+  if (op < GIVE) decide(parts, op, now);
+  else for (const [i, part] of parts.entries()) change(part, op, asks[i]?.until ?? 0, now);
+  const told: number[][] = [];
+  for (const [i, part] of parts.entries()) {
+    const ask = asks[i];
+    if (part.changed && ask !== undefined) {
+      const held = found[i];
+      if (held === undefined) keys.keep(ask.key, { kind: ask.plan.kind, s: part.s, blocked: part.blocked });
+      else {
+        held.kind = ask.plan.kind;
+        held.s = part.s;
+        held.blocked = part.blocked;
+      }
+    }
+    told.push(figures(part, now));
+  }
+  return { atMs: now, figures: told };
+}

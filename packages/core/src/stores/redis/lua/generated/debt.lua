@@ -1,0 +1,301 @@
+-- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
+local function debt_reads(s)
+  local isOwed = #s == 4 and s[2] >= 1 and s[2] <= 4503599627370496
+  return (isOwed and s[1] <= 9007199254740991 and s[3] >= 1 and s[3] <= 4398046511104 and s[4] >= 1 and s[4] <= 4503599627370496)
+end
+
+-- `count * to / from`, rounded up, and at most MAX_COUNT. Both periods are at most MAX_PERIOD; the product need not be exact.
+local function numbers_scaleUp(count, to, from)
+  local whole = math.floor(count / from)
+  local rest = count - whole * from
+  local scaled = 0
+  local left = 0
+  for place = 4, 0, -1 do
+    local digit = math.floor(to / 1024 ^ place) % 1024
+    left = left * 1024 + digit * rest
+    local times = math.floor(left / from)
+    left = left - (times * from)
+    scaled = scaled * 1024 + times
+  end
+  if left > 0 then
+    scaled = scaled + 1
+  end
+  return math.min(whole * to + scaled, 4503599627370496)
+end
+
+local function debt_owed(p, s, t)
+  if #s == 0 then
+    return 0
+  end
+  local debt = (s[3] == p[6] and s[2] or numbers_scaleUp(s[2], p[6], s[3]))
+  return math.max(debt - (t - s[1]) * p[5], 0)
+end
+
+local function debt_freeAt(p, s, units, t)
+  local beyond = debt_owed(p, s, t) + units * p[6] - p[7]
+  return (beyond > 0 and t + math.ceil(beyond / p[5]) or t)
+end
+
+local function debt_emptyAt(p, s)
+  return s[1] + math.ceil(debt_owed(p, s, s[1]) / p[5])
+end
+
+local function debt_endsAt(s)
+  return s[1] + math.ceil(s[2] / s[4])
+end
+
+local function debt_written(p, s, debt, t)
+  if #s == 0 then
+    return { t, debt, p[6], p[5] }
+  end
+  s[1] = t
+  s[2] = debt
+  s[3] = p[6]
+  s[4] = p[5]
+  return s
+end
+
+local function debt_add(p, s, units, _until, t)
+  local before = debt_owed(p, s, t)
+  local more = math.min(units, math.floor((4503599627370496 - before) / p[6]))
+  return (more > 0 and debt_written(p, s, before + more * p[6], t) or s)
+end
+
+-- The state of a key that is as if never used.
+local function numbers_unused()
+  return {}
+end
+
+local function debt_give(p, s, units, until_, t)
+  local before = debt_owed(p, s, t)
+  if before == 0 or (p[4] == 1 and until_ > 0 and until_ ~= debt_emptyAt(p, s)) then
+    return s
+  end
+  if math.ceil(before / p[6]) <= units then
+    return numbers_unused()
+  end
+  return debt_written(p, s, before - units * p[6], t)
+end
+
+-- A block that has ended is not written.
+local function decide_write(part, now)
+  part.changed = true
+  if part.blocked <= now then
+    part.blocked = 0
+  end
+end
+
+-- Sets the instant at which a state is read. A state that was written later than now was written by a clock that ran
+-- ahead: it is read as of its write, and all its instants move back by the difference as soon as it may be written.
+local function decide_read(part, op, now)
+  part.t = now
+  if #part.s > 0 and part.s[1] > now then
+    if op == 1 then
+      part.t = part.s[1]
+    else
+      part.s[1] = now
+      decide_write(part, now)
+    end
+  end
+end
+
+-- In how many ms a key allows its part of a request: 0 now, -1 never.
+local function decide_waitFor(part, now)
+  local blocked = math.max(part.blocked - now, 0)
+  if part.cost == 0 then
+    return blocked
+  end
+  local needed = (part.p[2] > 0 and math.max(part.cost - part.p[2], 1) or part.cost)
+  if needed > part.p[1] then
+    return -1
+  end
+  return math.max(debt_freeAt(part.p, part.s, needed, part.t, part.holder) - part.t, blocked)
+end
+
+-- Takes from all parts if all of them allow it, or from none.
+local function decide_decide(parts, op, now)
+  local allowed = true
+  for i = 0, #parts - 1 do
+    local part = parts[i + 1]
+    decide_read(part, op, now)
+    part.wait = decide_waitFor(part, now)
+    part.allowed = part.wait == 0
+    part.delay = 0
+    if part.wait ~= 0 then
+      allowed = false
+    elseif part.p[4] == 1 and #part.s > 0 and part.cost > 0 then
+      part.delay = math.max(debt_emptyAt(part.p, part.s) - part.t, 0)
+    end
+    if part.wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
+      part.blocked = now + part.p[3]
+      part.wait = math.max(part.wait, part.p[3])
+      decide_write(part, now)
+    end
+  end
+  if allowed then
+    for i = 0, #parts - 1 do
+      local part = parts[i + 1]
+      if op ~= 1 and part.cost > 0 then
+        part.s = debt_add(part.p, part.s, part.cost, 0, now, part.holder)
+        decide_write(part, now)
+      end
+    end
+  end
+  return allowed
+end
+
+-- Edits one key. `until`: when the units leave that are given back or charged, or when a block ends.
+local function decide_change(part, op, until_, now)
+  decide_read(part, op, now)
+  if op == 3 and #part.s > 0 then
+    part.s = debt_give(part.p, part.s, part.cost, until_, now, part.holder)
+  end
+  if op == 4 then
+    part.s = debt_add(part.p, part.s, part.cost, until_, now, part.holder)
+  end
+  if op == 5 then
+    part.s = numbers_unused()
+  end
+  if op == 6 then
+    part.blocked = until_
+  end
+  part.wait = 0
+  part.delay = 0
+  part.allowed = true
+  if op == 7 then
+    local after = debt_add(part.p, part.s, part.cost, 1, now, part.holder)
+    part.allowed = after ~= part.s
+    part.s = after
+  end
+  decide_write(part, now)
+end
+
+local debt = {
+  reads = debt_reads,
+  freeAt = debt_freeAt,
+  emptyAt = debt_emptyAt,
+  endsAt = debt_endsAt,
+  add = debt_add,
+  give = debt_give,
+}
+local families = { t = debt, l = debt }
+
+local tells_figures, decide_figures = false, nil
+-- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
+-- ARGV[1]  the letter of each policy's kind
+-- ARGV[2]  JSON: the numbers of each policy; the kinds of requests: op, until, and for each part the index of its policy,
+--          its cost and its holder; then runs of requests: the index of the kind, how often each is asked, and how many
+-- ARGV[3]  only in tests: the instant
+-- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
+--          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
+-- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
+-- first is the negative instant until which it is; the others are the state. A state of another kind counts as none.
+local now = tonumber(ARGV[3])
+if not now then
+  local time = redis.call("TIME")
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local call = cjson.decode(ARGV[2])
+local policies, requests, runs = call[1], call[2], call[3]
+local parts, reply, key = {}, { now }, 0
+-- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
+local SPAN, LATEST = 30000, 9007199254680991
+
+for i = 1, #runs, 3 do
+  local request, keys = requests[runs[i]], 0
+  local op = request[1]
+  for j = 3, #request, 3 do
+    local kind = string.sub(ARGV[1], request[j], request[j])
+    keys = keys + 1
+    -- stylua: ignore
+    parts[keys] = {
+      kind = kind, f = families[kind], p = policies[request[j]], cost = request[j + 1], holder = request[j + 2],
+      s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false,
+    }
+  end
+  for j = #parts, keys + 1, -1 do
+    parts[j] = nil
+  end
+
+  for _ = 1, runs[i + 2] do
+    local bad = false
+    for j = 1, keys do
+      local part = parts[j]
+      local value = redis.pcall("GET", KEYS[key + j]) or ""
+      part.changed, part.blocked, part.kept, part.s = false, 0, false, {}
+      if value ~= "" then
+        local kind, numbers, readable
+        if type(value) == "string" then
+          kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
+        end
+        if numbers then
+          readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
+        end
+        if readable and part.s[1] and part.s[1] < 0 then
+          part.blocked = -table.remove(part.s, 1)
+          readable = part.blocked <= LATEST
+        end
+        if readable and kind ~= part.kind then
+          part.s = {}
+        elseif readable and part.s[1] then
+          readable = part.f.reads(part.s)
+          part.kept = readable and math.floor(math.max(part.f.endsAt(part.s), part.blocked) / SPAN)
+        end
+        if not readable then
+          value, bad = "!", true
+        end
+      end
+      if not tells_figures then
+        reply[#reply + 1] = value
+      end
+    end
+
+    local times = runs[i + 1]
+    while times > 0 do
+      times = times - 1
+      local goes_on = not bad
+      if goes_on and op >= 3 then
+        for j = 1, keys do
+          decide_change(parts[j], op, request[2], now)
+        end
+      elseif goes_on then
+        goes_on = decide_decide(parts, op, now)
+      end
+      if tells_figures then
+        local line = {}
+        for j = 1, keys do
+          local figures = bad and "!" or decide_figures(parts[j], now)
+          line[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d", unpack(figures))
+        end
+        reply[#reply + 1] = table.concat(line, ";")
+      elseif not goes_on then
+        times = 0
+      end
+    end
+
+    for j = 1, keys do
+      local part = parts[j]
+      if part.changed and not bad then
+        local name, s, blocked = KEYS[key + j], part.s, part.blocked
+        local format, ends_at = part.kind .. "1", blocked
+        if blocked > 0 then
+          format = format .. string.format(s[1] and "-%d," or "-%d", blocked)
+        end
+        if s[1] then
+          format = format .. (#s == 3 and "%d,%d,%d" or "%d" .. string.rep(",%d", #s - 1))
+          ends_at = math.max(part.f.endsAt(s), blocked)
+        end
+        if ends_at == 0 then
+          redis.call("DEL", name)
+        elseif math.floor(ends_at / SPAN) == part.kept then
+          redis.call("SET", name, string.format(format, unpack(s)), "KEEPTTL")
+        else
+          local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
+          redis.call("SET", name, string.format(format, unpack(s)), "PXAT", string.format("%d", expires_at))
+        end
+      end
+    end
+    key = key + keys
+  end
+end
+return table.concat(reply, "\n")

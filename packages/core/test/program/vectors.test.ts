@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import type { Policy } from '@sluice/core';
+import {
+  CHARGE,
+  DELAY,
+  GIVE,
+  PEEK,
+  REMAINING,
+  RESET_AFTER,
+  RETRY_AFTER,
+  TAKE,
+  USED,
+} from '../../src/program/decide.ts';
+import { references } from '../laws/models/index.ts';
+import { ProgramInMemory } from './memory.ts';
+import { plan } from './plans.ts';
+
+interface Vector {
+  readonly name: string;
+  readonly policy: Readonly<Record<string, unknown>>;
+  readonly steps: readonly {
+    readonly at: number;
+    readonly cost: number;
+    readonly op?: 'consume' | 'peek' | 'refund' | 'charge';
+    /** The step whose units are refunded, or charged more. Left out: no step, but the key. */
+    readonly of?: number;
+    readonly expect: readonly (number | null)[];
+    readonly used?: number;
+  }[];
+}
+
+/** What the program answers otherwise than the kernels, by design; without steps, a vector of what went. */
+interface Changed extends Partial<Vector> {
+  readonly algorithm: string;
+  readonly replaces: string;
+}
+const changed = JSON.parse(readFileSync(new URL('changed-vectors.json', import.meta.url), 'utf8')) as Changed[];
+
+/** Some 138 years: a whole multiple of every window and block in the vectors. */
+const BASE_MS = 20 * 2520 * 86_400_000;
+const OPS = { consume: TAKE, peek: PEEK, refund: GIVE, charge: CHARGE };
+
+function play({ steps }: Vector, policy: Policy): unknown[] {
+  const store = new ProgramInMemory();
+  const until: number[] = [];
+  const seen: unknown[] = [];
+  for (const { at, cost, op = 'consume', of, used } of steps) {
+    store.atMs = BASE_MS + at;
+    const ask = { key: 'one', plan: plan(policy), cost };
+    const isEdit = op === 'refund' || op === 'charge';
+    if (isEdit) {
+      const untilMs = of === undefined ? 0 : (until[of] ?? 0);
+      store.perform(OPS[op], [{ ...ask, holder: (of ?? 0) + 1, until: untilMs }]);
+    }
+    const { atMs, figures } = isEdit
+      ? store.perform(PEEK, [{ ...ask, cost: 0 }])
+      : store.perform(OPS[op], [{ ...ask, holder: seen.length + 1 }]);
+    const told = figures[0] ?? [];
+    until.push(atMs + (told[RESET_AFTER] ?? 0));
+    const retryAfterMs = told[RETRY_AFTER] === -1 ? null : told[RETRY_AFTER];
+    const delay = told[DELAY] === 0 ? [] : [told[DELAY]];
+    seen.push([told[0], told[REMAINING], retryAfterMs, told[RESET_AFTER], ...delay]);
+    if (used !== undefined) expect(told[USED]).toBe(used);
+  }
+  return seen;
+}
+
+describe.each(references)('the program and the vectors of $algorithm', ({ algorithm, policyOf }) => {
+  const folder = algorithm.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const path = new URL(`../../src/algorithms/${folder}/vectors.json`, import.meta.url);
+  const own = changed.filter((vector) => vector.algorithm === algorithm);
+  const kept = (JSON.parse(readFileSync(path, 'utf8')) as Vector[]).filter(
+    ({ name }) => !own.some(({ replaces }) => replaces === name),
+  );
+  const vectors = [...kept, ...own.filter((vector): vector is Changed & Vector => vector.steps !== undefined)];
+
+  it.each(vectors)('$name', (vector) => {
+    const seen = play(vector, policyOf(vector.policy));
+
+    expect(seen).toEqual(vector.steps.map((step) => step.expect));
+  });
+});

@@ -1,0 +1,220 @@
+// Prints the part of TypeScript that packages/core/src/program is written in as Lua 5.1: numbers, booleans, lists of numbers,
+// records, functions, if, while, and for from one number to another. Anything else is an error with its line.
+// Only what the roots need is printed. A number that has a name is printed as the number, an index from 1.
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import ts from 'typescript';
+
+const K = ts.SyntaxKind;
+const OPERATORS = { '===': '==', '!==': '~=', '&&': 'and', '||': 'or', '**': '^' };
+const SAME = new Set(['+', '-', '*', '/', '%', '<', '<=', '>', '>=']);
+const TRUE_OR_FALSE = new Set(['===', '!==', '&&', '||', '<', '<=', '>', '>=']);
+const RESERVED = new Set(
+  'and break do else elseif end for function if in local nil not or repeat return then until while'.split(' '),
+);
+
+/**
+ * The functions that are reachable from `roots`, such as `decide.decide`. `family` is the file whose functions
+ * `part.f` stands for; without it they are looked up.
+ */
+export function printLua(files, roots, family) {
+  const modules = new Map(files.map((file) => [basename(file, '.ts'), readModule(file)]));
+  const printed = new Map();
+  const order = [];
+
+  const print = (module, name) => {
+    const id = `${module}.${name}`;
+    if (printed.has(id)) return;
+    printed.set(id, true);
+    const node = modules.get(module)?.functions.get(name);
+    if (node === undefined) throw new Error(`${module}.ts has no function ${name}`);
+    const text = printFunction(modules, module, node, print, family);
+    order.push(text);
+  };
+  for (const root of roots) print(...root.split('.'));
+  return order.join('\n');
+}
+
+/** The functions, numbers and imports of a file. */
+function readModule(path) {
+  const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true);
+  const module = { source, functions: new Map(), numbers: new Map(), imports: new Map() };
+  for (const node of source.statements) {
+    if (ts.isFunctionDeclaration(node)) module.functions.set(node.name.text, node);
+    else if (ts.isImportDeclaration(node)) {
+      for (const { name, propertyName } of node.importClause?.namedBindings?.elements ?? []) {
+        module.imports.set(name.text, [basename(node.moduleSpecifier.text, '.ts'), (propertyName ?? name).text]);
+      }
+    } else if (ts.isVariableStatement(node)) {
+      for (const { name, initializer } of node.declarationList.declarations) {
+        if (ts.isNumericLiteral(initializer)) module.numbers.set(name.text, Number(initializer.text));
+      }
+    }
+  }
+  return module;
+}
+
+function printFunction(modules, moduleName, root, print, family) {
+  const module = modules.get(moduleName);
+  const locals = new Set();
+
+  const fail = (node) => {
+    const { line } = module.source.getLineAndCharacterOfPosition(node.getStart());
+    throw new Error(`${moduleName}.ts:${line + 1}: ${K[node.kind]} has no form in Lua: ${node.getText()}`);
+  };
+  const nameOf = (node) => (RESERVED.has(node.text) ? `${node.text}_` : node.text);
+  /** The number behind a name, here or in the module it is imported from. */
+  const numberOf = (node) => {
+    if (ts.isNonNullExpression(node)) return numberOf(node.expression);
+    if (ts.isNumericLiteral(node)) return Number(node.text);
+    if (!ts.isIdentifier(node) || locals.has(node.text)) return undefined;
+    const [from, name] = module.imports.get(node.text) ?? [moduleName, node.text];
+    return modules.get(from)?.numbers.get(name);
+  };
+  const indexOf = (node) => {
+    const number = numberOf(node);
+    if (number !== undefined) return String(number + 1);
+    if (ts.isBinaryExpression(node)) {
+      const [right, operator] = [numberOf(node.right), node.operatorToken.getText()];
+      if (right !== undefined && (operator === '+' || operator === '-')) {
+        const offset = (operator === '+' ? right : -right) + 1;
+        const left = expression(node.left);
+        return offset === 0 ? left : `${left} ${offset < 0 ? '-' : '+'} ${Math.abs(offset)}`;
+      }
+    }
+    return `${expression(node)} + 1`;
+  };
+  const isBoolean = (node) =>
+    (ts.isBinaryExpression(node) && TRUE_OR_FALSE.has(node.operatorToken.getText())) ||
+    (ts.isParenthesizedExpression(node) && isBoolean(node.expression)) ||
+    (ts.isPrefixUnaryExpression(node) && node.operator === K.ExclamationToken) ||
+    node.kind === K.TrueKeyword ||
+    node.kind === K.FalseKeyword;
+
+  function callee(node) {
+    if (ts.isIdentifier(node)) {
+      const [from, name] = module.imports.get(node.text) ?? [moduleName, node.text];
+      print(from, name);
+      return `${from}_${name}`;
+    }
+    if (!ts.isPropertyAccessExpression(node)) return fail(node);
+    if (node.expression.getText() === 'Math') return `math.${node.name.text}`;
+    if (family !== undefined && /(^|\.)f$/.test(node.expression.getText())) {
+      print(family, node.name.text);
+      return `${family}_${node.name.text}`;
+    }
+    return expression(node);
+  }
+
+  function expression(node) {
+    const number = numberOf(node);
+    if (number !== undefined) return String(number);
+    if (ts.isIdentifier(node)) return nameOf(node);
+    if (node.kind === K.TrueKeyword || node.kind === K.FalseKeyword) return node.getText();
+    if (ts.isParenthesizedExpression(node)) return `(${expression(node.expression)})`;
+    if (ts.isNonNullExpression(node) || ts.isAsExpression(node)) return expression(node.expression);
+    if (ts.isPrefixUnaryExpression(node)) {
+      if (node.operator === K.MinusToken) return `-${expression(node.operand)}`;
+      return node.operator === K.ExclamationToken ? `not ${expression(node.operand)}` : fail(node);
+    }
+    if (ts.isConditionalExpression(node)) {
+      const [condition, yes, no] = [node.condition, node.whenTrue, node.whenFalse].map(expression);
+      // `and` and `or` choose, unless the first choice is false.
+      if (isBoolean(node.whenTrue)) return `((${condition}) and (${yes}) or not (${condition}) and (${no}))`;
+      return `(${/ (and|or) /.test(condition) ? `(${condition})` : condition} and ${yes} or ${no})`;
+    }
+    if (ts.isBinaryExpression(node)) {
+      const operator = node.operatorToken.getText();
+      if (!SAME.has(operator) && !(operator in OPERATORS)) return fail(node);
+      return `${expression(node.left)} ${OPERATORS[operator] ?? operator} ${expression(node.right)}`;
+    }
+    if (ts.isElementAccessExpression(node))
+      return `${expression(node.expression)}[${indexOf(node.argumentExpression)}]`;
+    if (ts.isPropertyAccessExpression(node)) {
+      return node.name.text === 'length'
+        ? `#${expression(node.expression)}`
+        : `${expression(node.expression)}.${node.name.text}`;
+    }
+    if (ts.isArrayLiteralExpression(node))
+      return node.elements.length === 0 ? '{}' : `{ ${node.elements.map(expression).join(', ')} }`;
+    if (ts.isCallExpression(node)) return `${callee(node.expression)}(${node.arguments.map(expression).join(', ')})`;
+    return fail(node);
+  }
+
+  function effect(node) {
+    if (ts.isBinaryExpression(node)) {
+      const [left, operator, right] = [expression(node.left), node.operatorToken.getText(), expression(node.right)];
+      if (operator === '=') return [`${left} = ${right}`];
+      if (operator === '+=' || operator === '-=')
+        return [`${left} = ${left} ${operator[0]} ${ts.isBinaryExpression(node.right) ? `(${right})` : right}`];
+    }
+    if (ts.isCallExpression(node)) {
+      if (node.expression.name?.text !== 'push') return [expression(node)];
+      const list = expression(node.expression.expression);
+      return node.arguments.map((argument) => `${list}[#${list} + 1] = ${expression(argument)}`);
+    }
+    return fail(node);
+  }
+
+  function statement(node) {
+    if (ts.isVariableStatement(node)) {
+      return node.declarationList.declarations.map(({ name, initializer }) => {
+        locals.add(name.text);
+        return `local ${nameOf(name)} = ${expression(initializer)}`;
+      });
+    }
+    if (ts.isReturnStatement(node)) return [`return ${expression(node.expression)}`];
+    if (ts.isExpressionStatement(node)) return effect(node.expression);
+    if (ts.isBlock(node)) return node.statements.flatMap(statement);
+    if (ts.isIfStatement(node)) return [...branches(node, 'if'), 'end'];
+    if (ts.isWhileStatement(node))
+      return [`while ${expression(node.expression)} do`, ...indented(node.statement), 'end'];
+    if (ts.isForStatement(node)) return count(node);
+    return fail(node);
+  }
+
+  function branches(node, word) {
+    const lines = [`${word} ${expression(node.expression)} then`, ...indented(node.thenStatement)];
+    const otherwise = node.elseStatement;
+    if (otherwise === undefined) return lines;
+    if (ts.isIfStatement(otherwise)) return [...lines, ...branches(otherwise, 'elseif')];
+    return [...lines, 'else', ...indented(otherwise)];
+  }
+
+  /** A loop from one number to another, both of which are known before it. */
+  function count(node) {
+    const [variable] = node.initializer.declarations;
+    locals.add(variable.name.text);
+    const { left, operatorToken, right } = node.condition;
+    if (left.getText() !== variable.name.text) return fail(node);
+    const step = ts.isPostfixUnaryExpression(node.incrementor)
+      ? node.incrementor.operator === K.PlusPlusToken
+        ? '1'
+        : '-1'
+      : expression(node.incrementor.right);
+    const end = { '<': `${expression(right)} - 1`, '>=': expression(right) }[operatorToken.getText()] ?? fail(node);
+    const by = step === '1' ? '' : `, ${step}`;
+    return [
+      `for ${nameOf(variable.name)} = ${expression(variable.initializer)}, ${end}${by} do`,
+      ...indented(node.statement),
+      'end',
+    ];
+  }
+
+  const indented = (node) => statement(node).map((line) => `  ${line}`);
+
+  for (const parameter of root.parameters) locals.add(parameter.name.text);
+  const parameters = root.parameters.map(({ name }) => nameOf(name)).join(', ');
+  const comment = ts.getJSDocCommentsAndTags(root)[0]?.comment;
+  const why =
+    typeof comment === 'string'
+      ? comment
+          .split('\n')
+          .map((line) => `-- ${line}\n`)
+          .join('')
+      : '';
+  return `${why}local function ${moduleName}_${root.name.text}(${parameters})\n${root.body.statements
+    .flatMap(statement)
+    .map((line) => `  ${line}\n`)
+    .join('')}end\n`;
+}
