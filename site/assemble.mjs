@@ -16,8 +16,7 @@ const ERRORS = 'docs/reference/errors.md';
 export function assemble() {
   rmSync(PAGES, { recursive: true, force: true });
   for (const document of documents()) assembleOne(document);
-  for (const pictures of ['pictures', 'plots'])
-    cpSync(`${ROOT}docs/${pictures}`, PAGES + pictures, { recursive: true });
+  cpSync(`${ROOT}docs/plots`, `${PAGES}plots`, { recursive: true });
   cpSync(PUBLIC, `${PAGES}public`, { recursive: true });
 }
 

@@ -17,7 +17,7 @@ const ABOUT = `# Sluice
 export function writeTexts() {
   cpSync(PAGES, DIST, {
     recursive: true,
-    filter: (path) => !['public', 'pictures', 'plots'].some((folder) => path.includes(PAGES + folder)),
+    filter: (path) => !['public', 'plots'].some((folder) => path.includes(PAGES + folder)),
   });
   writeFileSync(`${DIST}index.md`, textOf('index.md'));
   const found = chapters().map(({ title, sections }) => ({
