@@ -34,6 +34,11 @@ describe('the prefix of redisStore', () => {
     expect(store).toThrow("; write redisStore(client, { prefix: 'shop' }) [");
   });
 
+  it('is told of hash slots only where it has braces', () => {
+    expect(() => redisStore(url, { prefix: '{shop}' })).toThrow('; braces would move every key to one hash slot;');
+    expect(() => redisStore(url, { prefix: 'my shop' })).not.toThrow('braces');
+  });
+
   it.each(['shop', 'shop:v2', 'Shop_1.eu-west/orders', 'a'.repeat(64)])('may be %s', (prefix) => {
     expect(redisStore(url, { prefix }).source).toBe('redis');
   });
