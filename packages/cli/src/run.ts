@@ -31,7 +31,9 @@ function program(): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       outputError: (message, write) => {
-        write(message.replace(/^error: /, 'sluice: '));
+        write(
+          message.replace(/^error: /, 'sluice: ').replace(/unknown command '[^']*'/, '$&; --help lists the commands'),
+        );
       },
     })
     .version(version(), '--version', 'print the version')

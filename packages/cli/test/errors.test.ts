@@ -167,8 +167,9 @@ describe('a command line', () => {
   });
 
   it.each([
-    [['inpect', 'a'], "unknown command 'inpect'"],
-    [['policy', 'lst'], "unknown command 'lst'"],
+    [['inpect', 'a'], "unknown command 'inpect'; --help lists the commands\n(Did you mean inspect?)"],
+    [['policy', 'lst'], "unknown command 'lst'; --help lists the commands\n(Did you mean list?)"],
+    [['policy', 'apply'], "unknown command 'apply'; --help lists the commands"],
     [['inspect'], "missing required argument 'key'"],
     [['inspect', 'a', 'b'], 'too many arguments'],
     [['inspect', 'a', '--jsn'], "unknown option '--jsn'"],
