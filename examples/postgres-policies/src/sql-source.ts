@@ -2,8 +2,12 @@ import type { PolicySource } from '@sluice/managed';
 import type { Pool as MysqlPool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import type { Pool as PgPool } from 'pg';
 
-/** The table of Postgres: a row for each policy, and for each override of a single key. */
-export const POSTGRES_TABLE = `create table if not exists sluice_policies (
+/**
+ * The table of Postgres: a row for each policy, and for each override of a single key. Processes that start together take
+ * turns: `if not exists` alone fails if another session creates the table at the same time.
+ */
+export const POSTGRES_TABLE = `select pg_advisory_xact_lock(hashtext('sluice_policies'));
+create table if not exists sluice_policies (
   name text primary key,
   record text not null
 )`;
