@@ -13,16 +13,29 @@ const LAST = 0;
 const LENGTH = 1;
 const SINCE = 2;
 const UNITS = 3;
-/** How long blocks are kept: for the longest window among the policies that take turns. */
+/**
+ * How long blocks are kept: for the longest window among the policies that take turns; and how long before the last unit
+ * such a policy took its last one. After a window without it, blocks are kept no longer for it.
+ */
 const KEPT = 4;
+const ASIDE = 5;
 /** Then the units of the blocks before, newest first. Each ends LENGTH before the one that was listed before it, */
-const OLDER = 5;
+const OLDER = 6;
 // or, after a negative number, so many milliseconds before the start of the open one.
 const MAX_NUMBERS = 500;
 
 function reads(s: Nums): boolean {
-  if (s.length < OLDER || s[LAST] > MAX_NUMBER || s[LENGTH] < 1 || s[LENGTH] > MAX_PERIOD) return false;
-  if (s[SINCE] < 0 || s[SINCE] >= s[LENGTH] || s[UNITS] < 0 || s[KEPT] < 1 || s[KEPT] > MAX_PERIOD) return false;
+  if (
+    s.length < OLDER ||
+    s.length > MAX_NUMBERS + 1 ||
+    s[LAST] < 0 ||
+    s[LAST] > MAX_NUMBER ||
+    s[LENGTH] < 1 ||
+    s[LENGTH] > MAX_PERIOD
+  )
+    return false;
+  if (s[SINCE] < 0 || s[SINCE] >= s[LENGTH] || s[UNITS] < 0 || s[KEPT] < 1 || s[KEPT] > MAX_PERIOD || s[ASIDE] < 0)
+    return false;
   for (let i = UNITS; i < s.length; i++)
     if ((s[i] as number) > MAX_COUNT || (s[i] as number) < -MAX_PERIOD) return false;
   return true;
@@ -98,24 +111,32 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   if (more <= 0 || (until > 0 && (before === 0 || t >= until))) return s;
   if (until > 0) {
     const at = Math.max(placeOf(p, s, until - p[WINDOW]), UNITS);
-    s[at] = (s[at] as number) + more;
+    s[at] = Math.min((s[at] as number) + more, MAX_COUNT);
     return s;
   }
   if (s.length === 0 || t >= start(s) + s[LENGTH]) return opened(p, s, more, t);
+  const isLonger = isLongest(p, s, t);
+  s[ASIDE] = isLonger ? 0 : s[ASIDE] + t - s[LAST];
+  s[KEPT] = isLonger ? p[WINDOW] : s[KEPT];
   s[SINCE] = t - start(s);
   s[LAST] = t;
-  s[UNITS] = s[UNITS] + more;
-  s[KEPT] = Math.max(s[KEPT], p[WINDOW]);
+  s[UNITS] = Math.min(s[UNITS] + more, MAX_COUNT);
   return s;
+}
+
+/** Whether no policy with a longer window takes turns. */
+function isLongest(p: Nums, s: Nums, t: number): boolean {
+  return p[WINDOW] >= s[KEPT] || s[ASIDE] + t - s[LAST] >= s[KEPT];
 }
 
 /** The state with a new block, and the blocks before it that are kept. */
 function opened(p: Nums, s: Nums, units: number, t: number): Nums {
   const onGrid = t - (t % p[BLOCK]);
-  if (s.length === 0) return [t, p[BLOCK], t - onGrid, units, p[WINDOW]] as Nums;
+  if (s.length === 0) return [t, p[BLOCK], t - onGrid, units, p[WINDOW], 0] as Nums;
   const begin = Math.max(onGrid, start(s) + s[LENGTH]);
-  const kept = Math.max(p[WINDOW], s[KEPT] - (t - s[LAST]));
-  const after = [t, p[BLOCK], t - begin, units, kept] as Nums;
+  const isLonger = isLongest(p, s, t);
+  const kept = isLonger ? p[WINDOW] : s[KEPT];
+  const after = [t, p[BLOCK], t - begin, units, kept, isLonger ? 0 : s[ASIDE] + t - s[LAST]] as Nums;
   if (s[LAST] <= t - kept) return after;
   let next = begin - 1;
   let end = start(s) - 1 + s[LENGTH];
@@ -129,7 +150,7 @@ function opened(p: Nums, s: Nums, units: number, t: number): Nums {
         if (end !== next) after.push(end - begin);
         after.push(count);
         next = end - p[BLOCK];
-      } else after[after.length - 1] = (after[after.length - 1] as number) + count;
+      } else after[after.length - 1] = Math.min((after[after.length - 1] as number) + count, MAX_COUNT);
     }
   }
   return after;
@@ -152,17 +173,20 @@ function placeOf(p: Nums, s: Nums, at: number): number {
 
 function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   if (s.length === 0 || (until > 0 && t >= until)) return s;
-  const only = until > 0 ? placeOf(p, s, until - p[WINDOW]) : UNITS;
-  if (only < 0) return s;
-  let rest = units;
-  for (let i = only; i < s.length; i++) {
-    if ((s[i] as number) > 0 && i !== KEPT && (until === 0 || i === only)) {
-      const given = Math.min(s[i] as number, rest);
-      s[i] = (s[i] as number) - given;
-      rest -= given;
+  if (until > 0) {
+    const at = placeOf(p, s, until - p[WINDOW]);
+    if (at >= 0) s[at] = Math.max((s[at] as number) - units, 0);
+  } else {
+    let rest = Math.min(units, used(p, s, t));
+    for (let i = UNITS; i < s.length; i++) {
+      if ((s[i] as number) > 0 && i !== KEPT && i !== ASIDE) {
+        const given = Math.min(s[i] as number, rest);
+        s[i] = (s[i] as number) - given;
+        rest -= given;
+      }
     }
   }
-  return sum(s, t - s[KEPT]) === 0 ? unused() : s;
+  return sum(s, 0) === 0 ? unused() : s;
 }
 
 export const blocks: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };

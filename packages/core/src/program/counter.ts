@@ -113,9 +113,9 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
 
 /** The window whose units are gone at `until` is charged, while it still counts. */
 function addUntil(s: Nums, units: number, until: number): Nums {
-  if (until === latestGone(s)) s[UNITS] = Math.min(s[UNITS] + units, Math.floor(MAX_NUMBER / s[LENGTH]));
+  if (until === latestGone(s)) s[UNITS] = Math.min(s[UNITS] + units, MAX_COUNT, Math.floor(MAX_NUMBER / s[LENGTH]));
   else if (s.length === 6 && until === s[START] + s[GONE]) {
-    s[BEFORE] = Math.min(s[BEFORE] + units, Math.floor(MAX_NUMBER / s[DECREASE]));
+    s[BEFORE] = Math.min(s[BEFORE] + units, MAX_COUNT, Math.floor(MAX_NUMBER / s[DECREASE]));
   }
   return s;
 }

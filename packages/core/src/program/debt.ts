@@ -19,7 +19,13 @@ const RATE = 3;
 function reads(s: Nums): boolean {
   const isOwed = s.length === 4 && s[OWED] >= 1 && s[OWED] <= MAX_COUNT;
   return (
-    isOwed && s[AT] <= MAX_NUMBER && s[PARTS] >= 1 && s[PARTS] <= MAX_PERIOD && s[RATE] >= 1 && s[RATE] <= MAX_COUNT
+    isOwed &&
+    s[AT] >= 0 &&
+    s[AT] <= MAX_NUMBER &&
+    s[PARTS] >= 1 &&
+    s[PARTS] <= MAX_PERIOD &&
+    s[RATE] >= 1 &&
+    s[RATE] <= MAX_COUNT
   );
 }
 

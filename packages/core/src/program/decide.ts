@@ -94,9 +94,10 @@ export function decide(parts: Part[], op: number, now: number): boolean {
   return allowed;
 }
 
-/** Edits one key. `until`: when the units leave that are given back or charged, or when a block ends. */
+/** Edits one key, which is written only if it has something of this kind, or gets it. `until`: when the units leave that are given back or charged, or when a block ends. */
 export function change(part: Part, op: number, until: number, now: number): void {
   read(part, op, now);
+  const hadState = part.s.length > 0;
   if (op === GIVE && part.s.length > 0) part.s = part.f.give(part.p, part.s, part.cost, until, now, part.holder);
   if (op === CHARGE) part.s = part.f.add(part.p, part.s, part.cost, until, now, part.holder);
   if (op === RESET) part.s = unused();
@@ -109,7 +110,7 @@ export function change(part: Part, op: number, until: number, now: number): void
     part.allowed = after !== part.s;
     part.s = after;
   }
-  write(part, now);
+  if (part.s.length > 0 || hadState || op === RESET || op === BLOCK) write(part, now);
 }
 
 /** Where the figures of a key stand that `figures` lists: times in ms from now, -1 for never, and for unknown. */

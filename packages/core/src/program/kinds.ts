@@ -5,11 +5,13 @@ import type { Family } from './family.ts';
 import { slots } from './slots.ts';
 import { window } from './window.ts';
 
+export type Kind = 'f' | 'i' | 't' | 'l' | 's' | 'c' | 'g' | 'h';
+
 /**
  * The letter with which the value of each kind begins. Two policies of one kind read each other's states, whatever their
  * numbers; a state of another kind counts as none.
  */
-export const KINDS = {
+export const KINDS: Readonly<Record<Kind, Family>> = {
   f: window, // fixed window
   i: window, // bucket that is refilled at intervals
   t: debt, // token bucket
@@ -18,6 +20,4 @@ export const KINDS = {
   c: counter, // sliding counter
   g: slots, // sliding log
   h: slots, // concurrency: slots that are held
-} as const satisfies Record<string, Family>;
-
-export type Kind = keyof typeof KINDS;
+};

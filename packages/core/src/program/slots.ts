@@ -7,21 +7,29 @@ import { HELD, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, MODE, type Nums, unused
 /** The length of the window, or how long a slot is kept without a sign of its holder. */
 const TTL = 4;
 
-/** The last write, how long before it the instant was from which others count, and how long a log keeps entries. */
+/** The last write, and how long before it the instant was from which others count. */
 const WRITTEN = 0;
 const SINCE = 1;
+/**
+ * How long a log keeps entries: for the longest window among the policies that take turns; and how long before the last
+ * write such a policy took its last units. After a window without it, entries are kept no longer for it.
+ */
 const KEPT = 2;
+const ASIDE = 3;
 /** Then the entries, those that leave first first: the instant of each, its units, and its holder, 0 in a log. */
-const FIRST = 3;
+const FIRST = 4;
 const AT = 0;
 const UNITS = 1;
 const HOLDER = 2;
 const SIZE = 3;
 
 const MAX_ENTRIES = 1000;
+/** Policies of several windows in turn may have some more. */
+const MAX_NUMBERS = 4000;
 
 function reads(s: Nums): boolean {
-  if (s.length < FIRST + SIZE || (s.length - FIRST) % SIZE !== 0 || s[WRITTEN] > MAX_NUMBER) return false;
+  if (s.length < FIRST + SIZE || (s.length - FIRST) % SIZE !== 0 || s.length > MAX_NUMBERS) return false;
+  if (s[WRITTEN] < 0 || s[WRITTEN] > MAX_NUMBER || s[ASIDE] < 0) return false;
   if (s[SINCE] < 0 || s[SINCE] > s[WRITTEN] || s[KEPT] < 0 || s[KEPT] > MAX_PERIOD) return false;
   for (let i = FIRST; i < s.length; i += SIZE) {
     if (
@@ -96,11 +104,13 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: 
   if (until > 0 && (p[MODE] === HELD ? own < 0 : t >= until || before === 0)) return s;
   const more = Math.min(units, MAX_COUNT - before);
   if (more <= 0) return s;
-  const kept = s.length === 0 ? window(p) : Math.max(window(p), s[KEPT] - (t - s[WRITTEN]));
+  const aside = s.length === 0 ? 0 : s[ASIDE] + t - s[WRITTEN];
+  const isLongest = s.length === 0 || window(p) >= s[KEPT] || aside >= s[KEPT];
+  const kept = isLongest ? window(p) : s[KEPT];
   const isFresh = s.length === 0 || sum(s, t - base(s) - kept) === 0;
   const from = isFresh ? t : base(s);
   const at = t - from + (p[MODE] === HELD ? p[TTL] : 0);
-  const after = [t, t - from, kept] as Nums;
+  const after = [t, t - from, kept, isLongest ? 0 : aside] as Nums;
   let isIn = false;
   for (let i = FIRST; i < s.length; i += SIZE) {
     if (!isFresh && (s[i + AT] as number) > t - from - kept && i !== own) {
@@ -128,7 +138,7 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number, holder:
   let stay = p[MODE] === HELD || until > 0 ? 0 : Math.max(before - units, 0);
   let rest = units;
   const since = t - base(s) - window(p);
-  const after = [t, t - base(s), s[KEPT]] as Nums;
+  const after = [t, t - base(s), s[KEPT], s[ASIDE] + t - s[WRITTEN]] as Nums;
   for (let i = FIRST; i < s.length; i += SIZE) {
     let given = i === own ? (s[i + UNITS] as number) : 0;
     if (p[MODE] !== HELD && (s[i + AT] as number) > since) {
@@ -140,7 +150,7 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number, holder:
     if ((s[i + UNITS] as number) > given)
       after.push(s[i + AT] as number, (s[i + UNITS] as number) - given, s[i + HOLDER] as number);
   }
-  return sum(after, t - base(s) - s[KEPT]) > 0 ? after : unused();
+  return after.length > FIRST ? after : unused();
 }
 
 export const slots: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };

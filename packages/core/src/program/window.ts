@@ -22,7 +22,8 @@ const PERIOD = 4;
 function reads(s: Nums): boolean {
   if (s.length !== 3 && s.length !== 5) return false;
   if (s.length === 5 && (s[BACK] < 1 || s[BACK] > MAX_NUMBER || s[PERIOD] < 1 || s[PERIOD] > MAX_PERIOD)) return false;
-  return s[START] <= MAX_NUMBER && s[LENGTH] >= 1 && s[LENGTH] <= MAX_PERIOD && s[UNITS] >= 1 && s[UNITS] <= MAX_COUNT;
+  if (s[START] < 0 || s[START] > MAX_NUMBER) return false;
+  return s[LENGTH] >= 1 && s[LENGTH] <= MAX_PERIOD && s[UNITS] >= 1 && s[UNITS] <= MAX_COUNT;
 }
 
 /** The first end of a period after t. */

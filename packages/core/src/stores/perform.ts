@@ -1,4 +1,4 @@
-import { change, decide, figures, GIVE, type Part } from '../program/decide.ts';
+import { BLOCK, change, decide, figures, GIVE, type Part } from '../program/decide.ts';
 import type { Family } from '../program/family.ts';
 import { KINDS, type Kind } from '../program/kinds.ts';
 import { unused, type Nums } from '../program/numbers.ts';
@@ -70,7 +70,9 @@ export function perform(keys: Keys, op: number, asks: readonly Ask[], now: numbe
     const ask = asks[i];
     if (part.changed && ask !== undefined) {
       const held = found[i];
-      if (held === undefined) keys.keep(ask.key, { kind: ask.plan.kind, s: part.s, blocked: part.blocked });
+      // A block leaves the state of another kind as it is.
+      if (op === BLOCK && held !== undefined) held.blocked = part.blocked;
+      else if (held === undefined) keys.keep(ask.key, { kind: ask.plan.kind, s: part.s, blocked: part.blocked });
       else {
         held.kind = ask.plan.kind;
         held.s = part.s;

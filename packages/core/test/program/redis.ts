@@ -69,7 +69,9 @@ export async function performInRedis(
   }
   const kinds = [...plans.keys()].map(({ kind }) => kind);
   const names = new Set(kinds.map((kind) => SCRIPTS[kind]));
-  const { text, sha } = script(names.size === 1 ? ([...names][0] ?? '') : 'all');
+  // An edit may meet a state of any kind.
+  const isOfOne = names.size === 1 && requests.every(({ op }) => op < GIVE);
+  const { text, sha } = script(isOfOne ? ([...names][0] ?? '') : 'all');
   const policies = JSON.stringify([...plans.keys()].map(({ numbers }) => numbers));
   const args = [...keys, kinds.join(''), `[${policies},[${[...shapes.keys()].join(',')}],${JSON.stringify(written)}]`];
   if (now !== undefined) args.push(String(now));

@@ -106,6 +106,23 @@ describe('two policies of one kind that take turns on a key', () => {
     }
   });
 
+  it.each([
+    ['logs', slidingLog({ limit: 5, window: '25s' }), slidingLog({ limit: 1, window: '7s' })],
+    ['windows', slidingWindow({ limit: 5, window: '25s' }), slidingWindow({ limit: 1, window: '7s' })],
+  ])('keep what the longer one needs while the shorter one writes: sliding %s', (_, one, other) => {
+    const store = new ProgramInMemory();
+    const take = (policy: Plan, atMs: number, cost = 1): number | undefined => {
+      store.atMs = START + atMs;
+      return store.perform(TAKE, [{ key: 'one', plan: policy, cost }]).figures[0]?.[ALLOWED];
+    };
+    const [long, short] = [plan(one), plan(other)];
+    take(long, 0, 5);
+
+    expect([take(short, 9_600), take(short, 19_200)]).toEqual([1, 1]);
+    expect(take(long, 19_300)).toBe(0);
+    expect([take(long, 28_000, 4), take(long, 28_000, 3)]).toEqual([0, 1]);
+  });
+
   it.each(Object.keys(MAKERS))('tell honest waits, for every pair of numbers and every order: %s', (kind) => {
     const random = seeded(seed);
     for (let trace = 0; trace < cases(150); trace++) {

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { fixedWindow, slidingWindow, tokenBucket } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
-import { TAKE } from '../../src/program/decide.ts';
+import { BLOCK, CHARGE, GIVE, PEEK, RENEW, TAKE, USED } from '../../src/program/decide.ts';
+import { ProgramInMemory } from './memory.ts';
 import { plan } from './plans.ts';
 import { performInRedis } from './redis.ts';
 
@@ -24,6 +25,8 @@ describe('a value', () => {
     ['too many numbers', fixed, 'f11900000000000,60000,1,1'],
     ['a negative count', fixed, 'f11900000000000,60000,-9'],
     ['a negative start and a negative count', bucket, 't1-1,-1,1,1'],
+    ['a negative start after a block', bucket, 't1-1,-1,1,1,1'],
+    ['thousands of blocks', sliding, `s11900000000000,6000,0,5,60000,0${',1'.repeat(9_000)}`],
     ['a fraction', fixed, 'f11900000000000,60000,0.5'],
     ['an exponent', fixed, 'f11900000000000,60000,1e3'],
     ['a number without end', fixed, 'f11900000000000,60000,99999999999999999999'],
@@ -72,6 +75,27 @@ describe('a value', () => {
     );
 
     expect(answer?.figures).toEqual([[0, 0, 0, 500, 500, 500, 0]]);
+  });
+
+  it.each([
+    ['a refund', GIVE, 1],
+    ['a later charge', CHARGE, 1],
+    ['a block', BLOCK, NOW - 1],
+    ['a renewal', RENEW, 0],
+  ])('of another kind survives %s that finds nothing of its own', async (_, op, until) => {
+    const took = { op: TAKE, asks: [{ key: KEY, plan: bucket, cost: 5 }] };
+    const edit = { op, asks: [{ key: KEY, plan: fixed, cost: 1, until, holder: 0 }] };
+    const memory = new ProgramInMemory();
+    memory.atMs = NOW;
+
+    await performInRedis(redis.client, [took], NOW);
+    await performInRedis(redis.client, [edit], NOW);
+    for (const { op: own, asks } of [took, edit]) memory.perform(own, asks);
+    const peek = [{ key: KEY, plan: bucket, cost: 1 }];
+    const [there] = await performInRedis(redis.client, [{ op: PEEK, asks: peek }], NOW);
+
+    expect(there?.figures[0]?.[USED]).toBe(5);
+    expect(memory.perform(PEEK, peek)).toEqual(there);
   });
 
   it('lives for half a minute to a minute after its state has ended', async () => {

@@ -6,7 +6,10 @@ local function window_reads(s)
   if #s == 5 and (s[4] < 1 or s[4] > 9007199254740991 or s[5] < 1 or s[5] > 4398046511104) then
     return false
   end
-  return s[1] <= 9007199254740991 and s[2] >= 1 and s[2] <= 4398046511104 and s[3] >= 1 and s[3] <= 4503599627370496
+  if s[1] < 0 or s[1] > 9007199254740991 then
+    return false
+  end
+  return s[2] >= 1 and s[2] <= 4398046511104 and s[3] >= 1 and s[3] <= 4503599627370496
 end
 
 local function window_used(p, s, t)
@@ -93,7 +96,7 @@ end
 
 local function debt_reads(s)
   local isOwed = #s == 4 and s[2] >= 1 and s[2] <= 4503599627370496
-  return (isOwed and s[1] <= 9007199254740991 and s[3] >= 1 and s[3] <= 4398046511104 and s[4] >= 1 and s[4] <= 4503599627370496)
+  return (isOwed and s[1] >= 0 and s[1] <= 9007199254740991 and s[3] >= 1 and s[3] <= 4398046511104 and s[4] >= 1 and s[4] <= 4503599627370496)
 end
 
 -- `count * to / from`, rounded up, and at most MAX_COUNT. Both periods are at most MAX_PERIOD; the product need not be exact.
@@ -173,10 +176,10 @@ local function debt_left(p, s, t)
 end
 
 local function blocks_reads(s)
-  if #s < 5 or s[1] > 9007199254740991 or s[2] < 1 or s[2] > 4398046511104 then
+  if #s < 6 or #s > 500 + 1 or s[1] < 0 or s[1] > 9007199254740991 or s[2] < 1 or s[2] > 4398046511104 then
     return false
   end
-  if s[3] < 0 or s[3] >= s[2] or s[4] < 0 or s[5] < 1 or s[5] > 4398046511104 then
+  if s[3] < 0 or s[3] >= s[2] or s[4] < 0 or s[5] < 1 or s[5] > 4398046511104 or s[6] < 0 then
     return false
   end
   for i = 3, #s - 1 do
@@ -204,7 +207,7 @@ local function blocks_freeAt(p, s, units, t)
     return s[1] + p[6]
   end
   local end_ = blocks_start(s) - 1 + s[2]
-  for i = 5, #s - 1 do
+  for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = blocks_start(s) + (s[i + 1]) + s[2]
     else
@@ -226,7 +229,7 @@ local function blocks_emptyAt(p, s)
     return s[1] + p[6]
   end
   local end_ = blocks_start(s) - 1 + s[2]
-  for i = 5, #s - 1 do
+  for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = blocks_start(s) + (s[i + 1]) + s[2]
     else
@@ -250,7 +253,7 @@ local function blocks_sum(s, since)
   end
   local units = (s[1] > since and s[4] or 0)
   local end_ = blocks_start(s) - 1 + s[2]
-  for i = 5, #s - 1 do
+  for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = blocks_start(s) + (s[i + 1]) + s[2]
     else
@@ -275,7 +278,7 @@ local function blocks_placeOf(p, s, at)
   end
   local end_ = blocks_start(s) - 1 + s[2]
   local place = -1
-  for i = 5, #s - 1 do
+  for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = blocks_start(s) + (s[i + 1]) + s[2]
     else
@@ -288,26 +291,32 @@ local function blocks_placeOf(p, s, at)
   return place
 end
 
+-- Whether no policy with a longer window takes turns.
+local function blocks_isLongest(p, s, t)
+  return p[6] >= s[5] or s[6] + t - s[1] >= s[5]
+end
+
 -- The state with a new block, and the blocks before it that are kept.
 local function blocks_opened(p, s, units, t)
   local onGrid = t - (t % p[5])
   if #s == 0 then
-    return { t, p[5], t - onGrid, units, p[6] }
+    return { t, p[5], t - onGrid, units, p[6], 0 }
   end
   local begin = math.max(onGrid, blocks_start(s) + s[2])
-  local kept = math.max(p[6], s[5] - (t - s[1]))
-  local after = { t, p[5], t - begin, units, kept }
+  local isLonger = blocks_isLongest(p, s, t)
+  local kept = (isLonger and p[6] or s[5])
+  local after = { t, p[5], t - begin, units, kept, (isLonger and 0 or s[6] + t - s[1]) }
   if s[1] <= t - kept then
     return after
   end
   local next = begin - 1
   local end_ = blocks_start(s) - 1 + s[2]
-  for i = 5 - 1, #s - 1 do
-    local count = (i < 5 and s[4] or (s[i + 1]))
+  for i = 6 - 1, #s - 1 do
+    local count = (i < 6 and s[4] or (s[i + 1]))
     if count < 0 then
       end_ = blocks_start(s) + count + s[2]
     else
-      if i >= 5 then
+      if i >= 6 then
         end_ = end_ - s[2]
       end
       if end_ <= t - kept then
@@ -320,7 +329,7 @@ local function blocks_opened(p, s, units, t)
         after[#after + 1] = count
         next = end_ - p[5]
       else
-        after[#after] = (after[#after]) + count
+        after[#after] = math.min((after[#after]) + count, 4503599627370496)
       end
     end
   end
@@ -335,16 +344,18 @@ local function blocks_add(p, s, units, until_, t)
   end
   if until_ > 0 then
     local at = math.max(blocks_placeOf(p, s, until_ - p[6]), 3)
-    s[at + 1] = (s[at + 1]) + more
+    s[at + 1] = math.min((s[at + 1]) + more, 4503599627370496)
     return s
   end
   if #s == 0 or t >= blocks_start(s) + s[2] then
     return blocks_opened(p, s, more, t)
   end
+  local isLonger = blocks_isLongest(p, s, t)
+  s[6] = (isLonger and 0 or s[6] + t - s[1])
+  s[5] = (isLonger and p[6] or s[5])
   s[3] = t - blocks_start(s)
   s[1] = t
-  s[4] = s[4] + more
-  s[5] = math.max(s[5], p[6])
+  s[4] = math.min(s[4] + more, 4503599627370496)
   return s
 end
 
@@ -352,19 +363,22 @@ local function blocks_give(p, s, units, until_, t)
   if #s == 0 or (until_ > 0 and t >= until_) then
     return s
   end
-  local only = (until_ > 0 and blocks_placeOf(p, s, until_ - p[6]) or 3)
-  if only < 0 then
-    return s
-  end
-  local rest = units
-  for i = only, #s - 1 do
-    if (s[i + 1]) > 0 and i ~= 4 and (until_ == 0 or i == only) then
-      local given = math.min(s[i + 1], rest)
-      s[i + 1] = (s[i + 1]) - given
-      rest = rest - given
+  if until_ > 0 then
+    local at = blocks_placeOf(p, s, until_ - p[6])
+    if at >= 0 then
+      s[at + 1] = math.max((s[at + 1]) - units, 0)
+    end
+  else
+    local rest = math.min(units, blocks_used(p, s, t))
+    for i = 3, #s - 1 do
+      if (s[i + 1]) > 0 and i ~= 4 and i ~= 5 then
+        local given = math.min(s[i + 1], rest)
+        s[i + 1] = (s[i + 1]) - given
+        rest = rest - given
+      end
     end
   end
-  return (blocks_sum(s, t - s[5]) == 0 and numbers_unused() or s)
+  return (blocks_sum(s, 0) == 0 and numbers_unused() or s)
 end
 
 local function blocks_left(p, s, t)
@@ -454,9 +468,9 @@ end
 -- The window whose units are gone at `until` is charged, while it still counts.
 local function counter_addUntil(s, units, until_)
   if until_ == counter_latestGone(s) then
-    s[3] = math.min(s[3] + units, math.floor(9007199254740991 / s[2]))
+    s[3] = math.min(s[3] + units, 4503599627370496, math.floor(9007199254740991 / s[2]))
   elseif #s == 6 and until_ == s[1] + s[4] then
-    s[6] = math.min(s[6] + units, math.floor(9007199254740991 / s[5]))
+    s[6] = math.min(s[6] + units, 4503599627370496, math.floor(9007199254740991 / s[5]))
   end
   return s
 end
@@ -517,13 +531,16 @@ local function counter_left(p, s, t)
 end
 
 local function slots_reads(s)
-  if #s < 3 + 3 or (#s - 3) % 3 ~= 0 or s[1] > 9007199254740991 then
+  if #s < 4 + 3 or (#s - 4) % 3 ~= 0 or #s > 4000 then
+    return false
+  end
+  if s[1] < 0 or s[1] > 9007199254740991 or s[4] < 0 then
     return false
   end
   if s[2] < 0 or s[2] > s[1] or s[3] < 0 or s[3] > 4398046511104 then
     return false
   end
-  for i = 3, #s - 1, 3 do
+  for i = 4, #s - 1, 3 do
     if (s[i + 1]) < 0 or (s[i + 1]) > 9007199254740991 or (s[i + 2]) < 1 or (s[i + 2]) > 4503599627370496 then
       return false
     end
@@ -536,7 +553,7 @@ end
 
 local function slots_sum(s, since)
   local units = 0
-  for i = 3, #s - 1, 3 do
+  for i = 4, #s - 1, 3 do
     if (s[i + 1]) > since then
       units = units + s[i + 2]
     end
@@ -561,7 +578,7 @@ end
 -- Where the slot of a holder with so many units begins; -1 if there is none.
 local function slots_slotOf(p, s, units, t, holder)
   if p[4] == 2 and #s > 0 then
-    for i = 3, #s - 1, 3 do
+    for i = 4, #s - 1, 3 do
       if s[i + 2] == units and s[i + 3] == holder and (s[i + 1]) > t - slots_base(s) then
         return i
       end
@@ -576,7 +593,7 @@ local function slots_freeAt(p, s, units, t, holder)
     return t
   end
   local since = t - slots_base(s) - slots_window(p)
-  for i = 3, #s - 1, 3 do
+  for i = 4, #s - 1, 3 do
     if (s[i + 1]) > since then
       beyond = beyond - s[i + 2]
     end
@@ -605,13 +622,15 @@ local function slots_add(p, s, units, until_, t, holder)
   if more <= 0 then
     return s
   end
-  local kept = (#s == 0 and slots_window(p) or math.max(slots_window(p), s[3] - (t - s[1])))
+  local aside = (#s == 0 and 0 or s[4] + t - s[1])
+  local isLongest = #s == 0 or slots_window(p) >= s[3] or aside >= s[3]
+  local kept = (isLongest and slots_window(p) or s[3])
   local isFresh = #s == 0 or slots_sum(s, t - slots_base(s) - kept) == 0
   local from = (isFresh and t or slots_base(s))
   local at = t - from + ((p[4] == 2 and p[5] or 0))
-  local after = { t, t - from, kept }
+  local after = { t, t - from, kept, (isLongest and 0 or aside) }
   local isIn = false
-  for i = 3, #s - 1, 3 do
+  for i = 4, #s - 1, 3 do
     if not isFresh and (s[i + 1]) > t - from - kept and i ~= own then
       if not isIn and (s[i + 1]) > at then
         after[#after + 1] = at
@@ -625,8 +644,8 @@ local function slots_add(p, s, units, until_, t, holder)
     end
   end
   local last = #after - 3
-  local isFull = last >= 3 + 3 * (1000 - 1)
-  if p[4] ~= 2 and last >= 3 and (after[last + 1] == at or isFull) then
+  local isFull = last >= 4 + 3 * (1000 - 1)
+  if p[4] ~= 2 and last >= 4 and (after[last + 1] == at or isFull) then
     after[last + 1] = at
     after[last + 2] = (after[last + 2]) + more
   elseif not isIn then
@@ -646,8 +665,8 @@ local function slots_give(p, s, units, until_, t, holder)
   local stay = ((p[4] == 2 or until_ > 0) and 0 or math.max(before - units, 0))
   local rest = units
   local since = t - slots_base(s) - slots_window(p)
-  local after = { t, t - slots_base(s), s[3] }
-  for i = 3, #s - 1, 3 do
+  local after = { t, t - slots_base(s), s[3], s[4] + t - s[1] }
+  for i = 4, #s - 1, 3 do
     local given = (i == own and (s[i + 2]) or 0)
     if p[4] ~= 2 and (s[i + 1]) > since then
       local stays = math.min(stay, s[i + 2])
@@ -661,7 +680,7 @@ local function slots_give(p, s, units, until_, t, holder)
       after[#after + 1] = s[i + 3]
     end
   end
-  return (slots_sum(after, t - slots_base(s) - s[3]) > 0 and after or numbers_unused())
+  return (#after > 4 and after or numbers_unused())
 end
 
 local function slots_left(p, s, t)
@@ -735,9 +754,10 @@ local function decide_decide(parts, op, now)
   return allowed
 end
 
--- Edits one key. `until`: when the units leave that are given back or charged, or when a block ends.
+-- Edits one key, which is written only if it has something of this kind, or gets it. `until`: when the units leave that are given back or charged, or when a block ends.
 local function decide_change(part, op, until_, now)
   decide_read(part, op, now)
+  local hadState = #part.s > 0
   if op == 3 and #part.s > 0 then
     part.s = part.f.give(part.p, part.s, part.cost, until_, now, part.holder)
   end
@@ -758,7 +778,9 @@ local function decide_change(part, op, until_, now)
     part.allowed = after ~= part.s
     part.s = after
   end
-  decide_write(part, now)
+  if #part.s > 0 or hadState or op == 5 or op == 6 then
+    decide_write(part, now)
+  end
 end
 
 local function decide_figures(part, now)
@@ -851,6 +873,7 @@ end
 local call = cjson.decode(ARGV[2])
 local policies, requests, runs = call[1], call[2], call[3]
 local parts, reply, key = {}, { now }, 0
+local BLOCK = 6
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 
@@ -863,7 +886,7 @@ for i = 1, #runs, 3 do
     -- stylua: ignore
     parts[keys] = {
       kind = kind, f = families[kind], p = policies[request[j]], cost = request[j + 1], holder = request[j + 2],
-      s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false,
+      s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false, other = false, others = false,
     }
   end
   for j = #parts, keys + 1, -1 do
@@ -875,7 +898,7 @@ for i = 1, #runs, 3 do
     for j = 1, keys do
       local part = parts[j]
       local value = redis.pcall("GET", KEYS[key + j]) or ""
-      part.changed, part.blocked, part.kept, part.s = false, 0, false, {}
+      part.changed, part.blocked, part.kept, part.s, part.other = false, 0, false, {}, false
       if value ~= "" then
         local kind, numbers, readable
         if type(value) == "string" then
@@ -889,7 +912,8 @@ for i = 1, #runs, 3 do
           readable = part.blocked <= LATEST
         end
         if readable and kind ~= part.kind then
-          part.s = {}
+          part.other, part.others, part.s = kind, part.s, {}
+          readable = not part.others[1] or not families[kind] or families[kind].reads(part.others)
         elseif readable and part.s[1] then
           readable = part.f.reads(part.s)
           part.kept = readable and math.floor(math.max(part.f.endsAt(part.s), part.blocked) / SPAN)
@@ -929,14 +953,17 @@ for i = 1, #runs, 3 do
     for j = 1, keys do
       local part = parts[j]
       if part.changed and not bad then
-        local name, s, blocked = KEYS[key + j], part.s, part.blocked
-        local format, ends_at = part.kind .. "1", blocked
+        local name, s, blocked, kind, f = KEYS[key + j], part.s, part.blocked, part.kind, part.f
+        if op == BLOCK and part.other then -- a block leaves the state of another kind as it is
+          s, kind, f = part.others, part.other, families[part.other]
+        end
+        local format, ends_at = kind .. "1", blocked
         if blocked > 0 then
           format = format .. string.format(s[1] and "-%d," or "-%d", blocked)
         end
         if s[1] then
           format = format .. (#s == 3 and "%d,%d,%d" or "%d" .. string.rep(",%d", #s - 1))
-          ends_at = math.max(part.f.endsAt(s), blocked)
+          ends_at = math.max(f.endsAt(s), blocked)
         end
         if ends_at == 0 then
           redis.call("DEL", name)

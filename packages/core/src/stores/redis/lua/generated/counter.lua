@@ -82,9 +82,9 @@ end
 -- The window whose units are gone at `until` is charged, while it still counts.
 local function counter_addUntil(s, units, until_)
   if until_ == counter_latestGone(s) then
-    s[3] = math.min(s[3] + units, math.floor(9007199254740991 / s[2]))
+    s[3] = math.min(s[3] + units, 4503599627370496, math.floor(9007199254740991 / s[2]))
   elseif #s == 6 and until_ == s[1] + s[4] then
-    s[6] = math.min(s[6] + units, math.floor(9007199254740991 / s[5]))
+    s[6] = math.min(s[6] + units, 4503599627370496, math.floor(9007199254740991 / s[5]))
   end
   return s
 end
@@ -212,9 +212,10 @@ local function decide_decide(parts, op, now)
   return allowed
 end
 
--- Edits one key. `until`: when the units leave that are given back or charged, or when a block ends.
+-- Edits one key, which is written only if it has something of this kind, or gets it. `until`: when the units leave that are given back or charged, or when a block ends.
 local function decide_change(part, op, until_, now)
   decide_read(part, op, now)
+  local hadState = #part.s > 0
   if op == 3 and #part.s > 0 then
     part.s = counter_give(part.p, part.s, part.cost, until_, now, part.holder)
   end
@@ -235,7 +236,9 @@ local function decide_change(part, op, until_, now)
     part.allowed = after ~= part.s
     part.s = after
   end
-  decide_write(part, now)
+  if #part.s > 0 or hadState or op == 5 or op == 6 then
+    decide_write(part, now)
+  end
 end
 
 local counter = {
@@ -266,6 +269,7 @@ end
 local call = cjson.decode(ARGV[2])
 local policies, requests, runs = call[1], call[2], call[3]
 local parts, reply, key = {}, { now }, 0
+local BLOCK = 6
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 
@@ -278,7 +282,7 @@ for i = 1, #runs, 3 do
     -- stylua: ignore
     parts[keys] = {
       kind = kind, f = families[kind], p = policies[request[j]], cost = request[j + 1], holder = request[j + 2],
-      s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false,
+      s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false, other = false, others = false,
     }
   end
   for j = #parts, keys + 1, -1 do
@@ -290,7 +294,7 @@ for i = 1, #runs, 3 do
     for j = 1, keys do
       local part = parts[j]
       local value = redis.pcall("GET", KEYS[key + j]) or ""
-      part.changed, part.blocked, part.kept, part.s = false, 0, false, {}
+      part.changed, part.blocked, part.kept, part.s, part.other = false, 0, false, {}, false
       if value ~= "" then
         local kind, numbers, readable
         if type(value) == "string" then
@@ -304,7 +308,8 @@ for i = 1, #runs, 3 do
           readable = part.blocked <= LATEST
         end
         if readable and kind ~= part.kind then
-          part.s = {}
+          part.other, part.others, part.s = kind, part.s, {}
+          readable = not part.others[1] or not families[kind] or families[kind].reads(part.others)
         elseif readable and part.s[1] then
           readable = part.f.reads(part.s)
           part.kept = readable and math.floor(math.max(part.f.endsAt(part.s), part.blocked) / SPAN)
@@ -344,14 +349,17 @@ for i = 1, #runs, 3 do
     for j = 1, keys do
       local part = parts[j]
       if part.changed and not bad then
-        local name, s, blocked = KEYS[key + j], part.s, part.blocked
-        local format, ends_at = part.kind .. "1", blocked
+        local name, s, blocked, kind, f = KEYS[key + j], part.s, part.blocked, part.kind, part.f
+        if op == BLOCK and part.other then -- a block leaves the state of another kind as it is
+          s, kind, f = part.others, part.other, families[part.other]
+        end
+        local format, ends_at = kind .. "1", blocked
         if blocked > 0 then
           format = format .. string.format(s[1] and "-%d," or "-%d", blocked)
         end
         if s[1] then
           format = format .. (#s == 3 and "%d,%d,%d" or "%d" .. string.rep(",%d", #s - 1))
-          ends_at = math.max(part.f.endsAt(s), blocked)
+          ends_at = math.max(f.endsAt(s), blocked)
         end
         if ends_at == 0 then
           redis.call("DEL", name)

@@ -1,12 +1,15 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
 local function slots_reads(s)
-  if #s < 3 + 3 or (#s - 3) % 3 ~= 0 or s[1] > 9007199254740991 then
+  if #s < 4 + 3 or (#s - 4) % 3 ~= 0 or #s > 4000 then
+    return false
+  end
+  if s[1] < 0 or s[1] > 9007199254740991 or s[4] < 0 then
     return false
   end
   if s[2] < 0 or s[2] > s[1] or s[3] < 0 or s[3] > 4398046511104 then
     return false
   end
-  for i = 3, #s - 1, 3 do
+  for i = 4, #s - 1, 3 do
     if (s[i + 1]) < 0 or (s[i + 1]) > 9007199254740991 or (s[i + 2]) < 1 or (s[i + 2]) > 4503599627370496 then
       return false
     end
@@ -19,7 +22,7 @@ end
 
 local function slots_sum(s, since)
   local units = 0
-  for i = 3, #s - 1, 3 do
+  for i = 4, #s - 1, 3 do
     if (s[i + 1]) > since then
       units = units + s[i + 2]
     end
@@ -44,7 +47,7 @@ end
 -- Where the slot of a holder with so many units begins; -1 if there is none.
 local function slots_slotOf(p, s, units, t, holder)
   if p[4] == 2 and #s > 0 then
-    for i = 3, #s - 1, 3 do
+    for i = 4, #s - 1, 3 do
       if s[i + 2] == units and s[i + 3] == holder and (s[i + 1]) > t - slots_base(s) then
         return i
       end
@@ -59,7 +62,7 @@ local function slots_freeAt(p, s, units, t, holder)
     return t
   end
   local since = t - slots_base(s) - slots_window(p)
-  for i = 3, #s - 1, 3 do
+  for i = 4, #s - 1, 3 do
     if (s[i + 1]) > since then
       beyond = beyond - s[i + 2]
     end
@@ -88,13 +91,15 @@ local function slots_add(p, s, units, until_, t, holder)
   if more <= 0 then
     return s
   end
-  local kept = (#s == 0 and slots_window(p) or math.max(slots_window(p), s[3] - (t - s[1])))
+  local aside = (#s == 0 and 0 or s[4] + t - s[1])
+  local isLongest = #s == 0 or slots_window(p) >= s[3] or aside >= s[3]
+  local kept = (isLongest and slots_window(p) or s[3])
   local isFresh = #s == 0 or slots_sum(s, t - slots_base(s) - kept) == 0
   local from = (isFresh and t or slots_base(s))
   local at = t - from + ((p[4] == 2 and p[5] or 0))
-  local after = { t, t - from, kept }
+  local after = { t, t - from, kept, (isLongest and 0 or aside) }
   local isIn = false
-  for i = 3, #s - 1, 3 do
+  for i = 4, #s - 1, 3 do
     if not isFresh and (s[i + 1]) > t - from - kept and i ~= own then
       if not isIn and (s[i + 1]) > at then
         after[#after + 1] = at
@@ -108,8 +113,8 @@ local function slots_add(p, s, units, until_, t, holder)
     end
   end
   local last = #after - 3
-  local isFull = last >= 3 + 3 * (1000 - 1)
-  if p[4] ~= 2 and last >= 3 and (after[last + 1] == at or isFull) then
+  local isFull = last >= 4 + 3 * (1000 - 1)
+  if p[4] ~= 2 and last >= 4 and (after[last + 1] == at or isFull) then
     after[last + 1] = at
     after[last + 2] = (after[last + 2]) + more
   elseif not isIn then
@@ -134,8 +139,8 @@ local function slots_give(p, s, units, until_, t, holder)
   local stay = ((p[4] == 2 or until_ > 0) and 0 or math.max(before - units, 0))
   local rest = units
   local since = t - slots_base(s) - slots_window(p)
-  local after = { t, t - slots_base(s), s[3] }
-  for i = 3, #s - 1, 3 do
+  local after = { t, t - slots_base(s), s[3], s[4] + t - s[1] }
+  for i = 4, #s - 1, 3 do
     local given = (i == own and (s[i + 2]) or 0)
     if p[4] ~= 2 and (s[i + 1]) > since then
       local stays = math.min(stay, s[i + 2])
@@ -149,7 +154,7 @@ local function slots_give(p, s, units, until_, t, holder)
       after[#after + 1] = s[i + 3]
     end
   end
-  return (slots_sum(after, t - slots_base(s) - s[3]) > 0 and after or numbers_unused())
+  return (#after > 4 and after or numbers_unused())
 end
 
 local function slots_left(p, s, t)
@@ -223,9 +228,10 @@ local function decide_decide(parts, op, now)
   return allowed
 end
 
--- Edits one key. `until`: when the units leave that are given back or charged, or when a block ends.
+-- Edits one key, which is written only if it has something of this kind, or gets it. `until`: when the units leave that are given back or charged, or when a block ends.
 local function decide_change(part, op, until_, now)
   decide_read(part, op, now)
+  local hadState = #part.s > 0
   if op == 3 and #part.s > 0 then
     part.s = slots_give(part.p, part.s, part.cost, until_, now, part.holder)
   end
@@ -246,7 +252,9 @@ local function decide_change(part, op, until_, now)
     part.allowed = after ~= part.s
     part.s = after
   end
-  decide_write(part, now)
+  if #part.s > 0 or hadState or op == 5 or op == 6 then
+    decide_write(part, now)
+  end
 end
 
 local function decide_figures(part, now)
@@ -299,6 +307,7 @@ end
 local call = cjson.decode(ARGV[2])
 local policies, requests, runs = call[1], call[2], call[3]
 local parts, reply, key = {}, { now }, 0
+local BLOCK = 6
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 
@@ -311,7 +320,7 @@ for i = 1, #runs, 3 do
     -- stylua: ignore
     parts[keys] = {
       kind = kind, f = families[kind], p = policies[request[j]], cost = request[j + 1], holder = request[j + 2],
-      s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false,
+      s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false, other = false, others = false,
     }
   end
   for j = #parts, keys + 1, -1 do
@@ -323,7 +332,7 @@ for i = 1, #runs, 3 do
     for j = 1, keys do
       local part = parts[j]
       local value = redis.pcall("GET", KEYS[key + j]) or ""
-      part.changed, part.blocked, part.kept, part.s = false, 0, false, {}
+      part.changed, part.blocked, part.kept, part.s, part.other = false, 0, false, {}, false
       if value ~= "" then
         local kind, numbers, readable
         if type(value) == "string" then
@@ -337,7 +346,8 @@ for i = 1, #runs, 3 do
           readable = part.blocked <= LATEST
         end
         if readable and kind ~= part.kind then
-          part.s = {}
+          part.other, part.others, part.s = kind, part.s, {}
+          readable = not part.others[1] or not families[kind] or families[kind].reads(part.others)
         elseif readable and part.s[1] then
           readable = part.f.reads(part.s)
           part.kept = readable and math.floor(math.max(part.f.endsAt(part.s), part.blocked) / SPAN)
@@ -377,14 +387,17 @@ for i = 1, #runs, 3 do
     for j = 1, keys do
       local part = parts[j]
       if part.changed and not bad then
-        local name, s, blocked = KEYS[key + j], part.s, part.blocked
-        local format, ends_at = part.kind .. "1", blocked
+        local name, s, blocked, kind, f = KEYS[key + j], part.s, part.blocked, part.kind, part.f
+        if op == BLOCK and part.other then -- a block leaves the state of another kind as it is
+          s, kind, f = part.others, part.other, families[part.other]
+        end
+        local format, ends_at = kind .. "1", blocked
         if blocked > 0 then
           format = format .. string.format(s[1] and "-%d," or "-%d", blocked)
         end
         if s[1] then
           format = format .. (#s == 3 and "%d,%d,%d" or "%d" .. string.rep(",%d", #s - 1))
-          ends_at = math.max(part.f.endsAt(s), blocked)
+          ends_at = math.max(f.endsAt(s), blocked)
         end
         if ends_at == 0 then
           redis.call("DEL", name)

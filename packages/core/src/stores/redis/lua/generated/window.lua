@@ -6,7 +6,10 @@ local function window_reads(s)
   if #s == 5 and (s[4] < 1 or s[4] > 9007199254740991 or s[5] < 1 or s[5] > 4398046511104) then
     return false
   end
-  return s[1] <= 9007199254740991 and s[2] >= 1 and s[2] <= 4398046511104 and s[3] >= 1 and s[3] <= 4503599627370496
+  if s[1] < 0 or s[1] > 9007199254740991 then
+    return false
+  end
+  return s[2] >= 1 and s[2] <= 4398046511104 and s[3] >= 1 and s[3] <= 4503599627370496
 end
 
 local function window_used(p, s, t)
@@ -154,9 +157,10 @@ local function decide_decide(parts, op, now)
   return allowed
 end
 
--- Edits one key. `until`: when the units leave that are given back or charged, or when a block ends.
+-- Edits one key, which is written only if it has something of this kind, or gets it. `until`: when the units leave that are given back or charged, or when a block ends.
 local function decide_change(part, op, until_, now)
   decide_read(part, op, now)
+  local hadState = #part.s > 0
   if op == 3 and #part.s > 0 then
     part.s = window_give(part.p, part.s, part.cost, until_, now, part.holder)
   end
@@ -177,7 +181,9 @@ local function decide_change(part, op, until_, now)
     part.allowed = after ~= part.s
     part.s = after
   end
-  decide_write(part, now)
+  if #part.s > 0 or hadState or op == 5 or op == 6 then
+    decide_write(part, now)
+  end
 end
 
 local window = {
@@ -208,6 +214,7 @@ end
 local call = cjson.decode(ARGV[2])
 local policies, requests, runs = call[1], call[2], call[3]
 local parts, reply, key = {}, { now }, 0
+local BLOCK = 6
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 
@@ -220,7 +227,7 @@ for i = 1, #runs, 3 do
     -- stylua: ignore
     parts[keys] = {
       kind = kind, f = families[kind], p = policies[request[j]], cost = request[j + 1], holder = request[j + 2],
-      s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false,
+      s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false, other = false, others = false,
     }
   end
   for j = #parts, keys + 1, -1 do
@@ -232,7 +239,7 @@ for i = 1, #runs, 3 do
     for j = 1, keys do
       local part = parts[j]
       local value = redis.pcall("GET", KEYS[key + j]) or ""
-      part.changed, part.blocked, part.kept, part.s = false, 0, false, {}
+      part.changed, part.blocked, part.kept, part.s, part.other = false, 0, false, {}, false
       if value ~= "" then
         local kind, numbers, readable
         if type(value) == "string" then
@@ -246,7 +253,8 @@ for i = 1, #runs, 3 do
           readable = part.blocked <= LATEST
         end
         if readable and kind ~= part.kind then
-          part.s = {}
+          part.other, part.others, part.s = kind, part.s, {}
+          readable = not part.others[1] or not families[kind] or families[kind].reads(part.others)
         elseif readable and part.s[1] then
           readable = part.f.reads(part.s)
           part.kept = readable and math.floor(math.max(part.f.endsAt(part.s), part.blocked) / SPAN)
@@ -286,14 +294,17 @@ for i = 1, #runs, 3 do
     for j = 1, keys do
       local part = parts[j]
       if part.changed and not bad then
-        local name, s, blocked = KEYS[key + j], part.s, part.blocked
-        local format, ends_at = part.kind .. "1", blocked
+        local name, s, blocked, kind, f = KEYS[key + j], part.s, part.blocked, part.kind, part.f
+        if op == BLOCK and part.other then -- a block leaves the state of another kind as it is
+          s, kind, f = part.others, part.other, families[part.other]
+        end
+        local format, ends_at = kind .. "1", blocked
         if blocked > 0 then
           format = format .. string.format(s[1] and "-%d," or "-%d", blocked)
         end
         if s[1] then
           format = format .. (#s == 3 and "%d,%d,%d" or "%d" .. string.rep(",%d", #s - 1))
-          ends_at = math.max(part.f.endsAt(s), blocked)
+          ends_at = math.max(f.endsAt(s), blocked)
         end
         if ends_at == 0 then
           redis.call("DEL", name)
