@@ -169,14 +169,17 @@ function pack() {
 function emptyFolder(row, tarballs, adapters, dependencies) {
   const folder = join(work, row.replaceAll(' ', '-').toLowerCase());
   cpSync(programs, folder, { recursive: true });
-  const ours = Object.fromEntries(['core', ...adapters].map((name) => [`@sluice/${name}`, `file:${tarballs[name]}`]));
-  const core = ours['@sluice/core'];
+  const packed = Object.fromEntries(
+    Object.entries(tarballs).map(([name, file]) => [`@sluice/${name}`, `file:${file}`]),
+  );
+  const ours = Object.fromEntries(['core', ...adapters].map((name) => [`@sluice/${name}`, packed[`@sluice/${name}`]]));
   const manifest = {
     name: 'a-new-user',
     private: true,
     dependencies: { ...ours, ...dependencies },
-    overrides: { '@sluice/core': core },
-    resolutions: { '@sluice/core': core },
+    // No registry has what the packages need of each other.
+    overrides: packed,
+    resolutions: packed,
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
   return folder;
@@ -203,7 +206,11 @@ async function useExample(name, expected, tarballs) {
     );
   const dependencies = { ...packed(manifest.dependencies), '@sluice/core': `file:${tarballs.core}` };
   const devDependencies = packed(manifest.devDependencies);
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies, devDependencies }));
+  const overrides = packed(Object.fromEntries(Object.keys(tarballs).map((each) => [`@sluice/${each}`, ''])));
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ ...manifest, dependencies, devDependencies, overrides }),
+  );
   run(folder, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline');
   if (expected === undefined) run(folder, 'npm', 'run', 'build');
   else await runUntil(folder, expected);
@@ -248,10 +255,11 @@ async function runUntil(folder, expected) {
 }
 
 function withPnpm(folder) {
-  const { dependencies } = JSON.parse(run(folder, 'node', '-p', 'JSON.stringify(require("./package.json"))'));
+  const { overrides } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const lines = Object.entries(overrides).map(([name, file]) => `  '${name}': ${file}\n`);
   writeFileSync(
     join(folder, 'pnpm-workspace.yaml'),
-    `packages: []\nminimumReleaseAge: 0\noverrides:\n  '@sluice/core': ${dependencies['@sluice/core']}\n`,
+    `packages: []\nminimumReleaseAge: 0\noverrides:\n${lines.join('')}`,
   );
   run(folder, 'npx', '--yes', 'pnpm@12.21.0', 'install', '--prefer-offline', '--reporter=silent');
   run(folder, 'node', 'express.mjs');
