@@ -76,7 +76,7 @@ try {
     const row = `TypeScript ${version}`;
     if (!isWanted(row)) continue;
     const types = { typescript: version, '@types/node': '20', '@types/express': '5', express: '5', hono: '4' };
-    const folder = await installed(row, tarballs, ['express', 'testing', 'web'], { ...types, ...PROMETHEUS });
+    const folder = await installed(row, tarballs, ['express', 'remote', 'testing', 'web'], { ...types, ...PROMETHEUS });
     for (const module of ['nodenext', 'node16', 'bundler']) {
       await check(row, module, () => compile(folder, module, 'program'));
       // Hono's own declarations need TypeScript 5.7.
