@@ -27,7 +27,7 @@ const postgres = find('postgres', (root) => {
 });
 const mariadbd = find('mariadbd', (root) => [join(root, 'usr/sbin')]);
 
-/** Undefined where there is none on this machine. */
+/** Undefined if this machine has none. */
 export const SERVERS: readonly (readonly [name: string, start: (() => Promise<Server>) | undefined])[] = [
   ['Postgres', postgres === undefined ? undefined : () => startPostgres(dirname(postgres))],
   ['MariaDB', mariadbd === undefined ? undefined : () => startMariadb(mariadbd)],

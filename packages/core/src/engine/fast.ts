@@ -39,7 +39,7 @@ export interface DecisionReceipts {
 export interface FastHost {
   readonly name: string;
   readonly timeoutMs: number;
-  /** The option of the limiter; undefined where it is off. */
+  /** The option of the limiter; undefined if it is off. */
   readonly denialCache: { readonly maxKeys: number } | undefined;
   /** Receives each decision before its caller does. */
   readonly receipts: DecisionReceipts;

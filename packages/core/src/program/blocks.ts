@@ -21,7 +21,7 @@ const KEPT = 4;
 const ASIDE = 5;
 /** Then the units of the blocks before, newest first. Each ends LENGTH before the one that was listed before it, */
 const OLDER = 6;
-// or, after a negative number, so many milliseconds before the start of the open one.
+// or, after a negative number n, -n milliseconds before the start of the open one.
 const MAX_NUMBERS = 500;
 
 function reads(s: Nums): boolean {

@@ -68,7 +68,7 @@ function left(p: Nums, s: Nums, t: number): number {
   return p[LIMIT] - used(p, s, t);
 }
 
-/** Where the slot of a holder with so many units begins; -1 if there is none. */
+/** Where the slot of this holder with as many units begins; -1 if there is none. */
 function slotOf(p: Nums, s: Nums, units: number, t: number, holder: number): number {
   if (p[MODE] === HELD && s.length > 0) {
     for (let i = FIRST; i < s.length; i += SIZE) {

@@ -42,7 +42,7 @@ export interface Answer {
   readonly figures: readonly (readonly number[])[];
 }
 
-/** Performs one request on keys that are at hand: those of the memory store, or those that a reply of Redis has shown. */
+/** Performs one request on keys in memory: those of the memory store, or those that a reply of Redis contains. */
 export function perform(keys: Keys, op: number, asks: readonly Ask[], now: number): Answer {
   const parts: Part[] = [];
   const found: (Held | undefined)[] = [];

@@ -30,7 +30,7 @@ const MAKERS: Readonly<Record<string, (options: never) => Policy>> = {
   tokenBucket,
 };
 
-function policyOf({ kind, ...options }: PolicyText): Policy {
+export function policyOf({ kind, ...options }: PolicyText): Policy {
   return (MAKERS[kind] as (options: object) => Policy)(options);
 }
 

@@ -1,5 +1,6 @@
 // traces.jsonl.gz holds 3000 traces of 15 to 60 calls: random, with a preference for edges (the instant of `retryAfterMs`
-// and the millisecond before it, ends of windows, `resetAfterMs`). A line is a trace, in JSON. record.mjs writes the file.
+// and the millisecond before it, ends of windows, `resetAfterMs`). A line is a trace, in JSON. The
+// core that answered them wrote the file, which never changes: what answers otherwise by design leaves traces out by tag.
 //
 // How many traces have each tag:
 // - kinds: fixedWindow 531, fixedWindowClock 541, slidingWindow 531, slidingCounter 504,

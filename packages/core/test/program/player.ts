@@ -1,13 +1,5 @@
-import {
-  concurrency,
-  fixedWindow,
-  leakyBucket,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-  type Policy,
-} from '@sluice/core';
+import type { Policy } from '@sluice/core';
+import { namePolicy } from '@sluice/core/spi';
 import {
   ALLOWED,
   BLOCK,
@@ -25,19 +17,10 @@ import {
   USED,
 } from '../../src/program/decide.ts';
 import type { Answer, Ask, Plan } from '../../src/stores/perform.ts';
+import { parseDuration } from '../../src/values/duration.ts';
+import { policyOf } from '../oracle/player.ts';
 import type { PolicyFigures, PolicyText, Step, Trace } from '../oracle/read-traces.ts';
 import { plan } from './plans.ts';
-
-const MAKERS: Readonly<Record<string, (options: never) => Policy>> = {
-  concurrency,
-  fixedWindow,
-  leakyBucket,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-};
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 interface Named {
   readonly name: string;
@@ -88,7 +71,7 @@ export class ProgramPlayer {
     if (taken !== undefined) await this.#settle(taken, op, step);
     else if (step.key !== undefined) {
       const ops = { refund: GIVE, charge: CHARGE, reset: RESET, block: BLOCK, unblock: BLOCK };
-      const until = op === 'block' ? step.atMs + milliseconds(step.duration ?? 0) : 0;
+      const until = op === 'block' ? step.atMs + parseDuration(step.duration, 'duration') : 0;
       for (const ask of this.#asks(step, cost)) {
         // A slot is taken by its holder alone.
         if (op !== 'charge' || !isSlot(ask)) await this.#store.perform(ops[op as 'refund'], [{ ...ask, until }]);
@@ -125,7 +108,7 @@ export class ProgramPlayer {
       retryAfterMs: orNull(RETRY_AFTER),
       resetAfterMs: figure(RESET_AFTER),
       delayMs: figure(DELAY),
-      windowMs: windowMs(policy),
+      windowMs: namePolicy(policy, name).windowMs,
       nextAfterMs: orNull(NEXT_AFTER),
     };
   }
@@ -169,28 +152,8 @@ export class ProgramPlayer {
 }
 
 function named(text: PolicyText): Named {
-  const { kind, ...options } = text;
-  const policy = (MAKERS[kind] as (options: object) => Policy)(options);
+  const policy = policyOf(text);
   return { name: text.name ?? 'oracle', policy, plan: plan(policy) };
 }
 
 const isSlot = ({ plan }: Ask): boolean => plan.kind === 'h';
-
-function milliseconds(duration: number | string): number {
-  if (typeof duration === 'number') return duration;
-  const [, digits = '', unit = ''] = /^(\d+)(\w+)$/.exec(duration) ?? [];
-  return Number(digits) * (UNITS[unit] ?? Number.NaN);
-}
-
-function windowMs(policy: Policy): number {
-  switch (policy.algorithm) {
-    case 'tokenBucket':
-      return Math.ceil((policy.capacity * policy.q) / policy.p);
-    case 'intervalBucket':
-      return Math.ceil(policy.capacity / policy.refill) * policy.everyMs;
-    case 'concurrency':
-      return policy.ttlMs;
-    default:
-      return policy.windowMs;
-  }
-}

@@ -34,7 +34,7 @@ describe('the prefix of redisStore', () => {
     expect(store).toThrow("; write redisStore(client, { prefix: 'shop' }) [");
   });
 
-  it('is told of hash slots only where it has braces', () => {
+  it('is explained by hash slots only if it has braces', () => {
     expect(() => redisStore(url, { prefix: '{shop}' })).toThrow('; braces would move every key to one hash slot;');
     expect(() => redisStore(url, { prefix: 'my shop' })).not.toThrow('braces');
   });

@@ -44,7 +44,7 @@ local function slots_used(p, s, t)
   return (#s == 0 and 0 or slots_sum(s, t - slots_base(s) - slots_window(p)))
 end
 
--- Where the slot of a holder with so many units begins; -1 if there is none.
+-- Where the slot of this holder with as many units begins; -1 if there is none.
 local function slots_slotOf(p, s, units, t, holder)
   if p[4] == 2 and #s > 0 then
     for i = 4, #s - 1, 3 do
@@ -317,7 +317,6 @@ for i = 1, #runs, 3 do
   for j = 3, #request, 3 do
     local kind = string.sub(ARGV[1], request[j], request[j])
     keys = keys + 1
-    -- stylua: ignore
     parts[keys] = {
       kind = kind, f = families[kind], p = policies[request[j]], cost = request[j + 1], holder = request[j + 2],
       s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false, other = false, others = false,

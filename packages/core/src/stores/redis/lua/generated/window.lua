@@ -224,7 +224,6 @@ for i = 1, #runs, 3 do
   for j = 3, #request, 3 do
     local kind = string.sub(ARGV[1], request[j], request[j])
     keys = keys + 1
-    -- stylua: ignore
     parts[keys] = {
       kind = kind, f = families[kind], p = policies[request[j]], cost = request[j + 1], holder = request[j + 2],
       s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false, other = false, others = false,
