@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow, leakyBucket, slidingCounter, slidingLog, slidingWindow, tokenBucket } from '@sluice/core';
 import { cases, seeded, testSeed } from '@sluice/testkit';
-import { ALLOWED, PEEK, RETRY_AFTER, TAKE } from '../../src/program/decide.ts';
+import { ALLOWED, PEEK, RETRY_AFTER, TAKE, USED } from '../../src/program/decide.ts';
 import type { Plan } from '../../src/stores/perform.ts';
 import { anyPlan, MAKERS } from './any-policy.ts';
 import { ProgramInMemory } from './memory.ts';
@@ -121,6 +121,26 @@ describe('two policies of one kind that take turns on a key', () => {
     expect([take(short, 9_600), take(short, 19_200)]).toEqual([1, 1]);
     expect(take(long, 19_300)).toBe(0);
     expect([take(long, 28_000, 4), take(long, 28_000, 3)]).toEqual([0, 1]);
+  });
+
+  it('read a debt as as many units as were taken, whatever their rates', () => {
+    const rates = [
+      ['10s', 1],
+      ['9s', 1],
+      ['7s', 3],
+      ['1d', 99_991],
+    ] as const;
+    const buckets = rates.map(([every, refill]) => plan(tokenBucket({ capacity: 9, refill, every })));
+
+    for (const writer of buckets) {
+      const store = new ProgramInMemory();
+      store.atMs = START;
+      store.perform(TAKE, [{ key: 'one', plan: writer, cost: 5 }]);
+
+      for (const reader of buckets) {
+        expect(store.perform(PEEK, [{ key: 'one', plan: reader, cost: 0 }]).figures[0]?.[USED]).toBe(5);
+      }
+    }
   });
 
   it.each(Object.keys(MAKERS))('tell honest waits, for every pair of numbers and every order: %s', (kind) => {
