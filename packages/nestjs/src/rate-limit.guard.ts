@@ -6,7 +6,8 @@ import { RateLimitException, answerHttp } from './rate-limit.exception.ts';
 import { RateLimits } from './rate-limits.ts';
 
 /**
- * Limits the handlers of controllers. The module registers it for the whole application, unless the application registers a guard of its own, which may extend this one and override each method below.
+ * Limits the handlers of controllers. The module registers it for the whole application, unless the application registers
+ * a guard of its own, which may extend this one and override each method below.
  */
 export class RateLimitGuard implements CanActivate {
   // Called as functions, so that no build needs decorators or their metadata.

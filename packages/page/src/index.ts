@@ -10,9 +10,8 @@ export type { PageOptions } from './options.ts';
 
 /**
  * A page for operators: which keys are denied and used most, what a key may still do, blocks, and other numbers for one
- * key. It
- * shows what this process has decided since the call. Nothing changes by GET, and every change is logged with who made
- * it and why.
+ * key. It shows what this process has decided since the call. Nothing changes by GET, and every change is logged with who
+ * made it and why.
  *
  * @throws PolicyError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`: also where neither `token` nor `authorize` is
  * given.

@@ -60,7 +60,7 @@ export function parsePrefix(prefix: unknown, call: string): string {
     'prefix',
     prefix === undefined
       ? `${where} needs a prefix, the name of your application, so that two applications on one Redis never share limits by accident: ${call}`
-      : `prefix must be 1 to 64 of letters, digits, ".", "_", "-", ":" and "/", got ${shown(prefix)}${typeof prefix === 'string' && /[{}]/.test(prefix) ? '; braces would move every key to one hash slot' : ''}; write ${call}`,
+      : `prefix must be 1 to 64 letters, digits, ".", "_", "-", ":" and "/", got ${shown(prefix)}${typeof prefix === 'string' && /[{}]/.test(prefix) ? '; braces would move every key to one hash slot' : ''}; write ${call}`,
     'SLUICE_OPTION_INVALID',
   );
 }

@@ -30,7 +30,7 @@ describe('the prefix of redisStore', () => {
     const store = (): unknown => redisStore(url, { prefix } as RedisStoreOptions);
 
     expect(store).toThrow(expect.objectContaining(INVALID));
-    expect(store).toThrow(`prefix must be 1 to 64 of letters, digits, ".", "_", "-", ":" and "/", got ${got}`);
+    expect(store).toThrow(`prefix must be 1 to 64 letters, digits, ".", "_", "-", ":" and "/", got ${got}`);
     expect(store).toThrow("; write redisStore(client, { prefix: 'shop' }) [");
   });
 
