@@ -12,7 +12,7 @@ import { BEFORE_ALL, SCRIPTS, beforeKernel, declarationOf, standaloneScripts, wi
 const { values, positionals } = parseArgs({ options: { check: { type: 'boolean' } }, allowPositionals: true });
 const packages =
   positionals[0] === undefined ? new URL('../../packages/', import.meta.url) : pathToFileURL(`${positionals[0]}/`);
-const core = new URL('core/src/', packages);
+const core = new URL('old-core/src/', packages);
 const AS_RUN = 'sliding-window';
 /** The first argument of each script begins with the letters of what it needs. */
 const FIRST_LINE = 'local kinds, algorithms = string.match(ARGV[1], "^%a+"), {}';
@@ -86,8 +86,8 @@ const asRun = [
   .concat('\n');
 
 const modules = {
-  'core/src/stores/redis/lua/as-run/single.lua': asRun,
-  'core/src/stores/redis/scripts.generated.ts': `// Written by scripts/build/build-lua.mjs from the kernel.lua of every algorithm and lua/*.lua. Do not edit: edit those.
+  'old-core/src/stores/redis/lua/as-run/single.lua': asRun,
+  'old-core/src/stores/redis/scripts.generated.ts': `// Written by scripts/build/build-lua.mjs from the kernel.lua of every algorithm and lua/*.lua. Do not edit: edit those.
 ${scripts.map((script) => constant(...script)).join('\n')}`,
 };
 const standalone = standaloneScripts(packages);

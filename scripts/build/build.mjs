@@ -66,7 +66,7 @@ for (const [folder, { formats, entries, internal = {}, callable = [], more = {} 
   });
   if (Object.keys(entry).length === 0) continue;
   // The types of both formats are the same ones where no entry point has a default export, whose meaning differs.
-  const sharesTypes = ['core', 'http', 'managed', 'split', 'remote'].includes(folder);
+  const sharesTypes = ['core', 'old-core', 'old-http', 'old-managed', 'old-split', 'remote'].includes(folder);
   for (const format of sharesTypes ? ['cjs'] : formats) {
     await build({
       ...common(folder),

@@ -102,6 +102,9 @@ export function standaloneScripts(packages) {
     .flatMap(({ name }) =>
       readdirSync(new URL(`${name}/src/`, packages), { recursive: true }).map((file) => `${name}/src/${file}`),
     )
-    .filter((file) => file.endsWith('.lua') && !/^core\/src\/(algorithms|stores\/redis\/lua)\//.test(file))
+    .filter(
+      (file) =>
+        file.endsWith('.lua') && !/^(old-core\/src\/algorithms|(old-)?core\/src\/stores\/redis\/lua)\//.test(file),
+    )
     .sort();
 }

@@ -17,12 +17,13 @@ let stale = false;
 
 for (const [folder, { formats, entries, internal = {}, callable }] of Object.entries(PACKAGES)) {
   const path = `packages/${folder}/package.json`;
-  const { name, description, keywords, ...manifest } = JSON.parse(read(path));
+  const { name, description, keywords, private: isPrivate, ...manifest } = JSON.parse(read(path));
   const written = exportsOf(formats, entries, callable);
   const hasTypes = entries['.'] !== undefined;
   const common = {
     name,
     version,
+    ...(isPrivate && { private: true }),
     description,
     keywords,
     homepage: ADDRESSES.site,
@@ -46,12 +47,12 @@ for (const [folder, { formats, entries, internal = {}, callable }] of Object.ent
     ...(imports && { imports }),
     ...(bin && { bin }),
     exports: withSources({ ...entries, ...internal }, { ...written, ...exportsOf(['esm'], internal) }),
-    files: [...new Set([...files, ...DOCUMENTS])],
+    files: [...new Set([...files, ...(isPrivate ? [] : DOCUMENTS)])],
     ...rest,
     publishConfig: { access: 'public', provenance: true, ...(hasTypes && { exports: written }) },
   });
   // They are read where the package is published too, so that their links are absolute.
-  for (const document of ['README.md', 'SKILL.md']) {
+  for (const document of isPrivate ? [] : ['README.md', 'SKILL.md']) {
     const file = `packages/${folder}/${document}`;
     await write(file, read(file).replace(/https:\/\/[^\s)]+(?=\/(?:blob|tree)\/main\/)/g, ADDRESSES.repository));
   }
@@ -63,17 +64,18 @@ await write(contacts, read(contacts).replace(/https:\/\/\S+(?=\/(?:tree\/main|se
 for (const name of readdirSync(new URL('examples/', root))) {
   const path = `examples/${name}/package.json`;
   if (existsSync(new URL(path, root))) {
-    await write(path, read(path).replace(/("@sluice\/\w+": ")\^[^"]*/g, `$1^${version}`));
+    await write(path, read(path).replace(/("@sluice\/[\w-]+": ")\^[^"]*/g, `$1^${version}`));
   }
 }
 
-await write(
-  'packages/core/src/site.generated.ts',
-  `// Written by scripts/build/manifests.mjs from the manifest at the root. Do not edit: edit that.
+for (const folder of ['core', 'old-core'])
+  await write(
+    `packages/${folder}/src/site.generated.ts`,
+    `// Written by scripts/build/manifests.mjs from the manifest at the root. Do not edit: edit that.
 /** Where the documents are read, without a slash at the end. */
 export const SITE = '${ADDRESSES.site}';
 `,
-);
+  );
 process.exit(stale ? 1 : 0);
 
 /** The conditions of each entry point, as published. Types come first in each. */

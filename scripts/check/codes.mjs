@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-const SOURCES = ['errors.ts', 'warnings.ts'].map((name) => new URL(`../../packages/core/src/${name}`, import.meta.url));
+const SOURCES = ['errors.ts', 'warnings.ts'].map((name) => new URL(`../../packages/old-core/src/${name}`, import.meta.url));
 
 /** Every code that an error or a warning can carry, read from the types. */
 export const codes = () =>

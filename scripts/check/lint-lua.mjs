@@ -59,7 +59,7 @@ if (process.argv[2] === '--rules') {
   process.exit(0);
 }
 
-const core = new URL('../../packages/core/src/', import.meta.url);
+const core = new URL('../../packages/old-core/src/', import.meta.url);
 const read = (file) => readFileSync(new URL(file, core), 'utf8');
 const named = process.argv.slice(2);
 const failures =

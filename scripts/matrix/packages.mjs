@@ -204,7 +204,7 @@ async function useExample(name, expected, tarballs) {
         return [dependency, ours === undefined ? version : `file:${tarballs[ours]}`];
       }),
     );
-  const dependencies = { ...packed(manifest.dependencies), '@sluice/core': `file:${tarballs.core}` };
+  const dependencies = { ...packed(manifest.dependencies), '@sluice/old-core': `file:${tarballs.core}` };
   const devDependencies = packed(manifest.devDependencies);
   const overrides = packed(Object.fromEntries(Object.keys(tarballs).map((each) => [`@sluice/${each}`, ''])));
   writeFileSync(

@@ -16,7 +16,7 @@ const ON_6 = [
   ...['stores/contract', 'stores/every-store', 'laws/(vectors|parity|mixture|charge|refund|heal)'],
   ...['fast/denial-cache', 'limiter/(waiting|units-of-keys)', 'algorithms/concurrency/(evicted-value|processes)'],
 ]
-  .map((path) => `packages/core/test/${path}`)
+  .map((path) => `packages/old-core/test/${path}`)
   .concat('packages/express/test');
 
 const given = process.argv.slice(2);

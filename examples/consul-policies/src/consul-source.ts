@@ -1,4 +1,4 @@
-import type { PolicyRecord, PolicySource } from '@sluice/managed';
+import type { PolicyRecord, PolicySource } from '@sluice/old-managed';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConsulKeys, type Folder } from './consul-keys.ts';
 

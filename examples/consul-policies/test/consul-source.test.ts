@@ -1,5 +1,5 @@
 import { fixedWindow, silenceWarnings } from '@sluice/express';
-import { createPolicies, type Policies, type PolicySource } from '@sluice/managed';
+import { createPolicies, type Policies, type PolicySource } from '@sluice/old-managed';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConsulStub, until } from '@sluice/testkit';
 import { consulSource, type ConsulSourceOptions } from '../src/consul-source.ts';

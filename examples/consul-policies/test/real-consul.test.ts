@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow, memoryStore, silenceWarnings } from '@sluice/express';
-import { createPolicies, managed, type Policies } from '@sluice/managed';
+import { createPolicies, managed, type Policies } from '@sluice/old-managed';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CONSUL_MANAGEMENT, consulAgents, until, type ConsulAgentUnderTest } from '@sluice/testkit';
 import { consulSource } from '../src/consul-source.ts';

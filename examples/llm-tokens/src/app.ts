@@ -1,5 +1,5 @@
-import { createLimiter, slidingWindow, type Decision, type Store } from '@sluice/core';
-import { fieldWriter, denialOf } from '@sluice/http/spi';
+import { createLimiter, slidingWindow, type Decision, type Store } from '@sluice/old-core';
+import { fieldWriter, denialOf } from '@sluice/old-http/spi';
 import express, { type Express, type Response } from 'express';
 import type { Model } from './model.ts';
 

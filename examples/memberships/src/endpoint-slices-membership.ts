@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { pollMembership, type Membership } from '@sluice/split';
+import { pollMembership, type Membership } from '@sluice/old-split';
 
 export interface EndpointSlicesMembershipOptions {
   readonly namespace: string;

@@ -1,4 +1,4 @@
-import type { PolicySource } from '@sluice/managed';
+import type { PolicySource } from '@sluice/old-managed';
 import type { Pool as MysqlPool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import type { Pool as PgPool } from 'pg';
 

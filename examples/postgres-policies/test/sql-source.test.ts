@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, memoryStore, silenceWarnings, type Limiter, type Policy } from '@sluice/express';
-import { createPolicies, managed, type Policies } from '@sluice/managed';
+import { createPolicies, managed, type Policies } from '@sluice/old-managed';
 import { until } from '@sluice/testkit';
 import { openDatabase, type Database } from '../src/settings.ts';
 import { SERVERS, type Server } from './servers.ts';

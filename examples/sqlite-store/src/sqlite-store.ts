@@ -1,5 +1,5 @@
-import type { Clock, Store, StoreAnswer, StoreRequest } from '@sluice/core';
-import { keysOf, performRequest } from '@sluice/core/spi';
+import type { Clock, Store, StoreAnswer, StoreRequest } from '@sluice/old-core';
+import { keysOf, performRequest } from '@sluice/old-core/spi';
 
 /** What `DatabaseSync` of node:sqlite and `Database` of better-sqlite3 have in common. */
 export interface Database {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeStore } from '@sluice/testing';
+import { describeStore } from '@sluice/old-testing';
 import { openDatabase, type OpenDatabase } from '../src/open-database.ts';
 import { sqliteStore } from '../src/sqlite-store.ts';
 

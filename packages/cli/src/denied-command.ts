@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { connectTo } from '@sluice/core/spi';
+import { connectTo } from '@sluice/old-core/spi';
 import { mergeDenied, onePerProcess, RedisPages, type SharedKey, type SharedPages } from '@sluice/page/spi';
 import { Failure, printable, table } from '@sluice/simulate/terminal';
 import { addServiceOptions, ask, type ServiceFlags } from './service-client.ts';

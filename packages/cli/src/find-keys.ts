@@ -1,5 +1,5 @@
-import { containingPattern, isWholeKey, keyPattern, subjectOfKey } from '@sluice/core/inspect';
-import { canonicalAddress } from '@sluice/http/spi';
+import { containingPattern, isWholeKey, keyPattern, subjectOfKey } from '@sluice/old-core/inspect';
+import { canonicalAddress } from '@sluice/old-http/spi';
 import { scan } from './read-keys.ts';
 import type { Connection } from './redis.ts';
 

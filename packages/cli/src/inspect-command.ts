@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
-import type { Policy } from '@sluice/core';
-import { inspectKey, ownerOfExternalState, writtenPolicy, type KeyReport } from '@sluice/core/inspect';
-import type { PolicyOverride } from '@sluice/managed';
+import type { Policy } from '@sluice/old-core';
+import { inspectKey, ownerOfExternalState, writtenPolicy, type KeyReport } from '@sluice/old-core/inspect';
+import type { PolicyOverride } from '@sluice/old-managed';
 import { collect } from './collect.ts';
 import { auditText, endOf, keysOf } from './override-text.ts';
 import { policyFromText, printable, table } from '@sluice/simulate/terminal';

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { Option, type Command } from 'commander';
-import { parseDuration, writtenDuration } from '@sluice/core/spi';
+import { parseDuration, writtenDuration } from '@sluice/old-core/spi';
 import { Failure, policyFromText, printable, UsageError } from '@sluice/simulate/terminal';
 import { collect } from './collect.ts';
 import { keysOfLimit, type KeyEdit, type LimitKey } from './limit-keys.ts';

@@ -1,4 +1,4 @@
-import type { Policy } from '@sluice/core';
+import type { Policy } from '@sluice/old-core';
 import {
   externalStateKeyOf,
   isWholeKey,
@@ -7,7 +7,7 @@ import {
   readKeyText,
   subjectOfKey,
   type KeyText,
-} from '@sluice/core/inspect';
+} from '@sluice/old-core/inspect';
 import {
   algorithms,
   encodeSubject,
@@ -17,8 +17,8 @@ import {
   redisKey,
   sourceKeySuffix,
   type AnyAlgorithm,
-} from '@sluice/core/spi';
-import { canonicalAddress } from '@sluice/http/spi';
+} from '@sluice/old-core/spi';
+import { canonicalAddress } from '@sluice/old-http/spi';
 import { Failure, printable, UsageError } from '@sluice/simulate/terminal';
 import { findKeys, spellingsOf } from './find-keys.ts';
 import { eachKey, scan } from './read-keys.ts';

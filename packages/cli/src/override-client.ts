@@ -1,5 +1,5 @@
-import type { Policy } from '@sluice/core';
-import type { Policies } from '@sluice/managed';
+import type { Policy } from '@sluice/old-core';
+import type { Policies } from '@sluice/old-managed';
 import type { PageChange } from '@sluice/page/spi';
 
 /** The overrides that a command reads and changes, wherever they are. */

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { Policy } from '@sluice/core';
+import type { Policy } from '@sluice/old-core';
 import type { PageChange } from '@sluice/page/spi';
-import type { OverrideOptions, OverrideTarget, PolicyOverride } from '@sluice/managed';
-import { writtenPolicy } from '@sluice/core/inspect';
+import type { OverrideOptions, OverrideTarget, PolicyOverride } from '@sluice/old-managed';
+import { writtenPolicy } from '@sluice/old-core/inspect';
 import {
   addPolicyOptions,
   Failure,

@@ -1,4 +1,4 @@
-import type { PolicyOverride } from '@sluice/managed';
+import type { PolicyOverride } from '@sluice/old-managed';
 import { printable } from '@sluice/simulate/terminal';
 import { writtenInstant } from './written.ts';
 

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
-import { type CarryOver } from '@sluice/core';
-import type { ManagedPolicy, Policies } from '@sluice/managed';
-import { writtenPolicy } from '@sluice/core/inspect';
+import { type CarryOver } from '@sluice/old-core';
+import type { ManagedPolicy, Policies } from '@sluice/old-managed';
+import { writtenPolicy } from '@sluice/old-core/inspect';
 import { collect } from './collect.ts';
 import { addOverride } from './override-commands.ts';
 import {

@@ -1,5 +1,5 @@
-import type { Definitions } from '@sluice/core/inspect';
-import { createPolicies } from '@sluice/managed';
+import type { Definitions } from '@sluice/old-core/inspect';
+import { createPolicies } from '@sluice/old-managed';
 import { primariesOf, type Connection } from './redis.ts';
 
 /** The keys of all servers that match a pattern. */

@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { parsePrefix } from '@sluice/core/spi';
+import { parsePrefix } from '@sluice/old-core/spi';
 import { addDenied } from './denied-command.ts';
 import { addInspect } from './inspect-command.ts';
 import { addKeyEdits } from './key-commands.ts';

@@ -1,4 +1,4 @@
-import { SITE } from '@sluice/core/spi';
+import { SITE } from '@sluice/old-core/spi';
 import { Option, type Command } from 'commander';
 import { readServeOptions, type ServeFlags } from './serve-options.ts';
 import { serve } from './serve.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseDuration } from '@sluice/core/spi';
+import { parseDuration } from '@sluice/old-core/spi';
 import type { ServerOptions, TlsListenerName } from '@sluice/server';
 import { UsageError } from '@sluice/simulate/terminal';
 

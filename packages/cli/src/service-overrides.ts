@@ -1,4 +1,4 @@
-import type { ListOverridesOptions, OverrideResult, OverrideTarget, PolicyOverride } from '@sluice/managed';
+import type { ListOverridesOptions, OverrideResult, OverrideTarget, PolicyOverride } from '@sluice/old-managed';
 import type { OverrideClient } from './override-client.ts';
 import { ask, type ServiceFlags } from './service-client.ts';
 

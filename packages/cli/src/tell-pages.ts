@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { connectTo } from '@sluice/core/spi';
+import { connectTo } from '@sluice/old-core/spi';
 import { RedisPages, type PageChange } from '@sluice/page/spi';
 import type { Session } from './session.ts';
 

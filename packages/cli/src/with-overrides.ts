@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Policy } from '@sluice/core';
+import type { Policy } from '@sluice/old-core';
 import type { OverrideClient } from './override-client.ts';
 import type { ServiceFlags } from './service-client.ts';
 import { serviceOverrides } from './service-overrides.ts';

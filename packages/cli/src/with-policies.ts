@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { createPolicies, type Policies } from '@sluice/managed';
+import { createPolicies, type Policies } from '@sluice/old-managed';
 import { withSession, type Session } from './session.ts';
 
 /** What a command does with the managed policies of Redis. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
+import { createLimiter, fixedWindow, redisStore } from '@sluice/old-core';
 import { connectTo, startRedisCluster, type RedisCluster } from '@sluice/testkit';
 import { Cluster } from 'ioredis';
 import { Host } from './host.ts';

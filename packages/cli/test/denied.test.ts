@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
-import { connectTo } from '@sluice/core/spi';
+import { createLimiter, fixedWindow, redisStore } from '@sluice/old-core';
+import { connectTo } from '@sluice/old-core/spi';
 import { RedisPages, type PageRecord } from '@sluice/page/spi';
 import { useCli } from './sluice.ts';
 

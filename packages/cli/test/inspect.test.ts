@@ -12,8 +12,8 @@ import {
   type Limiter,
   type LimiterOptions,
   type Policy,
-} from '@sluice/core';
-import type { KeyReport } from '@sluice/core/inspect';
+} from '@sluice/old-core';
+import type { KeyReport } from '@sluice/old-core/inspect';
 import { contents, runSluice, useCli } from './sluice.ts';
 
 const cli = useCli();

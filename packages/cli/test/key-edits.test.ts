@@ -13,9 +13,9 @@ import {
   type Limiter,
   type LimiterOptions,
   type Policy,
-} from '@sluice/core';
-import { createPolicies, managed } from '@sluice/managed';
-import { canonicalAddress } from '@sluice/http/spi';
+} from '@sluice/old-core';
+import { createPolicies, managed } from '@sluice/old-managed';
+import { canonicalAddress } from '@sluice/old-http/spi';
 import { useCli } from './sluice.ts';
 
 const cli = useCli();

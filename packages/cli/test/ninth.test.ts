@@ -36,7 +36,7 @@ afterAll(() => {
 
 async function node(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const child = spawn(process.execPath, args, {
-    cwd: join(copy, 'packages/core'),
+    cwd: join(copy, 'packages/old-core'),
     env: { ...process.env, ...env },
     timeout: 110_000,
   });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLimiter, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
-import { managed } from '@sluice/managed';
+import { createLimiter, redisStore, silenceWarnings, type Limiter } from '@sluice/old-core';
+import { managed } from '@sluice/old-managed';
 import { createServer, type RunningServer } from '@sluice/server';
 import { contents, useCli } from './sluice.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLimiter, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
-import { createPolicies, managed } from '@sluice/managed';
-import type { KeyReport } from '@sluice/core/inspect';
+import { createLimiter, redisStore, silenceWarnings, type Limiter } from '@sluice/old-core';
+import { createPolicies, managed } from '@sluice/old-managed';
+import type { KeyReport } from '@sluice/old-core/inspect';
 import { until } from '@sluice/testkit';
 import { contents, runSluice, useCli } from './sluice.ts';
 

@@ -1,5 +1,5 @@
-import { memoryStore, slidingWindow, type Limit, type Store } from '@sluice/core';
-import { LimiterCore, encodeSubject, namePolicies } from '@sluice/core/spi';
+import { memoryStore, slidingWindow, type Limit, type Store } from '@sluice/old-core';
+import { LimiterCore, encodeSubject, namePolicies } from '@sluice/old-core/spi';
 import { secondsOf, unitsWithin, windowWithin } from './hits/bounds.ts';
 
 export interface BetterAuthStorageOptions {

@@ -1,4 +1,4 @@
-import { weakMapMarks, fieldText, userIdOf, type Framework } from '@sluice/http/spi';
+import { weakMapMarks, fieldText, userIdOf, type Framework } from '@sluice/old-http/spi';
 import type { Request, Response } from 'express';
 import { routeTemplate } from './route-template.ts';
 

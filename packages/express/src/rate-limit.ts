@@ -9,8 +9,8 @@ import {
   type MethodDecorator,
   type OneKeyOptions,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/http/spi';
-import type { KeyByLimit, Limited, RateLimitInfo } from '@sluice/http';
+} from '@sluice/old-http/spi';
+import type { KeyByLimit, Limited, RateLimitInfo } from '@sluice/old-http';
 import type { NextFunction, Request, Response } from 'express';
 import { frameworkFor } from './framework.ts';
 

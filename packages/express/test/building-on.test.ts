@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { answer, createEnforcer } from '@sluice/http/spi';
-import type { RateLimitInfo } from '@sluice/http';
+import { answer, createEnforcer } from '@sluice/old-http/spi';
+import type { RateLimitInfo } from '@sluice/old-http';
 import { fixedWindow, framework, rateLimit, type Policy } from '@sluice/express';
 import type { Request } from 'express';
 import request from 'supertest';

@@ -1,4 +1,4 @@
-import { fieldText, userIdOf, type Framework } from '@sluice/http/spi';
+import { fieldText, userIdOf, type Framework } from '@sluice/old-http/spi';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /**

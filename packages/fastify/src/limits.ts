@@ -7,7 +7,7 @@ import {
   outermost,
   type Enforcer,
   type Layer,
-} from '@sluice/http/spi';
+} from '@sluice/old-http/spi';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 import { OWN_OPTIONS, checkLimit, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';

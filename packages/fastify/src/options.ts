@@ -1,5 +1,5 @@
-import { PolicyError } from '@sluice/core';
-import { atPlace, checkPlace, type RateLimitOptions as NeutralOptions, type ScopeOptions } from '@sluice/http/spi';
+import { PolicyError } from '@sluice/old-core';
+import { atPlace, checkPlace, type RateLimitOptions as NeutralOptions, type ScopeOptions } from '@sluice/old-http/spi';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 

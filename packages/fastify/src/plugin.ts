@@ -1,5 +1,5 @@
-import type { KeyByLimit, RateLimitInfo, Limited, ResponsePlan } from '@sluice/http';
-import { withLimiter, type Enforcer, type KeyEachOptions, type OneKeyOptions } from '@sluice/http/spi';
+import type { KeyByLimit, RateLimitInfo, Limited, ResponsePlan } from '@sluice/old-http';
+import { withLimiter, type Enforcer, type KeyEachOptions, type OneKeyOptions } from '@sluice/old-http/spi';
 import type {
   FastifyBaseLogger,
   FastifyInstance,

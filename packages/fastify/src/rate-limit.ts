@@ -1,4 +1,4 @@
-import { Layer, createEnforcer, methodDecorator, namedByPlace, type MethodDecorator } from '@sluice/http/spi';
+import { Layer, createEnforcer, methodDecorator, namedByPlace, type MethodDecorator } from '@sluice/old-http/spi';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 import type { RateLimitOptions } from './options.ts';

@@ -1,5 +1,5 @@
-import { PolicyError } from '@sluice/core';
-import { hasLimit } from '@sluice/http/spi';
+import { PolicyError } from '@sluice/old-core';
+import { hasLimit } from '@sluice/old-http/spi';
 import type { FastifyInstance } from 'fastify';
 import { chainOf } from './application-chain.ts';
 import { OWN_OPTIONS, checkLimit, type SluiceOptions } from './options.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { answer } from '@sluice/http/spi';
+import { answer } from '@sluice/old-http/spi';
 import sluice, { fixedWindow, framework, type Policy } from '@sluice/fastify';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { answersOf, one, ten } from './requests.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
+import { fixedWindow } from '@sluice/old-core';
 import { byRoute, sluice } from '@sluice/fastify';
 import { exchange, spellingsOf } from '@sluice/testkit';
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';

@@ -1,4 +1,4 @@
-import { fieldText, userIdOf, type Framework } from '@sluice/http/spi';
+import { fieldText, userIdOf, type Framework } from '@sluice/old-http/spi';
 import type { ExtendableContext, ParameterizedContext } from 'koa';
 import { routeTemplate } from './route-template.ts';
 

@@ -10,8 +10,8 @@ import {
   type MethodDecorator,
   type OneKeyOptions,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/http/spi';
-import type { KeyByLimit, Limited, RateLimitInfo, ResponsePlan } from '@sluice/http';
+} from '@sluice/old-http/spi';
+import type { KeyByLimit, Limited, RateLimitInfo, ResponsePlan } from '@sluice/old-http';
 import type { Context, DefaultContext, DefaultState, ExtendableContext, Next, ParameterizedContext } from 'koa';
 import { frameworkFor } from './framework.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { answer } from '@sluice/http/spi';
-import type { RateLimitInfo } from '@sluice/http';
+import { answer } from '@sluice/old-http/spi';
+import type { RateLimitInfo } from '@sluice/old-http';
 import { fixedWindow, framework, rateLimit, type Policy } from '@sluice/koa';
 import type { ParameterizedContext } from 'koa';
 import { frameworks } from './frameworks.ts';

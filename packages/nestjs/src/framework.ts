@@ -1,4 +1,4 @@
-import { weakMapMarks, fieldText, userIdOf, type Framework, type RawResponse } from '@sluice/http/spi';
+import { weakMapMarks, fieldText, userIdOf, type Framework, type RawResponse } from '@sluice/old-http/spi';
 import type { FoundRequest, NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { routeTemplate } from './route-template.ts';

@@ -1,5 +1,5 @@
-export * from '@sluice/core';
-export * from '@sluice/http';
+export * from '@sluice/old-core';
+export * from '@sluice/old-http';
 export { framework } from './framework.ts';
 export type { NestRequest } from './nest-request.ts';
 export type { NestResponse } from './nest-response.ts';

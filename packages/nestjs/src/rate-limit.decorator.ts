@@ -1,8 +1,8 @@
 import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { PolicyError } from '@sluice/core';
-import type { RateLimitInfo } from '@sluice/http';
-import { atPlace, checkPlace } from '@sluice/http/spi';
+import { PolicyError } from '@sluice/old-core';
+import type { RateLimitInfo } from '@sluice/old-http';
+import { atPlace, checkPlace } from '@sluice/old-http/spi';
 import { framework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';

@@ -1,7 +1,7 @@
 import { HttpException } from '@nestjs/common';
-import { RateLimitError, type ResponsePlan, type Denial } from '@sluice/http';
-import type { Decision } from '@sluice/core';
-import { answer } from '@sluice/http/spi';
+import { RateLimitError, type ResponsePlan, type Denial } from '@sluice/old-http';
+import type { Decision } from '@sluice/old-core';
+import { answer } from '@sluice/old-http/spi';
 import { framework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';

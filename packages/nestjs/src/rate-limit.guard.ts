@@ -1,5 +1,5 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { warnOnce } from '@sluice/core/spi';
+import { warnOnce } from '@sluice/old-core/spi';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { RateLimitException, answerHttp } from './rate-limit.exception.ts';

@@ -11,8 +11,8 @@ import {
   type Type,
 } from '@nestjs/common';
 import { APP_GUARD, ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import { PolicyError } from '@sluice/core';
-import { atPlace, checkPlace } from '@sluice/http/spi';
+import { PolicyError } from '@sluice/old-core';
+import { atPlace, checkPlace } from '@sluice/old-http/spi';
 import { framework } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';

@@ -1,6 +1,6 @@
 import type { ExecutionContext, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core';
-import { PolicyError, type Limiter } from '@sluice/core';
+import { PolicyError, type Limiter } from '@sluice/old-core';
 import {
   Enforcer,
   Layer,
@@ -10,8 +10,8 @@ import {
   inheritOptions,
   namedByPlace,
   outermost,
-} from '@sluice/http/spi';
-import type { ResponsePlan } from '@sluice/http';
+} from '@sluice/old-http/spi';
+import type { ResponsePlan } from '@sluice/old-http';
 import { framework, frameworkFor } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';

@@ -1,4 +1,4 @@
-import { warnOnce } from '@sluice/core/spi';
+import { warnOnce } from '@sluice/old-core/spi';
 import type { ExpressApp, FoundRequest } from './nest-request.ts';
 
 /**

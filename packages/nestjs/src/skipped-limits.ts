@@ -1,5 +1,5 @@
-import { PolicyError } from '@sluice/core';
-import type { Layer } from '@sluice/http/spi';
+import { PolicyError } from '@sluice/old-core';
+import type { Layer } from '@sluice/old-http/spi';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import type { Skipped } from './rate-limit.decorator.ts';

@@ -1,4 +1,4 @@
-import { PolicyError } from '@sluice/core';
+import { PolicyError } from '@sluice/old-core';
 
 /** The error for a name that no limit has, with the known names. */
 export function unknownName(field: string, what: string, names: readonly string[]): PolicyError {

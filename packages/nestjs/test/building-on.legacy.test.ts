@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
-import { answer } from '@sluice/http/spi';
+import { answer } from '@sluice/old-http/spi';
 import {
   RateLimit,
   RateLimitModule,

@@ -2,7 +2,7 @@
 // ask often and are denied, once it has counted for a second; and the memory that it holds then. Run `npm run build` first.
 //
 //   node --expose-gc packages/page/scripts/cost.mjs
-import { createLimiter, fixedWindow } from '@sluice/core';
+import { createLimiter, fixedWindow } from '@sluice/old-core';
 import { page } from '@sluice/page';
 
 const KEYS = Array.from({ length: 100_000 }, (_, i) => `203.0.${i >> 8}.${i & 255}`);

@@ -1,6 +1,6 @@
-import type { Decision, PolicyDecision } from '@sluice/core';
-import { encodeSubject, parseDuration, writtenDuration } from '@sluice/core/spi';
-import { canonicalAddress } from '@sluice/http/spi';
+import type { Decision, PolicyDecision } from '@sluice/old-core';
+import { encodeSubject, parseDuration, writtenDuration } from '@sluice/old-core/spi';
+import { canonicalAddress } from '@sluice/old-http/spi';
 import { PageProblem } from './exchange.ts';
 import { reasonOf, textOf, type Fields } from './fields.ts';
 import type { History } from './history.ts';

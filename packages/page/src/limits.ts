@@ -1,5 +1,5 @@
-import { PolicyError, type Limiter } from '@sluice/core';
-import { isSource, LimiterImpl, liveLimiters, shown, type LimiterCore, type LimitRef } from '@sluice/core/spi';
+import { PolicyError, type Limiter } from '@sluice/old-core';
+import { isSource, LimiterImpl, liveLimiters, shown, type LimiterCore, type LimitRef } from '@sluice/old-core/spi';
 
 /** A limiter of this process, of whichever copy of core. */
 export type LiveLimiter = Pick<LimiterCore, 'decide' | 'edit' | 'limits' | 'name' | 'status' | 'store'>;

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { digest } from '@sluice/http/spi';
+import { digest } from '@sluice/old-http/spi';
 import type { PageRequest } from './exchange.ts';
 
 /** Who uses the page. The name is what the log shows; undefined where none is known. */

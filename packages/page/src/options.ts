@@ -1,5 +1,5 @@
-import { PolicyError } from '@sluice/core';
-import { flag, invalidOption, readOptions, type OptionTable } from '@sluice/core/spi';
+import { PolicyError } from '@sluice/old-core';
+import { flag, invalidOption, readOptions, type OptionTable } from '@sluice/old-core/spi';
 import { PageProblem } from './exchange.ts';
 import type { PageChange } from './history.ts';
 import { readLimiters, type LimiterOption, type LiveLimiter } from './limits.ts';

@@ -1,7 +1,7 @@
-import type { Policy } from '@sluice/core';
-import { writtenPolicy } from '@sluice/core/inspect';
-import { currentOf, parseDuration, writtenDuration } from '@sluice/core/spi';
-import { sourceOf, type PolicyOverride, type SourcePolicy } from '@sluice/managed';
+import type { Policy } from '@sluice/old-core';
+import { writtenPolicy } from '@sluice/old-core/inspect';
+import { currentOf, parseDuration, writtenDuration } from '@sluice/old-core/spi';
+import { sourceOf, type PolicyOverride, type SourcePolicy } from '@sluice/old-managed';
 import { PageProblem } from './exchange.ts';
 import { reasonOf, textOf, type Fields } from './fields.ts';
 import type { History } from './history.ts';

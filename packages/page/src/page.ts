@@ -1,4 +1,4 @@
-import type { Store } from '@sluice/core';
+import type { Store } from '@sluice/old-core';
 import { APP, APP_POLICY } from './app.generated.ts';
 import { jsonResponse, PageProblem, problemResponse, streamResponse, textResponse } from './exchange.ts';
 import type { PageRequest, PageResponse } from './exchange.ts';

@@ -1,6 +1,6 @@
-import type { Policy } from '@sluice/core';
-import { policyFactories } from '@sluice/core/inspect';
-import { writtenDuration } from '@sluice/core/spi';
+import type { Policy } from '@sluice/old-core';
+import { policyFactories } from '@sluice/old-core/inspect';
+import { writtenDuration } from '@sluice/old-core/spi';
 import { PageProblem } from './exchange.ts';
 
 const LONGEST_VALUE = 40;

@@ -1,4 +1,4 @@
-import { detached, eachPolicy, watchDecisions, type LimitRef, type PublishedDecision } from '@sluice/core/spi';
+import { detached, eachPolicy, watchDecisions, type LimitRef, type PublishedDecision } from '@sluice/old-core/spi';
 import type { KnownLimit, LiveLimiter } from './limits.ts';
 import { MINUTES, MinuteCounts, Timings } from './counts.ts';
 import { TopKeys } from './top-keys.ts';

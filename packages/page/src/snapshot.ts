@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
-import { writtenPolicy } from '@sluice/core/inspect';
-import { currentOf, isSource } from '@sluice/core/spi';
-import type { Policy } from '@sluice/core';
+import { writtenPolicy } from '@sluice/old-core/inspect';
+import { currentOf, isSource } from '@sluice/old-core/spi';
+import type { Policy } from '@sluice/old-core';
 import { MINUTES, sumOf, type MinuteCounts } from './counts.ts';
 import type { History, PageChange } from './history.ts';
 import type { KeyNames } from './key-names.ts';

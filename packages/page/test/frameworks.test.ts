@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import Koa from 'koa';
-import { createLimiter, fixedWindow } from '@sluice/core';
+import { createLimiter, fixedWindow } from '@sluice/old-core';
 import { until } from '@sluice/testkit';
 import type { PageHandler } from '@sluice/page';
 import type { KeyState } from '../src/key-actions.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, redisStore, type Limiter } from '@sluice/core';
-import { createPolicies, managed } from '@sluice/managed';
+import { createLimiter, fixedWindow, redisStore, type Limiter } from '@sluice/old-core';
+import { createPolicies, managed } from '@sluice/old-managed';
 import type { PageChange } from '@sluice/page';
 import { until, useRedis } from '@sluice/testkit';
 import type { KeyState } from '../src/key-actions.ts';

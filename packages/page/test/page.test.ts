@@ -1,9 +1,9 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import * as channels from 'node:diagnostics_channel';
 import { createHash } from 'node:crypto';
-import { createLimiter, fixedWindow, memoryStore, slidingWindow, type Limiter } from '@sluice/core';
-import { LimiterCore, limitOfPolicy, type LimitRef } from '@sluice/core/spi';
-import { canonicalAddress } from '@sluice/http/spi';
+import { createLimiter, fixedWindow, memoryStore, slidingWindow, type Limiter } from '@sluice/old-core';
+import { LimiterCore, limitOfPolicy, type LimitRef } from '@sluice/old-core/spi';
+import { canonicalAddress } from '@sluice/old-http/spi';
 import { page, type PageChange, type PageOptions } from '@sluice/page';
 import type { KeyState } from '../src/key-actions.ts';
 import type { Snapshot } from '../src/snapshot.ts';

@@ -1,5 +1,5 @@
-import { denialOf } from '@sluice/http/fields';
-import type { Decision } from '@sluice/core/kernels';
+import { denialOf } from '@sluice/old-http/fields';
+import type { Decision } from '@sluice/old-core/kernels';
 import { COLUMNS, type Offered, type Retries } from './traffic.ts';
 
 /** A request that comes, for the first time (0) or again. */

@@ -1,4 +1,4 @@
-import { parseDuration, writtenDuration } from '@sluice/core/kernels';
+import { parseDuration, writtenDuration } from '@sluice/old-core/kernels';
 import { FRAMEWORKS } from './code/frameworks.ts';
 import { readBars, readRequests, writeBars, writeRequests } from './link-traffic.ts';
 import { MOST_POLICIES, withNames, type PolicyChoice } from './policies.ts';

@@ -1,4 +1,4 @@
-import { PolicyError, namePolicies, type NamedPolicy } from '@sluice/core/kernels';
+import { PolicyError, namePolicies, type NamedPolicy } from '@sluice/old-core/kernels';
 import { kindOf, type PolicyField, type PolicyKind } from './policy-kinds.ts';
 
 /** A policy as its form has it: text, right or wrong. */

@@ -7,7 +7,7 @@ import {
   slidingWindow,
   tokenBucket,
   type Policy,
-} from '@sluice/core/kernels';
+} from '@sluice/old-core/kernels';
 
 /** One option of a policy, as a field of a form. All values are text, as they are typed. */
 export interface PolicyField {

@@ -7,7 +7,7 @@ import {
   type Limit,
   type NamedPolicy,
   type Part,
-} from '@sluice/core/kernels';
+} from '@sluice/old-core/kernels';
 import { Arrivals, type Coming } from './arrivals.ts';
 import type { Offered, Retries } from './traffic.ts';
 

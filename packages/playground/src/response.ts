@@ -1,5 +1,5 @@
-import { denialOf, fieldWriter, type HeaderFormat } from '@sluice/http/fields';
-import type { Decision } from '@sluice/core/kernels';
+import { denialOf, fieldWriter, type HeaderFormat } from '@sluice/old-http/fields';
+import type { Decision } from '@sluice/old-core/kernels';
 
 /** A format of header fields, as the option `headers` names it. */
 export interface HeaderChoice {

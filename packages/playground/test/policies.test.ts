@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { algorithms } from '@sluice/core/kernels';
+import { algorithms } from '@sluice/old-core/kernels';
 import { POLICY_KINDS, checkedPolicies, newPolicy, optionsOf, withNames } from '../src/index.ts';
 
 describe('the kinds of policies', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, memoryStore, type Policy } from '@sluice/core';
+import { createLimiter, memoryStore, type Policy } from '@sluice/old-core';
 import { fakeClock, seeded } from '@sluice/testkit';
 import {
   POLICY_KINDS,

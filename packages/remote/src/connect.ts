@@ -1,6 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { StoreError } from '@sluice/core';
+import { StoreError } from '@sluice/old-core';
 import { Link, type Welcome } from './link.ts';
 import type { RemoteSettings } from './options.ts';
 import type { ServerAddress } from './server-url.ts';

@@ -1,6 +1,6 @@
-import { detached, type BatchAnswer, type CoalescedRequests } from '@sluice/core/spi';
+import { detached, type BatchAnswer, type CoalescedRequests } from '@sluice/old-core/spi';
 import type { Socket } from 'node:net';
-import { type Limit, type StoreAnswers, type StoreRequest, StoreError } from '@sluice/core';
+import { type Limit, type StoreAnswers, type StoreRequest, StoreError } from '@sluice/old-core';
 import { answersFromJson } from './wire/answers.ts';
 import { batchAnswerFromJson, batchToJson } from './wire/batches.ts';
 import { failureFromJson, strangeAnswer } from './wire/failure.ts';

@@ -1,5 +1,5 @@
-import { detached, kindOf } from '@sluice/core/spi';
-import { StoreError } from '@sluice/core';
+import { detached, kindOf } from '@sluice/old-core/spi';
+import { StoreError } from '@sluice/old-core';
 import { connect, type Attempt } from './connect.ts';
 import type { Link } from './link.ts';
 import type { RemoteSettings } from './options.ts';

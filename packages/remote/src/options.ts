@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
-import { type BreakerOptions, PolicyError } from '@sluice/core';
-import { optional, parseBreaker, readOptions, type OptionTable, type SettingsOf } from '@sluice/core/spi';
+import { type BreakerOptions, PolicyError } from '@sluice/old-core';
+import { optional, parseBreaker, readOptions, type OptionTable, type SettingsOf } from '@sluice/old-core/spi';
 
 export interface RemoteStoreOptions {
   /** The token of the service. It needs none where it listens on loopback, a Unix socket or its admin listener. */

@@ -11,7 +11,7 @@ import {
   closeGuardOf,
   untilReady,
   withinBounds,
-} from '@sluice/core/spi';
+} from '@sluice/old-core/spi';
 import {
   type BreakerOptions,
   type Store,
@@ -19,7 +19,7 @@ import {
   type StoreCall,
   type StoreRequest,
   StoreError,
-} from '@sluice/core';
+} from '@sluice/old-core';
 import type { Link } from './link.ts';
 import { Links } from './links.ts';
 import { parseRemoteOptions, type RemoteSettings, type RemoteStoreOptions } from './options.ts';

@@ -1,5 +1,5 @@
-import { performsBatches, type BatchAnswer, type CoalescedRequests, shownMemory } from '@sluice/core/spi';
-import type { Store, StoreAnswers, StoreCall, StoreRequest } from '@sluice/core';
+import { performsBatches, type BatchAnswer, type CoalescedRequests, shownMemory } from '@sluice/old-core/spi';
+import type { Store, StoreAnswers, StoreCall, StoreRequest } from '@sluice/old-core';
 
 /** A store as a service offers it to the `remoteStore` of other processes. */
 export interface ServedStore {

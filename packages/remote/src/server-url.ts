@@ -1,5 +1,5 @@
-import { PolicyError } from '@sluice/core';
-import { shown } from '@sluice/core/spi';
+import { PolicyError } from '@sluice/old-core';
+import { shown } from '@sluice/old-core/spi';
 
 /** Where a server listens: at a port, or at a path. */
 export type ServerAddress =

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { createLimiter, fixedWindow, type Limit, type StoreRequest } from '@sluice/core';
-import { keySuffixOf, namePolicies } from '@sluice/core/spi';
+import { createLimiter, fixedWindow, type Limit, type StoreRequest } from '@sluice/old-core';
+import { keySuffixOf, namePolicies } from '@sluice/old-core/spi';
 import { remoteStore, type RemoteStore, type RemoteStoreOptions } from '@sluice/remote';
 import { FRAME } from '@sluice/remote/wire';
 import { freePort, until } from '@sluice/testkit';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, silenceWarnings } from '@sluice/core';
+import { createLimiter, fixedWindow, silenceWarnings } from '@sluice/old-core';
 import { remoteStore } from '@sluice/remote';
 import { freePort, isFreedAfter } from '@sluice/testkit';
 

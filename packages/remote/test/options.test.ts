@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, escalate, tokenBucket } from '@sluice/core';
+import { createLimiter, escalate, tokenBucket } from '@sluice/old-core';
 import { remoteStore, type RemoteStoreOptions } from '@sluice/remote';
 
 const URL = 'sluice://127.0.0.1:1';

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { digest } from '@sluice/http/spi';
+import { digest } from '@sluice/old-http/spi';
 import { Seal } from './seal.ts';
 
 /** Where a request came in. */

@@ -1,4 +1,4 @@
-import { LimiterCore } from '@sluice/core/spi';
+import { LimiterCore } from '@sluice/old-core/spi';
 import { loadConfiguration } from './config/configuration-files.ts';
 import { limitsOf } from './limit-of.ts';
 import { parseServerOptions, type ServerOptions } from './options.ts';

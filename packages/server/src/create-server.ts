@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LimiterCore, type LimitRef } from '@sluice/core/spi';
+import { LimiterCore, type LimitRef } from '@sluice/old-core/spi';
 import { Access } from './access.ts';
 import { operatorsPage, type ServedPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';

@@ -1,5 +1,5 @@
-import { PolicyError } from '@sluice/core';
-import { limitOfPolicy, type LimiterCore } from '@sluice/core/spi';
+import { PolicyError } from '@sluice/old-core';
+import { limitOfPolicy, type LimiterCore } from '@sluice/old-core/spi';
 import type { LimitOf } from './config/configuration.ts';
 import type { Settings } from './options.ts';
 

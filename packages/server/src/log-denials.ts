@@ -1,6 +1,6 @@
-import type { Policy } from '@sluice/core';
-import { writtenPolicy } from '@sluice/core/inspect';
-import { detached, eachPolicy, watchDecisions, writtenDuration, type LimitRef } from '@sluice/core/spi';
+import type { Policy } from '@sluice/old-core';
+import { writtenPolicy } from '@sluice/old-core/inspect';
+import { detached, eachPolicy, watchDecisions, writtenDuration, type LimitRef } from '@sluice/old-core/spi';
 
 /** How many keys are logged in a minute: beyond that denials are counted. */
 const MOST_LOGGED = 100;

@@ -1,6 +1,6 @@
-import { SluiceError, type Store } from '@sluice/core';
-import { insteadOf } from '@sluice/core/inspect';
-import { parsePrefix } from '@sluice/core/spi';
+import { SluiceError, type Store } from '@sluice/old-core';
+import { insteadOf } from '@sluice/old-core/inspect';
+import { parsePrefix } from '@sluice/old-core/spi';
 import { check, isText, parseNumber } from './check-option.ts';
 import { parseAddress, type Address } from './transport/address.ts';
 import type { CertificateFiles } from './transport/certificates.ts';

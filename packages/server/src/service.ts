@@ -1,5 +1,5 @@
-import type { Store } from '@sluice/core';
-import type { LimiterCore } from '@sluice/core/spi';
+import type { Store } from '@sluice/old-core';
+import type { LimiterCore } from '@sluice/old-core/spi';
 import type { Access } from './access.ts';
 import type { Stats } from './stats/stats.ts';
 import type { Configuration } from './config/configuration.ts';

@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
-import { memoryStore, redisStore, type RedisStoreOptions, type Store } from '@sluice/core';
+import { memoryStore, redisStore, type RedisStoreOptions, type Store } from '@sluice/old-core';
 import type { Settings } from './options.ts';
 
 /** The store of a server, and how to close it. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
-import { LimiterCore, limitOfPolicy, type LimitRef } from '@sluice/core/spi';
+import { fixedWindow } from '@sluice/old-core';
+import { LimiterCore, limitOfPolicy, type LimitRef } from '@sluice/old-core/spi';
 import { FirstDenials, logDenials } from '../src/log-denials.ts';
 
 const ends: (() => unknown)[] = [];

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow } from '@sluice/core';
+import { createLimiter, fixedWindow } from '@sluice/old-core';
 import { startRedisCluster, until, type RedisCluster } from '@sluice/testkit';
 import { parseServerOptions } from '../src/options.ts';
 import { openStore } from '../src/store.ts';

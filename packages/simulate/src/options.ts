@@ -1,4 +1,4 @@
-import { parseDuration } from '@sluice/core/spi';
+import { parseDuration } from '@sluice/old-core/spi';
 import { UsageError } from './terminal/failure.ts';
 import { formatMaker } from './formats/detect.ts';
 import type { LogFormat } from './formats/log-entry.ts';

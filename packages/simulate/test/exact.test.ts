@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, type Policy } from '@sluice/core';
-import { namePolicies } from '@sluice/core/spi';
+import { fixedWindow, type Policy } from '@sluice/old-core';
+import { namePolicies } from '@sluice/old-core/spi';
 import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
 import { START_MS, useSimulate, type ReportJson } from './simulated.ts';
 

@@ -1,4 +1,4 @@
-import { memoryStore, type Clock, type Store } from '@sluice/core';
+import { memoryStore, type Clock, type Store } from '@sluice/old-core';
 import { startRedis } from './redis-server.ts';
 import { virtualRedisStore } from './virtual-redis.ts';
 import { Redis } from 'ioredis';

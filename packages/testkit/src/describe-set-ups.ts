@@ -7,7 +7,7 @@ import {
   type Limiter,
   type Policy,
   type SingleLimiterOptions,
-} from '@sluice/core';
+} from '@sluice/old-core';
 
 /** Makes a limiter of a policy, as a user sets it up. */
 export type SetUp = (policy: Policy) => Limiter | Promise<Limiter>;

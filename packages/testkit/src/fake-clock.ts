@@ -1,1 +1,1 @@
-export { fakeClock, type FakeClock } from '@sluice/testing';
+export { fakeClock, type FakeClock } from '@sluice/old-testing';

@@ -1,7 +1,7 @@
 export { memory, realRedis, type ClockedStores } from './clocked-stores.ts';
 export { ipv4Spellings, ipv6Spellings } from './contract/addresses.ts';
 export { spellingsOf } from './contract/spellings.ts';
-export { describeStore, type StoreFactory } from '@sluice/testing';
+export { describeStore, type StoreFactory } from '@sluice/old-testing';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { cases, depth, type Depth } from './depth.ts';
 export { describeExample, ExampleClient } from './describe-example.ts';
@@ -30,7 +30,7 @@ export { tlsFixture } from './tls-fixture.ts';
 export { closing, describeSetUps, limiterForSetUp, type SetUp } from './describe-set-ups.ts';
 export { isFreedAfter } from './freed.ts';
 export { take } from './take.ts';
-export { changingPolicy, type ChangingPolicy } from '@sluice/testing/internal';
+export { changingPolicy, type ChangingPolicy } from '@sluice/old-testing/internal';
 export { until } from './until.ts';
 export { withoutFastPath } from './without-fast-path.ts';
 export {

@@ -1,5 +1,5 @@
-import type { Store } from '@sluice/core';
-import { SeveralNodes } from '@sluice/core/spi';
+import type { Store } from '@sluice/old-core';
+import { SeveralNodes } from '@sluice/old-core/spi';
 
 /** A store over nodes of which each performs requests for one subject: a Redis Cluster without the servers. */
 export function onNodes<Node extends Store>(node: Node): Node {

@@ -1,4 +1,4 @@
-import type { Decision, Limiter } from '@sluice/core';
+import type { Decision, Limiter } from '@sluice/old-core';
 
 /** Consumes or, where policies hold slots, acquires for a new holder. */
 export async function take<Key>(limiter: Limiter<Key>, key: Key, cost = 1): Promise<Decision> {

@@ -5,8 +5,8 @@ import {
   type RateLimitOptions,
   type RawRequest,
   type RawResponse,
-} from '@sluice/http/spi';
-import type { ResponsePlan } from '@sluice/http';
+} from '@sluice/old-http/spi';
+import type { ResponsePlan } from '@sluice/old-http';
 
 /** A request of no framework: what a reader can be asked, written down. */
 export interface TestRequest {

@@ -1,1 +1,1 @@
-export { until } from '@sluice/testing/internal';
+export { until } from '@sluice/old-testing/internal';

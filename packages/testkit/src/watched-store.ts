@@ -1,4 +1,4 @@
-import type { Store, StoreAnswers, StoreRequest } from '@sluice/core';
+import type { Store, StoreAnswers, StoreRequest } from '@sluice/old-core';
 
 /** A store that says what it was asked, and when it has answered. */
 export interface WatchedStore extends Store {

@@ -1,4 +1,4 @@
-import type { Store } from '@sluice/core';
+import type { Store } from '@sluice/old-core';
 
 /** A store without what it brings to decide faster: each decision is a call of its own, sent at once. */
 export function withoutFastPath(store: Store): Store {

@@ -1,4 +1,4 @@
-import { PrivateFields } from '@sluice/core/spi';
+import { PrivateFields } from '@sluice/old-core/spi';
 import type { HeaderField } from './exchange.ts';
 
 /**

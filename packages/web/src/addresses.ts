@@ -1,5 +1,5 @@
-import { PolicyError } from '@sluice/core';
-import { TrustedProxies } from '@sluice/http/spi';
+import { PolicyError } from '@sluice/old-core';
+import { TrustedProxies } from '@sluice/old-http/spi';
 import { kindOf } from './kind-of.ts';
 
 /**

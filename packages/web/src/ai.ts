@@ -1,6 +1,6 @@
-import { SluiceError, type Decision, type Limiter, type Reservation } from '@sluice/core';
-import { messageOf, warnOnce } from '@sluice/core/spi';
-import { denialOf } from '@sluice/http/spi';
+import { SluiceError, type Decision, type Limiter, type Reservation } from '@sluice/old-core';
+import { messageOf, warnOnce } from '@sluice/old-core/spi';
+import { denialOf } from '@sluice/old-http/spi';
 import { followStream } from './follow-stream.ts';
 import { charactersIn, estimateOf, promptTokens, tokensIn, tokensOf, type ModelCall } from './model-tokens.ts';
 

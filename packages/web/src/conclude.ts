@@ -1,4 +1,4 @@
-import { exposeFields } from '@sluice/http/spi';
+import { exposeFields } from '@sluice/old-http/spi';
 import { addFields } from './add-fields.ts';
 import type { Exchange } from './exchange.ts';
 import { followBody } from './follow-body.ts';

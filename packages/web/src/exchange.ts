@@ -1,5 +1,5 @@
-import { PrivateFields } from '@sluice/core/spi';
-import type { RawRequest, RawResponse, RequestMark } from '@sluice/http/spi';
+import { PrivateFields } from '@sluice/old-core/spi';
+import type { RawRequest, RawResponse, RequestMark } from '@sluice/old-http/spi';
 
 type Event = 'close' | 'finish';
 /** Name and value of a header field. */

@@ -1,5 +1,5 @@
-import { NO_RESPONSE, type Framework, type RequestMarks, type RequestReader } from '@sluice/http/spi';
-import type { RateLimitInfo } from '@sluice/http';
+import { NO_RESPONSE, type Framework, type RequestMarks, type RequestReader } from '@sluice/old-http/spi';
+import type { RateLimitInfo } from '@sluice/old-http';
 import { NO_ADDRESS, tellsPeer, type AddressSource } from './addresses.ts';
 import { Exchange } from './exchange.ts';
 import { isResponse } from './is-response.ts';

@@ -1,6 +1,6 @@
-import type { Decision, Limiter } from '@sluice/core';
-import { typeError } from '@sluice/core/spi';
-import { denialOf, joinParts } from '@sluice/http/spi';
+import type { Decision, Limiter } from '@sluice/old-core';
+import { typeError } from '@sluice/old-core/spi';
+import { denialOf, joinParts } from '@sluice/old-http/spi';
 
 /** Who calls a tool: what the MCP SDK gives a handler as its last argument. */
 export interface Caller {

@@ -1,4 +1,4 @@
-import type { RateLimitInfo } from '@sluice/http';
+import type { RateLimitInfo } from '@sluice/old-http';
 import {
   createEnforcer,
   userIdOf,
@@ -8,8 +8,8 @@ import {
   type Layer,
   type OneKeyOptions,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/http/spi';
-import { PolicyError } from '@sluice/core';
+} from '@sluice/old-http/spi';
+import { PolicyError } from '@sluice/old-core';
 import { parseAddress, type AddressSource } from './addresses.ts';
 import type { MakeResponse } from './denial.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,6 +1,6 @@
-import { PolicyError, type Decision, type Limiter } from '@sluice/core';
-import type { KeyByLimit, RateLimitInfo } from '@sluice/http';
-import { answer, withLimiter } from '@sluice/http/spi';
+import { PolicyError, type Decision, type Limiter } from '@sluice/old-core';
+import type { KeyByLimit, RateLimitInfo } from '@sluice/old-http';
+import { answer, withLimiter } from '@sluice/old-http/spi';
 import { send } from './conclude.ts';
 import { denialOf } from './denial.ts';
 import { Exchange } from './exchange.ts';

@@ -1,6 +1,6 @@
-import { PolicyError } from '@sluice/core';
-import { foldCase, readingsOf } from '@sluice/http/spi';
-import { warnOnce } from '@sluice/core/spi';
+import { PolicyError } from '@sluice/old-core';
+import { foldCase, readingsOf } from '@sluice/old-http/spi';
+import { warnOnce } from '@sluice/old-core/spi';
 import { kindOf } from './kind-of.ts';
 
 /** The parts of a `URLPattern` that tell a route. */

@@ -1,11 +1,11 @@
 import Fastify from 'fastify';
 import Koa from 'koa';
-import { reportToOpenTelemetry } from '@sluice/core/opentelemetry';
+import { reportToOpenTelemetry } from '@sluice/old-core/opentelemetry';
 import sluice, { byUser } from '@sluice/fastify';
 import { rateLimit } from '@sluice/koa';
-import { createPolicies, managed } from '@sluice/managed';
+import { createPolicies, managed } from '@sluice/old-managed';
 import { RateLimitModule } from '@sluice/nestjs';
-import { fixedMembership, splitStore } from '@sluice/split';
+import { fixedMembership, splitStore } from '@sluice/old-split';
 
 const limit = { limit: 1, window: '1m' } as const;
 const app = Fastify();

@@ -1,7 +1,7 @@
 /* global test, expect */
 const { createLimiter, fixedWindow, rateLimit } = require('@sluice/express');
-const { memoryStore } = require('@sluice/core');
-const { describeStore } = require('@sluice/testing');
+const { memoryStore } = require('@sluice/old-core');
+const { describeStore } = require('@sluice/old-testing');
 
 test('a limiter works under Jest', async () => {
   const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) });

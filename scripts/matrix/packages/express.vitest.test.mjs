@@ -1,8 +1,8 @@
 import * as runner from 'vitest';
 import { expect, test } from 'vitest';
-import { memoryStore } from '@sluice/core';
+import { memoryStore } from '@sluice/old-core';
 import { createLimiter, fixedWindow, rateLimit } from '@sluice/express';
-import { describeStore } from '@sluice/testing';
+import { describeStore } from '@sluice/old-testing';
 
 test('a limiter works under Vitest', async () => {
   const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) });

@@ -1,6 +1,6 @@
-import core = require('@sluice/core');
+import core = require('@sluice/old-core');
 import adapter = require('@sluice/express');
-import testing = require('@sluice/testing');
+import testing = require('@sluice/old-testing');
 
 const policy: core.Policy = core.fixedWindow({ limit: 1, window: '1m' });
 const limiter: core.Limiter = core.createLimiter({ policy });

@@ -1,12 +1,12 @@
 import express from 'express';
 import { byUser, createLimiter, fixedWindow, rateLimit, type Decision } from '@sluice/express';
-import { memoryStore, redisStore, type Policy } from '@sluice/core';
-import { createEnforcer } from '@sluice/http/spi';
-import { inspectKey, type KeyReport } from '@sluice/core/inspect';
-import { collectMetrics } from '@sluice/core/metrics';
-import { keysOf, performRequest } from '@sluice/core/spi';
+import { memoryStore, redisStore, type Policy } from '@sluice/old-core';
+import { createEnforcer } from '@sluice/old-http/spi';
+import { inspectKey, type KeyReport } from '@sluice/old-core/inspect';
+import { collectMetrics } from '@sluice/old-core/metrics';
+import { keysOf, performRequest } from '@sluice/old-core/spi';
 import { remoteStore } from '@sluice/remote';
-import { describeStore, expectLimited, fakeClock, redisStoreWithClock } from '@sluice/testing';
+import { describeStore, expectLimited, fakeClock, redisStoreWithClock } from '@sluice/old-testing';
 import * as runner from 'node:test';
 
 const policy: Policy = fixedWindow({ limit: 1, window: '1m' });

@@ -2,7 +2,7 @@
 import * as runner from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import Database from 'better-sqlite3';
-import { describeStore } from '@sluice/testing';
+import { describeStore } from '@sluice/old-testing';
 
 const { sqliteStore } = await import(new URL('sqlite-store.mjs', import.meta.url)); // copied there from the example
 

@@ -1,6 +1,6 @@
-import { memoryStore } from '@sluice/core';
+import { memoryStore } from '@sluice/old-core';
 // The function that adapters call on a memory store. It is not part of the public interface.
-import { LimiterCore, encodeSubject, namePolicies } from '@sluice/core/spi';
+import { LimiterCore, encodeSubject, namePolicies } from '@sluice/old-core/spi';
 import { policiesOf } from './sluice.mjs';
 
 /** The path of an adapter with a memory store, without a promise. */

@@ -5,19 +5,19 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const COPIED = [
-  'core',
-  'http',
-  'managed',
-  'split',
+  'old-core',
+  'old-http',
+  'old-managed',
+  'old-split',
   'remote',
   'page',
   'server',
   'simulate',
   'cli',
-  'testing',
+  'old-testing',
   'testkit',
 ];
-const NINTH = fileURLToPath(new URL('../../../core/test/algorithms/shifted-window/', import.meta.url));
+const NINTH = fileURLToPath(new URL('../../../old-core/test/algorithms/shifted-window/', import.meta.url));
 
 /**
  * Copies core, the service, the command, their dependencies and what tests use into a folder, adds the algorithm of
@@ -27,15 +27,15 @@ export function copyWithNinth(copy: string): void {
   for (const name of COPIED) copyPackage(copy, name);
   linkDependencies(copy);
   write(
-    join(copy, 'packages/core/jest.config.mjs'),
+    join(copy, 'packages/old-core/jest.config.mjs'),
     `import config from ${JSON.stringify(join(ROOT, 'jest.config.mjs'))};
-const core = config.projects.find(({ displayName }) => displayName === 'core');
+const core = config.projects.find(({ displayName }) => displayName === 'old-core');
 export default { ...core, rootDir: '.', testTimeout: config.testTimeout };
 `,
   );
   symlinkSync(join(ROOT, 'scripts'), join(copy, 'scripts'));
 
-  const core = join(copy, 'packages/core');
+  const core = join(copy, 'packages/old-core');
   const folder = join(core, 'src/algorithms/shifted-window');
   mkdirSync(folder);
   for (const file of ['policy.ts', 'kernel.ts', 'kernel.lua', 'vectors.json', 'index.ts']) {
@@ -62,7 +62,7 @@ export default { ...core, rootDir: '.', testTimeout: config.testTimeout };
   );
 
   run(ROOT, 'scripts/build/build-lua.mjs', join(copy, 'packages'));
-  for (const name of ['core', 'cli']) {
+  for (const name of ['old-core', 'cli']) {
     run(ROOT, 'node_modules/@typescript/native/bin/tsc', '-p', join(copy, 'packages', name));
   }
   run(ROOT, 'scripts/build/build.mjs', copy);
@@ -81,7 +81,7 @@ function register(path: string, beside: string, name: string, from: string): voi
 function copyPackage(copy: string, name: string): void {
   const [from, to] = [join(ROOT, 'packages', name), join(copy, 'packages', name)];
   mkdirSync(to, { recursive: true });
-  for (const part of ['src', 'package.json', ...(name === 'core' ? ['test'] : [])]) {
+  for (const part of ['src', 'package.json', ...(name === 'old-core' ? ['test'] : [])]) {
     cpSync(join(from, part), join(to, part), { recursive: true });
   }
   write(join(to, 'tsconfig.json'), JSON.stringify({ extends: join(from, 'tsconfig.json'), include: ['src'] }));

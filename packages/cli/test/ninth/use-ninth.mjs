@@ -1,8 +1,8 @@
 // Consumes two units of the ninth algorithm in Redis, and tells what it can do, as JSON:
 // `node use-ninth.mjs PACKAGES REDIS_URL`, where PACKAGES is a built copy of packages/.
 const [packages, url] = process.argv.slice(2);
-const { createLimiter, redisStore } = await import(`${packages}/core/dist/index.js`);
-const { splitStore } = await import(`${packages}/split/dist/index.js`);
+const { createLimiter, redisStore } = await import(`${packages}/old-core/dist/index.js`);
+const { splitStore } = await import(`${packages}/old-split/dist/index.js`);
 
 const policy = { algorithm: 'shiftedWindow', limit: 5, windowMs: 86_400_000, shiftMs: 21_600_000 };
 const store = redisStore(url, { prefix: 'sluice' });

@@ -4,7 +4,7 @@ import { request, type RequestOptions } from 'node:https';
 import { request as plainRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow } from '@sluice/core';
+import { createLimiter, fixedWindow } from '@sluice/old-core';
 import { remoteStore } from '@sluice/remote';
 import { tlsFixture, until } from '@sluice/testkit';
 import { HealthClient, useServe } from './serving.ts';

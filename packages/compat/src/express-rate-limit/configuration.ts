@@ -1,4 +1,4 @@
-import type { Store as SluiceStore } from '@sluice/core';
+import type { Store as SluiceStore } from '@sluice/old-core';
 import type { Request, Response } from 'express';
 import { ConsoleLogger } from './console-logger.ts';
 import { ipKeyGenerator } from './ip-key-generator.ts';

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { formatIpv6, isIpv4, writtenBits } from '@sluice/http/spi';
+import { formatIpv6, isIpv4, writtenBits } from '@sluice/old-http/spi';
 
 /**
  * The key of an address: IPv4 as it is, IPv6 as its network of `ipv6Subnet` bits. IPv4 written as IPv6

@@ -1,4 +1,4 @@
-import type { Store as SluiceStore } from '@sluice/core';
+import type { Store as SluiceStore } from '@sluice/old-core';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 
 export type LoggerFn = (error: unknown, message?: string) => void;

@@ -1,4 +1,4 @@
-import { isThenable, mapMaybe } from '@sluice/http/spi';
+import { isThenable, mapMaybe } from '@sluice/old-http/spi';
 import type { NextFunction, Request, Response } from 'express';
 import { configurationOf, optionsOf, type Configuration } from './configuration.ts';
 import {

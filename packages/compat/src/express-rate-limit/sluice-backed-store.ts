@@ -1,4 +1,4 @@
-import type { Store as SluiceStore } from '@sluice/core';
+import type { Store as SluiceStore } from '@sluice/old-core';
 import { StoreHits } from '../hits/store-hits.ts';
 import { infoOf } from './memory-store.ts';
 import type { ClientRateLimitInfo, Options, Store } from './options.ts';

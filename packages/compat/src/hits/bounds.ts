@@ -1,5 +1,5 @@
-import type { Duration } from '@sluice/core';
-import { LARGEST_LIMIT, LONGEST_MS } from '@sluice/core/spi';
+import type { Duration } from '@sluice/old-core';
+import { LARGEST_LIMIT, LONGEST_MS } from '@sluice/old-core/spi';
 
 /** The next window that is one: peers take any number of milliseconds. */
 export function windowWithin(ms: number): Duration {

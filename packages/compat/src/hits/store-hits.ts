@@ -1,5 +1,5 @@
-import { fixedWindow, memoryStore, type Decision, type Duration, type Limit, type Store } from '@sluice/core';
-import { LARGEST_LIMIT, LONGEST_MS, LimiterCore, encodeSubject, isPending, namePolicies } from '@sluice/core/spi';
+import { fixedWindow, memoryStore, type Decision, type Duration, type Limit, type Store } from '@sluice/old-core';
+import { LARGEST_LIMIT, LONGEST_MS, LimiterCore, encodeSubject, isPending, namePolicies } from '@sluice/old-core/spi';
 import { unitsWithin, windowWithin } from './bounds.ts';
 
 /** What a key has used of its window. */

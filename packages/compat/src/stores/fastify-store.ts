@@ -1,5 +1,5 @@
-import { LONGEST_MS } from '@sluice/core/spi';
-import type { Store } from '@sluice/core';
+import { LONGEST_MS } from '@sluice/old-core/spi';
+import type { Store } from '@sluice/old-core';
 import { StoreHits, type Hits } from '../hits/store-hits.ts';
 
 /** What `@fastify/rate-limit` hands a store: the options of the plugin, or those of a route with its place. */

@@ -1,5 +1,5 @@
-import { fixedWindow, memoryStore, type Decision, type Limit, type PolicyDecision, type Store } from '@sluice/core';
-import { LimiterCore, encodeSubject, namePolicies } from '@sluice/core/spi';
+import { fixedWindow, memoryStore, type Decision, type Limit, type PolicyDecision, type Store } from '@sluice/old-core';
+import { LimiterCore, encodeSubject, namePolicies } from '@sluice/old-core/spi';
 import { millisecondsWithin, secondsOf, unitsWithin, windowWithin } from '../hits/bounds.ts';
 
 /** What the storage tells the guard. Times are in seconds, rounded up. */

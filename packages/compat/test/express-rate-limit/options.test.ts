@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import * as ours from '@sluice/compat/express-rate-limit';
-import { memoryStore } from '@sluice/core';
+import { memoryStore } from '@sluice/old-core';
 import * as theirs from 'express-rate-limit';
 import { keptLog, served } from './applications.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { rateLimit } from '@sluice/compat/express-rate-limit';
 import { ExpressStore } from '@sluice/compat/stores';
-import { redisStore } from '@sluice/core';
+import { redisStore } from '@sluice/old-core';
 import { useRedis } from '@sluice/testkit';
 import { Redis } from 'ioredis';
 import { served } from './applications.ts';

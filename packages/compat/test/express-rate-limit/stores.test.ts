@@ -7,7 +7,7 @@ import {
   type Store,
 } from '@sluice/compat/express-rate-limit';
 import { ExpressStore } from '@sluice/compat/stores';
-import { memoryStore } from '@sluice/core';
+import { memoryStore } from '@sluice/old-core';
 import { keptLog, served } from './applications.ts';
 
 const options = { windowMs: 60_000 } as Options;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { betterAuthStorage, type BetterAuthStorage, type BetterAuthStorageOptions } from '@sluice/compat/better-auth';
-import { memoryStore, redisStore, silenceWarnings } from '@sluice/core';
-import { fakeClock } from '@sluice/testing';
+import { memoryStore, redisStore, silenceWarnings } from '@sluice/old-core';
+import { fakeClock } from '@sluice/old-testing';
 import { useRedis } from '@sluice/testkit';
 import { betterAuth, type BetterAuthOptions } from 'better-auth';
 import { memoryAdapter } from 'better-auth/adapters/memory';

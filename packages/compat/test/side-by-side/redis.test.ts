@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import * as ours from '@sluice/compat/express-rate-limit';
 import { ExpressStore } from '@sluice/compat/stores';
-import { redisStore } from '@sluice/core';
+import { redisStore } from '@sluice/old-core';
 import { useRedis } from '@sluice/testkit';
 import * as theirs from 'express-rate-limit';
 import { RedisStore as PeerStore } from 'rate-limit-redis';

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { fastifyStore } from '@sluice/compat/stores';
-import { memoryStore, redisStore, type Store } from '@sluice/core';
+import { memoryStore, redisStore, type Store } from '@sluice/old-core';
 import { useRedis } from '@sluice/testkit';
 import fastify, { type FastifyInstance } from 'fastify';
 import { peer, type PeerDecorators, type PeerOptions } from '../fastify-peer.ts';

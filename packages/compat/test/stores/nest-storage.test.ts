@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { NestStorage } from '@sluice/compat/stores';
-import { memoryStore, redisStore } from '@sluice/core';
+import { memoryStore, redisStore } from '@sluice/old-core';
 import { useRedis } from '@sluice/testkit';
 
 describe('a storage for @nestjs/throttler', () => {

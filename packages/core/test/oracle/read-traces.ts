@@ -20,7 +20,6 @@
 // and so is that of its only policy in decisions.
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import type { Decision, Duration, PolicyDecision } from '@sluice/core';
 
 /** A policy as a person writes it: `kind` is the name of the function that makes it, the rest its options. */
 export interface PolicyText {
@@ -30,9 +29,33 @@ export interface PolicyText {
 }
 
 /** The figures of one policy of a decision. */
-export type PolicyFigures = Pick<PolicyDecision, (typeof POLICY_FIGURES)[number]>;
+export interface PolicyFigures {
+  readonly name: string;
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly used: number;
+  readonly retryAfterMs: number | null;
+  readonly resetAfterMs: number;
+  readonly delayMs: number;
+  readonly windowMs: number;
+  readonly nextAfterMs: number | null;
+}
+
 /** Every figure of a decision, except `source`, and `atMs`, which is that of the step. */
-export type Figures = Pick<Decision, (typeof FIGURES)[number]> & { readonly policies: readonly PolicyFigures[] };
+export interface Figures {
+  readonly outcome: string;
+  readonly policy: string;
+  readonly cost: number;
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly used: number;
+  readonly retryAfterMs: number | null;
+  readonly resetAfterMs: number;
+  readonly delayMs: number;
+  readonly policies: readonly PolicyFigures[];
+}
 
 /** One call of a limiter. */
 export interface Step {
@@ -45,7 +68,7 @@ export interface Step {
   /** The number of the step whose decision, reservation or slots this is about. A `refund` has this, or a key. */
   readonly of?: number;
   /** Of a `block`: how long, and whether it resets too. */
-  readonly duration?: Duration;
+  readonly duration?: number | string;
   readonly reset?: boolean;
   /** Of an `acquire`: who holds the slot, where it matters what is stored. */
   readonly holder?: string;

@@ -1,3 +1,5 @@
+import type { Random } from '@sluice/testkit';
+import { plan } from './plans.ts';
 import {
   concurrency,
   fixedWindow,
@@ -6,10 +8,8 @@ import {
   slidingLog,
   slidingWindow,
   tokenBucket,
-} from '@sluice/core';
-import type { Policy } from '@sluice/core';
-import type { Random } from '@sluice/testkit';
-import { plan } from './plans.ts';
+  type Policy,
+} from './policies.ts';
 import type { Plan } from '../../src/stores/perform.ts';
 
 const LIMITS = [1, 2, 3, 5, 10, 100, 900] as const;

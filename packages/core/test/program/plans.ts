@@ -1,6 +1,6 @@
-import type { Policy } from '@sluice/core';
 import { HELD, LINE, type Nums } from '../../src/program/numbers.ts';
 import { planOf, type Plan } from '../../src/stores/perform.ts';
+import type { Policy } from './policies.ts';
 
 const MAX_UNITS = 2 ** 52;
 

@@ -1,5 +1,3 @@
-import type { Policy } from '@sluice/core';
-import { namePolicy } from '@sluice/core/spi';
 import {
   ALLOWED,
   BLOCK,
@@ -17,10 +15,9 @@ import {
   USED,
 } from '../../src/program/decide.ts';
 import type { Answer, Ask, Plan } from '../../src/stores/perform.ts';
-import { parseDuration } from '../../src/values/duration.ts';
-import { policyOf } from '../oracle/player.ts';
 import type { PolicyFigures, PolicyText, Step, Trace } from '../oracle/read-traces.ts';
 import { plan } from './plans.ts';
+import { makePolicy, milliseconds, type Policy } from './policies.ts';
 
 interface Named {
   readonly name: string;
@@ -71,7 +68,7 @@ export class ProgramPlayer {
     if (taken !== undefined) await this.#settle(taken, op, step);
     else if (step.key !== undefined) {
       const ops = { refund: GIVE, charge: CHARGE, reset: RESET, block: BLOCK, unblock: BLOCK };
-      const until = op === 'block' ? step.atMs + parseDuration(step.duration, 'duration') : 0;
+      const until = op === 'block' ? step.atMs + milliseconds(step.duration ?? 0) : 0;
       for (const ask of this.#asks(step, cost)) {
         // A slot is taken by its holder alone.
         if (op !== 'charge' || !isSlot(ask)) await this.#store.perform(ops[op as 'refund'], [{ ...ask, until }]);
@@ -108,7 +105,7 @@ export class ProgramPlayer {
       retryAfterMs: orNull(RETRY_AFTER),
       resetAfterMs: figure(RESET_AFTER),
       delayMs: figure(DELAY),
-      windowMs: namePolicy(policy, name).windowMs,
+      windowMs: policy.windowMs,
       nextAfterMs: orNull(NEXT_AFTER),
     };
   }
@@ -152,7 +149,7 @@ export class ProgramPlayer {
 }
 
 function named(text: PolicyText): Named {
-  const policy = policyOf(text);
+  const policy = makePolicy(text);
   return { name: text.name ?? 'oracle', policy, plan: plan(policy) };
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, leakyBucket, slidingCounter, slidingLog, slidingWindow, tokenBucket } from '@sluice/core';
 import { cases, seeded, testSeed } from '@sluice/testkit';
 import { ALLOWED, PEEK, RETRY_AFTER, TAKE, USED } from '../../src/program/decide.ts';
 import type { Plan } from '../../src/stores/perform.ts';
 import { anyPlan, MAKERS } from './any-policy.ts';
 import { ProgramInMemory } from './memory.ts';
 import { plan } from './plans.ts';
+import { fixedWindow, leakyBucket, slidingCounter, slidingLog, slidingWindow, tokenBucket } from './policies.ts';
 
 const START = 1_900_000_000_000;
 const HOUR = 3_600_000;

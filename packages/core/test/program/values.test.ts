@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { fixedWindow, slidingWindow, tokenBucket } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 import { BLOCK, CHARGE, GIVE, PEEK, RENEW, TAKE, USED } from '../../src/program/decide.ts';
 import { ProgramInMemory } from './memory.ts';
 import { plan } from './plans.ts';
+import { fixedWindow, slidingWindow, tokenBucket } from './policies.ts';
 import { performInRedis } from './redis.ts';
 
 const redis = useRedis();

@@ -1,4 +1,4 @@
-import { withinDeadline } from '@sluice/core/spi';
+import { withinDeadline } from '@sluice/old-core/spi';
 import type { RedisPages } from './redis-pages.ts';
 
 /** A place that takes longer has no answer. */

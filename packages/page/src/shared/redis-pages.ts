@@ -1,4 +1,4 @@
-import { runScript, type RedisConnection } from '@sluice/core/spi';
+import { runScript, type RedisConnection } from '@sluice/old-core/spi';
 import { cutChange, readChange, readRecord, type PageRecord, type SharedChange } from './page-record.ts';
 import { getTexts, putLine } from './scripts.generated.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Store } from '@sluice/core';
-import { connectionOf, guardOf, withinDeadline } from '@sluice/core/spi';
+import type { Store } from '@sluice/old-core';
+import { connectionOf, guardOf, withinDeadline } from '@sluice/old-core/spi';
 import type { PageChange } from '../history.ts';
 import { Asking, LONG_MS } from './asking.ts';
 import type { PageRecord, SharedChange } from './page-record.ts';

@@ -8,8 +8,8 @@ import {
   type StoreAnswers,
   type StoreRequest,
   StoreError,
-} from '@sluice/core';
-import { type KeySnapshot, readStates, partsOf } from '@sluice/core/spi';
+} from '@sluice/old-core';
+import { type KeySnapshot, readStates, partsOf } from '@sluice/old-core/spi';
 import { failureFromJson, failureToJson, strangeAnswer } from './failure.ts';
 
 /** The fields of a policy's decision that its limit does not tell. */

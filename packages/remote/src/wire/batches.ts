@@ -5,8 +5,8 @@ import {
   LONGEST_TIMER_MS,
   readValue,
   writeValue,
-} from '@sluice/core/spi';
-import { StoreError } from '@sluice/core';
+} from '@sluice/old-core/spi';
+import { StoreError } from '@sluice/old-core';
 import { instant } from './answers.ts';
 import { listOf, optionalNumber, wholeNumber } from './checks.ts';
 import { failureFromJson, failureToJson, strangeAnswer } from './failure.ts';

@@ -1,4 +1,4 @@
-import { shown } from '@sluice/core/spi';
+import { shown } from '@sluice/old-core/spi';
 import { FrameError } from './frames.ts';
 
 /** @throws FrameError for anything but an array of so many items. */

@@ -1,5 +1,5 @@
-import { StoreError, type SluiceErrorCode, type StoreFailureKind } from '@sluice/core';
-import { isSluiceError, kindOf, messageOf, shown } from '@sluice/core/spi';
+import { StoreError, type SluiceErrorCode, type StoreFailureKind } from '@sluice/old-core';
+import { isSluiceError, kindOf, messageOf, shown } from '@sluice/old-core/spi';
 
 /** An error as frames hold it. */
 interface WrittenFailure {

@@ -8,7 +8,7 @@ import {
   isFastPathEligible,
   checkOptions,
   parseEscalation,
-} from '@sluice/core/spi';
+} from '@sluice/old-core/spi';
 import {
   PolicyError,
   type NamedPolicy,
@@ -17,7 +17,7 @@ import {
   type Limit,
   type PolicyVersion,
   type Escalation,
-} from '@sluice/core';
+} from '@sluice/old-core';
 
 type WrittenPolicy = readonly [name: string, policy: PolicyBase];
 type WrittenEarlier = readonly [version: number, carryOver: CarryOver | 'unknown', policies: readonly WrittenPolicy[]];
@@ -114,7 +114,7 @@ function checkKeySuffix(given: unknown, policies: readonly NamedPolicy[], hasVer
   throw new PolicyError(
     'limit.keySuffix',
     `the server stores states of this limit under keys that end with ${shown(expected ?? ':<limiter>:<policies>')}, and the client under ${shown(given)}: ` +
-      'run the same release of @sluice/core on both sides',
+      'run the same release of @sluice/old-core on both sides',
   );
 }
 

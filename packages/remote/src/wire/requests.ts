@@ -1,5 +1,5 @@
-import { holdsSlots, shown, LONGEST_TIMER_MS, LONGEST_MS } from '@sluice/core/spi';
-import { type Limit, type Part, type StoreRequest, StoreError } from '@sluice/core';
+import { holdsSlots, shown, LONGEST_TIMER_MS, LONGEST_MS } from '@sluice/old-core/spi';
+import { type Limit, type Part, type StoreRequest, StoreError } from '@sluice/old-core';
 import { flag, listOf, optionalNumber, wholeNumber } from './checks.ts';
 import { FrameError } from './frames.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { connectionOf, LimiterImpl } from '@sluice/core/spi';
+import { connectionOf, LimiterImpl } from '@sluice/old-core/spi';
 import { page, type PageChange, type PageHandler } from '@sluice/page';
 import type { Entrance } from '../access.ts';
 import type { Settings } from '../options.ts';

@@ -1,6 +1,6 @@
-import type { Policy } from '@sluice/core';
-import type { ManagedReference } from '@sluice/managed';
-import type { LimitRef } from '@sluice/core/spi';
+import type { Policy } from '@sluice/old-core';
+import type { ManagedReference } from '@sluice/old-managed';
+import type { LimitRef } from '@sluice/old-core/spi';
 import type { KeyOverride, OverriddenPolicy } from './overridden-limit.ts';
 
 /** One entry of a descriptor, in Envoy's words. */

@@ -1,5 +1,5 @@
-import { PolicyError, type Policy } from '@sluice/core';
-import { parseTarget, type ManagedReference, type OverrideTarget, type Target } from '@sluice/managed';
+import { PolicyError, type Policy } from '@sluice/old-core';
+import { parseTarget, type ManagedReference, type OverrideTarget, type Target } from '@sluice/old-managed';
 import type { KeyOverride } from './overridden-limit.ts';
 import { readPolicy } from './policy-value.ts';
 import type { Steps } from './steps.ts';

@@ -1,4 +1,4 @@
-import type { LimitRef } from '@sluice/core/spi';
+import type { LimitRef } from '@sluice/old-core/spi';
 import type { Configuration } from './configuration.ts';
 
 /** How many limits operators are shown. */

@@ -1,5 +1,5 @@
-import type { Limit, NamedPolicy, OnUnconfigured, Policy } from '@sluice/core';
-import { ByTarget, type Target } from '@sluice/managed';
+import type { Limit, NamedPolicy, OnUnconfigured, Policy } from '@sluice/old-core';
+import { ByTarget, type Target } from '@sluice/old-managed';
 import {
   keySuffixOf,
   MAKES_SOURCE,
@@ -7,7 +7,7 @@ import {
   type LimitReference,
   type LimitSource,
   type SourceSettings,
-} from '@sluice/core/spi';
+} from '@sluice/old-core/spi';
 
 /** Other numbers that a file gives one key, or all keys with a prefix. */
 export interface KeyOverride {

@@ -1,7 +1,7 @@
-import { PolicyError, type Policy } from '@sluice/core';
-import { managed, type ManagedReference } from '@sluice/managed';
-import { insteadOf, policyFactories } from '@sluice/core/inspect';
-import { holdsSlots, type LimitRef } from '@sluice/core/spi';
+import { PolicyError, type Policy } from '@sluice/old-core';
+import { managed, type ManagedReference } from '@sluice/old-managed';
+import { insteadOf, policyFactories } from '@sluice/old-core/inspect';
+import { holdsSlots, type LimitRef } from '@sluice/old-core/spi';
 import type { LimitOf } from './configuration.ts';
 import { quoted, type YamlField, type YamlValue } from './yaml-value.ts';
 

@@ -1,4 +1,4 @@
-import { encodeSubject } from '@sluice/core/spi';
+import { encodeSubject } from '@sluice/old-core/spi';
 import type { DescriptorEntry, Rule } from './configuration.ts';
 import { MetricNames } from './metric-names.ts';
 import { escapePart, labelOf, segmentOf } from './subject.ts';

@@ -1,5 +1,5 @@
-import { slidingWindow } from '@sluice/core';
-import { LARGEST_LIMIT, encodeSubject, type LimitRef } from '@sluice/core/spi';
+import { slidingWindow } from '@sluice/old-core';
+import { LARGEST_LIMIT, encodeSubject, type LimitRef } from '@sluice/old-core/spi';
 import type { LimitOf, SentinelNumbers, SentinelRule } from './configuration.ts';
 
 /** Limits of one rule that are kept: one for each number of clients, and each threshold of a value. */

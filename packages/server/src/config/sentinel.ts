@@ -1,4 +1,4 @@
-import { PolicyError } from '@sluice/core';
+import { PolicyError } from '@sluice/old-core';
 import type { LimitOf, SentinelNumbers, SentinelRule, SentinelSettings } from './configuration.ts';
 import { readParameter } from './sentinel-parameter.ts';
 import { ClusterRule } from './sentinel-rule.ts';

@@ -1,7 +1,7 @@
-import type { Policy } from '@sluice/core';
-import type { ManagedReference } from '@sluice/managed';
-import { writtenPolicy } from '@sluice/core/inspect';
-import type { LimitRef } from '@sluice/core/spi';
+import type { Policy } from '@sluice/old-core';
+import type { ManagedReference } from '@sluice/old-managed';
+import { writtenPolicy } from '@sluice/old-core/inspect';
+import type { LimitRef } from '@sluice/old-core/spi';
 import type { LimitOf } from './configuration.ts';
 import { isName, limitAt, readPolicy } from './policy-value.ts';
 import type { YamlValue } from './yaml-value.ts';

@@ -1,4 +1,4 @@
-import { encodeSubject } from '@sluice/core/spi';
+import { encodeSubject } from '@sluice/old-core/spi';
 import type { DescriptorEntry } from './configuration.ts';
 
 const BAR = 124;

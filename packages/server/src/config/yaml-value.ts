@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
-import { insteadOf } from '@sluice/core/inspect';
+import { insteadOf } from '@sluice/old-core/inspect';
 
 /** What a value asks of the file that it is in: `YamlFile`. */
 export interface ValueFile {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { SluiceError } from '@sluice/core';
-import { TrustedProxies } from '@sluice/http/spi';
-import { warnOnce } from '@sluice/core/spi';
+import { SluiceError } from '@sluice/old-core';
+import { TrustedProxies } from '@sluice/old-http/spi';
+import { warnOnce } from '@sluice/old-core/spi';
 import type { Configuration, ForwardAuthSettings } from '../config/configuration.ts';
 import { sendProblem } from '../transport/send.ts';
 import type { Service } from '../service.ts';

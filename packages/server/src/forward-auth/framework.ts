@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { fieldText, type Framework } from '@sluice/http/spi';
+import { fieldText, type Framework } from '@sluice/old-http/spi';
 import type { OriginalRequest } from './original-request.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { isPreflight } from '@sluice/http/spi';
+import { isPreflight } from '@sluice/old-http/spi';
 import { framework } from './framework.ts';
 import type { OriginalRequest } from './original-request.ts';
 

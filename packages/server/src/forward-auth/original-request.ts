@@ -1,5 +1,5 @@
 import { type IncomingMessage, METHODS } from 'node:http';
-import { canonicalAddress, fieldText, type RawRequest, type TrustedProxies } from '@sluice/http/spi';
+import { canonicalAddress, fieldText, type RawRequest, type TrustedProxies } from '@sluice/old-http/spi';
 import { originalFields, stateMethod, stateTarget } from './original-fields.ts';
 import { peerOf } from './peer.ts';
 

@@ -1,4 +1,4 @@
-import { foldCase } from '@sluice/http/spi';
+import { foldCase } from '@sluice/old-http/spi';
 import { Wildcard } from '../config/wildcard.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { byAll, byHeader, byIp, byMethod, byRoute } from '@sluice/http';
-import { answer, Enforcer, Layer, type Framework } from '@sluice/http/spi';
-import { LimiterImpl, limitOfPolicy, type LimiterCore } from '@sluice/core/spi';
+import { byAll, byHeader, byIp, byMethod, byRoute } from '@sluice/old-http';
+import { answer, Enforcer, Layer, type Framework } from '@sluice/old-http/spi';
+import { LimiterImpl, limitOfPolicy, type LimiterCore } from '@sluice/old-core/spi';
 import type { ForwardAuthRule } from '../config/configuration.ts';
 import { framework } from './framework.ts';
 import type { OriginalRequest } from './original-request.ts';

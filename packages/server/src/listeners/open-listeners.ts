@@ -1,5 +1,5 @@
 import type { Server } from 'node:net';
-import { limitOfPolicy } from '@sluice/core/spi';
+import { limitOfPolicy } from '@sluice/old-core/spi';
 import { adminRoutes, metricsRoute } from '../admin/routes.ts';
 import { RequestRules } from '../config/request-rules.ts';
 import { healthRoute } from '../health/health-route.ts';

@@ -1,4 +1,4 @@
-import type { PolicyDecision } from '@sluice/core';
+import type { PolicyDecision } from '@sluice/old-core';
 import type { Unit } from '../config/configuration.ts';
 import type { Decided } from './decide.ts';
 import { headersOf } from './headers.ts';

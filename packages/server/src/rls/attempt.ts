@@ -1,4 +1,4 @@
-import type { Decision } from '@sluice/core';
+import type { Decision } from '@sluice/old-core';
 import type { Service } from '../service.ts';
 import { CallError, Status } from '../grpc/status.ts';
 import { outcomesOf, type Outcome } from './part-outcomes.ts';

@@ -1,4 +1,4 @@
-import type { PolicyDecision } from '@sluice/core';
+import type { PolicyDecision } from '@sluice/old-core';
 import type { Stats } from '../stats/stats.ts';
 import type { Decided } from './decide.ts';
 

@@ -1,5 +1,5 @@
-import type { Decision } from '@sluice/core';
-import { isPending } from '@sluice/core/spi';
+import type { Decision } from '@sluice/old-core';
+import { isPending } from '@sluice/old-core/spi';
 import type { Entrance } from '../access.ts';
 import type { Service } from '../service.ts';
 import { Attempt } from './attempt.ts';

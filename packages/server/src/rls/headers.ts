@@ -1,5 +1,5 @@
-import type { PolicyDecision } from '@sluice/core';
-import { fieldWriter } from '@sluice/http/spi';
+import type { PolicyDecision } from '@sluice/old-core';
+import { fieldWriter } from '@sluice/old-http/spi';
 import type { Decided } from './decide.ts';
 import type { HeaderValue } from './messages.ts';
 import type { Outcome } from './part-outcomes.ts';

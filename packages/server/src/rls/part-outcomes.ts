@@ -1,5 +1,5 @@
-import type { Decision, PolicyDecision } from '@sluice/core';
-import type { LimitRef } from '@sluice/core/spi';
+import type { Decision, PolicyDecision } from '@sluice/old-core';
+import type { LimitRef } from '@sluice/old-core/spi';
 import type { LimitedDescriptor } from './plan.ts';
 
 /** The result for one descriptor. */

@@ -1,4 +1,4 @@
-import type { UnresolvedPart } from '@sluice/core/spi';
+import type { UnresolvedPart } from '@sluice/old-core/spi';
 import { subjectOf } from '../config/subject.ts';
 import type { Configuration, Match, Rule, RuleTree, Unit } from '../config/configuration.ts';
 import { CallError, Status } from '../grpc/status.ts';

@@ -1,4 +1,4 @@
-import { isPending } from '@sluice/core/spi';
+import { isPending } from '@sluice/old-core/spi';
 import type { Entrance } from '../access.ts';
 import type { Service } from '../service.ts';
 import { responseOf } from './answer.ts';

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { concurrency } from '@sluice/core';
-import { encodeSubject, limitOfPolicy, type LimiterCore, type LimitRef } from '@sluice/core/spi';
+import { concurrency } from '@sluice/old-core';
+import { encodeSubject, limitOfPolicy, type LimiterCore, type LimitRef } from '@sluice/old-core/spi';
 
 /** How often each process says how many clients it has, and hears of those of others. */
 const EVERY_MS = 1_000;

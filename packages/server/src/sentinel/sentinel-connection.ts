@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { isPending } from '@sluice/core/spi';
+import { isPending } from '@sluice/old-core/spi';
 import { PipelinedSocket } from '../transport/pipelined-socket.ts';
 import { MessageReader, readMessage, writePong, writeResult } from './codec.ts';
 import { TYPE, type FlowRequest, type ParamFlowRequest, type Ping, type TokenResult } from './messages.ts';

@@ -1,5 +1,5 @@
-import type { Decision } from '@sluice/core';
-import { encodeSubject, isPending } from '@sluice/core/spi';
+import type { Decision } from '@sluice/old-core';
+import { encodeSubject, isPending } from '@sluice/old-core/spi';
 import type { SentinelRule } from '../config/configuration.ts';
 import type { Service } from '../service.ts';
 import { ConnectedClients } from './connected-clients.ts';

@@ -1,5 +1,5 @@
 import { Counter, Registry } from 'prom-client';
-import { collectMetrics } from '@sluice/core/metrics';
+import { collectMetrics } from '@sluice/old-core/metrics';
 import type { Siblings } from './siblings.ts';
 import type { StatsReport } from './stats-report.ts';
 

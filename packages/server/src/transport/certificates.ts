@@ -2,7 +2,7 @@ import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { SluiceError } from '@sluice/core';
+import { SluiceError } from '@sluice/old-core';
 
 /** How often the files are looked at. */
 const LOOK_MS = 2_000;

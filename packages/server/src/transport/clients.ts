@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { canonicalAddress, fieldText, TrustedProxies } from '@sluice/http/spi';
+import { canonicalAddress, fieldText, TrustedProxies } from '@sluice/old-http/spi';
 
 /** Bits of an IPv6 address that belong to one client. */
 const CLIENT_BITS = 64;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LimitSource } from '@sluice/core/spi';
+import type { LimitSource } from '@sluice/old-core/spi';
 import { problemsOf, read } from './reading.ts';
 
 const LIMIT = 'fixedWindow: { limit: 5, window: 1m }';

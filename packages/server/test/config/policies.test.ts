@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
-import { createPolicies } from '@sluice/managed';
-import { policyFactories } from '@sluice/core/inspect';
-import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
+import { fixedWindow } from '@sluice/old-core';
+import { createPolicies } from '@sluice/old-managed';
+import { policyFactories } from '@sluice/old-core/inspect';
+import { LimiterCore, limitOfPolicy } from '@sluice/old-core/spi';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
 import { match, problemsOf, read } from './reading.ts';
 

@@ -1,5 +1,5 @@
-import { createPolicies } from '@sluice/managed';
-import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
+import { createPolicies } from '@sluice/old-managed';
+import { LimiterCore, limitOfPolicy } from '@sluice/old-core/spi';
 import { ConfigurationError } from '../../src/config/configuration-error.ts';
 import type { Configuration, DescriptorEntry, LimitOf, Match } from '../../src/config/configuration.ts';
 import { readConfiguration } from '../../src/config/read-configuration.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Limit } from '@sluice/core';
+import type { Limit } from '@sluice/old-core';
 import { problemsOf, read } from './reading.ts';
 
 /** A FlowRule as Nacos or Sentinel's dashboard has it. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { exchange, expectWarnings, fakeClock, startRedis, statuses } from '@sluice/testkit';
-import { memoryStore, redisStore } from '@sluice/core';
+import { memoryStore, redisStore } from '@sluice/old-core';
 import { AuthService, detailOf, type AuthServiceOptions } from './auth-service.ts';
 
 expectWarnings('SLUICE_PROXY_NOT_TRUSTED');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readingsOf } from '@sluice/http/spi';
+import { readingsOf } from '@sluice/old-http/spi';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import type { ForwardAuthRule } from '../../src/config/configuration.ts';

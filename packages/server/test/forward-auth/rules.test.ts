@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryStore } from '@sluice/core';
+import { memoryStore } from '@sluice/old-core';
 import { expectWarnings } from '@sluice/testkit';
 import { AuthService, detailOf, type AuthRequest } from './auth-service.ts';
 

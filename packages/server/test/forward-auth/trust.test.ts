@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { silenceWarnings } from '@sluice/core';
+import { silenceWarnings } from '@sluice/old-core';
 import { expectWarnings } from '@sluice/testkit';
 import { AuthService, detailOf, type Addresses, type AuthRequest } from './auth-service.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { TrustedProxies } from '@sluice/http/spi';
+import { TrustedProxies } from '@sluice/old-http/spi';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import { peerOf } from '../../src/forward-auth/peer.ts';

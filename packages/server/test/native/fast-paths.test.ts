@@ -8,10 +8,10 @@ import {
   type Limiter,
   type RedisStore,
   type SingleLimiterOptions,
-} from '@sluice/core';
-import { createPolicies, managed } from '@sluice/managed';
+} from '@sluice/old-core';
+import { createPolicies, managed } from '@sluice/old-managed';
 import { remoteStore } from '@sluice/remote';
-import type { BatchAnswer, CoalescedRequests } from '@sluice/core/spi';
+import type { BatchAnswer, CoalescedRequests } from '@sluice/old-core/spi';
 import { until, useRedis } from '@sluice/testkit';
 import { listenForFrames, serviceOf, type FrameListener } from './service.ts';
 

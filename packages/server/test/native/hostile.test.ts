@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect } from 'node:net';
-import { createLimiter, fixedWindow, memoryStore, type Limiter, type Store } from '@sluice/core';
+import { createLimiter, fixedWindow, memoryStore, type Limiter, type Store } from '@sluice/old-core';
 import { limitToJson, FRAME, writeFrame } from '@sluice/remote/wire';
 import { remoteStore, type RemoteStore } from '@sluice/remote';
 import { cases, seeded, testSeed, until, type Random } from '@sluice/testkit';

@@ -13,11 +13,11 @@ import {
   type Store,
   type StoreAnswers,
   type StoreRequest,
-} from '@sluice/core';
-import { isFastPathEligible, keySuffixOf, sourceKeySuffix, namePolicies, shownMemory } from '@sluice/core/spi';
+} from '@sluice/old-core';
+import { isFastPathEligible, keySuffixOf, sourceKeySuffix, namePolicies, shownMemory } from '@sluice/old-core/spi';
 import { remoteStore, type RemoteStore } from '@sluice/remote';
 import { cases, fakeClock, seeded, testSeed, useRedis, virtualRedisStore, type Random } from '@sluice/testkit';
-import { references } from '../../../core/test/laws/models/index.ts';
+import { references } from '../../../old-core/test/laws/models/index.ts';
 import { PathListeners, serviceOf } from './service.ts';
 
 const listeners = new PathListeners();

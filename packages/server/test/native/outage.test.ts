@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, type Decision, type Limiter, type OnStoreError } from '@sluice/core';
+import { createLimiter, fixedWindow, type Decision, type Limiter, type OnStoreError } from '@sluice/old-core';
 import { remoteStore, type RemoteStore } from '@sluice/remote';
 import { freePort, startRedis, until, type RedisServer } from '@sluice/testkit';
 import { FrameService } from './frame-service.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { fixedWindow, type Limit } from '@sluice/core';
-import { keySuffixOf, namePolicies } from '@sluice/core/spi';
+import { fixedWindow, type Limit } from '@sluice/old-core';
+import { keySuffixOf, namePolicies } from '@sluice/old-core/spi';
 import { limitToJson, FRAME, FrameReader, readText, writeFrame, type FrameType } from '@sluice/remote/wire';
 
 const named = namePolicies(fixedWindow({ limit: 1_000_000, window: '1h' }), 'raw');

@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals';
-import { memoryStore, type Store } from '@sluice/core';
+import { memoryStore, type Store } from '@sluice/old-core';
 import { remoteStore } from '@sluice/remote';
 import { describeStore, startRedis, virtualRedisStore, withoutFastPath, type RedisServer } from '@sluice/testkit';
 import { Redis } from 'ioredis';

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cases, freePort, seeded, startRedis, testSeed } from '@sluice/testkit';
-import { checkHistory } from '../../../core/test/history/check-history.ts';
-import { startClient, type ClientProcess } from '../../../core/test/history/client-process.ts';
-import type { Cut, History } from '../../../core/test/history/history.ts';
-import { planOf, policyOf } from '../../../core/test/history/plan.ts';
+import { checkHistory } from '../../../old-core/test/history/check-history.ts';
+import { startClient, type ClientProcess } from '../../../old-core/test/history/client-process.ts';
+import type { Cut, History } from '../../../old-core/test/history/history.ts';
+import { planOf, policyOf } from '../../../old-core/test/history/plan.ts';
 import { FrameService } from './frame-service.ts';
 
 const REMOTE = { module: new URL('../../../remote/dist/index.js', import.meta.url).href, make: 'remoteStore' };

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, memoryStore } from '@sluice/core';
+import { createLimiter, fixedWindow, memoryStore } from '@sluice/old-core';
 import { remoteStore, type RemoteStoreOptions } from '@sluice/remote';
 import { FRAME } from '@sluice/remote/wire';
 import { until } from '@sluice/testkit';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { fixedWindow, memoryStore, type Limit, type Store, type StoreCall, type StoreRequest } from '@sluice/core';
+import { fixedWindow, memoryStore, type Limit, type Store, type StoreCall, type StoreRequest } from '@sluice/old-core';
 import {
   isFastPathEligible,
   keySuffixOf,
   namePolicies,
   type BatchAnswer,
   type CoalescedRequests,
-} from '@sluice/core/spi';
+} from '@sluice/old-core/spi';
 import { until } from '@sluice/testkit';
 import { StoreCalls } from '../../src/native/frames/store-calls.ts';
 

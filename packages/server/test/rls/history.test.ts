@@ -1,9 +1,9 @@
 import type { Client } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { redisStore, type Policy } from '@sluice/core';
+import { redisStore, type Policy } from '@sluice/old-core';
 import { cases, seeded, testSeed, until, useRedis, type Random } from '@sluice/testkit';
-import { checkHistory } from '../../../core/test/history/check-history.ts';
-import type { Call } from '../../../core/test/history/history.ts';
+import { checkHistory } from '../../../old-core/test/history/check-history.ts';
+import type { Call } from '../../../old-core/test/history/history.ts';
 import type { Decided } from '../../src/rls/decide.ts';
 import type { DescriptorFields } from './protocol.ts';
 import { ask, connect, descriptor, runService, type RunningService } from './running-service.ts';

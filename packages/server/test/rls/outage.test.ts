@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { redisStore, silenceWarnings } from '@sluice/core';
+import { redisStore, silenceWarnings } from '@sluice/old-core';
 import { startRedis, until, type RedisServer } from '@sluice/testkit';
 import type { ResponseFields } from './protocol.ts';
 import { JsonService } from './json/json-service.ts';

@@ -8,8 +8,8 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
-import { memoryStore, type Store } from '@sluice/core';
-import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
+import { memoryStore, type Store } from '@sluice/old-core';
+import { LimiterCore, limitOfPolicy } from '@sluice/old-core/spi';
 import { freePort } from '@sluice/testkit';
 import { Stats } from '../../src/stats/stats.ts';
 import { Access } from '../../src/access.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryStore, redisStore, type Store } from '@sluice/core';
+import { memoryStore, redisStore, type Store } from '@sluice/old-core';
 import { until, useRedis } from '@sluice/testkit';
 import { flow, ping } from './frames.ts';
 import type { SentinelClient } from './sentinel-client.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { memoryStore } from '@sluice/core';
+import { memoryStore } from '@sluice/old-core';
 import { cases, until } from '@sluice/testkit';
 import { MessageReader, readMessage } from '../../src/sentinel/codec.ts';
 import { flow, framed, i32, i64, i8, int, paramFlow, ping, text, u16 } from './frames.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { memoryStore, type Store } from '@sluice/core';
-import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
+import { memoryStore, type Store } from '@sluice/old-core';
+import { LimiterCore, limitOfPolicy } from '@sluice/old-core/spi';
 import { Access } from '../../src/access.ts';
 import type { Configuration } from '../../src/config/configuration.ts';
 import { readConfiguration } from '../../src/config/read-configuration.ts';

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import type { Client } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { memoryStore, type Store } from '@sluice/core';
+import { memoryStore, type Store } from '@sluice/old-core';
 import { tlsFixture, until } from '@sluice/testkit';
 import { createServer, type RunningServer } from '../../src/index.ts';
 import { Bodies, WaitingBodies } from '../../src/transport/bodies.ts';

@@ -1,4 +1,4 @@
-import type { NamedPolicy } from '@sluice/core';
+import type { NamedPolicy } from '@sluice/old-core';
 import type { KeySpec } from '../keys/key-spec.ts';
 
 /** One of the limits of a candidate: what is counted by one key. */

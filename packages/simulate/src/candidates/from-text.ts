@@ -1,6 +1,6 @@
-import { PolicyError, type Policy } from '@sluice/core';
-import { writtenPolicy } from '@sluice/core/inspect';
-import { countsDenied, holdsSlots, namePolicies } from '@sluice/core/spi';
+import { PolicyError, type Policy } from '@sluice/old-core';
+import { writtenPolicy } from '@sluice/old-core/inspect';
+import { countsDenied, holdsSlots, namePolicies } from '@sluice/old-core/spi';
 import { UsageError } from '../terminal/failure.ts';
 import { parsedText, policyFrom } from '../terminal/policy-options.ts';
 import type { KeySpec } from '../keys/key-spec.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ownText } from '@sluice/core/spi';
+import { ownText } from '@sluice/old-core/spi';
 import { type KeySpec, addressKey } from '../keys/key-spec.ts';
 import type { LogEntry } from '../formats/log-entry.ts';
 

@@ -1,5 +1,5 @@
 import { UsageError } from '../terminal/failure.ts';
-import { insteadOf } from '@sluice/core/inspect';
+import { insteadOf } from '@sluice/old-core/inspect';
 import { LogEntry, type LogDetail, type LogFormat } from './log-entry.ts';
 import { decoded } from './decoded.ts';
 import { present, requestLine } from './request-line.ts';

@@ -1,6 +1,6 @@
-import { canonicalAddress, joinParts } from '@sluice/http/spi';
+import { canonicalAddress, joinParts } from '@sluice/old-http/spi';
 import { UsageError } from '../terminal/failure.ts';
-import { insteadOf } from '@sluice/core/inspect';
+import { insteadOf } from '@sluice/old-core/inspect';
 import type { LogEntry } from '../formats/log-entry.ts';
 import { decoded } from '../formats/decoded.ts';
 import type { RouteTemplates } from './route-templates.ts';

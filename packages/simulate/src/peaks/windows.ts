@@ -1,4 +1,4 @@
-import { writtenDuration } from '@sluice/core/spi';
+import { writtenDuration } from '@sluice/old-core/spi';
 import type { Candidate } from '../candidates/candidate.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 

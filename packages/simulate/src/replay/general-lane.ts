@@ -1,4 +1,4 @@
-import type { NamedPolicy } from '@sluice/core';
+import type { NamedPolicy } from '@sluice/old-core';
 import type { CandidateLimit } from '../candidates/candidate.ts';
 import type { KeySpec } from '../keys/key-spec.ts';
 import type { LogEntry } from '../formats/log-entry.ts';

@@ -1,4 +1,4 @@
-import type { NamedPolicy } from '@sluice/core';
+import type { NamedPolicy } from '@sluice/old-core';
 
 type Packing = NonNullable<NamedPolicy['algorithm']['packing']>;
 

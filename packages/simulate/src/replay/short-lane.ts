@@ -1,4 +1,4 @@
-import type { NamedPolicy } from '@sluice/core';
+import type { NamedPolicy } from '@sluice/old-core';
 import type { LogEntry } from '../formats/log-entry.ts';
 import type { Client } from '../clients/client.ts';
 import type { KeyTable } from '../clients/key-table.ts';

@@ -1,4 +1,4 @@
-import { ownText } from '@sluice/core/spi';
+import { ownText } from '@sluice/old-core/spi';
 import type { LogEntry } from '../formats/log-entry.ts';
 import type { Client } from '../clients/client.ts';
 import type { TimeSpans } from '../clients/time-series.ts';

@@ -1,4 +1,4 @@
-import { SITE } from '@sluice/core/spi';
+import { SITE } from '@sluice/old-core/spi';
 import { printable } from './table.ts';
 
 /** Exit codes of the command. */

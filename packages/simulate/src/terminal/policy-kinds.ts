@@ -1,7 +1,7 @@
-import type { Policy } from '@sluice/core';
-import { policyFactories } from '@sluice/core/inspect';
+import type { Policy } from '@sluice/old-core';
+import { policyFactories } from '@sluice/old-core/inspect';
 import { UsageError } from './failure.ts';
-import { insteadOf } from '@sluice/core/inspect';
+import { insteadOf } from '@sluice/old-core/inspect';
 
 /** Every kind of policy, by the name of its factory function. */
 export const policyKinds: readonly string[] = policyFactories.map(({ name }) => name);

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
-import type { Policy } from '@sluice/core';
-import { policyFactories } from '@sluice/core/inspect';
+import type { Policy } from '@sluice/old-core';
+import { policyFactories } from '@sluice/old-core/inspect';
 import { UsageError } from './failure.ts';
 import { policyOf } from './policy-kinds.ts';
 

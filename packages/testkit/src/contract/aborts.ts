@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { fixedWindow, memoryStore } from '@sluice/core';
+import { fixedWindow, memoryStore } from '@sluice/old-core';
 import { begin, isPing, leave, ping, pings } from './connections.ts';
 import { gate } from './gate.ts';
 import { Log } from './log.ts';

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { RateLimitInfo } from '@sluice/http';
-import type { Store } from '@sluice/core';
-import type { RateLimitOptions } from '@sluice/http/spi';
+import type { RateLimitInfo } from '@sluice/old-http';
+import type { Store } from '@sluice/old-core';
+import type { RateLimitOptions } from '@sluice/old-http/spi';
 
 /** The common part of requests of every framework, for {@link header}. */
 export interface AnyRequest {

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
-import { byIp } from '@sluice/http';
+import { fixedWindow } from '@sluice/old-core';
+import { byIp } from '@sluice/old-http';
 import fc from 'fast-check';
 import { cases } from '../depth.ts';
 import { testSeed } from '../random.ts';

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { fixedWindow, memoryStore, type Decision } from '@sluice/core';
+import { fixedWindow, memoryStore, type Decision } from '@sluice/old-core';
 import { Agent, RetryAgent, request } from 'undici';
 import { Log } from './log.ts';
 import { describe, it } from './scenario.ts';

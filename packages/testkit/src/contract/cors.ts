@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
-import type { HeadersOption } from '@sluice/http';
+import { fixedWindow } from '@sluice/old-core';
+import type { HeadersOption } from '@sluice/old-http';
 import { describe, it } from './scenario.ts';
 import { PLACES, type Suite } from './suite.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
+import { fixedWindow } from '@sluice/old-core';
 import { fakeClock } from '../fake-clock.ts';
 import { numberIn, type AnyRequest, type Limit } from './adapter.ts';
 import type { HttpRequest } from './http-client.ts';

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
-import { byHeader } from '@sluice/http';
+import { fixedWindow } from '@sluice/old-core';
+import { byHeader } from '@sluice/old-http';
 import { fakeClock } from '../fake-clock.ts';
 import { exchange } from '../raw-http.ts';
 import { header, type Limit } from './adapter.ts';

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { createLimiter, escalate, fixedWindow, type Decision } from '@sluice/core';
-import { byHeader } from '@sluice/http';
+import { createLimiter, escalate, fixedWindow, type Decision } from '@sluice/old-core';
+import { byHeader } from '@sluice/old-http';
 import { fakeClock, type FakeClock } from '../fake-clock.ts';
 import type { Limit } from './adapter.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';

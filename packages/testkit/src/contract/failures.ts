@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect } from '@jest/globals';
-import { fixedWindow, redisStore, type OnStoreError } from '@sluice/core';
+import { fixedWindow, redisStore, type OnStoreError } from '@sluice/old-core';
 import { startTcpProxy } from '../tcp-proxy.ts';
 import type { Limit } from './adapter.ts';
 import { describe, it } from './scenario.ts';

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { fixedWindow, tokenBucket, type Policy } from '@sluice/core';
+import { fixedWindow, tokenBucket, type Policy } from '@sluice/old-core';
 import { fakeClock } from '../fake-clock.ts';
 import { numberIn, type AnyRequest } from './adapter.ts';
 import { fieldsOf } from './limiter-fields.ts';

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { fixedWindow, redisStore } from '@sluice/core';
-import { byAll, byHeader, byIp, byUser } from '@sluice/http';
+import { fixedWindow, redisStore } from '@sluice/old-core';
+import { byAll, byHeader, byIp, byUser } from '@sluice/old-http';
 import fc from 'fast-check';
 import { cases } from '../depth.ts';
 import { testSeed } from '../random.ts';

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
-import { byHeader, byIp } from '@sluice/http';
+import { fixedWindow } from '@sluice/old-core';
+import { byHeader, byIp } from '@sluice/old-http';
 import type { Limit } from './adapter.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';
 import { describe, it } from './scenario.ts';

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
-import { createLimiter, fixedWindow, redisStore, type Decision, type Policy } from '@sluice/core';
-import { createPolicies, managed, type Policies, type PolicySource } from '@sluice/managed';
-import { byAll, byHeader, byIp } from '@sluice/http';
+import { createLimiter, fixedWindow, redisStore, type Decision, type Policy } from '@sluice/old-core';
+import { createPolicies, managed, type Policies, type PolicySource } from '@sluice/old-managed';
+import { byAll, byHeader, byIp } from '@sluice/old-http';
 import { until } from '../until.ts';
 import { header, type AnyRequest, type Limit } from './adapter.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';

@@ -1,4 +1,4 @@
-import type { PolicySource } from '@sluice/managed';
+import type { PolicySource } from '@sluice/old-managed';
 
 /** A source of managed policies that several applications open: it notifies all of them of a change. */
 export function memorySource(): PolicySource {

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
-import { byIp, byRoute } from '@sluice/http';
+import { fixedWindow } from '@sluice/old-core';
+import { byIp, byRoute } from '@sluice/old-http';
 import type { Limit } from './adapter.ts';
 import type { HttpRequest } from './http-client.ts';
 import { describe, it } from './scenario.ts';

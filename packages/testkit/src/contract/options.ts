@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { createLimiter, fixedWindow } from '@sluice/core';
-import type { HeadersOption } from '@sluice/http';
+import { createLimiter, fixedWindow } from '@sluice/old-core';
+import type { HeadersOption } from '@sluice/old-http';
 import { fakeClock } from '../fake-clock.ts';
 import { header, type AnyRequest, type Limit } from './adapter.ts';
 import type { HttpRequest } from './http-client.ts';

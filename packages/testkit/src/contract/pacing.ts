@@ -8,7 +8,7 @@ import {
   type Limiter,
   type Policy,
   type StoreRequest,
-} from '@sluice/core';
+} from '@sluice/old-core';
 import { fakeClock } from '../fake-clock.ts';
 import { statuses } from '../raw-http.ts';
 import { until } from '../until.ts';

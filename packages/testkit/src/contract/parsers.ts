@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { fixedWindow, tokenBucket } from '@sluice/core';
-import type { HeadersOption } from '@sluice/http';
+import { fixedWindow, tokenBucket } from '@sluice/old-core';
+import type { HeadersOption } from '@sluice/old-http';
 import { parseRateLimit } from 'ratelimit-header-parser';
 import { decodeList } from 'structured-field-values';
 import { parseList } from 'structured-headers';

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
-import { byIp, byMethod, byRoute, byUser } from '@sluice/http';
+import { fixedWindow } from '@sluice/old-core';
+import { byIp, byMethod, byRoute, byUser } from '@sluice/old-http';
 import { fakeClock } from '../fake-clock.ts';
 import type { AnyRequest, Limit } from './adapter.ts';
 import type { HttpRequest } from './http-client.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { expect } from '@jest/globals';
-import { fixedWindow, type Decision } from '@sluice/core';
+import { fixedWindow, type Decision } from '@sluice/old-core';
 import { exchange, open, received, statuses } from '../raw-http.ts';
 import { begin, http2Session, isPing, ping, pings, statusOf } from './connections.ts';
 import { gate } from './gate.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { expect } from '@jest/globals';
-import type { RefundOptions } from '@sluice/http';
-import { fixedWindow, type Decision } from '@sluice/core';
+import type { RefundOptions } from '@sluice/old-http';
+import { fixedWindow, type Decision } from '@sluice/old-core';
 import { fakeClock } from '../fake-clock.ts';
 import { open } from '../raw-http.ts';
 import { until } from '../until.ts';

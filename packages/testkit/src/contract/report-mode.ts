@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { fixedWindow, type Decision } from '@sluice/core';
-import { byHeader } from '@sluice/http';
+import { fixedWindow, type Decision } from '@sluice/old-core';
+import { byHeader } from '@sluice/old-http';
 import { Log } from './log.ts';
 import { describe, it } from './scenario.ts';
 import { PLACES, type Suite } from './suite.ts';

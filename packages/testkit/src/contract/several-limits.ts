@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { byHeader, byIp, byUser } from '@sluice/http';
-import { fixedWindow } from '@sluice/core';
+import { byHeader, byIp, byUser } from '@sluice/old-http';
+import { fixedWindow } from '@sluice/old-core';
 import { fakeClock } from '../fake-clock.ts';
 import { numberIn } from './adapter.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { connect as connectHttp2, constants } from 'node:http2';
 import { expect } from '@jest/globals';
-import { concurrency, createLimiter, type Decision } from '@sluice/core';
+import { concurrency, createLimiter, type Decision } from '@sluice/old-core';
 import { cases } from '../depth.ts';
 import { until } from '../until.ts';
 import { begin } from './connections.ts';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect } from '@jest/globals';
-import { byHeader } from '@sluice/http';
-import { concurrency, createLimiter, fixedWindow, type Decision, type Limiter } from '@sluice/core';
+import { byHeader } from '@sluice/old-http';
+import { concurrency, createLimiter, fixedWindow, type Decision, type Limiter } from '@sluice/old-core';
 import { open } from '../raw-http.ts';
 import { until } from '../until.ts';
 import { begin, GET, http2Session, isPing, leave, ping, pings, statusOf } from './connections.ts';

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { fixedWindow, memoryStore } from '@sluice/core';
-import { byIp, byMethod, byRoute } from '@sluice/http';
+import { fixedWindow, memoryStore } from '@sluice/old-core';
+import { byIp, byMethod, byRoute } from '@sluice/old-http';
 import { exchange } from '../raw-http.ts';
 import type { Handle } from './adapter.ts';
 import { send } from './http-client.ts';

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { fixedWindow, slidingWindow } from '@sluice/core';
+import { fixedWindow, slidingWindow } from '@sluice/old-core';
 import { fakeClock } from '../fake-clock.ts';
 import { send } from './http-client.ts';
 import { fieldsOf } from './limiter-fields.ts';

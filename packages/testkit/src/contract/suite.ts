@@ -1,5 +1,5 @@
 import { afterEach, beforeAll } from '@jest/globals';
-import { memoryStore, redisStore, silenceWarnings, type Clock, type Store } from '@sluice/core';
+import { memoryStore, redisStore, silenceWarnings, type Clock, type Store } from '@sluice/old-core';
 import { useRedis, type RunningRedis } from '../use-redis.ts';
 import { virtualRedisStore } from '../virtual-redis.ts';
 import type { AdapterUnderTest, App, Call, Handle, Limit, Route, RunningApp } from './adapter.ts';

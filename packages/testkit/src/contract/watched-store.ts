@@ -1,4 +1,4 @@
-import type { Store, StoreAnswer, StoreRequest } from '@sluice/core';
+import type { Store, StoreAnswer, StoreRequest } from '@sluice/old-core';
 import type { Gate } from './gate.ts';
 import { Log } from './log.ts';
 

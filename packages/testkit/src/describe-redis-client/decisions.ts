@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { fixedWindow, slidingWindow, tokenBucket, type Limiter, type Policy } from '@sluice/core';
+import { fixedWindow, slidingWindow, tokenBucket, type Limiter, type Policy } from '@sluice/old-core';
 import type { Servers } from './servers.ts';
 import { limiterOn } from './setup.ts';
 import type { RedisClientTarget, TestClient } from './target.ts';

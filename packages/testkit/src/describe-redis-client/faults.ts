@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { fixedWindow, type Limiter } from '@sluice/core';
+import { fixedWindow, type Limiter } from '@sluice/old-core';
 import { until } from '../until.ts';
 import { startDeafRelay } from './deaf-relay.ts';
 import type { Endpoint, Servers } from './servers.ts';

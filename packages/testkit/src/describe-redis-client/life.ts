@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fixedWindow } from '@sluice/core';
+import { fixedWindow } from '@sluice/old-core';
 import type { Servers } from './servers.ts';
 import { limiterOn } from './setup.ts';
 import type { RedisClientTarget } from './target.ts';

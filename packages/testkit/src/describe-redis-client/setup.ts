@@ -1,5 +1,5 @@
 import { afterEach } from '@jest/globals';
-import { createLimiter, redisStore, type Limiter, type Policy } from '@sluice/core';
+import { createLimiter, redisStore, type Limiter, type Policy } from '@sluice/old-core';
 import type { AnyClient } from './target.ts';
 
 let made = 0;

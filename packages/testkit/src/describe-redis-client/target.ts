@@ -1,4 +1,4 @@
-import type { redisStore } from '@sluice/core';
+import type { redisStore } from '@sluice/old-core';
 import type { Endpoint } from './servers.ts';
 
 /** Any client that `redisStore` takes. */

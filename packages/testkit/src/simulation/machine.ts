@@ -1,4 +1,4 @@
-import type { LocalTime } from '@sluice/core/spi';
+import type { LocalTime } from '@sluice/old-core/spi';
 import type { VirtualTime } from './virtual-time.ts';
 
 /**

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryStore, redisStore, type Limiter, type Store } from '@sluice/core';
-import { fakeClock } from '@sluice/testing';
+import { memoryStore, redisStore, type Limiter, type Store } from '@sluice/old-core';
+import { fakeClock } from '@sluice/old-testing';
 import { until, useRedis } from '@sluice/testkit';
 
 /** What a framework's application is to these tests. */

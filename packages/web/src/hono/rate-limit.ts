@@ -1,4 +1,4 @@
-import { RateLimitError, type KeyByLimit, type Limited, type RateLimitInfo } from '@sluice/http';
+import { RateLimitError, type KeyByLimit, type Limited, type RateLimitInfo } from '@sluice/old-http';
 import {
   createEnforcer,
   userIdOf,
@@ -6,7 +6,7 @@ import {
   type KeyEachOptions,
   type OneKeyOptions,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/http/spi';
+} from '@sluice/old-http/spi';
 import type { Context, Env, MiddlewareHandler, Next } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { parseAddress, type AddressSource } from '../addresses.ts';

@@ -1,4 +1,4 @@
-import { StoreError, type StoreAnswers, type StoreRequest } from '@sluice/core';
+import { StoreError, type StoreAnswers, type StoreRequest } from '@sluice/old-core';
 import {
   FRAME,
   answersToJson,
@@ -9,7 +9,7 @@ import {
   requestsFromJson,
   type FrameType,
 } from '@sluice/remote/wire';
-import type { BatchAnswer, CoalescedRequests } from '@sluice/core/spi';
+import type { BatchAnswer, CoalescedRequests } from '@sluice/old-core/spi';
 import type { ConnectionLimits } from './shared-limits.ts';
 import type { StoreCalls } from './store-calls.ts';
 

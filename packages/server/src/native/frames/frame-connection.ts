@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { StoreError } from '@sluice/core';
+import { StoreError } from '@sluice/old-core';
 import {
   FRAME,
   FrameError,

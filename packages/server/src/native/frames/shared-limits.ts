@@ -1,4 +1,4 @@
-import type { Limit, Store } from '@sluice/core';
+import type { Limit, Store } from '@sluice/old-core';
 import { FrameError, MOST_LIMITS, limitFromJson, readText, uncountable } from '@sluice/remote/wire';
 
 /** A limit that connections have named, and how many of them do. */

@@ -1,4 +1,4 @@
-import { insteadOf } from '@sluice/core/inspect';
+import { insteadOf } from '@sluice/old-core/inspect';
 import { RequestProblem } from '../../transport/request-problem.ts';
 
 /** The body of a client, as an object of JSON. */

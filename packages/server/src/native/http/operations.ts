@@ -1,5 +1,5 @@
-import type { Duration } from '@sluice/core';
-import { checkActual, LimiterImpl } from '@sluice/core/spi';
+import type { Duration } from '@sluice/old-core';
+import { checkActual, LimiterImpl } from '@sluice/old-core/spi';
 import type { Configuration } from '../../config/configuration.ts';
 import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';

@@ -1,6 +1,6 @@
-import type { Policy } from '@sluice/core';
-import { policyFactories } from '@sluice/core/inspect';
-import { createPolicies, type OverrideOptions, type OverrideTarget, type Policies } from '@sluice/managed';
+import type { Policy } from '@sluice/old-core';
+import { policyFactories } from '@sluice/old-core/inspect';
+import { createPolicies, type OverrideOptions, type OverrideTarget, type Policies } from '@sluice/old-managed';
 import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 import { badRequest, shown, type Fields } from './fields.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { fixedWindow, type Decision } from '@sluice/core';
-import { encodeSubject, limitOfPolicy, type LimitRef, type UnresolvedPart } from '@sluice/core/spi';
+import { fixedWindow, type Decision } from '@sluice/old-core';
+import { encodeSubject, limitOfPolicy, type LimitRef, type UnresolvedPart } from '@sluice/old-core/spi';
 import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 

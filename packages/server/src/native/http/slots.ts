@@ -1,5 +1,5 @@
-import type { Decision } from '@sluice/core';
-import { holdsSlots, type HeldPart, type LimitRef, type UnresolvedEdit } from '@sluice/core/spi';
+import type { Decision } from '@sluice/old-core';
+import { holdsSlots, type HeldPart, type LimitRef, type UnresolvedEdit } from '@sluice/old-core/spi';
 import type { Service } from '../../service.ts';
 import { isName, limitNamed, unknownText } from './reservations.ts';
 

@@ -1,5 +1,5 @@
-import type { Decision } from '@sluice/core';
-import { denialOf, fieldWriter } from '@sluice/http/spi';
+import type { Decision } from '@sluice/old-core';
+import { denialOf, fieldWriter } from '@sluice/old-http/spi';
 
 const writeFields = fieldWriter();
 

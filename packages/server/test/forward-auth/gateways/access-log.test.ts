@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { byIp, byRoute } from '@sluice/http';
-import { fixedWindow, memoryStore } from '@sluice/core';
+import { byIp, byRoute } from '@sluice/old-http';
+import { fixedWindow, memoryStore } from '@sluice/old-core';
 import { rateLimit } from '@sluice/express';
 import { fakeClock, listen, seeded } from '@sluice/testkit';
 import { frameworks } from '../../../../express/test/frameworks.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import type { Store } from '@sluice/core';
+import type { Store } from '@sluice/old-core';
 import { freePort } from '@sluice/testkit';
 import { createServer, type RunningServer } from '../../../src/create-server.ts';
 import { startGateway, type GatewayProcess } from './gateway-process.ts';

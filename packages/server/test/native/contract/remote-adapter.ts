@@ -1,5 +1,5 @@
 import { afterAll, expect } from '@jest/globals';
-import type { Store } from '@sluice/core';
+import type { Store } from '@sluice/old-core';
 import { remoteStore, type RemoteStore } from '@sluice/remote';
 import type { AdapterUnderTest } from '@sluice/testkit/contract';
 import { frameworks } from '../../../../express/test/frameworks.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { memoryStore, type Store } from '@sluice/core';
-import { LimiterCore, limitOfPolicy } from '@sluice/core/spi';
+import { memoryStore, type Store } from '@sluice/old-core';
+import { LimiterCore, limitOfPolicy } from '@sluice/old-core/spi';
 import { Access } from '../../../src/access.ts';
 import { Stats } from '../../../src/stats/stats.ts';
 import type { Configuration } from '../../../src/config/configuration.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { fixedWindow, redisStore } from '@sluice/core';
-import { createPolicies } from '@sluice/managed';
+import { fixedWindow, redisStore } from '@sluice/old-core';
+import { createPolicies } from '@sluice/old-managed';
 import { expectWarnings, useRedis } from '@sluice/testkit';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { openApi } from '../../../src/native/http/open-api.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, memoryStore, redisStore, type Store } from '@sluice/core';
+import { createLimiter, fixedWindow, memoryStore, redisStore, type Store } from '@sluice/old-core';
 import { useRedis } from '@sluice/testkit';
 import { serveHttp, type Answer, type HttpService } from './http-service.ts';
 

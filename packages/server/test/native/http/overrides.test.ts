@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { fixedWindow, redisStore } from '@sluice/core';
-import { createPolicies, type Policies } from '@sluice/managed';
+import { fixedWindow, redisStore } from '@sluice/old-core';
+import { createPolicies, type Policies } from '@sluice/old-managed';
 import { until, useRedis } from '@sluice/testkit';
 import { serveHttp, type Answer, type HttpService, type HttpServiceOptions } from './http-service.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryStore } from '@sluice/core';
+import { memoryStore } from '@sluice/old-core';
 import { fakeClock } from '@sluice/testkit';
 import { serveHttp, type Answer, type HttpService, type HttpServiceOptions } from './http-service.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { memoryStore, redisStore, type Store } from '@sluice/core';
+import { memoryStore, redisStore, type Store } from '@sluice/old-core';
 import { cases, fakeClock, testSeed, useRedis, type FakeClock } from '@sluice/testkit';
 import { Operations, type Operation } from '../../../src/native/http/operations.ts';
 import { serveHttp, type HttpService } from './http-service.ts';

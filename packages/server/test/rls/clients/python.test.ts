@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { memoryStore, redisStore, silenceWarnings } from '@sluice/core';
+import { memoryStore, redisStore, silenceWarnings } from '@sluice/old-core';
 import { fakeClock, startTcpProxy, until, useRedis } from '@sluice/testkit';
 import { descriptor } from '../running-service.ts';
 import { JsonService, type JsonServiceOptions } from '../json/json-service.ts';

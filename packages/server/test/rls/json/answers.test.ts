@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { memoryStore } from '@sluice/core';
+import { memoryStore } from '@sluice/old-core';
 import { fakeClock, startTcpProxy, until, useRedis } from '@sluice/testkit';
-import { redisStore, silenceWarnings } from '@sluice/core';
+import { redisStore, silenceWarnings } from '@sluice/old-core';
 import { WaitingBodies } from '../../../src/transport/bodies.ts';
 import { descriptor } from '../running-service.ts';
 import { JsonService, detailOf, send, type JsonAnswer } from './json-service.ts';

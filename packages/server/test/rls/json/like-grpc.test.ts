@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryStore } from '@sluice/core';
+import { memoryStore } from '@sluice/old-core';
 import { cases, fakeClock, seeded, testSeed, type FakeClock, type Random } from '@sluice/testkit';
 import type { DescriptorFields, RequestFields, ResponseFields, StatusFields } from '../protocol.ts';
 import { descriptor } from '../running-service.ts';

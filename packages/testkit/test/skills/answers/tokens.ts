@@ -1,4 +1,4 @@
-import { createLimiter, fixedWindow, type Store } from '@sluice/core';
+import { createLimiter, fixedWindow, type Store } from '@sluice/old-core';
 
 type Model = (prompt: string) => Promise<{ text: string; tokens: number }>;
 

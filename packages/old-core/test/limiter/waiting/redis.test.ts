@@ -1,0 +1,119 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  tokenBucket,
+  type Decision,
+  type Limiter,
+  type Policy,
+} from '@sluice/old-core';
+import { cases, useRedis } from '@sluice/testkit';
+
+const redis = useRedis();
+
+/** How often scripts were called on the server. */
+async function scriptCalls(): Promise<number> {
+  const stats = await redis.client.info('commandstats');
+  return ['evalsha', 'eval'].reduce((sum, name) => {
+    const [, calls = '0'] = new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats) ?? [];
+    return sum + Number(calls);
+  }, 0);
+}
+
+describe('requests that wait on Redis', () => {
+  it('keep their order, and take at most 1.2 calls a unit', async () => {
+    const waiters = cases(4000);
+    const bucket = tokenBucket({ capacity: 50, refill: 1000, every: '1s' });
+    const limiter = createLimiter({
+      name: 'order',
+      policy: bucket,
+      store: redisStore(redis.client, { prefix: 'sluice' }),
+      timeoutMs: 5000,
+    });
+    const order: number[] = [];
+    const decided: Decision[] = [];
+    const before = await scriptCalls();
+    await Promise.all(
+      Array.from({ length: waiters }, async (_, i) => {
+        decided.push(await limiter.wait('k'));
+        order.push(i);
+      }),
+    );
+    const calls = (await scriptCalls()) - before;
+
+    expect(order).toEqual(Array.from({ length: waiters }, (_, i) => i));
+    expect(calls).toBeLessThanOrEqual(1.2 * waiters + 10);
+    // By the clock of the server, at no time more than the bucket has refilled since the first one.
+    const firstMs = Math.min(...decided.map(({ atMs }) => atMs));
+    decided.forEach(({ atMs }, i) => {
+      expect(i + 1).toBeLessThanOrEqual(50 + (atMs - firstMs) + 1);
+    });
+    await limiter.close();
+  });
+
+  it('are allowed by one call for as many as fit', async () => {
+    const policy = fixedWindow({ limit: 500, window: '1s' });
+    const limiter = createLimiter({
+      name: 'many',
+      policy,
+      store: redisStore(redis.client, { prefix: 'sluice' }),
+      timeoutMs: 5000,
+    });
+    const before = await scriptCalls();
+
+    const decided = await Promise.all(Array.from({ length: 500 }, async () => limiter.wait('k')));
+
+    expect(decided.every(({ allowed }) => allowed)).toBe(true);
+    expect((await scriptCalls()) - before).toBeLessThanOrEqual(5);
+    await limiter.close();
+  });
+
+  it('see a slot that another store has released', async () => {
+    const policy = concurrency({ limit: 1, ttl: '1m' });
+    const [here, there] = twoLimiters('slots', policy);
+    const { release } = await there.acquire('k');
+    const running = here.run('k', ({ decision }) => decision.used);
+
+    await release();
+
+    expect(await running).toBe(1);
+    expect((await there.peek('k')).allowed).toBe(true);
+    await here.close();
+    await there.close();
+  });
+
+  it('give back what a call takes while the limiter closes', async () => {
+    const policy = fixedWindow({ limit: 5, window: '1h' });
+    const [here, there] = twoLimiters('closing', policy);
+    const waiting = here.wait('k', { cost: 2 });
+    const closed = here.close();
+
+    await expect(waiting).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    await closed;
+
+    expect((await there.peek('k')).used).toBe(0);
+    await there.close();
+  });
+
+  it('release the slot that a call takes while the limiter closes', async () => {
+    const [here, there] = twoLimiters('closing-slots', concurrency({ limit: 1, ttl: '1h' }));
+    const running = here.run('k', () => 'ran');
+    const closed = here.close();
+
+    await expect(running).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    await closed;
+
+    const { decision, release } = await there.acquire('k');
+    expect(decision.allowed).toBe(true);
+    await release();
+    await there.close();
+  });
+});
+
+function twoLimiters(name: string, policy: Policy): [Limiter, Limiter] {
+  const make = (): Limiter =>
+    createLimiter({ name, policy, store: redisStore(redis.client, { prefix: 'sluice' }), timeoutMs: 5000 });
+  return [make(), make()];
+}
