@@ -8,7 +8,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'tsdown';
-import { PACKAGES, nameOf } from './packages.mjs';
+import { OLD_PACKAGES, PACKAGES, nameOf } from './packages.mjs';
 
 const own = fileURLToPath(new URL('../..', import.meta.url));
 const root = resolve(process.argv[2] ?? own);
@@ -33,7 +33,10 @@ const inSrc = (files) => Object.fromEntries(Object.entries(files).map(([name, fi
 
 const named = (paths) => inSrc(Object.fromEntries(Object.entries(paths).map(([path, file]) => [nameOf(path), file])));
 
-for (const [folder, { formats, entries, internal = {}, callable = [], more = {} }] of Object.entries(PACKAGES)) {
+for (const [folder, { formats, entries, internal = {}, callable = [], more = {} }] of Object.entries({
+  ...PACKAGES,
+  ...OLD_PACKAGES,
+})) {
   if (!existsSync(join(root, 'packages', folder))) continue;
   const entry = named(entries);
   await build({

@@ -4,7 +4,7 @@
 // With --check it writes nothing, and fails when a file is stale.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { format } from 'prettier';
-import { ADDRESSES, PACKAGES, nameOf } from './packages.mjs';
+import { ADDRESSES, OLD_PACKAGES, PACKAGES, nameOf } from './packages.mjs';
 
 const root = new URL('../../', import.meta.url);
 const read = (path) => readFileSync(new URL(path, root), 'utf8');
@@ -15,7 +15,10 @@ const DOCUMENTS = ['README.md', 'SKILL.md', 'LICENSE'];
 const check = process.argv.includes('--check');
 let stale = false;
 
-for (const [folder, { formats, entries, internal = {}, callable }] of Object.entries(PACKAGES)) {
+for (const [folder, { formats, entries, internal = {}, callable }] of Object.entries({
+  ...PACKAGES,
+  ...OLD_PACKAGES,
+})) {
   const path = `packages/${folder}/package.json`;
   const { name, description, keywords, private: isPrivate, ...manifest } = JSON.parse(read(path));
   const written = exportsOf(formats, entries, callable);

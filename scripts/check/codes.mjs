@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
-const SOURCES = ['errors.ts', 'warnings.ts'].map((name) => new URL(`../../packages/old-core/src/${name}`, import.meta.url));
+const SOURCES = ['core', 'old-core']
+  .flatMap((folder) => ['errors.ts', 'warnings.ts'].map((name) => `../../packages/${folder}/src/${name}`))
+  .map((path) => new URL(path, import.meta.url))
+  .filter((source) => existsSync(source));
 
 /** Every code that an error or a warning can carry, read from the types. */
 export const codes = () =>

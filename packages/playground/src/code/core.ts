@@ -20,7 +20,7 @@ export function coreCode(scenario: Scenario): string {
   return [
     "import { createServer } from 'node:http';",
     ...(paces ? ["import { setTimeout as sleep } from 'node:timers/promises';"] : []),
-    `import ${object(names, 0, "import  from '@sluice/old-core';".length)} from '@sluice/old-core';`,
+    `import ${object(names, 0, "import  from '@sluice/core';".length)} from '@sluice/core';`,
     '',
     `const limiter = createLimiter(${object(limiterProperties(scenario, 2), 0, Infinity)});`,
     '',

@@ -15,7 +15,7 @@ export const FRAMEWORKS = [
   { id: 'nestjs', title: 'NestJS', packages: ['@sluice/nestjs'], file: 'src/main.ts' },
   { id: 'fetch', title: 'Fetch', packages: ['@sluice/web', '@hono/node-server'], file: 'server.mjs' },
   { id: 'hono', title: 'Hono', packages: ['hono', '@hono/node-server', '@sluice/web'], file: 'server.mjs' },
-  { id: 'core', title: 'Core', packages: ['@sluice/old-core'], file: 'server.mjs' },
+  { id: 'core', title: 'Core', packages: ['@sluice/core'], file: 'server.mjs' },
 ] as const satisfies readonly Framework[];
 
 export type FrameworkId = (typeof FRAMEWORKS)[number]['id'];
