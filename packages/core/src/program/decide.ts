@@ -94,14 +94,17 @@ export function decide(parts: Part[], op: number, now: number): boolean {
   return allowed;
 }
 
-/** Edits one key, which is written only if it has something of this kind, or gets it. `until`: when the units leave that are given back or charged, or when a block ends. */
+/**
+ * Edits one key, which is written only if it has something of this kind, or gets it. `until` is when the units leave that
+ * are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too.
+ */
 export function change(part: Part, op: number, until: number, now: number): void {
   read(part, op, now);
   const hadState = part.s.length > 0;
   if (op === GIVE && part.s.length > 0) part.s = part.f.give(part.p, part.s, part.cost, until, now, part.holder);
   if (op === CHARGE) part.s = part.f.add(part.p, part.s, part.cost, until, now, part.holder);
-  if (op === RESET) part.s = unused();
-  if (op === BLOCK) part.blocked = until;
+  if (op === RESET || (op === BLOCK && part.cost > 0)) part.s = unused();
+  if (op === BLOCK) part.blocked = until > 0 ? now + until : 0;
   part.wait = 0;
   part.delay = 0;
   part.allowed = true;
@@ -113,7 +116,7 @@ export function change(part: Part, op: number, until: number, now: number): void
   if (part.s.length > 0 || hadState || op === RESET || op === BLOCK) write(part, now);
 }
 
-/** Where the figures of a key stand that `figures` lists: times in ms from now, -1 for never, and for unknown. */
+/** The places in what `figures` lists: times in ms from now, -1 for never, and for unknown. */
 export const ALLOWED = 0;
 export const REMAINING = 1;
 export const USED = 2;
@@ -121,6 +124,8 @@ export const RETRY_AFTER = 3;
 export const RESET_AFTER = 4;
 export const NEXT_AFTER = 5;
 export const DELAY = 6;
+/** For how long the key is blocked, also by this request; 0 if it is not. */
+export const BLOCKED = 7;
 
 export function figures(part: Part, now: number): number[] {
   const f = part.f;
@@ -138,5 +143,5 @@ export function figures(part: Part, now: number): number[] {
   } else if (p[LIMIT] > 0 && (blocked > 0 || (used > 0 && remaining < p[LIMIT]))) {
     next = Math.max(f.freeAt(p, s, remaining + 1, t, 0) - t, blocked);
   }
-  return [part.allowed ? 1 : 0, remaining, used, part.wait, Math.max(reset, blocked), next, part.delay];
+  return [part.allowed ? 1 : 0, remaining, used, part.wait, Math.max(reset, blocked), next, part.delay, blocked];
 }

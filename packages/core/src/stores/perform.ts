@@ -70,8 +70,8 @@ export function perform(keys: Keys, op: number, asks: readonly Ask[], now: numbe
     const ask = asks[i];
     if (part.changed && ask !== undefined) {
       const held = found[i];
-      // A block leaves the state of another kind as it is.
-      if (op === BLOCK && held !== undefined) held.blocked = part.blocked;
+      // A block leaves the state of another kind as it is, unless it resets it.
+      if (op === BLOCK && part.cost === 0 && held !== undefined) held.blocked = part.blocked;
       else if (held === undefined) keys.keep(ask.key, { kind: ask.plan.kind, s: part.s, blocked: part.blocked });
       else {
         held.kind = ask.plan.kind;

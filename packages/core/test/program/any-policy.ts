@@ -10,7 +10,7 @@ import {
   tokenBucket,
   type Policy,
 } from './policies.ts';
-import type { Plan } from '../../src/stores/perform.ts';
+import type { Plan } from './memory.ts';
 
 const LIMITS = [1, 2, 3, 5, 10, 100, 900] as const;
 const WINDOWS = ['1ms', '2ms', '7ms', '25ms', '100ms', '1s', '7s', '1m', '1d', '30d'] as const;

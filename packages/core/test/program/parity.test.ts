@@ -13,7 +13,7 @@ import {
   NEXT_AFTER,
   PEEK,
 } from '../../src/program/decide.ts';
-import type { Answer, Ask, Plan } from '../../src/stores/perform.ts';
+import type { Answer, Ask, Plan } from './memory.ts';
 import { anyPlan, MAKERS } from './any-policy.ts';
 import { ProgramInMemory } from './memory.ts';
 import { performInRedis, type Request } from './redis.ts';
@@ -60,7 +60,7 @@ class Traffic {
 
   #request(): Request {
     const op = this.#random.pick([TAKE, TAKE, TAKE, TAKE, PEEK, TRY, GIVE, CHARGE, RESET, BLOCK, RENEW]);
-    const cost = this.#random.pick([op < GIVE ? 0 : 1, 1, 1, 1, 2, 3, 50]);
+    const cost = this.#random.pick([op < GIVE || op === BLOCK ? 0 : 1, 1, 1, 1, 2, 3, 50]);
     const holder = this.#random.integer(1, 3);
     const asks = new Map<string, Ask>();
     for (const [i, plan] of this.#plans.entries()) {
@@ -68,8 +68,7 @@ class Traffic {
       if (this.#random.percent(75)) asks.set(key, { key, plan, cost, holder: plan.kind === 'h' ? holder : 0 });
     }
     if (op < GIVE) return { op, asks: [...asks.values()] };
-    const until =
-      op === BLOCK ? this.nowMs + this.#random.pick([-5, 1, 500, 100_000]) : this.#random.pick(this.#until as [number]);
+    const until = op === BLOCK ? this.#random.pick([0, 1, 500, 100_000]) : this.#random.pick(this.#until as [number]);
     return { op, asks: [...asks.values()].slice(0, 1).map((ask) => ({ ...ask, until })) };
   }
 }

@@ -1,5 +1,5 @@
 import { HELD, LINE, type Nums } from '../../src/program/numbers.ts';
-import { planOf, type Plan } from '../../src/stores/perform.ts';
+import { planOf, type Plan } from './memory.ts';
 import type { Policy } from './policies.ts';
 
 const MAX_UNITS = 2 ** 52;

@@ -14,7 +14,7 @@ import {
   TAKE,
   USED,
 } from '../../src/program/decide.ts';
-import type { Answer, Ask, Plan } from '../../src/stores/perform.ts';
+import type { Answer, Ask, Plan } from './memory.ts';
 import type { PolicyFigures, PolicyText, Step, Trace } from '../oracle/read-traces.ts';
 import { plan } from './plans.ts';
 import { makePolicy, milliseconds, type Policy } from './policies.ts';
@@ -68,11 +68,11 @@ export class ProgramPlayer {
     if (taken !== undefined) await this.#settle(taken, op, step);
     else if (step.key !== undefined) {
       const ops = { refund: GIVE, charge: CHARGE, reset: RESET, block: BLOCK, unblock: BLOCK };
-      const until = op === 'block' ? step.atMs + milliseconds(step.duration ?? 0) : 0;
+      const until = op === 'block' ? milliseconds(step.duration ?? 0) : 0;
       for (const ask of this.#asks(step, cost)) {
         // A slot is taken by its holder alone.
-        if (op !== 'charge' || !isSlot(ask)) await this.#store.perform(ops[op as 'refund'], [{ ...ask, until }]);
-        if (op === 'block' && step.reset === true) await this.#store.perform(RESET, [ask]);
+        const cost = ops[op as 'refund'] === BLOCK ? Number(step.reset === true) : ask.cost;
+        if (op !== 'charge' || !isSlot(ask)) await this.#store.perform(ops[op as 'refund'], [{ ...ask, cost, until }]);
       }
     }
     return undefined;

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { GIVE } from '../../src/program/decide.ts';
 import type { Kind } from '../../src/program/kinds.ts';
 import { unused, type Nums } from '../../src/program/numbers.ts';
-import { perform, type Answer, type Ask, type Held, type Plan } from '../../src/stores/perform.ts';
+import { perform, type Answer, type Ask, type Held, type Plan } from './memory.ts';
 
 const SCRIPTS = { f: 'window', i: 'window', t: 'debt', l: 'debt', s: 'blocks', c: 'counter', g: 'slots', h: 'slots' };
 

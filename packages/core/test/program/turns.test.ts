@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { cases, seeded, testSeed } from '@sluice/testkit';
 import { ALLOWED, PEEK, RETRY_AFTER, TAKE, USED } from '../../src/program/decide.ts';
-import type { Plan } from '../../src/stores/perform.ts';
+import type { Plan } from './memory.ts';
 import { anyPlan, MAKERS } from './any-policy.ts';
 import { ProgramInMemory } from './memory.ts';
 import { plan } from './plans.ts';

@@ -74,17 +74,17 @@ describe('a value', () => {
       NOW,
     );
 
-    expect(answer?.figures).toEqual([[0, 0, 0, 500, 500, 500, 0]]);
+    expect(answer?.figures).toEqual([[0, 0, 0, 500, 500, 500, 0, 500]]);
   });
 
   it.each([
     ['a refund', GIVE, 1],
     ['a later charge', CHARGE, 1],
-    ['a block', BLOCK, NOW - 1],
+    ['an end of its block', BLOCK, 0],
     ['a renewal', RENEW, 0],
   ])('of another kind survives %s that finds nothing of its own', async (_, op, until) => {
     const took = { op: TAKE, asks: [{ key: KEY, plan: bucket, cost: 5 }] };
-    const edit = { op, asks: [{ key: KEY, plan: fixed, cost: 1, until, holder: 0 }] };
+    const edit = { op, asks: [{ key: KEY, plan: fixed, cost: op === BLOCK ? 0 : 1, until, holder: 0 }] };
     const memory = new ProgramInMemory();
     memory.atMs = NOW;
 

@@ -754,7 +754,8 @@ local function decide_decide(parts, op, now)
   return allowed
 end
 
--- Edits one key, which is written only if it has something of this kind, or gets it. `until`: when the units leave that are given back or charged, or when a block ends.
+-- Edits one key, which is written only if it has something of this kind, or gets it. `until` is when the units leave that
+-- are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too.
 local function decide_change(part, op, until_, now)
   decide_read(part, op, now)
   local hadState = #part.s > 0
@@ -764,11 +765,11 @@ local function decide_change(part, op, until_, now)
   if op == 4 then
     part.s = part.f.add(part.p, part.s, part.cost, until_, now, part.holder)
   end
-  if op == 5 then
+  if op == 5 or (op == 6 and part.cost > 0) then
     part.s = numbers_unused()
   end
   if op == 6 then
-    part.blocked = until_
+    part.blocked = (until_ > 0 and now + until_ or 0)
   end
   part.wait = 0
   part.delay = 0
@@ -800,7 +801,7 @@ local function decide_figures(part, now)
   elseif p[1] > 0 and (blocked > 0 or (used > 0 and remaining < p[1])) then
     next = math.max(f.freeAt(p, s, remaining + 1, t, 0) - t, blocked)
   end
-  return { (part.allowed and 1 or 0), remaining, used, part.wait, math.max(reset, blocked), next, part.delay }
+  return { (part.allowed and 1 or 0), remaining, used, part.wait, math.max(reset, blocked), next, part.delay, blocked }
 end
 
 local window = {
@@ -941,7 +942,7 @@ for i = 1, #runs, 3 do
         local line = {}
         for j = 1, keys do
           local figures = bad and "!" or decide_figures(parts[j], now)
-          line[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d", unpack(figures))
+          line[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d,%d", unpack(figures))
         end
         reply[#reply + 1] = table.concat(line, ";")
       elseif not goes_on then
@@ -953,7 +954,7 @@ for i = 1, #runs, 3 do
       local part = parts[j]
       if part.changed and not bad then
         local name, s, blocked, kind, f = KEYS[key + j], part.s, part.blocked, part.kind, part.f
-        if op == BLOCK and part.other then -- a block leaves the state of another kind as it is
+        if op == BLOCK and part.other and part.cost == 0 then -- a block leaves the state of another kind as it is
           s, kind, f = part.others, part.other, families[part.other]
         end
         local format, ends_at = kind .. "1", blocked

@@ -144,7 +144,8 @@ local function decide_decide(parts, op, now)
   return allowed
 end
 
--- Edits one key, which is written only if it has something of this kind, or gets it. `until`: when the units leave that are given back or charged, or when a block ends.
+-- Edits one key, which is written only if it has something of this kind, or gets it. `until` is when the units leave that
+-- are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too.
 local function decide_change(part, op, until_, now)
   decide_read(part, op, now)
   local hadState = #part.s > 0
@@ -154,11 +155,11 @@ local function decide_change(part, op, until_, now)
   if op == 4 then
     part.s = debt_add(part.p, part.s, part.cost, until_, now, part.holder)
   end
-  if op == 5 then
+  if op == 5 or (op == 6 and part.cost > 0) then
     part.s = numbers_unused()
   end
   if op == 6 then
-    part.blocked = until_
+    part.blocked = (until_ > 0 and now + until_ or 0)
   end
   part.wait = 0
   part.delay = 0
@@ -269,7 +270,7 @@ for i = 1, #runs, 3 do
         local line = {}
         for j = 1, keys do
           local figures = bad and "!" or decide_figures(parts[j], now)
-          line[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d", unpack(figures))
+          line[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d,%d", unpack(figures))
         end
         reply[#reply + 1] = table.concat(line, ";")
       elseif not goes_on then
@@ -281,7 +282,7 @@ for i = 1, #runs, 3 do
       local part = parts[j]
       if part.changed and not bad then
         local name, s, blocked, kind, f = KEYS[key + j], part.s, part.blocked, part.kind, part.f
-        if op == BLOCK and part.other then -- a block leaves the state of another kind as it is
+        if op == BLOCK and part.other and part.cost == 0 then -- a block leaves the state of another kind as it is
           s, kind, f = part.others, part.other, families[part.other]
         end
         local format, ends_at = kind .. "1", blocked

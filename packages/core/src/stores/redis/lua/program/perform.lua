@@ -83,7 +83,7 @@ for i = 1, #runs, 3 do
         local line = {}
         for j = 1, keys do
           local figures = bad and "!" or decide_figures(parts[j], now)
-          line[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d", unpack(figures))
+          line[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d,%d", unpack(figures))
         end
         reply[#reply + 1] = table.concat(line, ";")
       elseif not goes_on then
@@ -95,7 +95,7 @@ for i = 1, #runs, 3 do
       local part = parts[j]
       if part.changed and not bad then
         local name, s, blocked, kind, f = KEYS[key + j], part.s, part.blocked, part.kind, part.f
-        if op == BLOCK and part.other then -- a block leaves the state of another kind as it is
+        if op == BLOCK and part.other and part.cost == 0 then -- a block leaves the state of another kind as it is
           s, kind, f = part.others, part.other, families[part.other]
         end
         local format, ends_at = kind .. "1", blocked
