@@ -13,7 +13,7 @@ type Records = Readonly<Record<string, unknown>>;
 type Usable = Extract<PolicyDefinition, { state: 'usable' }>;
 
 /**
- * What the policies and overrides of these records are at present, for `inspectKey` of `@sluice/old-core/inspect`.
+ * What the policies and overrides of these records are at present, for `inspectKey` of `@sluice/core/inspect`.
  *
  * @param records - By their names, as a `PolicySource` returns them: `orders` of a policy, `orders:key:ann` of an override.
  * @param atMs - The instant, by the clock of the source, at which overrides are in force. Default: by that of this process.

@@ -108,7 +108,7 @@ export interface Policies extends LimitRegistry {
    */
   removeOverride(name: string, target: OverrideTarget, options?: AuditOptions): Promise<boolean>;
   /**
-   * Returns what the policies and overrides are at present, for `inspectKey` of `@sluice/old-core/inspect`.
+   * Returns what the policies and overrides are at present, for `inspectKey` of `@sluice/core/inspect`.
    * Reads the source.
    */
   definitions(): Promise<Definitions>;

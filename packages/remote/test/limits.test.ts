@@ -66,7 +66,7 @@ describe('a limit that a client sends', () => {
     ['a name that is none', { ...good, policies: [['a b', policy]] }, 'must be a letter followed'],
     ['no policy', { ...good, policies: [] }, 'limit.policies must be an array of 1 to 64'],
     ['two policies of one name', { ...good, policies: [good.policies[0], good.policies[0]] }, 'names must be unique'],
-    ['the keys of another policy', { ...good, keySuffix: ':orders:2s' }, 'run the same release of @sluice/old-core'],
+    ['the keys of another policy', { ...good, keySuffix: ':orders:2s' }, 'run the same release of @sluice/core'],
     ['the keys of another layout', { ...good, keySuffix: ':orders:9f' }, 'end with ":orders:2f", and the client under'],
     ['a key of its own', { ...good, keySuffix: 'policies' }, 'run the same release'],
     ['a key without end', { ...good, keySuffix: `:${'x'.repeat(65)}:2f` }, 'run the same release'],

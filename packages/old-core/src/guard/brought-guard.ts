@@ -21,7 +21,7 @@ export function broughtGuard(store: Store): unknown {
   if (brought !== undefined) return brought(store);
   throw new PolicyError(
     'store',
-    `this bundle has no deadline and no circuit breaker for a store with the source ${shown(store.source)}; write store: customStore(store), with customStore of @sluice/old-core`,
+    `this bundle has no deadline and no circuit breaker for a store with the source ${shown(store.source)}; write store: customStore(store), with customStore of @sluice/core`,
     'SLUICE_OPTION_INVALID',
   );
 }

@@ -19,7 +19,7 @@ export interface InspectOptions {
    * this name and kind. One without a name applies to all others of its kind.
    */
   readonly policies?: readonly Policy[];
-  /** What managed policies are at present: `definitionsOf(records)` of `@sluice/old-managed`. Default: there are none. */
+  /** What managed policies are at present: `definitionsOf(records)` of `@sluice/core/managed`. Default: there are none. */
   readonly definitions?: Definitions;
 }
 

@@ -13,6 +13,6 @@ export function warnOfCopies(): void {
   if ((shared[FIRST] ??= OWN) === OWN) return;
   warnOnce(
     'SLUICE_SEVERAL_COPIES',
-    'this process has loaded @sluice/old-core more than once, and each copy knows neither the limiters nor the names and metrics of the others: load it either with import or with require, and in one version.',
+    'this process has loaded @sluice/core more than once, and each copy knows neither the limiters nor the names and metrics of the others: load it either with import or with require, and in one version.',
   );
 }

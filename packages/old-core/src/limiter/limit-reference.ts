@@ -5,7 +5,7 @@ import type { NamedPolicy } from '../engine/policy.ts';
 export const MAKES_SOURCE: unique symbol = Symbol('makes a source');
 export const KEEPS_LIMITS: unique symbol = Symbol('keeps limits');
 
-/** Stands in place of a policy, and names one that is kept elsewhere: `managed(name)` of `@sluice/old-managed` returns it. */
+/** Stands in place of a policy, and names one that is kept elsewhere: `managed(name)` of `@sluice/core/managed` returns it. */
 export interface LimitReference {
   readonly name: string;
   /**
@@ -17,7 +17,7 @@ export interface LimitReference {
   readonly [MAKES_SOURCE]: (name: string, settings: SourceSettings) => LimitSource;
 }
 
-/** Where policies are kept that references name: `createPolicies(source)` of `@sluice/old-managed` returns it. */
+/** Where policies are kept that references name: `createPolicies(source)` of `@sluice/core/managed` returns it. */
 export interface LimitRegistry {
   readonly [KEEPS_LIMITS]: true;
 }

@@ -70,7 +70,7 @@ export interface LimiterCoreOptions {
   onThreshold?: ThresholdOptions | undefined;
   /**
    * The name of this application on the lists of managed policies. Needed where a policy is `managed(...)`, of
-   * `@sluice/old-managed`: see docs/guides/managed-policies.md.
+   * `@sluice/core/managed`: see docs/guides/managed-policies.md.
    */
   app?: string | undefined;
   /**

@@ -29,7 +29,7 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
   const { meterProvider = metrics.getMeterProvider() } = options;
   checkFree(meterProvider);
   reporting.add(meterProvider);
-  const meter = meterProvider.getMeter('@sluice/old-core');
+  const meter = meterProvider.getMeter('@sluice/core');
   const counter = (name: string, description: string, unit: string): Counter =>
     meter.createCounter(name, { description, unit });
   const decisions = counter('sluice.decisions', 'Decisions, without peeks.', '{decision}');

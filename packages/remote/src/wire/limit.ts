@@ -114,7 +114,7 @@ function checkKeySuffix(given: unknown, policies: readonly NamedPolicy[], hasVer
   throw new PolicyError(
     'limit.keySuffix',
     `the server stores states of this limit under keys that end with ${shown(expected ?? ':<limiter>:<policies>')}, and the client under ${shown(given)}: ` +
-      'run the same release of @sluice/old-core on both sides',
+      'run the same release of @sluice/core on both sides',
   );
 }
 

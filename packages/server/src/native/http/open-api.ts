@@ -359,7 +359,7 @@ export const openApi: Schema = {
     title: 'Sluice',
     version: '1',
     description:
-      'Rate limits over the named limits of the configuration. The operations are those of a Limiter of @sluice/old-core. Any process of the service may serve any call.',
+      'Rate limits over the named limits of the configuration. The operations are those of a Limiter of @sluice/core. Any process of the service may serve any call.',
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/' }],
