@@ -1,0 +1,52 @@
+import type { BreakerState } from './guard/breaker.ts';
+import type { Decision, DecisionSource } from './limiter/decision.ts';
+import type { SluiceErrorCode, StoreFailureKind } from './errors.ts';
+import { findBuiltin } from './platform.ts';
+
+/** Published on `sluice:decision`: every decision, from any source. */
+export interface DecisionMessage {
+  readonly limiter: string;
+  /** The operation: a peek takes nothing, whatever it answers. A cost of 0 is still a consume here. */
+  readonly op: 'consume' | 'peek';
+  /** Without its `error`. */
+  readonly decision: Decision;
+  /** From the call to the decision, in milliseconds. */
+  readonly durationMs: number;
+}
+
+/** The message of `sluice:store.error`: a call of a store that failed or was late. */
+export interface StoreErrorMessage {
+  readonly limiter: string;
+  readonly store: DecisionSource;
+  readonly kind: StoreFailureKind;
+  readonly code: SluiceErrorCode;
+}
+
+/** The message of `sluice:breaker`: a breaker changes its state. */
+export interface BreakerMessage {
+  /** The limiters that count in its store. */
+  readonly limiters: readonly string[];
+  readonly store: DecisionSource;
+  /** Which part of the store, if its parts fail by themselves: the node of a cluster. */
+  readonly shard: string | undefined;
+  readonly state: BreakerState;
+  readonly previous: BreakerState;
+  /** Why it opened; the kind of the last failure. */
+  readonly kind: StoreFailureKind;
+}
+
+/** A channel of `node:diagnostics_channel`. Without subscribers, asking for them is all that it costs. */
+export interface Channel<Message> {
+  readonly hasSubscribers: boolean;
+  publish(message: Message): void;
+}
+
+const diagnostics = /* @__PURE__ */ findBuiltin<typeof import('node:diagnostics_channel')>('node:diagnostics_channel');
+
+/** A runtime without `node:diagnostics_channel` has nobody who subscribes. */
+const channel = <Message>(name: string): Channel<Message> =>
+  diagnostics?.channel(name) ?? { hasSubscribers: false, publish: () => undefined };
+
+export const decisions: Channel<DecisionMessage> = /* @__PURE__ */ channel('sluice:decision');
+export const storeErrors: Channel<StoreErrorMessage> = /* @__PURE__ */ channel('sluice:store.error');
+export const breakers: Channel<BreakerMessage> = /* @__PURE__ */ channel('sluice:breaker');

@@ -1,0 +1,43 @@
+import type { BreakerState } from '../guard/breaker.ts';
+import type { DecisionSource } from '../limiter/decision.ts';
+
+/** The state of a limiter's store, as this process knows it. */
+export interface Status {
+  readonly store: DecisionSource;
+  /** `closed` if the store is called. In a cluster: the state of its breakers that is furthest from closed. */
+  readonly breaker: BreakerState;
+  /** Number of keys in the memory store, or in the fallback of another store. */
+  readonly keysInMemory: number;
+}
+
+/** A limiter as metrics see it. */
+export interface LiveLimiter {
+  readonly name: string;
+  /** Limiters of one name on one store count as one. */
+  readonly store: object;
+  status(): Status;
+  /** Its policies at present, as decisions name them, with the units that each allows at once. */
+  policies(): readonly { readonly name: string; readonly limit: number }[];
+}
+
+const live = new Set<WeakRef<LiveLimiter>>();
+const refs = new WeakMap<LiveLimiter, WeakRef<LiveLimiter>>();
+const gone = /* @__PURE__ */ new FinalizationRegistry<WeakRef<LiveLimiter>>((ref) => live.delete(ref));
+
+/** Lists a limiter until it is closed or garbage-collected. */
+export function remember(limiter: LiveLimiter): void {
+  const ref = new WeakRef(limiter);
+  live.add(ref);
+  refs.set(limiter, ref);
+  gone.register(limiter, ref);
+}
+
+export function forget(limiter: LiveLimiter): void {
+  const ref = refs.get(limiter);
+  if (ref !== undefined) live.delete(ref);
+}
+
+/** The limiters that are in use. */
+export function liveLimiters(): readonly LiveLimiter[] {
+  return [...live].flatMap((ref) => ref.deref() ?? []);
+}
