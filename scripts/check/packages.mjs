@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { OLD_PACKAGES, PACKAGES } from '../build/packages.mjs';
 import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -34,28 +35,30 @@ const run = (command, args, cwd = root) => {
   throw error ?? new Error(`${command} ${args.join(' ')} ended with ${status}`);
 };
 
-const packages = readdirSync(join(root, 'packages'))
-  .map((folder) => JSON.parse(readFileSync(join(root, 'packages', folder, 'package.json'), 'utf8')))
-  .filter((manifest) => manifest.private !== true);
+const folders = Object.keys({ ...PACKAGES, ...OLD_PACKAGES });
+const packages = folders.map((folder) =>
+  JSON.parse(readFileSync(join(root, 'packages', folder, 'package.json'), 'utf8')),
+);
 
 /** The package of the service has ES modules only: it is a program's own process, which loads them. */
 const hasCommonJs = ({ exports, bin }) => bin !== undefined || JSON.stringify(exports).includes('"require"');
 
 try {
   const modules = join(work, 'node_modules');
-  packAll(work);
-  for (const { name, exports, bin } of packages) {
+  packAll(work, folders);
+  for (const { name, exports, bin, private: isOld } of packages) {
     const tarball = join(
       work,
       readdirSync(work).find(
         (file) => file.startsWith(name.replace('@', '').replace('/', '-')) && file.endsWith('.tgz'),
       ),
     );
-    run('node_modules/.bin/publint', ['run', tarball, '--strict']);
-    run('node_modules/.bin/attw', [tarball, ...(hasCommonJs({ exports, bin }) ? [] : ['--profile', 'esm-only'])]);
     const target = join(modules, name);
     mkdirSync(target, { recursive: true });
     run('tar', ['-xzf', tarball, '-C', target, '--strip-components=1']);
+    if (isOld) continue;
+    run('node_modules/.bin/publint', ['run', tarball, '--strict']);
+    run('node_modules/.bin/attw', [tarball, ...(hasCommonJs({ exports, bin }) ? [] : ['--profile', 'esm-only'])]);
     const shipped = run('tar', ['-tzf', tarball]).split('\n');
     for (const wanted of ['package/README.md', 'package/SKILL.md', 'package/LICENSE'])
       if (!shipped.includes(wanted)) throw new Error(`${name} lacks ${wanted}`);

@@ -9,7 +9,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PACKAGES } from '../build/packages.mjs';
+import { OLD_PACKAGES, PACKAGES } from '../build/packages.mjs';
 import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -76,7 +76,10 @@ try {
     const row = `TypeScript ${version}`;
     if (!isWanted(row)) continue;
     const types = { typescript: version, '@types/node': '20', '@types/express': '5', express: '5', hono: '4' };
-    const folder = await installed(row, tarballs, ['express', 'remote', 'testing', 'web'], { ...types, ...PROMETHEUS });
+    const folder = await installed(row, tarballs, ['express', 'remote', 'old-testing', 'web'], {
+      ...types,
+      ...PROMETHEUS,
+    });
     for (const module of ['nodenext', 'node16', 'bundler']) {
       await check(row, module, () => compile(folder, module, 'program'));
       // Hono's own declarations need TypeScript 5.7.
@@ -98,7 +101,7 @@ try {
     ['Deno', { deno: '2' }, ['npx', 'deno', 'run', '--allow-all', '--node-modules-dir=manual', 'fetch.mjs']],
   ]) {
     if (!isWanted(row)) continue;
-    const adapters = ['express', 'testing'];
+    const adapters = ['express', 'old-testing'];
     const folder = await installed(row, tarballs, adapters, { express: '5', ...PROMETHEUS, ...dependencies });
     await check(row, 'express', () => run(folder, ...command));
   }
@@ -111,7 +114,7 @@ try {
     await check(row, 'route handler and proxy', () => run(folder, 'env', NO_TELEMETRY, 'node', 'next.mjs'));
   }
   if (isWanted('SQLite store')) {
-    const folder = await installed('SQLite store', tarballs, ['testing'], { 'better-sqlite3': '13.2.0' });
+    const folder = await installed('SQLite store', tarballs, ['old-testing'], { 'better-sqlite3': '13.2.0' });
     cpSync(join(root, 'examples/sqlite-store/dist/sqlite-store.js'), join(folder, 'sqlite-store.mjs'));
     for (const node of NODES.slice(1)) {
       await check('SQLite store', `Node ${node}`, () => run(folder, ...onNode(node, '--test sqlite-store.test.mjs')));
@@ -155,14 +158,15 @@ function nest(major) {
   };
 }
 
-/** Packs every published package: by name, the file. */
+/** Packs every package: by name, the file. */
 function pack() {
   const into = join(work, 'tarballs');
   mkdirSync(into);
-  packAll(into);
+  const folders = Object.keys({ ...PACKAGES, ...OLD_PACKAGES });
+  packAll(into, folders);
   const files = readdirSync(into);
   const packed = (name) => files.find((file) => new RegExp(`^sluice-${name}-\\d`).test(file));
-  return Object.fromEntries(Object.keys(PACKAGES).map((name) => [name, join(into, packed(name))]));
+  return Object.fromEntries(folders.map((name) => [name, join(into, packed(name))]));
 }
 
 /** A folder with the programs and a manifest, and nothing installed. */
@@ -172,7 +176,9 @@ function emptyFolder(row, tarballs, adapters, dependencies) {
   const packed = Object.fromEntries(
     Object.entries(tarballs).map(([name, file]) => [`@sluice/${name}`, `file:${file}`]),
   );
-  const ours = Object.fromEntries(['core', ...adapters].map((name) => [`@sluice/${name}`, packed[`@sluice/${name}`]]));
+  const ours = Object.fromEntries(
+    ['old-core', ...adapters].map((name) => [`@sluice/${name}`, packed[`@sluice/${name}`]]),
+  );
   const manifest = {
     name: 'a-new-user',
     private: true,
@@ -204,7 +210,7 @@ async function useExample(name, expected, tarballs) {
         return [dependency, ours === undefined ? version : `file:${tarballs[ours]}`];
       }),
     );
-  const dependencies = { ...packed(manifest.dependencies), '@sluice/old-core': `file:${tarballs.core}` };
+  const dependencies = { ...packed(manifest.dependencies), '@sluice/old-core': `file:${tarballs['old-core']}` };
   const devDependencies = packed(manifest.devDependencies);
   const overrides = packed(Object.fromEntries(Object.keys(tarballs).map((each) => [`@sluice/${each}`, ''])));
   writeFileSync(
