@@ -1,5 +1,6 @@
 // Writes the scripts in packages/core/src/stores/redis/lua/generated: the program as Lua, and what only Redis has around it.
 // One for each family, and one for all. With --check it compares.
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { printLua } from './to-lua.mjs';
 
@@ -35,12 +36,36 @@ function tells(names) {
   return `local tells_figures = ${names.length === 1 ? 'true' : 'string.find(ARGV[1], "[gh]") ~= nil'}\n`;
 }
 
-const wanted = new Map(Object.entries(FAMILIES).map(([name, kinds]) => [name, script({ [name]: kinds })]));
-wanted.set('all', script(FAMILIES));
+const scripts = Object.entries({ ...FAMILIES, all: '' }).map(([name, kinds]) => [
+  name,
+  script(name === 'all' ? FAMILIES : { [name]: kinds }),
+]);
+const wanted = new Map(scripts.map(([name, text]) => [`${name}.lua`, text]));
+wanted.set('scripts.generated.ts', asModule(scripts));
+
+/** The scripts as the store sends them: without comments and indentation. */
+function asModule(scripts) {
+  const constants = scripts.map(([name, text]) => {
+    const source = text.replace(/^\s+|\s*(^| )--.*$/gm, '');
+    const sha1 = createHash('sha1').update(source).digest('hex');
+    return `  ${name}: {\n    sha1: '${sha1}',\n    source: ${JSON.stringify(source)},\n  },\n`;
+  });
+  return `// Made by scripts/build/print-program.mjs.
+export interface Script {
+  readonly sha1: string;
+  readonly source: string;
+}
+
+export type ScriptName = ${scripts.map(([name]) => `'${name}'`).join(' | ')};
+
+export const SCRIPTS: Readonly<Record<ScriptName, Script>> = {
+${constants.join('')}};
+`;
+}
 mkdirSync(path('stores/redis/lua/generated/'), { recursive: true });
 let stale = 0;
 for (const [name, text] of wanted) {
-  const file = path(`stores/redis/lua/generated/${name}.lua`);
+  const file = path(`stores/redis/lua/generated/${name}`);
   if (process.argv.includes('--check')) {
     if (readFileSync(file, 'utf8') !== text) {
       stale++;

@@ -1,0 +1,86 @@
+import type { Port } from './port.ts';
+
+/** A client or Cluster of ioredis 5 or 6, or of iovalkey, as far as it is used here. */
+export interface IoredisClient {
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  defineCommand: unknown;
+  readonly isCluster?: boolean;
+  readonly status?: string;
+  info?(section: string): Promise<unknown>;
+  nodes?(role: 'all'): readonly IoredisClient[];
+  duplicate?(...overrides: unknown[]): unknown;
+}
+
+/** A connection made by `duplicate`, to receive messages. */
+interface Subscriber {
+  readonly stream?: { unref?(): unknown };
+  on(event: string, listener: (...args: never[]) => void): unknown;
+  subscribe(channel: string): Promise<unknown>;
+  disconnect(): void;
+}
+
+export function isIoredis(client: object): client is IoredisClient {
+  return typeof (client as Partial<IoredisClient>).defineCommand === 'function';
+}
+
+/** While one of these lasts, ioredis queues what it is given. */
+const CONNECTING: ReadonlySet<string> = new Set(['wait', 'connecting', 'connect']);
+
+export function adoptIoredis(client: IoredisClient): Port {
+  let wasReady = false;
+  return {
+    evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
+    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+    cluster: client.isCluster === true,
+    // Calls are queued for the first connection alone: later ones would count long after their requests have ended.
+    whyAway: () => {
+      const { status = 'ready' } = client;
+      if (status === 'ready') wasReady = true;
+      if (status === 'ready' || (!wasReady && CONNECTING.has(status))) return undefined;
+      return new Error(
+        status === 'end' || status === 'disconnecting'
+          ? 'the Redis client that you passed is closed, and Sluice never opens it again: close the limiters first, and then the client'
+          : `the client has no connection to Redis at the moment (it is ${status})`,
+      );
+    },
+    info: async (section) => client.info?.(section),
+    subscribe: (channel, onMessage, onEnd) => subscribe(client, channel, onMessage, onEnd),
+  };
+}
+
+/**
+ * In a cluster any node works because messages go to all of them. The connection does not reconnect by itself because
+ * timers of ioredis would keep the process alive.
+ */
+function subscribe(client: IoredisClient, channel: string, onMessage: () => void, onEnd: () => void): () => void {
+  const node = client.isCluster === true ? client.nodes?.('all')[0] : client;
+  const subscriber = node?.duplicate?.({
+    lazyConnect: true,
+    enableOfflineQueue: true,
+    enableReadyCheck: false,
+    retryStrategy: () => null,
+    reconnectOnError: () => false,
+    disconnectTimeout: 50,
+  }) as Subscriber | undefined;
+  let hasEnded = false;
+  const end = (): void => {
+    hasEnded = true;
+    subscriber?.disconnect();
+  };
+  const fail = (): void => {
+    if (hasEnded) return;
+    end();
+    onEnd();
+  };
+  if (subscriber === undefined) {
+    queueMicrotask(fail);
+    return end;
+  }
+  subscriber.on('error', () => undefined); // it ends as well
+  subscriber.on('end', fail);
+  subscriber.on('connect', () => subscriber.stream?.unref?.());
+  subscriber.on('message', onMessage);
+  subscriber.subscribe(channel).then(onMessage, fail); // an ACL may deny it
+  return end;
+}

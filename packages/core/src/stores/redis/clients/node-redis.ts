@@ -1,0 +1,89 @@
+import type { Port } from './port.ts';
+
+/** A client, pool, cluster or sentinel of node-redis (the package `redis`), as far as it is used here. */
+export interface NodeRedisClient {
+  evalSha(sha1: string, call: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  eval(script: string, call: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  readonly isOpen: boolean;
+  readonly isReady?: boolean;
+  info?(section: string): Promise<unknown>;
+  duplicate?(overrides: object): unknown;
+  readonly options?: { readonly socket?: object | undefined } | undefined;
+}
+
+/** A client made by `duplicate`, or a cluster: receives messages. */
+interface Subscriber {
+  on(event: string, listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  subscribe(channel: string, listener: () => void): Promise<unknown>;
+  unsubscribe(channel: string, listener: () => void): Promise<unknown>;
+  unref?(): void;
+  destroy(): void;
+}
+
+/** Whether it is a client of this kind. The result of `client.legacy()` is not: it takes callbacks. */
+export function isNodeRedis(client: object): client is NodeRedisClient {
+  const { evalSha, eval: evaluate, isOpen } = client as Partial<NodeRedisClient>;
+  return typeof evalSha === 'function' && typeof evaluate === 'function' && typeof isOpen === 'boolean';
+}
+
+export function adoptNodeRedis(client: NodeRedisClient): Port {
+  const cluster = 'slots' in client; // of a cluster alone
+  let wasReady = false;
+  return {
+    evalsha: (sha1, keys, args) => client.evalSha(sha1, { keys: [...keys], arguments: [...args] }),
+    eval: (script, keys, args) => client.eval(script, { keys: [...keys], arguments: [...args] }),
+    cluster,
+    // A closed cluster would fail in odd ways, and a closed sentinel would not respond. What is queued while there is no
+    // connection would count long after its request has ended: only the first connection is waited for.
+    whyAway: () => {
+      if (client.isOpen) {
+        if (client.isReady !== false) wasReady = true;
+        else if (wasReady) return new Error('the client has no connection to Redis at the moment');
+        return undefined;
+      }
+      return new Error(
+        'the client is closed or was never connected, and one that was handed in is never opened here: `await client.connect()` before the first decision, and close it after the limiters',
+      );
+    },
+    subscribe: (channel, onMessage, onEnd) =>
+      cluster ? subscribeAt(client, channel, onMessage, onEnd) : subscribe(client, channel, onMessage, onEnd),
+    ...(cluster ? {} : { info: async (section) => client.info?.(section) }), // a cluster would call all of its nodes
+  };
+}
+
+/** A cluster has its own connection for messages. */
+function subscribeAt(client: NodeRedisClient, channel: string, onMessage: () => void, onEnd: () => void): () => void {
+  const cluster = client as unknown as Subscriber;
+  cluster.subscribe(channel, onMessage).then(onMessage, onEnd);
+  return () => {
+    if (client.isOpen) cluster.unsubscribe(channel, onMessage).catch(() => undefined);
+  };
+}
+
+/** Pools and sentinels cannot make a connection for messages. */
+function subscribe(client: NodeRedisClient, channel: string, onMessage: () => void, onEnd: () => void): () => void {
+  const subscriber = client.duplicate?.({ socket: { ...client.options?.socket, reconnectStrategy: false } }) as
+    Subscriber | undefined;
+  let hasEnded = false;
+  const end = (): void => {
+    if (hasEnded) return;
+    hasEnded = true;
+    subscriber?.destroy();
+  };
+  const fail = (): void => {
+    if (hasEnded) return;
+    end();
+    onEnd();
+  };
+  const begin = async (): Promise<void> => {
+    if (subscriber === undefined || !('subscribe' in subscriber)) throw new Error('this client has no subscriptions');
+    subscriber.on('error', () => undefined); // it ends as well
+    subscriber.on('end', fail);
+    await subscriber.connect();
+    subscriber.unref?.();
+    await subscriber.subscribe(channel, onMessage);
+  };
+  begin().then(onMessage, fail); // an ACL may deny it
+  return end;
+}

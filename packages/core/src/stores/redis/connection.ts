@@ -1,0 +1,116 @@
+import { PolicyError, shown } from '../../errors.ts';
+import type { Store } from '../store.ts';
+import { adoptClient, type AnyRedisClient } from './clients/adopt.ts';
+import { openUrl } from './clients/own-client.ts';
+import type { Port } from './clients/port.ts';
+import { withoutSecrets } from './clients/redis-url.ts';
+import { failureOf } from './failure.ts';
+
+/** A way to the Redis of a store, for anything other than decisions. */
+export interface RedisConnection {
+  /** The same object for all connections through one client. */
+  readonly through: object;
+  readonly prefix: string;
+  /**
+   * Runs a script over keys of one hash tag, which get no prefix here. Rejects with a StoreError.
+   */
+  eval(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /**
+   * Calls `listener` for every message of a channel, and each time it is subscribed, because messages may have been lost
+   * until then. Subscribes again by itself; without effect if the client cannot subscribe. Returns what ends it.
+   */
+  subscribe(channel: string, listener: () => void): () => void;
+  /** Ends the subscriptions, and the connection if it was made for a URL. */
+  close(): Promise<void>;
+}
+
+/** The ports of Redis stores, with their prefixes. */
+const opened = new WeakMap<Store, { readonly through: object; readonly port: Port; readonly prefix: string }>();
+
+export function rememberConnection(store: Store, through: object, port: Port, prefix: string): void {
+  opened.set(store, { through, port, prefix });
+}
+
+/** How long after its end a subscription is made again. */
+const SUBSCRIBE_AGAIN_MS = 2000;
+
+/** A connection through the client of a Redis store; undefined for any other store. */
+export function connectionOf(store: Store): RedisConnection | undefined {
+  const known = opened.get(store);
+  return known && connectionThrough(known.through, known.port, known.prefix);
+}
+
+/**
+ * A connection through a client, or to a URL.
+ *
+ * @param where - The function that was called, for errors: `redisSource`.
+ * @throws PolicyError for a value that is no client, and without a valid prefix. Nothing is opened before its first use.
+ */
+export function connectTo(client: AnyRedisClient | string, prefix: unknown, where: string): RedisConnection {
+  const checked = parsePrefix(prefix, where);
+  const port = portOf(client, where);
+  return connectionThrough(typeof client === 'string' ? port : client, port, checked, typeof client === 'string');
+}
+
+function connectionThrough(through: object, port: Port, prefix: string, isOwn = false): RedisConnection {
+  const ends = new Set<() => void>();
+  return {
+    through,
+    prefix,
+    eval: async (script, keys, args) => {
+      const away = port.whyAway?.();
+      if (away !== undefined) throw failureOf(away, false);
+      return port.eval(script, keys, args).catch((error: unknown) => {
+        throw failureOf(error);
+      });
+    },
+    subscribe(channel, listener) {
+      let stop: (() => void) | undefined;
+      let timer: NodeJS.Timeout | undefined;
+      const begin = (): void => {
+        stop = port.subscribe?.(channel, listener, () => (timer = setTimeout(begin, SUBSCRIBE_AGAIN_MS).unref()));
+      };
+      const end = (): void => {
+        clearTimeout(timer);
+        stop?.();
+        ends.delete(end);
+      };
+      begin();
+      ends.add(end);
+      return end;
+    },
+    async close() {
+      for (const end of ends) end();
+      if (isOwn) await port.close?.();
+    },
+  };
+}
+
+/**
+ * The port of the client that a caller passed.
+ *
+ * @throws PolicyError for any other value.
+ */
+export function portOf(given: unknown, where: string, connectTimeoutMs?: number): Port {
+  const port = typeof given === 'string' ? openUrl(given, connectTimeoutMs) : adoptClient(given);
+  if (port !== undefined) return port;
+  const url = (given as { url?: unknown } | null | undefined)?.url;
+  throw new PolicyError(
+    'client',
+    `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}${typeof url === 'string' ? `; write ${where}(${shown(withoutSecrets(url))}, { prefix: 'shop' })` : ''}${given === undefined ? '; is the environment variable of the URL set?' : ''}`,
+    'SLUICE_OPTION_INVALID',
+  );
+}
+
+/** @throws PolicyError for a value that cannot be a prefix of keys, and if there is none. */
+export function parsePrefix(prefix: unknown, where: string): string {
+  if (typeof prefix === 'string' && /^[A-Za-z0-9._:/-]{1,64}$/.test(prefix)) return prefix;
+  const call = `${where}(client, { prefix: 'shop' })`;
+  throw new PolicyError(
+    'prefix',
+    prefix === undefined
+      ? `${where} needs a prefix, the name of your application, so that two applications on one Redis never share limits by accident: ${call}`
+      : `prefix must be 1 to 64 letters, digits, ".", "_", "-", ":" and "/", got ${shown(prefix)}${typeof prefix === 'string' && /[{}]/.test(prefix) ? '; braces would move every key to one hash slot' : ''}; write ${call}`,
+    'SLUICE_OPTION_INVALID',
+  );
+}
