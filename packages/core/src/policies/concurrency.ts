@@ -1,0 +1,57 @@
+import { HELD } from '../program/numbers.ts';
+import { writeDuration, type Duration } from '../values/duration.ts';
+import { duration, readOptions, type Field, type Options } from '../values/shape.ts';
+import { units } from '../values/units.ts';
+import {
+  commonFields,
+  definePolicy,
+  MAX_ENTRIES,
+  NAMED,
+  shareUnits,
+  type Algorithm,
+  type NameOption,
+  type PolicyBase,
+} from './rule.ts';
+
+/** At most `limit` slots at once. A slot expires after `ttlMs` unless it is renewed. */
+export interface ConcurrencyPolicy extends PolicyBase {
+  readonly algorithm: 'concurrency';
+  readonly limit: number;
+  readonly ttlMs: number;
+}
+
+const INSTEAD = 'a key remembers every holder: spread the requests over several keys, each with its part of the limit';
+
+const CONCURRENCY = {
+  /** Slots held at once: a whole number from 0 to 1000; 0 denies every request. */
+  limit: units(0, MAX_ENTRIES, INSTEAD) as Field<number>,
+  /**
+   * The time after which a slot expires, by the store's clock, if its holder has crashed. Longer holds need renewals;
+   * adapters renew three times in this time.
+   */
+  ttl: duration() as Field<Duration, number>,
+};
+
+export interface ConcurrencyOptions extends Options<typeof CONCURRENCY>, NameOption {}
+
+/**
+ * Allows at most `limit` requests in flight, at every instant of the store's clock. A request holds a slot until it
+ * releases the slot or the slot expires. For {@link Limiter.acquire}, and for adapters, which release the slot when the
+ * response ends. `retryAfterMs` of a denial is the time until enough slots expire if none is released.
+ *
+ * @throws PolicyError with the field, what was expected and what was given.
+ */
+export function concurrency(options: ConcurrencyOptions): ConcurrencyPolicy {
+  const shape = { ...CONCURRENCY, ...NAMED };
+  const { limit, ttl, ...common } = readOptions(options, shape, 'concurrency', 'SLUICE_POLICY_INVALID');
+  const fields = { ...commonFields(common), limit, ttlMs: ttl };
+  return definePolicy(concurrencyAlgorithm, { algorithm: 'concurrency', ...fields });
+}
+
+export const concurrencyAlgorithm: Algorithm<ConcurrencyPolicy> = {
+  kind: 'h',
+  numbers: ({ limit, ttlMs }) => [limit, 0, HELD, ttlMs],
+  windowMs: ({ ttlMs }) => ttlMs,
+  scale: ({ limit }, share) => ({ limit: shareUnits(limit, share) }),
+  describe: ({ limit, ttlMs }) => `concurrency ${String(limit)} for ${writeDuration(ttlMs)} each`,
+};

@@ -1,0 +1,113 @@
+import { PolicyError, shown } from '../errors.ts';
+import { writeDuration } from '../values/duration.ts';
+import { listed } from '../values/hint.ts';
+import { concurrency, concurrencyAlgorithm, type ConcurrencyPolicy } from './concurrency.ts';
+import { fixedWindow, fixedWindowAlgorithm, type FixedWindowPolicy } from './fixed-window.ts';
+import { leakyBucket, leakyBucketAlgorithm, type LeakyBucketPolicy } from './leaky-bucket.ts';
+import { definePolicy, findRule, type Algorithm, type Rule, type Share } from './rule.ts';
+import { slidingCounter, slidingCounterAlgorithm, type SlidingCounterPolicy } from './sliding-counter.ts';
+import { slidingLog, slidingLogAlgorithm, type SlidingLogPolicy } from './sliding-log.ts';
+import { slidingWindow, slidingWindowAlgorithm, type SlidingWindowPolicy } from './sliding-window.ts';
+import {
+  intervalBucketAlgorithm,
+  tokenBucket,
+  tokenBucketAlgorithm,
+  type IntervalBucketPolicy,
+  type TokenBucketPolicy,
+} from './token-bucket.ts';
+
+/**
+ * A rule as plain frozen data: the name of its algorithm and its numbers. Made by `fixedWindow`, `slidingWindow` and
+ * the like.
+ */
+export type Policy =
+  | FixedWindowPolicy
+  | SlidingWindowPolicy
+  | SlidingCounterPolicy
+  | SlidingLogPolicy
+  | TokenBucketPolicy
+  | IntervalBucketPolicy
+  | LeakyBucketPolicy
+  | ConcurrencyPolicy;
+
+/** The functions that make policies, by their names. */
+export const MAKERS: Readonly<Record<Exclude<Policy['algorithm'], 'intervalBucket'>, (options: never) => Policy>> = {
+  fixedWindow,
+  slidingWindow,
+  slidingCounter,
+  slidingLog,
+  tokenBucket,
+  leakyBucket,
+  concurrency,
+};
+
+const ALGORITHMS: { readonly [Name in Policy['algorithm']]: Algorithm<Extract<Policy, { algorithm: Name }>> } = {
+  fixedWindow: fixedWindowAlgorithm,
+  slidingWindow: slidingWindowAlgorithm,
+  slidingCounter: slidingCounterAlgorithm,
+  slidingLog: slidingLogAlgorithm,
+  tokenBucket: tokenBucketAlgorithm,
+  intervalBucket: intervalBucketAlgorithm,
+  leakyBucket: leakyBucketAlgorithm,
+  concurrency: concurrencyAlgorithm,
+};
+
+function findAlgorithm<P extends Policy>({ algorithm }: P): Algorithm<P> {
+  return ALGORITHMS[algorithm] as unknown as Algorithm<P>;
+}
+
+/**
+ * Checks a policy from any source: one that was made here is returned as it is; plain data, such as a record of a source or a
+ * policy of another copy of the package, is checked as the options of its function are, and frozen.
+ *
+ * @throws PolicyError for anything else.
+ */
+export function parsePolicy(given: unknown, field = 'policy'): Policy {
+  if (findRule(given) !== undefined) return given as Policy;
+  const { algorithm, ...fields } = (typeof given === 'object' ? given : {}) as { readonly algorithm?: unknown };
+  const maker = algorithm === 'intervalBucket' ? 'tokenBucket' : algorithm;
+  if (typeof maker !== 'string' || !Object.hasOwn(MAKERS, maker)) throw notAPolicy(given, field, algorithm);
+  const options = Object.entries(fields).map(([name, value]) => [name.replace(/Ms$/, ''), value] as const);
+  const mode = algorithm === 'intervalBucket' ? { mode: 'interval' } : {};
+  return MAKERS[maker as keyof typeof MAKERS]({ ...Object.fromEntries(options), ...mode } as never);
+}
+
+function notAPolicy(given: unknown, field: string, algorithm: unknown): PolicyError {
+  const makers = listed(Object.keys(MAKERS), 'or');
+  const expected = `a policy made by ${makers}, such as fixedWindow({ limit: 100, window: "1m" })`;
+  const got = typeof given === 'function' ? 'a function that was not called' : shown(given);
+  const hint = algorithm === undefined ? '' : `; known algorithms: ${listed(Object.keys(ALGORITHMS))}`;
+  return new PolicyError(field, `${field} must be ${expected}, got ${got}${hint}`);
+}
+
+/**
+ * A policy as the program reads it. A lookup for a policy that was made here; any other is parsed each time.
+ *
+ * @throws PolicyError as {@link parsePolicy} does.
+ */
+export function compile(policy: Policy): Rule {
+  return findRule(policy) ?? (findRule(parsePolicy(policy)) as Rule);
+}
+
+/**
+ * The part of a policy that one process enforces, under the same name.
+ *
+ * @throws PolicyError if it cannot be counted exactly.
+ */
+export function scalePolicy<P extends Policy>(policy: P, share: Share): P {
+  const algorithm = findAlgorithm(policy);
+  return definePolicy(algorithm, { ...policy, ...algorithm.scale(policy, share) });
+}
+
+/** A policy in a few words, with all options that differ from the default: `slidingWindow 100 per 1m`. */
+export function describePolicy(policy: Policy): string {
+  const block = policy.blockForMs === undefined ? '' : `, block for ${writeDuration(policy.blockForMs)}`;
+  return findAlgorithm(policy).describe(policy) + block;
+}
+
+/** Whether two policies have the same algorithm, numbers and name. */
+export function samePolicy(one: Policy, other: Policy): boolean {
+  return one === other || JSON.stringify(parsePolicy(one)) === JSON.stringify(parsePolicy(other));
+}
+
+export type { Rule, Share } from './rule.ts';

@@ -1,0 +1,75 @@
+import { PolicyError } from '../errors.ts';
+import { LINE } from '../program/numbers.ts';
+import { writeDuration, type Duration } from '../values/duration.ts';
+import { duration, readOptions, type Field, type Options } from '../values/shape.ts';
+import { MAX_LIMIT, units } from '../values/units.ts';
+import {
+  commonFields,
+  definePolicy,
+  gcd,
+  NAMED,
+  shareTime,
+  type Algorithm,
+  type NameOption,
+  type PolicyBase,
+} from './rule.ts';
+
+/** `limit` starts per window, at equal distances. A request that would wait longer than `maxDelayMs` is denied. */
+export interface LeakyBucketPolicy extends PolicyBase {
+  readonly algorithm: 'leakyBucket';
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly maxDelayMs: number;
+}
+
+const LEAKY_BUCKET = {
+  /** Units that start per window, one by one, evenly: a whole number, at least 1. */
+  limit: units(1) as Field<number>,
+  /** The time in which `limit` units start. */
+  window: duration() as Field<Duration, number>,
+  /** The longest wait of a unit for its start. `0`: a request that would have to wait is denied. */
+  maxDelay: duration(0) as Field<Duration, number>,
+};
+
+export interface LeakyBucketOptions extends Options<typeof LEAKY_BUCKET>, NameOption {}
+
+/**
+ * Paces requests: units start at least `window / limit` apart, first come first served. `delayMs` of a decision is the
+ * wait until its first unit starts; the caller has to wait, or nothing is paced. A request whose last unit would start
+ * later than `maxDelay` is denied, and reserves nothing. `limit` of a decision is the number of units that an unused
+ * key allows at once: all that start within `maxDelay`, the first of them immediately.
+ *
+ * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
+ * large to be counted exactly.
+ */
+export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
+  const shape = { ...LEAKY_BUCKET, ...NAMED };
+  const settings = readOptions(options, shape, 'leakyBucket', 'SLUICE_POLICY_INVALID');
+  const { limit, window, maxDelay, ...common } = settings;
+  const fields = { ...commonFields(common), limit, windowMs: window, maxDelayMs: maxDelay };
+  return definePolicy(leakyBucketAlgorithm, { algorithm: 'leakyBucket', ...fields });
+}
+
+export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy> = {
+  kind: 'l',
+  numbers({ limit, windowMs, maxDelayMs }) {
+    const divisor = gcd(limit, windowMs);
+    const [perMs, perUnit] = [limit / divisor, windowMs / divisor];
+    const atOnce = Math.floor((maxDelayMs * perMs) / perUnit) + 1;
+    // The longest wait, and as many units more, in parts of which each millisecond has perMs, must be exact.
+    if (maxDelayMs * perMs + 2 * perUnit * atOnce >= 2 ** 53 || atOnce > MAX_LIMIT) {
+      const max = Math.floor(Math.min((2 ** 53 - 1 - 2 * perUnit) / 3, (MAX_LIMIT - 1) * perUnit) / perMs);
+      const rate = `${String(perMs)} per ${String(perUnit)} ms`;
+      throw new PolicyError(
+        'maxDelay',
+        `maxDelay ${String(maxDelayMs)} ms at ${rate} is too large to be counted exactly; at most ${String(max)} ms`,
+      );
+    }
+    return [atOnce, 0, LINE, perMs, perUnit, maxDelayMs * perMs + perUnit];
+  },
+  windowMs: ({ windowMs }) => windowMs,
+  // The same units at a slower pace: that is exact, and a share of `limit` is rarely a whole number.
+  scale: ({ windowMs }, share) => ({ windowMs: shareTime(windowMs, share, 'window') }),
+  describe: ({ limit, windowMs, maxDelayMs }) =>
+    `leakyBucket ${String(limit)} per ${writeDuration(windowMs)}, max delay ${writeDuration(maxDelayMs)}`,
+};

@@ -1,0 +1,137 @@
+import type { Family } from '../program/family.ts';
+import { KINDS, type Kind } from '../program/kinds.ts';
+import { HELD, LIMIT, LINE, MODE, type Nums } from '../program/numbers.ts';
+import { parseDuration, type Duration } from '../values/duration.ts';
+import { parseName } from '../values/name.ts';
+import { duration, optional, type Optional, type Options } from '../values/shape.ts';
+import type { Policy } from './index.ts';
+
+/** The fields of every policy. A policy is plain frozen data, so it survives JSON. */
+export interface PolicyBase {
+  readonly algorithm: string;
+  readonly name?: string;
+  /** How long a denial by this policy blocks the key. */
+  readonly blockForMs?: number;
+}
+
+export const NAMED = {
+  /** Appears in header fields and keys. Default: the name of the limiter. */
+  name: optional(parseName) as Optional<string>,
+};
+
+export const BLOCKING = {
+  /**
+   * How long a key is blocked after a request that this policy itself denies and whose cost could fit. Denials during a
+   * block do not extend it. Default: denials do not block.
+   */
+  blockFor: optional(duration()) as Optional<Duration, number>,
+};
+
+/** An option of every policy. */
+export interface NameOption extends Options<typeof NAMED> {}
+
+/** An option of every policy that denies by its units alone. */
+export interface BlockForOption extends Options<typeof BLOCKING> {}
+
+/** The fields of a policy for these two options. */
+export function commonFields({ name, blockFor }: { name: string | undefined; blockFor?: number | undefined }): {
+  name?: string;
+  blockForMs?: number;
+} {
+  return { ...(name === undefined ? {} : { name }), ...(blockFor === undefined ? {} : { blockForMs: blockFor }) };
+}
+
+/** A policy as the program reads it. */
+export interface Rule {
+  readonly policy: Policy;
+  readonly kind: Kind;
+  readonly family: Family;
+  readonly numbers: Nums;
+  /** Units that an unused key allows at once. */
+  readonly limit: number;
+  /** The span in header fields: the window, the time that fills a bucket, or the ttl of a slot. */
+  readonly windowMs: number;
+  /** Whether its units are slots that are held: see `concurrency`. */
+  readonly holds: boolean;
+  /** Whether it delays requests that it allows: see `leakyBucket`. */
+  readonly paces: boolean;
+}
+
+/** What differs between the kinds of policies. */
+export interface Algorithm<P extends PolicyBase> {
+  readonly kind: Kind;
+  /**
+   * The numbers of the program, except BLOCK_FOR.
+   *
+   * @throws PolicyError if they cannot be counted exactly, with the largest that can.
+   */
+  numbers(policy: P): readonly number[];
+  windowMs(policy: P): number;
+  /** The fields of a share of the policy that differ from the whole. */
+  scale(policy: P, share: Share): Partial<P>;
+  /** Its numbers in a few words, for errors and tools. */
+  describe(policy: P): string;
+}
+
+const RULES = new WeakMap<object, Rule>();
+
+/** Freezes checked fields as a policy, and compiles it. */
+export function definePolicy<P extends PolicyBase>(algorithm: Algorithm<P>, fields: P): P {
+  const policy = Object.freeze(fields);
+  const [limit = 0, overdraft = 0, ...rest] = algorithm.numbers(policy);
+  const numbers = [limit, overdraft, policy.blockForMs ?? 0, ...rest] as number[] as Nums;
+  RULES.set(policy, {
+    policy: policy as unknown as Policy,
+    kind: algorithm.kind,
+    family: KINDS[algorithm.kind],
+    numbers,
+    limit: numbers[LIMIT],
+    windowMs: algorithm.windowMs(policy),
+    holds: numbers[MODE] === HELD,
+    paces: numbers[MODE] === LINE,
+  });
+  return policy;
+}
+
+/** The rule of a policy that was made here; undefined for any other value. */
+export function findRule(policy: unknown): Rule | undefined {
+  return RULES.get(policy as object);
+}
+
+/**
+ * The part of a policy that one process enforces: a fraction above 0 and below 1, rounded down to whole units and at least
+ * one; or exactly these units, from 0, and the fraction `weight / total` (whole numbers) of everything else.
+ */
+export type Share = number | { readonly units: number; readonly weight: number; readonly total: number };
+
+/** The units of a share of a limit or capacity. */
+export function shareUnits(units: number, share: Share): number {
+  if (typeof share === 'object') return share.units;
+  return units === 0 ? 0 : Math.max(shareDown(units, share), 1);
+}
+
+/** A fraction of a number, rounded down; first to 15 digits, because 100 * 0.29 is a bit less than 29. */
+export function shareDown(number: number, share: Share): number {
+  if (typeof share === 'object') return Number((BigInt(number) * BigInt(share.weight)) / BigInt(share.total));
+  return Math.floor(Number((number * share).toPrecision(15)));
+}
+
+/**
+ * The time in which a share refills what the whole refills in `ms`, rounded up.
+ *
+ * @throws PolicyError if it is longer than a duration may be.
+ */
+export function shareTime(ms: number, share: Share, field: string): number {
+  if (typeof share === 'number') return parseDuration(Math.ceil(ms / share), field);
+  const weight = BigInt(share.weight);
+  return parseDuration(Number((BigInt(ms) * BigInt(share.total) + weight - 1n) / weight), field);
+}
+
+/** The most units of a log, and slots of a key: the program keeps an entry for each. */
+export const MAX_ENTRIES = 1000;
+
+/** Greatest common divisor of two whole numbers above 0. */
+export function gcd(a: number, b: number): number {
+  while (b !== 0) [a, b] = [b, a % b];
+  return a;
+}

@@ -1,0 +1,163 @@
+import { PolicyError } from '../errors.ts';
+import { MAX_DURATION_MS, writeDuration, type Duration } from '../values/duration.ts';
+import {
+  duration,
+  oneOf,
+  readOptions,
+  withDefault,
+  type Field,
+  type Options,
+  type WithDefault,
+} from '../values/shape.ts';
+import { MAX_LIMIT, units } from '../values/units.ts';
+import {
+  BLOCKING,
+  commonFields,
+  definePolicy,
+  gcd,
+  NAMED,
+  shareDown,
+  shareTime,
+  shareUnits,
+  type Algorithm,
+  type BlockForOption,
+  type NameOption,
+  type PolicyBase,
+  type Share,
+} from './rule.ts';
+
+interface Bucket extends PolicyBase {
+  readonly capacity: number;
+  readonly refill: number;
+  readonly everyMs: number;
+  readonly overdraft: number;
+}
+
+/** A bucket of `capacity` units that is refilled steadily, with `refill` units in `everyMs`. */
+export interface TokenBucketPolicy extends Bucket {
+  readonly algorithm: 'tokenBucket';
+}
+
+/** A bucket of `capacity` units that is refilled with `refill` units at once, every `everyMs`. */
+export interface IntervalBucketPolicy extends Bucket {
+  readonly algorithm: 'intervalBucket';
+}
+
+const TOKEN_BUCKET = {
+  /** Units that the bucket holds, which is the largest burst: a whole number, at least 1. */
+  capacity: units(1) as Field<number>,
+  /** Units that are refilled every `every`: a whole number, at least 1. */
+  refill: units(1) as Field<number>,
+  /** The time in which `refill` units are refilled. */
+  every: duration() as Field<Duration, number>,
+  /**
+   * `continuous` refills one unit after the other, evenly. `interval` refills `refill` units at once, every `every` from
+   * the first unit on. Default `continuous`.
+   */
+  mode: withDefault(oneOf(['continuous', 'interval']), 'continuous') as WithDefault<'continuous' | 'interval'>,
+  /**
+   * Units by which the bucket may go below zero. A request is allowed if the bucket has at least one unit, and the debt
+   * afterwards is not greater than this. Default 0.
+   */
+  overdraft: withDefault(units(0), 0) as WithDefault<number>,
+};
+
+export interface TokenBucketOptions extends Options<typeof TOKEN_BUCKET>, BlockForOption, NameOption {}
+
+/**
+ * A bucket that holds `capacity` units and is refilled with `refill` units every `every`. Any interval of length d
+ * contains at most `capacity + refill / every * d` units; in the mode `interval`,
+ * `capacity + refill * (whole periods in d, plus one)`. `overdraft` adds its units. Counts are exact at every rate:
+ * nothing is rounded.
+ *
+ * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
+ * large to be counted exactly.
+ */
+export function tokenBucket(options: TokenBucketOptions & { mode?: 'continuous' }): TokenBucketPolicy;
+export function tokenBucket(options: TokenBucketOptions & { mode: 'interval' }): IntervalBucketPolicy;
+export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy;
+export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy {
+  const shape = { ...TOKEN_BUCKET, ...BLOCKING, ...NAMED };
+  const settings = readOptions(options, shape, 'tokenBucket', 'SLUICE_POLICY_INVALID');
+  const { capacity, refill, every, mode, overdraft, ...common } = settings;
+  const fields = { ...commonFields(common), capacity, refill, everyMs: every, overdraft };
+  return mode === 'interval'
+    ? definePolicy(intervalBucketAlgorithm, { algorithm: 'intervalBucket', ...fields })
+    : definePolicy(tokenBucketAlgorithm, { algorithm: 'tokenBucket', ...fields });
+}
+
+/** @throws PolicyError for numbers that are too large together, with the largest that are not. */
+function tooLarge({ capacity, overdraft, refill, everyMs }: Bucket, max: number): PolicyError {
+  const bucket = `capacity ${String(capacity)} (and overdraft ${String(overdraft)})`;
+  const rate = `at ${String(refill)} per ${String(everyMs)} ms`;
+  const message = `${bucket} ${rate} is too large to be counted exactly; at most ${String(max)} together`;
+  return new PolicyError('capacity', message);
+}
+
+function describe({ capacity, refill, everyMs, overdraft }: Bucket): string {
+  const rate = `tokenBucket ${String(capacity)}, ${String(refill)} per ${writeDuration(everyMs)}`;
+  return overdraft === 0 ? rate : `${rate}, overdraft ${String(overdraft)}`;
+}
+
+export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy> = {
+  kind: 't',
+  numbers(policy) {
+    const { capacity, overdraft, refill, everyMs } = policy;
+    const divisor = gcd(refill, everyMs);
+    const [perMs, perUnit] = [refill / divisor, everyMs / divisor];
+    if (capacity + overdraft > maxUnits(policy)) throw tooLarge(policy, maxUnits(policy));
+    return [capacity, overdraft, 0, perMs, perUnit, capacity * perUnit];
+  },
+  windowMs: ({ capacity, refill, everyMs }) => {
+    const divisor = gcd(refill, everyMs);
+    return Math.ceil((capacity * (everyMs / divisor)) / (refill / divisor));
+  },
+  scale(policy, share) {
+    if (typeof share === 'object' && share.units === 0) return { capacity: 0, overdraft: 0 };
+    const capacity = shareUnits(policy.capacity, share);
+    const overdraft = shareDown(policy.overdraft, share);
+    // The same units at a slower pace, since a share of `refill` is rarely a whole number.
+    const slower = (): Partial<Bucket> => ({ everyMs: shareTime(policy.everyMs, share, 'every') });
+    return { capacity, overdraft, ...(exactRate(policy, share, capacity + overdraft) ?? slower()) };
+  },
+  describe,
+};
+
+/** The units whose debt is exact, counted in parts of which a unit has `everyMs` in lowest terms; also twice as many. */
+function maxUnits({ refill, everyMs }: Pick<Bucket, 'refill' | 'everyMs'>): number {
+  return Math.ceil((2 ** 52 * gcd(refill, everyMs)) / everyMs) - 1;
+}
+
+/** The rate of a share as a fraction in lowest terms; undefined if its numbers are too large. */
+function exactRate(whole: Bucket, share: Share, units: number): Pick<Bucket, 'refill' | 'everyMs'> | undefined {
+  if (typeof share === 'number') return undefined;
+  const [all, part] = [BigInt(whole.everyMs) * BigInt(share.total), BigInt(whole.refill) * BigInt(share.weight)];
+  let [a, b] = [part, all];
+  while (b !== 0n) [a, b] = [b, a % b];
+  const rate = { refill: Number(part / a), everyMs: Number(all / a) };
+  const isCountable = rate.refill <= MAX_LIMIT && rate.everyMs <= MAX_DURATION_MS && units <= maxUnits(rate);
+  return isCountable ? rate : undefined;
+}
+
+export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy> = {
+  kind: 'i',
+  numbers(policy) {
+    const { capacity, overdraft, refill, everyMs } = policy;
+    // Twice the time that fills the bucket must be exact.
+    const max = Math.floor((2 ** 52 - 1) / everyMs) * refill;
+    if (capacity + overdraft > max) throw tooLarge(policy, max);
+    return [capacity, overdraft, 0, refill, everyMs, 0, 0];
+  },
+  windowMs: ({ capacity, refill, everyMs }) => Math.ceil(capacity / refill) * everyMs,
+  /** A share of each refill or, if that is less than a unit, refills of one unit at a slower pace. */
+  scale({ capacity, refill, everyMs, overdraft }, share) {
+    const fraction = typeof share === 'number' ? share : share.weight / share.total;
+    return {
+      capacity: shareUnits(capacity, share),
+      refill: shareUnits(refill, fraction),
+      everyMs: shareTime(everyMs, Math.min(refill * fraction, 1), 'every'),
+      overdraft: shareDown(overdraft, share),
+    };
+  },
+  describe: (policy) => `${describe(policy)}, mode interval`,
+};

@@ -1,0 +1,165 @@
+// One shape for each options object: a row for each option, with its check, its default and its docstring. The types of what
+// users write and of what the program reads are inferred from it, and so are the errors and docs/reference/options.md:
+//
+//     const BELL = {
+//       /** How loud it rings: a whole number from 1 to 11. */
+//       volume: wholeNumber(1, 11) as Field<number>,
+//       /** How long it rings. Default `2s`. */
+//       length: withDefault(duration(), 2_000) as WithDefault<Duration, number>,
+//       /** Who rings. */
+//       by: optional(parseName) as Optional<string>,
+//     };
+//     export interface BellOptions extends Options<typeof BELL> {}
+//
+//     export function ring(options: BellOptions): void {
+//       const { volume, length, by } = readOptions(options, BELL, 'ring'); // number, number, string | undefined
+//
+// A row is a function of the given value and its name. Name its type by `as`, which declarations are made from; a row of
+// another type does not compile. The docstring ends with the default.
+import { PolicyError, shown, type SluiceErrorCode } from '../errors.ts';
+import { parseDuration, type Duration } from './duration.ts';
+import { listed, suggest } from './hint.ts';
+
+/** Checks the value given for an option of this name, and returns it as it is kept. `code` is that of its errors. */
+export type Reader<Kept> = (given: unknown, field: string, code: SluiceErrorCode) => Kept;
+
+/** An option that must be given. `Given` is what users write, `Kept` what {@link readOptions} returns. */
+export interface Field<Given, Kept = Given> extends Reader<Kept> {
+  /** Of the type alone. */
+  readonly given?: Given;
+}
+
+/** An option that may be left out, and is then undefined. */
+export interface Optional<Given, Kept = Given> extends Field<Given, Kept | undefined> {
+  readonly mayBeLeftOut: true;
+}
+
+/** An option that may be left out, and then has a default. */
+export interface WithDefault<Given, Kept = Given> extends Field<Given, Kept> {
+  readonly mayBeLeftOut: true;
+}
+
+/** The rows of an options object. In this order: the first bad value is reported. */
+export type Shape = Readonly<Record<string, Reader<unknown>>>;
+
+/** What users write. */
+export type Options<S> = {
+  [Name in keyof S as S[Name] extends { mayBeLeftOut: true } ? never : Name]: GivenFor<S[Name]>;
+} & {
+  [Name in keyof S as S[Name] extends { mayBeLeftOut: true } ? Name : never]?: GivenFor<S[Name]> | undefined;
+};
+
+type GivenFor<Row> = Row extends { readonly given?: infer Given } ? Given : never;
+
+/** What {@link readOptions} returns. */
+export type Settings<S> = { readonly [Name in keyof S]: S[Name] extends Reader<infer Kept> ? Kept : never };
+
+/**
+ * Reads the options of a shape, and takes no others.
+ *
+ * @param where - What takes the options, such as `fixedWindow` or `limits[0]`.
+ * @param prefix - What errors write before the names of options, such as `cors.`.
+ * @throws PolicyError with `SLUICE_OPTION_UNKNOWN` for unknown options, with `code` for `options` that are no object and for bad
+ * values.
+ */
+export function readOptions<S extends Shape>(
+  options: unknown,
+  shape: S,
+  where: string,
+  code: SluiceErrorCode = 'SLUICE_OPTION_INVALID',
+  prefix = '',
+): Settings<S> {
+  checkNames(options, Object.keys(shape), where);
+  const settings: Record<string, unknown> = {};
+  for (const [name, read] of Object.entries(shape)) settings[name] = read(options[name], prefix + name, code);
+  return settings as Settings<S>;
+}
+
+const MAX_OTHERS = 10;
+
+function checkNames(
+  options: unknown,
+  known: readonly string[],
+  where: string,
+): asserts options is Readonly<Record<string, unknown>> {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    const example = known.includes('window') ? '; write for example { limit: 100, window: "1m" }' : '';
+    const got = `got ${shown(options)}${example}`;
+    throw new PolicyError(where, `${where} takes an object with ${listed(known)}, ${got}`, 'SLUICE_OPTION_INVALID');
+  }
+  const [first, ...others] = Object.entries(options).filter(([name]) => !known.includes(name));
+  if (first === undefined) return;
+  const tell = ([name, value]: readonly [string, unknown], then: string): string =>
+    `${JSON.stringify(name)} (got ${shown(value)})${then} ${suggest(name, value, known)}`;
+  const nor = others.slice(0, MAX_OTHERS).map((other) => `; nor ${tell(other, ':')}`);
+  throw new PolicyError(first[0], `${where} has no option ${tell(first, ';')}${nor.join('')}`, 'SLUICE_OPTION_UNKNOWN');
+}
+
+/** The error of an option's value: what was expected, what came, and in `hint` what to write. */
+export function invalid(
+  field: string,
+  expected: string,
+  got: unknown,
+  code: SluiceErrorCode = 'SLUICE_OPTION_INVALID',
+  hint = '',
+): PolicyError {
+  return new PolicyError(field, `${field} must be ${expected}, got ${shown(got)}${hint}`, code);
+}
+
+/** A row for an option that may be left out, and is then undefined. */
+export function optional<Kept>(read: Reader<Kept>): Reader<Kept | undefined> & { mayBeLeftOut: true } {
+  return withDefault<Kept | undefined>(read, undefined);
+}
+
+/** A row for an option that may be left out, and is then kept as this. */
+export function withDefault<Kept>(read: Reader<Kept>, byDefault: Kept): Reader<Kept> & { mayBeLeftOut: true } {
+  const row: Reader<Kept> = (given, field, code) => (given === undefined ? byDefault : read(given, field, code));
+  return Object.assign(row, { mayBeLeftOut: true as const });
+}
+
+/** A value that passes a check, and is kept as it is. */
+export function valueThat<Kept>(is: (given: unknown) => boolean, expected: string): Reader<Kept> {
+  return (given, field, code) => {
+    if (is(given)) return given as Kept;
+    throw invalid(field, expected, given, code);
+  };
+}
+
+/** True or false. */
+export const flag: Reader<boolean> = /* @__PURE__ */ valueThat((given) => typeof given === 'boolean', 'true or false');
+
+/** One of some words. */
+export function oneOf<const Word extends string>(words: readonly Word[]): Reader<Word> {
+  const quoted = words.map((word) => `"${word}"`);
+  return valueThat((given) => words.includes(given as Word), listed(quoted, 'or'));
+}
+
+/** A function. */
+export function functionThat<Kept>(expected: string): Reader<Kept> {
+  return valueThat((given) => typeof given === 'function', expected);
+}
+
+/** A whole number within bounds, both included. */
+export function wholeNumber(min: number, max: number, what = 'a whole number'): Reader<number> {
+  const expected = `${what} from ${String(min)} to ${String(max)}`;
+  return valueThat(
+    (given) => Number.isSafeInteger(given) && !Object.is(given, -0) && Number(given) >= min && Number(given) <= max,
+    expected,
+  );
+}
+
+/** The longest time that a timer of Node can wait. */
+export const MAX_TIMER_MS = 2_147_483_647;
+
+/** Milliseconds that a timer can wait. */
+export const timerMs: Reader<number> = /* @__PURE__ */ wholeNumber(1, MAX_TIMER_MS, 'a whole number of milliseconds');
+
+/** A {@link Duration}, kept in milliseconds. */
+export function duration(minMs: 0 | 1 = 1): Reader<number> & { readonly given?: Duration } {
+  return (given, field, code) => parseDuration(given, field, code, minMs);
+}
+
+/** An object with options of its own. Errors name them with it, such as `cors.origin`. */
+export function optionsOf<S extends Shape>(shape: S): Reader<Settings<S>> {
+  return (given, field, code) => readOptions(given, shape, field, code, `${field}.`);
+}
