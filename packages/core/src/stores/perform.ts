@@ -1,85 +1,122 @@
-import { BLOCK, change, decide, figures, GIVE, type Part } from '../program/decide.ts';
+import { compile, type Rule } from '../policies/index.ts';
+import {
+  BLOCK,
+  change,
+  CHARGE,
+  decide,
+  figures,
+  GIVE,
+  PEEK,
+  RENEW,
+  RESET,
+  TAKE,
+  TRY,
+  type Part,
+} from '../program/decide.ts';
 import type { Family } from '../program/family.ts';
 import { KINDS, type Kind } from '../program/kinds.ts';
-import { unused, type Nums } from '../program/numbers.ts';
+import { type Nums, unused } from '../program/numbers.ts';
+import type { Answer, Ask, Figures, Op } from './store.ts';
 
-/** A policy as the program reads it. */
-export interface Plan {
-  readonly kind: Kind;
-  readonly family: Family;
-  readonly numbers: Nums;
-}
+/** The operations as the program numbers them. */
+export const OPS: Readonly<Record<Op, number>> = {
+  take: TAKE,
+  peek: PEEK,
+  try: TRY,
+  give: GIVE,
+  charge: CHARGE,
+  reset: RESET,
+  block: BLOCK,
+  renew: RENEW,
+};
 
-export function planOf(kind: Kind, numbers: Nums): Plan {
-  return { kind, family: KINDS[kind], numbers };
-}
+/** How long a state is kept after its end, so that a clock that steps back finds it again. */
+export const KEPT_MS = 30_000;
 
-/** What is asked of one key. */
-export interface Ask {
-  readonly key: string;
-  readonly plan: Plan;
-  readonly cost: number;
-  readonly holder?: number;
-  /** When the units leave that are given back or charged, or when a block ends; 0 or left out: now. */
-  readonly until?: number;
-}
-
-/** What a key holds. */
-export interface Held {
+/** What a key holds: the state of one policy, and until when the key is blocked, 0 if it is not. */
+export class Held {
   kind: Kind;
   s: Nums;
   blocked: number;
+  /** Written since a memory store last looked for keys to forget. */
+  isRecent = false;
+
+  constructor(kind: Kind, s: Nums, blocked: number) {
+    this.kind = kind;
+    this.s = s;
+    this.blocked = blocked;
+  }
 }
 
+/** When a key is as if never used; 0 if it is so already. */
+export function endOf({ kind, s, blocked }: Held): number {
+  return s.length === 0 ? blocked : Math.max(KINDS[kind].endsAt(s), blocked);
+}
+
+/** Keys in this process: those of a memory store, or those whose values another store has just read. */
 export interface Keys {
-  find(key: string): Held | undefined;
-  keep(key: string, held: Held): void;
+  get(key: string): Held | undefined;
+  /** Called for new keys; what was found is changed in place. */
+  set(key: string, held: Held): unknown;
 }
 
-export interface Answer {
-  readonly atMs: number;
-  /** Of each ask, in the order of `figures` in program/decide.ts. */
-  readonly figures: readonly (readonly number[])[];
+/** Lets the program decide over held keys at the instant `now`, and writes what it changes. */
+export function perform(keys: Keys, op: Op, asks: readonly Ask[], now: number): Answer {
+  const code = OPS[op];
+  const parts: KeyPart[] = [];
+  for (const ask of asks) parts.push(new KeyPart(ask, keys.get(ask.key), now));
+  if (code < GIVE) decide(parts, code, now);
+  const answered: Figures[] = [];
+  for (const part of parts) {
+    if (code >= GIVE) change(part, code, part.ask.until ?? 0, now);
+    if (part.changed) write(keys, part, code);
+    answered.push(figures(part, now));
+  }
+  return { atMs: now, figures: answered };
 }
 
-/** Performs one request on keys in memory: those of the memory store, or those that a reply of Redis contains. */
-export function perform(keys: Keys, op: number, asks: readonly Ask[], now: number): Answer {
-  const parts: Part[] = [];
-  const found: (Held | undefined)[] = [];
-  for (const { key, plan, cost, holder = 0 } of asks) {
-    const held = keys.find(key);
-    found.push(held);
-    parts.push({
-      f: plan.family,
-      p: plan.numbers,
-      cost,
-      holder,
-      s: held?.kind === plan.kind ? held.s : unused(),
-      blocked: held?.blocked ?? 0,
-      t: now,
-      allowed: true,
-      wait: 0,
-      delay: 0,
-      changed: false,
-    });
+/** An ask beside what its key holds. */
+class KeyPart implements Part {
+  readonly ask: Ask;
+  readonly rule: Rule;
+  readonly held: Held | undefined;
+  readonly f: Family;
+  readonly p: Nums;
+  readonly cost: number;
+  readonly holder: number;
+  s: Nums;
+  blocked: number;
+  t: number;
+  allowed = true;
+  wait = 0;
+  delay = 0;
+  changed = false;
+
+  constructor(ask: Ask, held: Held | undefined, now: number) {
+    const rule = compile(ask.policy);
+    this.ask = ask;
+    this.rule = rule;
+    this.held = held;
+    this.f = rule.family;
+    this.p = rule.numbers;
+    this.cost = ask.cost;
+    this.holder = ask.holder ?? 0;
+    // A state of another kind counts as none.
+    this.s = held !== undefined && held.kind === rule.kind ? held.s : unused();
+    this.blocked = held === undefined ? 0 : held.blocked;
+    this.t = now;
   }
-  if (op < GIVE) decide(parts, op, now);
-  else for (const [i, part] of parts.entries()) change(part, op, asks[i]?.until ?? 0, now);
-  const told: number[][] = [];
-  for (const [i, part] of parts.entries()) {
-    const ask = asks[i];
-    if (part.changed && ask !== undefined) {
-      const held = found[i];
-      // A block leaves the state of another kind as it is, unless it resets it.
-      if (op === BLOCK && part.cost === 0 && held !== undefined) held.blocked = part.blocked;
-      else if (held === undefined) keys.keep(ask.key, { kind: ask.plan.kind, s: part.s, blocked: part.blocked });
-      else {
-        held.kind = ask.plan.kind;
-        held.s = part.s;
-        held.blocked = part.blocked;
-      }
-    }
-    told.push(figures(part, now));
+}
+
+function write(keys: Keys, { ask, rule, held, s, blocked }: KeyPart, code: number): void {
+  if (held === undefined) {
+    if (s.length > 0 || blocked > 0) keys.set(ask.key, new Held(rule.kind, s, blocked));
+    return;
   }
-  return { atMs: now, figures: told };
+  held.isRecent = true;
+  held.blocked = blocked;
+  // A block leaves the state of another kind as it is, unless it resets it.
+  if (code === BLOCK && ask.cost === 0) return;
+  held.kind = rule.kind;
+  held.s = s;
 }

@@ -1,0 +1,143 @@
+import { StoreError, shown } from '../errors.ts';
+import { localClock, type Clock } from '../platform.ts';
+import { BLOCKED, RETRY_AFTER } from '../program/decide.ts';
+import {
+  optional,
+  readOptions,
+  valueThat,
+  wholeNumber,
+  withDefault,
+  type Optional,
+  type Options,
+  type WithDefault,
+} from '../values/shape.ts';
+import { endOf, KEPT_MS, perform, type Held } from './perform.ts';
+import type { Answer, Ask, Figures, Op, Store } from './store.ts';
+
+const MEMORY = {
+  /** Keys held at once: a whole number from 1. A limiter with three policies has three keys for a client. Default `100_000`. */
+  maxKeys: withDefault(wholeNumber(1, 2 ** 24), 100_000) as WithDefault<number>,
+  /** Tells the time in milliseconds since 1970 by `now()`, as `Date` does. Default: the clock of the system, without its steps. */
+  clock: optional(valueThat<Clock>(isClock, 'an object with now(), in milliseconds')) as Optional<Clock>,
+};
+
+export interface MemoryStoreOptions extends Options<typeof MEMORY> {}
+
+/** A store in the memory of this process. */
+export interface MemoryStore extends Store {
+  readonly source: 'memory';
+  perform(op: Op, asks: readonly Ask[]): Answer;
+  /** Keys held now, with those that have ended and are not yet removed. */
+  readonly size: number;
+  forget(isForgotten: (key: string) => boolean): void;
+}
+
+/**
+ * The default store: the memory of this process, with the decisions and laws of every other store.
+ *
+ * It holds at most `maxKeys` keys. If there are more, it forgets one that was written only once for a while, and never
+ * one that is denied or blocked while these are at most a quarter of `maxKeys`. So new keys free no denied client, and
+ * denied keys keep no new client out. Keys that have ended are removed bit by bit while there are requests.
+ *
+ * @throws PolicyError for a bad or unknown option.
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  const { maxKeys, clock } = readOptions(options, MEMORY, 'memoryStore');
+  return new BoundedStore(maxKeys, clock ?? localClock());
+}
+
+/** The walk over old keys goes on after so many requests, of which one that adds a key counts as four: */
+const REQUESTS_PER_WALK = 16;
+const ADDED = 4;
+/** thus by two keys for each key that is added, so that keys that have ended go faster than new ones come. */
+const KEYS_PER_WALK = 8;
+
+class BoundedStore implements MemoryStore {
+  readonly source = 'memory';
+  readonly #maxKeys: number;
+  readonly #clock: Clock;
+  readonly #keys = new Map<string, Held>();
+  /** Until when keys are denied or blocked, as far as was told; the first is the oldest. */
+  readonly #denied = new Map<string, number>();
+  /** Walks over all keys, again and again. A new walk would pass over all that were deleted at the front. */
+  #walk: MapIterator<[string, Held]>;
+  #requests = 0;
+
+  constructor(maxKeys: number, clock: Clock) {
+    this.#maxKeys = maxKeys;
+    this.#clock = clock;
+    this.#walk = this.#keys.entries();
+  }
+
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  perform(op: Op, asks: readonly Ask[]): Answer {
+    const now = Math.floor(this.#clock.now());
+    if (!(now >= 0 && now <= Number.MAX_SAFE_INTEGER)) throw badTime(now);
+    const before = this.#keys.size;
+    const answer = perform(this.#keys, op, asks, now);
+    for (let i = 0; i < asks.length; i++) this.#protect(asks[i] as Ask, answer.figures[i] as Figures, now);
+    this.#requests += 1 + ADDED * (this.#keys.size - before);
+    if (this.#requests >= REQUESTS_PER_WALK || this.#keys.size > this.#maxKeys) this.#trim(now);
+    return answer;
+  }
+
+  forget(isForgotten: (key: string) => boolean): void {
+    for (const key of this.#keys.keys()) if (isForgotten(key)) this.#drop(key);
+  }
+
+  /** Remembers until when a key is denied. */
+  #protect({ key }: Ask, figures: Figures, now: number): void {
+    const denied = Math.max(figures[RETRY_AFTER] as number, figures[BLOCKED] as number);
+    if (denied <= 0 || (this.#denied.get(key) ?? 0) >= now + denied) return;
+    if (this.#keys.has(key)) this.#denied.set(key, now + denied);
+  }
+
+  /** Keeps to `maxKeys`. */
+  #trim(now: number): void {
+    this.#requests = 0;
+    if (this.#denied.size * 2 > this.#maxKeys) this.#trimDenied(now);
+    for (let i = 0; i < KEYS_PER_WALK || this.#keys.size > this.#maxKeys; i++) {
+      let step = this.#walk.next();
+      if (step.done === true) {
+        this.#walk = this.#keys.entries();
+        step = this.#walk.next();
+        if (step.done === true) return;
+      }
+      const [key, held] = step.value;
+      if (endOf(held) + KEPT_MS <= now) this.#drop(key);
+      else if (held.isRecent) held.isRecent = false;
+      else if (this.#keys.size > this.#maxKeys && (this.#denied.get(key) ?? 0) <= now) this.#drop(key);
+    }
+  }
+
+  /**
+   * Frees denied keys if they are more than half of `maxKeys`, down to a quarter, so that this is rare: the oldest first,
+   * and blocked ones last, since an operator may have blocked them.
+   */
+  #trimDenied(now: number): void {
+    for (const [key, until] of this.#denied) if (until <= now) this.#denied.delete(key);
+    if (this.#denied.size * 2 <= this.#maxKeys) return;
+    for (const sparesBlocked of [true, false]) {
+      for (const key of this.#denied.keys()) {
+        if (this.#denied.size * 4 <= this.#maxKeys) return;
+        if (!sparesBlocked || (this.#keys.get(key)?.blocked ?? 0) <= now) this.#drop(key);
+      }
+    }
+  }
+
+  #drop(key: string): void {
+    this.#keys.delete(key);
+    this.#denied.delete(key);
+  }
+}
+
+function isClock(given: unknown): boolean {
+  return typeof (given as Partial<Clock> | null)?.now === 'function';
+}
+
+function badTime(now: number): StoreError {
+  return new StoreError('SLUICE_STORE_FAILED', `the clock must return milliseconds since 1970, got ${shown(now)}`);
+}

@@ -1,0 +1,145 @@
+import { asStoreError, StoreError, shown } from '../errors.ts';
+import { functionThat, readOptions, type Field, type Options } from '../values/shape.ts';
+import { parseName } from '../values/name.ts';
+import { endOf, KEPT_MS, perform, type Held } from './perform.ts';
+import type { Answer, Ask, Op, Store } from './store.ts';
+import { readText, writeText } from './text.ts';
+
+/** A text to be kept under a key in place of the one before. */
+export interface Write {
+  readonly key: string;
+  /** At most 64 kB of ASCII; undefined: the key is removed. */
+  readonly text: string | undefined;
+  /** The key may be removed from this instant of the database's clock on, and need not be. 0 if `text` is undefined. */
+  readonly expiresAtMs: number;
+}
+
+/**
+ * Decides over the texts that are kept under the keys, in their order (null or undefined: nothing is kept), at this instant
+ * of the database's clock, in milliseconds since 1970. Returns what to write.
+ */
+export type Decide = (texts: readonly (string | null | undefined)[], atMs: number) => readonly Write[];
+
+/**
+ * Calls `decide` with the texts of these keys, and writes what it returns, in one transaction:
+ *
+ * - No other transaction reads or writes one of the keys between this reading and the commit. The keys come sorted:
+ *   locked in their order, they make no deadlock.
+ * - The instant is read after the keys are locked.
+ * - It throws or rejects if nothing was written, or if that is not known. It may begin again, and call `decide` again,
+ *   only after a rollback that is certain.
+ */
+export type Transaction = (keys: readonly string[], decide: Decide) => void | Promise<void>;
+
+const TRANSACTION_STORE = {
+  /** The `source` of its decisions, such as `'sqlite'`. */
+  source: parseName as Field<string>,
+  /** Reads, decides and writes: see {@link Transaction}. */
+  transaction: functionThat<Transaction>('a function (keys, decide)') as Field<Transaction>,
+};
+
+export interface TransactionStoreOptions extends Options<typeof TRANSACTION_STORE> {}
+
+/**
+ * A store of one's own on anything that has transactions. Every policy and operation works, exactly, since the program
+ * decides over the texts that are kept. It is a store in this process if `transaction` returns no promise.
+ *
+ * Errors of `transaction` become a StoreError with code SLUICE_STORE_FAILED; a text that no store of Sluice wrote is
+ * SLUICE_STORE_KEY_FOREIGN. `describeStore` of `@sluice/core/testing` tests what you write.
+ *
+ * @example
+ * ```ts
+ * const read = database.prepare('SELECT text FROM sluice WHERE key = ?');
+ * const remove = database.prepare('DELETE FROM sluice WHERE key = ?');
+ * const write = database.prepare('INSERT OR REPLACE INTO sluice (key, text, expires_at) VALUES (?, ?, ?)');
+ *
+ * const store = transactionStore({
+ *   source: 'sqlite',
+ *   transaction(keys, decide) {
+ *     database.exec('BEGIN IMMEDIATE');
+ *     try {
+ *       const texts = keys.map((key) => read.get(key)?.text as string | undefined);
+ *       for (const { key, text, expiresAtMs } of decide(texts, Date.now())) {
+ *         if (text === undefined) remove.run(key);
+ *         else write.run(key, text, expiresAtMs);
+ *       }
+ *       database.exec('COMMIT');
+ *     } catch (error) {
+ *       database.exec('ROLLBACK');
+ *       throw error;
+ *     }
+ *   },
+ * });
+ * ```
+ *
+ * @throws PolicyError for a bad or unknown option.
+ */
+export function transactionStore(options: TransactionStoreOptions): Store {
+  const { source, transaction } = readOptions(options, TRANSACTION_STORE, 'transactionStore');
+  return {
+    source,
+    perform(op, asks) {
+      const request = new Request(op, asks);
+      try {
+        const committed = transaction(request.keys, request.decide);
+        if (committed === undefined) return request.answered();
+        return committed.then(
+          () => request.answered(),
+          (error: unknown) => {
+            throw asStoreError(error);
+          },
+        );
+      } catch (error) {
+        throw asStoreError(error);
+      }
+    },
+  };
+}
+
+/** One request, which is decided again each time its transaction begins again: the last time counts. */
+class Request {
+  readonly keys: readonly string[];
+  readonly #op: Op;
+  readonly #asks: readonly Ask[];
+  #answer: Answer | undefined;
+
+  constructor(op: Op, asks: readonly Ask[]) {
+    this.#op = op;
+    this.#asks = asks;
+    this.keys = [...new Set(asks.map(({ key }) => key))].sort();
+  }
+
+  readonly decide: Decide = (texts, atMs) => {
+    const now = Math.floor(atMs);
+    if (!Number.isSafeInteger(now) || now < 0 || texts.length !== this.keys.length) {
+      throw unusable(
+        `decide() takes ${String(this.keys.length)} texts and milliseconds since 1970, got ${String(texts.length)} and ${shown(atMs)}`,
+      );
+    }
+    const held = new Map<string, Held>();
+    for (const [i, key] of this.keys.entries()) {
+      const text = texts[i] ?? undefined;
+      if (text !== undefined) held.set(key, readText(key, text));
+    }
+    this.#answer = perform(held, this.#op, this.#asks, now);
+    return this.keys.flatMap((key, i) => {
+      const write = writeOf(key, held.get(key));
+      return write.text === (texts[i] ?? undefined) ? [] : [write];
+    });
+  };
+
+  answered(): Answer {
+    if (this.#answer === undefined) throw unusable('transaction() ended without a call of decide()');
+    return this.#answer;
+  }
+}
+
+function writeOf(key: string, held: Held | undefined): Write {
+  const endsAtMs = held === undefined ? 0 : endOf(held);
+  if (held === undefined || endsAtMs === 0) return { key, text: undefined, expiresAtMs: 0 };
+  return { key, text: writeText(held), expiresAtMs: endsAtMs + KEPT_MS };
+}
+
+function unusable(why: string): StoreError {
+  return new StoreError('SLUICE_STORE_REPLY_INVALID', why);
+}
