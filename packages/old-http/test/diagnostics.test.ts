@@ -244,7 +244,8 @@ describe('memory under node:cluster', () => {
   const script = fileURLToPath(new URL('./children/cluster-worker.mjs', import.meta.url));
 
   it('is warned of once in each worker, and neither in the primary nor for a shared store', async () => {
-    if (!existsSync(built)) throw new Error('packages/old-http/dist is missing: run `npm run build` first (npm test does)');
+    if (!existsSync(built))
+      throw new Error('packages/old-http/dist is missing: run `npm run build` first (npm test does)');
     const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
     child.stdout.on('data', (text: Buffer) => (output += text.toString()));

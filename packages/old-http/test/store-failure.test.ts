@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { byAll } from '@sluice/old-http';
-import { createLimiter, fixedWindow, memoryStore, type Decision, type OnStoreError, type Store } from '@sluice/old-core';
+import {
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  type Decision,
+  type OnStoreError,
+  type Store,
+} from '@sluice/old-core';
 import { Enforcer, Layer, inheritOptions } from '@sluice/old-http/spi';
 import {
   expectWarnings,

@@ -40,7 +40,8 @@ export async function startChild(
   calls: number,
   { clock, atOnce = calls }: ChildOptions = {},
 ): Promise<Child> {
-  if (!existsSync(BUILT)) throw new Error('packages/old-core/dist is missing: run `npm run build` first (npm test does)');
+  if (!existsSync(BUILT))
+    throw new Error('packages/old-core/dist is missing: run `npm run build` first (npm test does)');
   const node = [process.execPath, SCRIPT, url, JSON.stringify(policies), String(calls), String(atOnce)];
   const [command = '', ...args] = clock === undefined ? node : [faketime(), '-f', clock, ...node];
   const child = spawn(command, args, {

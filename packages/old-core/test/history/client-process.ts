@@ -50,7 +50,8 @@ const BUILT = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 
 /** Starts a process, and waits until it can begin. */
 export async function startClient(number: number, options: ClientOptions): Promise<ClientProcess> {
-  if (!existsSync(BUILT)) throw new Error('packages/old-core/dist is missing: run `npm run build` first (npm test does)');
+  if (!existsSync(BUILT))
+    throw new Error('packages/old-core/dist is missing: run `npm run build` first (npm test does)');
   const child = spawn(process.execPath, [SCRIPT, JSON.stringify({ ...options, number })], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });

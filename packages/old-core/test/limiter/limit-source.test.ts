@@ -11,7 +11,13 @@ import {
   type RedisClient,
   type SingleLimiterOptions,
 } from '@sluice/old-core';
-import { MAKES_SOURCE, namePolicy, sourceKeySuffix, type LimitReference, type SourceSettings } from '@sluice/old-core/spi';
+import {
+  MAKES_SOURCE,
+  namePolicy,
+  sourceKeySuffix,
+  type LimitReference,
+  type SourceSettings,
+} from '@sluice/old-core/spi';
 import { useRedis } from '@sluice/testkit';
 
 setFlagsFromString('--expose-gc');

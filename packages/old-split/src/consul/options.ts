@@ -1,4 +1,11 @@
-import { invalidOption, type OptionTable, optional, readOptions, type SettingsOf, valueThat } from '@sluice/old-core/spi';
+import {
+  invalidOption,
+  type OptionTable,
+  optional,
+  readOptions,
+  type SettingsOf,
+  valueThat,
+} from '@sluice/old-core/spi';
 import { memberId, ttlMs } from '../poll/options.ts';
 import { wholeNumber } from '../values/whole-number.ts';
 

@@ -1,5 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, memoryStore, type Decision, type Store, type StoreAnswers } from '@sluice/old-core';
+import {
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  type Decision,
+  type Store,
+  type StoreAnswers,
+} from '@sluice/old-core';
 import { remoteStore, type RemoteStore } from '@sluice/remote';
 import { FRAME } from '@sluice/remote/wire';
 import { until } from '@sluice/testkit';

@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { memoryStore, type Limit, type Policy, type StoreAnswer } from '@sluice/old-core';
-import { evaluate, isFastPathEligible, keySuffixOf, namePolicies, shownMemory, type KeyState } from '@sluice/old-core/spi';
+import {
+  evaluate,
+  isFastPathEligible,
+  keySuffixOf,
+  namePolicies,
+  shownMemory,
+  type KeyState,
+} from '@sluice/old-core/spi';
 import { cases, fakeClock, seeded, testSeed, type Random } from '@sluice/testkit';
 import { references } from '../../laws/models/index.ts';
 

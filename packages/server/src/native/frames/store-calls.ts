@@ -1,5 +1,12 @@
 import type { Store, StoreAnswers, StoreCall, StoreRequest } from '@sluice/old-core';
-import { MOST_BYTES, MOST_KEYS, isPending, workOf, type BatchAnswer, type CoalescedRequests } from '@sluice/old-core/spi';
+import {
+  MOST_BYTES,
+  MOST_KEYS,
+  isPending,
+  workOf,
+  type BatchAnswer,
+  type CoalescedRequests,
+} from '@sluice/old-core/spi';
 import { servedStore, type ServedStore } from '@sluice/remote/wire';
 
 /** Receives what the store answered, or why it failed. */
