@@ -1,3 +1,4 @@
+import type { ChannelListener } from 'node:diagnostics_channel';
 import type { BreakerState } from './guard/breaker.ts';
 import type { Decision, DecisionSource } from './limiter/decision.ts';
 import type { SluiceErrorCode, StoreFailureKind } from './errors.ts';
@@ -37,16 +38,30 @@ export interface BreakerMessage {
 
 /** A channel of `node:diagnostics_channel`. Without subscribers, asking for them is all that it costs. */
 export interface Channel<Message> {
+  readonly name: string;
   readonly hasSubscribers: boolean;
   publish(message: Message): void;
 }
 
-const diagnostics = /* @__PURE__ */ findBuiltin<typeof import('node:diagnostics_channel')>('node:diagnostics_channel');
+const diagnostics = /* @__PURE__ */ findBuiltin('node:diagnostics_channel');
 
 /** A runtime without `node:diagnostics_channel` has nobody who subscribes. */
 const channel = <Message>(name: string): Channel<Message> =>
-  diagnostics?.channel(name) ?? { hasSubscribers: false, publish: () => undefined };
+  (diagnostics?.channel(name) as Channel<Message> | undefined) ?? {
+    name,
+    hasSubscribers: false,
+    publish: () => undefined,
+  };
 
 export const decisions: Channel<DecisionMessage> = /* @__PURE__ */ channel('sluice:decision');
 export const storeErrors: Channel<StoreErrorMessage> = /* @__PURE__ */ channel('sluice:store.error');
 export const breakers: Channel<BreakerMessage> = /* @__PURE__ */ channel('sluice:breaker');
+
+/** Calls a function with every message of a channel. It must not throw: Node ends the process then. Returns what ends it. */
+export function subscribe<Message>(channel: Channel<Message>, listener: (message: Message) => void): () => void {
+  const onMessage = listener as ChannelListener;
+  diagnostics?.subscribe(channel.name, onMessage);
+  return () => {
+    diagnostics?.unsubscribe(channel.name, onMessage);
+  };
+}

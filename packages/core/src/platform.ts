@@ -1,3 +1,7 @@
+import type * as AsyncHooks from 'node:async_hooks';
+import type { Cluster } from 'node:cluster';
+import type * as DiagnosticsChannel from 'node:diagnostics_channel';
+
 /** The parts of a timer that some runtimes do not have: those of browsers are numbers. */
 export interface Timer {
   ref?(): void;
@@ -7,12 +11,19 @@ export interface Timer {
 /** Longer timers overflow to 1 ms. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1;
 
-/**
- * A module of Node.js; undefined if this runtime does not have it. An import would fail there, and in bundles for
- * browsers.
- */
-export function findBuiltin<Module>(name: string): Module | undefined {
-  return globalThis.process?.getBuiltinModule?.(name) as Module | undefined;
+/** What this runtime has of `process` of Node.js. */
+export const runtime: Partial<NodeJS.Process> = (globalThis as { process?: NodeJS.Process }).process ?? {};
+
+/** The modules of Node.js that are used if the runtime has them. Importing them would break bundles for browsers. */
+interface Builtins {
+  'node:async_hooks': typeof AsyncHooks;
+  'node:cluster': Cluster;
+  'node:diagnostics_channel': typeof DiagnosticsChannel;
+}
+
+/** A module of Node.js; undefined if this runtime does not have it. */
+export function findBuiltin<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
+  return runtime.getBuiltinModule?.(name) as Builtins[Name] | undefined;
 }
 
 type Detached = <Result>(run: () => Result) => Result;
@@ -23,7 +34,7 @@ type Detached = <Result>(run: () => Result) => Result;
  * would run as a part of that request. So would a promise that is made inside and kept.
  */
 export const detached: Detached =
-  findBuiltin<typeof import('node:async_hooks')>('node:async_hooks')?.AsyncLocalStorage.snapshot() ?? ((run) => run());
+  /* @__PURE__ */ findBuiltin('node:async_hooks')?.AsyncLocalStorage.snapshot() ?? ((run) => run());
 
 /** Calls back after this time. The timer keeps no process alive and no async context. */
 export function startTimer(ms: number, call: () => void): Timer {
@@ -39,8 +50,8 @@ export function stopTimer(timer: Timer | undefined): void {
 /** Whether this process is a worker of `node:cluster`: one of several processes with a memory each. */
 export function isClusterWorker(): boolean {
   // A process without a parent to talk to is no worker: node:cluster brings twenty other modules.
-  if (globalThis.process?.send === undefined) return false;
-  return findBuiltin<typeof import('node:cluster')>('node:cluster')?.default.isWorker === true;
+  if (runtime.send === undefined) return false;
+  return findBuiltin('node:cluster')?.isWorker === true;
 }
 
 /** Whole milliseconds since 1970. */

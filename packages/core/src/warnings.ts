@@ -1,3 +1,5 @@
+import { runtime } from './platform.ts';
+
 /** Every code a warning of Sluice can carry. Each has a heading in docs/reference/errors.md. */
 export type SluiceWarningCode =
   | 'SLUICE_CONTEXT_UNKNOWN'
@@ -47,7 +49,7 @@ export function warnOnce(code: SluiceWarningCode, message: string, about = ''): 
   const once = `${code} ${about}`;
   if (silenced.has(code) || given.has(once)) return false;
   given.add(once);
-  if (globalThis.process?.emitWarning === undefined) console.warn(`[${code}] ${message}`);
-  else process.emitWarning(message, { type: 'SluiceWarning', code });
+  if (runtime.emitWarning === undefined) console.warn(`[${code}] ${message}`);
+  else runtime.emitWarning(message, { type: 'SluiceWarning', code });
   return true;
 }

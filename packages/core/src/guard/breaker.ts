@@ -1,2 +1,139 @@
+import { StoreError, asStoreError, isSluiceError, type StoreFailureKind } from '../errors.ts';
+import { startTimer, stopTimer, type Timer } from '../platform.ts';
+
 /** `closed` while the store is called; `open` after failures; `half-open` while a probe is under way. */
 export type BreakerState = 'closed' | 'open' | 'half-open';
+
+const MAX_FAILURES = 5;
+const FIRST_PROBE_MS = 100;
+const PROBE_MS = 500;
+/** A store that does not answer for this long is failing. */
+const SILENCE_MS = 100;
+/** A request's time has begun this much before its call at most, as a rule. */
+const SLACK_MS = 10;
+
+/** What a breaker needs of its guard. */
+export interface BreakerOwner {
+  /** Rejects while the store still fails. */
+  probe(breaker: Breaker): Promise<unknown>;
+  changed(breaker: Breaker, previous: BreakerState): void;
+}
+
+/**
+ * A circuit breaker: after five failures in a row it refuses calls at once, so that a dead store costs microseconds.
+ * Probes run in the background, on a timer that keeps no process alive: no request waits for one.
+ */
+export class Breaker {
+  readonly #owner: BreakerOwner;
+  /** The node of a cluster; undefined for any other store. */
+  readonly node: string | undefined;
+  /** The last key that was asked for: its node is probed. */
+  key = '{probe}';
+  state: BreakerState = 'closed';
+  lastError: unknown;
+  #failures = 0;
+  /** When the first call was sent since the last answer; 0 if there was none. */
+  #silentSinceMs = 0;
+  /** Results of calls that were sent before the last change of state are ignored. */
+  #changedMs = 0;
+  #timer: Timer | undefined;
+
+  constructor(owner: BreakerOwner, node: string | undefined) {
+    this.#owner = owner;
+    this.node = node;
+  }
+
+  /** @throws StoreError `SLUICE_BREAKER_OPEN`: the store must not be called. */
+  check(): void {
+    if (this.state === 'closed') return;
+    const why = asStoreError(this.lastError).message.replace(/ \[SLUICE_[A-Z_]+\]$/, '');
+    throw new StoreError(
+      'SLUICE_BREAKER_OPEN',
+      `the circuit breaker is open, so the store is not called; its last failure: ${why}`,
+      {
+        cause: this.lastError,
+      },
+    );
+  }
+
+  sent(nowMs: number): void {
+    if (this.#silentSinceMs === 0) this.#silentSinceMs = nowMs;
+  }
+
+  /** @param isInTime - An answer that nobody waited for any more takes back no failure. */
+  answered(sentMs: number, isInTime: boolean): void {
+    this.#silentSinceMs = 0;
+    if (isInTime && sentMs >= this.#changedMs) this.#failures = 0;
+  }
+
+  failed(sentMs: number, error: unknown): void {
+    if (this.state !== 'closed' || sentMs < this.#changedMs) return;
+    if (isAnswer(error)) {
+      this.answered(sentMs, true);
+      return;
+    }
+    this.lastError = error;
+    if (++this.#failures >= MAX_FAILURES) this.#open(FIRST_PROBE_MS);
+  }
+
+  /**
+   * A call was given up. A wait of at least 100 ms is a failure; a shorter one (a small `timeoutMs`, what a request had
+   * left) is one if nothing at all was answered for 100 ms.
+   */
+  gaveUp(sentMs: number, nowMs: number, error: StoreError): void {
+    const sinceMs = this.#silentSinceMs === 0 ? nowMs : this.#silentSinceMs;
+    if (nowMs - Math.min(sentMs, sinceMs) >= SILENCE_MS - SLACK_MS) this.failed(sentMs, error);
+  }
+
+  /** Closes from any state, and ends probing. */
+  close(): void {
+    stopTimer(this.#timer);
+    this.#failures = 0;
+    this.#silentSinceMs = 0;
+    this.#change('closed');
+  }
+
+  #open(probeInMs: number): void {
+    this.#timer = startTimer(probeInMs, () => void this.#probe());
+    this.#change('open');
+  }
+
+  async #probe(): Promise<void> {
+    this.#change('half-open');
+    const startMs = this.#changedMs;
+    const isObsolete = (): boolean => this.state !== 'half-open' || startMs !== this.#changedMs;
+    if (isObsolete()) return; // a listener has closed it
+    try {
+      await this.#owner.probe(this);
+      if (!isObsolete()) this.close();
+    } catch (error) {
+      if (isObsolete()) return;
+      this.lastError = error;
+      if (isAnswer(error)) this.close();
+      else this.#open(PROBE_MS);
+    }
+  }
+
+  #change(state: BreakerState): void {
+    const previous = this.state;
+    this.#changedMs = performance.now();
+    this.state = state;
+    if (previous !== state) this.#owner.changed(this, previous);
+  }
+}
+
+/** Not an outage, which passes, but something to be mended: never covered by a fallback. */
+export function isFault(error: unknown): boolean {
+  return isSluiceError(error) && (error.code === 'SLUICE_REDIS_CLIENT_MISSING' || error.name === 'PolicyError');
+}
+
+/** Whether a store that rejects with this error works: waiting does not mend the value of a key, nor a wrong setting. */
+function isAnswer(error: unknown): boolean {
+  return (
+    isFault(error) || kindOf(error) === 'key' || (isSluiceError(error) && error.code === 'SLUICE_SPLIT_UNCONFIRMED')
+  );
+}
+
+export function kindOf(error: unknown): StoreFailureKind {
+  return (isSluiceError(error) ? (error as Partial<StoreError>).kind : undefined) ?? 'other';
+}

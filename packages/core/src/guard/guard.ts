@@ -1,37 +1,209 @@
+import { breakers } from '../channels.ts';
+import { StoreError, asStoreError, messageOf, type StoreFailureKind } from '../errors.ts';
+import { startTimer, stopTimer } from '../platform.ts';
+import type { Policy } from '../policies/index.ts';
+import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
-import type { BreakerState } from './breaker.ts';
+import { warnOnce } from '../warnings.ts';
+import { Breaker, kindOf, type BreakerOwner, type BreakerState } from './breaker.ts';
+import { extendPastStall, startWaiting, stopWaiting, type WaitingCall } from './deadlines.ts';
+import { KeptEdits } from './kept-edits.ts';
 
+export { isFault, type BreakerState } from './breaker.ts';
+
+/** How often a first connection is asked whether it may still be waited for. */
+const CONNECTION_CHECK_MS = 20;
+/** How long a probe may take: as long as a request of the most patient limiter, within these bounds. */
+const MIN_PROBE_MS = 100;
+const MAX_PROBE_MS = 1_000;
+const PROBE: Policy = { algorithm: 'fixedWindow', limit: 1_000, windowMs: 1, align: 'first-hit' };
+const MAX_NAMED = 5;
+
+const guards = /* @__PURE__ */ new WeakMap<Store, Guard>();
+
+/** The guard of a store, which all its limiters share. */
 export function guardOf(store: Store): Guard {
-  return new Guard(store);
+  let guard = guards.get(store);
+  if (guard === undefined) guards.set(store, (guard = new Guard(store)));
+  return guard;
 }
 
-export class Guard {
+/**
+ * Calls a store that may be slow, hung or gone: within a deadline, and not while its breaker is open. In a cluster each
+ * node has a breaker of its own.
+ */
+export class Guard implements BreakerOwner {
   readonly #store: Store;
+  readonly #breakers = new Map<string | undefined, Breaker>();
+  /** The one breaker of a store that is no cluster. */
+  readonly #whole: readonly Breaker[] = [this.#breakerOf(undefined)];
+  /** The limiters that use the store. */
+  readonly #limiters = new Set<{ readonly name: string }>();
+  /** The kinds of failures that were warned about. */
+  readonly #warned = new Set<StoreFailureKind>();
+  readonly #kept = new KeptEdits(async (op, asks) => this.perform(op, asks, performance.now() + this.#probeMs));
+  #fallback: MemoryStore | undefined;
+  /** The longest time that a request has had for a call. */
+  #patienceMs = 0;
 
   constructor(store: Store) {
     this.#store = store;
   }
 
+  /** The state of the breaker; of several, the one furthest from closed. */
   get state(): BreakerState {
-    return 'closed';
+    const states = [...this.#breakers.values()].map(({ state }) => state);
+    return (['open', 'half-open'] as const).find((state) => states.includes(state)) ?? 'closed';
   }
 
-  get fallback(): Store {
-    return this.#store;
+  /** The memory of this process in which `onStoreError: 'local'` decides. */
+  get fallback(): MemoryStore {
+    return (this.#fallback ??= memoryStore());
   }
 
-  join(_limiter: string): () => void {
-    return () => undefined;
+  /** Adds a limiter, which the messages of the breaker name. The returned function removes it; the last one ends probing. */
+  join(name: string): () => void {
+    const limiter = { name };
+    this.#limiters.add(limiter);
+    return () => {
+      if (!this.#limiters.delete(limiter) || this.#limiters.size > 0) return;
+      for (const breaker of this.#breakers.values()) breaker.close();
+    };
   }
 
-  perform(op: Op, asks: readonly Ask[], _endMs: number): Answer | Promise<Answer> {
-    return this.#store.perform(op, asks);
+  /**
+   * Performs a request until `endMs` (by `performance.now()`), which all limiters of an HTTP request share. A first
+   * connection that is under way is waited for beyond it. A late answer is ignored, and nothing is sent again: the store
+   * may have executed the call.
+   *
+   * @throws (at once, or as a rejection) StoreError `SLUICE_BREAKER_OPEN`, `SLUICE_STORE_TIMEOUT`, or the store's own.
+   */
+  perform(op: Op, asks: readonly Ask[], endMs: number): Answer | Promise<Answer> {
+    const called = this.#breakersOf(asks);
+    for (const breaker of called) breaker.check();
+    const sentMs = performance.now();
+    const lastMs = extendPastStall(endMs);
+    if (lastMs <= sentMs) {
+      const message = 'the time of the request (timeoutMs) was over before the store was asked';
+      throw new StoreError('SLUICE_STORE_TIMEOUT', message, { sent: false });
+    }
+    let answers: Answer | Promise<Answer>;
+    try {
+      answers = this.#store.perform(op, asks);
+    } catch (error) {
+      for (const breaker of called) breaker.failed(sentMs, error);
+      throw asStoreError(error);
+    }
+    return 'then' in answers ? this.#wait(answers, called, sentMs, lastMs) : answers;
   }
 
-  keep(_op: Op, _asks: readonly Ask[]): void {}
+  #wait(answers: Promise<Answer>, called: readonly Breaker[], sentMs: number, endMs: number): Promise<Answer> {
+    const patienceMs = endMs - sentMs;
+    if (patienceMs > this.#patienceMs) this.#patienceMs = patienceMs;
+    for (const breaker of called) breaker.sent(sentMs);
+    return new Promise((resolve, reject) => {
+      let isConnecting = false;
+      const call: WaitingCall = {
+        endMs,
+        hadGrace: false,
+        giveUp: (nowMs) => {
+          const connectingUntilMs = this.#store.firstConnectionUntil?.() ?? 0;
+          if (connectingUntilMs > nowMs) {
+            isConnecting = true;
+            call.endMs = Math.min(connectingUntilMs, nowMs + CONNECTION_CHECK_MS);
+          } else if (isConnecting) {
+            isConnecting = false;
+            call.endMs = nowMs + patienceMs; // the call was sent when the connection was made
+          } else {
+            const error = lateError(patienceMs);
+            for (const breaker of called) breaker.gaveUp(sentMs, nowMs, error);
+            reject(error);
+          }
+        },
+      };
+      startWaiting(call, sentMs);
+      answers.then(
+        (answer) => {
+          const isInTime = stopWaiting(call);
+          for (const breaker of called) breaker.answered(sentMs, isInTime);
+          resolve(answer);
+        },
+        (error: unknown) => {
+          if (!stopWaiting(call)) return;
+          for (const breaker of called) breaker.failed(sentMs, error);
+          reject(asStoreError(error));
+        },
+      );
+    });
+  }
+
+  /**
+   * Keeps an edit that surely was not sent (`sent` of its StoreError is false), or a release, and sends it when the
+   * breaker closes, or in half a second: at most 1000 edits, for 10 s. No other edit may be kept: it could be executed
+   * twice.
+   */
+  keep(op: Op, asks: readonly Ask[]): void {
+    this.#kept.add(op, asks);
+  }
+
+  /** The breakers of all parts of the store that have these keys. */
+  #breakersOf(asks: readonly Ask[]): readonly Breaker[] {
+    if (this.#store.nodeOf === undefined) return this.#whole;
+    const called = new Set<Breaker>();
+    for (const { key } of asks) {
+      const breaker = this.#breakerOf(this.#store.nodeOf(key));
+      breaker.key = key;
+      called.add(breaker);
+    }
+    return [...called];
+  }
+
+  #breakerOf(node: string | undefined): Breaker {
+    let breaker = this.#breakers.get(node);
+    if (breaker === undefined) this.#breakers.set(node, (breaker = new Breaker(this, node)));
+    return breaker;
+  }
+
+  /** A probe writes, because a store that can only be read is no help. */
+  probe({ key }: Breaker): Promise<unknown> {
+    const probeMs = this.#probeMs;
+    return new Promise((resolve, reject) => {
+      const late = startTimer(probeMs, () => {
+        reject(lateError(probeMs));
+      });
+      // No limiter's name starts with a minus. The tag of a key leads to its node.
+      const probe = { key: `${key.slice(0, key.indexOf('}') + 1)}:-probe`, policy: PROBE, cost: 1 };
+      const answer = Promise.resolve(this.#store.perform('take', [probe]));
+      void answer.then(resolve, reject).finally(() => {
+        stopTimer(late);
+      });
+    });
+  }
+
+  get #probeMs(): number {
+    return Math.min(Math.max(this.#patienceMs, MIN_PROBE_MS), MAX_PROBE_MS);
+  }
+
+  changed({ node, state, lastError }: Breaker, previous: BreakerState): void {
+    const limiters = [...new Set([...this.#limiters].map(({ name }) => name))];
+    const kind = kindOf(lastError);
+    breakers.publish({ limiters, store: this.#store.source, shard: node, state, previous, kind });
+    if (state === 'closed') this.#kept.sendAll();
+    if (previous !== 'closed' || this.#warned.has(kind)) return;
+    this.#warned.add(kind);
+    const more = limiters.length - MAX_NAMED;
+    const names = `${limiters.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+    warnOnce(
+      'SLUICE_STORE_AWAY',
+      `The ${this.#store.source} store of ${names} keeps failing (${kind}): ${messageOf(lastError)}. Until it answers again, onStoreError decides.`,
+      `${kind} ${names}`,
+    );
+  }
 }
 
-/** Not an outage, which passes, but something to be mended: never covered by a fallback. */
-export function isFault(_error: unknown): boolean {
-  return false;
+function lateError(ms: number): StoreError {
+  return new StoreError(
+    'SLUICE_STORE_TIMEOUT',
+    `the store did not decide within ${String(Math.round(ms))} ms (timeoutMs); the request may have counted`,
+  );
 }

@@ -1,1 +1,104 @@
-export {};
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  register as defaultRegister,
+  type OpenMetricsContentType,
+  type Registry,
+} from 'prom-client';
+import { PolicyError } from '../errors.ts';
+import { readOptions, valueThat, withDefault, type Options, type WithDefault } from '../values/shape.ts';
+import { Measurement } from './measure.ts';
+import { DECISION_SECONDS, METRICS, type Labels, type Metric } from './metric-list.ts';
+
+/** A registry of prom-client, of either format. */
+export type AnyRegistry = Registry | Registry<OpenMetricsContentType>;
+
+const hasMetrics = (given: unknown): boolean =>
+  typeof (given as Partial<AnyRegistry> | null)?.getSingleMetric === 'function';
+const beginsName = (given: unknown): boolean =>
+  typeof given === 'string' && /^([a-zA-Z_:][a-zA-Z0-9_:]*)?$/.test(given);
+
+const METRICS_OPTIONS = {
+  /** Where the metrics are registered. Default: the default registry of prom-client. */
+  register: withDefault(
+    valueThat<AnyRegistry>(hasMetrics, 'a Registry of prom-client'),
+    defaultRegister,
+  ) as WithDefault<AnyRegistry>,
+  /** The beginning of their names. Default `sluice_`. */
+  prefix: withDefault(
+    valueThat<string>(beginsName, `the beginning of a metric's name, such as "sluice_"`),
+    'sluice_',
+  ) as WithDefault<string>,
+};
+
+/** The options of {@link collectMetrics}. */
+export interface MetricsOptions extends Options<typeof METRICS_OPTIONS> {}
+
+/**
+ * Registers metrics of all limiters of this process, earlier and later ones, in a registry of prom-client. Labels are
+ * names from the configuration and words of fixed lists, never a key, an address or a path. See
+ * docs/reference/observability.md for every metric.
+ *
+ * @returns A function that stops counting and removes the metrics from the registry.
+ * @throws PolicyError `SLUICE_OPTION_INVALID` for bad options, and if one of the names is registered already, for
+ * example by an earlier call. Then nothing is registered.
+ */
+export function collectMetrics(options: MetricsOptions = {}): () => void {
+  const { register, prefix } = readOptions(options, METRICS_OPTIONS, 'collectMetrics');
+  const names = METRICS.map(({ name }) => prefix + name);
+  const taken = names.find((name) => register.getSingleMetric(name) !== undefined);
+  if (taken !== undefined) {
+    throw new PolicyError(
+      'register',
+      `register has ${taken} already: call collectMetrics once per registry and prefix, and call the function it returned before you call it again`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  const metrics = new Map<Metric, (labels: Labels, value: number) => void>();
+  const measurement = new Measurement((metric, labels, value) => metrics.get(metric)?.(labels, value));
+  for (const metric of METRICS) metrics.set(metric, registerMetric(metric, register, prefix, measurement));
+  const registered = names.map((name) => [name, register.getSingleMetric(name)] as const);
+  return () => {
+    measurement.stop();
+    for (const [name, metric] of registered) {
+      // After `register.clear()` another metric may have this name.
+      if (register.getSingleMetric(name) === metric) register.removeSingleMetric(name);
+    }
+  };
+}
+
+/** Returns what takes a value of the metric. */
+function registerMetric(
+  metric: Metric,
+  register: AnyRegistry,
+  prefix: string,
+  measurement: Measurement,
+): (labels: Labels, value: number) => void {
+  const { kind, help, labels: labelNames } = metric;
+  const common = { name: prefix + metric.name, help, labelNames, registers: [register] };
+  if (kind === 'histogram') {
+    const histogram = new Histogram({ ...common, buckets: [...DECISION_SECONDS] });
+    return (labels, value) => {
+      histogram.observe(labels, value);
+    };
+  }
+  if (kind === 'counter') {
+    const counter = new Counter(common);
+    return (labels, value) => {
+      counter.inc(labels, value);
+    };
+  }
+  const gauge = new Gauge({
+    ...common,
+    collect() {
+      gauge.reset(); // closed limiters disappear
+      measurement.readGauges((read, labels, value) => {
+        if (read === metric) gauge.set(labels, value);
+      });
+    },
+  });
+  return (labels, value) => {
+    gauge.set(labels, value);
+  };
+}

@@ -1,1 +1,109 @@
-export {};
+import { metrics, trace, type Attributes, type MeterProvider, type ObservableGauge } from '@opentelemetry/api';
+import { decisions, subscribe, type DecisionMessage } from '../channels.ts';
+import { PolicyError } from '../errors.ts';
+import { optional, readOptions, valueThat, type Optional, type Options } from '../values/shape.ts';
+import { Measurement } from './measure.ts';
+import { DECISION_SECONDS, METRICS, type Label, type Labels, type Metric } from './metric-list.ts';
+
+const OPEN_TELEMETRY_OPTIONS = {
+  /** The provider of the meter. Default: the global one, which the SDK registers when it starts. */
+  meterProvider: optional(
+    valueThat<MeterProvider>(
+      (given) => typeof (given as Partial<MeterProvider> | null)?.getMeter === 'function',
+      'a MeterProvider of OpenTelemetry',
+    ),
+  ) as Optional<MeterProvider>,
+};
+
+/** The options of {@link reportToOpenTelemetry}. */
+export interface OpenTelemetryOptions extends Options<typeof OPEN_TELEMETRY_OPTIONS> {}
+
+const ATTRIBUTES: Readonly<Record<Label, string>> = {
+  limiter: 'sluice.limiter',
+  policy: 'sluice.policy',
+  outcome: 'sluice.outcome',
+  source: 'sluice.source',
+  store: 'sluice.store',
+  kind: 'error.type',
+  state: 'sluice.breaker.state',
+};
+
+const reporting = new WeakSet<MeterProvider>();
+
+/**
+ * Reports metrics of all limiters of this process, earlier and later ones, to OpenTelemetry, and records on the active
+ * span why a request was denied. Attributes are names from the configuration and words of fixed lists, never a key, an
+ * address or a path. See docs/reference/observability.md for every instrument.
+ *
+ * Call it after the SDK has started: a meter that is created earlier measures nothing.
+ *
+ * @returns A function that stops the reports.
+ * @throws PolicyError `SLUICE_OPTION_INVALID` for bad options, and if an earlier call reports to this provider.
+ */
+export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () => void {
+  const { meterProvider = metrics.getMeterProvider() } = readOptions(
+    options,
+    OPEN_TELEMETRY_OPTIONS,
+    'reportToOpenTelemetry',
+  );
+  if (reporting.has(meterProvider)) {
+    throw new PolicyError(
+      'meterProvider',
+      'meterProvider gets reports already: call reportToOpenTelemetry once per provider, and call the function it returned before you call it again',
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  reporting.add(meterProvider);
+  const meter = meterProvider.getMeter('@sluice/core');
+  const events = new Map<Metric, (value: number, attributes: Attributes) => void>();
+  const gauges = new Map<Metric, ObservableGauge>();
+  for (const metric of METRICS) {
+    const name = `sluice.${metric.instrument}`;
+    const about = { description: metric.help, unit: metric.unit };
+    if (metric.kind === 'gauge') {
+      gauges.set(metric, meter.createObservableGauge(name, about));
+    } else if (metric.kind === 'counter') {
+      const counter = meter.createCounter(name, about);
+      events.set(metric, counter.add.bind(counter));
+    } else {
+      const histogram = meter.createHistogram(name, {
+        ...about,
+        advice: { explicitBucketBoundaries: [...DECISION_SECONDS] },
+      });
+      events.set(metric, histogram.record.bind(histogram));
+    }
+  }
+  const measurement = new Measurement((metric, labels, value) => events.get(metric)?.(value, toAttributes(labels)));
+  const observables = [...gauges.values()];
+  const observe: Parameters<typeof meter.addBatchObservableCallback>[0] = (result) => {
+    measurement.readGauges((metric, labels, value) => {
+      const gauge = gauges.get(metric);
+      if (gauge !== undefined) result.observe(gauge, value, toAttributes(labels));
+    });
+  };
+  meter.addBatchObservableCallback(observe, observables);
+  const stopSpans = subscribe(decisions, writeOnSpan);
+  return () => {
+    measurement.stop();
+    stopSpans();
+    meter.removeBatchObservableCallback(observe, observables);
+    reporting.delete(meterProvider);
+  };
+}
+
+function toAttributes(labels: Labels): Attributes {
+  const attributes: Attributes = {};
+  for (const [label, value] of Object.entries(labels)) attributes[ATTRIBUTES[label as Label]] = value;
+  return attributes;
+}
+
+/** A decision is published in the context of the call that requested it, so the active span is the caller's. */
+function writeOnSpan({ limiter, op, decision }: DecisionMessage): void {
+  const { allowed, policy, outcome, source, retryAfterMs } = decision;
+  if (op === 'peek' || allowed) return;
+  trace.getActiveSpan()?.setAttributes({
+    ...toAttributes({ limiter, policy, outcome, source }),
+    // No attribute if waiting does not help.
+    ...(retryAfterMs === null ? {} : { 'sluice.retry_after_ms': retryAfterMs }),
+  });
+}

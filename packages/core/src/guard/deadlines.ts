@@ -1,0 +1,93 @@
+import { detached, MAX_TIMER_MS, stopTimer, type Timer } from '../platform.ts';
+
+/** A timer that fires later than this shows that the process itself was stalled. */
+const LATE_MS = 10;
+/** The extra time of a store after such a stall, because the request may only just have been sent. */
+const GRACE_MS = 40;
+
+/** A call that waits for its store. */
+export interface WaitingCall {
+  /** When it ends, by `performance.now()`. */
+  endMs: number;
+  /** Whether it has had its extra time after a stall. */
+  hadGrace: boolean;
+  /** Called when its time has passed. It may set a later `endMs` instead of giving up. */
+  giveUp(nowMs: number): void;
+}
+
+/** All calls of the process, of which the timer serves the one that ends first. It keeps the process alive for them. */
+const calls = new Set<WaitingCall>();
+let timer: Timer | undefined;
+let dueMs = Infinity;
+/** Fake timers of a test that has ended never fire. */
+let timerIsOf: typeof setTimeout | undefined;
+/** Calls may be sent until then, although their time has passed during a stall of this process. */
+let graceEndMs = 0;
+
+/** Until when a call is waited for whose request has time until `endMs`. */
+export function extendPastStall(endMs: number): number {
+  return endMs < graceEndMs ? graceEndMs : endMs;
+}
+
+/**
+ * Waits until `endMs`, then makes the call give up.
+ *
+ * A stall of this process is not held against the store: when the time has passed, everything that has arrived is read
+ * first, and if the timer itself was late, the call gets 40 ms more, once. Sending that takes long in the same turn of
+ * the event loop is such a stall too, because the timer is started after it.
+ */
+export function startWaiting(call: WaitingCall, nowMs: number): void {
+  if (calls.size === 0) timer?.ref?.();
+  calls.add(call);
+  if (call.endMs < dueMs || timerIsOf !== setTimeout) start(call.endMs, nowMs);
+}
+
+/** Ends the wait. Returns whether the call had not given up. The timer goes on, and serves the next call. */
+export function stopWaiting(call: WaitingCall): boolean {
+  const wasWaiting = calls.delete(call);
+  if (calls.size === 0) timer?.unref?.();
+  return wasWaiting;
+}
+
+function start(atMs: number, nowMs: number): void {
+  if (timerIsOf === setTimeout) stopTimer(timer);
+  timerIsOf = setTimeout;
+  dueMs = atMs;
+  const ms = Math.min(Math.max(Math.ceil(atMs - nowMs), 1), MAX_TIMER_MS);
+  timer = detached(() => setTimeout(fire, ms) as Timer);
+}
+
+function fire(): void {
+  const nowMs = performance.now();
+  const wasStalled = nowMs - dueMs > LATE_MS;
+  if (wasStalled) graceEndMs = nowMs + GRACE_MS;
+  timer = undefined;
+  dueMs = Infinity;
+  // In a turn of the event loop timers run before sockets, and immediates after them.
+  afterReads(() => {
+    sweep(wasStalled);
+  });
+}
+
+function sweep(wasStalled: boolean): void {
+  const nowMs = performance.now();
+  let nextMs = Infinity;
+  for (const call of calls) {
+    if (call.endMs <= nowMs) {
+      if (wasStalled && !call.hadGrace) {
+        call.hadGrace = true;
+        call.endMs = graceEndMs;
+      } else {
+        call.giveUp(nowMs);
+      }
+      if (call.endMs <= nowMs) calls.delete(call);
+    }
+    if (call.endMs > nowMs && call.endMs < nextMs) nextMs = call.endMs;
+  }
+  if (nextMs < dueMs) start(nextMs, nowMs);
+}
+
+function afterReads(run: () => void): void {
+  if (typeof setImmediate === 'function') setImmediate(run);
+  else setTimeout(run);
+}
