@@ -7,6 +7,8 @@ export interface IoredisClient {
   defineCommand: unknown;
   readonly isCluster?: boolean;
   readonly status?: string;
+  /** Only of a cluster: the nodes of each hash slot, the primary first. */
+  readonly slots?: readonly (readonly string[] | undefined)[];
   info?(section: string): Promise<unknown>;
   nodes?(role: 'all'): readonly IoredisClient[];
   duplicate?(...overrides: unknown[]): unknown;
@@ -44,6 +46,7 @@ export function adoptIoredis(client: IoredisClient): Port {
           : `the client has no connection to Redis at the moment (it is ${status})`,
       );
     },
+    ...(client.isCluster === true ? { nodeOf: (slot: number) => client.slots?.[slot]?.[0] } : {}),
     info: async (section) => client.info?.(section),
     subscribe: (channel, onMessage, onEnd) => subscribe(client, channel, onMessage, onEnd),
   };

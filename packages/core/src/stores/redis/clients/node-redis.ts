@@ -8,6 +8,8 @@ export interface NodeRedisClient {
   readonly isReady?: boolean;
   info?(section: string): Promise<unknown>;
   duplicate?(overrides: object): unknown;
+  /** Only of a cluster. In no public type. */
+  readonly slots?: readonly ({ readonly master?: { readonly address?: string } } | undefined)[];
   readonly options?: { readonly socket?: object | undefined } | undefined;
 }
 
@@ -48,7 +50,9 @@ export function adoptNodeRedis(client: NodeRedisClient): Port {
     },
     subscribe: (channel, onMessage, onEnd) =>
       cluster ? subscribeAt(client, channel, onMessage, onEnd) : subscribe(client, channel, onMessage, onEnd),
-    ...(cluster ? {} : { info: async (section) => client.info?.(section) }), // a cluster would call all of its nodes
+    ...(cluster
+      ? { nodeOf: (slot: number) => client.slots?.[slot]?.master?.address }
+      : { info: async (section: string) => client.info?.(section) }), // a cluster would call all of its nodes
   };
 }
 

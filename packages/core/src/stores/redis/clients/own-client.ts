@@ -75,7 +75,9 @@ class Connection {
     const { host, port, db } = address;
     this.#name = `${host}:${String(port)}${db === 0 ? '' : `/${String(db)}`}`;
     this.#waited = new Promise((resolve) => (this.#endWait = resolve));
-    this.#client = loadIoredis().then((ioredis) => this.#connect(new ioredis.Redis(optionsOf(address)), address, connectTimeoutMs));
+    this.#client = loadIoredis().then((ioredis) =>
+      this.#connect(makeRedis(ioredis.Redis, address), address, connectTimeoutMs),
+    );
     this.#client.catch(() => {
       this.#giveUp();
     });
@@ -152,8 +154,8 @@ class Connection {
   }
 }
 
-function optionsOf({ host, port, tls }: RedisAddress): import('ioredis').RedisOptions {
-  return {
+function makeRedis(Client: typeof Redis, { host, port, tls }: RedisAddress): Redis {
+  return new Client({
     host,
     port,
     ...(tls === undefined ? {} : { tls }),
@@ -170,12 +172,13 @@ function optionsOf({ host, port, tls }: RedisAddress): import('ioredis').RedisOp
     // Both need more permissions than the scripts. A server that is loading returns an error itself.
     enableReadyCheck: false,
     disableClientInfo: true,
-  };
+  });
 }
 
 async function introduce(redis: Redis, { username, password, db }: RedisAddress): Promise<void> {
   const calls: Promise<unknown>[] = [];
-  if (password !== undefined) calls.push(username === undefined ? redis.auth(password) : redis.auth(username, password));
+  if (password !== undefined)
+    calls.push(username === undefined ? redis.auth(password) : redis.auth(username, password));
   if (db !== 0) calls.push(redis.select(db));
   for (const { status, reason } of (await Promise.allSettled(calls)) as { status: string; reason?: unknown }[])
     if (status === 'rejected') throw reason;

@@ -16,6 +16,8 @@ export interface RedisClient {
 export interface Port extends RedisClient {
   /** Why nothing can be sent at the moment; undefined if something can. */
   whyAway?(): Error | undefined;
+  /** In a cluster, the node of a hash slot, such as `10.0.0.1:6379`; undefined if it is not known. */
+  nodeOf?(slot: number): string | undefined;
   /** The reply of INFO. Without it, the eviction policy is not checked. */
   info?(section: string): Promise<unknown>;
   /**

@@ -1,0 +1,107 @@
+import { messageOf } from '../../errors.ts';
+import { compile } from '../../policies/index.ts';
+import { ALLOWED, RESET_AFTER, USED } from '../../program/decide.ts';
+import { warnOnce } from '../../warnings.ts';
+import type { Answer, Ask, Figures, Op } from '../store.ts';
+
+/** Performs a request on keys of one node. */
+export type Perform = (op: Op, asks: readonly Ask[]) => Promise<Answer>;
+
+/** The asks of one subject, and their places in the request. */
+interface Group {
+  readonly asks: Ask[];
+  readonly places: number[];
+}
+
+/** What a cluster hashes of a key. Keys with one tag are on one node, and can be decided together. */
+export function hashTag(key: string): string {
+  return key.slice(key.indexOf('{') + 1, key.indexOf('}'));
+}
+
+/** Whether the keys of a request may be on several nodes. */
+export function areOnNodes(asks: readonly Ask[]): boolean {
+  const first = hashTag(asks[0]?.key ?? '');
+  return asks.some(({ key }) => hashTag(key) !== first);
+}
+
+function groupBySubject(asks: readonly Ask[]): readonly Group[] {
+  const groups = new Map<string, Group>();
+  asks.forEach((ask, place) => {
+    const tag = hashTag(ask.key);
+    const group = groups.get(tag) ?? { asks: [], places: [] };
+    groups.set(tag, group);
+    group.asks.push(ask);
+    group.places.push(place);
+  });
+  return [...groups.values()];
+}
+
+export function isAllowed({ figures }: Answer): boolean {
+  return figures.every((of) => of[ALLOWED] === 1);
+}
+
+/**
+ * Decides over keys of several nodes, which no script can do at once: all are peeked at first, and those that deny are
+ * asked again, which starts their blocks. If all allow, all take; if one denies after all, the others give back. Never
+ * more than the limit is allowed. For a moment, units are missing that a denied request gives back.
+ */
+export async function decideOnNodes(op: Op, asks: readonly Ask[], perform: Perform): Promise<Answer> {
+  const groups = groupBySubject(asks);
+  const answers = await Promise.all(groups.map((group) => perform('peek', group.asks)));
+  if (op === 'peek') return join(groups, answers);
+  const peeked = [...answers];
+  const taken = new Set<number>();
+  const failures: unknown[] = [];
+  const take = async (some: readonly number[]): Promise<boolean> => {
+    const outcomes = await Promise.allSettled(some.map((i) => perform(op, (groups[i] as Group).asks)));
+    outcomes.forEach((outcome, at) => {
+      const i = some[at] as number;
+      if (outcome.status === 'rejected') failures.push(outcome.reason);
+      else {
+        answers[i] = outcome.value;
+        if (isAllowed(outcome.value)) taken.add(i);
+      }
+    });
+    return some.every((i) => taken.has(i));
+  };
+  const all = groups.map((_, i) => i);
+  const denying = all.filter((i) => !isAllowed(peeked[i] as Answer));
+  const isTaken = (await take(denying)) && (await take(all.filter((i) => !taken.has(i))));
+  if (isTaken) return join(groups, answers);
+  for (const i of taken) {
+    giveBack(groups[i] as Group, peeked[i] as Answer, answers[i] as Answer, perform);
+    answers[i] = peeked[i] as Answer;
+  }
+  if (failures.length > 0) throw failures[0] as Error;
+  return join(groups, answers);
+}
+
+/** Gives back what was taken, except for slots that their holder had before. Nobody waits for it. */
+function giveBack({ asks }: Group, before: Answer, after: Answer, perform: Perform): void {
+  const gifts = asks.flatMap((ask, i): Ask[] => {
+    const figures = after.figures[i] as Figures;
+    const hadIt = compile(ask.policy).holds && before.figures[i]?.[USED] === figures[USED];
+    return ask.cost === 0 || hadIt ? [] : [{ ...ask, until: after.atMs + (figures[RESET_AFTER] as number) }];
+  });
+  perform('give', gifts).catch((error: unknown) => {
+    warnOnce(
+      'SLUICE_REFUND_FAILED',
+      `units that a denied request took on one node of the Redis Cluster could not be given back, and count until they expire: ${messageOf(error)}`,
+    );
+  });
+}
+
+/** One answer from several, as of the latest. Keys are as if never used at the instants of their own nodes. */
+function join(groups: readonly Group[], answers: readonly Answer[]): Answer {
+  const atMs = Math.max(...answers.map((answer) => answer.atMs));
+  const figures: Figures[] = [];
+  groups.forEach(({ places }, i) => {
+    const own = answers[i] as Answer;
+    places.forEach((place, j) => {
+      const of = [...(own.figures[j] as Figures)];
+      of[RESET_AFTER] = Math.max((of[RESET_AFTER] as number) - (atMs - own.atMs), 0);
+      figures[place] = of;
+    });
+  });
+  return { atMs, figures };
+}

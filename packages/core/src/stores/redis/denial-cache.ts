@@ -1,0 +1,114 @@
+import { compile } from '../../policies/index.ts';
+import { ALLOWED, BLOCKED, NEXT_AFTER, RESET_AFTER, RETRY_AFTER } from '../../program/decide.ts';
+import type { Answer, Ask, Figures } from '../store.ts';
+import { areEqual } from './requests.ts';
+
+const MAX_ENTRIES = 10_000;
+const MAX_AGE_MS = 1000;
+/** Hash cells of keys. Two keys in one cell only lose entries that could have been kept. */
+const CELLS = 4096;
+
+/** When a call was sent and answered, by `performance.now()`, and how many writes there were before it. */
+export interface Sent {
+  readonly sentMs: number;
+  readonly answeredMs: number;
+  readonly writes: number;
+}
+
+interface Entry {
+  readonly asks: readonly Ask[];
+  readonly answer: Answer;
+  readonly sent: Sent;
+  /** How long after it was sent it may be used. */
+  readonly maxAgeMs: number;
+}
+
+/**
+ * Denials of the last second, so that requests that are denied again need no call. Each is for one list of keys, policies
+ * and costs. A reset, refund or unblock by another process is noticed up to a second late.
+ */
+export class DenialCache {
+  /** By the first key. */
+  readonly #entries = new Map<string, Entry>();
+  /** For each cell of keys, which of the writes of this process was its last. */
+  readonly #written = new Uint32Array(CELLS);
+  #writes = 0;
+
+  /** How many writes there were: pass it with the answer of a call that is sent now. */
+  get writes(): number {
+    return this.#writes;
+  }
+
+  /** Call this before a request that may make more available is sent, and again when it is answered or has failed. */
+  wrote(asks: readonly Ask[]): void {
+    this.#writes++;
+    for (const { key } of asks) this.#written[cellOf(key)] = this.#writes;
+  }
+
+  /** Call this when a request was allowed: a denial with another cost has other waits now. */
+  allowed(asks: readonly Ask[]): void {
+    if (this.#entries.size > 0) this.wrote(asks);
+  }
+
+  /** The denial of a request that the store denied within the last second, as of now. */
+  find(asks: readonly Ask[]): Answer | undefined {
+    if (this.#entries.size === 0) return undefined;
+    const key = asks[0]?.key ?? '';
+    const entry = this.#entries.get(key);
+    if (entry === undefined || asks.some(({ uncached }) => uncached === true)) return undefined;
+    const nowMs = performance.now();
+    if (areEqual(entry.asks, asks)) {
+      if (nowMs - entry.sent.sentMs < entry.maxAgeMs && !this.#isWritten(entry)) {
+        return countedDown(entry.answer, Math.floor(nowMs - entry.sent.answeredMs));
+      }
+    } else if (entry.asks[0]?.policy === asks[0]?.policy) return undefined;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  /** Remembers a denial, unless one of its keys was written since it was sent. */
+  remember(asks: readonly Ask[], answer: Answer, sent: Sent): void {
+    let maxAgeMs = MAX_AGE_MS;
+    for (let i = 0; i < asks.length; i++) {
+      const { policy, uncached } = asks[i] as Ask;
+      if (uncached === true || compile(policy).holds) return;
+      const figures = answer.figures[i] as Figures;
+      const retryAfterMs = figures[RETRY_AFTER] as number;
+      // A millisecond less, because the clock of the store shows whole ones.
+      if (figures[ALLOWED] === 0 && retryAfterMs > 0) maxAgeMs = Math.min(maxAgeMs, retryAfterMs - 1);
+    }
+    const entry = { asks, answer, sent, maxAgeMs };
+    if (sent.answeredMs - sent.sentMs >= maxAgeMs || this.#isWritten(entry)) return;
+    const key = asks[0]?.key ?? '';
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    if (this.#entries.size > MAX_ENTRIES) this.#entries.delete(this.#entries.keys().next().value as string);
+  }
+
+  #isWritten({ asks, sent }: Entry): boolean {
+    return asks.some(({ key }) => (this.#written[cellOf(key)] as number) > sent.writes);
+  }
+}
+
+/** The answer as of some milliseconds later. The waits are at least as long as those of the store. */
+function countedDown({ atMs, figures }: Answer, ms: number): Answer {
+  return {
+    atMs: atMs + ms,
+    figures: figures.map((all) => {
+      const later = [...all];
+      for (const place of [RETRY_AFTER, RESET_AFTER, NEXT_AFTER, BLOCKED]) {
+        const left = later[place] as number;
+        if (left > 0) later[place] = Math.max(left - ms, 1);
+      }
+      return later;
+    }),
+    source: 'cache',
+  };
+}
+
+/** FNV-1a. */
+function cellOf(key: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
+  return (hash ^ (hash >>> 16)) & (CELLS - 1);
+}

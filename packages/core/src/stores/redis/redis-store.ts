@@ -1,0 +1,216 @@
+import { PolicyError, StoreError } from '../../errors.ts';
+import { fixedWindow } from '../../policies/fixed-window.ts';
+import { optional, readOptions, timerMs, type Field, type Optional, type Options } from '../../values/shape.ts';
+import type { Answer, Ask, Op, Store } from '../store.ts';
+import { Batching } from './batching.ts';
+import type { AnyRedisClient } from './clients/adopt.ts';
+import type { Port, RedisClient } from './clients/port.ts';
+import { areOnNodes, decideOnNodes, hashTag, isAllowed } from './cluster.ts';
+import { parsePrefix, portOf, rememberConnection } from './connection.ts';
+import { DenialCache, type Sent } from './denial-cache.ts';
+import { warnOfEviction } from './eviction.ts';
+import { failureOf } from './failure.ts';
+import { hashSlot } from './hash-slot.ts';
+import { answerCallers } from './read-reply.ts';
+import type { Request } from './requests.ts';
+import { ScriptRunner } from './run-script.ts';
+import { writeCall } from './write-call.ts';
+
+const SHAPE = {
+  /**
+   * The name of your application, with which all keys begin: two applications on one Redis never share limits by
+   * accident. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`.
+   */
+  prefix: ((given) => parsePrefix(given, 'redisStore')) as Field<string>,
+  /**
+   * For a URL: how long decisions wait for the first reply once the socket is connected, in milliseconds, whatever their
+   * `timeoutMs`. Before that they wait for 500 ms, or as long as this if it is longer; not at all if the connection is
+   * refused. Default `250`.
+   */
+  connectTimeoutMs: optional(timerMs) as Optional<number>,
+};
+
+export interface RedisStoreOptions extends Options<typeof SHAPE> {}
+
+/** A store in Redis, Valkey, or a cluster of them. */
+export interface RedisStore extends Store {
+  readonly source: 'redis';
+  /**
+   * Resolves when Redis can decide, so that the first requests do not wait for a connection; tries again until then. For
+   * the start of an application and for readiness checks; a limiter does not need this call.
+   *
+   * @param timeoutMs - Rejects after so many milliseconds, or when the store is closed, with the last error. Default 5000.
+   * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for a bad timeout; StoreError.
+   */
+  ready(timeoutMs?: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Limits that hold across processes: what one turn of the event loop asks for is one call of one script, decided at one
+ * instant of the server's clock, in whole milliseconds. One key per policy and subject; every key expires. Needs Redis 6.2
+ * or Valkey 8, or later.
+ *
+ * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see
+ * {@link RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it makes
+ * one with ioredis at the first decision, and closes it with the store.
+ * @throws PolicyError for any other client, for a missing prefix, and for bad or unknown options.
+ */
+export function redisStore(client: RedisClient, options: RedisStoreOptions): RedisStore;
+// Two overloads, so that the functions of an inline object have types.
+// eslint-disable-next-line @typescript-eslint/unified-signatures
+export function redisStore(client: AnyRedisClient | string, options: RedisStoreOptions): RedisStore;
+export function redisStore(client: AnyRedisClient | string, options: RedisStoreOptions): RedisStore {
+  return createRedisStore(client, options);
+}
+
+/** {@link redisStore} with another clock than the server's, for tests. */
+export function createRedisStore(
+  client: AnyRedisClient | string,
+  options: RedisStoreOptions,
+  clock?: () => number,
+): RedisStore {
+  const { prefix, connectTimeoutMs } = readOptions(options, SHAPE, 'redisStore');
+  if (typeof client !== 'string' && connectTimeoutMs !== undefined) {
+    throw new PolicyError(
+      'connectTimeoutMs',
+      'connectTimeoutMs needs a URL; your own client connects itself, got a client',
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  const port = portOf(client, 'redisStore', connectTimeoutMs);
+  const store = new ScriptedStore(port, prefix, clock);
+  rememberConnection(store, typeof client === 'string' ? port : client, port, prefix);
+  return store;
+}
+
+/** How long `ready` waits between two attempts. */
+const RETRY_MS = 50;
+/** Peeked at by `ready`, which writes nothing. No limiter's name begins with a minus. */
+const READY: Ask = /* @__PURE__ */ (() => ({
+  key: '{}:-ready',
+  policy: fixedWindow({ limit: 1, window: '1m' }),
+  cost: 0,
+}))();
+
+/** The answer of a promise, or an error at `endMs`. */
+async function within<T>(promise: Promise<T>, endMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const fail = (): void => {
+      reject(new StoreError('SLUICE_STORE_TIMEOUT', 'Redis has not answered yet'));
+    };
+    timer = setTimeout(fail, Math.max(endMs - performance.now(), 1));
+  });
+  return Promise.race([promise, late]).finally(() => {
+    clearTimeout(timer);
+  });
+}
+
+class ScriptedStore implements RedisStore {
+  readonly source = 'redis';
+  readonly nodeOf?: (key: string) => string | undefined;
+  readonly #port: Port;
+  readonly #prefix: string;
+  readonly #clock: (() => number) | undefined;
+  readonly #scripts: ScriptRunner;
+  readonly #batching: Batching;
+  readonly #denials = new DenialCache();
+  #closings = 0;
+  #hasCheckedEviction = false;
+
+  constructor(port: Port, prefix: string, clock: (() => number) | undefined) {
+    this.#port = port;
+    this.#prefix = prefix;
+    this.#clock = clock;
+    this.#scripts = new ScriptRunner(port);
+    this.#batching = new Batching((requests) => this.#call(requests), port.cluster === true ? hashTag : undefined);
+    const { nodeOf } = port;
+    if (nodeOf !== undefined) this.nodeOf = (key) => nodeOf(hashSlot(hashTag(key)));
+  }
+
+  perform(op: Op, asks: readonly Ask[]): Answer | Promise<Answer> {
+    if (op === 'take' || op === 'try') {
+      const denial = this.#denials.find(asks);
+      if (denial !== undefined) return denial;
+    } else if (op !== 'peek') return this.#edit(op, asks);
+    return this.#port.cluster === true && areOnNodes(asks)
+      ? this.#decideOnNodes(op, asks)
+      : this.#batching.add(op, asks);
+  }
+
+  async #decideOnNodes(op: Op, asks: readonly Ask[]): Promise<Answer> {
+    const { writes } = this.#denials;
+    const sentMs = performance.now();
+    const perform = (own: Op, some: readonly Ask[]): Promise<Answer> =>
+      own === 'give' ? this.#edit(own, some) : this.#batching.add(own, some);
+    const answer = await decideOnNodes(op, asks, perform);
+    this.#learn(op, asks, answer, { sentMs, answeredMs: performance.now(), writes });
+    return answer;
+  }
+
+  /** Each key is a request of its own. */
+  async #edit(op: Op, asks: readonly Ask[]): Promise<Answer> {
+    this.#denials.wrote(asks);
+    try {
+      const answers = await Promise.all(asks.map((ask) => this.#batching.add(op, [ask])));
+      const atMs = Math.max(...answers.map((answer) => answer.atMs));
+      return { atMs, figures: answers.flatMap(({ figures }) => figures) };
+    } finally {
+      this.#denials.wrote(asks);
+    }
+  }
+
+  async #call(requests: readonly Request[]): Promise<void> {
+    const call = writeCall(this.#prefix, requests);
+    const { writes } = this.#denials;
+    const sentMs = performance.now();
+    const args = this.#clock === undefined ? call.args : [...call.args, String(this.#clock())];
+    try {
+      const reply = await this.#scripts.run(call.script, call.keys, args);
+      const sent = { sentMs, answeredMs: performance.now(), writes };
+      answerCallers(reply, call, requests, (op, asks, answer) => {
+        this.#learn(op, asks, answer, sent);
+      });
+      if (!this.#hasCheckedEviction) void warnOfEviction(this.#port);
+      this.#hasCheckedEviction = true;
+    } catch (error) {
+      const failure = failureOf(error);
+      for (const { callers } of requests) for (const caller of callers) caller.reject(failure);
+    }
+  }
+
+  #learn(op: Op, asks: readonly Ask[], answer: Answer, sent: Sent): void {
+    if (op !== 'take' && op !== 'try') return;
+    if (isAllowed(answer)) this.#denials.allowed(asks);
+    // A denial of another operation may have to start a block when it is asked as this one.
+    else if (op === 'take' && this.#clock === undefined) this.#denials.remember(asks, answer, sent);
+  }
+
+  firstConnectionUntil(): number {
+    return this.#port.firstConnectionUntil?.() ?? 0;
+  }
+
+  async ready(timeoutMs = 5000): Promise<void> {
+    timerMs(timeoutMs, 'timeoutMs', 'SLUICE_OPTION_INVALID');
+    const closings = this.#closings;
+    const endMs = performance.now() + timeoutMs;
+    for (;;) {
+      try {
+        await within(Promise.resolve(this.perform('peek', [READY])), endMs);
+        return;
+      } catch (error) {
+        const isLast = performance.now() + RETRY_MS >= endMs || closings !== this.#closings;
+        if (isLast || (error as StoreError).code === 'SLUICE_REDIS_CLIENT_MISSING') throw error;
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        if (closings !== this.#closings) throw error;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closings++;
+    this.#batching.flush(); // what is sent later would open the store again
+    await this.#port.close?.();
+  }
+}

@@ -1,0 +1,94 @@
+import { compile, type Rule } from '../../policies/index.ts';
+import type { Kind } from '../../program/kinds.ts';
+import type { Answer, Ask, Op } from '../store.ts';
+
+/** A call never does more than this: it would block the other clients of the server for some milliseconds. */
+const MAX_WORK = 256;
+const MAX_BYTES = 65_536;
+const MAX_COUNT = 1000;
+/** The work of a request that is equal to one in the call, compared with that of one key. */
+const EQUAL_WORK = 0.05;
+
+export interface Caller {
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+/** A request of a call, and who waits for it: a caller for each time that it is made. */
+export interface Request {
+  readonly op: Op;
+  readonly asks: readonly Ask[];
+  readonly rules: readonly Rule[];
+  readonly callers: Caller[];
+}
+
+/** The requests of one call of the script, in order. Equal decisions are one request. */
+export class Requests {
+  readonly list: Request[] = [];
+  /** Decisions by their first keys: made when there is a second one. */
+  #byKey: Map<string, Request> | undefined;
+  #work = 0;
+  #bytes = 0;
+
+  /** Adds a request, unless the call is full. */
+  add(op: Op, asks: readonly Ask[], caller: Caller): boolean {
+    if (this.#work >= MAX_WORK || this.#bytes >= MAX_BYTES) return false;
+    const equal = this.#find(op, asks);
+    if (equal !== undefined) {
+      equal.callers.push(caller);
+      for (const rule of equal.rules) this.#work += isLong(rule.kind) ? workOf(rule) : EQUAL_WORK;
+      return true;
+    }
+    const rules: Rule[] = [];
+    for (const { key, policy } of asks) {
+      const rule = compile(policy);
+      rules.push(rule);
+      this.#work += workOf(rule);
+      this.#bytes += key.length + 32;
+    }
+    const request = { op, asks, rules, callers: [caller] };
+    this.list.push(request);
+    if (this.#byKey !== undefined) this.#byKey.set(asks[0]?.key ?? '', request);
+    return true;
+  }
+
+  #find(op: Op, asks: readonly Ask[]): Request | undefined {
+    const last = this.list.at(-1);
+    if (last === undefined) return undefined;
+    // What is asked between two operations stays there.
+    if (last.op !== op) {
+      this.#byKey = undefined;
+      return undefined;
+    }
+    this.#byKey ??= new Map([[last.asks[0]?.key ?? '', last]]);
+    const found = this.#byKey.get(asks[0]?.key ?? '');
+    return found !== undefined && found.callers.length < MAX_COUNT && areEqual(found.asks, asks) ? found : undefined;
+  }
+}
+
+/** Whether two lists of asks are for the same keys, policies and costs, and no slots. */
+export function areEqual(some: readonly Ask[], others: readonly Ask[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let i = 0; i < some.length; i++) {
+    const one = some[i] as Ask;
+    const other = others[i] as Ask;
+    if (one.key !== other.key || one.policy !== other.policy || one.cost !== other.cost) return false;
+    if (isSingular(one) || isSingular(other)) return false;
+  }
+  return true;
+}
+
+function isSingular({ holder = 0, until = 0 }: Ask): boolean {
+  return holder > 0 || until > 0;
+}
+
+/** Whether the script answers figures, because the state is long. */
+export function isLong(kind: Kind): boolean {
+  return kind === 'g' || kind === 'h';
+}
+
+/** The time of the script for one key, compared with that of a fixed window. */
+function workOf({ kind, limit }: Rule): number {
+  if (isLong(kind)) return 1 + limit / 50;
+  return kind === 's' ? 2 : 1;
+}
