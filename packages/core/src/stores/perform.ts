@@ -87,7 +87,7 @@ class KeyPart implements Part {
   s: Nums;
   blocked: number;
   t: number;
-  allowed = true;
+  endsAt = 0;
   wait = 0;
   delay = 0;
   changed = false;
@@ -110,7 +110,11 @@ class KeyPart implements Part {
 
 function write(keys: Keys, { ask, rule, held, s, blocked }: KeyPart, code: number): void {
   if (held === undefined) {
-    if (s.length > 0 || blocked > 0) keys.set(ask.key, new Held(rule.kind, s, blocked));
+    if (s.length === 0 && blocked === 0) return;
+    const added = new Held(rule.kind, s, blocked);
+    // Any use of a character makes V8 join a key that was made of parts. It would keep the parts, at 44 bytes a key.
+    added.isRecent = ask.key.charCodeAt(0) === 0;
+    keys.set(ask.key, added);
     return;
   }
   held.isRecent = true;

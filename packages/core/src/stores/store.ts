@@ -60,6 +60,8 @@ export interface Store {
    * one, or it was given up.
    */
   firstConnectionUntil?(): number;
+  /** Internal, in clusters: the node (`host:port`) that has a key, if it is known. Each node has a breaker of its own. */
+  nodeOf?(key: string): string | undefined;
   /** Internal, in stores of this process: forgets the keys of which it is true. */
   forget?(isForgotten: (key: string) => boolean): void;
 }
