@@ -6,34 +6,56 @@ import { printLua } from './to-lua.mjs';
 
 const core = new URL('../../packages/core/src/', import.meta.url);
 const path = (name) => new URL(name, core);
-const FAMILIES = { window: 'fi', debt: 'tl', blocks: 's', counter: 'c', slots: 'gh' };
+const FAMILIES = { window: 'f', interval: 'i', debt: 'tl', blocks: 's', counter: 'c', slots: 'gh' };
 const FILES = ['numbers', 'decide', ...Object.keys(FAMILIES)].map((name) => path(`program/${name}.ts`).pathname);
-const NEEDED = ['reads', 'freeAt', 'emptyAt', 'endsAt', 'add', 'give'];
-const FOR_FIGURES = ['used', 'left'];
-
 const read = (name) => readFileSync(path(`stores/redis/lua/program/${name}.lua`), 'utf8');
 const glue = read('perform');
+/** Values of these are short, and read by one pattern. */
+const SHORT = ['window', 'interval', 'debt'];
 
+/** The script of some families. That of one decides; edits, which may meet a state of any kind, are of the script with all. */
 function script(families) {
   const names = Object.keys(families);
-  const tellsFigures = 'slots' in families;
-  const members = tellsFigures ? [...NEEDED, ...FOR_FIGURES] : NEEDED;
-  const roots = names.flatMap((family) => members.map((member) => `${family}.${member}`));
-  const deciding = ['decide.decide', 'decide.change', ...(tellsFigures ? ['decide.figures'] : [])];
-  const program = printLua(FILES, [...roots, ...deciding], names.length === 1 ? names[0] : undefined);
-  const table = names.flatMap((family) => {
+  const one = names.length === 1 ? names[0] : undefined;
+  const tellsFigures = names.includes('slots');
+  const members = ['reads', 'endsAt', 'freeAt', 'emptyAt', 'add'];
+  if (one === undefined) members.push('give');
+  if (tellsFigures) members.push('used', 'left');
+  const deciding = ['decide', ...(one === undefined ? ['change'] : []), ...(tellsFigures ? ['figures'] : [])];
+  const roots = [
+    ...names.flatMap((family) => members.map((member) => `${family}.${member}`)),
+    ...deciding.map((name) => `decide.${name}`),
+  ];
+  const kinds = new Set([
+    one === undefined ? 'all' : 'one',
+    ...(tellsFigures ? ['figures'] : []),
+    ...(one === 'slots' ? [] : ['values']),
+    one === undefined || SHORT.includes(one) ? 'short' : 'long',
+  ]);
+  const body = printGlue(kinds, one);
+  const tables = one === undefined ? printFamilies(families, members) : '';
+  return `-- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.\n${printLua(FILES, roots, one)}\n${tables}${body}`;
+}
+
+/** The lines of perform.lua that these scripts need. Where there is one family, its functions are named. */
+function printGlue(kinds, one) {
+  const lines = glue.split('\n').flatMap((line) => {
+    const [, code, needs] = /^(.*?) -- only ([\w, ]+)$/.exec(line) ?? [undefined, line, undefined];
+    return needs === undefined || needs.split(', ').every((kind) => kinds.has(kind)) ? [code] : [];
+  });
+  return one === undefined ? lines.join('\n') : lines.join('\n').replaceAll('part.f.', `${one}_`);
+}
+
+function printFamilies(families, members) {
+  const table = Object.keys(families).flatMap((family) => {
     const record = members.map((member) => `  ${member} = ${family}_${member},\n`).join('');
     return [`local ${family} = {\n${record}}\n`];
   });
-  const kinds = names.flatMap((family) => [...families[family]].map((kind) => `${kind} = ${family}`)).join(', ');
-  return `-- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.\n${program}\n${table.join('')}local families = { ${kinds} }\n\n${tells(names)}${glue}`;
-}
-
-/** A state that is long stays in Redis: its script answers figures. */
-function tells(names) {
-  if (!names.includes('slots'))
-    return glue.includes('decide_figures') ? 'local tells_figures, decide_figures = false, nil\n' : '';
-  return `local tells_figures = ${names.length === 1 ? 'true' : 'string.find(ARGV[1], "[gh]") ~= nil'}\n`;
+  const kinds = Object.entries(families).flatMap(([family, letters]) =>
+    [...letters].map((kind) => `${kind} = ${family}`),
+  );
+  // A state that is long stays in Redis: its script answers figures.
+  return `${table.join('')}local families = { ${kinds.join(', ')} }\nlocal tells_figures = string.find(ARGV[1], "[gh]") ~= nil\n\n`;
 }
 
 const scripts = Object.entries({ ...FAMILIES, all: '' }).map(([name, kinds]) => [

@@ -59,8 +59,7 @@ export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
 
 export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy> = {
   kind: 'f',
-  // A window is refilled at its end with more than it can hold.
-  numbers: ({ limit, windowMs, align }) => [limit, 0, 0, 2 ** 53, windowMs, align === 'clock' ? 1 : 0, 1],
+  numbers: ({ limit, windowMs, align }) => [limit, 0, 0, windowMs, align === 'clock' ? 1 : 0],
   windowMs: ({ windowMs }) => windowMs,
   scale: ({ limit }, share) => ({ limit: shareUnits(limit, share) }),
   describe: ({ limit, windowMs, align }) =>

@@ -1,5 +1,5 @@
 import type { Family } from './family.ts';
-import { BLOCK_FOR, HELD, LIMIT, LINE, MODE, OVERDRAFT, type Nums, unused } from './numbers.ts';
+import { BLOCK_FOR, HELD, LIMIT, LINE, MAX_NUMBER, MODE, OVERDRAFT, type Nums, unused } from './numbers.ts';
 
 /** What can be asked of a key. */
 export const TAKE = 0;
@@ -22,10 +22,10 @@ export interface Part {
   s: Nums;
   /** Until when the key is blocked; 0 if it is not. */
   blocked: number;
-  /** Set by `decide` and `change`: the instant at which the state is read. */
+  /** Set by `decide` and `change`: the instant at which the state is read, and when the state that was found ends; 0: none. */
   t: number;
-  /** Set by `decide`: whether this key allows the request, and in how many ms it does; -1: never. */
-  allowed: boolean;
+  endsAt: number;
+  /** In how many ms this key allows the request: 0 now, -1 never. */
   wait: number;
   /** In how many ms an allowed request of a leaky bucket may start. */
   delay: number;
@@ -41,14 +41,20 @@ function write(part: Part, now: number): void {
 
 /**
  * Sets the instant at which a state is read. A state that was written later than now was written by a clock that ran
- * ahead: it is read as of its write, and all its instants move back by the difference as soon as it may be written.
+ * ahead: it is read as of its write, and all its instants move back by the difference as soon as it may be written. A
+ * state that has ended by the numbers of its writer has ended for every policy, whether its value is still kept or not.
  */
 function read(part: Part, op: number, now: number): void {
   part.t = now;
-  if (part.s.length > 0 && part.s[0] > now) {
-    if (op === PEEK) part.t = part.s[0];
+  part.endsAt = 0;
+  if (part.s.length > 0) {
+    part.endsAt = part.f.endsAt(part.s);
+    if (part.s[0] <= now) {
+      if (part.endsAt <= now) part.s = unused();
+    } else if (op === PEEK) part.t = part.s[0];
     else {
       part.s[0] = now;
+      part.endsAt = part.f.endsAt(part.s);
       write(part, now);
     }
   }
@@ -56,36 +62,45 @@ function read(part: Part, op: number, now: number): void {
 
 /** In how many ms a key allows its part of a request: 0 now, -1 never. */
 function waitFor(part: Part, now: number): number {
+  const p = part.p;
   const blocked = Math.max(part.blocked - now, 0);
   if (part.cost === 0) return blocked;
-  const needed = part.p[OVERDRAFT] > 0 ? Math.max(part.cost - part.p[OVERDRAFT], 1) : part.cost;
-  if (needed > part.p[LIMIT]) return -1;
-  return Math.max(part.f.freeAt(part.p, part.s, needed, part.t, part.holder) - part.t, blocked);
+  const needed = p[OVERDRAFT] > 0 ? Math.max(part.cost - p[OVERDRAFT], 1) : part.cost;
+  if (needed > p[LIMIT]) return -1;
+  if (part.s.length === 0) return blocked;
+  const freeAt = Math.min(part.f.freeAt(p, part.s, needed, part.t, part.holder), part.endsAt, MAX_NUMBER);
+  return Math.max(freeAt - part.t, blocked);
 }
 
-/** Takes from all parts if all of them allow it, or from none. */
+/**
+ * Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
+ * for it: not for a cost that never fits, nor while the key is blocked.
+ */
 export function decide(parts: Part[], op: number, now: number): boolean {
   let allowed = true;
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i] as Part;
     read(part, op, now);
-    part.wait = waitFor(part, now);
-    part.allowed = part.wait === 0;
+    const wait = waitFor(part, now);
+    part.wait = wait;
     part.delay = 0;
-    if (part.wait !== 0) allowed = false;
-    else if (part.p[MODE] === LINE && part.s.length > 0 && part.cost > 0) {
-      part.delay = Math.max(part.f.emptyAt(part.p, part.s) - part.t, 0);
-    }
-    if (part.wait > 0 && op === TAKE && part.blocked <= now && part.p[BLOCK_FOR] > 0) {
-      part.blocked = now + part.p[BLOCK_FOR];
-      part.wait = Math.max(part.wait, part.p[BLOCK_FOR]);
-      write(part, now);
+    if (wait === 0) {
+      if (part.p[MODE] === LINE && part.s.length > 0 && part.cost > 0) {
+        part.delay = Math.max(part.f.emptyAt(part.p, part.s) - part.t, 0);
+      }
+    } else {
+      allowed = false;
+      if (wait > 0 && op === TAKE && part.blocked <= now && part.p[BLOCK_FOR] > 0) {
+        part.blocked = now + part.p[BLOCK_FOR];
+        part.wait = Math.max(wait, part.p[BLOCK_FOR]);
+        write(part, now);
+      }
     }
   }
-  if (allowed) {
+  if (allowed && op !== PEEK) {
     for (let i = 0; i < parts.length; i++) {
       const part = parts[i] as Part;
-      if (op !== PEEK && part.cost > 0) {
+      if (part.cost > 0) {
         part.s = part.f.add(part.p, part.s, part.cost, 0, now, part.holder);
         write(part, now);
       }
@@ -101,16 +116,15 @@ export function decide(parts: Part[], op: number, now: number): boolean {
 export function change(part: Part, op: number, until: number, now: number): void {
   read(part, op, now);
   const hadState = part.s.length > 0;
-  if (op === GIVE && part.s.length > 0) part.s = part.f.give(part.p, part.s, part.cost, until, now, part.holder);
+  part.wait = 0;
+  part.delay = 0;
+  if (op === GIVE && hadState) part.s = part.f.give(part.p, part.s, part.cost, until, now, part.holder);
   if (op === CHARGE) part.s = part.f.add(part.p, part.s, part.cost, until, now, part.holder);
   if (op === RESET || (op === BLOCK && part.cost > 0)) part.s = unused();
   if (op === BLOCK) part.blocked = until > 0 ? now + until : 0;
-  part.wait = 0;
-  part.delay = 0;
-  part.allowed = true;
   if (op === RENEW) {
     const after = part.f.add(part.p, part.s, part.cost, 1, now, part.holder);
-    part.allowed = after !== part.s;
+    if (after === part.s) part.wait = -1;
     part.s = after;
   }
   if (part.s.length > 0 || hadState || op === RESET || op === BLOCK) write(part, now);
@@ -133,15 +147,16 @@ export function figures(part: Part, now: number): number[] {
   const s = part.s;
   const t = part.t;
   const blocked = Math.max(part.blocked - now, 0);
-  const used = f.used(p, s, t);
+  const used = Math.min(f.used(p, s, t), MAX_NUMBER);
   const remaining = blocked > 0 ? 0 : Math.max(f.left(p, s, t), 0);
-  const reset = s.length === 0 ? 0 : Math.max(f.emptyAt(p, s) - t, 0);
+  const end = s.length === 0 ? t : Math.min(f.endsAt(s), MAX_NUMBER);
+  const reset = s.length === 0 ? 0 : Math.max(Math.min(f.emptyAt(p, s), end) - t, 0);
   let next = -1;
   if (p[MODE] === HELD) {
     // When a holder gives its slot back cannot be known.
     if (p[LIMIT] > 0 && blocked > 0) next = blocked;
   } else if (p[LIMIT] > 0 && (blocked > 0 || (used > 0 && remaining < p[LIMIT]))) {
-    next = Math.max(f.freeAt(p, s, remaining + 1, t, 0) - t, blocked);
+    next = Math.max(Math.min(f.freeAt(p, s, remaining + 1, t, 0), end) - t, blocked);
   }
-  return [part.allowed ? 1 : 0, remaining, used, part.wait, Math.max(reset, blocked), next, part.delay, blocked];
+  return [part.wait === 0 ? 1 : 0, remaining, used, part.wait, Math.max(reset, blocked), next, part.delay, blocked];
 }

@@ -2,6 +2,7 @@ import { blocks } from './blocks.ts';
 import { counter } from './counter.ts';
 import { debt } from './debt.ts';
 import type { Family } from './family.ts';
+import { interval } from './interval.ts';
 import { slots } from './slots.ts';
 import { window } from './window.ts';
 
@@ -13,7 +14,7 @@ export type Kind = 'f' | 'i' | 't' | 'l' | 's' | 'c' | 'g' | 'h';
  */
 export const KINDS: Readonly<Record<Kind, Family>> = {
   f: window, // fixed window
-  i: window, // bucket that is refilled at intervals
+  i: interval, // bucket that is refilled at intervals
   t: debt, // token bucket
   l: debt, // leaky bucket
   s: blocks, // sliding window

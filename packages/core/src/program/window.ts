@@ -1,94 +1,120 @@
 import type { Family } from './family.ts';
-import { LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, type Nums, unused } from './numbers.ts';
+import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, type Nums, unused } from './numbers.ts';
 
-// Fixed windows, and buckets that are refilled at intervals: a fixed window is a bucket that is refilled at once. A window
-// keeps its end, whatever the numbers of the policy that reads it. A full bucket has no state.
+// Fixed windows. A state has the window of the longest policy, and if policies with shorter windows take turns with it, one
+// for those: each policy counts all units by a window of its own length, so that no one waits for the end of a longer one.
 
-/** Units that come back at the end of a period, and its length. */
-const REFILL = 4;
-const EVERY = 5;
+const EVERY = 4;
 /** 1 if windows begin on the clock rather than at their first unit. */
-const ON_CLOCK = 6;
-/** 1 for a fixed window. */
-const IS_FIXED = 7;
+const ON_CLOCK = 5;
 
-/** When the period began, how long it is, the units that are used, and REFILL and EVERY of the policy that wrote it. */
+/** When the longest window began, its length, its units, and the limit of the policy that wrote it. */
 const START = 0;
 const LENGTH = 1;
 const UNITS = 2;
-const BACK = 3;
-const PERIOD = 4;
+const ALLOWED = 3;
+/** The window of the shorter policies. */
+const PART = 4;
+const PART_LENGTH = 5;
+const PART_UNITS = 6;
 
 function reads(s: Nums): boolean {
-  if (s.length !== 3 && s.length !== 5) return false;
-  if (s.length === 5 && (s[BACK] < 1 || s[BACK] > MAX_NUMBER || s[PERIOD] < 1 || s[PERIOD] > MAX_PERIOD)) return false;
-  if (s[START] < 0 || s[START] > MAX_NUMBER) return false;
-  return s[LENGTH] >= 1 && s[LENGTH] <= MAX_PERIOD && s[UNITS] >= 1 && s[UNITS] <= MAX_COUNT;
+  if (s.length !== 4 && s.length !== 7) return false;
+  if (!isWithin(s[START], 0, MAX_NUMBER) || !isWithin(s[LENGTH], 1, MAX_PERIOD)) return false;
+  if (!isWithin(s[UNITS], s.length === 4 ? 1 : 0, MAX_COUNT) || !isWithin(s[ALLOWED], 0, MAX_COUNT)) return false;
+  if (s.length === 4) return true;
+  return (
+    isWithin(s[PART], 0, MAX_NUMBER) && isWithin(s[PART_LENGTH], 1, s[LENGTH]) && isWithin(s[PART_UNITS], 0, MAX_COUNT)
+  );
 }
 
-/** The first end of a period after t. */
-function nextEnd(p: Nums, s: Nums, t: number): number {
-  const end = s[START] + s[LENGTH];
-  return t < end ? end : end + (Math.floor((t - end) / p[EVERY]) + 1) * p[EVERY];
+/** When the window that counts for this policy ends. */
+function ownEnd(p: Nums, s: Nums): number {
+  if (p[EVERY] >= s[LENGTH]) return s[START] + s[LENGTH];
+  return s.length === 7 ? s[PART] + s[PART_LENGTH] : s[START] + p[EVERY];
 }
 
 function used(p: Nums, s: Nums, t: number): number {
-  if (s.length === 0) return 0;
-  const end = s[START] + s[LENGTH];
-  if (t < end) return s[UNITS];
-  return Math.max(s[UNITS] - (Math.floor((t - end) / p[EVERY]) + 1) * p[REFILL], 0);
+  if (s.length === 0 || t >= ownEnd(p, s)) return 0;
+  return s.length === 7 && p[EVERY] < s[LENGTH] ? s[PART_UNITS] : s[UNITS];
+}
+
+/** Units that the longest window leaves to a shorter policy: together they allow no more than the larger of the two alone. */
+function leftBeside(p: Nums, s: Nums, t: number): number {
+  if (s.length === 0 || p[EVERY] >= s[LENGTH] || t >= s[START] + s[LENGTH]) return MAX_NUMBER;
+  return Math.max(s[ALLOWED], p[LIMIT] * Math.ceil(s[LENGTH] / p[EVERY])) - s[UNITS];
 }
 
 function left(p: Nums, s: Nums, t: number): number {
-  return p[LIMIT] - used(p, s, t);
+  return Math.min(p[LIMIT] - used(p, s, t), leftBeside(p, s, t));
 }
 
 function freeAt(p: Nums, s: Nums, units: number, t: number): number {
-  const beyond = used(p, s, t) + units - p[LIMIT];
-  return beyond > 0 ? nextEnd(p, s, t) + (Math.ceil(beyond / p[REFILL]) - 1) * p[EVERY] : t;
+  const at = used(p, s, t) + units > p[LIMIT] ? ownEnd(p, s) : t;
+  return leftBeside(p, s, t) < units ? Math.max(at, s[START] + s[LENGTH]) : at;
 }
 
 function emptyAt(p: Nums, s: Nums): number {
-  return s[START] + s[LENGTH] + (Math.ceil(s[UNITS] / p[REFILL]) - 1) * p[EVERY];
+  return ownEnd(p, s);
 }
 
 function endsAt(s: Nums): number {
   const end = s[START] + s[LENGTH];
-  return s.length === 5 ? end + (Math.ceil(s[UNITS] / s[BACK]) - 1) * s[PERIOD] : end;
+  return s.length === 7 ? Math.max(end, s[PART] + s[PART_LENGTH]) : end;
 }
 
 function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   const before = used(p, s, t);
-  const isGone = p[IS_FIXED] === 1 && until > 0 && (before === 0 || s[START] + s[LENGTH] !== until);
-  // As many as come back before MAX_COUNT ms have passed.
-  const max = p[IS_FIXED] === 1 ? MAX_COUNT : Math.min(Math.floor(MAX_COUNT / p[EVERY]) * p[REFILL], MAX_COUNT);
-  const after = Math.min(before + units, max);
-  if (isGone || after <= before) return s;
-  if (before === 0 && p[IS_FIXED] === 1) return [p[ON_CLOCK] === 1 ? t - (t % p[EVERY]) : t, p[EVERY], after] as Nums;
-  if (before === 0) return [t, p[EVERY], after, p[REFILL], p[EVERY]] as Nums;
-  // A longer window holds what a shorter one began, so that units of both are not allowed twice.
-  if (p[IS_FIXED] === 1) s[LENGTH] = Math.max(s[LENGTH], p[EVERY]);
-  return written(p, s, after, t);
+  const more = Math.min(units, MAX_COUNT - before);
+  if (more <= 0 || (until > 0 && (before === 0 || until !== ownEnd(p, s)))) return s;
+  const start = p[ON_CLOCK] === 1 ? t - (t % p[EVERY]) : t;
+  const isOpen = s.length > 0 && t < s[START] + s[LENGTH];
+  if (!isOpen && (s.length !== 7 || t >= s[PART] + s[PART_LENGTH])) return [start, p[EVERY], more, p[LIMIT]] as Nums;
+  if (isOpen && s.length === 4 && p[EVERY] === s[LENGTH]) {
+    s[UNITS] = s[UNITS] + more;
+    s[ALLOWED] = p[LIMIT];
+    return s;
+  }
+  return p[EVERY] < s[LENGTH]
+    ? addBeside(p, s, before, more, start, isOpen)
+    : addToLongest(p, s, more, t, start, isOpen);
+}
+
+/** Units of a policy that is shorter than the longest. */
+function addBeside(p: Nums, s: Nums, before: number, more: number, start: number, isOpen: boolean): Nums {
+  let part = start;
+  let length = p[EVERY];
+  if (before > 0) {
+    part = s.length === 7 ? s[PART] : s[START];
+    if (s.length === 7) length = Math.max(length, s[PART_LENGTH]);
+  }
+  if (!isOpen) return [part, length, before + more, p[LIMIT]] as Nums;
+  return [s[START], s[LENGTH], Math.min(s[UNITS] + more, MAX_COUNT), s[ALLOWED], part, length, before + more] as Nums;
+}
+
+/** Units of the longest policy, while a window is open that is shorter than its own, or beside it. */
+function addToLongest(p: Nums, s: Nums, more: number, t: number, start: number, isOpen: boolean): Nums {
+  const after = [start, p[EVERY], more, p[LIMIT]] as Nums;
+  if (isOpen) {
+    // A longer window begins with the shorter one, or on the clock before it.
+    const from = p[ON_CLOCK] === 1 && p[EVERY] > s[LENGTH] ? s[START] - (s[START] % p[EVERY]) : s[START];
+    if (t < from + p[EVERY]) after[START] = from;
+    after[UNITS] = Math.min(s[UNITS] + more, MAX_COUNT);
+  }
+  if (s.length === 7 && t < s[PART] + s[PART_LENGTH]) {
+    after.push(s[PART], s[PART_LENGTH], Math.min(s[PART_UNITS] + more, MAX_COUNT));
+  } else if (isOpen && p[EVERY] > s[LENGTH]) after.push(s[START], s[LENGTH], after[UNITS]);
+  return after;
 }
 
 function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   const before = used(p, s, t);
-  if (before === 0 || (p[IS_FIXED] === 1 && until > 0 && s[START] + s[LENGTH] !== until)) return s;
-  return before > units ? written(p, s, before - units, t) : unused();
-}
-
-function written(p: Nums, s: Nums, units: number, t: number): Nums {
-  if (p[IS_FIXED] !== 1) {
-    const end = nextEnd(p, s, t);
-    if (end > s[START] + s[LENGTH]) {
-      s[START] = end - p[EVERY];
-      s[LENGTH] = p[EVERY];
-    }
-    s[BACK] = p[REFILL];
-    s[PERIOD] = p[EVERY];
-  }
-  s[UNITS] = units;
-  return s;
+  if (before === 0 || (until > 0 && until !== ownEnd(p, s))) return s;
+  const given = Math.min(units, before);
+  s[UNITS] = Math.max(s[UNITS] - given, 0);
+  if (s.length === 4) return s[UNITS] === 0 ? unused() : s;
+  s[PART_UNITS] = p[EVERY] < s[LENGTH] ? before - given : Math.min(s[PART_UNITS], s[UNITS]);
+  return s[UNITS] === 0 && s[PART_UNITS] === 0 ? unused() : s;
 }
 
 export const window: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };

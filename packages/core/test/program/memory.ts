@@ -57,7 +57,7 @@ export function perform(keys: Keys, op: number, asks: readonly Ask[], now: numbe
       s: held?.kind === plan.kind ? held.s : unused(),
       blocked: held?.blocked ?? 0,
       t: now,
-      allowed: true,
+      endsAt: 0,
       wait: 0,
       delay: 0,
       changed: false,

@@ -9,11 +9,11 @@ export function plan(policy: Policy): Plan {
   switch (policy.algorithm) {
     case 'fixedWindow': {
       const { limit, windowMs, align } = policy;
-      return planOf('f', numbers(limit, 0, 0, 2 ** 53, windowMs, align === 'clock' ? 1 : 0, 1));
+      return planOf('f', numbers(limit, 0, 0, windowMs, align === 'clock' ? 1 : 0));
     }
     case 'intervalBucket': {
       const { capacity, refill, everyMs, overdraft } = policy;
-      return planOf('i', numbers(capacity, overdraft, 0, refill, everyMs, 0, 0));
+      return planOf('i', numbers(capacity, overdraft, 0, refill, everyMs));
     }
     case 'tokenBucket': {
       const { capacity, overdraft, p, q } = policy;

@@ -6,7 +6,7 @@ import type { Kind } from '../../src/program/kinds.ts';
 import { unused, type Nums } from '../../src/program/numbers.ts';
 import { perform, type Answer, type Ask, type Held, type Plan } from './memory.ts';
 
-const SCRIPTS = { f: 'window', i: 'window', t: 'debt', l: 'debt', s: 'blocks', c: 'counter', g: 'slots', h: 'slots' };
+const SCRIPTS = { f: 'window', i: 'interval', t: 'debt', l: 'debt', s: 'blocks', c: 'counter', g: 'slots', h: 'slots' };
 
 export interface Request {
   readonly op: number;
@@ -42,8 +42,7 @@ export async function performInRedis(
 ): Promise<(Answer | undefined)[]> {
   const keys: string[] = [];
   const plans = new Map<Plan, number>();
-  const shapes = new Map<string, number>();
-  const runs: number[] = [];
+  const runs: number[][] = [];
   const times: number[] = [];
   let last: Request | undefined;
   for (const request of requests) {
@@ -54,26 +53,27 @@ export async function performInRedis(
     }
     last = request;
     times.push(1);
-    const shape = [op, asks[0]?.until ?? 0];
+    const shape = [op, asks[0]?.until ?? 0, 1, 1, asks.length];
     for (const { key, plan, cost, holder = 0 } of asks) {
       keys.push(key);
       shape.push(numberOf(plans, plan), cost, holder);
     }
-    runs.push(numberOf(shapes, JSON.stringify(shape)));
+    runs.push(shape);
   }
-  const written: number[] = [];
-  for (const [i, shape] of runs.entries()) {
-    const n = written.length;
-    if (n > 0 && written[n - 3] === shape && written[n - 2] === times[i]) written[n - 1] = (written[n - 1] ?? 0) + 1;
-    else written.push(shape, times[i] ?? 1, 1);
+  const written: number[][] = [];
+  for (const [i, run] of runs.entries()) {
+    const before = written.at(-1);
+    run[2] = times[i] ?? 1;
+    if (before !== undefined && String(before.with(3, 1)) === String(run)) before[3] = (before[3] ?? 0) + 1;
+    else written.push(run);
   }
   const kinds = [...plans.keys()].map(({ kind }) => kind);
   const names = new Set(kinds.map((kind) => SCRIPTS[kind]));
   // An edit may meet a state of any kind.
   const isOfOne = names.size === 1 && requests.every(({ op }) => op < GIVE);
   const { text, sha } = script(isOfOne ? ([...names][0] ?? '') : 'all');
-  const policies = JSON.stringify([...plans.keys()].map(({ numbers }) => numbers));
-  const args = [...keys, kinds.join(''), `[${policies},[${[...shapes.keys()].join(',')}],${JSON.stringify(written)}]`];
+  const numbers = [...plans.keys()].flatMap((plan) => Array.from({ length: 8 }, (_, i) => plan.numbers[i] ?? 0));
+  const args = [...keys, kinds.join(''), JSON.stringify([plans.size, ...numbers, ...written.flat()])];
   if (now !== undefined) args.push(String(now));
   const reply = (await redis.evalsha(sha, keys.length, ...args).catch(async (error: unknown) => {
     if (!String(error).includes('NOSCRIPT')) throw error;

@@ -1,93 +1,121 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
+local function numbers_isWithin(x, min, max)
+  return x >= min and x <= max
+end
+
 local function window_reads(s)
-  if #s ~= 3 and #s ~= 5 then
+  if #s ~= 4 and #s ~= 7 then
     return false
   end
-  if #s == 5 and (s[4] < 1 or s[4] > 9007199254740991 or s[5] < 1 or s[5] > 4398046511104) then
+  if not numbers_isWithin(s[1], 0, 9007199254740991) or not numbers_isWithin(s[2], 1, 4398046511104) then
     return false
   end
-  if s[1] < 0 or s[1] > 9007199254740991 then
+  if not numbers_isWithin(s[3], (#s == 4 and 1 or 0), 4503599627370496) or not numbers_isWithin(s[4], 0, 4503599627370496) then
     return false
   end
-  return s[2] >= 1 and s[2] <= 4398046511104 and s[3] >= 1 and s[3] <= 4503599627370496
-end
-
-local function window_used(p, s, t)
-  if #s == 0 then
-    return 0
+  if #s == 4 then
+    return true
   end
-  local end_ = s[1] + s[2]
-  if t < end_ then
-    return s[3]
-  end
-  return math.max(s[3] - (math.floor((t - end_) / p[6]) + 1) * p[5], 0)
-end
-
--- The first end of a period after t.
-local function window_nextEnd(p, s, t)
-  local end_ = s[1] + s[2]
-  return (t < end_ and end_ or end_ + (math.floor((t - end_) / p[6]) + 1) * p[6])
-end
-
-local function window_freeAt(p, s, units, t)
-  local beyond = window_used(p, s, t) + units - p[1]
-  return (beyond > 0 and window_nextEnd(p, s, t) + (math.ceil(beyond / p[5]) - 1) * p[6] or t)
-end
-
-local function window_emptyAt(p, s)
-  return s[1] + s[2] + (math.ceil(s[3] / p[5]) - 1) * p[6]
+  return numbers_isWithin(s[5], 0, 9007199254740991) and numbers_isWithin(s[6], 1, s[2]) and numbers_isWithin(s[7], 0, 4503599627370496)
 end
 
 local function window_endsAt(s)
   local end_ = s[1] + s[2]
-  return (#s == 5 and end_ + (math.ceil(s[3] / s[4]) - 1) * s[5] or end_)
+  return (#s == 7 and math.max(end_, s[5] + s[6]) or end_)
 end
 
-local function window_written(p, s, units, t)
-  if p[8] ~= 1 then
-    local end_ = window_nextEnd(p, s, t)
-    if end_ > s[1] + s[2] then
-      s[1] = end_ - p[6]
-      s[2] = p[6]
-    end
-    s[4] = p[5]
-    s[5] = p[6]
+-- When the window that counts for this policy ends.
+local function window_ownEnd(p, s)
+  if p[5] >= s[2] then
+    return s[1] + s[2]
   end
-  s[3] = units
-  return s
+  return (#s == 7 and s[5] + s[6] or s[1] + p[5])
+end
+
+local function window_used(p, s, t)
+  if #s == 0 or t >= window_ownEnd(p, s) then
+    return 0
+  end
+  return ((#s == 7 and p[5] < s[2]) and s[7] or s[3])
+end
+
+-- Units that the longest window leaves to a shorter policy: together they allow no more than the larger of the two alone.
+local function window_leftBeside(p, s, t)
+  if #s == 0 or p[5] >= s[2] or t >= s[1] + s[2] then
+    return 9007199254740991
+  end
+  return math.max(s[4], p[1] * math.ceil(s[2] / p[5])) - s[3]
+end
+
+local function window_freeAt(p, s, units, t)
+  local at = (window_used(p, s, t) + units > p[1] and window_ownEnd(p, s) or t)
+  return (window_leftBeside(p, s, t) < units and math.max(at, s[1] + s[2]) or at)
+end
+
+local function window_emptyAt(p, s)
+  return window_ownEnd(p, s)
+end
+
+-- Units of a policy that is shorter than the longest.
+local function window_addBeside(p, s, before, more, start, isOpen)
+  local part = start
+  local length = p[5]
+  if before > 0 then
+    part = (#s == 7 and s[5] or s[1])
+    if #s == 7 then
+      length = math.max(length, s[6])
+    end
+  end
+  if not isOpen then
+    return { part, length, before + more, p[1] }
+  end
+  return { s[1], s[2], math.min(s[3] + more, 4503599627370496), s[4], part, length, before + more }
+end
+
+-- Units of the longest policy, while a window is open that is shorter than its own, or beside it.
+local function window_addToLongest(p, s, more, t, start, isOpen)
+  local after = { start, p[5], more, p[1] }
+  if isOpen then
+    local from = ((p[6] == 1 and p[5] > s[2]) and s[1] - (s[1] % p[5]) or s[1])
+    if t < from + p[5] then
+      after[1] = from
+    end
+    after[3] = math.min(s[3] + more, 4503599627370496)
+  end
+  if #s == 7 and t < s[5] + s[6] then
+    after[#after + 1] = s[5]
+    after[#after + 1] = s[6]
+    after[#after + 1] = math.min(s[7] + more, 4503599627370496)
+  elseif isOpen and p[5] > s[2] then
+    after[#after + 1] = s[1]
+    after[#after + 1] = s[2]
+    after[#after + 1] = after[3]
+  end
+  return after
 end
 
 local function window_add(p, s, units, until_, t)
   local before = window_used(p, s, t)
-  local isGone = p[8] == 1 and until_ > 0 and (before == 0 or s[1] + s[2] ~= until_)
-  local max = (p[8] == 1 and 4503599627370496 or math.min(math.floor(4503599627370496 / p[6]) * p[5], 4503599627370496))
-  local after = math.min(before + units, max)
-  if isGone or after <= before then
+  local more = math.min(units, 4503599627370496 - before)
+  if more <= 0 or (until_ > 0 and (before == 0 or until_ ~= window_ownEnd(p, s))) then
     return s
   end
-  if before == 0 and p[8] == 1 then
-    return { (p[7] == 1 and t - (t % p[6]) or t), p[6], after }
+  local start = (p[6] == 1 and t - (t % p[5]) or t)
+  local isOpen = #s > 0 and t < s[1] + s[2]
+  if not isOpen and (#s ~= 7 or t >= s[5] + s[6]) then
+    return { start, p[5], more, p[1] }
   end
-  if before == 0 then
-    return { t, p[6], after, p[5], p[6] }
+  if isOpen and #s == 4 and p[5] == s[2] then
+    s[3] = s[3] + more
+    s[4] = p[1]
+    return s
   end
-  if p[8] == 1 then
-    s[2] = math.max(s[2], p[6])
-  end
-  return window_written(p, s, after, t)
+  return (p[5] < s[2] and window_addBeside(p, s, before, more, start, isOpen) or window_addToLongest(p, s, more, t, start, isOpen))
 end
 
 -- The state of a key that is as if never used.
 local function numbers_unused()
   return {}
-end
-
-local function window_give(p, s, units, until_, t)
-  local before = window_used(p, s, t)
-  if before == 0 or (p[8] == 1 and until_ > 0 and s[1] + s[2] ~= until_) then
-    return s
-  end
-  return (before > units and window_written(p, s, before - units, t) or numbers_unused())
 end
 
 -- A block that has ended is not written.
@@ -99,14 +127,22 @@ local function decide_write(part, now)
 end
 
 -- Sets the instant at which a state is read. A state that was written later than now was written by a clock that ran
--- ahead: it is read as of its write, and all its instants move back by the difference as soon as it may be written.
+-- ahead: it is read as of its write, and all its instants move back by the difference as soon as it may be written. A
+-- state that has ended by the numbers of its writer has ended for every policy, whether its value is still kept or not.
 local function decide_read(part, op, now)
   part.t = now
-  if #part.s > 0 and part.s[1] > now then
-    if op == 1 then
+  part.endsAt = 0
+  if #part.s > 0 then
+    part.endsAt = window_endsAt(part.s)
+    if part.s[1] <= now then
+      if part.endsAt <= now then
+        part.s = numbers_unused()
+      end
+    elseif op == 1 then
       part.t = part.s[1]
     else
       part.s[1] = now
+      part.endsAt = window_endsAt(part.s)
       decide_write(part, now)
     end
   end
@@ -114,41 +150,49 @@ end
 
 -- In how many ms a key allows its part of a request: 0 now, -1 never.
 local function decide_waitFor(part, now)
+  local p = part.p
   local blocked = math.max(part.blocked - now, 0)
   if part.cost == 0 then
     return blocked
   end
-  local needed = (part.p[2] > 0 and math.max(part.cost - part.p[2], 1) or part.cost)
-  if needed > part.p[1] then
+  local needed = (p[2] > 0 and math.max(part.cost - p[2], 1) or part.cost)
+  if needed > p[1] then
     return -1
   end
-  return math.max(window_freeAt(part.p, part.s, needed, part.t, part.holder) - part.t, blocked)
+  if #part.s == 0 then
+    return blocked
+  end
+  local freeAt = math.min(window_freeAt(p, part.s, needed, part.t, part.holder), part.endsAt, 9007199254740991)
+  return math.max(freeAt - part.t, blocked)
 end
 
--- Takes from all parts if all of them allow it, or from none.
+-- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
+-- for it: not for a cost that never fits, nor while the key is blocked.
 local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do
     local part = parts[i + 1]
     decide_read(part, op, now)
-    part.wait = decide_waitFor(part, now)
-    part.allowed = part.wait == 0
+    local wait = decide_waitFor(part, now)
+    part.wait = wait
     part.delay = 0
-    if part.wait ~= 0 then
+    if wait == 0 then
+      if part.p[4] == 1 and #part.s > 0 and part.cost > 0 then
+        part.delay = math.max(window_emptyAt(part.p, part.s) - part.t, 0)
+      end
+    else
       allowed = false
-    elseif part.p[4] == 1 and #part.s > 0 and part.cost > 0 then
-      part.delay = math.max(window_emptyAt(part.p, part.s) - part.t, 0)
-    end
-    if part.wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
-      part.blocked = now + part.p[3]
-      part.wait = math.max(part.wait, part.p[3])
-      decide_write(part, now)
+      if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
+        part.blocked = now + part.p[3]
+        part.wait = math.max(wait, part.p[3])
+        decide_write(part, now)
+      end
     end
   end
-  if allowed then
+  if allowed and op ~= 1 then
     for i = 0, #parts - 1 do
       local part = parts[i + 1]
-      if op ~= 1 and part.cost > 0 then
+      if part.cost > 0 then
         part.s = window_add(part.p, part.s, part.cost, 0, now, part.holder)
         decide_write(part, now)
       end
@@ -157,162 +201,121 @@ local function decide_decide(parts, op, now)
   return allowed
 end
 
--- Edits one key, which is written only if it has something of this kind, or gets it. `until` is when the units leave that
--- are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too.
-local function decide_change(part, op, until_, now)
-  decide_read(part, op, now)
-  local hadState = #part.s > 0
-  if op == 3 and #part.s > 0 then
-    part.s = window_give(part.p, part.s, part.cost, until_, now, part.holder)
-  end
-  if op == 4 then
-    part.s = window_add(part.p, part.s, part.cost, until_, now, part.holder)
-  end
-  if op == 5 or (op == 6 and part.cost > 0) then
-    part.s = numbers_unused()
-  end
-  if op == 6 then
-    part.blocked = (until_ > 0 and now + until_ or 0)
-  end
-  part.wait = 0
-  part.delay = 0
-  part.allowed = true
-  if op == 7 then
-    local after = window_add(part.p, part.s, part.cost, 1, now, part.holder)
-    part.allowed = after ~= part.s
-    part.s = after
-  end
-  if #part.s > 0 or hadState or op == 5 or op == 6 then
-    decide_write(part, now)
-  end
-end
-
-local window = {
-  reads = window_reads,
-  freeAt = window_freeAt,
-  emptyAt = window_emptyAt,
-  endsAt = window_endsAt,
-  add = window_add,
-  give = window_give,
-}
-local families = { f = window, i = window }
-
-local tells_figures, decide_figures = false, nil
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON: the numbers of each policy; the kinds of requests: op, until, and for each part the index of its policy,
---          its cost and its holder; then runs of requests: the index of the kind, how often each is asked, and how many
+-- ARGV[2]  JSON, a flat list: the number of policies, and the eight numbers of each; then runs of requests that differ in
+--          their keys alone: op, until, how often each is asked, how many they are, the number of keys of each, and for
+--          each of these the index of its policy, its cost and its holder
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
 -- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
 -- first is the negative instant until which it is; the others are the state. A state of another kind counts as none.
+-- Lines that end in "only ..." are printed only in the scripts that need them: print-program.mjs.
 local now = tonumber(ARGV[3])
 if not now then
   local time = redis.call("TIME")
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local call = cjson.decode(ARGV[2])
-local policies, requests, runs = call[1], call[2], call[3]
-local parts, reply, key = {}, { now }, 0
-local BLOCK = 6
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
+local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
+local call, policies, parts, formats, key = cjson.decode(ARGV[2]), {}, {}, {}, 0
+local reply = { string.format("%d", now) }
+local at = 2
+for i = 1, call[1] do
+  policies[i] = {
+    call[at], call[at + 1], call[at + 2], call[at + 3], call[at + 4], call[at + 5], call[at + 6], call[at + 7],
+  }
+  at = at + 8
+end
 
-for i = 1, #runs, 3 do
-  local request, keys = requests[runs[i]], 0
-  local op = request[1]
-  for j = 3, #request, 3 do
-    local kind = string.sub(ARGV[1], request[j], request[j])
-    keys = keys + 1
-    parts[keys] = {
-      kind = kind, f = families[kind], p = policies[request[j]], cost = request[j + 1], holder = request[j + 2],
-      s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false, other = false, others = false,
-    }
-  end
-  for j = #parts, keys + 1, -1 do
+while at <= #call do
+  local op, times, requests, keys = call[at], call[at + 2], call[at + 3], call[at + 4]
+  at = at + 5
+  for j = keys + 1, #parts do
     parts[j] = nil
   end
+  for j = 1, keys do
+    local policy = call[at]
+    parts[j] = {
+      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = call[at + 1], holder = call[at + 2],
+      s = false, blocked = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
+    }
+    at = at + 3
+  end
 
-  for _ = 1, runs[i + 2] do
+  for _ = 1, requests do
     local bad = false
     for j = 1, keys do
       local part = parts[j]
-      local value = redis.pcall("GET", KEYS[key + j]) or ""
-      part.changed, part.blocked, part.kept, part.s, part.other = false, 0, false, {}, false
-      if value ~= "" then
-        local kind, numbers, readable
+      local value = redis.pcall("GET", KEYS[key + j])
+      part.changed, part.blocked, part.keeps_expiry = false, 0, true
+      if not value then
+        value, part.s = "", {}
+      else
+        local readable, kind
         if type(value) == "string" then
-          kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
-        end
-        if numbers then
-          readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
-        end
-        if readable and part.s[1] and part.s[1] < 0 then
-          part.blocked = -table.remove(part.s, 1)
-          readable = part.blocked <= LATEST
+          local a, b, c, d, numbers
+          kind, a, b, c, d = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)$")
+          if kind then
+            readable, part.s = true, { a + 0, b + 0, c + 0, d + 0 }
+          end
+          if not kind then
+            kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
+          end
+          if numbers then
+            readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
+            if readable and part.s[1] and part.s[1] < 0 then
+              part.blocked, part.keeps_expiry = -table.remove(part.s, 1), false
+              readable = part.blocked <= LATEST
+            end
+          end
+        elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
+          redis.call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
         end
         if readable and kind ~= part.kind then
-          part.other, part.others, part.s = kind, part.s, {}
-          readable = not part.others[1] or not families[kind] or families[kind].reads(part.others)
+          part.s = {}
         elseif readable and part.s[1] then
-          readable = part.f.reads(part.s)
-          part.kept = readable and math.floor(math.max(part.f.endsAt(part.s), part.blocked) / SPAN)
+          readable = window_reads(part.s)
+          part.keeps_expiry = readable and part.keeps_expiry and part.s[1] <= now
         end
         if not readable then
           value, bad = "!", true
         end
       end
-      if not tells_figures then
-        reply[#reply + 1] = value
+      reply[#reply + 1] = value
+    end
+
+    local left = times
+    while left > 0 do
+      left = left - 1
+      local goes_on = not bad and decide_decide(parts, op, now)
+      if not goes_on then
+        left = 0
       end
     end
 
-    local times = runs[i + 1]
-    while times > 0 do
-      times = times - 1
-      local goes_on = not bad
-      if goes_on and op >= 3 then
-        for j = 1, keys do
-          decide_change(parts[j], op, request[2], now)
-        end
-      elseif goes_on then
-        goes_on = decide_decide(parts, op, now)
-      end
-      if tells_figures then
-        local line = {}
-        for j = 1, keys do
-          local figures = bad and "!" or decide_figures(parts[j], now)
-          line[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d,%d", unpack(figures))
-        end
-        reply[#reply + 1] = table.concat(line, ";")
-      elseif not goes_on then
-        times = 0
-      end
-    end
-
-    for j = 1, keys do
+    for j = 1, bad and 0 or keys do
       local part = parts[j]
-      if part.changed and not bad then
-        local name, s, blocked, kind, f = KEYS[key + j], part.s, part.blocked, part.kind, part.f
-        if op == BLOCK and part.other and part.cost == 0 then -- a block leaves the state of another kind as it is
-          s, kind, f = part.others, part.other, families[part.other]
+      if part.changed then
+        local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
+        local count = #s
+        if count > 0 then
+          formats[count] = formats[count] or "%d" .. string.rep(",%d", count - 1)
+          text = string.format(formats[count], unpack(s))
+          ends_at = math.max(window_endsAt(s), ends_at)
         end
-        local format, ends_at = kind .. "1", blocked
-        if blocked > 0 then
-          format = format .. string.format(s[1] and "-%d," or "-%d", blocked)
+        if part.blocked > 0 then
+          text = string.format(text and "-%d,%s" or "-%d", part.blocked, text)
         end
-        if s[1] then
-          format = format .. (#s == 3 and "%d,%d,%d" or "%d" .. string.rep(",%d", #s - 1))
-          ends_at = math.max(f.endsAt(s), blocked)
-        end
-        if ends_at == 0 then
-          redis.call("DEL", name)
-        elseif math.floor(ends_at / SPAN) == part.kept then
-          redis.call("SET", name, string.format(format, unpack(s)), "KEEPTTL")
+        if not text then
+          redis.call("DEL", KEYS[key + j])
+        elseif part.keeps_expiry and part.blocked == 0 and math.floor(ends_at / SPAN) == math.floor(part.endsAt / SPAN) then
+          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "KEEPTTL")
         else
           local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", name, string.format(format, unpack(s)), "PXAT", string.format("%d", expires_at))
+          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "PXAT", string.format("%d", expires_at))
         end
       end
     end

@@ -1,118 +1,157 @@
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON: the numbers of each policy; the kinds of requests: op, until, and for each part the index of its policy,
---          its cost and its holder; then runs of requests: the index of the kind, how often each is asked, and how many
+-- ARGV[2]  JSON, a flat list: the number of policies, and the eight numbers of each; then runs of requests that differ in
+--          their keys alone: op, until, how often each is asked, how many they are, the number of keys of each, and for
+--          each of these the index of its policy, its cost and its holder
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
 -- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
 -- first is the negative instant until which it is; the others are the state. A state of another kind counts as none.
+-- Lines that end in "only ..." are printed only in the scripts that need them: print-program.mjs.
 local now = tonumber(ARGV[3])
 if not now then
   local time = redis.call("TIME")
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local call = cjson.decode(ARGV[2])
-local policies, requests, runs = call[1], call[2], call[3]
-local parts, reply, key = {}, { now }, 0
-local BLOCK = 6
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
+local BLOCK = 6 -- only all
+local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
+-- The figures of each key of a request, with commas between, and semicolons between keys. -- only figures
+local function write_figures(parts, bad) -- only figures
+  local lines = {} -- only figures
+  for j = 1, #parts do -- only figures
+    lines[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d,%d", unpack(decide_figures(parts[j], now))) -- only figures
+  end -- only figures
+  return table.concat(lines, ";") -- only figures
+end -- only figures
+local call, policies, parts, formats, key = cjson.decode(ARGV[2]), {}, {}, {}, 0
+local reply = { string.format("%d", now) }
+local at = 2
+for i = 1, call[1] do
+  policies[i] = {
+    call[at], call[at + 1], call[at + 2], call[at + 3], call[at + 4], call[at + 5], call[at + 6], call[at + 7],
+  }
+  at = at + 8
+end
 
-for i = 1, #runs, 3 do
-  local request, keys = requests[runs[i]], 0
-  local op = request[1]
-  for j = 3, #request, 3 do
-    local kind = string.sub(ARGV[1], request[j], request[j])
-    keys = keys + 1
-    parts[keys] = {
-      kind = kind, f = families[kind], p = policies[request[j]], cost = request[j + 1], holder = request[j + 2],
-      s = false, blocked = 0, t = now, allowed = true, wait = 0, delay = 0, changed = false, kept = false, other = false, others = false,
-    }
-  end
-  for j = #parts, keys + 1, -1 do
+while at <= #call do
+  local op, times, requests, keys = call[at], call[at + 2], call[at + 3], call[at + 4]
+  local until_ = call[at + 1] -- only all
+  at = at + 5
+  for j = keys + 1, #parts do
     parts[j] = nil
   end
+  for j = 1, keys do
+    local policy = call[at]
+    parts[j] = {
+      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = call[at + 1], holder = call[at + 2],
+      s = false, blocked = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
+      f = false, other = false, others = false, -- only all
+    }
+    parts[j].f = families[parts[j].kind] -- only all
+    at = at + 3
+  end
 
-  for _ = 1, runs[i + 2] do
+  for _ = 1, requests do
     local bad = false
     for j = 1, keys do
       local part = parts[j]
-      local value = redis.pcall("GET", KEYS[key + j]) or ""
-      part.changed, part.blocked, part.kept, part.s, part.other = false, 0, false, {}, false
-      if value ~= "" then
-        local kind, numbers, readable
+      local value = redis.pcall("GET", KEYS[key + j])
+      part.changed, part.blocked, part.keeps_expiry = false, 0, true
+      part.other = false -- only all
+      if not value then
+        value, part.s = "", {}
+      else
+        local readable, kind
         if type(value) == "string" then
-          kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
-        end
-        if numbers then
-          readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
-        end
-        if readable and part.s[1] and part.s[1] < 0 then
-          part.blocked = -table.remove(part.s, 1)
-          readable = part.blocked <= LATEST
+          local a, b, c, d, numbers -- only short
+          kind, a, b, c, d = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)$") -- only short
+          if kind then -- only short
+            readable, part.s = true, { a + 0, b + 0, c + 0, d + 0 } -- only short
+          end -- only short
+          local numbers -- only long
+          if not kind then
+            kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
+          end
+          if numbers then
+            readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
+            if readable and part.s[1] and part.s[1] < 0 then
+              part.blocked, part.keeps_expiry = -table.remove(part.s, 1), false
+              readable = part.blocked <= LATEST
+            end
+          end
+        elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
+          redis.call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
         end
         if readable and kind ~= part.kind then
-          part.other, part.others, part.s = kind, part.s, {}
-          readable = not part.others[1] or not families[kind] or families[kind].reads(part.others)
+          part.other, part.others = kind, part.s -- only all
+          readable = not part.s[1] or not families[kind] or families[kind].reads(part.s) -- only all
+          part.s = {}
         elseif readable and part.s[1] then
           readable = part.f.reads(part.s)
-          part.kept = readable and math.floor(math.max(part.f.endsAt(part.s), part.blocked) / SPAN)
+          part.keeps_expiry = readable and part.keeps_expiry and part.s[1] <= now
         end
         if not readable then
           value, bad = "!", true
         end
       end
-      if not tells_figures then
-        reply[#reply + 1] = value
-      end
+      if not tells_figures then -- only all
+        reply[#reply + 1] = value -- only all
+      end -- only all
+      reply[#reply + 1] = value -- only one, values
     end
 
-    local times = runs[i + 1]
-    while times > 0 do
-      times = times - 1
-      local goes_on = not bad
-      if goes_on and op >= 3 then
-        for j = 1, keys do
-          decide_change(parts[j], op, request[2], now)
-        end
-      elseif goes_on then
-        goes_on = decide_decide(parts, op, now)
-      end
-      if tells_figures then
-        local line = {}
-        for j = 1, keys do
-          local figures = bad and "!" or decide_figures(parts[j], now)
-          line[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d,%d", unpack(figures))
-        end
-        reply[#reply + 1] = table.concat(line, ";")
-      elseif not goes_on then
-        times = 0
-      end
+    local left = times
+    while left > 0 do
+      left = left - 1
+      local goes_on = not bad and decide_decide(parts, op, now) -- only one
+      local goes_on = not bad -- only all
+      if goes_on and op > 2 then -- only all
+        for j = 1, keys do -- only all
+          decide_change(parts[j], op, until_, now) -- only all
+        end -- only all
+      elseif goes_on then -- only all
+        goes_on = decide_decide(parts, op, now) -- only all
+      end -- only all
+      if tells_figures then -- only all
+        reply[#reply + 1] = write_figures(parts, bad) -- only all
+      elseif not goes_on then -- only all
+        left = 0 -- only all
+      end -- only all
+      reply[#reply + 1] = write_figures(parts, bad) -- only one, figures
+      if not goes_on then -- only one, values
+        left = 0 -- only one, values
+      end -- only one, values
     end
 
-    for j = 1, keys do
+    for j = 1, bad and 0 or keys do
       local part = parts[j]
-      if part.changed and not bad then
-        local name, s, blocked, kind, f = KEYS[key + j], part.s, part.blocked, part.kind, part.f
-        if op == BLOCK and part.other and part.cost == 0 then -- a block leaves the state of another kind as it is
-          s, kind, f = part.others, part.other, families[part.other]
+      if part.changed then
+        local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
+        local ends = part.f.endsAt -- only all
+        if op == BLOCK and part.other and part.cost == 0 then -- only all
+          -- A block leaves the state of another kind as it is. -- only all
+          s, kind, ends = part.others, part.other, families[part.other].endsAt -- only all
+        end -- only all
+        local count = #s
+        if count > 0 then
+          formats[count] = formats[count] or "%d" .. string.rep(",%d", count - 1)
+          text = string.format(formats[count], unpack(s))
+          ends_at = math.max(ends(s), ends_at) -- only all
+          ends_at = math.max(part.f.endsAt(s), ends_at) -- only one
         end
-        local format, ends_at = kind .. "1", blocked
-        if blocked > 0 then
-          format = format .. string.format(s[1] and "-%d," or "-%d", blocked)
+        if part.blocked > 0 then
+          text = string.format(text and "-%d,%s" or "-%d", part.blocked, text)
         end
-        if s[1] then
-          format = format .. (#s == 3 and "%d,%d,%d" or "%d" .. string.rep(",%d", #s - 1))
-          ends_at = math.max(f.endsAt(s), blocked)
-        end
-        if ends_at == 0 then
-          redis.call("DEL", name)
-        elseif math.floor(ends_at / SPAN) == part.kept then
-          redis.call("SET", name, string.format(format, unpack(s)), "KEEPTTL")
+        if not text then
+          redis.call("DEL", KEYS[key + j])
+        elseif part.keeps_expiry and part.blocked == 0 and math.floor(ends_at / SPAN) == math.floor(part.endsAt / SPAN) then
+          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "KEEPTTL")
         else
           local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", name, string.format(format, unpack(s)), "PXAT", string.format("%d", expires_at))
+          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "PXAT", string.format("%d", expires_at))
         end
       end
     end

@@ -1,0 +1,255 @@
+-- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
+local function numbers_isWithin(x, min, max)
+  return x >= min and x <= max
+end
+
+local function interval_reads(s)
+  if #s ~= 4 or not numbers_isWithin(s[1], 0, 9007199254740991) or not numbers_isWithin(s[2], 1, 4503599627370496) then
+    return false
+  end
+  return numbers_isWithin(s[3], 1, 4503599627370496) and numbers_isWithin(s[4], 1, 4398046511104)
+end
+
+local function interval_endsAt(s)
+  return s[1] + math.ceil(s[2] / s[3]) * s[4]
+end
+
+local function interval_used(p, s, t)
+  return (#s == 0 and 0 or math.max(s[2] - math.floor((t - s[1]) / p[6]) * p[5], 0))
+end
+
+-- When the current period began.
+local function interval_begin(p, s, t)
+  return t - ((t - s[1]) % p[6])
+end
+
+local function interval_freeAt(p, s, units, t)
+  local beyond = interval_used(p, s, t) + units - p[1]
+  return (beyond > 0 and interval_begin(p, s, t) + math.ceil(beyond / p[5]) * p[6] or t)
+end
+
+local function interval_emptyAt(p, s)
+  return s[1] + math.ceil(s[2] / p[5]) * p[6]
+end
+
+local function interval_written(p, s, before, after, t)
+  return { (before == 0 and t or interval_begin(p, s, t)), after, p[5], p[6] }
+end
+
+local function interval_add(p, s, units, _until, t)
+  local before = interval_used(p, s, t)
+  local max = math.min(math.floor(4503599627370496 / p[6]) * p[5], 4503599627370496)
+  local after = math.min(before + units, max)
+  return (after > before and interval_written(p, s, before, after, t) or s)
+end
+
+-- The state of a key that is as if never used.
+local function numbers_unused()
+  return {}
+end
+
+-- A block that has ended is not written.
+local function decide_write(part, now)
+  part.changed = true
+  if part.blocked <= now then
+    part.blocked = 0
+  end
+end
+
+-- Sets the instant at which a state is read. A state that was written later than now was written by a clock that ran
+-- ahead: it is read as of its write, and all its instants move back by the difference as soon as it may be written. A
+-- state that has ended by the numbers of its writer has ended for every policy, whether its value is still kept or not.
+local function decide_read(part, op, now)
+  part.t = now
+  part.endsAt = 0
+  if #part.s > 0 then
+    part.endsAt = interval_endsAt(part.s)
+    if part.s[1] <= now then
+      if part.endsAt <= now then
+        part.s = numbers_unused()
+      end
+    elseif op == 1 then
+      part.t = part.s[1]
+    else
+      part.s[1] = now
+      part.endsAt = interval_endsAt(part.s)
+      decide_write(part, now)
+    end
+  end
+end
+
+-- In how many ms a key allows its part of a request: 0 now, -1 never.
+local function decide_waitFor(part, now)
+  local p = part.p
+  local blocked = math.max(part.blocked - now, 0)
+  if part.cost == 0 then
+    return blocked
+  end
+  local needed = (p[2] > 0 and math.max(part.cost - p[2], 1) or part.cost)
+  if needed > p[1] then
+    return -1
+  end
+  if #part.s == 0 then
+    return blocked
+  end
+  local freeAt = math.min(interval_freeAt(p, part.s, needed, part.t, part.holder), part.endsAt, 9007199254740991)
+  return math.max(freeAt - part.t, blocked)
+end
+
+-- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
+-- for it: not for a cost that never fits, nor while the key is blocked.
+local function decide_decide(parts, op, now)
+  local allowed = true
+  for i = 0, #parts - 1 do
+    local part = parts[i + 1]
+    decide_read(part, op, now)
+    local wait = decide_waitFor(part, now)
+    part.wait = wait
+    part.delay = 0
+    if wait == 0 then
+      if part.p[4] == 1 and #part.s > 0 and part.cost > 0 then
+        part.delay = math.max(interval_emptyAt(part.p, part.s) - part.t, 0)
+      end
+    else
+      allowed = false
+      if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
+        part.blocked = now + part.p[3]
+        part.wait = math.max(wait, part.p[3])
+        decide_write(part, now)
+      end
+    end
+  end
+  if allowed and op ~= 1 then
+    for i = 0, #parts - 1 do
+      local part = parts[i + 1]
+      if part.cost > 0 then
+        part.s = interval_add(part.p, part.s, part.cost, 0, now, part.holder)
+        decide_write(part, now)
+      end
+    end
+  end
+  return allowed
+end
+
+-- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
+-- ARGV[1]  the letter of each policy's kind
+-- ARGV[2]  JSON, a flat list: the number of policies, and the eight numbers of each; then runs of requests that differ in
+--          their keys alone: op, until, how often each is asked, how many they are, the number of keys of each, and for
+--          each of these the index of its policy, its cost and its holder
+-- ARGV[3]  only in tests: the instant
+-- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
+--          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
+-- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
+-- first is the negative instant until which it is; the others are the state. A state of another kind counts as none.
+-- Lines that end in "only ..." are printed only in the scripts that need them: print-program.mjs.
+local now = tonumber(ARGV[3])
+if not now then
+  local time = redis.call("TIME")
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+-- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
+local SPAN, LATEST = 30000, 9007199254680991
+local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
+local call, policies, parts, formats, key = cjson.decode(ARGV[2]), {}, {}, {}, 0
+local reply = { string.format("%d", now) }
+local at = 2
+for i = 1, call[1] do
+  policies[i] = {
+    call[at], call[at + 1], call[at + 2], call[at + 3], call[at + 4], call[at + 5], call[at + 6], call[at + 7],
+  }
+  at = at + 8
+end
+
+while at <= #call do
+  local op, times, requests, keys = call[at], call[at + 2], call[at + 3], call[at + 4]
+  at = at + 5
+  for j = keys + 1, #parts do
+    parts[j] = nil
+  end
+  for j = 1, keys do
+    local policy = call[at]
+    parts[j] = {
+      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = call[at + 1], holder = call[at + 2],
+      s = false, blocked = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
+    }
+    at = at + 3
+  end
+
+  for _ = 1, requests do
+    local bad = false
+    for j = 1, keys do
+      local part = parts[j]
+      local value = redis.pcall("GET", KEYS[key + j])
+      part.changed, part.blocked, part.keeps_expiry = false, 0, true
+      if not value then
+        value, part.s = "", {}
+      else
+        local readable, kind
+        if type(value) == "string" then
+          local a, b, c, d, numbers
+          kind, a, b, c, d = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)$")
+          if kind then
+            readable, part.s = true, { a + 0, b + 0, c + 0, d + 0 }
+          end
+          if not kind then
+            kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
+          end
+          if numbers then
+            readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
+            if readable and part.s[1] and part.s[1] < 0 then
+              part.blocked, part.keeps_expiry = -table.remove(part.s, 1), false
+              readable = part.blocked <= LATEST
+            end
+          end
+        elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
+          redis.call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
+        end
+        if readable and kind ~= part.kind then
+          part.s = {}
+        elseif readable and part.s[1] then
+          readable = interval_reads(part.s)
+          part.keeps_expiry = readable and part.keeps_expiry and part.s[1] <= now
+        end
+        if not readable then
+          value, bad = "!", true
+        end
+      end
+      reply[#reply + 1] = value
+    end
+
+    local left = times
+    while left > 0 do
+      left = left - 1
+      local goes_on = not bad and decide_decide(parts, op, now)
+      if not goes_on then
+        left = 0
+      end
+    end
+
+    for j = 1, bad and 0 or keys do
+      local part = parts[j]
+      if part.changed then
+        local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
+        local count = #s
+        if count > 0 then
+          formats[count] = formats[count] or "%d" .. string.rep(",%d", count - 1)
+          text = string.format(formats[count], unpack(s))
+          ends_at = math.max(interval_endsAt(s), ends_at)
+        end
+        if part.blocked > 0 then
+          text = string.format(text and "-%d,%s" or "-%d", part.blocked, text)
+        end
+        if not text then
+          redis.call("DEL", KEYS[key + j])
+        elseif part.keeps_expiry and part.blocked == 0 and math.floor(ends_at / SPAN) == math.floor(part.endsAt / SPAN) then
+          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "KEEPTTL")
+        else
+          local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
+          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "PXAT", string.format("%d", expires_at))
+        end
+      end
+    end
+    key = key + keys
+  end
+end
+return table.concat(reply, "\n")
