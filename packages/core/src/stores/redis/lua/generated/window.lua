@@ -16,7 +16,7 @@ local function window_reads(s)
   if #s == 4 then
     return true
   end
-  return numbers_isWithin(s[5], 0, 9007199254740991) and numbers_isWithin(s[6], 1, s[2]) and numbers_isWithin(s[7], 0, 4503599627370496)
+  return (numbers_isWithin(s[5], 0, 9007199254740991) and numbers_isWithin(s[6], 1, s[2]) and numbers_isWithin(s[7], 0, 4503599627370496))
 end
 
 local function window_endsAt(s)
