@@ -1,0 +1,245 @@
+import { asStoreError, StoreError } from '../errors.ts';
+import { detached, startTimer, stopTimer, type Timer } from '../platform.ts';
+import { warnOnce } from '../warnings.ts';
+import { PolicyCopy } from './policy-copy.ts';
+import type { Draft, Held, PolicyRecord } from './record.ts';
+import { ignore, type Feed, type Page } from './source.ts';
+
+/** After a notification that was lost, or without any, a change is found within a second. */
+const POLL_MS = 500;
+/** How long a source may take for an answer. */
+const MAX_CALL_MS = 2000;
+/** How many reads in a row fail before a warning: one may have been late. */
+const MAX_FAILURES = 3;
+/** How many records are written at once: they keep Redis busy for about 2 ms. */
+const BITE = 500;
+/** After how many records other work gets its turn. */
+const SLICE = 1000;
+const SWEEP_MS = 3_600_000;
+
+/** Keeps a copy of a source up to date while any limiter uses it, and writes back what the source has lost. */
+export class Follower {
+  readonly feed: Feed;
+  readonly copy: PolicyCopy;
+  /** The source's clock less the monotonic one of this process, as the last answer showed it. */
+  #aheadMs = Date.now() - performance.now();
+  #loading: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+  #isLoaded = false;
+  #failure: Error | undefined;
+  #failures = 0;
+  /** Names that have not been seen again since the source began to return all records. */
+  #unseen: Set<string> | undefined;
+  /** What the source has in place of records that were put later; undefined: nothing. */
+  readonly #lost = new Map<string, unknown>();
+  #sweepAtMs = 0;
+  #users = 0;
+  #timer: Timer | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor(feed: Feed) {
+    this.feed = feed;
+    this.copy = new PolicyCopy(() => this.nowMs());
+  }
+
+  /** The clock of the source: the end of an override does not depend on the clock of this process. */
+  nowMs(): number {
+    return Math.floor(this.#aheadMs + performance.now());
+  }
+
+  /**
+   * Undefined once the source has been read. Until then resolves with the first load, and rejects at once while the source is
+   * known to fail.
+   */
+  firstLoad(): Promise<void> | undefined {
+    if (this.#isLoaded) return undefined;
+    return this.#failure === undefined ? (this.#loading ?? this.load()) : Promise.reject(this.#failure);
+  }
+
+  /** Adds a user: the first one makes this follow the source. Returns what removes it: the last one ends that. */
+  enter(): () => Promise<void> {
+    this.#users++;
+    if (this.#users === 1) this.#follow();
+    let isIn = true;
+    return async () => {
+      if (isIn) this.#users--;
+      isIn = false;
+      await this.close();
+    };
+  }
+
+  /** Closes what was opened for the source, unless there are users. */
+  async close(): Promise<void> {
+    if (this.#users > 0) return;
+    stopTimer(this.#timer);
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+    await this.feed.close();
+  }
+
+  /**
+   * Reads what has changed.
+   *
+   * @throws (rejects) StoreError.
+   */
+  load(): Promise<void> {
+    if (this.#loading === undefined) {
+      this.#loading = this.#load().finally(() => {
+        this.#loading = undefined;
+      });
+      return this.#loading;
+    }
+    // The load in progress may miss the latest change. One more serves all that ask meanwhile.
+    this.#next ??= this.#loading.then(ignore, ignore).then(() => {
+      this.#next = undefined;
+      return this.load();
+    });
+    return this.#next;
+  }
+
+  /**
+   * Writes a record in place of the one that is known, which must have been read by {@link load} just before. Returns undefined
+   * if another process has changed it.
+   */
+  async put(name: string, draft: Draft, before: Held | undefined): Promise<PolicyRecord | undefined> {
+    const atMs = await withinTime(this.feed.put(name, draft, before)).catch(rethrow);
+    if (atMs === 0) return undefined;
+    const record: PolicyRecord = { atMs, ...draft };
+    this.copy.adopt(name, record);
+    return record;
+  }
+
+  #follow(): void {
+    this.#isLoaded = false; // what was read for earlier users may be outdated
+    const changed = (): void => {
+      if (this.#users > 0) this.load().catch(ignore);
+    };
+    const poll = async (unwatch: () => void): Promise<void> => {
+      await this.load().catch(ignore);
+      if (unwatch === this.#unwatch) this.#timer = startTimer(POLL_MS, () => void poll(unwatch));
+    };
+    detached(() => {
+      this.#unwatch = this.feed.watch(changed);
+      void poll(this.#unwatch);
+    });
+  }
+
+  async #load(): Promise<void> {
+    try {
+      for (let hasMore = true; hasMore;) hasMore = await this.#readPage();
+      this.#isLoaded = true;
+      this.#failure = undefined;
+      this.#failures = 0;
+    } catch (error) {
+      this.#failure = asStoreError(error);
+      this.#failures++;
+      if (this.#isLoaded && this.#failures === MAX_FAILURES) warnOfAbsence(this.feed.name, this.#failure.message);
+      throw this.#failure;
+    }
+    if (this.#lost.size > 0) await this.#restore();
+    if (this.nowMs() >= this.#sweepAtMs) this.#sweep();
+  }
+
+  async #readPage(): Promise<boolean> {
+    const page = await withinTime(this.feed.read());
+    this.#aheadMs = page.nowMs - performance.now();
+    if (page.isFromStart) this.#unseen = new Set([...this.copy.entries()].map(([name]) => name));
+    await this.#adopt(page);
+    if (page.hasMore) return true;
+    for (const name of this.#unseen ?? []) {
+      const held = this.copy.get(name);
+      if (held === undefined) continue;
+      if (held.record.atMs === 0 && held.problem !== undefined) this.copy.delete(name);
+      else if (!this.copy.isExpired(name, held)) this.#lost.set(name, undefined);
+    }
+    this.#unseen = undefined;
+    return false;
+  }
+
+  async #adopt({ records }: Page): Promise<void> {
+    let count = 0;
+    for (const [name, given] of records) {
+      this.#unseen?.delete(name);
+      if (this.copy.adopt(name, given)) this.#lost.delete(name);
+      else this.#lost.set(name, given);
+      if (++count % SLICE === 0) await new Promise((resolve) => setTimeout(resolve));
+    }
+  }
+
+  /**
+   * Writes back what the source has lost. Every process does that at the same time, so each begins somewhere else, and leaves
+   * out what others have written back meanwhile.
+   */
+  async #restore(): Promise<void> {
+    const { feed } = this;
+    const names = [...this.#lost.keys()];
+    warnOfLoss(names, feed);
+    if (feed.restore === undefined) return;
+    const overrides = names.filter((name) => name.includes(':'));
+    const start = Math.floor(Math.random() * overrides.length);
+    // Policies first: without them, requests are unconfigured.
+    const all = [
+      ...names.filter((name) => !name.includes(':')),
+      ...overrides.slice(start),
+      ...overrides.slice(0, start),
+    ];
+    for (let i = 0; i < all.length; i += BITE) {
+      const records = all.slice(i, i + BITE).flatMap((name) => {
+        const held = this.#lost.has(name) ? this.copy.get(name) : undefined;
+        return held === undefined ? [] : [[name, held.record, this.#lost.get(name)] as const];
+      });
+      if (records.length === 0) continue;
+      await withinTime(feed.restore(records)).catch(rethrow);
+      for (const [name] of records) this.#lost.delete(name);
+      await this.#readPage();
+    }
+  }
+
+  /** Deletes what has been of no use for a week, here and in the source. */
+  #sweep(): void {
+    this.#sweepAtMs = this.nowMs() + SWEEP_MS;
+    const expired = [...this.copy.entries()].filter(([name, held]) => this.copy.isExpired(name, held));
+    for (const [name] of expired) this.copy.delete(name);
+    for (let i = 0; i < expired.length; i += BITE) {
+      const records = expired.slice(i, i + BITE).map(([name, { record }]) => [name, record] as const);
+      this.feed.forget?.(records).catch(ignore);
+    }
+  }
+}
+
+/** @throws (rejects) StoreError `SLUICE_STORE_TIMEOUT`, if the source does not answer. */
+function withinTime<Result>(call: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = startTimer(MAX_CALL_MS, () => {
+      reject(
+        new StoreError('SLUICE_STORE_TIMEOUT', `the source of policies did not answer in ${String(MAX_CALL_MS)} ms`),
+      );
+    });
+    call.then(resolve, reject).finally(() => {
+      stopTimer(timer);
+    });
+  });
+}
+
+function rethrow(error: unknown): never {
+  throw asStoreError(error);
+}
+
+function warnOfAbsence(name: string, why: string): void {
+  warnOnce(
+    'SLUICE_POLICIES_AWAY',
+    `${name} cannot be read (${why}). The policies and overrides that were read last are in force until it can be read again.`,
+    name,
+  );
+}
+
+function warnOfLoss(names: readonly string[], feed: Feed): void {
+  const [first = ''] = names;
+  const what = names.length === 1 ? first : `${first} and ${String(names.length - 1)} more`;
+  warnOnce(
+    'SLUICE_POLICIES_LOST',
+    `${feed.name} has lost records of managed policies without a removal, or has earlier ones (did the server restart empty?): ${what}. ` +
+      (feed.restore === undefined ? 'They stay in use here; put them again.' : 'This process writes its copies back.'),
+    first,
+  );
+}

@@ -1,0 +1,75 @@
+import { policyOf, type PolicyContext, type PolicyFunction, type ReturnedPolicy } from '../limiter/policy-function.ts';
+import { parseName } from '../values/name.ts';
+import { warnOnce } from '../warnings.ts';
+import type { Follower } from './follower.ts';
+import { findFollower } from './policies.ts';
+import type { Held } from './record.ts';
+
+/**
+ * The policy that `policies.put(name, ...)` keeps under this name, at present. Use it in place of a policy: as `policy`, in an
+ * entry of `limits`, or as what a function of the request returns. All limiters that use it, in any application, count
+ * together: only the key distinguishes clients.
+ *
+ * The source is that of the option `policies`, by default the Redis of the limiter's store. The application, the option
+ * `app`, must be one of those that the policy is for.
+ *
+ * @throws PolicyError for an invalid name.
+ */
+export function managed(name: string): PolicyFunction {
+  const policyName = parseName(name, 'name');
+  const users = new WeakMap<PolicyContext, { readonly follower: Follower; readonly leave: () => Promise<void> }>();
+  const open = (context: PolicyContext): { readonly follower: Follower; readonly leave: () => Promise<void> } => {
+    const follower = findFollower(context.policies, context.store);
+    const user = { follower, leave: follower.enter() };
+    users.set(context, user);
+    return user;
+  };
+  const find = (key: string, { app }: PolicyContext, { copy }: Follower): ReturnedPolicy => {
+    const held = copy.get(policyName);
+    if (held?.policy !== undefined && isFor(app, held)) return copy.find(policyName, key);
+    warnOfMissing(policyName, app, held);
+    return undefined;
+  };
+  const read: PolicyFunction = (key, context) => {
+    const { follower } = users.get(context) ?? open(context);
+    const first = follower.firstLoad();
+    return first === undefined ? find(key, context, follower) : first.then(() => find(key, context, follower));
+  };
+  return policyOf(read, {
+    name: policyName,
+    // Every reset has keys of its own, so that all states start again at once, in every process.
+    keyName: (context) => {
+      const resets = users.get(context)?.follower.copy.get(policyName)?.record.resets ?? 0;
+      return resets === 0 ? policyName : `${policyName}@${String(resets)}`;
+    },
+    open: (context) => open(context).leave,
+  });
+}
+
+function isFor(app: string | undefined, { record: { apps } }: Held): boolean {
+  return apps === undefined || (app !== undefined && apps.includes(app));
+}
+
+/** How many warnings are written: names may come from requests, so there may be any number. */
+const MAX_WARNINGS = 1000;
+let warnings = 0;
+
+function warnOfMissing(name: string, app: string | undefined, held: Held | undefined): void {
+  if (warnings === MAX_WARNINGS) return;
+  const why = whyUnusable(app, held);
+  const apps = app === undefined ? '' : `, { apps: [..., ${JSON.stringify(app)}] }`;
+  const isNew = warnOnce(
+    'SLUICE_POLICY_UNCONFIGURED',
+    `the managed policy ${name} cannot be used here: ${why}. Its requests are unconfigured (see onUnconfigured); ` +
+      `write policies.put(${JSON.stringify(name)}, policy${apps}).`,
+    `${name} ${app ?? ''} ${why}`,
+  );
+  if (isNew) warnings++;
+}
+
+function whyUnusable(app: string | undefined, held: Held | undefined): string {
+  if (held === undefined) return 'there is no such policy';
+  if (held.policy === undefined) return held.problem ?? 'it was removed';
+  if (app !== undefined) return `the application ${JSON.stringify(app)} is not on its list`;
+  return 'it is for some applications, and the limiter has no option app';
+}

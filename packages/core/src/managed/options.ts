@@ -1,0 +1,77 @@
+import {
+  flag,
+  invalid,
+  optional,
+  valueThat,
+  withDefault,
+  type Optional,
+  type Options,
+  type Reader,
+  type WithDefault,
+} from '../values/shape.ts';
+
+const MAX_APP = 256;
+
+function text(max: number): Reader<string> {
+  const isText = (given: unknown): boolean => typeof given === 'string' && given !== '' && given.length <= max;
+  return valueThat(isText, `a text of 1 to ${String(max)} characters`);
+}
+
+export const CHANGE = {
+  /** Who changes it, 1 to 256 characters. Kept with it. */
+  by: optional(text(256)) as Optional<string>,
+  /** Why, 1 to 1000 characters. Kept with it. */
+  reason: optional(text(1000)) as Optional<string>,
+};
+
+export interface ChangeOptions extends Options<typeof CHANGE> {}
+
+type ChangeApps = (before: readonly string[]) => readonly string[];
+
+const PUT = {
+  /**
+   * The applications that may use the policy, compared exactly; an empty list allows none. A function gets those that may use
+   * it now, and returns those that may afterwards: it is called again after each concurrent change. Default: as before; all
+   * applications, if there was no such policy.
+   */
+  apps: optional(readApps) as Optional<readonly string[] | ChangeApps, ChangeApps>,
+  /**
+   * Whether all clients start again, without blocks: both the old and the new limit may be allowed within one window. Default
+   * false: what was used stays used.
+   */
+  reset: withDefault(flag, false) as WithDefault<boolean>,
+};
+
+export const PUT_OPTIONS: typeof PUT & typeof CHANGE = { ...PUT, ...CHANGE };
+
+export interface PutOptions extends Options<typeof PUT>, ChangeOptions {}
+
+const OVERRIDE = {
+  /** When it ends, by the clock of the source: a date, or milliseconds since 1970. Default: it does not. */
+  until: optional(readInstant) as Optional<Date | number, number>,
+};
+
+export const OVERRIDE_OPTIONS: typeof OVERRIDE & typeof CHANGE = { ...OVERRIDE, ...CHANGE };
+
+export interface OverrideOptions extends Options<typeof OVERRIDE>, ChangeOptions {}
+
+function readApps(given: unknown, field: string): ChangeApps {
+  if (typeof given === 'function')
+    return (before) => checkApps((given as (apps: readonly string[]) => unknown)(before), field);
+  const apps = checkApps(given, field);
+  return () => apps;
+}
+
+/** Sorted, so that the same applications are an equal list. */
+function checkApps(given: unknown, field: string): readonly string[] {
+  const isApp = (app: unknown): boolean => typeof app === 'string' && app !== '' && app.length <= MAX_APP;
+  if (Array.isArray(given) && given.every(isApp)) return [...new Set(given as string[])].sort();
+  const expected = `a list of applications, names of 1 to ${String(MAX_APP)} characters, such as ["checkout"]`;
+  throw invalid(field, expected, given);
+}
+
+function readInstant(given: unknown, field: string): number {
+  const atMs = given instanceof Date ? given.getTime() : given;
+  if (Number.isSafeInteger(atMs) && Number(atMs) > 0) return Number(atMs);
+  throw invalid(field, 'a date, or milliseconds since 1970', given);
+}

@@ -1,0 +1,337 @@
+import { PolicyError, shown, StoreError } from '../errors.ts';
+import { compile, parsePolicy, samePolicy, type Policy } from '../policies/index.ts';
+import { connectionOf } from '../stores/redis/connection.ts';
+import type { Store } from '../stores/store.ts';
+import { parseName } from '../values/name.ts';
+import { invalid, readOptions } from '../values/shape.ts';
+import { Follower } from './follower.ts';
+import {
+  CHANGE,
+  OVERRIDE_OPTIONS,
+  PUT_OPTIONS,
+  type ChangeOptions,
+  type OverrideOptions,
+  type PutOptions,
+} from './options.ts';
+import { FORMAT, unnamed, type Draft, type Held, type PolicyRecord } from './record.ts';
+import { RedisFeed, type RedisSource } from './redis-source.ts';
+import { OwnFeed, type PolicySource } from './source.ts';
+import { parseTarget, writeRecordName, writeTarget, type OverrideTarget, type Target } from './target.ts';
+
+/** A policy as `get` and `list` return it. */
+export interface ManagedPolicy {
+  readonly name: string;
+  readonly policy: Policy;
+  /** The applications that may use it. Null: all of them. */
+  readonly apps: readonly string[] | null;
+  /** When it was changed last, in milliseconds since 1970: by the clock of the server in Redis. */
+  readonly changedAtMs: number;
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
+/** The result of `put`. */
+export interface PutResult extends ManagedPolicy {
+  readonly change: 'created' | 'changed' | 'unchanged';
+  /** Whether clients start again: after a change of kind, or with `reset`. Otherwise what they have used stays used. */
+  readonly startsAfresh: boolean;
+  /** The overrides that the put has removed, because they were of the kind of the policy before. */
+  readonly removedOverrides: readonly OverrideTarget[];
+}
+
+/** An override as `overrides` returns it. */
+export interface PolicyOverride {
+  /** The policy that it overrides. */
+  readonly name: string;
+  /** The key that it concerns (a long one as `#` and its hash), or every key that begins with a prefix. */
+  readonly target: OverrideTarget;
+  readonly policy: Policy;
+  /** When it ends, milliseconds since 1970 by the clock of the source. Null: it does not. */
+  readonly untilMs: number | null;
+  readonly changedAtMs: number;
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
+/** The result of `override`. */
+export interface OverrideResult extends PolicyOverride {
+  readonly change: 'created' | 'changed' | 'unchanged';
+  /** The policy that counted for the target until now. */
+  readonly before: Policy;
+}
+
+/** The policies of a source. Every call reads what has changed in it; limiters use a copy in memory. */
+export interface Policies {
+  /**
+   * Keeps a policy under a name. It takes effect in every process within a second. Equal numbers for the same applications
+   * change nothing. Takes two round trips, and two more after each concurrent change.
+   *
+   * @throws (rejects) PolicyError naming the field; StoreError; SluiceError `SLUICE_POLICIES_READ_ONLY`.
+   */
+  put(name: string, policy: Policy, options?: PutOptions): Promise<PutResult>;
+  /** Returns a policy, or undefined if it does not exist, was removed, or cannot be used by this release. */
+  get(name: string): Promise<ManagedPolicy | undefined>;
+  /** Returns all policies that this release can use, sorted by name. */
+  list(): Promise<readonly ManagedPolicy[]>;
+  /**
+   * Removes a policy: decisions by it have the outcome `unconfigured`, and its overrides lapse. If it is put again, what
+   * clients have used stays used. Returns whether it existed.
+   */
+  remove(name: string, options?: ChangeOptions): Promise<boolean>;
+  /**
+   * Gives one key, or every key that begins with a prefix, another policy of the same kind. A whole key goes before any
+   * prefix, and a longer prefix before a shorter one. It is in force in every process within a second, and costs decisions no
+   * round trip; what a key has used stays used.
+   *
+   * @param target - The key as the limiter is given it, or `{ prefix }`.
+   * @throws (rejects) PolicyError naming the field, also if there is no such policy, or it is of another kind; StoreError;
+   * SluiceError `SLUICE_POLICIES_READ_ONLY`.
+   *
+   * @example
+   * ```ts
+   * await policies.override('orders', 'customer-7', fixedWindow({ limit: 500, window: '1s' }), {
+   *   until: new Date('2027-01-01'),
+   *   by: 'ann',
+   *   reason: 'sale, ticket 812',
+   * });
+   * ```
+   */
+  override(name: string, target: OverrideTarget, policy: Policy, options?: OverrideOptions): Promise<OverrideResult>;
+  /** Returns the overrides of a policy that are in force: of keys first, then of prefixes. */
+  overrides(name: string): Promise<readonly PolicyOverride[]>;
+  /** Removes an override. Returns whether it was in force. */
+  removeOverride(name: string, target: OverrideTarget, options?: ChangeOptions): Promise<boolean>;
+  /**
+   * Ends what was opened for the source, unless a limiter still uses it. What was passed in stays open. Later calls open the
+   * source again.
+   */
+  close(): Promise<void>;
+}
+
+/** How often a put is tried again that a concurrent one has come before. */
+const MAX_ATTEMPTS = 20;
+
+const followersOfPolicies = new WeakMap<object, Follower>();
+const followersOfStores = new WeakMap<Store, Follower>();
+
+/**
+ * Reads and changes the policies that a source keeps under names, for limiters with `policy: managed(name)`.
+ *
+ * @param source - A `redisStore(...)`, whose connection and prefix are used; a `redisSource(client, { prefix })`; or an
+ * object of your own: see {@link PolicySource}.
+ * @throws PolicyError for anything else. Nothing is sent before the first call.
+ *
+ * @example
+ * ```ts
+ * const store = redisStore(redis, { prefix: 'shop' });
+ * const policies = createPolicies(store);
+ * await policies.put('orders', fixedWindow({ limit: 100, window: '1s' }), { apps: ['checkout'] });
+ * const limiter = createLimiter({ policy: managed('orders'), app: 'checkout', store });
+ * ```
+ */
+export function createPolicies(source: Store | RedisSource | PolicySource): Policies {
+  const policies = new SourcePolicies(followerOf(source));
+  followersOfPolicies.set(policies, policies.follower);
+  return policies;
+}
+
+function followerOf(source: Store | RedisSource | PolicySource): Follower {
+  if (source instanceof RedisFeed) return new Follower(source);
+  if (typeof (source as Partial<PolicySource> | undefined)?.load === 'function') {
+    return new Follower(new OwnFeed(source as PolicySource));
+  }
+  const follower = followerOfStore(source as Store);
+  if (follower !== undefined) return follower;
+  const expected = 'redisStore(...), redisSource(client, { prefix: "shop" }) or an object with load()';
+  throw new PolicyError('source', `createPolicies takes ${expected}, got ${shown(source)}`, 'SLUICE_OPTION_INVALID');
+}
+
+/** The follower of the policies in a store's Redis, one for each store. Undefined for a store elsewhere. */
+function followerOfStore(store: Store): Follower | undefined {
+  let follower = followersOfStores.get(store);
+  const connection = follower === undefined ? connectionOf(store) : undefined;
+  if (connection !== undefined) {
+    follower = new Follower(new RedisFeed(connection));
+    followersOfStores.set(store, follower);
+  }
+  return follower;
+}
+
+/**
+ * The follower that a limiter uses.
+ *
+ * @throws PolicyError if the limiter has neither `policies` nor a Redis store.
+ */
+export function findFollower(policies: unknown, store: Store): Follower {
+  const follower = policies === undefined ? followerOfStore(store) : followersOfPolicies.get(policies as object);
+  if (follower !== undefined) return follower;
+  if (policies !== undefined) throw invalid('policies', 'what createPolicies(source) returns', policies);
+  const help = 'pass policies: createPolicies(source), or use store: redisStore(...)';
+  const text = `managed policies are kept in the Redis of the limiter's store, and this one has none: ${help}`;
+  throw new PolicyError('policies', text, 'SLUICE_OPTION_INVALID');
+}
+
+/** A change, as it is planned from the present records. Without a draft nothing changes. */
+interface Plan<Result> {
+  readonly draft?: Draft | undefined;
+  /** The result, with the record that is valid then. */
+  readonly result: (record: PolicyRecord) => Result;
+}
+
+class SourcePolicies implements Policies {
+  readonly follower: Follower;
+
+  constructor(follower: Follower) {
+    this.follower = follower;
+  }
+
+  async put(name: string, policy: Policy, options: PutOptions = {}): Promise<PutResult> {
+    const { apps: changeApps, reset, by, reason } = readOptions(options, PUT_OPTIONS, 'put');
+    const rule = unnamed(parsePolicy(policy, 'policy'));
+    return this.#change<PutResult>(parseName(name, 'name'), (held) => {
+      const { record, policy: before } = held ?? NOTHING;
+      const apps = changeApps?.(record.apps ?? []) ?? record.apps;
+      const isSameKind = before !== undefined && compile(before).kind === compile(rule).kind;
+      const startsAfresh = before !== undefined && (reset || !isSameKind);
+      const isEqual = isSameKind && samePolicy(before, rule) && JSON.stringify(apps) === JSON.stringify(record.apps);
+      if (isEqual && !reset) {
+        return {
+          result: (now) => ({ ...show(name, before, now), change: 'unchanged', startsAfresh, removedOverrides: [] }),
+        };
+      }
+      const { resets = 0 } = record;
+      const life = isSameKind ? record.life : record.life + 1;
+      const removed = before === undefined || isSameKind ? [] : this.follower.copy.overrides(name);
+      const removedOverrides = removed.map(([target]) => writeTarget(target));
+      const change = before === undefined ? 'created' : 'changed';
+      return {
+        draft: { format: FORMAT, policy: rule, apps, life, resets: reset ? resets + 1 : resets, by, reason },
+        result: (now) => ({ ...show(name, rule, now), change, startsAfresh, removedOverrides }),
+      };
+    });
+  }
+
+  async get(name: string): Promise<ManagedPolicy | undefined> {
+    parseName(name, 'name');
+    await this.follower.load();
+    return this.#show(name)[0];
+  }
+
+  async list(): Promise<readonly ManagedPolicy[]> {
+    await this.follower.load();
+    return this.follower.copy.names().flatMap((name) => this.#show(name));
+  }
+
+  async remove(name: string, options: ChangeOptions = {}): Promise<boolean> {
+    const { by, reason } = readOptions(options, CHANGE, 'remove');
+    return this.#change(parseName(name, 'name'), (held) => {
+      if (held?.policy === undefined && held?.problem === undefined) return { result: () => false };
+      const { life, resets } = held.record;
+      return { draft: { format: FORMAT, life, resets, by, reason }, result: () => true };
+    });
+  }
+
+  async override(
+    name: string,
+    target: OverrideTarget,
+    policy: Policy,
+    options: OverrideOptions = {},
+  ): Promise<OverrideResult> {
+    const { until: untilMs, by, reason } = readOptions(options, OVERRIDE_OPTIONS, 'override');
+    const rule = unnamed(parsePolicy(policy, 'policy'));
+    const parsed = parseTarget(target);
+    return this.#change(writeRecordName(parseName(name, 'name'), parsed), () => {
+      const { policy: base, record } = this.#base(name);
+      checkKind(name, base, rule);
+      this.#checkUntil(untilMs);
+      const { copy } = this.follower;
+      const before =
+        (typeof target === 'string' ? copy.find(name, target) : copy.findByPrefix(name, target.prefix)) ?? base;
+      const old = copy.override(name, parsed);
+      const isEqual = old !== undefined && samePolicy(old.policy, rule) && old.record.untilMs === untilMs;
+      const change = old === undefined ? 'created' : isEqual ? 'unchanged' : 'changed';
+      return {
+        draft: isEqual ? undefined : { format: FORMAT, policy: rule, life: record.life, untilMs, by, reason },
+        result: (now) => ({ ...showOverride(name, parsed, rule, now), change, before }),
+      };
+    });
+  }
+
+  async overrides(name: string): Promise<readonly PolicyOverride[]> {
+    parseName(name, 'name');
+    await this.follower.load();
+    const found = this.follower.copy.overrides(name);
+    return found.map(([target, { policy, record }]) => showOverride(name, target, policy, record));
+  }
+
+  async removeOverride(name: string, target: OverrideTarget, options: ChangeOptions = {}): Promise<boolean> {
+    const { by, reason } = readOptions(options, CHANGE, 'removeOverride');
+    const parsed = parseTarget(target);
+    return this.#change(writeRecordName(parseName(name, 'name'), parsed), (held) => {
+      const wasInForce = this.follower.copy.override(name, parsed) !== undefined;
+      if (!wasInForce && held?.problem === undefined) return { result: () => false };
+      return { draft: { format: FORMAT, life: held?.record.life ?? 0, by, reason }, result: () => wasInForce };
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.follower.close();
+  }
+
+  /** Reads the source, plans the change, and writes it: again if another process has changed the record meanwhile. */
+  async #change<Result>(recordName: string, plan: (held: Held | undefined) => Plan<Result>): Promise<Result> {
+    const { follower } = this;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      await follower.load();
+      const held = follower.copy.get(recordName);
+      const { draft, result } = plan(held);
+      if (draft === undefined) return result(held?.record ?? NOTHING.record);
+      const record = await follower.put(recordName, draft, held);
+      if (record !== undefined) return result(record);
+    }
+    const why = `because of ${String(MAX_ATTEMPTS)} concurrent changes in a row`;
+    throw new StoreError('SLUICE_STORE_FAILED', `${recordName} was not changed, ${why}`);
+  }
+
+  /** The policy of a name as a list of one; none if it cannot be used. */
+  #show(name: string): readonly ManagedPolicy[] {
+    const { policy, record } = this.follower.copy.get(name) ?? NOTHING;
+    return policy === undefined ? [] : [show(name, policy, record)];
+  }
+
+  #base(name: string): { readonly policy: Policy; readonly record: PolicyRecord } {
+    const { policy, record, problem } = this.follower.copy.get(name) ?? NOTHING;
+    if (policy !== undefined) return { policy, record };
+    const why = problem ?? 'it does not exist, or was removed';
+    throw new PolicyError('name', `an override needs the managed policy ${name} (${why}): put it first`);
+  }
+
+  #checkUntil(untilMs: number | undefined): void {
+    const nowMs = this.follower.nowMs();
+    if (untilMs === undefined || untilMs > nowMs) return;
+    throw invalid('until', `later than now, ${new Date(nowMs).toISOString()} by the clock of the source`, untilMs);
+  }
+}
+
+const NOTHING: Held = { given: undefined, record: { atMs: 0, format: FORMAT, life: 0 }, policy: undefined };
+
+function checkKind(name: string, base: Policy, rule: Policy): void {
+  if (compile(base).kind === compile(rule).kind) return;
+  const why = 'an override changes numbers, not the kind';
+  const text = `policy must be a ${base.algorithm}, as ${name} is (${why}), got a ${rule.algorithm}`;
+  throw new PolicyError('policy', text);
+}
+
+function show(name: string, policy: Policy, record: PolicyRecord): ManagedPolicy {
+  return { name, policy, apps: record.apps ?? null, ...showChange(record) };
+}
+
+function showOverride(name: string, target: Target, policy: Policy, record: PolicyRecord): PolicyOverride {
+  return { name, target: writeTarget(target), policy, untilMs: record.untilMs ?? null, ...showChange(record) };
+}
+
+type Change = Pick<ManagedPolicy, 'changedAtMs' | 'by' | 'reason'>;
+
+function showChange({ atMs, by, reason }: PolicyRecord): Change {
+  return { changedAtMs: atMs, by: by ?? null, reason: reason ?? null };
+}

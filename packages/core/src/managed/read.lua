@@ -1,0 +1,26 @@
+--[[
+Returns records in the order of their changes: those after a revision, or all of them from the start.
+
+KEYS  the hash of records by name; the sorted set of their names by the revision of their last change; the list of the
+      last revisions, newest first
+ARGV  the revision that the caller has read up to, or ""; how many records are returned at most; "1" if this continues
+      the page before
+reply { the server's instant in ms, 1 if the records are from the start (else 0), 1 if there is more (else 0), the
+      revision of the last record, name, record, name, record... }
+]]
+local known, max = ARGV[1], tonumber(ARGV[2])
+-- A revision that is not in the list was lost with later ones (a flush, an older snapshot, a failover), or is too old.
+local from_start = known == "" or ARGV[3] == "" and not redis.call("LPOS", KEYS[3], known)
+local after = from_start and "-inf" or "(" .. known
+local found = redis.call("ZRANGEBYSCORE", KEYS[2], after, "+inf", "WITHSCORES", "LIMIT", 0, max)
+local time = redis.call("TIME")
+local now = string.format("%.0f", time[1] * 1000 + math.floor(time[2] / 1000))
+local reply = { now, from_start and "1" or "0", #found == max * 2 and "1" or "0", from_start and "" or known }
+for i = 1, #found, 2 do
+  local record = redis.call("HGET", KEYS[1], found[i])
+  if record then
+    reply[#reply + 1], reply[#reply + 2] = found[i], record
+  end
+  reply[4] = found[i + 1]
+end
+return reply

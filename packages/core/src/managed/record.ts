@@ -1,0 +1,104 @@
+import { messageOf } from '../errors.ts';
+import { parsePolicy, samePolicy, type Policy } from '../policies/index.ts';
+
+/** A policy or an override as a source keeps it, in JSON. */
+export interface PolicyRecord {
+  /**
+   * When it was put, in milliseconds since 1970: by the clock of the server in Redis, else by that of the process that put
+   * it. Always later than the record that it replaces. Of two copies of a record the later one is valid.
+   */
+  readonly atMs: number;
+  /** The layout of the record: 1. A policy with a higher one is not used here. */
+  readonly format: number;
+  /** Absent: it was removed. */
+  readonly policy?: Policy | undefined;
+  /** Grows when a policy is put after its removal, or as another kind: overrides with another number have lapsed. */
+  readonly life: number;
+  /** Of a policy: the applications that may use it. Absent: all of them. */
+  readonly apps?: readonly string[] | undefined;
+  /** Of a policy: how often a put has reset it. It is a part of the keys. */
+  readonly resets?: number | undefined;
+  /** Of an override: when it ends. Absent: it does not. */
+  readonly untilMs?: number | undefined;
+  /** Who put or removed it, and why. */
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** What a put decides about a record; the instant is added when it is written. */
+export type Draft = Omit<PolicyRecord, 'atMs'>;
+
+/** A record that was read. */
+export interface Held {
+  /** What the source returned. */
+  readonly given: unknown;
+  readonly record: PolicyRecord;
+  /** Undefined: it was removed, or cannot be used. */
+  readonly policy: Policy | undefined;
+  /** Why it cannot be used. */
+  readonly problem?: string;
+}
+
+export const FORMAT = 1;
+/** The last instant of a Date. */
+const MAX_INSTANT = 8.64e15;
+/** How many different numbers share their policies: those of a few plans, usually. */
+const MAX_SHARED = 10_000;
+
+/** Reads records. Equal numbers get the same policy object, which caches and batches compare. */
+export class RecordReader {
+  readonly #policies = new Map<string, Policy>();
+
+  /** Reads a record, which may have any form. */
+  read(given: unknown, before: Held | undefined): Held {
+    const record: PolicyRecord = { atMs: 0, format: FORMAT, life: 0, ...(isObject(given) ? given : {}) };
+    if (!isValid(given, record)) {
+      return {
+        given,
+        record: { atMs: 0, format: FORMAT, life: 0 },
+        policy: undefined,
+        problem: 'it is no record of a policy',
+      };
+    }
+    if (record.format > FORMAT) {
+      const problem = `its record has format ${String(record.format)}, and this release reads format ${String(FORMAT)}`;
+      return { given, record, policy: undefined, problem };
+    }
+    if (!isObject(record.policy)) return { given, record, policy: undefined };
+    try {
+      return { given, record, policy: this.#share(record.policy, before?.policy) };
+    } catch (error) {
+      return { given, record, policy: undefined, problem: messageOf(error) };
+    }
+  }
+
+  #share(given: Policy, before: Policy | undefined): Policy {
+    const text = JSON.stringify(given);
+    let policy = this.#policies.get(text);
+    if (policy !== undefined) return policy;
+    policy = unnamed(parsePolicy(given));
+    if (before !== undefined && samePolicy(before, policy)) policy = before;
+    if (this.#policies.size === MAX_SHARED) this.#policies.clear();
+    this.#policies.set(text, policy);
+    return policy;
+  }
+}
+
+/** A policy without its name, which is that of its record. */
+export function unnamed(policy: Policy): Policy {
+  const { name, ...fields } = policy;
+  return name === undefined ? policy : parsePolicy(fields);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isValid(given: unknown, { atMs, format, life, apps, resets = 0, untilMs = 0 }: PolicyRecord): boolean {
+  return (
+    isObject(given) &&
+    [atMs, format, life, resets, untilMs].every((number) => Number.isSafeInteger(number) && number >= 0) &&
+    atMs <= MAX_INSTANT &&
+    (apps === undefined || (Array.isArray(apps) && apps.every((app) => typeof app === 'string')))
+  );
+}

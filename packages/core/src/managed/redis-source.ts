@@ -1,0 +1,120 @@
+import { StoreError, shown } from '../errors.ts';
+import { readOptions, type Field, type Options } from '../values/shape.ts';
+import { connectTo, type RedisConnection } from '../stores/redis/connection.ts';
+import type { AnyRedisClient } from '../stores/redis/clients/adopt.ts';
+import type { Draft, Held, PolicyRecord } from './record.ts';
+import { read, write } from './scripts.generated.ts';
+import type { Feed, Page } from './source.ts';
+
+const REDIS_SOURCE = {
+  /** The name of the application: the same as that of its stores, without braces. */
+  prefix: ((given) => given as string) as Field<string>, // checked with the client
+};
+
+export interface RedisSourceOptions extends Options<typeof REDIS_SOURCE> {}
+
+/** Managed policies in Redis, for `createPolicies`. */
+export interface RedisSource {
+  readonly name: string;
+}
+
+/**
+ * Managed policies in Redis, under a prefix. A change takes one script call, is published on the channel
+ * `prefix:policies`, and has the instant of the server. A store of the same Redis does as well: `createPolicies(store)`.
+ *
+ * @param client - A client or a URL that `redisStore` takes.
+ * @throws PolicyError for anything else, and without a prefix. Nothing is sent before the first use.
+ */
+export function redisSource(client: AnyRedisClient | string, options: RedisSourceOptions): RedisSource {
+  const { prefix } = readOptions((options as unknown) ?? {}, REDIS_SOURCE, 'redisSource');
+  return new RedisFeed(connectTo(client, prefix, 'redisSource'));
+}
+
+/** How many records one call reads: it keeps the server busy for about 2 ms. */
+const PAGE = 1000;
+/** A text as the script writes it. */
+const WRITTEN = /^\{"atMs":\d+,/;
+
+export class RedisFeed implements RedisSource, Feed {
+  readonly name: string;
+  readonly #connection: RedisConnection;
+  readonly #keys: readonly string[];
+  readonly #channel: string;
+  /** The revision of the last record that was read. */
+  #revision = '';
+  #hasMore = false;
+
+  constructor(connection: RedisConnection) {
+    const { prefix } = connection;
+    this.#connection = connection;
+    // One hash tag, and that of no subject: the subject of a key never begins with # and a word.
+    this.#keys = ['records', 'changes', 'revisions'].map((part) => `${prefix}:{#policies}:${part}`);
+    this.#channel = `${prefix}:policies`;
+    this.name = `${this.#keys[0] ?? ''} in Redis`;
+  }
+
+  async read(): Promise<Page> {
+    const args = [this.#revision, String(PAGE), this.#hasMore ? '1' : ''];
+    const reply = await this.#connection.eval(read.source, this.#keys, args);
+    if (!Array.isArray(reply) || reply.length < 4) {
+      const got = `the reply of the script that reads policies has an unknown form: ${shown(reply)}`;
+      throw new StoreError('SLUICE_STORE_REPLY_INVALID', got);
+    }
+    const [nowMs, isFromStart, hasMore, revision = '', ...fields] = reply.map(String);
+    this.#revision = revision;
+    this.#hasMore = hasMore === '1';
+    return {
+      records: readPairs(fields),
+      isFromStart: isFromStart === '1',
+      hasMore: this.#hasMore,
+      nowMs: Number(nowMs),
+    };
+  }
+
+  async put(name: string, draft: Draft, before: Held | undefined): Promise<number> {
+    const text = JSON.stringify(draft).slice(1); // the script writes the instant before it
+    return Number(await this.#write('put', [name, String(before?.record.atMs ?? 0), text]));
+  }
+
+  async restore(records: readonly (readonly [string, PolicyRecord, unknown])[]): Promise<void> {
+    const args = records.flatMap(([name, { atMs, ...rest }]) => [
+      name,
+      String(atMs),
+      JSON.stringify({ atMs, ...rest }),
+    ]);
+    await this.#write('restore', args);
+  }
+
+  async forget(records: readonly (readonly [string, PolicyRecord])[]): Promise<void> {
+    await this.#write(
+      'forget',
+      records.flatMap(([name, { atMs }]) => [name, String(atMs), '']),
+    );
+  }
+
+  watch(changed: () => void): () => void {
+    return this.#connection.subscribe(this.#channel, changed);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async #write(how: string, args: readonly string[]): Promise<unknown> {
+    return this.#connection.eval(write.source, this.#keys, [this.#channel, how, ...args]);
+  }
+}
+
+function* readPairs(fields: readonly string[]): Generator<readonly [string, unknown]> {
+  for (let i = 0; i + 1 < fields.length; i += 2) yield [fields[i] as string, parse(fields[i + 1] as string)];
+}
+
+/** Text that the script did not write is a record that cannot be used, and can be put again. */
+function parse(text: string): unknown {
+  try {
+    if (WRITTEN.test(text)) return JSON.parse(text) as unknown;
+  } catch {
+    // It is no JSON.
+  }
+  return text;
+}

@@ -1,0 +1,64 @@
+// Written by scripts/build/build-lua.mjs from read.lua and write.lua. Do not edit: edit those.
+/**
+ * In this order:
+ * - read.lua
+ */
+export const read: { readonly source: string; readonly sha1: string } = {
+  sha1: 'ee89b1d2c6061e83e83884cb2d0b4b2c50fa71b5',
+  source: `local known, max = ARGV[1], tonumber(ARGV[2])
+local from_start = known == "" or ARGV[3] == "" and not redis.call("LPOS", KEYS[3], known)
+local after = from_start and "-inf" or "(" .. known
+local found = redis.call("ZRANGEBYSCORE", KEYS[2], after, "+inf", "WITHSCORES", "LIMIT", 0, max)
+local time = redis.call("TIME")
+local now = string.format("%.0f", time[1] * 1000 + math.floor(time[2] / 1000))
+local reply = { now, from_start and "1" or "0", #found == max * 2 and "1" or "0", from_start and "" or known }
+for i = 1, #found, 2 do
+  local record = redis.call("HGET", KEYS[1], found[i])
+  if record then
+    reply[#reply + 1], reply[#reply + 2] = found[i], record
+  end
+  reply[4] = found[i + 1]
+end
+return reply`,
+};
+
+/**
+ * In this order:
+ * - write.lua
+ */
+export const write: { readonly source: string; readonly sha1: string } = {
+  sha1: 'cbc0736ad2f0b80951d50836c207cf668a1cf871',
+  source: `local channel, how = ARGV[1], ARGV[2]
+local MAX_INSTANT, MAX_REVISIONS = 8.64e15, 1000
+local time = redis.call("TIME")
+local revision = math.max(time[1] * 1000000 + time[2], (tonumber(redis.call("LINDEX", KEYS[3], 0)) or 0) + 1)
+local written = 0
+for i = 3, #ARGV, 3 do
+  local name, at, text = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
+  local stored = tonumber(string.match(redis.call("HGET", KEYS[1], name) or "", '^{"atMs":(%d+),')) or 0
+  if stored > MAX_INSTANT then
+    stored = 0
+  end
+  if how == "forget" and stored == at then
+    redis.call("HDEL", KEYS[1], name)
+    redis.call("ZREM", KEYS[2], name)
+  elseif how == "put" and stored == at or how == "restore" and stored < at then
+    if how == "put" then
+      at = math.max(time[1] * 1000 + math.floor(time[2] / 1000), at + 1)
+      text = string.format('{"atMs":%.0f,%s', at, text)
+    end
+    if written > 0 then
+      revision = revision + 1
+    end
+    written = at
+    redis.call("HSET", KEYS[1], name, text)
+    redis.call("ZADD", KEYS[2], string.format("%.0f", revision), name)
+  end
+end
+if written > 0 then
+  redis.call("LPUSH", KEYS[3], string.format("%.0f", revision))
+  redis.call("LTRIM", KEYS[3], 0, MAX_REVISIONS - 1)
+  redis.pcall("PUBLISH", channel, "")
+end
+return written`,
+};

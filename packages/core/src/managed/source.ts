@@ -1,0 +1,109 @@
+import { SluiceError, StoreError } from '../errors.ts';
+import type { Draft, Held, PolicyRecord } from './record.ts';
+
+/**
+ * Where managed policies are kept, if not in Redis: a file, a database, a registry. A source that is read-only has just
+ * `load`.
+ */
+export interface PolicySource {
+  /** How warnings call it, such as `the table sluice_policies`. Default: `the source of policies`. */
+  readonly name?: string;
+  /**
+   * Returns every record by its name, removals included: `orders` is a policy, `orders:key:ann` and `orders:prefix:trial:`
+   * are overrides. Called twice a second, so a source of many records returns the same frozen object while nothing has
+   * changed. `{ policy }` is enough for a record that is written by hand, and `{ policy: null }` removes it. After a rejection
+   * the policies that are known stay in use.
+   */
+  load(): Promise<Readonly<Record<string, unknown>>>;
+  /**
+   * Stores a record if the present one is still `before`, which `load` returned; undefined: if there is none. Returns false
+   * if another process has changed it. Without it, policies are changed where they are kept.
+   */
+  put?(name: string, record: PolicyRecord, before: unknown): Promise<boolean>;
+  /** Calls `changed` when something may have changed. May return a function that ends this. Polling finds what it misses. */
+  watch?(changed: () => void): unknown;
+}
+
+/** Records that a source has returned. */
+export interface Page {
+  readonly records: Iterable<readonly [name: string, given: unknown]>;
+  /** Whether the source returns all records, and these are the first of them. */
+  readonly isFromStart: boolean;
+  /** Whether there are more, to be read at once. */
+  readonly hasMore: boolean;
+  /** The instant of the source's clock, in milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** A source as a {@link Follower} uses it. */
+export interface Feed {
+  readonly name: string;
+  /** Returns what has changed since the last page; all records at first, and if the source has lost something. */
+  read(): Promise<Page>;
+  /** Writes a record in place of another. Returns its instant; 0 if another process has changed it. */
+  put(name: string, draft: Draft, before: Held | undefined): Promise<number>;
+  /** Writes back records that the source has lost, each with what it has in its place. */
+  restore?(records: readonly (readonly [name: string, record: PolicyRecord, present: unknown])[]): Promise<void>;
+  /** Deletes records that are of no use any more. */
+  forget?(records: readonly (readonly [name: string, record: PolicyRecord])[]): Promise<void>;
+  /** Calls `changed` when something may have changed, until the function that it returns is called. */
+  watch(changed: () => void): () => void;
+  close(): Promise<void>;
+}
+
+/** A source of the caller's own. */
+export class OwnFeed implements Feed {
+  readonly name: string;
+  readonly restore?: NonNullable<Feed['restore']>;
+  readonly #source: PolicySource;
+  #last: unknown;
+
+  constructor(source: PolicySource) {
+    this.#source = source;
+    this.name = source.name ?? 'the source of policies';
+    if (source.put !== undefined) {
+      this.restore = async (records) => {
+        for (const [name, record, present] of records) await source.put?.(name, record, present);
+      };
+    }
+  }
+
+  async read(): Promise<Page> {
+    const loaded: unknown = await this.#source.load();
+    if (typeof loaded !== 'object' || loaded === null) {
+      throw new StoreError('SLUICE_STORE_REPLY_INVALID', `load() of ${this.name} returned no object of records`);
+    }
+    const isSame = loaded === this.#last && Object.isFrozen(loaded);
+    this.#last = loaded;
+    const records = isSame ? [] : Object.entries(loaded);
+    return { records, isFromStart: !isSame, hasMore: false, nowMs: Date.now() };
+  }
+
+  async put(name: string, draft: Draft, before: Held | undefined): Promise<number> {
+    if (this.#source.put === undefined) {
+      throw new SluiceError('SLUICE_POLICIES_READ_ONLY', `${this.name} has no put(): change ${name} where it is kept`);
+    }
+    const atMs = Math.max(Date.now(), (before?.record.atMs ?? 0) + 1);
+    return (await this.#source.put(name, { atMs, ...draft }, before?.given)) ? atMs : 0;
+  }
+
+  watch(changed: () => void): () => void {
+    // It may throw, reject, hang, or return nothing: polling finds changes all the same.
+    const watching = Promise.resolve()
+      .then(() => this.#source.watch?.(changed))
+      .catch(ignore);
+    return () => {
+      watching
+        .then((unwatch) => (typeof unwatch === 'function' ? (unwatch as () => unknown)() : undefined))
+        .catch(ignore);
+    };
+  }
+
+  async close(): Promise<void> {
+    // It is the caller's.
+  }
+}
+
+export function ignore(): void {
+  // Polling tries again, and reports what does not pass.
+}
