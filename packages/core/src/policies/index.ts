@@ -64,10 +64,15 @@ function findAlgorithm<P extends Policy>({ algorithm }: P): Algorithm<P> {
  */
 export function parsePolicy(given: unknown, field = 'policy'): Policy {
   if (findRule(given) !== undefined) return given as Policy;
-  const { algorithm, ...fields } = (typeof given === 'object' ? given : {}) as { readonly algorithm?: unknown };
+  const { algorithm, ...fields } = (typeof given === 'object' && given !== null ? given : {}) as {
+    readonly algorithm?: unknown;
+  };
   const maker = algorithm === 'intervalBucket' ? 'tokenBucket' : algorithm;
   if (typeof maker !== 'string' || !Object.hasOwn(MAKERS, maker)) throw notAPolicy(given, field, algorithm);
-  const options = Object.entries(fields).map(([name, value]) => [name.replace(/Ms$/, ''), value] as const);
+  const options = Object.entries(fields).map(([name, value]: [string, unknown]) => [
+    name.replace(/Ms$/, ''),
+    name.endsWith('Ms') && typeof value === 'number' ? `${String(value)}ms` : value,
+  ]);
   const mode = algorithm === 'intervalBucket' ? { mode: 'interval' } : {};
   return MAKERS[maker as keyof typeof MAKERS]({ ...Object.fromEntries(options), ...mode } as never);
 }

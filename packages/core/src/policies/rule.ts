@@ -122,9 +122,13 @@ export function shareDown(number: number, share: Share): number {
  * @throws PolicyError if it is longer than a duration may be.
  */
 export function shareTime(ms: number, share: Share, field: string): number {
-  if (typeof share === 'number') return parseDuration(Math.ceil(ms / share), field);
-  const weight = BigInt(share.weight);
-  return parseDuration(Number((BigInt(ms) * BigInt(share.total) + weight - 1n) / weight), field);
+  const time =
+    typeof share === 'number' ? Math.ceil(ms / share) : divideUp(BigInt(ms) * BigInt(share.total), share.weight);
+  return parseDuration(`${String(time)}ms`, field);
+}
+
+function divideUp(dividend: bigint, divisor: number): bigint {
+  return (dividend + BigInt(divisor) - 1n) / BigInt(divisor);
 }
 
 /** The most units of a log, and slots of a key: the program keeps an entry for each. */

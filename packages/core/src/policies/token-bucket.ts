@@ -73,9 +73,6 @@ export interface TokenBucketOptions extends Options<typeof TOKEN_BUCKET>, BlockF
  * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
  * large to be counted exactly.
  */
-export function tokenBucket(options: TokenBucketOptions & { mode?: 'continuous' }): TokenBucketPolicy;
-export function tokenBucket(options: TokenBucketOptions & { mode: 'interval' }): IntervalBucketPolicy;
-export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy;
 export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy {
   const shape = { ...TOKEN_BUCKET, ...BLOCKING, ...NAMED };
   const settings = readOptions(options, shape, 'tokenBucket', 'SLUICE_POLICY_INVALID');
@@ -117,7 +114,7 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy> = {
     const capacity = shareUnits(policy.capacity, share);
     const overdraft = shareDown(policy.overdraft, share);
     // The same units at a slower pace, since a share of `refill` is rarely a whole number.
-    const slower = (): Partial<Bucket> => ({ everyMs: shareTime(policy.everyMs, share, 'every') });
+    const slower = (): Pick<Bucket, 'everyMs'> => ({ everyMs: shareTime(policy.everyMs, share, 'every') });
     return { capacity, overdraft, ...(exactRate(policy, share, capacity + overdraft) ?? slower()) };
   },
   describe,

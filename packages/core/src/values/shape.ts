@@ -77,7 +77,8 @@ export function readOptions<S extends Shape>(
 
 const MAX_OTHERS = 10;
 
-function checkNames(
+/** @throws PolicyError for a value that is no object, and for unknown options: it says what to write instead. */
+export function checkNames(
   options: unknown,
   known: readonly string[],
   where: string,
