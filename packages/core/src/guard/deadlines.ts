@@ -25,8 +25,8 @@ let timerIsOf: typeof setTimeout | undefined;
 let graceEndMs = 0;
 
 /** Until when a call is waited for whose request has time until `endMs`. */
-export function extendPastStall(endMs: number): number {
-  return endMs < graceEndMs ? graceEndMs : endMs;
+export function extendPastStall(endMs: number, nowMs: number): number {
+  return endMs < graceEndMs && graceEndMs <= nowMs + GRACE_MS ? graceEndMs : endMs;
 }
 
 /**

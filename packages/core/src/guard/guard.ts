@@ -82,7 +82,7 @@ export class Guard implements BreakerOwner {
     const called = this.#breakersOf(asks);
     for (const breaker of called) breaker.check();
     const sentMs = performance.now();
-    const lastMs = extendPastStall(endMs);
+    const lastMs = extendPastStall(endMs, sentMs);
     if (lastMs <= sentMs) {
       const message = 'the time of the request (timeoutMs) was over before the store was asked';
       throw new StoreError('SLUICE_STORE_TIMEOUT', message, { sent: false });

@@ -1,0 +1,321 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { expectWarnings } from '@sluice/testkit';
+import { breakers, subscribe, type BreakerMessage } from '../../src/channels.ts';
+import { PolicyError, StoreError } from '../../src/errors.ts';
+import { Guard, guardOf } from '../../src/guard/guard.ts';
+import type { Ask } from '../../src/stores/store.ts';
+import { ASKS, FakeStore, useFakeTime } from './fake-store.ts';
+
+expectWarnings('SLUICE_STORE_AWAY');
+
+const { pass } = useFakeTime();
+
+/** Asks until the store has answered, and then the next time. Returns what came of it each time. */
+const ask = async (guard: Guard, times: number, timeoutMs = 100, asks = ASKS): Promise<unknown[]> => {
+  const outcomes: unknown[] = [];
+  for (let i = 0; i < times; i++) {
+    const answer = (async () => guard.perform('take', asks, performance.now() + timeoutMs))();
+    const outcome = answer.then(
+      () => 'answered',
+      ({ code }: StoreError) => code,
+    );
+    let isOver = false;
+    void outcome.then(() => (isOver = true));
+    await pass(0);
+    while (!isOver) await pass(1);
+    outcomes.push(await outcome);
+  }
+  return outcomes;
+};
+const storeThat = (behaviour: FakeStore['behaviour']): FakeStore => Object.assign(new FakeStore(), { behaviour });
+
+describe('a store that keeps failing', () => {
+  it('is called five times, and then no more', async () => {
+    const store = storeThat('fails');
+    const guard = new Guard(store);
+
+    await ask(guard, 4);
+    expect(guard.state).toBe('closed');
+    const outcomes = await ask(guard, 3);
+
+    expect(outcomes).toEqual(['SLUICE_STORE_FAILED', 'SLUICE_BREAKER_OPEN', 'SLUICE_BREAKER_OPEN']);
+    expect([guard.state, store.asked.length]).toEqual(['open', 5]);
+  });
+
+  it('is refused at once, by an error of its own each time, which has the last failure as its cause', async () => {
+    const guard = new Guard(storeThat('fails'));
+    await ask(guard, 5);
+    const refusals = [1, 2].map(() => {
+      try {
+        return guard.perform('take', ASKS, performance.now() + 100);
+      } catch (error) {
+        return error;
+      }
+    });
+
+    expect(refusals[0]).toMatchObject({
+      code: 'SLUICE_BREAKER_OPEN',
+      kind: 'open',
+      sent: false,
+      cause: expect.objectContaining({ message: 'away' }) as unknown,
+    });
+    expect(refusals[0]).not.toBe(refusals[1]);
+  });
+
+  it('is called again after a success among the failures', async () => {
+    const store = storeThat('fails');
+    const guard = new Guard(store);
+
+    await ask(guard, 4);
+    store.behaviour = 'answers';
+    await ask(guard, 1);
+    store.behaviour = 'fails';
+    await ask(guard, 4);
+
+    expect(guard.state).toBe('closed');
+  });
+
+  it('is known to all its limiters: they share one guard', () => {
+    const store = new FakeStore();
+
+    expect(guardOf(store)).toBe(guardOf(store));
+  });
+
+  it.each([
+    ['the value of a key', new StoreError('SLUICE_STORE_KEY_FOREIGN', 'not ours')],
+    ['a package that is missing', new StoreError('SLUICE_REDIS_CLIENT_MISSING', 'install it')],
+    ['a policy', new PolicyError('policy', 'no such')],
+    ['a membership that is not confirmed', new StoreError('SLUICE_SPLIT_UNCONFIRMED', 'wait')],
+  ])('does not fail because of %s', async (_what, error) => {
+    const guard = new Guard(storeThat({ failsWith: error }));
+
+    expect(await ask(guard, 10)).toEqual(Array(10).fill(error.code));
+    expect(guard.state).toBe('closed');
+  });
+});
+
+describe('a store that is late', () => {
+  it('fails if five calls in a row waited for 100 ms', async () => {
+    const guard = new Guard(storeThat('hangs'));
+
+    const outcomes = await ask(guard, 6);
+
+    expect(outcomes).toEqual([...Array<string>(5).fill('SLUICE_STORE_TIMEOUT'), 'SLUICE_BREAKER_OPEN']);
+  });
+
+  it('fails although its answers come after the calls were given up', async () => {
+    const guard = new Guard(storeThat({ answersAfterMs: 150 }));
+
+    expect((await ask(guard, 6)).at(-1)).toBe('SLUICE_BREAKER_OPEN');
+  });
+
+  it('does not fail by shorter waits while it answers within 100 ms', async () => {
+    const guard = new Guard(storeThat({ answersAfterMs: 30 }));
+
+    expect(await ask(guard, 50, 5)).toEqual(Array(50).fill('SLUICE_STORE_TIMEOUT'));
+    expect(guard.state).toBe('closed');
+  });
+
+  it('fails by shorter waits if nothing was answered for 100 ms', async () => {
+    const guard = new Guard(storeThat('hangs'));
+
+    await ask(guard, 14, 5);
+    expect(guard.state).toBe('closed');
+    await ask(guard, 10, 5);
+
+    expect(guard.state).not.toBe('closed');
+  });
+});
+
+describe('a probe', () => {
+  it('is sent 100 ms after the breaker opened, as a write, and closes it', async () => {
+    const store = storeThat('fails');
+    const guard = new Guard(store);
+    await ask(guard, 5);
+    store.behaviour = 'answers';
+
+    await pass(99);
+    expect(store.probes).toBe(0);
+    await pass(1);
+
+    expect(store.asked.at(-1)).toEqual({ op: 'take', keys: ['{probe}:-probe'] });
+    expect(await ask(guard, 1)).toEqual(['answered']);
+  });
+
+  it('leaves the breaker open if it fails, and comes again each 500 ms', async () => {
+    const store = storeThat('fails');
+    const guard = new Guard(store);
+    await ask(guard, 5);
+
+    await pass(100 + 4 * 500);
+
+    expect([guard.state, store.probes]).toEqual(['open', 5]);
+  });
+
+  it('is one at a time, and has the time of the most patient request, up to a second', async () => {
+    const store = storeThat('fails');
+    const guard = new Guard(store);
+    await ask(guard, 5, 60_000);
+    store.behaviour = 'hangs';
+
+    await pass(100 + 999);
+    expect([guard.state, store.probes]).toEqual(['half-open', 1]);
+    await pass(1 + 500);
+
+    expect(store.probes).toBe(2);
+  });
+
+  it('closes the breaker if it meets what is to be mended, so that callers are told', async () => {
+    const store = storeThat('fails');
+    const guard = new Guard(store);
+    await ask(guard, 5);
+    store.behaviour = { failsWith: new StoreError('SLUICE_REDIS_CLIENT_MISSING', 'install it') };
+
+    await pass(100);
+
+    expect(await ask(guard, 1)).toEqual(['SLUICE_REDIS_CLIENT_MISSING']);
+  });
+
+  it('is not sent any more once the last limiter of the store has left', async () => {
+    const store = storeThat('fails');
+    const guard = new Guard(store);
+    const leave = [guard.join('one'), guard.join('two')];
+    await ask(guard, 5);
+
+    leave[0]?.();
+    await pass(100);
+    expect(store.probes).toBe(1);
+    leave[1]?.();
+    await pass(10_000);
+
+    expect([guard.state, store.probes, jest.getTimerCount()]).toEqual(['closed', 1, 0]);
+  });
+
+  it('does not hear of calls from before it closed the breaker', async () => {
+    const store = storeThat('hangs');
+    const guard = new Guard(store);
+    const slow = Array.from({ length: 5 }, async () => guard.perform('take', ASKS, performance.now() + 300));
+    const settled = Promise.allSettled(slow);
+    await pass(1);
+    store.behaviour = 'fails';
+    await ask(guard, 5);
+    store.behaviour = 'answers';
+
+    await pass(400);
+    await settled;
+
+    expect(guard.state).toBe('closed');
+  });
+});
+
+describe('the channel sluice:breaker', () => {
+  const messages: BreakerMessage[] = [];
+  const listen = (): (() => void) => {
+    messages.length = 0;
+    return subscribe(breakers, (message) => messages.push(message));
+  };
+
+  it('has every change of state, with the limiters of the store, and why', async () => {
+    const stop = listen();
+    const store = storeThat('fails');
+    const guard = new Guard(store);
+    guard.join('api');
+    guard.join('login');
+
+    await ask(guard, 5);
+    await pass(100);
+    store.behaviour = 'answers';
+    await pass(500);
+    stop();
+
+    const common = { limiters: ['api', 'login'], store: 'redis', shard: undefined, kind: 'other' };
+    expect(messages).toEqual([
+      { ...common, state: 'open', previous: 'closed' },
+      { ...common, state: 'half-open', previous: 'open' },
+      { ...common, state: 'open', previous: 'half-open' },
+      { ...common, state: 'half-open', previous: 'open' },
+      { ...common, state: 'closed', previous: 'half-open' },
+    ]);
+  });
+
+  it.each(['open', 'half-open'])(
+    'may be where the last limiter is closed: %s, and nothing is probed then',
+    async (at) => {
+      const store = storeThat('fails');
+      const guard = new Guard(store);
+      const leave = guard.join('closed-by-listener');
+      const stop = subscribe(breakers, ({ state }) => {
+        if (state === at) leave();
+      });
+
+      await ask(guard, 5);
+      await pass(10_000);
+      stop();
+
+      expect([store.probes, jest.getTimerCount()]).toEqual([0, 0]);
+    },
+  );
+});
+
+describe('an outage', () => {
+  it('is warned of once for each kind of failure', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const store = storeThat({ failsWith: new StoreError('SLUICE_STORE_FAILED', 'refused', { kind: 'connection' }) });
+    const guard = new Guard(store);
+    guard.join('warned');
+    await ask(guard, 5);
+    store.behaviour = 'answers';
+    await pass(100);
+    store.behaviour = { failsWith: new StoreError('SLUICE_STORE_FAILED', 'no such right', { kind: 'denied' }) };
+    await ask(guard, 5);
+    store.behaviour = 'answers';
+    await pass(100);
+    store.behaviour = { failsWith: new StoreError('SLUICE_STORE_FAILED', 'no such right', { kind: 'denied' }) };
+    await ask(guard, 5);
+
+    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
+      expect.stringMatching(/^The redis store of warned keeps failing \(connection\): refused/),
+      expect.stringMatching(/^The redis store of warned keeps failing \(denied\): no such right/),
+    ]);
+  });
+});
+
+describe('a cluster', () => {
+  const keys = (...subjects: string[]): readonly Ask[] =>
+    subjects.map((subject) => ({ ...(ASKS[0] as Ask), key: `{${subject}}:api` }));
+  /** A cluster in which each subject has a node of its own. */
+  const clusterThat = (behaviour: FakeStore['behaviour']): FakeStore =>
+    Object.assign(storeThat(behaviour), { nodeOf: (key: string) => key.slice(0, key.indexOf('}') + 1) });
+
+  it('has a breaker for each node: a dead one does not take the others away', async () => {
+    const store = clusterThat('fails');
+    const guard = new Guard(store);
+    await ask(guard, 5, 100, keys('ann'));
+    store.behaviour = 'answers';
+
+    expect(await ask(guard, 1, 100, keys('ann'))).toEqual(['SLUICE_BREAKER_OPEN']);
+    expect(await ask(guard, 1, 100, keys('bob'))).toEqual(['answered']);
+    expect(guard.state).toBe('open');
+  });
+
+  it('is not asked for keys of several nodes if one of these is away', async () => {
+    const store = clusterThat('fails');
+    const guard = new Guard(store);
+    await ask(guard, 5, 100, keys('ann'));
+    store.behaviour = 'answers';
+
+    expect(await ask(guard, 1, 100, keys('bob', 'ann'))).toEqual(['SLUICE_BREAKER_OPEN']);
+  });
+
+  it('is probed by a key of the node that is away', async () => {
+    const store = clusterThat('fails');
+    const guard = new Guard(store);
+    await ask(guard, 5, 100, keys('ann'));
+    store.behaviour = 'answers';
+
+    await pass(100);
+
+    expect(store.asked.at(-1)?.keys).toEqual(['{ann}:-probe']);
+    expect(guard.state).toBe('closed');
+  });
+});

@@ -1,0 +1,182 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it, jest } from '@jest/globals';
+import { buildSync } from 'esbuild';
+import { Guard } from '../../src/guard/guard.ts';
+import { ASKS, FakeStore, useFakeTime } from './fake-store.ts';
+
+const TIMEOUT = { code: 'SLUICE_STORE_TIMEOUT', kind: 'timeout', sent: true };
+
+describe('the deadline of a call', () => {
+  const { pass, stall } = useFakeTime();
+
+  /** Asks a store, with so much time. Returns what has become of the call. */
+  const call = (store: FakeStore, timeoutMs: number, guard = new Guard(store)): { outcome?: unknown } => {
+    const seen: { outcome?: unknown } = {};
+    Promise.resolve(guard.perform('take', ASKS, performance.now() + timeoutMs)).then(
+      () => (seen.outcome = 'answered'),
+      (error: unknown) => (seen.outcome = error),
+    );
+    return seen;
+  };
+  const storeThat = (behaviour: FakeStore['behaviour']): FakeStore => Object.assign(new FakeStore(), { behaviour });
+
+  it('ends the wait for a store that does not answer, and not earlier', async () => {
+    const seen = call(storeThat('hangs'), 100);
+
+    await pass(99);
+    expect(seen.outcome).toBeUndefined();
+    await pass(2);
+
+    expect(seen.outcome).toMatchObject(TIMEOUT);
+  });
+
+  it('is kept by each of several calls at once, in whatever order they end', async () => {
+    const store = storeThat('hangs');
+    const [slow, quick] = [call(store, 100), call(store, 20)];
+
+    await pass(22);
+    expect([slow.outcome, quick.outcome]).toEqual([undefined, expect.objectContaining(TIMEOUT)]);
+    await pass(80);
+
+    expect(slow.outcome).toMatchObject(TIMEOUT);
+  });
+
+  it('takes an answer that comes before it', async () => {
+    const seen = call(storeThat({ answersAfterMs: 80 }), 100);
+
+    await pass(80);
+
+    expect(seen.outcome).toBe('answered');
+  });
+
+  it('ignores an answer, and a failure, that comes after it', async () => {
+    const seen = call(storeThat({ answersAfterMs: 150 }), 100);
+
+    await pass(1_000);
+
+    expect(seen.outcome).toMatchObject(TIMEOUT);
+  });
+
+  it('is over at once if the request has no time left: the store is not asked', () => {
+    const store = storeThat('answers');
+    const guard = new Guard(store);
+
+    expect(() => guard.perform('take', ASKS, performance.now())).toThrow(
+      expect.objectContaining({ code: 'SLUICE_STORE_TIMEOUT', sent: false }),
+    );
+    expect(store.asked).toEqual([]);
+  });
+
+  it('gives the store 40 ms more after a stall of this process, once', async () => {
+    const answering = call(storeThat({ answersAfterMs: 130 }), 100);
+    const hanging = call(storeThat('hangs'), 100);
+
+    stall(300);
+    await pass(120);
+    expect(hanging.outcome).toBeUndefined();
+    await pass(30);
+
+    expect([answering.outcome, hanging.outcome]).toEqual(['answered', expect.objectContaining(TIMEOUT)]);
+  });
+
+  it('leaves those 40 ms to the other limiters of the request', async () => {
+    const store = storeThat('hangs');
+    const guard = new Guard(store);
+    const endMs = performance.now() + 100;
+    const first = Promise.resolve(guard.perform('take', ASKS, endMs)).catch(() => undefined);
+    stall(300);
+    await pass(101);
+
+    store.behaviour = 'answers';
+
+    expect(await guard.perform('take', ASKS, endMs)).toMatchObject({ atMs: 0 });
+    await pass(50);
+    await first;
+  });
+
+  it('leaves no timer behind that keeps the process alive', async () => {
+    const seen = call(storeThat('answers'), 100);
+    await pass(1);
+    expect(seen.outcome).toBe('answered');
+
+    await pass(100);
+
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a first connection', () => {
+  const { pass } = useFakeTime();
+
+  it('is waited for as long as the store says, and the call has its whole time from then on', async () => {
+    const untilMs = performance.now() + 250;
+    let isConnected = false;
+    const store = Object.assign(new FakeStore(), {
+      behaviour: { answersAfterMs: 310 } as const,
+      firstConnectionUntil: () => (isConnected ? 0 : untilMs),
+    });
+
+    const answer = new Guard(store).perform('take', ASKS, performance.now() + 100);
+    await pass(240);
+    isConnected = true;
+    await pass(90);
+
+    expect(await answer).toMatchObject({ atMs: 0 });
+  });
+
+  it('is waited for no longer than that and the time of the call, if the store says nothing', async () => {
+    const untilMs = performance.now() + 250;
+    const store = Object.assign(new FakeStore(), { behaviour: 'hangs' as const, firstConnectionUntil: () => untilMs });
+
+    const answer = Promise.resolve(new Guard(store).perform('take', ASKS, performance.now() + 100));
+    const failure = answer.catch((error: unknown) => error);
+    await pass(352);
+
+    expect(await failure).toMatchObject(TIMEOUT);
+  });
+});
+
+describe('a process that nothing else keeps alive', () => {
+  /** What a program prints of its calls, of which only the first so many are answered. */
+  const printed = (answers: number, calls: number, timeoutMs: number): string => {
+    const contents = `
+      import { startWaiting, stopWaiting } from '../../src/guard/deadlines.ts';
+      for (let i = 0; i < ${String(calls)}; i++) {
+        console.log(await new Promise((resolve) => {
+          const now = performance.now();
+          const call = { endMs: now + ${String(timeoutMs)}, hadGrace: false, giveUp: () => resolve('late') };
+          startWaiting(call, now);
+          if (i < ${String(answers)}) queueMicrotask(() => resolve(stopWaiting(call) && 'answered'));
+        }));
+      }`;
+    const stdin = { contents, resolveDir: import.meta.dirname };
+    const { outputFiles } = buildSync({ stdin, bundle: true, write: false, format: 'esm', platform: 'node' });
+    const input = outputFiles[0]?.text ?? '';
+    const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module'], {
+      input,
+      encoding: 'utf8',
+    });
+    return `${stdout.trim().split('\n').join(' ')}${stderr}, ${String(status)}`;
+  };
+
+  it('waits for its last calls, and no longer than for their answers', () => {
+    expect(printed(2, 4, 30)).toBe('answered answered late late, 0');
+    expect(printed(3, 3, 2_000_000_000)).toBe('answered answered answered, 0');
+  });
+});
+
+describe('fake timers of a test that has ended', () => {
+  it('do not serve the calls after it', async () => {
+    jest.useFakeTimers({ doNotFake: ['performance'] });
+    const guard = new Guard(new FakeStore());
+    await guard.perform('take', ASKS, performance.now() + 50);
+    jest.useRealTimers();
+    const hanging = new Guard(Object.assign(new FakeStore(), { behaviour: 'hangs' as const }));
+
+    const failure = Promise.resolve(hanging.perform('take', ASKS, performance.now() + 60)).catch(
+      (error: unknown) => error,
+    );
+
+    expect(await failure).toMatchObject(TIMEOUT);
+  });
+});

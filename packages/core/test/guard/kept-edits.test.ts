@@ -1,0 +1,100 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { expectWarnings } from '@sluice/testkit';
+import { StoreError } from '../../src/errors.ts';
+import { Guard } from '../../src/guard/guard.ts';
+import type { Ask } from '../../src/stores/store.ts';
+import { ASKS, FakeStore, useFakeTime } from './fake-store.ts';
+
+expectWarnings('SLUICE_STORE_AWAY');
+
+const { pass } = useFakeTime();
+const RELEASE: readonly Ask[] = [{ ...(ASKS[0] as Ask), holder: 7 }];
+const unsent = { failsWith: new StoreError('SLUICE_STORE_FAILED', 'no connection', { sent: false }) };
+const perhapsSent = { failsWith: new StoreError('SLUICE_STORE_FAILED', 'connection lost', { sent: true }) };
+
+const openGuard = async (store: FakeStore): Promise<Guard> => {
+  store.behaviour = 'fails';
+  const guard = new Guard(store);
+  for (let i = 0; i < 5; i++) {
+    await Promise.resolve(guard.perform('take', ASKS, performance.now() + 100)).catch(() => undefined);
+  }
+  store.asked.length = 0;
+  return guard;
+};
+const gives = (store: FakeStore): number => store.asked.filter(({ op }) => op === 'give').length;
+
+describe('an edit that is kept', () => {
+  it('is sent once, as soon as the breaker closes', async () => {
+    const store = new FakeStore();
+    const guard = await openGuard(store);
+    guard.keep('give', ASKS);
+    store.behaviour = 'answers';
+
+    await pass(100);
+    expect(gives(store)).toBe(1);
+    await pass(20_000);
+
+    expect(gives(store)).toBe(1);
+  });
+
+  it('is sent in half a second if the breaker never opened, and again while it surely was not sent', async () => {
+    const store = Object.assign(new FakeStore(), { behaviour: unsent });
+    const guard = new Guard(store);
+    guard.keep('give', ASKS);
+
+    await pass(500);
+    expect(gives(store)).toBe(1);
+    Object.assign(store, { behaviour: 'answers' });
+    await pass(2_000);
+
+    expect(gives(store)).toBe(2);
+  });
+
+  it('is never sent again if it may have been executed', async () => {
+    const store = Object.assign(new FakeStore(), { behaviour: perhapsSent });
+    const guard = new Guard(store);
+    guard.keep('give', ASKS);
+
+    await pass(5_000);
+
+    expect(gives(store)).toBe(1);
+  });
+
+  it('is sent again even then if it is a release, which names its holder', async () => {
+    const store = Object.assign(new FakeStore(), { behaviour: perhapsSent });
+    const guard = new Guard(store);
+    guard.keep('give', RELEASE);
+
+    await pass(1_000);
+    Object.assign(store, { behaviour: 'answers' });
+    await pass(5_000);
+
+    expect(gives(store)).toBe(3);
+  });
+
+  it('is dropped after 10 s, and no timer is left', async () => {
+    const store = new FakeStore();
+    const guard = await openGuard(store);
+    const leave = guard.join('api');
+    guard.keep('give', RELEASE);
+
+    await pass(11_000);
+    store.behaviour = 'answers';
+    await pass(1_000);
+    leave();
+
+    expect(gives(store)).toBe(0);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('is one of at most a thousand', async () => {
+    const store = new FakeStore();
+    const guard = await openGuard(store);
+    for (let i = 0; i < 1_500; i++) guard.keep('give', ASKS);
+    store.behaviour = 'answers';
+
+    await pass(100);
+
+    expect(gives(store)).toBe(1_000);
+  });
+});
