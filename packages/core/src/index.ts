@@ -1,1 +1,52 @@
-export {};
+export { fixedWindow, type FixedWindowOptions, type FixedWindowPolicy } from './policies/fixed-window.ts';
+export { slidingWindow, type SlidingWindowOptions, type SlidingWindowPolicy } from './policies/sliding-window.ts';
+export { slidingCounter, type SlidingCounterOptions, type SlidingCounterPolicy } from './policies/sliding-counter.ts';
+export { slidingLog, type SlidingLogOptions, type SlidingLogPolicy } from './policies/sliding-log.ts';
+export {
+  tokenBucket,
+  type IntervalBucketPolicy,
+  type TokenBucketOptions,
+  type TokenBucketPolicy,
+} from './policies/token-bucket.ts';
+export { leakyBucket, type LeakyBucketOptions, type LeakyBucketPolicy } from './policies/leaky-bucket.ts';
+export { concurrency, type ConcurrencyOptions, type ConcurrencyPolicy } from './policies/concurrency.ts';
+export { describePolicy, parsePolicy, type Policy } from './policies/index.ts';
+export type { Duration } from './values/duration.ts';
+export { PolicyError, SluiceError, StoreError, type SluiceErrorCode, type StoreFailureKind } from './errors.ts';
+export {
+  createLimiter,
+  type AcquireOptions,
+  type Acquisition,
+  type BlockOptions,
+  type EditOptions,
+  type KeysOf,
+  type Limiter,
+  type LimiterOptions,
+  type LimitsLimiterOptions,
+  type Reservation,
+  type RunOptions,
+  type ShortLimiterOptions,
+  type SingleLimiterOptions,
+} from './limiter/limiter.ts';
+export type { Decision, DecisionSource, Outcome, PolicyDecision } from './limiter/decision.ts';
+export type { LimitOptions } from './limiter/limits.ts';
+export type { LimiterCoreOptions, OnStoreError, OnUnconfigured } from './limiter/options.ts';
+export {
+  policyOf,
+  type PolicyContext,
+  type PolicyFunction,
+  type PolicyMark,
+  type ReturnedPolicy,
+} from './limiter/policy-function.ts';
+export type { Running } from './limiter/run.ts';
+export type { ThresholdEvent, ThresholdOptions } from './limiter/thresholds.ts';
+export type { WaitOptions } from './limiter/wait-queues.ts';
+export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './channels.ts';
+export type { Status } from './observe/live-limiters.ts';
+export type { BreakerState } from './guard/breaker.ts';
+export type { Clock } from './platform.ts';
+export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory.ts';
+export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
+export type { Answer, Ask, Figures, Op, Store } from './stores/store.ts';
+export { transactionStore, type TransactionStoreOptions } from './stores/transaction.ts';
+export { silenceWarnings, type SluiceWarningCode } from './warnings.ts';

@@ -1,0 +1,217 @@
+import type { Ask, Op } from '../stores/store.ts';
+
+/** The outcome of a request for units. */
+export type Outcome = 'allowed' | 'denied' | 'blocked' | 'unconfigured' | 'unavailable';
+
+/**
+ * What decided: the store; `cache`, the denials that this process remembers; `local`, its memory while the store is not
+ * available; `none`. A store of your own has a name of its own.
+ */
+export type DecisionSource =
+  | 'memory'
+  | 'redis'
+  | 'cache'
+  | 'split'
+  | 'local'
+  | 'remote'
+  | 'postgres'
+  | 'mysql'
+  | 'sqlite'
+  | 'durable-object'
+  | 'none'
+  | (string & {});
+
+/** The decision of one policy. In a denied request, the numbers are those without the request. */
+export interface PolicyDecision {
+  readonly name: string;
+  /** Whether this policy would have allowed the request. */
+  readonly allowed: boolean;
+  /** Units that can be had at once: the limit of a window, the capacity of a bucket. */
+  readonly limit: number;
+  /** Units that this policy would allow right now; with overdraft whole ones, at least 0. */
+  readonly remaining: number;
+  /**
+   * Units used after the decision. After a policy of 10 has allowed 6, it is 6. A bucket's debt and the estimate of a
+   * sliding counter are rounded up; a leaky bucket states the units in its line, `concurrency` the slots held. Above
+   * `limit` after an overdraft, a charge, or a lowered limit.
+   */
+  readonly used: number;
+  /** Until this policy allows the same cost; 0 when it does, null when it never can. */
+  readonly retryAfterMs: number | null;
+  /** Until this policy's state is as if the key had never been used. */
+  readonly resetAfterMs: number;
+  /** Pacing: how long this policy asks to wait. */
+  readonly delayMs: number;
+  /** The window, or the time that fills the bucket. */
+  readonly windowMs: number;
+  /** Until one more unit than `remaining` can be had; null when there is no more to have. */
+  readonly nextAfterMs: number | null;
+  /**
+   * Set if units are held until the request ends, and not spent. `retryAfterMs` is the latest instant then, because the
+   * end of a request is not known.
+   */
+  readonly unit?: 'concurrent-requests';
+}
+
+/** The decision on one request for units. A denial is a decision too; only what is broken throws. */
+export interface Decision {
+  readonly allowed: boolean;
+  readonly outcome: Outcome;
+  /**
+   * The policy that decided: when allowed the one with the smallest share of its limit left, when denied the one with
+   * the longest wait.
+   */
+  readonly policy: string;
+  readonly cost: number;
+  /** Units that can be had at once from the policy that decided: the limit of a window, the capacity of a bucket. */
+  readonly limit: number;
+  /**
+   * Units that every policy would allow right now. After a policy of 10 per second has allowed 6 in this second, it
+   * is 4.
+   */
+  readonly remaining: number;
+  /** Units used of the policy that decided: see {@link PolicyDecision}. 0 without a store. */
+  readonly used: number;
+  /**
+   * Until this same cost is allowed if no other request comes; 0 when allowed; null when it never can be, or is not
+   * known (outcome `unavailable`, `unconfigured`).
+   */
+  readonly retryAfterMs: number | null;
+  /** Until the key is as if never used, and not blocked. */
+  readonly resetAfterMs: number;
+  /** Pacing: wait this long before going on. */
+  readonly delayMs: number;
+  readonly source: DecisionSource;
+  /** The instant of the decision by the store's clock, in milliseconds since 1970. */
+  readonly atMs: number;
+  /** Why the store did not decide: set if the outcome is `unavailable`, or the source `local`. For logs alone. */
+  readonly error?: Error;
+  /** One per policy, in the order in which the limiter was given them; none if no store decided. */
+  readonly policies: readonly PolicyDecision[];
+}
+
+/** What a decision took, and where: what is needed to give it back. It lives as long as the decision. */
+export interface Receipt {
+  /** The limiter that made the decision. */
+  readonly issuer: object;
+  readonly op: Op;
+  /** The highest cost of its asks. */
+  readonly cost: number;
+  /** One per policy of the decision. */
+  asks: readonly Ask[];
+  /** Whether the memory of this process counted it, because the store was not available. */
+  isLocal: boolean;
+  /** Whether there is nothing to settle, or not any more. */
+  isSpent: boolean;
+  /** Why the store did not decide. */
+  error: Error | undefined;
+}
+
+/** A decision that carries its receipt: no property, no symbol, and nothing of it in a copy. */
+export class LimiterDecision implements Decision {
+  declare readonly allowed: boolean;
+  declare readonly outcome: Outcome;
+  declare readonly policy: string;
+  declare readonly cost: number;
+  declare readonly limit: number;
+  declare readonly remaining: number;
+  declare readonly used: number;
+  declare readonly retryAfterMs: number | null;
+  declare readonly resetAfterMs: number;
+  declare readonly delayMs: number;
+  declare readonly source: DecisionSource;
+  declare readonly atMs: number;
+  declare readonly error?: Error;
+  declare readonly policies: readonly PolicyDecision[];
+  readonly #receipt: Receipt;
+
+  /**
+   * The decision of policies, of which all must allow.
+   *
+   * @param policies - At least one; of each ask of the receipt.
+   */
+  constructor(
+    receipt: Receipt,
+    policies: readonly PolicyDecision[],
+    source: DecisionSource,
+    atMs: number,
+    isBlocked: boolean,
+  ) {
+    let allowed = true;
+    let remaining = Infinity;
+    let resetAfterMs = 0;
+    let delayMs = 0;
+    let tightest = 0;
+    let leastLeft = Infinity;
+    let slowest = 0;
+    let longestMs = -1;
+    for (let i = 0; i < policies.length; i++) {
+      const policy = policies[i] as PolicyDecision;
+      const waitMs = policy.retryAfterMs ?? Infinity;
+      // A peek names the same policy as a consume: by what that would leave.
+      const taken = receipt.op === 'peek' ? (receipt.asks[i]?.cost ?? 0) : 0;
+      const left = policy.limit === 0 ? 0 : Math.max(policy.remaining - taken, 0) / policy.limit;
+      if (!policy.allowed) allowed = false;
+      if (left < leastLeft) {
+        leastLeft = left;
+        tightest = i;
+      }
+      if (waitMs > longestMs) {
+        longestMs = waitMs;
+        slowest = i;
+      }
+      remaining = Math.min(remaining, policy.remaining);
+      resetAfterMs = Math.max(resetAfterMs, policy.resetAfterMs);
+      delayMs = Math.max(delayMs, policy.delayMs);
+    }
+    const deciding = policies[allowed ? tightest : slowest] as PolicyDecision;
+    this.allowed = allowed;
+    this.outcome = isBlocked ? 'blocked' : allowed ? 'allowed' : 'denied';
+    this.policy = deciding.name;
+    this.cost = receipt.cost;
+    this.limit = deciding.limit;
+    this.remaining = remaining;
+    this.used = deciding.used;
+    this.retryAfterMs = deciding.retryAfterMs;
+    this.resetAfterMs = resetAfterMs;
+    this.delayMs = allowed ? delayMs : 0;
+    this.source = source;
+    this.atMs = atMs;
+    if (receipt.error !== undefined) this.error = receipt.error;
+    this.policies = policies;
+    this.#receipt = receipt;
+  }
+
+  /** The receipt of a decision; undefined for a copy, and for anything else. */
+  static readReceipt(decision: unknown): Receipt | undefined {
+    return typeof decision === 'object' && decision !== null && #receipt in decision ? decision.#receipt : undefined;
+  }
+}
+
+/** A decision without a store, or without a policy: it states no numbers. */
+export function undecided(
+  receipt: Receipt,
+  outcome: 'unavailable' | 'unconfigured',
+  allowed: boolean,
+  name: string,
+): Decision {
+  const numbers = { limit: 0, remaining: 0, used: 0, resetAfterMs: 0, delayMs: 0, windowMs: 0, nextAfterMs: null };
+  const policy = { name, allowed, retryAfterMs: allowed ? 0 : null, ...numbers };
+  const decision = new LimiterDecision({ ...receipt, isSpent: true }, [policy], 'none', Date.now(), false);
+  return Object.assign(decision, { outcome, policies: [] });
+}
+
+/**
+ * Turns a decision that allows with a delay into a denial by the policies that delay, until their wait has passed. It
+ * gives nothing back by itself.
+ */
+export function deniedForWaiting(decision: Decision): Decision {
+  const receipt = LimiterDecision.readReceipt(decision) as Receipt;
+  const policies = decision.policies.map((policy) => {
+    const { delayMs } = policy;
+    if (delayMs === 0) return policy;
+    return { ...policy, allowed: false, remaining: 0, retryAfterMs: delayMs, nextAfterMs: delayMs, delayMs: 0 };
+  });
+  const { source, atMs } = decision;
+  return new LimiterDecision({ ...receipt, isSpent: true }, policies, source, atMs, false);
+}

@@ -1,0 +1,61 @@
+import { PolicyError, shown } from '../errors.ts';
+import type { Policy } from '../policies/index.ts';
+import type { Store } from '../stores/store.ts';
+
+/** What a limiter passes to a function that returns its policy: the same object in each call. */
+export interface PolicyContext {
+  /** The name of this application, as the limiter was given it. */
+  readonly app: string | undefined;
+  /** The source of managed policies: the option `policies` of the limiter. */
+  readonly policies: object | undefined;
+  readonly store: Store;
+}
+
+/** What a policy function may return. Undefined: no policy is configured, and `onUnconfigured` decides. */
+export type ReturnedPolicy = Policy | readonly Policy[] | undefined;
+
+/**
+ * Returns the policy of a key, which may change while the process runs. It is called for each decision, so it looks up
+ * and makes nothing: while the numbers are the same, so is the object. Until its first load it may return a promise,
+ * which counts in `timeoutMs`; one that is late or rejects is the outcome `unavailable`.
+ *
+ * @param key - The key as the application limits it.
+ */
+export type PolicyFunction = (key: string, context: PolicyContext) => ReturnedPolicy | Promise<ReturnedPolicy>;
+
+/** How a limiter uses a {@link PolicyFunction}. */
+export interface PolicyMark {
+  /** The name of its policy in decisions and in keys: all limiters with functions of this name count together. */
+  readonly name?: string;
+  /** What stands in keys at present instead of the name: another one, and every key starts afresh. */
+  readonly keyName?: (context: PolicyContext) => string;
+  /**
+   * Called once for each limiter that uses the function, when it is made. Throws if an option of the limiter is missing.
+   * What it returns is called when the limiter closes.
+   */
+  readonly open?: (context: PolicyContext) => (() => void | Promise<void>) | undefined;
+}
+
+const marks = new WeakMap<PolicyFunction, PolicyMark>();
+
+/**
+ * Marks a function as one for a limiter: adapters call an unmarked function with the request instead.
+ *
+ * @example
+ * ```ts
+ * const byPlan = policyOf((key) => plans.get(key)?.policy);
+ * app.use(rateLimit({ policy: byPlan }));
+ * ```
+ */
+export function policyOf(read: PolicyFunction, mark: PolicyMark = {}): PolicyFunction {
+  if (typeof read !== 'function') {
+    throw new PolicyError('policy', `policyOf takes a function that returns a policy for a key, got ${shown(read)}`);
+  }
+  marks.set(read, mark);
+  return read;
+}
+
+/** How a function is marked; undefined if it is not. */
+export function readMark(read: unknown): PolicyMark | undefined {
+  return typeof read === 'function' ? marks.get(read as PolicyFunction) : undefined;
+}

@@ -1,0 +1,41 @@
+import { SluiceError } from '../errors.ts';
+import type { LimiterCore } from './core.ts';
+import type { Decision } from './decision.ts';
+import { keepRenewing } from './slots.ts';
+
+/** The argument of a function that {@link Limiter.run} calls. */
+export interface Running {
+  /** The decision that allowed it. */
+  readonly decision: Decision;
+  /** Aborts when the caller's signal does, and when the slot is lost. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Calls a function that a decision has allowed. Holds the slots of the decision, if it took any, until the function has
+ * ended.
+ *
+ * @param signal - The caller's.
+ */
+export async function runHolding<Result>(
+  core: LimiterCore,
+  decision: Decision,
+  signal: AbortSignal | undefined,
+  fn: (running: Running) => Result | Promise<Result>,
+): Promise<Result> {
+  const slots = core.slots.heldBy(decision);
+  const loss = new AbortController();
+  const running = { decision, signal: signal === undefined ? loss.signal : AbortSignal.any([signal, loss.signal]) };
+  if (slots === undefined) return fn(running);
+  const stopRenewing = keepRenewing(slots, () => {
+    const what = `the slot of the limiter ${core.name} is not held any more`;
+    const why = 'it was not renewed within its ttl, or the store lost it; another holder may run beside this one';
+    loss.abort(new SluiceError('SLUICE_SLOT_LOST', `${what}: ${why}`));
+  });
+  try {
+    return await fn(running);
+  } finally {
+    stopRenewing();
+    await slots.release(); // awaited, so that the slot is free when the caller goes on
+  }
+}

@@ -1,0 +1,124 @@
+import { SluiceError, isSluiceError, shown, typeError, type StoreError } from '../errors.ts';
+import { isFault } from '../guard/guard.ts';
+import { checkUnits } from '../values/cost.ts';
+import type { Ask } from '../stores/store.ts';
+import type { LimiterCore } from './core.ts';
+import { LimiterDecision, type Decision, type Receipt } from './decision.ts';
+import type { Want } from './limits.ts';
+
+/**
+ * Refunds units of a decision that took some, once; by default all of them.
+ *
+ * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN`; RangeError or TypeError `SLUICE_COST_INVALID`.
+ */
+export async function refundDecision(core: LimiterCore, decision: Decision, units?: number): Promise<void> {
+  const receipt = LimiterDecision.readReceipt(decision);
+  if (receipt?.issuer !== core) {
+    const expected = 'refund takes a key, or a decision that this limiter made, itself and not a copy';
+    throw typeError('SLUICE_DECISION_UNKNOWN', `${expected}, got ${shown(decision)}`);
+  }
+  const cost = units ?? decision.cost;
+  const expected = `refund gives back a whole number of units, from 0 to the ${String(decision.cost)} of the decision`;
+  checkUnits(cost, decision.cost, expected);
+  if (cost > 0) await settle(core, decision, 'give', (ask) => Math.min(cost, ask.cost));
+}
+
+/** Changes the cost of a decision, whose asks have one cost, to the actual one, once. */
+export async function settleAt(core: LimiterCore, decision: Decision, actual: number): Promise<void> {
+  const beyond = actual - decision.cost;
+  await settle(core, decision, beyond > 0 ? 'charge' : 'give', () => Math.abs(beyond));
+}
+
+/**
+ * Gives back or charges, once per decision, what a decision took, in the windows that counted it. Slots stay held.
+ * Nothing is reported to the caller: what may have been executed is not sent again, and what surely was not sent is kept
+ * until the store is back.
+ *
+ * @param unitsFor - The units of each ask; with 0 it stays as it is.
+ */
+export async function settle(
+  core: LimiterCore,
+  decision: Decision,
+  op: 'give' | 'charge',
+  unitsFor: (ask: Ask) => number,
+): Promise<void> {
+  const receipt = LimiterDecision.readReceipt(decision) as Receipt;
+  if (receipt.isSpent) return;
+  receipt.isSpent = true;
+  const asks = receipt.asks.flatMap((ask, i): readonly Ask[] => {
+    const cost = unitsFor(ask);
+    if (cost === 0 || (ask.holder ?? 0) > 0) return [];
+    return [{ ...ask, cost, until: decision.atMs + (decision.policies[i]?.resetAfterMs ?? 0) }];
+  });
+  if (asks.length === 0) return;
+  if (receipt.isLocal) {
+    void core.fallback?.perform(op, asks); // at once, in memory
+    core.waiting.changed(asks);
+    return;
+  }
+  try {
+    await core.send(op, asks);
+  } catch (error) {
+    if (!isSluiceError(error)) throw error;
+    if ((error as Partial<StoreError>).sent === false) core.keep(op, asks);
+  }
+}
+
+/** Gives back all that a decision took, slots included, for a request that never runs. */
+export async function giveBack(core: LimiterCore, decision: Decision): Promise<void> {
+  await Promise.all([settle(core, decision, 'give', ({ cost }) => cost), core.slots.heldBy(decision)?.release()]);
+}
+
+/**
+ * Resets, blocks or unblocks in one call, in the fallback as well, so that a blocked client stays blocked while the store
+ * is not available.
+ *
+ * @param given - A block with a cost of 1 also resets.
+ * @param until - How long a block lasts, in milliseconds; 0 ends it.
+ */
+export async function editKeys(
+  core: LimiterCore,
+  op: 'reset' | 'block',
+  given: readonly Want[],
+  until = 0,
+): Promise<void> {
+  const wants = await readConfigured(core, given);
+  const edit = (asks: readonly Ask[]): readonly Ask[] => asks.map((ask) => ({ ...ask, until }));
+  void core.fallback?.perform(op, edit(core.asksFor(wants, true)));
+  await core.send(op, edit(core.asksFor(wants, false)));
+}
+
+/**
+ * Refunds or charges units of keys without a decision; if the store fails, and `onStoreError` is `local`, in the
+ * fallback.
+ *
+ * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` if a policy holds slots: units alone do not say whose.
+ */
+export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
+  const wants = await readConfigured(core, given);
+  const held = wants.flatMap(({ limit }) => limit.fixed ?? []).find(({ rule }) => rule.holds);
+  if (held !== undefined) {
+    const what = `the policy ${shown(held.name)} holds slots, which belong to their holders`;
+    const instead = 'call the release() that limiter.acquire(key) returned';
+    throw typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was changed`);
+  }
+  if (given.every(({ cost }) => cost === 0)) return;
+  try {
+    await core.send(op, core.asksFor(wants, false));
+  } catch (error) {
+    if (core.onStoreError !== 'local' || core.fallback === undefined || isFault(error)) throw error;
+    void core.fallback.perform(op, core.asksFor(wants, true));
+  }
+}
+
+/** The wants with their policies. Limits that decisions leave out are left out here too. */
+async function readConfigured(core: LimiterCore, wants: readonly Want[]): Promise<readonly Want[]> {
+  core.checkOpen();
+  const current = await core.readCurrent(wants);
+  const missing = wants.find((_, i) => current[i] === undefined);
+  if (missing !== undefined && (core.onUnconfigured === 'deny' || wants.length === 1)) {
+    const what = `the policy ${shown(missing.limit.name)} is not configured, or not for this application`;
+    throw new SluiceError('SLUICE_POLICY_UNCONFIGURED', `${what}: nothing was done`);
+  }
+  return current.filter((want) => want !== undefined);
+}

@@ -1,0 +1,75 @@
+import { type Reader, valueThat } from '../values/shape.ts';
+import { warnOnce } from '../warnings.ts';
+import type { SeenDecision } from './publish.ts';
+
+/** When to warn about a key, and how: see {@link LimiterCoreOptions.onThreshold}. */
+export interface ThresholdOptions {
+  /** Shares of the limit that are used, above 0 and at most 1, such as `[0.5, 0.8]`. */
+  readonly at: readonly number[];
+  /** Is not awaited. If it throws or rejects, the first error of the process is a warning. */
+  readonly call: (event: ThresholdEvent) => unknown;
+}
+
+/** A key has used a share of a limit. */
+export interface ThresholdEvent {
+  readonly limiter: string;
+  readonly policy: string;
+  /** The key as the application limits it. */
+  readonly key: string;
+  /** The share that is reached: one of `at`. */
+  readonly level: number;
+  readonly used: number;
+  readonly limit: number;
+  /** Until the key is as if never used, in milliseconds. */
+  readonly resetAfterMs: number;
+  /** The store's instant of the decision, in milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+/** Keys that are remembered; beyond that, the one that reached a level longest ago may be reported again. */
+const MAX_KEYS = 10_000;
+
+export const THRESHOLDS: Reader<ThresholdOptions> = /* @__PURE__ */ valueThat(
+  isThresholds,
+  'an object such as { at: [0.5, 0.8], call: (event) => ... }, its levels above 0 and at most 1',
+);
+
+function isThresholds(given: unknown): boolean {
+  const { at, call } = (given ?? {}) as Partial<ThresholdOptions>;
+  const isLevel = (level: unknown): boolean => typeof level === 'number' && level > 0 && level <= 1;
+  return typeof call === 'function' && Array.isArray(at) && at.length > 0 && at.every(isLevel);
+}
+
+/**
+ * Calls once for each key, policy, level and window. If all units come back at once, the window ends then; of other
+ * policies it ends when `windowMs` has passed.
+ */
+export function watchThresholds({ at, call }: ThresholdOptions): (seen: SeenDecision) => void {
+  const levels = [...at].sort((a, b) => a - b);
+  const reported = new Map<string, { level: number; readonly untilMs: number }>();
+  return ({ limiter: { name }, op, decision: { atMs }, parts }) => {
+    if (op === 'peek') return;
+    for (const { policy, want } of parts) {
+      const { used, limit, resetAfterMs, nextAfterMs, windowMs } = policy;
+      if (limit === 0 || used < limit * (levels[0] as number)) continue;
+      const id = `${policy.name}:${want.subject}`;
+      let last = reported.get(id);
+      if (last === undefined || last.untilMs <= atMs) {
+        reported.delete(id);
+        last = { level: 0, untilMs: atMs + (nextAfterMs === resetAfterMs ? resetAfterMs : windowMs) };
+        reported.set(id, last);
+        if (reported.size > MAX_KEYS) reported.delete(reported.keys().next().value as string);
+      }
+      for (const level of levels) {
+        if (level <= last.level || used < limit * level) continue;
+        last.level = level;
+        const event = { limiter: name, policy: policy.name, key: want.key, level, used, limit, resetAfterMs, atMs };
+        new Promise((resolve) => {
+          resolve(call(event));
+        }).catch((error: unknown) => {
+          warnOnce('SLUICE_THRESHOLD_FAILED', `onThreshold of the limiter ${name} failed: ${String(error)}`, name);
+        });
+      }
+    }
+  };
+}

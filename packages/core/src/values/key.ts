@@ -1,0 +1,52 @@
+import { shown, typeError } from '../errors.ts';
+
+/** Clients choose keys, and stores keep them: a longer key is replaced by its hash. */
+const MAX_SUBJECT = 256;
+/**
+ * A hash begins with `#`, so that no key equals the hash of another. Braces would move a key to another node of a
+ * cluster, and a lone surrogate equals every other one in UTF-8.
+ */
+const UNSAFE = /^#|[{}\ud800-\udfff]/;
+
+/** The last hashes, because a digest costs as much as several decisions: at most twice as many, of short texts. */
+const MAX_REMEMBERED = 1_024;
+const MAX_REMEMBERED_LENGTH = 2_048;
+let recent = new Map<string, string>();
+let earlier: ReadonlyMap<string, string> = new Map();
+
+/**
+ * The subject that stores keep for a key that a caller gives: the same text, or `#` and its hash if it has more than 256
+ * characters, begins with `#`, or contains a brace or a surrogate.
+ *
+ * @throws TypeError `SLUICE_KEY_INVALID` for anything but a string that is not empty.
+ */
+export function readSubject(key: unknown, where = 'key'): string {
+  if (typeof key !== 'string' || key === '') {
+    const hint = typeof key === 'number' ? `; write String(${String(key)})` : '';
+    const expected = `${where} must be a string that is not empty`;
+    throw typeError('SLUICE_KEY_INVALID', `${expected}, got ${shown(key)}${hint}; nothing was consumed`);
+  }
+  return key.length > MAX_SUBJECT || UNSAFE.test(key) ? hash(key) : key;
+}
+
+function hash(key: string): string {
+  const known = recent.get(key) ?? earlier.get(key);
+  if (known !== undefined) return known;
+  const hashed = `#${hashText(key)}`;
+  if (key.length > MAX_REMEMBERED_LENGTH) return hashed;
+  if (recent.size === MAX_REMEMBERED) {
+    earlier = recent;
+    recent = new Map();
+  }
+  recent.set(key, hashed);
+  return hashed;
+}
+
+/** Loaded without an import, so that browsers can load this file. They count in memory alone, and hash nothing. */
+const crypto = /* @__PURE__ */ (() =>
+  (globalThis as { process?: Partial<NodeJS.Process> }).process?.getBuiltinModule?.('node:crypto'))();
+
+/** 128 bits of the SHA-256 of a text, in 22 characters. Over UTF-16, so that lone surrogates stay different. */
+export function hashText(text: string): string {
+  return crypto?.createHash('sha256').update(text, 'utf16le').digest('base64url').slice(0, 22) ?? text;
+}
