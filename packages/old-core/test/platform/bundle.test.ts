@@ -132,7 +132,7 @@ describe('a bundle with all policies', () => {
 describe('an import in Node', () => {
   const packages = fileURLToPath(new URL('../../../', import.meta.url));
 
-  it.each(['core', 'express'])('of %s loads no module of Node that few programs need', (name) => {
+  it.each(['old-core', 'express'])('of %s loads no module of Node that few programs need', (name) => {
     const loaded = printed(`
       const before = new Set(process.moduleLoadList);
       await import('${packages}${name}/dist/index.js');
@@ -144,7 +144,7 @@ describe('an import in Node', () => {
 
   it('knows every algorithm and the options of other packages', () => {
     const program = `
-      import { createLimiter } from '${packages}core/dist/index.js';
+      import { createLimiter } from '${packages}old-core/dist/index.js';
       const messageOf = (options) => { try { createLimiter(options); } catch (error) { return error.message; } };
       createLimiter({ name: 'log', policy: { algorithm: 'slidingLog', limit: 1, windowMs: 1000 } });
       console.log(messageOf({ passOnStoreError: true }));`;
