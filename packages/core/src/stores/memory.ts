@@ -15,8 +15,8 @@ import { endOf, KEPT_MS, perform, type Held } from './perform.ts';
 import type { Answer, Ask, Figures, Op, Store } from './store.ts';
 
 const MEMORY = {
-  /** Keys held at once: a whole number from 1. A limiter with three policies has three keys for a client. Default `100_000`. */
-  maxKeys: withDefault(wholeNumber(1, 2 ** 24), 100_000) as WithDefault<number>,
+  /** Keys held at once, from 1 to 16 million. A limiter with three policies has three keys for a client. Default `100_000`. */
+  maxKeys: withDefault(wholeNumber(1, 16_000_000), 100_000) as WithDefault<number>,
   /** Tells the time in milliseconds since 1970 by `now()`, as `Date` does. Default: the clock of the system, without its steps. */
   clock: optional(valueThat<Clock>(isClock, 'an object with now(), in milliseconds')) as Optional<Clock>,
 };
@@ -107,9 +107,10 @@ class BoundedStore implements MemoryStore {
         if (step.done === true) return;
       }
       const [key, held] = step.value;
-      if (endOf(held) + KEPT_MS <= now) this.#drop(key);
+      const isFull = this.#keys.size > this.#maxKeys;
+      if (endOf(held) + (isFull ? 0 : KEPT_MS) <= now) this.#drop(key);
       else if (held.isRecent) held.isRecent = false;
-      else if (this.#keys.size > this.#maxKeys && (this.#denied.get(key) ?? 0) <= now) this.#drop(key);
+      else if (isFull && (this.#denied.get(key) ?? 0) <= now) this.#drop(key);
     }
   }
 
@@ -122,7 +123,7 @@ class BoundedStore implements MemoryStore {
     if (this.#denied.size * 2 <= this.#maxKeys) return;
     for (const sparesBlocked of [true, false]) {
       for (const key of this.#denied.keys()) {
-        if (this.#denied.size * 4 <= this.#maxKeys) return;
+        if (this.#denied.size <= Math.ceil(this.#maxKeys / 4)) return;
         if (!sparesBlocked || (this.#keys.get(key)?.blocked ?? 0) <= now) this.#drop(key);
       }
     }

@@ -1,25 +1,254 @@
-import { describe, expect, it } from '@jest/globals';
-import { useRedis } from '@sluice/testkit';
+import * as runner from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { connectTo, startRedis, until, useRedis } from '@sluice/testkit';
 import { fixedWindow } from '../../../src/policies/fixed-window.ts';
+import { slidingLog } from '../../../src/policies/sliding-log.ts';
+import { slidingWindow } from '../../../src/policies/sliding-window.ts';
 import { redisStore } from '../../../src/stores/redis/redis-store.ts';
+import { describeStore } from '../../../src/testing/describe-store.ts';
+import { allowed, ask, failure, five, remaining } from './asks.ts';
 
 const redis = useRedis();
+beforeEach(async () => {
+  await redis.admin.flushall();
+});
 
-describe('a store', () => {
-  it('decides', async () => {
+describeStore('in Redis', () => redisStore(redis.client, { prefix: 'sluice' }), runner);
+
+describe('a store in Redis', () => {
+  it('writes one key for each limiter and subject, with its prefix before it, and every key expires', async () => {
+    const store = redisStore(redis.client, { prefix: 'sluice:shop' });
+
+    await store.perform('take', [
+      ask('ann'),
+      { ...ask('ann', slidingWindow({ limit: 5, window: '1m' })), key: '{ann}:default:burst' },
+    ]);
+
+    const keys = await redis.admin.keys('*');
+    expect(keys.toSorted()).toEqual(['sluice:shop:{ann}:default', 'sluice:shop:{ann}:default:burst']);
+    for (const key of keys) expect(await redis.admin.pttl(key)).toBeGreaterThan(0);
+  });
+
+  it('is shared by all stores of its prefix, and by no other', async () => {
+    await redisStore(redis.client, { prefix: 'sluice:a' }).perform('take', [ask('ann', five, 3)]);
+
+    expect(await remaining(redisStore(redis.client, { prefix: 'sluice:a' }), ask('ann'))).toEqual([2]);
+    expect(await remaining(redisStore(redis.client, { prefix: 'sluice:b' }), ask('ann'))).toEqual([5]);
+  });
+
+  it('needs no rights but those of the script', async () => {
+    await redis.admin.acl('LOG', 'RESET');
+    await redis.admin.acl(
+      'SETUSER',
+      'least',
+      'on',
+      '>secret',
+      '~sluice:*',
+      '+evalsha',
+      '+eval',
+      '+time',
+      '+get',
+      '+set',
+      '+del',
+    );
+    const store = redisStore(`redis://least:secret@127.0.0.1:${String(redis.server.port)}`, { prefix: 'sluice' });
+
+    await store.perform('take', [ask('ann'), ask('ann2', slidingLog({ limit: 5, window: '1m' }))]);
+    await store.perform('give', [ask('ann')]);
+    await store.perform('block', [{ ...ask('ann'), until: 1000 }]);
+    await store.close();
+
+    const denied = (await redis.admin.acl('LOG')) as unknown[][];
+    const commands = denied.map((entry) => entry[entry.indexOf('object') + 1]);
+    expect(commands.filter((command) => command !== 'info')).toEqual([]); // it is asked for one warning
+  });
+
+  it('fails a call whose user may not do something, and takes no value for a foreign one', async () => {
+    await redis.admin.acl('SETUSER', 'blind', 'on', '>secret', '~sluice:*', '+evalsha', '+eval', '+time', '+set');
+    const store = redisStore(`redis://blind:secret@127.0.0.1:${String(redis.server.port)}`, { prefix: 'sluice' });
+
+    expect(await failure(store.perform('take', [ask('ann')]))).toMatchObject({
+      code: 'SLUICE_STORE_FAILED',
+      kind: 'denied',
+    });
+    await store.close();
+  });
+
+  it('sends its script again to a server that has forgotten it', async () => {
+    const store = redisStore(redis.client, { prefix: 'sluice' });
+    await store.perform('take', [ask('ann')]);
+
+    await redis.admin.script('FLUSH');
+
+    expect(await remaining(store, ask('ann'))).toEqual([4]);
+  });
+
+  it('begins afresh on a server that has lost everything', async () => {
+    const store = redisStore(redis.client, { prefix: 'sluice' });
+    await store.perform('take', [ask('ann', five, 5)]);
+
+    await redis.admin.flushall();
+
+    expect(allowed(await store.perform('take', [ask('ann')]))).toEqual([true]);
+  });
+});
+
+describe('a key with a value of someone else', () => {
+  it.each(['hello', '5', 'f1-9,1', 'z11900000000000,60000,1'])(
+    '%s fails its own request, without its subject',
+    async (value) => {
+      const store = redisStore(redis.client, { prefix: 'sluice' });
+      await redis.admin.set('sluice:{ann@example.com}:default', value);
+
+      const [foreign, neighbour] = await Promise.allSettled([
+        store.perform('take', [ask('ann@example.com')]),
+        store.perform('take', [ask('bob')]),
+      ]);
+
+      expect(foreign).toMatchObject({ reason: { code: 'SLUICE_STORE_KEY_FOREIGN', kind: 'key' } });
+      expect((foreign as PromiseRejectedResult).reason.message).toMatch(/a key of the form sluice:\{\.\.\.\}:default/);
+      expect(neighbour).toMatchObject({ status: 'fulfilled' });
+      expect(await redis.admin.get('sluice:{ann@example.com}:default')).toBe(value);
+    },
+  );
+
+  it('fails its own request where the script answers figures, and where it is of another type', async () => {
+    const store = redisStore(redis.client, { prefix: 'sluice' });
+    const log = slidingLog({ limit: 5, window: '1m' });
+    await redis.admin.lpush('sluice:{ann}:default', 'one');
+
+    const [foreign, neighbour] = await Promise.allSettled([
+      store.perform('take', [ask('ann', log)]),
+      store.perform('take', [ask('bob', log)]),
+    ]);
+
+    expect(foreign).toMatchObject({ reason: { code: 'SLUICE_STORE_KEY_FOREIGN' } });
+    expect(neighbour).toMatchObject({ status: 'fulfilled' });
+  });
+});
+
+describe('ready', () => {
+  it('resolves when Redis decides, and leaves nothing there', async () => {
     const store = redisStore(redis.server.storeUrl, { prefix: 'sluice' });
-    const policy = fixedWindow({ limit: 5, window: '1m' });
-    const ask = { key: '{ann}:default', policy, cost: 1 };
+
     await store.ready();
 
-    const answers = await Promise.all(Array.from({ length: 7 }, () => store.perform('take', [ask])));
-    console.log(answers);
-    console.log(await store.perform('take', [ask]));
-    console.log(await store.perform('take', [ask]));
-    console.log(await store.perform('give', [ask]));
-    console.log(await store.perform('take', [ask]));
-    console.log(await redis.admin.keys('*'), await redis.admin.get('sluice:{ann}:default'));
-    expect(answers).toHaveLength(7);
+    expect(await redis.admin.dbsize()).toBe(0);
     await store.close();
+  });
+
+  it('waits for a server that starts later', async () => {
+    const server = await startRedis();
+    await server.kill();
+    const store = redisStore(server.storeUrl, { prefix: 'sluice' });
+    const ready = store.ready(60_000);
+    await server.restart();
+
+    await expect(ready).resolves.toBeUndefined();
+    await store.close();
+    await server.stop();
+  });
+
+  it('rejects with the last error after its time, and when the store is closed', async () => {
+    const server = await startRedis();
+    await server.stop();
+    const store = redisStore(server.storeUrl, { prefix: 'sluice' });
+
+    await expect(store.ready(200)).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'connection' });
+    const waiting = store.ready(60_000);
+    await store.close();
+    await expect(waiting).rejects.toMatchObject({ kind: 'connection' });
+  });
+
+  it.each([0, -1, 1.5, '2s'])('does not take %p', async (timeoutMs) => {
+    const store = redisStore(redis.client, { prefix: 'sluice' });
+
+    await expect(store.ready(timeoutMs as number)).rejects.toMatchObject({ code: 'SLUICE_OPTION_INVALID' });
+  });
+});
+
+describe('redisStore', () => {
+  it.each([undefined, '', 'two words', '{app}', 'x'.repeat(65)])('does not take the prefix %j', (prefix) => {
+    expect(() => redisStore(redis.client, { prefix: prefix as string })).toThrow(
+      expect.objectContaining({
+        code: 'SLUICE_OPTION_INVALID',
+        field: 'prefix',
+        message: expect.stringContaining("redisStore(client, { prefix: 'shop' })") as unknown,
+      }),
+    );
+  });
+
+  it.each([undefined, null, 5, {}, { url: 'redis://user:s3cret@host' }])('does not take the client %j', (client) => {
+    expect(() => redisStore(client as never, { prefix: 'sluice' })).toThrow(
+      expect.objectContaining({
+        code: 'SLUICE_OPTION_INVALID',
+        message: expect.not.stringContaining('s3cret') as unknown,
+      }),
+    );
+  });
+
+  it('says how a client of Valkey GLIDE is passed', () => {
+    expect(() => redisStore({ customCommand: () => undefined } as never, { prefix: 'sluice' })).toThrow(
+      'evalsha and eval',
+    );
+  });
+
+  it.each([0, -1, 1.5, '2s', Infinity])('does not take the connectTimeoutMs %p', (connectTimeoutMs) => {
+    expect(() =>
+      redisStore('redis://127.0.0.1', { prefix: 'sluice', connectTimeoutMs: connectTimeoutMs as number }),
+    ).toThrow('connectTimeoutMs must be a whole number of milliseconds from 1 to');
+  });
+
+  it('takes no connectTimeoutMs beside a client, which connects by itself', () => {
+    expect(() => redisStore(redis.client, { prefix: 'sluice', connectTimeoutMs: 100 })).toThrow(
+      'connectTimeoutMs needs a URL',
+    );
+  });
+});
+
+describe('a server whose memory is full', () => {
+  it('decides nothing, and frees no key that is denied', async () => {
+    const server = await startRedis(['--maxmemory', '4mb', '--maxmemory-policy', 'noeviction']);
+    const admin = connectTo(server.url);
+    const store = redisStore(admin, { prefix: 'sluice' });
+    await store.perform('take', [ask('denied', five, 5)]);
+    const fill = (round: number): Promise<unknown> =>
+      Promise.all(
+        Array.from({ length: 500 }, (_, i) =>
+          store.perform('take', [ask(`${'k'.repeat(200)}-${String(round)}-${String(i)}`)]),
+        ),
+      );
+
+    let round = 0;
+    const full = until('it is full', () =>
+      fill(round++).then(
+        () => false,
+        (error: unknown) => (error as { kind: string }).kind === 'oom',
+      ),
+    );
+    await full;
+    await admin.config('SET', 'maxmemory', '64mb');
+    await until('it decides', () => store.perform('take', [ask('another')]) as Promise<unknown>);
+
+    expect(allowed(await store.perform('take', [ask('denied')]))).toEqual([false]);
+    admin.disconnect();
+    await server.stop();
+  });
+
+  it.each([
+    ['allkeys-lru', '50mb', ['SLUICE_REDIS_EVICTS']],
+    ['volatile-ttl', '50mb', ['SLUICE_REDIS_EVICTS']],
+    ['noeviction', '50mb', []],
+    ['allkeys-lru', '0', []],
+  ])('with %s and a bound of %s is warned about: %j', async (policy, bound, codes) => {
+    const emitted = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    await redis.admin.config('SET', 'maxmemory', bound, 'maxmemory-policy', policy);
+
+    await redisStore(redis.client, { prefix: 'sluice' }).perform('take', [ask('ann')]);
+    await redis.client.info('memory'); // answered after the store's own
+    await new Promise(setImmediate);
+
+    expect(emitted.mock.calls.map(([, options]) => (options as { code?: string }).code)).toEqual(codes);
+    emitted.mockRestore();
   });
 });

@@ -1,0 +1,319 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { fixedWindow } from '../../src/policies/fixed-window.ts';
+import type { Policy } from '../../src/policies/index.ts';
+import { slidingLog } from '../../src/policies/sliding-log.ts';
+import { ALLOWED, BLOCKED, REMAINING, RETRY_AFTER, USED } from '../../src/program/decide.ts';
+import { memoryStore, type MemoryStore } from '../../src/stores/memory.ts';
+import type { Op } from '../../src/stores/store.ts';
+import { fakeClock, type FakeClock } from '../../src/testing/fake-clock.ts';
+
+const MINUTE = 60_000;
+const twice = fixedWindow({ limit: 2, window: '1m' });
+
+interface Setup {
+  readonly store: MemoryStore;
+  readonly clock: FakeClock;
+  readonly ask: (op: Op, subject: string, more?: { policy?: Policy; cost?: number; until?: number }) => Told;
+  /** Uses keys up, so that they are denied. */
+  readonly exhaust: (...subjects: readonly string[]) => void;
+}
+
+interface Told {
+  readonly allowed: boolean;
+  readonly remaining: number;
+  readonly used: number;
+  readonly retryAfterMs: number;
+  readonly blockedMs: number;
+}
+
+function setup(maxKeys: number): Setup {
+  const clock = fakeClock();
+  const store = memoryStore({ maxKeys, clock });
+  const ask: Setup['ask'] = (op, subject, more) => {
+    const { figures } = store.perform(op, [{ key: `{${subject}}:default`, policy: twice, cost: 1, ...more }]);
+    const told = (place: number): number => figures[0]?.[place] ?? Number.NaN;
+    const times = { retryAfterMs: told(RETRY_AFTER), blockedMs: told(BLOCKED) };
+    return { allowed: told(ALLOWED) === 1, remaining: told(REMAINING), used: told(USED), ...times };
+  };
+  const exhaust = (...subjects: readonly string[]): void => {
+    for (const subject of subjects) {
+      ask('take', subject, { cost: 2 });
+      ask('take', subject);
+    }
+  };
+  return { store, clock, ask, exhaust };
+}
+
+function named(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `${prefix}-${String(i)}`);
+}
+
+describe('a flood of new keys', () => {
+  it('frees no denied key, denies no new one, and keeps the store within maxKeys', () => {
+    const { store, clock, ask, exhaust } = setup(1_000);
+    exhaust('attacker');
+
+    const told = named('new', 50_000).map((subject) => [ask('take', subject).remaining, store.size <= 1_000]);
+
+    expect(told.filter(([remaining, isWithin]) => remaining !== 1 || isWithin !== true)).toEqual([]);
+    clock.advance(MINUTE - 1);
+    expect(ask('take', 'attacker')).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    clock.advance(1);
+    expect(ask('take', 'attacker').allowed).toBe(true);
+  });
+
+  it('ends no block', () => {
+    const { ask } = setup(100);
+    ask('block', 'evil', { cost: 0, until: 30_000 });
+
+    for (const subject of named('new', 10_000)) ask('take', subject);
+
+    expect(ask('take', 'evil')).toMatchObject({ allowed: false, blockedMs: 30_000 });
+  });
+
+  it('frees no key that was denied, and then had a unit given back that it took again', () => {
+    const { ask, exhaust } = setup(100);
+    exhaust('evil');
+    ask('give', 'evil');
+    ask('take', 'evil');
+
+    for (const subject of named('new', 10_000)) ask('take', subject);
+
+    expect(ask('take', 'evil').allowed).toBe(false);
+  });
+
+  it('does not make the store forget keys that are used all the while', () => {
+    const { ask } = setup(100);
+    const policy = fixedWindow({ limit: 100_000, window: '1m' });
+
+    for (const subject of named('new', 5_000)) {
+      ask('take', 'busy', { policy });
+      ask('take', subject);
+    }
+
+    expect(ask('peek', 'busy', { policy }).used).toBe(5_000);
+  });
+});
+
+describe('keys that are denied', () => {
+  it('are never forgotten while they are at most a quarter of maxKeys', () => {
+    const step = fc.record({ hot: fc.nat(9), flood: fc.nat(60), waitMs: fc.nat(9_000) });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 50, maxLength: 120 }), (steps) => {
+        const { clock, ask, store } = setup(40);
+        const deniedUntil = new Map<number, number>();
+        let newKeys = 0;
+        for (const { hot, flood, waitMs } of steps) {
+          const { allowed, retryAfterMs } = ask('take', `hot-${String(hot)}`);
+          if ((deniedUntil.get(hot) ?? 0) > clock.atMs) expect(allowed).toBe(false);
+          if (!allowed) deniedUntil.set(hot, clock.atMs + retryAfterMs);
+          for (let i = 0; i < flood; i++) ask('take', `new-${String(newKeys++)}`);
+          expect(store.size).toBeLessThanOrEqual(40);
+          clock.advance(waitMs);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('deny no new key and stay within maxKeys, however many they are', () => {
+    const { store, ask, exhaust } = setup(1_000);
+
+    const told = named('denied', 20_000).map((subject) => {
+      exhaust(subject);
+      return [ask('take', `new-${subject}`).remaining, store.size <= 1_000];
+    });
+
+    expect(told.filter(([remaining, isWithin]) => remaining !== 1 || isWithin !== true)).toEqual([]);
+  });
+
+  it('keep at least the newest of them, a quarter of maxKeys, if they are more', () => {
+    const { ask, exhaust } = setup(1_000);
+    const flood = named('denied', 20_000);
+
+    exhaust(...flood);
+
+    expect(flood.slice(-250).filter((subject) => ask('peek', subject).allowed)).toEqual([]);
+  });
+
+  it('push out no key that is blocked', () => {
+    const { ask, exhaust } = setup(1_000);
+    ask('block', 'evil', { cost: 0, until: 3_600_000 });
+
+    exhaust(...named('denied', 20_000));
+
+    expect(ask('take', 'evil').blockedMs).toBe(3_600_000);
+  });
+
+  it('do not include those whose denial has ended', () => {
+    const { clock, ask, exhaust } = setup(1_000);
+    exhaust(...named('early', 450));
+    clock.advance(MINUTE);
+    const denied = named('denied', 250);
+    exhaust(...denied);
+
+    for (const subject of named('new', 5_000)) ask('take', subject);
+
+    expect(denied.filter((subject) => ask('peek', subject).allowed)).toEqual([]);
+  });
+
+  it('do not include those whose cost can never fit', () => {
+    const { ask } = setup(100);
+    const greedy = named('greedy', 1_000);
+
+    for (const subject of greedy) ask('take', subject, { cost: 3 });
+
+    expect(ask('take', 'new').remaining).toBe(1);
+  });
+});
+
+describe('keys that have ended', () => {
+  it('are removed while others come', () => {
+    const { store, clock, ask } = setup(100_000);
+    const sizes = named('key', 1_000).map((minute) => {
+      for (const subject of named(minute, 10)) ask('take', subject);
+      clock.advance(1_000);
+      return store.size;
+    });
+
+    // 600 live at any time, and 300 are kept for a clock that steps back.
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1_800);
+  });
+
+  it('are removed while known keys are used', () => {
+    const { store, clock, ask } = setup(100_000);
+    for (const subject of named('old', 1_000)) ask('take', subject);
+    clock.advance(2 * MINUTE);
+
+    for (let i = 0; i < 4_000; i++) ask('take', 'known');
+
+    expect(store.size).toBe(1);
+  });
+
+  it('are found again by a clock that steps back', () => {
+    const { clock, ask, exhaust } = setup(100);
+    exhaust('early');
+    clock.advance(MINUTE + 20_000);
+    for (const subject of named('new', 50)) ask('take', subject);
+
+    clock.advance(-25_000);
+
+    expect(ask('take', 'early')).toMatchObject({ allowed: false, retryAfterMs: 5_000 });
+  });
+
+  it('leave nothing behind', () => {
+    const { clock, ask } = setup(10_000);
+    const comeAndGo = (round: string): void => {
+      for (const subject of named(round, 50_000)) ask('take', subject);
+      clock.advance(2 * MINUTE);
+    };
+    comeAndGo('first');
+    const before = heldBytes();
+
+    for (const round of ['second', 'third', 'fourth', 'fifth']) comeAndGo(round);
+
+    expect(heldBytes() - before).toBeLessThan(5e6);
+  });
+});
+
+describe('a key', () => {
+  it('is kept without the long text that it was cut from', () => {
+    const { store, ask } = setup(10_000);
+    const before = heldBytes();
+
+    for (let i = 0; i < 2_000; i++) ask('take', `${String(i)}/${'path'.repeat(4_000)}`.slice(0, 40));
+
+    expect(store.size).toBe(2_000);
+    expect(heldBytes() - before).toBeLessThan(10e6);
+  });
+
+  it('is forgotten on demand, with what it is denied', () => {
+    const { store, ask, exhaust } = setup(100);
+    exhaust('mine', 'theirs');
+
+    store.forget((key) => key.startsWith('{mine}'));
+
+    expect(ask('peek', 'mine').used).toBe(0);
+    expect(ask('peek', 'theirs').allowed).toBe(false);
+  });
+});
+
+/** What the heap holds once all garbage is collected. */
+function heldBytes(): number {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  for (let i = 0; i < 3; i++) collect();
+  return process.memoryUsage().heapUsed;
+}
+
+describe('the smallest memory store', () => {
+  it('denies one key, and allows others', () => {
+    const { ask, exhaust } = setup(1);
+    exhaust('one');
+
+    expect(ask('take', 'other').allowed).toBe(true);
+    expect(ask('take', 'one').allowed).toBe(false);
+  });
+});
+
+describe('the clock of a memory store', () => {
+  it('may be Date, and tells milliseconds since 1970 without it, too', () => {
+    const asks = [{ key: 'key', policy: twice, cost: 1 }];
+    const byDate = memoryStore({ clock: Date }).perform('peek', asks).atMs;
+    const byDefault = memoryStore().perform('peek', asks).atMs;
+
+    expect(Math.abs(byDefault - byDate)).toBeLessThan(MINUTE);
+    expect(byDefault).toBe(Math.floor(byDefault));
+  });
+
+  it.each([[Number.NaN], [Infinity], [-1], [undefined as unknown as number]])(
+    'that tells %p is an error of the store, and nothing is decided',
+    (now) => {
+      const store = memoryStore({ clock: { now: () => now } });
+
+      expect(() => store.perform('take', [{ key: 'key', policy: twice, cost: 1 }])).toThrow(
+        expect.objectContaining({ name: 'StoreError', code: 'SLUICE_STORE_FAILED' }),
+      );
+      expect(store.size).toBe(0);
+    },
+  );
+
+  it('that ran ahead for an hour locks nobody out once it is set back', () => {
+    const { clock, ask, exhaust } = setup(100);
+    clock.advance(3_600_000);
+    exhaust('key');
+
+    clock.advance(-3_600_000);
+
+    expect(ask('take', 'key')).toMatchObject({ allowed: false, retryAfterMs: MINUTE });
+  });
+});
+
+describe('the options of a memory store', () => {
+  it.each([
+    [{ maxKeys: 0 }, 'SLUICE_OPTION_INVALID', 'maxKeys must be a whole number from 1 to 16000000, got 0'],
+    [{ maxKeys: '5' }, 'SLUICE_OPTION_INVALID', 'maxKeys must be'],
+    [{ clock: () => 5 }, 'SLUICE_OPTION_INVALID', 'clock must be an object with now()'],
+    [{ max: 5 }, 'SLUICE_OPTION_UNKNOWN', 'maxKeys'],
+  ])('%p are refused', (options, code, message) => {
+    expect(() => memoryStore(options as never)).toThrow(
+      expect.objectContaining({ name: 'PolicyError', code, message: expect.stringContaining(message) as string }),
+    );
+  });
+});
+
+describe('a log', () => {
+  it('keeps a thousand entries', () => {
+    const { clock, ask } = setup(100);
+    const policy = slidingLog({ limit: 1_000, window: '1m' });
+    for (let i = 0; i < 1_000; i++) {
+      ask('take', 'key', { policy });
+      clock.advance(1);
+    }
+
+    expect(ask('take', 'key', { policy })).toMatchObject({ allowed: false, used: 1_000, retryAfterMs: MINUTE - 1_000 });
+  });
+});
