@@ -1,1 +1,28 @@
-export {};
+// For the packages of Sluice that plug into core: frameworks, the service, tools. Applications import the index.
+
+// Decisions over limits that arrive with requests, or live in a file.
+export { LimiterCore, type DecideOptions, type DecidingOp } from './limiter/core.ts';
+export { LimiterOfCore } from './limiter/limiter.ts';
+export { LIMITER } from './limiter/options.ts';
+export type { Limit, Want } from './limiter/limits.ts';
+export { newHolder } from './limiter/holder.ts';
+export { keepRenewing, type HeldSlots } from './limiter/slots.ts';
+export { editKeys, refundDecision, refundPacing, settleKeys } from './limiter/settle.ts';
+export { readMark } from './limiter/policy-function.ts';
+export { readSubject } from './values/key.ts';
+
+// What operators see.
+export { watchDecisions, type SeenDecision } from './limiter/publish.ts';
+export { liveLimiters } from './observe/live-limiters.ts';
+
+// Policies, and what they are compiled to.
+export { compile, type Rule } from './policies/index.ts';
+
+// Redis, as a store has connected to it.
+export { connectTo, connectionOf, type RedisConnection } from './stores/redis/connection.ts';
+
+// Values that users write, and the errors and warnings of wrong ones.
+export { readOptions, type Options } from './values/shape.ts';
+export { parseName } from './values/name.ts';
+export { shown, typeError } from './errors.ts';
+export { warnOnce } from './warnings.ts';

@@ -8,7 +8,14 @@ import { memoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
 import { readOptions } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
-import { LimiterDecision, undecided, type Decision, type PolicyDecision, type Receipt } from './decision.ts';
+import {
+  LimiterDecision,
+  deniedForWaiting,
+  undecided,
+  type Decision,
+  type PolicyDecision,
+  type Receipt,
+} from './decision.ts';
 import { addAsks, readLimit, readLocal, type Counted, type Limit, type Want } from './limits.ts';
 import { claimName, isInUse, stayOn } from './names.ts';
 import {
@@ -188,6 +195,18 @@ export class LimiterCore implements LiveLimiter {
     const durationMs = performance.now() - startMs;
     const { wants } = LimiterDecision.readReceipt(decision) as Call;
     publish({ limiter: this, op: op === 'peek' ? op : 'consume', decision, durationMs }, wants, this.#thresholds);
+  }
+
+  /**
+   * Turns a decision that allows after a wait into a denial, because no more requests can be held. Gives nothing back by
+   * itself.
+   *
+   * @param startMs - When the request came, by `performance.now()`.
+   */
+  denyWaiting(decision: Decision, startMs: number): Decision {
+    const denial = deniedForWaiting(decision);
+    this.publish('take', denial, startMs);
+    return denial;
   }
 
   #decide(op: DecidingOp, wants: readonly Want[], options: DecideOptions): Decision | Promise<Decision> {

@@ -452,7 +452,9 @@ export class LimiterOfCore<Key> implements Limiter<Key> {
   }
 
   #all(): readonly Limit[] {
-    return this.#limits instanceof Map ? [...this.#limits.values()] : [this.#limits as Limit];
+    return this.#limits instanceof Map
+      ? [...(this.#limits as ReadonlyMap<string, Limit>).values()]
+      : [this.#limits as Limit];
   }
 
   #readWants(key: unknown, cost: number): readonly Want[] {

@@ -54,6 +54,7 @@ export function publish(
 /** The cause of an error can hold what the server was sent, keys included. */
 function withoutError(decision: Decision): Decision {
   if (decision.error === undefined) return decision;
-  const { error: _, ...rest } = decision;
-  return rest;
+  const published = { ...decision };
+  Reflect.deleteProperty(published, 'error');
+  return published;
 }

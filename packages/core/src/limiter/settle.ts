@@ -1,5 +1,6 @@
 import { SluiceError, isSluiceError, shown, typeError, type StoreError } from '../errors.ts';
 import { isFault } from '../guard/guard.ts';
+import { compile } from '../policies/index.ts';
 import { checkUnits } from '../values/cost.ts';
 import type { Ask } from '../stores/store.ts';
 import type { LimiterCore } from './core.ts';
@@ -62,6 +63,11 @@ export async function settle(
     if (!isSluiceError(error)) throw error;
     if ((error as Partial<StoreError>).sent === false) core.keep(op, asks);
   }
+}
+
+/** Gives back the places that a decision took in lines, for a request that never starts. What only counts stays taken. */
+export async function refundPacing(core: LimiterCore, decision: Decision): Promise<void> {
+  await settle(core, decision, 'give', ({ policy, cost }) => (compile(policy).paces ? cost : 0));
 }
 
 /** Gives back all that a decision took, slots included, for a request that never runs. */

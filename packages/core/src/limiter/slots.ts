@@ -130,7 +130,7 @@ export class Slots {
    * stay: the holder may have had them before, and retries.
    */
   releaseUnseen(wants: readonly Want[], asks: readonly Ask[]): void {
-    const named = new Set(wants.filter(({ isNamed }) => isNamed === true).map(({ holder }) => holder));
+    const named = new Set(wants.filter(({ isNamed }) => isNamed).map(({ holder }) => holder));
     const held = asks.filter(({ holder = 0 }) => holder > 0 && !named.has(holder));
     if (held.length > 0) this.#core.keep('give', held);
   }
