@@ -11,7 +11,7 @@ const FILES = ['numbers', 'decide', ...Object.keys(FAMILIES)].map((name) => path
 const read = (name) => readFileSync(path(`stores/redis/lua/program/${name}.lua`), 'utf8');
 const glue = read('perform');
 /** Values of these are short, and read by one pattern. */
-const SHORT = ['window', 'interval', 'debt'];
+const SHORT = ['window', 'interval', 'debt', 'counter'];
 
 /** The script of some families. That of one decides; edits, which may meet a state of any kind, are of the script with all. */
 function script(families) {
@@ -19,8 +19,8 @@ function script(families) {
   const one = names.length === 1 ? names[0] : undefined;
   const tellsFigures = names.includes('slots');
   const members = ['reads', 'endsAt', 'freeAt', 'emptyAt', 'add'];
-  if (one === undefined) members.push('give');
-  if (tellsFigures) members.push('used', 'left');
+  if (one === undefined) members.push('give', 'used');
+  if (tellsFigures) members.push(...(one === undefined ? ['left'] : ['used', 'left']));
   const deciding = ['decide', ...(one === undefined ? ['change'] : []), ...(tellsFigures ? ['figures'] : [])];
   const roots = [
     ...names.flatMap((family) => members.map((member) => `${family}.${member}`)),

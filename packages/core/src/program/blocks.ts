@@ -106,21 +106,19 @@ function endsAt(s: Nums): number {
 }
 
 function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
-  const before = used(p, s, t);
-  const more = Math.min(units, MAX_COUNT - before);
-  if (more <= 0 || (until > 0 && (before === 0 || t >= until))) return s;
   if (until > 0) {
+    if (t >= until || used(p, s, t) === 0) return s;
     const at = Math.max(placeOf(p, s, until - p[WINDOW]), UNITS);
-    s[at] = Math.min((s[at] as number) + more, MAX_COUNT);
+    s[at] = Math.min((s[at] as number) + units, MAX_COUNT);
     return s;
   }
-  if (s.length === 0 || t >= start(s) + s[LENGTH]) return opened(p, s, more, t);
+  if (s.length === 0 || t >= start(s) + s[LENGTH]) return opened(p, s, units, t);
   const isLonger = isLongest(p, s, t);
   s[ASIDE] = isLonger ? 0 : s[ASIDE] + t - s[LAST];
   s[KEPT] = isLonger ? p[WINDOW] : s[KEPT];
   s[SINCE] = t - start(s);
   s[LAST] = t;
-  s[UNITS] = Math.min(s[UNITS] + more, MAX_COUNT);
+  s[UNITS] = Math.min(s[UNITS] + units, MAX_COUNT);
   return s;
 }
 

@@ -2,136 +2,174 @@ import type { Family } from './family.ts';
 import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, type Nums, unused } from './numbers.ts';
 
 // Sliding counters: the units of a window on the clock count in full until it ends, and then less and less for as long
-// again. Each window keeps its length, so that policies with other windows can take turns.
+// again. As with fixed windows, a state counts by the longest window, and beside it by that of the shorter policies.
 
 /** The length of a window, and the largest count for which a product with it is exact. */
 const WINDOW = 4;
 const MAX_UNITS = 5;
 
-/** The latest window: its start, its length and its units. */
+/** The latest window: its start, its length, its units, and those of the window before. */
 const START = 0;
 const LENGTH = 1;
 const UNITS = 2;
-/** Then, if they still count, the units before: how long after START they are gone, for how long they decrease, and how many. */
-const GONE = 3;
-const DECREASE = 4;
-const BEFORE = 5;
+const BEFORE = 3;
+/** The limit of the policy that wrote it. */
+const ALLOWED = 4;
+/** The same four numbers for the shorter policies, if there are such. */
+const PART = 5;
 
 function reads(s: Nums): boolean {
-  if (s.length !== 3 && s.length !== 6) return false;
-  if (!isWithin(s[START], 0, MAX_NUMBER) || !isCounted(s[LENGTH], s[UNITS])) return false;
-  return s.length === 3 || (isWithin(s[GONE], 1, MAX_NUMBER) && isCounted(s[DECREASE], s[BEFORE]));
+  if (s.length !== 5 && s.length !== 9) return false;
+  return areCounts(s, 0) && isWithin(s[ALLOWED], 0, MAX_COUNT) && (s.length === 5 || areCounts(s, PART));
 }
 
-function isCounted(length: number, units: number): boolean {
-  return isWithin(length, 1, MAX_PERIOD) && isWithin(units, 0, MAX_COUNT) && length * units <= MAX_NUMBER;
+function areCounts(s: Nums, from: number): boolean {
+  const length = s[from + LENGTH] as number;
+  const max = Math.min(Math.floor(MAX_NUMBER / length), MAX_COUNT);
+  if (!isWithin(s[from] as number, 0, MAX_NUMBER) || !isWithin(length, 1, MAX_PERIOD)) return false;
+  return isWithin(s[from + UNITS] as number, 0, max) && isWithin(s[from + BEFORE] as number, 0, max);
 }
 
-/** What still counts at t of units that decrease until they are gone. */
-function counted(units: number, decrease: number, goneAt: number, t: number): number {
-  return Math.ceil((units * Math.min(Math.max(goneAt - t, 0), decrease)) / decrease);
+/** What counts at t of the window that stands from a place on. */
+function counted(s: Nums, from: number, t: number): number {
+  const length = s[from + LENGTH] as number;
+  const left = (s[from] as number) + length - t;
+  if (left > 0) return (s[from + UNITS] as number) + Math.ceil(((s[from + BEFORE] as number) * left) / length);
+  return left + length > 0 ? Math.ceil(((s[from + UNITS] as number) * (left + length)) / length) : 0;
 }
 
-/** When the units of the latest window are gone. */
-function latestGone(s: Nums): number {
-  return s[START] + 2 * s[LENGTH];
+/** From when at most `room` units count. */
+function countedFrom(s: Nums, from: number, room: number, t: number): number {
+  if (counted(s, from, t) <= room) return t;
+  const length = s[from + LENGTH] as number;
+  const units = s[from + UNITS] as number;
+  const end = (s[from] as number) + length;
+  if (units <= room) return end - Math.floor(((room - units) * length) / (s[from + BEFORE] as number));
+  return end + length - Math.floor((room * length) / units);
 }
 
-function before(s: Nums, t: number): number {
-  return s.length === 6 ? counted(s[BEFORE], s[DECREASE], s[START] + s[GONE], t) : 0;
+/** Where the window of this policy stands; -1 if the state has none of its length. */
+function placeOf(p: Nums, s: Nums): number {
+  if (s[LENGTH] === p[WINDOW]) return 0;
+  return s.length === 9 && s[PART + LENGTH] === p[WINDOW] ? PART : -1;
 }
 
-function used(_p: Nums, s: Nums, t: number): number {
-  return s.length === 0 ? 0 : counted(s[UNITS], s[LENGTH], latestGone(s), t) + before(s, t);
-}
-
-function left(p: Nums, s: Nums, t: number): number {
-  return p[LIMIT] - used(p, s, t);
-}
-
-/** From when at most `room` of units count that decrease until they are gone. */
-function countedFrom(units: number, decrease: number, goneAt: number, room: number): number {
-  return units <= room ? 0 : goneAt - Math.floor((room * decrease) / units);
-}
-
-function freeAt(p: Nums, s: Nums, units: number, t: number): number {
-  const room = p[LIMIT] - units;
-  if (used(p, s, t) <= room) return t;
-  const end = s[START] + s[LENGTH];
-  const beforeGone = s.length === 6 ? s[START] + s[GONE] : t;
-  if (s[UNITS] <= room && s.length === 6) {
-    const at = countedFrom(s[BEFORE], s[DECREASE], beforeGone, room - s[UNITS]);
-    if (at <= end) return at;
-  }
-  let at = countedFrom(s[UNITS], s[LENGTH], latestGone(s), room);
-  if (at >= beforeGone) return at;
-  // Windows of several lengths decrease at once: the first millisecond at which both together fit.
-  let low = t;
-  at = Math.max(latestGone(s), beforeGone);
-  while (low + 1 < at) {
-    const middle = Math.floor((low + at) / 2);
-    if (used(p, s, middle) <= room) at = middle;
-    else low = middle;
-  }
-  return at;
-}
-
-function endsAt(s: Nums): number {
-  const latest = s[UNITS] > 0 ? latestGone(s) : 0;
-  return s.length === 6 && s[BEFORE] > 0 ? Math.max(latest, s[START] + s[GONE]) : latest;
-}
-
-function emptyAt(_p: Nums, s: Nums): number {
-  return endsAt(s);
-}
-
-function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
-  const sum = used(p, s, t);
-  if (until > 0) return sum === 0 || t >= until ? s : addUntil(s, units, until);
-  const more = Math.min(units, p[MAX_UNITS] - sum);
-  if (more <= 0) return s;
-  const start = t - (t % p[WINDOW]);
-  if (sum === 0) return [start, p[WINDOW], more] as Nums;
-  const isOpen = t < s[START] + s[LENGTH];
-  if (isOpen && p[WINDOW] <= s[LENGTH]) {
-    s[UNITS] = s[UNITS] + Math.min(more, Math.max(Math.floor(MAX_NUMBER / s[LENGTH]) - s[UNITS], 0));
-    return s;
-  }
-  // A longer window holds what a shorter one began.
-  const after = [start, p[WINDOW], isOpen ? Math.min(s[UNITS] + more, p[MAX_UNITS]) : more] as Nums;
-  let goneAt = s.length === 6 ? s[START] + s[GONE] : 0;
-  let decrease = s.length === 6 ? s[DECREASE] : s[LENGTH];
-  let count = s.length === 6 && t < goneAt ? s[BEFORE] : 0;
-  if (!isOpen && t < latestGone(s)) {
-    decrease = count > 0 ? Math.min(decrease, s[LENGTH]) : s[LENGTH];
-    goneAt = Math.max(goneAt, latestGone(s));
-    count += s[UNITS];
-  }
-  if (count > 0) after.push(goneAt - start, decrease, Math.min(count, Math.floor(MAX_NUMBER / decrease)));
+/** The state as one window of this policy's length, in which the units of windows of another length began. */
+function own(p: Nums, s: Nums): Nums {
+  const from = placeOf(p, s);
+  if (from >= 0) return [s[from], s[from + LENGTH], s[from + UNITS], s[from + BEFORE], p[LIMIT]] as Nums;
+  const start = s[START] - (s[START] % p[WINDOW]);
+  const after = [start, p[WINDOW], s[UNITS], 0, p[LIMIT]] as Nums;
+  // What counted before a longer window began is part of the one before it; what a long window before this one held is gone.
+  if (p[WINDOW] > s[LENGTH] && start === s[START]) after[BEFORE] = s[BEFORE];
+  else if (p[WINDOW] > s[LENGTH]) after[UNITS] = after[UNITS] + s[BEFORE];
   return after;
 }
 
-/** The window whose units are gone at `until` is charged, while it still counts. */
-function addUntil(s: Nums, units: number, until: number): Nums {
-  if (until === latestGone(s)) s[UNITS] = Math.min(s[UNITS] + units, MAX_COUNT, Math.floor(MAX_NUMBER / s[LENGTH]));
-  else if (s.length === 6 && until === s[START] + s[GONE]) {
-    s[BEFORE] = Math.min(s[BEFORE] + units, MAX_COUNT, Math.floor(MAX_NUMBER / s[DECREASE]));
+function used(p: Nums, s: Nums, t: number): number {
+  if (s.length === 0) return 0;
+  return s[LENGTH] === p[WINDOW] ? counted(s, 0, t) : counted(own(p, s), 0, t);
+}
+
+/** What the longest window may count for a shorter policy: together they allow no more than the larger of the two alone. */
+function maxBeside(p: Nums, s: Nums): number {
+  return Math.max(s[ALLOWED], p[LIMIT] * Math.ceil(s[LENGTH] / p[WINDOW]));
+}
+
+function left(p: Nums, s: Nums, t: number): number {
+  const free = p[LIMIT] - used(p, s, t);
+  return s.length > 0 && p[WINDOW] < s[LENGTH] ? Math.min(free, maxBeside(p, s) - counted(s, 0, t)) : free;
+}
+
+function freeAt(p: Nums, s: Nums, units: number, t: number): number {
+  if (s[LENGTH] === p[WINDOW]) return countedFrom(s, 0, p[LIMIT] - units, t);
+  const at = countedFrom(own(p, s), 0, p[LIMIT] - units, t);
+  return p[WINDOW] < s[LENGTH] ? Math.max(at, countedFrom(s, 0, maxBeside(p, s) - units, t)) : at;
+}
+
+function goneAt(s: Nums, from: number): number {
+  const end = (s[from] as number) + (s[from + LENGTH] as number);
+  if ((s[from + UNITS] as number) > 0) return end + (s[from + LENGTH] as number);
+  return (s[from + BEFORE] as number) > 0 ? end : 0;
+}
+
+function emptyAt(p: Nums, s: Nums): number {
+  return s[LENGTH] === p[WINDOW] ? goneAt(s, 0) : goneAt(own(p, s), 0);
+}
+
+function endsAt(s: Nums): number {
+  return s.length === 9 ? Math.max(goneAt(s, 0), goneAt(s, PART)) : goneAt(s, 0);
+}
+
+/** Adds units at t to the window that stands from a place on, or to one after it. */
+function count(s: Nums, from: number, units: number, t: number): void {
+  const length = s[from + LENGTH] as number;
+  const end = (s[from] as number) + length;
+  if (t >= end) {
+    s[from + BEFORE] = t < end + length ? (s[from + UNITS] as number) : 0;
+    s[from + UNITS] = 0;
+    s[from] = t - (t % length);
+  }
+  s[from + UNITS] = Math.min((s[from + UNITS] as number) + units, MAX_COUNT, Math.floor(MAX_NUMBER / length));
+}
+
+function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
+  if (s.length === 0)
+    return until > 0 ? s : ([t - (t % p[WINDOW]), p[WINDOW], Math.min(units, p[MAX_UNITS]), 0, p[LIMIT]] as Nums);
+  const before = used(p, s, t);
+  const more = Math.min(units, p[MAX_UNITS] - before);
+  if (more <= 0 || (until > 0 && (before === 0 || t >= until))) return s;
+  if (until > 0) return edited(p, s, more, until);
+  let after = s;
+  if (p[WINDOW] < s[LENGTH] && counted(s, 0, t) === 0) after = own(p, s);
+  else if (p[WINDOW] > s[LENGTH]) {
+    after = own(p, s);
+    const from = s.length === 9 && counted(s, PART, t) > 0 ? PART : 0;
+    after.push(s[from] as number, s[from + LENGTH] as number, s[from + UNITS] as number, s[from + BEFORE] as number);
+  } else if (p[WINDOW] < s[LENGTH] && placeOf(p, s) < 0) {
+    const part = own(p, s);
+    after = [
+      s[START],
+      s[LENGTH],
+      s[UNITS],
+      s[BEFORE],
+      s[ALLOWED],
+      part[START],
+      part[LENGTH],
+      part[UNITS],
+      part[BEFORE],
+    ] as Nums;
+  } else if (s.length === 9 && p[WINDOW] === s[LENGTH] && counted(s, PART, t) === 0) after = own(p, s);
+  count(after, 0, more, t);
+  if (after.length === 9) count(after, PART, more, t);
+  if (p[WINDOW] === after[LENGTH]) after[ALLOWED] = p[LIMIT];
+  return after;
+}
+
+/** Adds units, or with less than 0 takes some, where those are counted that are gone at `until`: 0 is the newest. */
+function edited(p: Nums, s: Nums, units: number, until: number): Nums {
+  const window = own(p, s);
+  const end = window[START] + window[LENGTH];
+  const max = Math.min(Math.floor(MAX_NUMBER / s[LENGTH]), MAX_COUNT);
+  let rest = units;
+  for (let place = UNITS; place < ALLOWED; place++) {
+    if (until === 0 || until === end + (place === UNITS ? window[LENGTH] : 0)) {
+      const after = Math.min(Math.max((window[place] as number) + rest, 0), max);
+      const change = after - (window[place] as number);
+      const from = Math.max(placeOf(p, s), 0);
+      s[from + place] = Math.max((s[from + place] as number) + change, 0);
+      // What the shorter policies count, the longest counts as well.
+      if (from === PART) s[UNITS] = Math.min(Math.max(s[UNITS] + change, 0), max);
+      rest -= change;
+    }
   }
   return s;
 }
 
 function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   if (used(p, s, t) === 0 || (until > 0 && t >= until)) return s;
-  let rest = units;
-  if (t < latestGone(s) && (until === 0 || until === latestGone(s))) {
-    const given = Math.min(s[UNITS], rest);
-    s[UNITS] = s[UNITS] - given;
-    rest -= given;
-  }
-  if (s.length === 6 && (until === 0 || until === s[START] + s[GONE])) {
-    s[BEFORE] = Math.max(s[BEFORE] - rest, 0);
-  }
-  return used(p, s, t) === 0 ? unused() : s;
+  const after = edited(p, s, -units, until);
+  return endsAt(after) <= t ? unused() : after;
 }
 
 export const counter: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };

@@ -1,5 +1,5 @@
 import type { Family } from './family.ts';
-import { BLOCK_FOR, HELD, LIMIT, LINE, MAX_NUMBER, MODE, OVERDRAFT, type Nums, unused } from './numbers.ts';
+import { BLOCK_FOR, HELD, LIMIT, LINE, MAX_COUNT, MAX_NUMBER, MODE, OVERDRAFT, type Nums, unused } from './numbers.ts';
 
 /** What can be asked of a key. */
 export const TAKE = 0;
@@ -119,7 +119,10 @@ export function change(part: Part, op: number, until: number, now: number): void
   part.wait = 0;
   part.delay = 0;
   if (op === GIVE && hadState) part.s = part.f.give(part.p, part.s, part.cost, until, now, part.holder);
-  if (op === CHARGE) part.s = part.f.add(part.p, part.s, part.cost, until, now, part.holder);
+  if (op === CHARGE) {
+    const units = Math.min(part.cost, MAX_COUNT - part.f.used(part.p, part.s, now));
+    if (units > 0) part.s = part.f.add(part.p, part.s, units, until, now, part.holder);
+  }
   if (op === RESET || (op === BLOCK && part.cost > 0)) part.s = unused();
   if (op === BLOCK) part.blocked = until > 0 ? now + until : 0;
   if (op === RENEW) {
@@ -151,11 +154,9 @@ export function figures(part: Part, now: number): number[] {
   const remaining = blocked > 0 ? 0 : Math.max(f.left(p, s, t), 0);
   const end = s.length === 0 ? t : Math.min(f.endsAt(s), MAX_NUMBER);
   const reset = s.length === 0 ? 0 : Math.max(Math.min(f.emptyAt(p, s), end) - t, 0);
-  let next = -1;
-  if (p[MODE] === HELD) {
-    // When a holder gives its slot back cannot be known.
-    if (p[LIMIT] > 0 && blocked > 0) next = blocked;
-  } else if (p[LIMIT] > 0 && (blocked > 0 || (used > 0 && remaining < p[LIMIT]))) {
+  let next = p[LIMIT] > 0 && blocked > 0 ? blocked : -1;
+  // When a holder gives its slot back cannot be known.
+  if (p[MODE] !== HELD && p[LIMIT] > 0 && s.length > 0 && (blocked > 0 || (used > 0 && remaining < p[LIMIT]))) {
     next = Math.max(Math.min(f.freeAt(p, s, remaining + 1, t, 0), end) - t, blocked);
   }
   return [part.wait === 0 ? 1 : 0, remaining, used, part.wait, Math.max(reset, blocked), next, part.delay, blocked];

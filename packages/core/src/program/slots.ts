@@ -98,12 +98,9 @@ function endsAt(s: Nums): number {
 }
 
 function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: number): Nums {
-  const before = used(p, s, t);
   const own = slotOf(p, s, units, t, holder);
   // A slot never costs more than was taken: what is charged to it later keeps it for as long as a new one.
-  if (until > 0 && (p[MODE] === HELD ? own < 0 : t >= until || before === 0)) return s;
-  const more = Math.min(units, MAX_COUNT - before);
-  if (more <= 0) return s;
+  if (until > 0 && (p[MODE] === HELD ? own < 0 : t >= until || used(p, s, t) === 0)) return s;
   const aside = s.length === 0 ? 0 : s[ASIDE] + t - s[WRITTEN];
   const isLongest = s.length === 0 || window(p) >= s[KEPT] || aside >= s[KEPT];
   const kept = isLongest ? window(p) : s[KEPT];
@@ -115,7 +112,7 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: 
   for (let i = FIRST; i < s.length; i += SIZE) {
     if (!isFresh && (s[i + AT] as number) > t - from - kept && i !== own) {
       if (!isIn && (s[i + AT] as number) > at) {
-        after.push(at, more, holder);
+        after.push(at, units, holder);
         isIn = true;
       }
       after.push(s[i + AT] as number, s[i + UNITS] as number, s[i + HOLDER] as number);
@@ -125,8 +122,8 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: 
   const isFull = last >= FIRST + SIZE * (MAX_ENTRIES - 1);
   if (p[MODE] !== HELD && last >= FIRST && (after[last + AT] === at || isFull)) {
     after[last + AT] = at;
-    after[last + UNITS] = (after[last + UNITS] as number) + more;
-  } else if (!isIn) after.push(at, more, holder);
+    after[last + UNITS] = (after[last + UNITS] as number) + units;
+  } else if (!isIn) after.push(at, units, holder);
   return after;
 }
 

@@ -50,8 +50,10 @@ function left(p: Nums, s: Nums, t: number): number {
 }
 
 function freeAt(p: Nums, s: Nums, units: number, t: number): number {
+  const end = s[START] + s[LENGTH];
+  if (p[EVERY] >= s[LENGTH]) return t < end && s[UNITS] + units > p[LIMIT] ? end : t;
   const at = used(p, s, t) + units > p[LIMIT] ? ownEnd(p, s) : t;
-  return leftBeside(p, s, t) < units ? Math.max(at, s[START] + s[LENGTH]) : at;
+  return leftBeside(p, s, t) < units ? Math.max(at, end) : at;
 }
 
 function emptyAt(p: Nums, s: Nums): number {
@@ -64,17 +66,17 @@ function endsAt(s: Nums): number {
 }
 
 function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
+  const isOpen = s.length > 0 && t < s[START] + s[LENGTH];
+  if (isOpen && s.length === 4 && s[LENGTH] === p[EVERY] && (until === 0 || until === s[START] + s[LENGTH])) {
+    s[UNITS] = Math.min(s[UNITS] + units, MAX_COUNT);
+    s[ALLOWED] = p[LIMIT];
+    return s;
+  }
   const before = used(p, s, t);
   const more = Math.min(units, MAX_COUNT - before);
   if (more <= 0 || (until > 0 && (before === 0 || until !== ownEnd(p, s)))) return s;
   const start = p[ON_CLOCK] === 1 ? t - (t % p[EVERY]) : t;
-  const isOpen = s.length > 0 && t < s[START] + s[LENGTH];
   if (!isOpen && (s.length !== 7 || t >= s[PART] + s[PART_LENGTH])) return [start, p[EVERY], more, p[LIMIT]] as Nums;
-  if (isOpen && s.length === 4 && p[EVERY] === s[LENGTH]) {
-    s[UNITS] = s[UNITS] + more;
-    s[ALLOWED] = p[LIMIT];
-    return s;
-  }
   return p[EVERY] < s[LENGTH]
     ? addBeside(p, s, before, more, start, isOpen)
     : addToLongest(p, s, more, t, start, isOpen);

@@ -48,8 +48,12 @@ local function window_leftBeside(p, s, t)
 end
 
 local function window_freeAt(p, s, units, t)
+  local end_ = s[1] + s[2]
+  if p[5] >= s[2] then
+    return ((t < end_ and s[3] + units > p[1]) and end_ or t)
+  end
   local at = (window_used(p, s, t) + units > p[1] and window_ownEnd(p, s) or t)
-  return (window_leftBeside(p, s, t) < units and math.max(at, s[1] + s[2]) or at)
+  return (window_leftBeside(p, s, t) < units and math.max(at, end_) or at)
 end
 
 local function window_emptyAt(p, s)
@@ -95,20 +99,20 @@ local function window_addToLongest(p, s, more, t, start, isOpen)
 end
 
 local function window_add(p, s, units, until_, t)
+  local isOpen = #s > 0 and t < s[1] + s[2]
+  if isOpen and #s == 4 and s[2] == p[5] and (until_ == 0 or until_ == s[1] + s[2]) then
+    s[3] = math.min(s[3] + units, 4503599627370496)
+    s[4] = p[1]
+    return s
+  end
   local before = window_used(p, s, t)
   local more = math.min(units, 4503599627370496 - before)
   if more <= 0 or (until_ > 0 and (before == 0 or until_ ~= window_ownEnd(p, s))) then
     return s
   end
   local start = (p[6] == 1 and t - (t % p[5]) or t)
-  local isOpen = #s > 0 and t < s[1] + s[2]
   if not isOpen and (#s ~= 7 or t >= s[5] + s[6]) then
     return { start, p[5], more, p[1] }
-  end
-  if isOpen and #s == 4 and p[5] == s[2] then
-    s[3] = s[3] + more
-    s[4] = p[1]
-    return s
   end
   return (p[5] < s[2] and window_addBeside(p, s, before, more, start, isOpen) or window_addToLongest(p, s, more, t, start, isOpen))
 end
@@ -431,25 +435,23 @@ local function blocks_opened(p, s, units, t)
 end
 
 local function blocks_add(p, s, units, until_, t)
-  local before = blocks_used(p, s, t)
-  local more = math.min(units, 4503599627370496 - before)
-  if more <= 0 or (until_ > 0 and (before == 0 or t >= until_)) then
-    return s
-  end
   if until_ > 0 then
+    if t >= until_ or blocks_used(p, s, t) == 0 then
+      return s
+    end
     local at = math.max(blocks_placeOf(p, s, until_ - p[6]), 3)
-    s[at + 1] = math.min((s[at + 1]) + more, 4503599627370496)
+    s[at + 1] = math.min((s[at + 1]) + units, 4503599627370496)
     return s
   end
   if #s == 0 or t >= blocks_start(s) + s[2] then
-    return blocks_opened(p, s, more, t)
+    return blocks_opened(p, s, units, t)
   end
   local isLonger = blocks_isLongest(p, s, t)
   s[6] = (isLonger and 0 or s[6] + t - s[1])
   s[5] = (isLonger and p[6] or s[5])
   s[3] = t - blocks_start(s)
   s[1] = t
-  s[4] = math.min(s[4] + more, 4503599627370496)
+  s[4] = math.min(s[4] + units, 4503599627370496)
   return s
 end
 
@@ -479,123 +481,173 @@ local function blocks_left(p, s, t)
   return p[1] - blocks_used(p, s, t)
 end
 
-local function counter_isCounted(length, units)
-  return numbers_isWithin(length, 1, 4398046511104) and numbers_isWithin(units, 0, 4503599627370496) and length * units <= 9007199254740991
+local function counter_areCounts(s, from)
+  local length = s[from + 2]
+  local max = math.min(math.floor(9007199254740991 / length), 4503599627370496)
+  if not numbers_isWithin(s[from + 1], 0, 9007199254740991) or not numbers_isWithin(length, 1, 4398046511104) then
+    return false
+  end
+  return numbers_isWithin(s[from + 3], 0, max) and numbers_isWithin(s[from + 4], 0, max)
 end
 
 local function counter_reads(s)
-  if #s ~= 3 and #s ~= 6 then
+  if #s ~= 5 and #s ~= 9 then
     return false
   end
-  if not numbers_isWithin(s[1], 0, 9007199254740991) or not counter_isCounted(s[2], s[3]) then
-    return false
-  end
-  return #s == 3 or (numbers_isWithin(s[4], 1, 9007199254740991) and counter_isCounted(s[5], s[6]))
+  return counter_areCounts(s, 0) and numbers_isWithin(s[5], 0, 4503599627370496) and (#s == 5 or counter_areCounts(s, 5))
 end
 
--- When the units of the latest window are gone.
-local function counter_latestGone(s)
-  return s[1] + 2 * s[2]
+local function counter_goneAt(s, from)
+  local end_ = (s[from + 1]) + (s[from + 2])
+  if (s[from + 3]) > 0 then
+    return end_ + (s[from + 2])
+  end
+  return ((s[from + 4]) > 0 and end_ or 0)
 end
 
 local function counter_endsAt(s)
-  local latest = (s[3] > 0 and counter_latestGone(s) or 0)
-  return ((#s == 6 and s[6] > 0) and math.max(latest, s[1] + s[4]) or latest)
+  return (#s == 9 and math.max(counter_goneAt(s, 0), counter_goneAt(s, 5)) or counter_goneAt(s, 0))
 end
 
--- What still counts at t of units that decrease until they are gone.
-local function counter_counted(units, decrease, goneAt, t)
-  return math.ceil((units * math.min(math.max(goneAt - t, 0), decrease)) / decrease)
+-- What counts at t of the window that stands from a place on.
+local function counter_counted(s, from, t)
+  local length = s[from + 2]
+  local left = (s[from + 1]) + length - t
+  if left > 0 then
+    return (s[from + 3]) + math.ceil(((s[from + 4]) * left) / length)
+  end
+  return (left + length > 0 and math.ceil(((s[from + 3]) * (left + length)) / length) or 0)
 end
 
-local function counter_before(s, t)
-  return (#s == 6 and counter_counted(s[6], s[5], s[1] + s[4], t) or 0)
+-- From when at most `room` units count.
+local function counter_countedFrom(s, from, room, t)
+  if counter_counted(s, from, t) <= room then
+    return t
+  end
+  local length = s[from + 2]
+  local units = s[from + 3]
+  local end_ = (s[from + 1]) + length
+  if units <= room then
+    return end_ - math.floor(((room - units) * length) / (s[from + 4]))
+  end
+  return end_ + length - math.floor((room * length) / units)
 end
 
-local function counter_used(_p, s, t)
-  return (#s == 0 and 0 or counter_counted(s[3], s[2], counter_latestGone(s), t) + counter_before(s, t))
+-- Where the window of this policy stands; -1 if the state has none of its length.
+local function counter_placeOf(p, s)
+  if s[2] == p[5] then
+    return 0
+  end
+  return ((#s == 9 and s[5 + 2] == p[5]) and 5 or -1)
 end
 
--- From when at most `room` of units count that decrease until they are gone.
-local function counter_countedFrom(units, decrease, goneAt, room)
-  return (units <= room and 0 or goneAt - math.floor((room * decrease) / units))
+-- The state as one window of this policy's length, in which the units of windows of another length began.
+local function counter_own(p, s)
+  local from = counter_placeOf(p, s)
+  if from >= 0 then
+    return { s[from + 1], s[from + 2], s[from + 3], s[from + 4], p[1] }
+  end
+  local start = s[1] - (s[1] % p[5])
+  local after = { start, p[5], s[3], 0, p[1] }
+  if p[5] > s[2] and start == s[1] then
+    after[4] = s[4]
+  elseif p[5] > s[2] then
+    after[3] = after[3] + s[4]
+  end
+  return after
+end
+
+-- What the longest window may count for a shorter policy: together they allow no more than the larger of the two alone.
+local function counter_maxBeside(p, s)
+  return math.max(s[5], p[1] * math.ceil(s[2] / p[5]))
 end
 
 local function counter_freeAt(p, s, units, t)
-  local room = p[1] - units
-  if counter_used(p, s, t) <= room then
-    return t
+  if s[2] == p[5] then
+    return counter_countedFrom(s, 0, p[1] - units, t)
   end
-  local end_ = s[1] + s[2]
-  local beforeGone = (#s == 6 and s[1] + s[4] or t)
-  if s[3] <= room and #s == 6 then
-    local at = counter_countedFrom(s[6], s[5], beforeGone, room - s[3])
-    if at <= end_ then
-      return at
-    end
-  end
-  local at = counter_countedFrom(s[3], s[2], counter_latestGone(s), room)
-  if at >= beforeGone then
-    return at
-  end
-  local low = t
-  at = math.max(counter_latestGone(s), beforeGone)
-  while low + 1 < at do
-    local middle = math.floor((low + at) / 2)
-    if counter_used(p, s, middle) <= room then
-      at = middle
-    else
-      low = middle
-    end
-  end
-  return at
+  local at = counter_countedFrom(counter_own(p, s), 0, p[1] - units, t)
+  return (p[5] < s[2] and math.max(at, counter_countedFrom(s, 0, counter_maxBeside(p, s) - units, t)) or at)
 end
 
-local function counter_emptyAt(_p, s)
-  return counter_endsAt(s)
+local function counter_emptyAt(p, s)
+  return (s[2] == p[5] and counter_goneAt(s, 0) or counter_goneAt(counter_own(p, s), 0))
 end
 
--- The window whose units are gone at `until` is charged, while it still counts.
-local function counter_addUntil(s, units, until_)
-  if until_ == counter_latestGone(s) then
-    s[3] = math.min(s[3] + units, 4503599627370496, math.floor(9007199254740991 / s[2]))
-  elseif #s == 6 and until_ == s[1] + s[4] then
-    s[6] = math.min(s[6] + units, 4503599627370496, math.floor(9007199254740991 / s[5]))
+local function counter_used(p, s, t)
+  if #s == 0 then
+    return 0
+  end
+  return (s[2] == p[5] and counter_counted(s, 0, t) or counter_counted(counter_own(p, s), 0, t))
+end
+
+-- Adds units, or with less than 0 takes some, where those are counted that are gone at `until`: 0 is the newest.
+local function counter_edited(p, s, units, until_)
+  local window = counter_own(p, s)
+  local end_ = window[1] + window[2]
+  local max = math.min(math.floor(9007199254740991 / s[2]), 4503599627370496)
+  local rest = units
+  for place = 2, 4 - 1 do
+    if until_ == 0 or until_ == end_ + ((place == 2 and window[2] or 0)) then
+      local after = math.min(math.max((window[place + 1]) + rest, 0), max)
+      local change = after - (window[place + 1])
+      local from = math.max(counter_placeOf(p, s), 0)
+      s[from + place + 1] = math.max((s[from + place + 1]) + change, 0)
+      if from == 5 then
+        s[3] = math.min(math.max(s[3] + change, 0), max)
+      end
+      rest = rest - change
+    end
   end
   return s
 end
 
+-- Adds units at t to the window that stands from a place on, or to one after it.
+local function counter_count(s, from, units, t)
+  local length = s[from + 2]
+  local end_ = (s[from + 1]) + length
+  if t >= end_ then
+    s[from + 4] = (t < end_ + length and (s[from + 3]) or 0)
+    s[from + 3] = 0
+    s[from + 1] = t - (t % length)
+  end
+  s[from + 3] = math.min((s[from + 3]) + units, 4503599627370496, math.floor(9007199254740991 / length))
+end
+
 local function counter_add(p, s, units, until_, t)
-  local sum = counter_used(p, s, t)
+  if #s == 0 then
+    return (until_ > 0 and s or ({ t - (t % p[5]), p[5], math.min(units, p[6]), 0, p[1] }))
+  end
+  local before = counter_used(p, s, t)
+  local more = math.min(units, p[6] - before)
+  if more <= 0 or (until_ > 0 and (before == 0 or t >= until_)) then
+    return s
+  end
   if until_ > 0 then
-    return ((sum == 0 or t >= until_) and s or counter_addUntil(s, units, until_))
+    return counter_edited(p, s, more, until_)
   end
-  local more = math.min(units, p[6] - sum)
-  if more <= 0 then
-    return s
+  local after = s
+  if p[5] < s[2] and counter_counted(s, 0, t) == 0 then
+    after = counter_own(p, s)
+  elseif p[5] > s[2] then
+    after = counter_own(p, s)
+    local from = ((#s == 9 and counter_counted(s, 5, t) > 0) and 5 or 0)
+    after[#after + 1] = s[from + 1]
+    after[#after + 1] = s[from + 2]
+    after[#after + 1] = s[from + 3]
+    after[#after + 1] = s[from + 4]
+  elseif p[5] < s[2] and counter_placeOf(p, s) < 0 then
+    local part = counter_own(p, s)
+    after = { s[1], s[2], s[3], s[4], s[5], part[1], part[2], part[3], part[4] }
+  elseif #s == 9 and p[5] == s[2] and counter_counted(s, 5, t) == 0 then
+    after = counter_own(p, s)
   end
-  local start = t - (t % p[5])
-  if sum == 0 then
-    return { start, p[5], more }
+  counter_count(after, 0, more, t)
+  if #after == 9 then
+    counter_count(after, 5, more, t)
   end
-  local isOpen = t < s[1] + s[2]
-  if isOpen and p[5] <= s[2] then
-    s[3] = s[3] + math.min(more, math.max(math.floor(9007199254740991 / s[2]) - s[3], 0))
-    return s
-  end
-  local after = { start, p[5], (isOpen and math.min(s[3] + more, p[6]) or more) }
-  local goneAt = (#s == 6 and s[1] + s[4] or 0)
-  local decrease = (#s == 6 and s[5] or s[2])
-  local count = ((#s == 6 and t < goneAt) and s[6] or 0)
-  if not isOpen and t < counter_latestGone(s) then
-    decrease = (count > 0 and math.min(decrease, s[2]) or s[2])
-    goneAt = math.max(goneAt, counter_latestGone(s))
-    count = count + s[3]
-  end
-  if count > 0 then
-    after[#after + 1] = goneAt - start
-    after[#after + 1] = decrease
-    after[#after + 1] = math.min(count, math.floor(9007199254740991 / decrease))
+  if p[5] == after[2] then
+    after[5] = p[1]
   end
   return after
 end
@@ -604,20 +656,13 @@ local function counter_give(p, s, units, until_, t)
   if counter_used(p, s, t) == 0 or (until_ > 0 and t >= until_) then
     return s
   end
-  local rest = units
-  if t < counter_latestGone(s) and (until_ == 0 or until_ == counter_latestGone(s)) then
-    local given = math.min(s[3], rest)
-    s[3] = s[3] - given
-    rest = rest - given
-  end
-  if #s == 6 and (until_ == 0 or until_ == s[1] + s[4]) then
-    s[6] = math.max(s[6] - rest, 0)
-  end
-  return (counter_used(p, s, t) == 0 and numbers_unused() or s)
+  local after = counter_edited(p, s, -units, until_)
+  return (counter_endsAt(after) <= t and numbers_unused() or after)
 end
 
 local function counter_left(p, s, t)
-  return p[1] - counter_used(p, s, t)
+  local free = p[1] - counter_used(p, s, t)
+  return ((#s > 0 and p[5] < s[2]) and math.min(free, counter_maxBeside(p, s) - counter_counted(s, 0, t)) or free)
 end
 
 local function slots_reads(s)
@@ -703,13 +748,8 @@ local function slots_emptyAt(p, s)
 end
 
 local function slots_add(p, s, units, until_, t, holder)
-  local before = slots_used(p, s, t)
   local own = slots_slotOf(p, s, units, t, holder)
-  if until_ > 0 and (((p[4] == 2) and (own < 0) or not (p[4] == 2) and (t >= until_ or before == 0))) then
-    return s
-  end
-  local more = math.min(units, 4503599627370496 - before)
-  if more <= 0 then
+  if until_ > 0 and (((p[4] == 2) and (own < 0) or not (p[4] == 2) and (t >= until_ or slots_used(p, s, t) == 0))) then
     return s
   end
   local aside = (#s == 0 and 0 or s[4] + t - s[1])
@@ -724,7 +764,7 @@ local function slots_add(p, s, units, until_, t, holder)
     if not isFresh and (s[i + 1]) > t - from - kept and i ~= own then
       if not isIn and (s[i + 1]) > at then
         after[#after + 1] = at
-        after[#after + 1] = more
+        after[#after + 1] = units
         after[#after + 1] = holder
         isIn = true
       end
@@ -737,10 +777,10 @@ local function slots_add(p, s, units, until_, t, holder)
   local isFull = last >= 4 + 3 * (1000 - 1)
   if p[4] ~= 2 and last >= 4 and (after[last + 1] == at or isFull) then
     after[last + 1] = at
-    after[last + 2] = (after[last + 2]) + more
+    after[last + 2] = (after[last + 2]) + units
   elseif not isIn then
     after[#after + 1] = at
-    after[#after + 1] = more
+    after[#after + 1] = units
     after[#after + 1] = holder
   end
   return after
@@ -871,7 +911,10 @@ local function decide_change(part, op, until_, now)
     part.s = part.f.give(part.p, part.s, part.cost, until_, now, part.holder)
   end
   if op == 4 then
-    part.s = part.f.add(part.p, part.s, part.cost, until_, now, part.holder)
+    local units = math.min(part.cost, 4503599627370496 - part.f.used(part.p, part.s, now))
+    if units > 0 then
+      part.s = part.f.add(part.p, part.s, units, until_, now, part.holder)
+    end
   end
   if op == 5 or (op == 6 and part.cost > 0) then
     part.s = numbers_unused()
@@ -901,12 +944,8 @@ local function decide_figures(part, now)
   local remaining = (blocked > 0 and 0 or math.max(f.left(p, s, t), 0))
   local end_ = (#s == 0 and t or math.min(f.endsAt(s), 9007199254740991))
   local reset = (#s == 0 and 0 or math.max(math.min(f.emptyAt(p, s), end_) - t, 0))
-  local next = -1
-  if p[4] == 2 then
-    if p[1] > 0 and blocked > 0 then
-      next = blocked
-    end
-  elseif p[1] > 0 and (blocked > 0 or (used > 0 and remaining < p[1])) then
+  local next = ((p[1] > 0 and blocked > 0) and blocked or -1)
+  if p[4] ~= 2 and p[1] > 0 and #s > 0 and (blocked > 0 or (used > 0 and remaining < p[1])) then
     next = math.max(math.min(f.freeAt(p, s, remaining + 1, t, 0), end_) - t, blocked)
   end
   return { (part.wait == 0 and 1 or 0), remaining, used, part.wait, math.max(reset, blocked), next, part.delay, blocked }
@@ -1043,10 +1082,12 @@ while at <= #call do
       else
         local readable, kind
         if type(value) == "string" then
-          local a, b, c, d, numbers
-          kind, a, b, c, d = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)$")
-          if kind then
+          local a, b, c, d, e, numbers
+          kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
+          if e == "" then
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0 }
+          elseif e and e ~= "," then
+            readable, part.s = true, { a + 0, b + 0, c + 0, d + 0, string.sub(e, 2) + 0 }
           end
           if not kind then
             kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
@@ -1106,21 +1147,25 @@ while at <= #call do
           s, kind, ends = part.others, part.other, families[part.other].endsAt
         end
         local count = #s
-        if count > 0 then
-          formats[count] = formats[count] or "%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], unpack(s))
-          ends_at = math.max(ends(s), ends_at)
+        if count == 4 and part.blocked == 0 then
+          text = string.format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
+        elseif count > 0 then
+          local blocked = part.blocked > 0 and string.format("-%d,", part.blocked) or ""
+          formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
+          text = string.format(formats[count], kind, blocked, unpack(s))
+        elseif part.blocked > 0 then
+          text = string.format("%s1-%d", kind, part.blocked)
         end
-        if part.blocked > 0 then
-          text = string.format(text and "-%d,%s" or "-%d", part.blocked, text)
+        if count > 0 then
+          ends_at = math.max(ends(s), ends_at)
         end
         if not text then
           redis.call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and math.floor(ends_at / SPAN) == math.floor(part.endsAt / SPAN) then
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "KEEPTTL")
+          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "PXAT", string.format("%d", expires_at))
+          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
         end
       end
     end

@@ -161,25 +161,23 @@ local function blocks_opened(p, s, units, t)
 end
 
 local function blocks_add(p, s, units, until_, t)
-  local before = blocks_used(p, s, t)
-  local more = math.min(units, 4503599627370496 - before)
-  if more <= 0 or (until_ > 0 and (before == 0 or t >= until_)) then
-    return s
-  end
   if until_ > 0 then
+    if t >= until_ or blocks_used(p, s, t) == 0 then
+      return s
+    end
     local at = math.max(blocks_placeOf(p, s, until_ - p[6]), 3)
-    s[at + 1] = math.min((s[at + 1]) + more, 4503599627370496)
+    s[at + 1] = math.min((s[at + 1]) + units, 4503599627370496)
     return s
   end
   if #s == 0 or t >= blocks_start(s) + s[2] then
-    return blocks_opened(p, s, more, t)
+    return blocks_opened(p, s, units, t)
   end
   local isLonger = blocks_isLongest(p, s, t)
   s[6] = (isLonger and 0 or s[6] + t - s[1])
   s[5] = (isLonger and p[6] or s[5])
   s[3] = t - blocks_start(s)
   s[1] = t
-  s[4] = math.min(s[4] + more, 4503599627370496)
+  s[4] = math.min(s[4] + units, 4503599627370496)
   return s
 end
 
@@ -368,20 +366,22 @@ while at <= #call do
         local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
         local count = #s
         if count > 0 then
-          formats[count] = formats[count] or "%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], unpack(s))
-          ends_at = math.max(blocks_endsAt(s), ends_at)
+          local blocked = part.blocked > 0 and string.format("-%d,", part.blocked) or ""
+          formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
+          text = string.format(formats[count], kind, blocked, unpack(s))
+        elseif part.blocked > 0 then
+          text = string.format("%s1-%d", kind, part.blocked)
         end
-        if part.blocked > 0 then
-          text = string.format(text and "-%d,%s" or "-%d", part.blocked, text)
+        if count > 0 then
+          ends_at = math.max(blocks_endsAt(s), ends_at)
         end
         if not text then
           redis.call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and math.floor(ends_at / SPAN) == math.floor(part.endsAt / SPAN) then
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "KEEPTTL")
+          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "PXAT", string.format("%d", expires_at))
+          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
         end
       end
     end

@@ -186,10 +186,12 @@ while at <= #call do
       else
         local readable, kind
         if type(value) == "string" then
-          local a, b, c, d, numbers
-          kind, a, b, c, d = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)$")
-          if kind then
+          local a, b, c, d, e, numbers
+          kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
+          if e == "" then
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0 }
+          elseif e and e ~= "," then
+            readable, part.s = true, { a + 0, b + 0, c + 0, d + 0, string.sub(e, 2) + 0 }
           end
           if not kind then
             kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
@@ -231,21 +233,25 @@ while at <= #call do
       if part.changed then
         local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
         local count = #s
-        if count > 0 then
-          formats[count] = formats[count] or "%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], unpack(s))
-          ends_at = math.max(interval_endsAt(s), ends_at)
+        if count == 4 and part.blocked == 0 then
+          text = string.format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
+        elseif count > 0 then
+          local blocked = part.blocked > 0 and string.format("-%d,", part.blocked) or ""
+          formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
+          text = string.format(formats[count], kind, blocked, unpack(s))
+        elseif part.blocked > 0 then
+          text = string.format("%s1-%d", kind, part.blocked)
         end
-        if part.blocked > 0 then
-          text = string.format(text and "-%d,%s" or "-%d", part.blocked, text)
+        if count > 0 then
+          ends_at = math.max(interval_endsAt(s), ends_at)
         end
         if not text then
           redis.call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and math.floor(ends_at / SPAN) == math.floor(part.endsAt / SPAN) then
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "KEEPTTL")
+          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "PXAT", string.format("%d", expires_at))
+          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
         end
       end
     end

@@ -82,13 +82,8 @@ local function slots_emptyAt(p, s)
 end
 
 local function slots_add(p, s, units, until_, t, holder)
-  local before = slots_used(p, s, t)
   local own = slots_slotOf(p, s, units, t, holder)
-  if until_ > 0 and (((p[4] == 2) and (own < 0) or not (p[4] == 2) and (t >= until_ or before == 0))) then
-    return s
-  end
-  local more = math.min(units, 4503599627370496 - before)
-  if more <= 0 then
+  if until_ > 0 and (((p[4] == 2) and (own < 0) or not (p[4] == 2) and (t >= until_ or slots_used(p, s, t) == 0))) then
     return s
   end
   local aside = (#s == 0 and 0 or s[4] + t - s[1])
@@ -103,7 +98,7 @@ local function slots_add(p, s, units, until_, t, holder)
     if not isFresh and (s[i + 1]) > t - from - kept and i ~= own then
       if not isIn and (s[i + 1]) > at then
         after[#after + 1] = at
-        after[#after + 1] = more
+        after[#after + 1] = units
         after[#after + 1] = holder
         isIn = true
       end
@@ -116,10 +111,10 @@ local function slots_add(p, s, units, until_, t, holder)
   local isFull = last >= 4 + 3 * (1000 - 1)
   if p[4] ~= 2 and last >= 4 and (after[last + 1] == at or isFull) then
     after[last + 1] = at
-    after[last + 2] = (after[last + 2]) + more
+    after[last + 2] = (after[last + 2]) + units
   elseif not isIn then
     after[#after + 1] = at
-    after[#after + 1] = more
+    after[#after + 1] = units
     after[#after + 1] = holder
   end
   return after
@@ -227,12 +222,8 @@ local function decide_figures(part, now)
   local remaining = (blocked > 0 and 0 or math.max(slots_left(p, s, t), 0))
   local end_ = (#s == 0 and t or math.min(slots_endsAt(s), 9007199254740991))
   local reset = (#s == 0 and 0 or math.max(math.min(slots_emptyAt(p, s), end_) - t, 0))
-  local next = -1
-  if p[4] == 2 then
-    if p[1] > 0 and blocked > 0 then
-      next = blocked
-    end
-  elseif p[1] > 0 and (blocked > 0 or (used > 0 and remaining < p[1])) then
+  local next = ((p[1] > 0 and blocked > 0) and blocked or -1)
+  if p[4] ~= 2 and p[1] > 0 and #s > 0 and (blocked > 0 or (used > 0 and remaining < p[1])) then
     next = math.max(math.min(slots_freeAt(p, s, remaining + 1, t, 0), end_) - t, blocked)
   end
   return { (part.wait == 0 and 1 or 0), remaining, used, part.wait, math.max(reset, blocked), next, part.delay, blocked }
@@ -340,20 +331,22 @@ while at <= #call do
         local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
         local count = #s
         if count > 0 then
-          formats[count] = formats[count] or "%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], unpack(s))
-          ends_at = math.max(slots_endsAt(s), ends_at)
+          local blocked = part.blocked > 0 and string.format("-%d,", part.blocked) or ""
+          formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
+          text = string.format(formats[count], kind, blocked, unpack(s))
+        elseif part.blocked > 0 then
+          text = string.format("%s1-%d", kind, part.blocked)
         end
-        if part.blocked > 0 then
-          text = string.format(text and "-%d,%s" or "-%d", part.blocked, text)
+        if count > 0 then
+          ends_at = math.max(slots_endsAt(s), ends_at)
         end
         if not text then
           redis.call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and math.floor(ends_at / SPAN) == math.floor(part.endsAt / SPAN) then
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "KEEPTTL")
+          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "PXAT", string.format("%d", expires_at))
+          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
         end
       end
     end

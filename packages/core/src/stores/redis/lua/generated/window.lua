@@ -48,8 +48,12 @@ local function window_leftBeside(p, s, t)
 end
 
 local function window_freeAt(p, s, units, t)
+  local end_ = s[1] + s[2]
+  if p[5] >= s[2] then
+    return ((t < end_ and s[3] + units > p[1]) and end_ or t)
+  end
   local at = (window_used(p, s, t) + units > p[1] and window_ownEnd(p, s) or t)
-  return (window_leftBeside(p, s, t) < units and math.max(at, s[1] + s[2]) or at)
+  return (window_leftBeside(p, s, t) < units and math.max(at, end_) or at)
 end
 
 local function window_emptyAt(p, s)
@@ -95,20 +99,20 @@ local function window_addToLongest(p, s, more, t, start, isOpen)
 end
 
 local function window_add(p, s, units, until_, t)
+  local isOpen = #s > 0 and t < s[1] + s[2]
+  if isOpen and #s == 4 and s[2] == p[5] and (until_ == 0 or until_ == s[1] + s[2]) then
+    s[3] = math.min(s[3] + units, 4503599627370496)
+    s[4] = p[1]
+    return s
+  end
   local before = window_used(p, s, t)
   local more = math.min(units, 4503599627370496 - before)
   if more <= 0 or (until_ > 0 and (before == 0 or until_ ~= window_ownEnd(p, s))) then
     return s
   end
   local start = (p[6] == 1 and t - (t % p[5]) or t)
-  local isOpen = #s > 0 and t < s[1] + s[2]
   if not isOpen and (#s ~= 7 or t >= s[5] + s[6]) then
     return { start, p[5], more, p[1] }
-  end
-  if isOpen and #s == 4 and p[5] == s[2] then
-    s[3] = s[3] + more
-    s[4] = p[1]
-    return s
   end
   return (p[5] < s[2] and window_addBeside(p, s, before, more, start, isOpen) or window_addToLongest(p, s, more, t, start, isOpen))
 end
@@ -256,10 +260,12 @@ while at <= #call do
       else
         local readable, kind
         if type(value) == "string" then
-          local a, b, c, d, numbers
-          kind, a, b, c, d = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)$")
-          if kind then
+          local a, b, c, d, e, numbers
+          kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
+          if e == "" then
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0 }
+          elseif e and e ~= "," then
+            readable, part.s = true, { a + 0, b + 0, c + 0, d + 0, string.sub(e, 2) + 0 }
           end
           if not kind then
             kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
@@ -301,21 +307,25 @@ while at <= #call do
       if part.changed then
         local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
         local count = #s
-        if count > 0 then
-          formats[count] = formats[count] or "%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], unpack(s))
-          ends_at = math.max(window_endsAt(s), ends_at)
+        if count == 4 and part.blocked == 0 then
+          text = string.format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
+        elseif count > 0 then
+          local blocked = part.blocked > 0 and string.format("-%d,", part.blocked) or ""
+          formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
+          text = string.format(formats[count], kind, blocked, unpack(s))
+        elseif part.blocked > 0 then
+          text = string.format("%s1-%d", kind, part.blocked)
         end
-        if part.blocked > 0 then
-          text = string.format(text and "-%d,%s" or "-%d", part.blocked, text)
+        if count > 0 then
+          ends_at = math.max(window_endsAt(s), ends_at)
         end
         if not text then
           redis.call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and math.floor(ends_at / SPAN) == math.floor(part.endsAt / SPAN) then
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "KEEPTTL")
+          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "PXAT", string.format("%d", expires_at))
+          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
         end
       end
     end

@@ -66,10 +66,12 @@ while at <= #call do
       else
         local readable, kind
         if type(value) == "string" then
-          local a, b, c, d, numbers -- only short
-          kind, a, b, c, d = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)$") -- only short
-          if kind then -- only short
+          local a, b, c, d, e, numbers -- only short
+          kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$") -- only short
+          if e == "" then -- only short
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0 } -- only short
+          elseif e and e ~= "," then -- only short
+            readable, part.s = true, { a + 0, b + 0, c + 0, d + 0, string.sub(e, 2) + 0 } -- only short
           end -- only short
           local numbers -- only long
           if not kind then
@@ -136,22 +138,27 @@ while at <= #call do
           s, kind, ends = part.others, part.other, families[part.other].endsAt -- only all
         end -- only all
         local count = #s
+        if count == 4 and part.blocked == 0 then -- only short
+          text = string.format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4]) -- only short
+        elseif count > 0 then -- only short
+        if count > 0 then -- only long
+          local blocked = part.blocked > 0 and string.format("-%d,", part.blocked) or ""
+          formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
+          text = string.format(formats[count], kind, blocked, unpack(s))
+        elseif part.blocked > 0 then
+          text = string.format("%s1-%d", kind, part.blocked)
+        end
         if count > 0 then
-          formats[count] = formats[count] or "%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], unpack(s))
           ends_at = math.max(ends(s), ends_at) -- only all
           ends_at = math.max(part.f.endsAt(s), ends_at) -- only one
-        end
-        if part.blocked > 0 then
-          text = string.format(text and "-%d,%s" or "-%d", part.blocked, text)
         end
         if not text then
           redis.call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and math.floor(ends_at / SPAN) == math.floor(part.endsAt / SPAN) then
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "KEEPTTL")
+          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], kind .. "1" .. text, "PXAT", string.format("%d", expires_at))
+          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
         end
       end
     end
