@@ -17,7 +17,7 @@ const ask = async (guard: Guard, times: number, timeoutMs = 100, asks = ASKS): P
     const answer = (async () => guard.perform('take', asks, performance.now() + timeoutMs))();
     const outcome = answer.then(
       () => 'answered',
-      ({ code }: StoreError) => code,
+      (error: unknown) => (error as StoreError).code,
     );
     let isOver = false;
     void outcome.then(() => (isOver = true));

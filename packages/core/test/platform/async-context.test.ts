@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectWarnings, isFreedAfter } from '@sluice/testkit';
+import { Guard } from '../../src/guard/guard.ts';
+import { startTimer, stopTimer } from '../../src/platform.ts';
+import { ASKS, FakeStore } from '../guard/fake-store.ts';
+
+expectWarnings('SLUICE_STORE_AWAY');
+
+const guardOver = (behaviour: FakeStore['behaviour']): Guard =>
+  new Guard(Object.assign(new FakeStore(), { behaviour }));
+const askFor = async (guard: Guard, ms: number): Promise<unknown> =>
+  guard.perform('take', ASKS, performance.now() + ms);
+
+describe('what an application stores for a request is free again when the request has ended', () => {
+  it('unless a timer was made in it: so this test would see one', async () => {
+    let timer: NodeJS.Timeout | undefined;
+
+    const isFreed = await isFreedAfter(
+      async () => Promise.resolve((timer = setTimeout(() => undefined, 3_600_000))),
+      5,
+    );
+    clearTimeout(timer);
+
+    expect(isFreed).toBe(false);
+  });
+
+  it('that started a timer of ours', async () => {
+    const timer = startTimer(3_600_000, () => undefined);
+
+    expect(await isFreedAfter(async () => Promise.resolve(timer))).toBe(true);
+    stopTimer(timer);
+  });
+
+  it('whose call started the timer of all deadlines', async () => {
+    const guard = guardOver('answers');
+
+    expect(await isFreedAfter(() => askFor(guard, 60_000))).toBe(true);
+  });
+
+  it('that opened the breaker, and starts its probes', async () => {
+    const guard = guardOver('fails');
+    const fiveTimes = () => Promise.all([1, 2, 3, 4, 5].map(() => askFor(guard, 100)));
+
+    expect(await isFreedAfter(fiveTimes)).toBe(true);
+  });
+
+  it('that left an edit to be sent later', async () => {
+    const guard = guardOver('fails');
+    const keep = async (): Promise<void> => {
+      guard.keep('give', ASKS);
+      return Promise.resolve();
+    };
+
+    expect(await isFreedAfter(keep)).toBe(true);
+  });
+});
