@@ -1,3 +1,4 @@
+import { slots } from '../program/slots.ts';
 import { HELD } from '../program/numbers.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
 import { duration, readOptions, type Field, type Options } from '../values/shape.ts';
@@ -7,6 +8,7 @@ import {
   definePolicy,
   MAX_ENTRIES,
   NAMED,
+  register,
   shareUnits,
   type Algorithm,
   type NameOption,
@@ -48,10 +50,13 @@ export function concurrency(options: ConcurrencyOptions): ConcurrencyPolicy {
   return definePolicy(concurrencyAlgorithm, { algorithm: 'concurrency', ...fields });
 }
 
-export const concurrencyAlgorithm: Algorithm<ConcurrencyPolicy> = {
+const concurrencyAlgorithm: Algorithm<ConcurrencyPolicy> = /* @__PURE__ */ register({
+  name: 'concurrency',
   kind: 'h',
+  family: slots,
+  make: concurrency,
   numbers: ({ limit, ttlMs }) => [limit, 0, HELD, ttlMs],
   windowMs: ({ ttlMs }) => ttlMs,
   scale: ({ limit }, share) => ({ limit: shareUnits(limit, share) }),
   describe: ({ limit, ttlMs }) => `concurrency ${String(limit)} for ${writeDuration(ttlMs)} each`,
-};
+});

@@ -1,3 +1,4 @@
+import { window } from '../program/window.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
 import {
   duration,
@@ -14,6 +15,7 @@ import {
   commonFields,
   definePolicy,
   NAMED,
+  register,
   shareUnits,
   type Algorithm,
   type BlockForOption,
@@ -57,11 +59,14 @@ export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
   return definePolicy(fixedWindowAlgorithm, { algorithm: 'fixedWindow', ...fields });
 }
 
-export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy> = {
+const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy> = /* @__PURE__ */ register({
+  name: 'fixedWindow',
   kind: 'f',
+  family: window,
+  make: fixedWindow,
   numbers: ({ limit, windowMs, align }) => [limit, 0, 0, windowMs, align === 'clock' ? 1 : 0],
   windowMs: ({ windowMs }) => windowMs,
   scale: ({ limit }, share) => ({ limit: shareUnits(limit, share) }),
   describe: ({ limit, windowMs, align }) =>
     `fixedWindow ${String(limit)} per ${writeDuration(windowMs)}${align === 'clock' ? ', align clock' : ''}`,
-};
+});

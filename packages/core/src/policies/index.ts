@@ -1,20 +1,14 @@
 import { PolicyError, shown } from '../errors.ts';
 import { writeDuration } from '../values/duration.ts';
 import { listed } from '../values/hint.ts';
-import { concurrency, concurrencyAlgorithm, type ConcurrencyPolicy } from './concurrency.ts';
-import { fixedWindow, fixedWindowAlgorithm, type FixedWindowPolicy } from './fixed-window.ts';
-import { leakyBucket, leakyBucketAlgorithm, type LeakyBucketPolicy } from './leaky-bucket.ts';
-import { definePolicy, findRule, type Algorithm, type Rule, type Share } from './rule.ts';
-import { slidingCounter, slidingCounterAlgorithm, type SlidingCounterPolicy } from './sliding-counter.ts';
-import { slidingLog, slidingLogAlgorithm, type SlidingLogPolicy } from './sliding-log.ts';
-import { slidingWindow, slidingWindowAlgorithm, type SlidingWindowPolicy } from './sliding-window.ts';
-import {
-  intervalBucketAlgorithm,
-  tokenBucket,
-  tokenBucketAlgorithm,
-  type IntervalBucketPolicy,
-  type TokenBucketPolicy,
-} from './token-bucket.ts';
+import { concurrency, type ConcurrencyPolicy } from './concurrency.ts';
+import { fixedWindow, type FixedWindowPolicy } from './fixed-window.ts';
+import { leakyBucket, type LeakyBucketPolicy } from './leaky-bucket.ts';
+import { ALGORITHMS, definePolicy, findRule, type Algorithm, type Rule, type Share } from './rule.ts';
+import { slidingCounter, type SlidingCounterPolicy } from './sliding-counter.ts';
+import { slidingLog, type SlidingLogPolicy } from './sliding-log.ts';
+import { slidingWindow, type SlidingWindowPolicy } from './sliding-window.ts';
+import { tokenBucket, type IntervalBucketPolicy, type TokenBucketPolicy } from './token-bucket.ts';
 
 /**
  * A rule as plain frozen data: the name of its algorithm and its numbers. Made by `fixedWindow`, `slidingWindow` and
@@ -31,7 +25,7 @@ export type Policy =
   | ConcurrencyPolicy;
 
 /** The functions that make policies, by their names. */
-export const MAKERS: Readonly<Record<Exclude<Policy['algorithm'], 'intervalBucket'>, (options: never) => Policy>> = {
+export const MAKERS = {
   fixedWindow,
   slidingWindow,
   slidingCounter,
@@ -39,22 +33,7 @@ export const MAKERS: Readonly<Record<Exclude<Policy['algorithm'], 'intervalBucke
   tokenBucket,
   leakyBucket,
   concurrency,
-};
-
-const ALGORITHMS: { readonly [Name in Policy['algorithm']]: Algorithm<Extract<Policy, { algorithm: Name }>> } = {
-  fixedWindow: fixedWindowAlgorithm,
-  slidingWindow: slidingWindowAlgorithm,
-  slidingCounter: slidingCounterAlgorithm,
-  slidingLog: slidingLogAlgorithm,
-  tokenBucket: tokenBucketAlgorithm,
-  intervalBucket: intervalBucketAlgorithm,
-  leakyBucket: leakyBucketAlgorithm,
-  concurrency: concurrencyAlgorithm,
-};
-
-function findAlgorithm<P extends Policy>({ algorithm }: P): Algorithm<P> {
-  return ALGORITHMS[algorithm] as unknown as Algorithm<P>;
-}
+} as const;
 
 /**
  * Checks a policy from any source: one that was made here is returned as it is; plain data, such as a record of a source or a
@@ -67,22 +46,25 @@ export function parsePolicy(given: unknown, field = 'policy'): Policy {
   const { algorithm, ...fields } = (typeof given === 'object' && given !== null ? given : {}) as {
     readonly algorithm?: unknown;
   };
-  const maker = algorithm === 'intervalBucket' ? 'tokenBucket' : algorithm;
-  if (typeof maker !== 'string' || !Object.hasOwn(MAKERS, maker)) throw notAPolicy(given, field, algorithm);
+  const kind = ALGORITHMS.get(algorithm as string);
+  if (kind === undefined) throw notAPolicy(given, field, algorithm);
   const options = Object.entries(fields).map(([name, value]: [string, unknown]) => [
     name.replace(/Ms$/, ''),
     name.endsWith('Ms') && typeof value === 'number' ? `${String(value)}ms` : value,
   ]);
-  const mode = algorithm === 'intervalBucket' ? { mode: 'interval' } : {};
-  return MAKERS[maker as keyof typeof MAKERS]({ ...Object.fromEntries(options), ...mode } as never);
+  return kind.make(Object.fromEntries(options) as never) as Policy;
 }
 
 function notAPolicy(given: unknown, field: string, algorithm: unknown): PolicyError {
-  const makers = listed(Object.keys(MAKERS), 'or');
+  const names = [...ALGORITHMS.keys()];
+  const makers = listed(
+    names.filter((name) => name !== 'intervalBucket'),
+    'or',
+  );
   const expected = `a policy made by ${makers}, such as fixedWindow({ limit: 100, window: "1m" })`;
   const got = typeof given === 'function' ? 'a function that was not called' : shown(given);
-  const hint = algorithm === undefined ? '' : `; known algorithms: ${listed(Object.keys(ALGORITHMS))}`;
-  return new PolicyError(field, `${field} must be ${expected}, got ${got}${hint}`);
+  const known = `; a bundle knows the algorithms whose functions it uses; known algorithms: ${listed(names)}`;
+  return new PolicyError(field, `${field} must be ${expected}, got ${got}${algorithm === undefined ? '' : known}`);
 }
 
 /**
@@ -100,14 +82,14 @@ export function compile(policy: Policy): Rule {
  * @throws PolicyError if it cannot be counted exactly.
  */
 export function scalePolicy<P extends Policy>(policy: P, share: Share): P {
-  const algorithm = findAlgorithm(policy);
+  const algorithm = ALGORITHMS.get(policy.algorithm) as unknown as Algorithm<P>;
   return definePolicy(algorithm, { ...policy, ...algorithm.scale(policy, share) });
 }
 
 /** A policy in a few words, with all options that differ from the default: `slidingWindow 100 per 1m`. */
 export function describePolicy(policy: Policy): string {
   const block = policy.blockForMs === undefined ? '' : `, block for ${writeDuration(policy.blockForMs)}`;
-  return findAlgorithm(policy).describe(policy) + block;
+  return (ALGORITHMS.get(policy.algorithm)?.describe(policy) ?? policy.algorithm) + block;
 }
 
 /** Whether two policies have the same algorithm, numbers and name. */

@@ -1,3 +1,4 @@
+import { debt } from '../program/debt.ts';
 import { PolicyError } from '../errors.ts';
 import { LINE } from '../program/numbers.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
@@ -8,6 +9,7 @@ import {
   definePolicy,
   gcd,
   NAMED,
+  register,
   shareTime,
   type Algorithm,
   type NameOption,
@@ -50,8 +52,11 @@ export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
   return definePolicy(leakyBucketAlgorithm, { algorithm: 'leakyBucket', ...fields });
 }
 
-export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy> = {
+const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy> = /* @__PURE__ */ register({
+  name: 'leakyBucket',
   kind: 'l',
+  family: debt,
+  make: leakyBucket,
   numbers({ limit, windowMs, maxDelayMs }) {
     const divisor = gcd(limit, windowMs);
     const [perMs, perUnit] = [limit / divisor, windowMs / divisor];
@@ -72,4 +77,4 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy> = {
   scale: ({ windowMs }, share) => ({ windowMs: shareTime(windowMs, share, 'window') }),
   describe: ({ limit, windowMs, maxDelayMs }) =>
     `leakyBucket ${String(limit)} per ${writeDuration(windowMs)}, max delay ${writeDuration(maxDelayMs)}`,
-};
+});

@@ -1,5 +1,5 @@
 import type { Family } from '../program/family.ts';
-import { KINDS, type Kind } from '../program/kinds.ts';
+import type { Kind } from '../program/kinds.ts';
 import { HELD, LIMIT, LINE, MODE, type Nums } from '../program/numbers.ts';
 import { parseDuration, type Duration } from '../values/duration.ts';
 import { parseName } from '../values/name.ts';
@@ -59,7 +59,12 @@ export interface Rule {
 
 /** What differs between the kinds of policies. */
 export interface Algorithm<P extends PolicyBase> {
+  /** The `algorithm` of its policies. */
+  readonly name: P['algorithm'];
   readonly kind: Kind;
+  readonly family: Family;
+  /** The function that makes its policies. */
+  readonly make: (options: never) => PolicyBase;
   /**
    * The numbers of the program, except BLOCK_FOR.
    *
@@ -73,7 +78,19 @@ export interface Algorithm<P extends PolicyBase> {
   describe(policy: P): string;
 }
 
-const RULES = new WeakMap<object, Rule>();
+/** The kinds of policies that this program has. */
+export const ALGORITHMS: Map<string, Algorithm<PolicyBase>> = /* @__PURE__ */ new Map();
+
+/**
+ * Makes a kind of policies known. Call it as `@__PURE__`: a bundler then leaves out the kinds whose functions a program does not
+ * name, and Node, which loads all of them, knows all.
+ */
+export function register<P extends PolicyBase>(algorithm: Algorithm<P>): Algorithm<P> {
+  ALGORITHMS.set(algorithm.name, algorithm);
+  return algorithm;
+}
+
+const RULES = /* @__PURE__ */ new WeakMap<object, Rule>();
 
 /** Freezes checked fields as a policy, and compiles it. */
 export function definePolicy<P extends PolicyBase>(algorithm: Algorithm<P>, fields: P): P {
@@ -83,7 +100,7 @@ export function definePolicy<P extends PolicyBase>(algorithm: Algorithm<P>, fiel
   RULES.set(policy, {
     policy: policy as unknown as Policy,
     kind: algorithm.kind,
-    family: KINDS[algorithm.kind],
+    family: algorithm.family,
     numbers,
     limit: numbers[LIMIT],
     windowMs: algorithm.windowMs(policy),

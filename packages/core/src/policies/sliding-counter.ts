@@ -1,3 +1,4 @@
+import { counter } from '../program/counter.ts';
 import { PolicyError } from '../errors.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
 import { duration, readOptions, type Field, type Options } from '../values/shape.ts';
@@ -8,6 +9,7 @@ import {
   commonFields,
   definePolicy,
   NAMED,
+  register,
   shareUnits,
   type Algorithm,
   type BlockForOption,
@@ -47,8 +49,11 @@ export function slidingCounter(options: SlidingCounterOptions): SlidingCounterPo
   return definePolicy(slidingCounterAlgorithm, { algorithm: 'slidingCounter', ...fields });
 }
 
-export const slidingCounterAlgorithm: Algorithm<SlidingCounterPolicy> = {
+const slidingCounterAlgorithm: Algorithm<SlidingCounterPolicy> = /* @__PURE__ */ register({
+  name: 'slidingCounter',
   kind: 'c',
+  family: counter,
+  make: slidingCounter,
   numbers({ limit, windowMs }) {
     // Units are weighed by milliseconds, and the products must be exact.
     const max = Math.min(Math.floor(Number.MAX_SAFE_INTEGER / windowMs), MAX_COUNT);
@@ -64,4 +69,4 @@ export const slidingCounterAlgorithm: Algorithm<SlidingCounterPolicy> = {
   windowMs: ({ windowMs }) => windowMs,
   scale: ({ limit }, share) => ({ limit: shareUnits(limit, share) }),
   describe: ({ limit, windowMs }) => `slidingCounter ${String(limit)} per ${writeDuration(windowMs)}`,
-};
+});

@@ -1,3 +1,4 @@
+import { slots } from '../program/slots.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
 import { duration, readOptions, type Field, type Options } from '../values/shape.ts';
 import { units } from '../values/units.ts';
@@ -7,6 +8,7 @@ import {
   definePolicy,
   MAX_ENTRIES,
   NAMED,
+  register,
   shareUnits,
   type Algorithm,
   type BlockForOption,
@@ -47,10 +49,13 @@ export function slidingLog(options: SlidingLogOptions): SlidingLogPolicy {
   return definePolicy(slidingLogAlgorithm, { algorithm: 'slidingLog', ...fields });
 }
 
-export const slidingLogAlgorithm: Algorithm<SlidingLogPolicy> = {
+const slidingLogAlgorithm: Algorithm<SlidingLogPolicy> = /* @__PURE__ */ register({
+  name: 'slidingLog',
   kind: 'g',
+  family: slots,
+  make: slidingLog,
   numbers: ({ limit, windowMs }) => [limit, 0, 0, windowMs],
   windowMs: ({ windowMs }) => windowMs,
   scale: ({ limit }, share) => ({ limit: shareUnits(limit, share) }),
   describe: ({ limit, windowMs }) => `slidingLog ${String(limit)} per ${writeDuration(windowMs)}`,
-};
+});

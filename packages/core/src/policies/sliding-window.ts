@@ -1,3 +1,4 @@
+import { blocks } from '../program/blocks.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
 import { duration, invalid, optional, readOptions, type Field, type Optional, type Options } from '../values/shape.ts';
 import { units } from '../values/units.ts';
@@ -6,6 +7,7 @@ import {
   commonFields,
   definePolicy,
   NAMED,
+  register,
   shareUnits,
   type Algorithm,
   type BlockForOption,
@@ -71,8 +73,11 @@ function checkPrecision(ms: number, windowMs: number, given: unknown): number {
   throw invalid('precision', expected, given, code, `; ${String(byDefault)} is the default`);
 }
 
-export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy> = {
+const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy> = /* @__PURE__ */ register({
+  name: 'slidingWindow',
   kind: 's',
+  family: blocks,
+  make: slidingWindow,
   numbers: ({ limit, windowMs, precisionMs }) => [
     limit,
     0,
@@ -85,4 +90,4 @@ export const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy> = {
   describe: ({ limit, windowMs, precisionMs }) =>
     `slidingWindow ${String(limit)} per ${writeDuration(windowMs)}` +
     (precisionMs === defaultPrecision(windowMs) ? '' : `, precision ${writeDuration(precisionMs)}`),
-};
+});

@@ -1,3 +1,5 @@
+import { interval } from '../program/interval.ts';
+import { debt } from '../program/debt.ts';
 import { PolicyError } from '../errors.ts';
 import { MAX_DURATION_MS, writeDuration, type Duration } from '../values/duration.ts';
 import {
@@ -16,6 +18,7 @@ import {
   definePolicy,
   gcd,
   NAMED,
+  register,
   shareDown,
   shareTime,
   shareUnits,
@@ -96,8 +99,11 @@ function describe({ capacity, refill, everyMs, overdraft }: Bucket): string {
   return overdraft === 0 ? rate : `${rate}, overdraft ${String(overdraft)}`;
 }
 
-export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy> = {
+const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy> = /* @__PURE__ */ register<TokenBucketPolicy>({
+  name: 'tokenBucket',
   kind: 't',
+  family: debt,
+  make: tokenBucket,
   numbers(policy) {
     const { capacity, overdraft, refill, everyMs } = policy;
     const divisor = gcd(refill, everyMs);
@@ -118,7 +124,7 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy> = {
     return { capacity, overdraft, ...(exactRate(policy, share, capacity + overdraft) ?? slower()) };
   },
   describe,
-};
+});
 
 /** The units whose debt is exact, counted in parts of which a unit has `everyMs` in lowest terms; also twice as many. */
 function maxUnits({ refill, everyMs }: Pick<Bucket, 'refill' | 'everyMs'>): number {
@@ -136,14 +142,17 @@ function exactRate(whole: Bucket, share: Share, units: number): Pick<Bucket, 're
   return isCountable ? rate : undefined;
 }
 
-export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy> = {
+const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy> = /* @__PURE__ */ register({
+  name: 'intervalBucket',
   kind: 'i',
+  family: interval,
+  make: (options: TokenBucketOptions) => tokenBucket({ ...options, mode: 'interval' }),
   numbers(policy) {
     const { capacity, overdraft, refill, everyMs } = policy;
     // Twice the time that fills the bucket must be exact.
     const max = Math.floor((2 ** 52 - 1) / everyMs) * refill;
     if (capacity + overdraft > max) throw tooLarge(policy, max);
-    return [capacity, overdraft, 0, refill, everyMs, 0, 0];
+    return [capacity, overdraft, 0, refill, everyMs];
   },
   windowMs: ({ capacity, refill, everyMs }) => Math.ceil(capacity / refill) * everyMs,
   /** A share of each refill or, if that is less than a unit, refills of one unit at a slower pace. */
@@ -157,4 +166,4 @@ export const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy> = {
     };
   },
   describe: (policy) => `${describe(policy)}, mode interval`,
-};
+});

@@ -108,17 +108,20 @@ export function invalid(
 }
 
 /** A row for an option that may be left out, and is then undefined. */
+// @__NO_SIDE_EFFECTS__
 export function optional<Kept>(read: Reader<Kept>): Reader<Kept | undefined> & { mayBeLeftOut: true } {
   return withDefault<Kept | undefined>(read, undefined);
 }
 
 /** A row for an option that may be left out, and is then kept as this. */
+// @__NO_SIDE_EFFECTS__
 export function withDefault<Kept>(read: Reader<Kept>, byDefault: Kept): Reader<Kept> & { mayBeLeftOut: true } {
   const row: Reader<Kept> = (given, field, code) => (given === undefined ? byDefault : read(given, field, code));
   return Object.assign(row, { mayBeLeftOut: true as const });
 }
 
 /** A value that passes a check, and is kept as it is. */
+// @__NO_SIDE_EFFECTS__
 export function valueThat<Kept>(is: (given: unknown) => boolean, expected: string): Reader<Kept> {
   return (given, field, code) => {
     if (is(given)) return given as Kept;
@@ -130,17 +133,20 @@ export function valueThat<Kept>(is: (given: unknown) => boolean, expected: strin
 export const flag: Reader<boolean> = /* @__PURE__ */ valueThat((given) => typeof given === 'boolean', 'true or false');
 
 /** One of some words. */
+// @__NO_SIDE_EFFECTS__
 export function oneOf<const Word extends string>(words: readonly Word[]): Reader<Word> {
   const quoted = words.map((word) => `"${word}"`);
   return valueThat((given) => words.includes(given as Word), listed(quoted, 'or'));
 }
 
 /** A function. */
+// @__NO_SIDE_EFFECTS__
 export function functionThat<Kept>(expected: string): Reader<Kept> {
   return valueThat((given) => typeof given === 'function', expected);
 }
 
 /** A whole number within bounds, both included. */
+// @__NO_SIDE_EFFECTS__
 export function wholeNumber(min: number, max: number, what = 'a whole number'): Reader<number> {
   const expected = `${what} from ${String(min)} to ${String(max)}`;
   return valueThat(
@@ -156,11 +162,13 @@ export const MAX_TIMER_MS = 2_147_483_647;
 export const timerMs: Reader<number> = /* @__PURE__ */ wholeNumber(1, MAX_TIMER_MS, 'a whole number of milliseconds');
 
 /** A {@link Duration}, kept in milliseconds. */
+// @__NO_SIDE_EFFECTS__
 export function duration(minMs: 0 | 1 = 1): Reader<number> & { readonly given?: Duration } {
   return (given, field, code) => parseDuration(given, field, code, minMs);
 }
 
 /** An object with options of its own. Errors name them with it, such as `cors.origin`. */
+// @__NO_SIDE_EFFECTS__
 export function optionsOf<S extends Shape>(shape: S): Reader<Settings<S>> {
   return (given, field, code) => readOptions(given, shape, field, code, `${field}.`);
 }

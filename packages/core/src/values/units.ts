@@ -5,6 +5,7 @@ import type { Reader } from './shape.ts';
 export const MAX_LIMIT = 999_999_999_999_999;
 
 /** A whole number of units of a policy. `instead` is added to the error of a larger number. */
+// @__NO_SIDE_EFFECTS__
 export function units(
   min: 0 | 1,
   max: number = MAX_LIMIT,
