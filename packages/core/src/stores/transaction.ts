@@ -110,7 +110,8 @@ class Request {
   }
 
   readonly decide: Decide = (texts, atMs) => {
-    const now = Math.floor(atMs);
+    // A driver may return a 64-bit number as text or as a bigint.
+    const now = typeof atMs === 'number' ? Math.floor(atMs) : Number.NaN;
     if (!Number.isSafeInteger(now) || now < 0 || texts.length !== this.keys.length) {
       throw unusable(
         `decide() takes ${String(this.keys.length)} texts and milliseconds since 1970, got ${String(texts.length)} and ${shown(atMs)}`,

@@ -1,0 +1,213 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { concurrency } from '../../src/policies/concurrency.ts';
+import { fixedWindow } from '../../src/policies/fixed-window.ts';
+import { tokenBucket } from '../../src/policies/token-bucket.ts';
+import type { Answer, Ask, Store } from '../../src/stores/store.ts';
+import { transactionStore, type Decide, type Transaction, type Write } from '../../src/stores/transaction.ts';
+
+const NOW = 1_900_000_000_000;
+const policy = fixedWindow({ limit: 5, window: '1m' });
+const bucket = tokenBucket({ capacity: 5, refill: 1, every: '1s' });
+const ask = (key: string, more?: Partial<Ask>): Ask => ({ key, policy, cost: 1, ...more });
+
+interface Texts {
+  readonly store: Store;
+  readonly texts: Map<string, string>;
+  /** What each transaction locked and wrote. */
+  readonly locked: (readonly string[])[];
+  readonly written: (readonly Write[])[];
+}
+
+function keepTexts(): Texts {
+  const texts = new Map<string, string>();
+  const locked: (readonly string[])[] = [];
+  const written: (readonly Write[])[] = [];
+  const store = storeWith((keys, decide) => {
+    locked.push(keys);
+    const writes = decide(
+      keys.map((key) => texts.get(key)),
+      NOW,
+    );
+    for (const { key, text = '' } of writes) texts.set(key, text);
+    written.push(writes);
+  });
+  return { store, texts, locked, written };
+}
+
+function storeWith(transaction: Transaction): Store {
+  return transactionStore({ source: 'test', transaction });
+}
+
+async function perform(store: Store, ...asks: readonly Ask[]): Promise<Answer> {
+  return store.perform('take', asks);
+}
+
+describe('a store over transactions', () => {
+  it('names keys once each and sorted, so that their locks make no deadlock', () => {
+    const { store, locked } = keepTexts();
+
+    void store.perform('charge', [ask('b'), ask('a'), ask('b'), ask('B')]);
+
+    expect(locked).toEqual([['B', 'a', 'b']]);
+  });
+
+  it('decides at the instant that the transaction tells, in whole milliseconds', async () => {
+    const answer = await perform(
+      storeWith((_keys, decide) => void decide([null], NOW + 0.9)),
+      ask('key'),
+    );
+
+    expect(answer.atMs).toBe(NOW);
+  });
+
+  it('writes the text of a key, and when it may be removed', () => {
+    const { store, written } = keepTexts();
+
+    void store.perform('take', [ask('key')]);
+
+    expect(written).toEqual([[{ key: 'key', text: expect.stringMatching(/^f1/), expiresAtMs: NOW + 60_000 + 30_000 }]]);
+  });
+
+  it('writes nothing for a peek, a denial, and a key that stays as it is', () => {
+    const { store, written } = keepTexts();
+    void store.perform('take', [ask('full', { cost: 5 })]);
+    written.length = 0;
+
+    void store.perform('peek', [ask('full'), ask('new')]);
+    void store.perform('take', [ask('full'), ask('new')]);
+    void store.perform('give', [ask('new')]);
+
+    expect(written).toEqual([[], [], []]);
+  });
+
+  it('removes a key that is as if never used', () => {
+    const { store, written } = keepTexts();
+    void store.perform('take', [ask('key')]);
+
+    void store.perform('give', [ask('key')]);
+
+    expect(written[1]).toEqual([{ key: 'key', text: undefined, expiresAtMs: 0 }]);
+  });
+
+  it('keeps a block and a state of another kind beside each other', async () => {
+    const { store, texts } = keepTexts();
+    void store.perform('take', [ask('key', { policy: bucket, cost: 2 })]);
+    const before = texts.get('key');
+
+    void store.perform('block', [ask('key', { cost: 0, until: 500 })]);
+    expect(texts.get('key')).toBe(before?.replace('1', `1-${String(NOW + 500)},`));
+    void store.perform('block', [ask('key', { cost: 0 })]);
+    expect(texts.get('key')).toBe(before);
+    void store.perform('block', [ask('key', { cost: 1, until: 500 })]);
+
+    expect(texts.get('key')).toBe(`f1-${String(NOW + 500)}`);
+    expect((await perform(store, ask('key'))).figures).toEqual([[0, 0, 0, 500, 500, 500, 0, 500]]);
+  });
+
+  it('forgets a state of another kind when it is reset or written', () => {
+    const { store, texts } = keepTexts();
+    const others = { policy: concurrency({ limit: 5, ttl: '1m' }), holder: 7 };
+    void store.perform('take', [ask('reset', others), ask('taken', others)]);
+
+    void store.perform('reset', [ask('reset')]);
+    void store.perform('take', [ask('taken')]);
+
+    expect([texts.get('reset'), texts.get('taken')?.slice(0, 2)]).toEqual(['', 'f1']);
+  });
+
+  it('answers at once if the transaction does, and otherwise by a promise', async () => {
+    const inTime = storeWith((_keys, decide) => void decide([undefined], NOW));
+    const later = storeWith(async (_keys, decide) => {
+      await Promise.resolve();
+      decide([undefined], NOW);
+    });
+
+    expect(inTime.perform('take', [ask('key')])).toMatchObject({ atMs: NOW });
+    expect(later.perform('take', [ask('key')])).toBeInstanceOf(Promise);
+    expect(await later.perform('take', [ask('key')])).toMatchObject({ atMs: NOW });
+  });
+});
+
+describe('a transaction that begins again', () => {
+  it('is decided over what it reads then', async () => {
+    const taken = await fullText();
+    const store = storeWith((_keys, decide) => {
+      decide([undefined], NOW);
+      decide([taken], NOW + 1);
+    });
+
+    expect(await perform(store, ask('key'))).toEqual({
+      atMs: NOW + 1,
+      figures: [[0, 0, 5, 59_999, 59_999, 59_999, 0, 0]],
+    });
+  });
+});
+
+async function fullText(): Promise<string> {
+  const { store, texts } = keepTexts();
+  await perform(store, ask('key', { cost: 5 }));
+  return texts.get('key') ?? '';
+}
+
+describe('a transaction that fails', () => {
+  it('after it was decided has no answer, and is not made again', async () => {
+    const lost = new Error('connection lost');
+    const transaction = jest.fn((_keys: readonly string[], decide: Decide) => {
+      decide([undefined], NOW);
+      return Promise.reject(lost);
+    });
+
+    await expect(perform(storeWith(transaction), ask('key'))).rejects.toMatchObject({
+      name: 'StoreError',
+      code: 'SLUICE_STORE_FAILED',
+      cause: lost,
+    });
+    expect(transaction).toHaveBeenCalledTimes(1);
+  });
+
+  it('at once is the same error, of a store that answers at once', () => {
+    const full = new Error('disk full');
+    const store = storeWith(() => {
+      throw full;
+    });
+
+    expect(() => store.perform('take', [ask('key')])).toThrow(
+      expect.objectContaining({ code: 'SLUICE_STORE_FAILED', cause: full }),
+    );
+  });
+
+  it('because of a text that no store wrote names the form of the key, without its subject', async () => {
+    const { store, texts } = keepTexts();
+    texts.set('{ann}:login', 'hello');
+
+    const failed = perform(store, ask('{bob}:login'), ask('{ann}:login'));
+
+    await expect(failed).rejects.toMatchObject({ code: 'SLUICE_STORE_KEY_FOREIGN', kind: 'key' });
+    await expect(failed).rejects.toThrow('a key of the form {...}:login holds a value that Sluice did not write');
+    expect(texts).toEqual(new Map([['{ann}:login', 'hello']]));
+  });
+
+  it.each<[string, Transaction]>([
+    ['never asks to decide', () => undefined],
+    ['brings too few texts', (_keys, decide) => void decide([], NOW)],
+    ['tells an instant as text', (_keys, decide) => void decide([undefined], String(NOW) as never)],
+    ['tells an instant as bigint', (_keys, decide) => void decide([undefined], BigInt(NOW) as never)],
+    ['tells no instant', (_keys, decide) => void decide([undefined], Number.NaN)],
+  ])('because it %s says so', async (_, transaction) => {
+    await expect(perform(storeWith(transaction), ask('key'))).rejects.toMatchObject({
+      code: 'SLUICE_STORE_REPLY_INVALID',
+    });
+  });
+});
+
+describe('the options of transactionStore', () => {
+  it.each([
+    [{ source: 'two words', transaction: () => undefined }, 'source must be'],
+    [{ source: 'sqlite' }, 'transaction must be a function'],
+    [{ source: 'sqlite', transaction: () => undefined, prefix: 'shop' }, 'prefix'],
+  ])('%p are refused', (options, message) => {
+    expect(() => transactionStore(options as never)).toThrow(
+      expect.objectContaining({ name: 'PolicyError', message: expect.stringContaining(message) as unknown }),
+    );
+  });
+});
