@@ -7,7 +7,10 @@ import { Held } from './perform.ts';
 // with commas between. If the key is blocked, the first is negative: the instant until which it is. The others are the
 // state.
 
-const VALUE = /^([fitlscgh])1((?:-?\d+(?:,-?\d+)*)?)$/;
+const COMMA = 44;
+const MINUS = 45;
+const ZERO = 48;
+const NINE = 57;
 
 /**
  * Reads what a value says.
@@ -15,13 +18,31 @@ const VALUE = /^([fitlscgh])1((?:-?\d+(?:,-?\d+)*)?)$/;
  * @throws StoreError with code SLUICE_STORE_KEY_FOREIGN for a value that no store has written.
  */
 export function readText(key: string, text: string): Held {
-  const [, letter, numbers] = VALUE.exec(text) ?? [];
-  if (letter === undefined) throw foreignKey(key);
-  const kind = letter as Kind;
-  const s = numbers === '' ? unused() : (numbers?.split(',').map(Number) as Nums);
+  const kind = text[0] as Kind;
+  const s = Object.hasOwn(KINDS, kind) && text[1] === '1' ? readNumbers(text, 2) : undefined;
+  if (s === undefined) throw foreignKey(key);
   const blocked = s.length > 0 && s[0] < 0 ? -(s.shift() ?? 0) : 0;
   if (blocked > Number.MAX_SAFE_INTEGER || (s.length > 0 && !KINDS[kind].reads(s))) throw foreignKey(key);
   return new Held(kind, s, blocked);
+}
+
+/** Whole numbers with commas between; undefined for anything else. A pattern takes four times as long. */
+function readNumbers(text: string, from: number): Nums | undefined {
+  const numbers = unused();
+  for (let i = from; i < text.length; i++) {
+    const isNegative = text.charCodeAt(i) === MINUS;
+    const first = isNegative ? i + 1 : i;
+    let number = 0;
+    for (i = first; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code < ZERO || code > NINE) break;
+      number = number * 10 + code - ZERO;
+    }
+    const isAtEnd = i === text.length;
+    if (i === first || (!isAtEnd && (text.charCodeAt(i) !== COMMA || i === text.length - 1))) return undefined;
+    numbers.push(isNegative ? -number : number);
+  }
+  return numbers;
 }
 
 export function writeText({ kind, s, blocked }: Held): string {

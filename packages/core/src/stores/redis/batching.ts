@@ -1,8 +1,8 @@
 import type { Answer, Ask, Op } from '../store.ts';
 import { Requests, type Request } from './requests.ts';
 
-/** Sends requests in one call, and answers or rejects their callers. Settles when the server has replied. */
-export type Send = (requests: readonly Request[]) => Promise<void>;
+/** Sends requests in one call, and answers or rejects their callers. Calls back when the server has replied. */
+export type Send = (requests: readonly Request[], ended: () => void) => void;
 
 /**
  * Gathers what one turn of the event loop asks for in one call. No request waits for others: the first one leaves as soon
@@ -10,10 +10,10 @@ export type Send = (requests: readonly Request[]) => Promise<void>;
  */
 export class Batching {
   readonly #send: Send;
-  /** In a cluster, what must be called together is one batch: the hash tag. */
+  /** In a cluster, what can be called together is one batch: the hash tag. */
   readonly #tagOf: ((key: string) => string) | undefined;
   #calls: Requests[] = [];
-  #last = new Map<string, Requests>();
+  #byTag: Map<string, Requests> | undefined;
   #inFlight = 0;
   #isScheduled = false;
 
@@ -25,14 +25,9 @@ export class Batching {
   add(op: Op, asks: readonly Ask[]): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const caller = { resolve, reject };
-      const tag = this.#tagOf?.(asks[0]?.key ?? '') ?? '';
-      let call = this.#last.get(tag);
-      if (call?.add(op, asks, caller) !== true) {
-        call = new Requests();
-        call.add(op, asks, caller);
-        this.#calls.push(call);
-        this.#last.set(tag, call);
-      }
+      const tag = this.#tagOf?.((asks[0] as Ask).key);
+      const last = tag === undefined ? this.#calls[this.#calls.length - 1] : this.#byTag?.get(tag);
+      if (last?.add(op, asks, caller) !== true) this.#open(tag).add(op, asks, caller);
       if (this.#isScheduled) return;
       this.#isScheduled = true;
       if (this.#inFlight === 0) process.nextTick(this.flush);
@@ -40,15 +35,24 @@ export class Batching {
     });
   }
 
+  #open(tag: string | undefined): Requests {
+    const call = new Requests();
+    this.#calls.push(call);
+    if (tag !== undefined) (this.#byTag ??= new Map<string, Requests>()).set(tag, call);
+    return call;
+  }
+
   /** Sends everything that waits. */
   readonly flush = (): void => {
     this.#isScheduled = false;
     const calls = this.#calls;
     this.#calls = [];
-    this.#last.clear();
+    this.#byTag = undefined; // a map that is cleared would keep all calls in a chain until a full collection
     this.#inFlight += calls.length;
-    for (const { list } of calls) {
-      void this.#send(list).finally(() => this.#inFlight--);
-    }
+    for (const { list } of calls) this.#send(list, this.#ended);
+  };
+
+  readonly #ended = (): void => {
+    this.#inFlight--;
   };
 }

@@ -1,9 +1,9 @@
 import { StoreError, shown } from '../../errors.ts';
 import { BLOCKED } from '../../program/decide.ts';
-import { perform, type Held } from '../perform.ts';
+import { perform, type Held, type Keys } from '../perform.ts';
 import type { Answer, Ask, Figures, Op } from '../store.ts';
 import { foreignKey, readText } from '../text.ts';
-import type { Request } from './requests.ts';
+import { rejectCallers, timesOf, type Caller, type Request } from './requests.ts';
 import type { Call } from './write-call.ts';
 
 /** Receives each answer before its caller. */
@@ -19,44 +19,77 @@ export function answerCallers(reply: unknown, call: Call, requests: readonly Req
   const lines = textOf(reply)?.split('\n') ?? [];
   const atMs = /^[1-9]\d{0,15}$/.test(lines[0] ?? '') ? Number(lines[0]) : Number.NaN;
   let expected = 1;
-  for (const { asks, callers } of requests) expected += call.answersFigures ? callers.length : asks.length;
+  for (const request of requests) expected += call.answersFigures ? timesOf(request) : request.asks.length;
   if (!Number.isSafeInteger(atMs) || lines.length !== expected) throw strange(reply);
-  let next = 1;
-  for (const { op, asks, callers } of requests) {
-    const first = next;
-    next += call.answersFigures ? callers.length : asks.length;
+  let line = 1;
+  let key = 0;
+  for (const request of requests) {
+    const { op, asks, caller, others } = request;
+    const answer = (one: Caller, made: Answer): void => {
+      onAnswer(op, asks, made);
+      one.resolve(made);
+    };
     try {
-      const held = call.answersFigures ? undefined : readValues(asks, lines, first);
-      for (let i = 0; i < callers.length; i++) {
-        const answer =
-          held === undefined
-            ? { atMs, figures: readFigures(asks, lines[first + i] as string) }
-            : perform(held, op, asks, atMs);
-        onAnswer(op, asks, answer);
-        callers[i]?.resolve(answer);
+      if (call.answersFigures) {
+        for (let i = 0; i < timesOf(request); i++) {
+          const figures = readFigures(call.keys.slice(key, key + asks.length), lines[line + i] as string);
+          answer(i === 0 ? caller : (others?.[i - 1] as Caller), { atMs, figures });
+        }
+      } else {
+        const held = readValues(asks, lines, line, call.keys, key);
+        answer(caller, perform(held, op, asks, atMs));
+        if (others !== undefined) for (const other of others) answer(other, perform(held, op, asks, atMs));
       }
     } catch (error) {
-      for (const caller of callers) caller.reject(error);
+      rejectCallers([request], error);
     }
+    line += call.answersFigures ? timesOf(request) : asks.length;
+    key += asks.length;
+  }
+}
+
+/** What one key holds. */
+class OneKey implements Keys {
+  #held: Held | undefined;
+
+  constructor(held: Held | undefined) {
+    this.#held = held;
+  }
+
+  get(): Held | undefined {
+    return this.#held;
+  }
+
+  set(_key: string, held: Held): void {
+    this.#held = held;
   }
 }
 
 /** What the keys of a request held before it. */
-function readValues(asks: readonly Ask[], lines: readonly string[], first: number): Map<string, Held> {
+function readValues(
+  asks: readonly Ask[],
+  lines: readonly string[],
+  line: number,
+  names: readonly string[],
+  key: number,
+): Keys {
+  if (asks.length === 1) {
+    const text = lines[line] as string;
+    return new OneKey(text === '' ? undefined : readText(names[key] as string, text));
+  }
   const held = new Map<string, Held>();
   for (let i = 0; i < asks.length; i++) {
-    const { key } = asks[i] as Ask;
-    const line = lines[first + i] as string;
-    if (line !== '') held.set(key, readText(key, line));
+    const text = lines[line + i] as string;
+    if (text !== '') held.set((asks[i] as Ask).key, readText(names[key + i] as string, text));
   }
   return held;
 }
 
 /** The line of a request: the figures of each key with commas between, "!" for a value that is no state. */
-function readFigures(asks: readonly Ask[], line: string): Figures[] {
+function readFigures(names: readonly string[], line: string): Figures[] {
   const parts = line.split(';');
-  return asks.map(({ key }, i) => {
-    if (parts[i] === '!') throw foreignKey(key);
+  return names.map((name, i) => {
+    if (parts[i] === '!') throw foreignKey(name);
     const figures = (parts[i] ?? '').split(',').map(Number);
     if (figures.length <= BLOCKED || !figures.every(Number.isSafeInteger)) throw strange(line);
     return figures;

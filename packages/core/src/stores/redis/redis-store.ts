@@ -12,7 +12,7 @@ import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
 import { answerCallers } from './read-reply.ts';
-import type { Request } from './requests.ts';
+import { rejectCallers, type Request } from './requests.ts';
 import { ScriptRunner } from './run-script.ts';
 import { writeCall } from './write-call.ts';
 
@@ -124,7 +124,12 @@ class ScriptedStore implements RedisStore {
     this.#prefix = prefix;
     this.#clock = clock;
     this.#scripts = new ScriptRunner(port);
-    this.#batching = new Batching((requests) => this.#call(requests), port.cluster === true ? hashTag : undefined);
+    this.#batching = new Batching(
+      (requests, ended) => {
+        this.#call(requests, ended);
+      },
+      port.cluster === true ? hashTag : undefined,
+    );
     const { nodeOf } = port;
     if (nodeOf !== undefined) this.nodeOf = (key) => nodeOf(hashSlot(hashTag(key)));
   }
@@ -161,23 +166,33 @@ class ScriptedStore implements RedisStore {
     }
   }
 
-  async #call(requests: readonly Request[]): Promise<void> {
+  #call(requests: readonly Request[], ended: () => void): void {
     const call = writeCall(this.#prefix, requests);
+    const { script, keys } = call;
+    const args = this.#clock === undefined ? call.args : [...call.args, String(this.#clock())];
     const { writes } = this.#denials;
     const sentMs = performance.now();
-    const args = this.#clock === undefined ? call.args : [...call.args, String(this.#clock())];
-    try {
-      const reply = await this.#scripts.run(call.script, call.keys, args);
+    const fail = (error: unknown): void => {
+      ended();
+      rejectCallers(requests, failureOf(error));
+    };
+    const read = (reply: unknown): void => {
+      ended();
       const sent = { sentMs, answeredMs: performance.now(), writes };
-      answerCallers(reply, call, requests, (op, asks, answer) => {
-        this.#learn(op, asks, answer, sent);
-      });
-      if (!this.#hasCheckedEviction) void warnOfEviction(this.#port);
+      try {
+        answerCallers(reply, call, requests, (op, asks, answer) => {
+          this.#learn(op, asks, answer, sent);
+        });
+      } catch (error) {
+        rejectCallers(requests, failureOf(error));
+      }
+      if (this.#hasCheckedEviction) return;
       this.#hasCheckedEviction = true;
-    } catch (error) {
-      const failure = failureOf(error);
-      for (const { callers } of requests) for (const caller of callers) caller.reject(failure);
-    }
+      void warnOfEviction(this.#port);
+    };
+    this.#scripts.run(script, keys, args).then(read, (error: unknown) => {
+      this.#scripts.sendInFull(error, script, keys, args).then(read, fail);
+    });
   }
 
   #learn(op: Op, asks: readonly Ask[], answer: Answer, sent: Sent): void {

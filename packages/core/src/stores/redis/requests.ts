@@ -18,8 +18,20 @@ export interface Caller {
 export interface Request {
   readonly op: Op;
   readonly asks: readonly Ask[];
-  readonly rules: readonly Rule[];
-  readonly callers: Caller[];
+  readonly caller: Caller;
+  others: Caller[] | undefined;
+}
+
+/** How often a request is made. */
+export function timesOf({ others }: Request): number {
+  return others === undefined ? 1 : others.length + 1;
+}
+
+export function rejectCallers(requests: readonly Request[], error: unknown): void {
+  for (const { caller, others } of requests) {
+    caller.reject(error);
+    if (others !== undefined) for (const other of others) other.reject(error);
+  }
 }
 
 /** The requests of one call of the script, in order. Equal decisions are one request. */
@@ -34,36 +46,38 @@ export class Requests {
   add(op: Op, asks: readonly Ask[], caller: Caller): boolean {
     if (this.#work >= MAX_WORK || this.#bytes >= MAX_BYTES) return false;
     const equal = this.#find(op, asks);
-    if (equal !== undefined) {
-      equal.callers.push(caller);
-      for (const rule of equal.rules) this.#work += isLong(rule.kind) ? workOf(rule) : EQUAL_WORK;
-      return true;
-    }
-    const rules: Rule[] = [];
-    for (const { key, policy } of asks) {
+    if (equal === undefined) {
+      const request: Request = { op, asks, caller, others: undefined };
+      this.list.push(request);
+      this.#byKey?.set(firstKey(asks), request);
+    } else if (equal.others === undefined) equal.others = [caller];
+    else equal.others.push(caller);
+    for (let i = 0; i < asks.length; i++) {
+      const { key, policy } = asks[i] as Ask;
       const rule = compile(policy);
-      rules.push(rule);
-      this.#work += workOf(rule);
-      this.#bytes += key.length + 32;
+      this.#work += equal === undefined || isLong(rule.kind) ? workOf(rule) : EQUAL_WORK;
+      if (equal === undefined) this.#bytes += key.length;
     }
-    const request = { op, asks, rules, callers: [caller] };
-    this.list.push(request);
-    if (this.#byKey !== undefined) this.#byKey.set(asks[0]?.key ?? '', request);
     return true;
   }
 
   #find(op: Op, asks: readonly Ask[]): Request | undefined {
-    const last = this.list.at(-1);
+    const { list } = this;
+    const last = list[list.length - 1];
     if (last === undefined) return undefined;
     // What is asked between two operations stays there.
     if (last.op !== op) {
       this.#byKey = undefined;
       return undefined;
     }
-    this.#byKey ??= new Map([[last.asks[0]?.key ?? '', last]]);
-    const found = this.#byKey.get(asks[0]?.key ?? '');
-    return found !== undefined && found.callers.length < MAX_COUNT && areEqual(found.asks, asks) ? found : undefined;
+    this.#byKey ??= new Map([[firstKey(last.asks), last]]);
+    const found = this.#byKey.get(firstKey(asks));
+    return found !== undefined && timesOf(found) < MAX_COUNT && areEqual(found.asks, asks) ? found : undefined;
   }
+}
+
+function firstKey(asks: readonly Ask[]): string {
+  return (asks[0] as Ask).key;
 }
 
 /** Whether two lists of asks are for the same keys, policies and costs, and no slots. */

@@ -17,32 +17,42 @@ export class ScriptRunner {
     this.#port = port;
   }
 
-  /** @throws (rejects) StoreError. */
-  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  /** Pass the error of a rejection to {@link ScriptRunner.sendInFull}: a promise less for each call. */
+  run({ sha1 }: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const away = this.#port.whyAway?.();
-    if (away !== undefined) return Promise.reject(failureOf(away, false));
-    return this.#bySha1(script, keys, args, 1);
+    return away === undefined ? this.#send('evalsha', sha1, keys, args) : Promise.reject(failureOf(away, false));
   }
 
-  #bySha1(script: Script, keys: readonly string[], args: readonly string[], tries: number): Promise<unknown> {
-    return this.#send('evalsha', script.sha1, keys, args).catch((error: unknown) => {
-      if (!(error instanceof Error && /^NOSCRIPT|NoScriptError/.test(error.message))) throw failureOf(error);
-      const loading = this.#loading.get(script);
-      // In a cluster another node may have received it.
-      if (loading !== undefined && tries < MAX_TRIES) {
-        const again = (): Promise<unknown> => this.#bySha1(script, keys, args, tries + 1);
-        return loading.then(again, again);
-      }
-      const sent = this.#send('eval', script.source, keys, args).catch((failure: unknown) => {
-        throw failureOf(failure);
-      });
-      this.#loading.set(script, sent);
-      const end = (): void => {
-        if (this.#loading.get(script) === sent) this.#loading.delete(script);
-      };
-      sent.then(end, end);
-      return sent;
-    });
+  /**
+   * The reply of a call that failed with this error, if the server did not know the script.
+   *
+   * @throws (rejects) StoreError for any other error.
+   */
+  async sendInFull(
+    error: unknown,
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    tries = 1,
+  ): Promise<unknown> {
+    if (!(error instanceof Error && /^NOSCRIPT|NoScriptError/.test(error.message))) throw failureOf(error);
+    const loading = this.#loading.get(script);
+    // In a cluster another node may have received it.
+    if (loading !== undefined && tries < MAX_TRIES) {
+      await loading.catch(() => undefined);
+      return this.run(script, keys, args).catch((again: unknown) =>
+        this.sendInFull(again, script, keys, args, tries + 1),
+      );
+    }
+    const sent = this.#send('eval', script.source, keys, args);
+    this.#loading.set(script, sent);
+    try {
+      return await sent;
+    } catch (failure) {
+      throw failureOf(failure);
+    } finally {
+      if (this.#loading.get(script) === sent) this.#loading.delete(script);
+    }
   }
 
   /** A client that throws at once fails like one that rejects. */

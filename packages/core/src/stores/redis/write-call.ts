@@ -1,10 +1,10 @@
 import { GIVE } from '../../program/decide.ts';
 import type { Kind } from '../../program/kinds.ts';
-import type { Rule } from '../../policies/index.ts';
+import { compile, type Rule } from '../../policies/index.ts';
 import { OPS } from '../perform.ts';
 import type { Ask } from '../store.ts';
 import { SCRIPTS, type Script, type ScriptName } from './lua/generated/scripts.generated.ts';
-import { isLong, type Request } from './requests.ts';
+import { isLong, timesOf, type Request } from './requests.ts';
 
 /** One call of a script: see lua/program/perform.lua. */
 export interface Call {
@@ -28,27 +28,20 @@ const FAMILY: Readonly<Record<Kind, ScriptName>> = {
 
 /** Writes requests as the script reads them: each policy once, and requests that differ in their keys alone as one run. */
 export function writeCall(prefix: string, requests: readonly Request[]): Call {
+  const [first] = requests as readonly [Request];
+  if (requests.length === 1 && isUsual(first)) return writeUsual(prefix, first);
   const keys: string[] = [];
   const policies = new Map<Rule, number>();
   let kinds = '';
   let numbers = '';
   let script: ScriptName | undefined;
   let runs = '';
-  let last: Request | undefined;
-  let length = 0;
-  const end = (): void => {
-    if (last !== undefined) runs += writeRun(last, length, policies);
-  };
-  for (const request of requests) {
-    for (const { key } of request.asks) keys.push(`${prefix}:${key}`);
-    if (last !== undefined && differInKeys(last, request)) {
-      length++;
-      continue;
-    }
-    end();
-    last = request;
-    length = 1;
-    for (const rule of request.rules) {
+  for (let i = 0, next = 0; i < requests.length; i = next) {
+    const request = requests[i] as Request;
+    next = i + 1;
+    while (next < requests.length && differInKeys(request, requests[next] as Request)) next++;
+    for (const { policy } of request.asks) {
+      const rule = compile(policy);
       // An edit may meet a state of any kind.
       const own = OPS[request.op] < GIVE ? FAMILY[rule.kind] : 'all';
       script = script === undefined || script === own ? own : 'all';
@@ -57,35 +50,34 @@ export function writeCall(prefix: string, requests: readonly Request[]): Call {
       kinds += rule.kind;
       numbers += writeNumbers(rule);
     }
+    runs += writeRun(request, next - i, policies);
   }
-  end();
+  for (const { asks } of requests) for (const { key } of asks) keys.push(`${prefix}:${key}`);
   return {
     script: SCRIPTS[script ?? 'all'],
     keys,
     args: [kinds, `[${String(policies.size)}${numbers}${runs}]`],
-    answersFigures: [...kinds].some((kind) => isLong(kind as Kind)),
+    answersFigures: /[gh]/.test(kinds),
   };
 }
 
 /** Whether two requests differ in their keys at most. */
 function differInKeys(one: Request, other: Request): boolean {
-  if (one.op !== other.op || one.callers.length !== other.callers.length || one.asks.length !== other.asks.length)
-    return false;
+  if (one.op !== other.op || timesOf(one) !== timesOf(other) || one.asks.length !== other.asks.length) return false;
   for (let i = 0; i < one.asks.length; i++) {
-    const { cost, holder, until } = one.asks[i] as Ask;
+    const { policy, cost, holder, until } = one.asks[i] as Ask;
     const ask = other.asks[i] as Ask;
-    if (one.rules[i] !== other.rules[i] || cost !== ask.cost || holder !== ask.holder || until !== ask.until)
-      return false;
+    if (policy !== ask.policy || cost !== ask.cost || holder !== ask.holder || until !== ask.until) return false;
   }
   return true;
 }
 
-function writeRun({ op, asks, rules, callers }: Request, length: number, policies: ReadonlyMap<Rule, number>): string {
-  let text = `,${String(OPS[op])},${String(asks[0]?.until ?? 0)},${String(callers.length)},${String(length)},${String(asks.length)}`;
-  for (let i = 0; i < asks.length; i++) {
-    const { cost, holder = 0 } = asks[i] as Ask;
-    text += `,${String(policies.get(rules[i] as Rule))},${String(cost)},${String(holder)}`;
-  }
+function writeRun(request: Request, length: number, policies: ReadonlyMap<Rule, number>): string {
+  const { op, asks } = request;
+  const until = asks[0]?.until ?? 0;
+  let text = `,${String(OPS[op])},${String(until)},${String(timesOf(request))},${String(length)},${String(asks.length)}`;
+  for (const { policy, cost, holder = 0 } of asks)
+    text += `,${String(policies.get(compile(policy)))},${String(cost)},${String(holder)}`;
   return text;
 }
 
@@ -100,4 +92,22 @@ function writeNumbers(rule: Rule): string {
     written.set(rule, text);
   }
   return text;
+}
+
+/** Whether it takes one unit of one key, which is what most processes ask most of the time. */
+function isUsual({ op, asks, others }: Request): boolean {
+  const { cost, holder = 0 } = asks[0] as Ask;
+  return op === 'take' && asks.length === 1 && cost === 1 && holder === 0 && others === undefined;
+}
+
+const usual = new WeakMap<Rule, readonly string[]>();
+
+/** Its arguments are written once for each policy. */
+function writeUsual(prefix: string, { asks }: Request): Call {
+  const { key, policy } = asks[0] as Ask;
+  const rule = compile(policy);
+  let args = usual.get(rule);
+  if (args === undefined)
+    usual.set(rule, (args = [rule.kind, `[1${writeNumbers(rule)},${String(OPS.take)},0,1,1,1,1,1,0]`]));
+  return { script: SCRIPTS[FAMILY[rule.kind]], keys: [`${prefix}:${key}`], args, answersFigures: isLong(rule.kind) };
 }
