@@ -21,20 +21,17 @@ export interface LiveLimiter {
 }
 
 const live = new Set<WeakRef<LiveLimiter>>();
-const refs = new WeakMap<LiveLimiter, WeakRef<LiveLimiter>>();
-const gone = /* @__PURE__ */ new FinalizationRegistry<WeakRef<LiveLimiter>>((ref) => live.delete(ref));
+const collected = /* @__PURE__ */ new FinalizationRegistry<WeakRef<LiveLimiter>>((ref) => live.delete(ref));
 
 /** Lists a limiter until it is closed or garbage-collected. */
 export function remember(limiter: LiveLimiter): void {
   const ref = new WeakRef(limiter);
   live.add(ref);
-  refs.set(limiter, ref);
-  gone.register(limiter, ref);
+  collected.register(limiter, ref);
 }
 
 export function forget(limiter: LiveLimiter): void {
-  const ref = refs.get(limiter);
-  if (ref !== undefined) live.delete(ref);
+  for (const ref of live) if (ref.deref() === limiter) live.delete(ref);
 }
 
 /** The limiters that are in use. */

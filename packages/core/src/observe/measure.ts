@@ -9,22 +9,7 @@ import {
 } from '../channels.ts';
 import type { BreakerState } from '../guard/breaker.ts';
 import { liveLimiters } from './live-limiters.ts';
-import {
-  BREAKER_STATE,
-  DECISIONS,
-  DURATION,
-  FALLBACK_ACTIVE,
-  KEYS_IN_MEMORY,
-  LIMIT,
-  NEAR_LIMIT,
-  STORE_ERRORS,
-  TRANSITIONS,
-  type Labels,
-  type Metric,
-} from './metric-list.ts';
-
-/** Takes a value: of a counter what to add, of a histogram one observation, of a gauge its present value. */
-export type Report = (metric: Metric, labels: Labels, value: number) => void;
+import type { Report } from './metric-list.ts';
 
 /** The states of a breaker, furthest from closed first. */
 const BREAKER_STATES: readonly BreakerState[] = ['open', 'half-open', 'closed'];
@@ -43,15 +28,9 @@ export class Measurement {
   constructor(report: Report) {
     this.#report = report;
     this.#stops = [
-      subscribe(decisions, (message) => {
-        this.#countDecision(message);
-      }),
-      subscribe(storeErrors, (message) => {
-        this.#countStoreError(message);
-      }),
-      subscribe(breakers, (message) => {
-        this.#countTransition(message);
-      }),
+      subscribe(decisions, this.#countDecision.bind(this)),
+      subscribe(storeErrors, this.#countStoreError.bind(this)),
+      subscribe(breakers, this.#countTransition.bind(this)),
     ];
   }
 
@@ -65,18 +44,18 @@ export class Measurement {
     if (source === 'local' || source === 'none') this.#onFallback.add(limiter);
     else if (source !== 'cache') this.#onFallback.delete(limiter);
     if (op === 'peek') return; // a peek consumes nothing and denies no request
-    this.#report(DECISIONS, { limiter, policy, outcome, source }, 1);
-    this.#report(DURATION, { limiter, source }, durationMs / 1000);
-    if (allowed && limit > 0 && remaining * 5 <= limit) this.#report(NEAR_LIMIT, { limiter, policy }, 1);
+    this.#report('decisions', { limiter, policy, outcome, source }, 1);
+    this.#report('decision.duration', { limiter, source }, durationMs / 1000);
+    if (allowed && limit > 0 && remaining * 5 <= limit) this.#report('near_limit', { limiter, policy }, 1);
   }
 
   #countStoreError({ limiter, store, kind }: Omit<StoreErrorMessage, 'code'>): void {
-    this.#report(STORE_ERRORS, { limiter, store, kind }, 1);
+    this.#report('store.errors', { limiter, store, kind }, 1);
   }
 
   #countTransition({ limiters, store, kind, state, previous }: BreakerMessage): void {
     for (const limiter of limiters) {
-      this.#report(TRANSITIONS, { limiter, state }, 1);
+      this.#report('breaker.transitions', { limiter, state }, 1);
       // When the breaker closes, the store decides again, even before the next request.
       if (state === 'closed') this.#onFallback.delete(limiter);
       // Only probes are sent while a breaker is open. If they did not count, an outage would look as if it had ended.
@@ -100,14 +79,14 @@ export class Measurement {
         const both = [status.breaker, states.get(limiter)];
         states.set(limiter, BREAKER_STATES.find((state) => both.includes(state)) ?? 'closed');
       }
-      for (const { name: policy, limit } of live.policies()) report(LIMIT, { limiter, policy }, limit);
+      for (const { name: policy, limit } of live.policies()) report('limit', { limiter, policy }, limit);
     }
     for (const [limiter, count] of keys) {
-      report(KEYS_IN_MEMORY, { limiter }, count);
-      report(FALLBACK_ACTIVE, { limiter }, this.#onFallback.has(limiter) ? 1 : 0);
+      report('memory.keys', { limiter }, count);
+      report('fallback.active', { limiter }, this.#onFallback.has(limiter) ? 1 : 0);
     }
     for (const [limiter, current] of states) {
-      for (const state of BREAKER_STATES) report(BREAKER_STATE, { limiter, state }, state === current ? 1 : 0);
+      for (const state of BREAKER_STATES) report('breaker.state', { limiter, state }, state === current ? 1 : 0);
     }
   }
 }

@@ -1,110 +1,106 @@
 /** A metric, as prom-client and OpenTelemetry have it. docs/reference/observability.md describes each. */
 export interface Metric {
   readonly kind: 'counter' | 'histogram' | 'gauge';
+  /** Its name in OpenTelemetry, after `sluice.`. */
+  readonly id: MetricId;
   /** Its name in Prometheus, after the prefix. */
   readonly name: string;
-  /** Its name in OpenTelemetry, after `sluice.`. */
-  readonly instrument: string;
   readonly unit: string;
-  readonly help: string;
   readonly labels: readonly Label[];
+  readonly help: string;
 }
 
 /** Values are names from the configuration and words of fixed lists, never a key, an address or a path. */
 export type Label = 'limiter' | 'policy' | 'outcome' | 'source' | 'store' | 'kind' | 'state';
 export type Labels = Partial<Record<Label, string>>;
 
-export const DECISIONS: Metric = {
-  kind: 'counter',
-  name: 'decisions_total',
-  instrument: 'decisions',
-  unit: '{decision}',
-  help: 'Decisions, without peeks.',
-  labels: ['limiter', 'policy', 'outcome', 'source'],
-};
+export type MetricId =
+  | 'decisions'
+  | 'decision.duration'
+  | 'store.errors'
+  | 'breaker.transitions'
+  | 'near_limit'
+  | 'breaker.state'
+  | 'fallback.active'
+  | 'memory.keys'
+  | 'limit';
 
-export const DURATION: Metric = {
-  kind: 'histogram',
-  name: 'decision_duration_seconds',
-  instrument: 'decision.duration',
-  unit: 's',
-  help: 'How long decisions took, without peeks.',
-  labels: ['limiter', 'source'],
-};
-
-export const STORE_ERRORS: Metric = {
-  kind: 'counter',
-  name: 'store_errors_total',
-  instrument: 'store.errors',
-  unit: '{error}',
-  help: 'Calls of a store that failed or were late, including probes.',
-  labels: ['limiter', 'store', 'kind'],
-};
-
-export const TRANSITIONS: Metric = {
-  kind: 'counter',
-  name: 'breaker_transitions_total',
-  instrument: 'breaker.transitions',
-  unit: '{transition}',
-  help: 'Changes of a breaker, by its new state.',
-  labels: ['limiter', 'state'],
-};
-
-export const NEAR_LIMIT: Metric = {
-  kind: 'counter',
-  name: 'near_limit_total',
-  instrument: 'near_limit',
-  unit: '{decision}',
-  help: 'Decisions that allowed, and left at most a fifth of the limit of the policy that decided.',
-  labels: ['limiter', 'policy'],
-};
-
-export const BREAKER_STATE: Metric = {
-  kind: 'gauge',
-  name: 'breaker_state',
-  instrument: 'breaker.state',
-  unit: '',
-  help: 'Whether the breaker before the store of a limiter is in this state (1) or not (0); in a cluster, the one of its breakers that is furthest from closed.',
-  labels: ['limiter', 'state'],
-};
-
-export const FALLBACK_ACTIVE: Metric = {
-  kind: 'gauge',
-  name: 'fallback_active',
-  instrument: 'fallback.active',
-  unit: '',
-  help: 'Whether the fallback of its store made the last decision of a limiter (1) or not (0).',
-  labels: ['limiter'],
-};
-
-export const KEYS_IN_MEMORY: Metric = {
-  kind: 'gauge',
-  name: 'keys_in_memory',
-  instrument: 'memory.keys',
-  unit: '{key}',
-  help: 'Keys in the memory store of a limiter, or in the fallback of its store. Limiters that share a store each show all its keys.',
-  labels: ['limiter'],
-};
-
-export const LIMIT: Metric = {
-  kind: 'gauge',
-  name: 'limit',
-  instrument: 'limit',
-  unit: '{unit}',
-  help: 'Units that can be had at once: the limit of a window, the capacity of a bucket. Keys may have other numbers.',
-  labels: ['limiter', 'policy'],
-};
+/** Takes a value: of a counter what to add, of a histogram one observation, of a gauge its present value. */
+export type Report = (id: MetricId, labels: Labels, value: number) => void;
 
 export const METRICS: readonly Metric[] = [
-  DECISIONS,
-  DURATION,
-  STORE_ERRORS,
-  TRANSITIONS,
-  NEAR_LIMIT,
-  BREAKER_STATE,
-  FALLBACK_ACTIVE,
-  KEYS_IN_MEMORY,
-  LIMIT,
+  {
+    id: 'decisions',
+    kind: 'counter',
+    name: 'decisions_total',
+    unit: '{decision}',
+    labels: ['limiter', 'policy', 'outcome', 'source'],
+    help: 'Decisions, without peeks.',
+  },
+  {
+    id: 'decision.duration',
+    kind: 'histogram',
+    name: 'decision_duration_seconds',
+    unit: 's',
+    labels: ['limiter', 'source'],
+    help: 'How long decisions took, without peeks.',
+  },
+  {
+    id: 'store.errors',
+    kind: 'counter',
+    name: 'store_errors_total',
+    unit: '{error}',
+    labels: ['limiter', 'store', 'kind'],
+    help: 'Calls of a store that failed or were late, including probes.',
+  },
+  {
+    id: 'breaker.transitions',
+    kind: 'counter',
+    name: 'breaker_transitions_total',
+    unit: '{transition}',
+    labels: ['limiter', 'state'],
+    help: 'Changes of a breaker, by its new state.',
+  },
+  {
+    id: 'near_limit',
+    kind: 'counter',
+    name: 'near_limit_total',
+    unit: '{decision}',
+    labels: ['limiter', 'policy'],
+    help: 'Decisions that allowed, and left at most a fifth of the limit of the policy that decided.',
+  },
+  {
+    id: 'breaker.state',
+    kind: 'gauge',
+    name: 'breaker_state',
+    unit: '',
+    labels: ['limiter', 'state'],
+    help: "Whether the breaker of the limiter's store is in this state (1) or not (0); in a cluster, the one furthest from closed.",
+  },
+  {
+    id: 'fallback.active',
+    kind: 'gauge',
+    name: 'fallback_active',
+    unit: '',
+    labels: ['limiter'],
+    help: 'Whether the fallback of its store made the last decision of a limiter (1) or not (0).',
+  },
+  {
+    id: 'memory.keys',
+    kind: 'gauge',
+    name: 'keys_in_memory',
+    unit: '{key}',
+    labels: ['limiter'],
+    help: 'Keys in the store or fallback of a limiter in this process; limiters on one store each show them all.',
+  },
+  {
+    id: 'limit',
+    kind: 'gauge',
+    name: 'limit',
+    unit: '{unit}',
+    labels: ['limiter', 'policy'],
+    help: 'Units allowed at once: the limit of a window, the capacity of a bucket. Keys may have other numbers.',
+  },
 ];
 
 /**

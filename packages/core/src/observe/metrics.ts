@@ -3,13 +3,14 @@ import {
   Gauge,
   Histogram,
   register as defaultRegister,
+  type GaugeConfiguration,
   type OpenMetricsContentType,
   type Registry,
 } from 'prom-client';
 import { PolicyError } from '../errors.ts';
 import { readOptions, valueThat, withDefault, type Options, type WithDefault } from '../values/shape.ts';
 import { Measurement } from './measure.ts';
-import { DECISION_SECONDS, METRICS, type Labels, type Metric } from './metric-list.ts';
+import { DECISION_SECONDS, METRICS, type Label, type Labels, type MetricId } from './metric-list.ts';
 
 /** A registry of prom-client, of either format. */
 export type AnyRegistry = Registry | Registry<OpenMetricsContentType>;
@@ -55,9 +56,20 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
       'SLUICE_OPTION_INVALID',
     );
   }
-  const metrics = new Map<Metric, (labels: Labels, value: number) => void>();
-  const measurement = new Measurement((metric, labels, value) => metrics.get(metric)?.(labels, value));
-  for (const metric of METRICS) metrics.set(metric, registerMetric(metric, register, prefix, measurement));
+  const events = new Map<MetricId, (labels: Labels, value: number) => void>();
+  const measurement = new Measurement((id, labels, value) => events.get(id)?.(labels, value));
+  for (const { id, kind, name, help, labels } of METRICS) {
+    const common = { name: prefix + name, help, labelNames: labels, registers: [register] };
+    if (kind === 'gauge') {
+      registerGauge(id, common, measurement);
+    } else if (kind === 'counter') {
+      const counter = new Counter(common);
+      events.set(id, counter.inc.bind(counter));
+    } else {
+      const histogram = new Histogram({ ...common, buckets: [...DECISION_SECONDS] });
+      events.set(id, histogram.observe.bind(histogram));
+    }
+  }
   const registered = names.map((name) => [name, register.getSingleMetric(name)] as const);
   return () => {
     measurement.stop();
@@ -68,37 +80,14 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
   };
 }
 
-/** Returns what takes a value of the metric. */
-function registerMetric(
-  metric: Metric,
-  register: AnyRegistry,
-  prefix: string,
-  measurement: Measurement,
-): (labels: Labels, value: number) => void {
-  const { kind, help, labels: labelNames } = metric;
-  const common = { name: prefix + metric.name, help, labelNames, registers: [register] };
-  if (kind === 'histogram') {
-    const histogram = new Histogram({ ...common, buckets: [...DECISION_SECONDS] });
-    return (labels, value) => {
-      histogram.observe(labels, value);
-    };
-  }
-  if (kind === 'counter') {
-    const counter = new Counter(common);
-    return (labels, value) => {
-      counter.inc(labels, value);
-    };
-  }
+function registerGauge(id: MetricId, common: GaugeConfiguration<Label>, measurement: Measurement): void {
   const gauge = new Gauge({
     ...common,
     collect() {
       gauge.reset(); // closed limiters disappear
       measurement.readGauges((read, labels, value) => {
-        if (read === metric) gauge.set(labels, value);
+        if (read === id) gauge.set(labels, value);
       });
     },
   });
-  return (labels, value) => {
-    gauge.set(labels, value);
-  };
 }

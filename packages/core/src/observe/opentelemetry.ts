@@ -3,7 +3,7 @@ import { decisions, subscribe, type DecisionMessage } from '../channels.ts';
 import { PolicyError } from '../errors.ts';
 import { optional, readOptions, valueThat, type Optional, type Options } from '../values/shape.ts';
 import { Measurement } from './measure.ts';
-import { DECISION_SECONDS, METRICS, type Label, type Labels, type Metric } from './metric-list.ts';
+import { DECISION_SECONDS, METRICS, type Label, type Labels, type MetricId } from './metric-list.ts';
 
 const OPEN_TELEMETRY_OPTIONS = {
   /** The provider of the meter. Default: the global one, which the SDK registers when it starts. */
@@ -55,29 +55,26 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
   }
   reporting.add(meterProvider);
   const meter = meterProvider.getMeter('@sluice/core');
-  const events = new Map<Metric, (value: number, attributes: Attributes) => void>();
-  const gauges = new Map<Metric, ObservableGauge>();
-  for (const metric of METRICS) {
-    const name = `sluice.${metric.instrument}`;
-    const about = { description: metric.help, unit: metric.unit };
-    if (metric.kind === 'gauge') {
-      gauges.set(metric, meter.createObservableGauge(name, about));
-    } else if (metric.kind === 'counter') {
-      const counter = meter.createCounter(name, about);
-      events.set(metric, counter.add.bind(counter));
+  const events = new Map<MetricId, (value: number, attributes: Attributes) => void>();
+  const gauges = new Map<MetricId, ObservableGauge>();
+  for (const { id, kind, help: description, unit } of METRICS) {
+    const name = `sluice.${id}`;
+    if (kind === 'gauge') {
+      gauges.set(id, meter.createObservableGauge(name, { description, unit }));
+    } else if (kind === 'counter') {
+      const counter = meter.createCounter(name, { description, unit });
+      events.set(id, counter.add.bind(counter));
     } else {
-      const histogram = meter.createHistogram(name, {
-        ...about,
-        advice: { explicitBucketBoundaries: [...DECISION_SECONDS] },
-      });
-      events.set(metric, histogram.record.bind(histogram));
+      const advice = { explicitBucketBoundaries: [...DECISION_SECONDS] };
+      const histogram = meter.createHistogram(name, { description, unit, advice });
+      events.set(id, histogram.record.bind(histogram));
     }
   }
-  const measurement = new Measurement((metric, labels, value) => events.get(metric)?.(value, toAttributes(labels)));
+  const measurement = new Measurement((id, labels, value) => events.get(id)?.(value, toAttributes(labels)));
   const observables = [...gauges.values()];
   const observe: Parameters<typeof meter.addBatchObservableCallback>[0] = (result) => {
-    measurement.readGauges((metric, labels, value) => {
-      const gauge = gauges.get(metric);
+    measurement.readGauges((id, labels, value) => {
+      const gauge = gauges.get(id);
       if (gauge !== undefined) result.observe(gauge, value, toAttributes(labels));
     });
   };
