@@ -55,14 +55,26 @@ function readModule(path) {
 }
 
 function printFunction(modules, moduleName, root, print, family) {
+  const { statement, locals } = printerOf(modules, moduleName, print, family);
+  const parameters = root.parameters.map(({ name }) => name.text);
+  for (const parameter of parameters) locals.add(parameter);
+  const names = parameters.map((name) => (RESERVED.has(name) ? `${name}_` : name)).join(', ');
+  const comment = ts.getJSDocCommentsAndTags(root)[0]?.comment;
+  const why = typeof comment === 'string' ? comment.replace(/^/gm, '-- ') + '\n' : '';
+  const body = root.body.statements.flatMap(statement).map((line) => `  ${line}\n`);
+  return `${why}local function ${moduleName}_${root.name.text}(${names})\n${body.join('')}end\n`;
+}
+
+/** Prints what stands in a function of a module. `values` is what stands for its parameters where it is inlined. */
+function printerOf(modules, moduleName, print, family, values = new Map()) {
   const module = modules.get(moduleName);
-  const locals = new Set();
+  const locals = new Set(values.keys());
 
   const fail = (node) => {
     const { line } = module.source.getLineAndCharacterOfPosition(node.getStart());
     throw new Error(`${moduleName}.ts:${line + 1}: ${K[node.kind]} has no form in Lua: ${node.getText()}`);
   };
-  const nameOf = (node) => (RESERVED.has(node.text) ? `${node.text}_` : node.text);
+  const nameOf = (node) => values.get(node.text) ?? (RESERVED.has(node.text) ? `${node.text}_` : node.text);
   /** The number behind a name, here or in the module it is imported from. */
   const numberOf = (node) => {
     if (ts.isNonNullExpression(node)) return numberOf(node.expression);
@@ -91,19 +103,30 @@ function printFunction(modules, moduleName, root, print, family) {
     node.kind === K.TrueKeyword ||
     node.kind === K.FalseKeyword;
 
-  function callee(node) {
-    if (ts.isIdentifier(node)) {
-      const [from, name] = module.imports.get(node.text) ?? [moduleName, node.text];
-      print(from, name);
-      return `${from}_${name}`;
-    }
+  /** The module and name of the function that is called; undefined if only its record knows it. */
+  function target(node) {
+    if (ts.isIdentifier(node)) return module.imports.get(node.text) ?? [moduleName, node.text];
     if (!ts.isPropertyAccessExpression(node)) return fail(node);
-    if (node.expression.getText() === 'Math') return `math.${node.name.text}`;
-    if (family !== undefined && /(^|\.)f$/.test(node.expression.getText())) {
-      print(family, node.name.text);
-      return `${family}_${node.name.text}`;
+    return family !== undefined && /(^|\.)f$/.test(node.expression.getText()) ? [family, node.name.text] : undefined;
+  }
+
+  function call(node) {
+    const known = target(node.expression);
+    const [from, name] = known ?? [];
+    const args = node.arguments.map(expression);
+    const called = modules.get(from)?.functions.get(name);
+    const [only] = called?.body.statements ?? [];
+    // A function costs time at each call of the script. One that only returns an expression of names is written out.
+    const isShort = called?.body.statements.length === 1 && ts.isReturnStatement(only) && !only.getText().includes('(');
+    if (isShort && args.every((arg) => /^[\w.]+$/.test(arg))) {
+      const given = new Map(called.parameters.map((parameter, i) => [parameter.name.text, args[i] ?? 'nil']));
+      const text = printerOf(modules, from, print, family, given).expression(only.expression);
+      return /^[\w.]+(\[\w+\])*$|^\{\}$/.test(text) ? text : `(${text})`;
     }
-    return expression(node);
+    if (known !== undefined) print(from, name);
+    const math = node.expression.expression?.getText() === 'Math';
+    const callee = known ? `${from}_${name}` : math ? `math.${node.expression.name.text}` : expression(node.expression);
+    return `${callee}(${args.join(', ')})`;
   }
 
   function expression(node) {
@@ -137,7 +160,7 @@ function printFunction(modules, moduleName, root, print, family) {
     }
     if (ts.isArrayLiteralExpression(node))
       return node.elements.length === 0 ? '{}' : `{ ${node.elements.map(expression).join(', ')} }`;
-    if (ts.isCallExpression(node)) return `${callee(node.expression)}(${node.arguments.map(expression).join(', ')})`;
+    if (ts.isCallExpression(node)) return call(node);
     return fail(node);
   }
 
@@ -149,11 +172,23 @@ function printFunction(modules, moduleName, root, print, family) {
         return [`${left} = ${left} ${operator[0]} ${ts.isBinaryExpression(node.right) ? `(${right})` : right}`];
     }
     if (ts.isCallExpression(node)) {
-      if (node.expression.name?.text !== 'push') return [expression(node)];
+      if (node.expression.name?.text !== 'push') return writtenOut(node) ?? [expression(node)];
       const list = expression(node.expression.expression);
       return node.arguments.map((argument) => `${list}[#${list} + 1] = ${expression(argument)}`);
     }
     return fail(node);
+  }
+
+  /** What a function does that returns nothing, in place of its call; undefined for others. */
+  function writtenOut(node) {
+    const [from, name] = target(node.expression) ?? [];
+    const called = modules.get(from)?.functions.get(name);
+    const args = node.arguments.map(expression);
+    if (called?.type?.kind !== K.VoidKeyword || !args.every((arg) => /^[\w.]+$/.test(arg))) return undefined;
+    const given = new Map(called.parameters.map((parameter, i) => [parameter.name.text, args[i]]));
+    const lines = called.body.statements.flatMap(printerOf(modules, from, print, family, given).statement);
+    const isBlock = called.body.statements.some(ts.isVariableStatement);
+    return isBlock ? ['do', ...lines.map((line) => `  ${line}`), 'end'] : lines;
   }
 
   function statement(node) {
@@ -203,18 +238,5 @@ function printFunction(modules, moduleName, root, print, family) {
 
   const indented = (node) => statement(node).map((line) => `  ${line}`);
 
-  for (const parameter of root.parameters) locals.add(parameter.name.text);
-  const parameters = root.parameters.map(({ name }) => nameOf(name)).join(', ');
-  const comment = ts.getJSDocCommentsAndTags(root)[0]?.comment;
-  const why =
-    typeof comment === 'string'
-      ? comment
-          .split('\n')
-          .map((line) => `-- ${line}\n`)
-          .join('')
-      : '';
-  return `${why}local function ${moduleName}_${root.name.text}(${parameters})\n${root.body.statements
-    .flatMap(statement)
-    .map((line) => `  ${line}\n`)
-    .join('')}end\n`;
+  return { expression, statement, locals };
 }

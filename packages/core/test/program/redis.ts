@@ -53,7 +53,7 @@ export async function performInRedis(
     }
     last = request;
     times.push(1);
-    const shape = [op, asks[0]?.until ?? 0, 1, 1, asks.length];
+    const shape = [op, op < GIVE ? 1 : (asks[0]?.until ?? 0), 1, asks.length];
     for (const { key, plan, cost, holder = 0 } of asks) {
       keys.push(key);
       shape.push(numberOf(plans, plan), cost, holder);
@@ -63,8 +63,8 @@ export async function performInRedis(
   const written: number[][] = [];
   for (const [i, run] of runs.entries()) {
     const before = written.at(-1);
-    run[2] = times[i] ?? 1;
-    if (before !== undefined && String(before.with(3, 1)) === String(run)) before[3] = (before[3] ?? 0) + 1;
+    if ((run[0] ?? 0) < GIVE) run[1] = times[i] ?? 1;
+    if (before !== undefined && String(before.with(2, 1)) === String(run)) before[2] = (before[2] ?? 0) + 1;
     else written.push(run);
   }
   const kinds = [...plans.keys()].map(({ kind }) => kind);
@@ -72,8 +72,8 @@ export async function performInRedis(
   // An edit may meet a state of any kind.
   const isOfOne = names.size === 1 && requests.every(({ op }) => op < GIVE);
   const { text, sha } = script(isOfOne ? ([...names][0] ?? '') : 'all');
-  const numbers = [...plans.keys()].flatMap((plan) => Array.from({ length: 8 }, (_, i) => plan.numbers[i] ?? 0));
-  const args = [...keys, kinds.join(''), JSON.stringify([plans.size, ...numbers, ...written.flat()])];
+  const numbers = [...plans.keys()].map((plan) => plan.numbers);
+  const args = [...keys, kinds.join(''), JSON.stringify([...numbers, written.flat()])];
   if (now !== undefined) args.push(String(now));
   const reply = (await redis.evalsha(sha, keys.length, ...args).catch(async (error: unknown) => {
     if (!String(error).includes('NOSCRIPT')) throw error;

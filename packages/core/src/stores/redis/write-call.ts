@@ -56,7 +56,7 @@ export function writeCall(prefix: string, requests: readonly Request[]): Call {
   return {
     script: SCRIPTS[script ?? 'all'],
     keys,
-    args: [kinds, `[${String(policies.size)}${numbers}${runs}]`],
+    args: [kinds, `[${numbers}[${runs.slice(1)}]]`],
     answersFigures: /[gh]/.test(kinds),
   };
 }
@@ -74,21 +74,19 @@ function differInKeys(one: Request, other: Request): boolean {
 
 function writeRun(request: Request, length: number, policies: ReadonlyMap<Rule, number>): string {
   const { op, asks } = request;
-  const until = asks[0]?.until ?? 0;
-  let text = `,${String(OPS[op])},${String(until)},${String(timesOf(request))},${String(length)},${String(asks.length)}`;
+  const times = OPS[op] < GIVE ? timesOf(request) : (asks[0]?.until ?? 0);
+  let text = `,${String(OPS[op])},${String(times)},${String(length)},${String(asks.length)}`;
   for (const { policy, cost, holder = 0 } of asks)
     text += `,${String(policies.get(compile(policy)))},${String(cost)},${String(holder)}`;
   return text;
 }
 
 const written = new WeakMap<Rule, string>();
-/** Where the script reads the numbers of the next policy. */
-const NUMBERS = 8;
 
 function writeNumbers(rule: Rule): string {
   let text = written.get(rule);
   if (text === undefined) {
-    text = Array.from({ length: NUMBERS }, (_, i) => `,${String(rule.numbers[i] ?? 0)}`).join('');
+    text = `[${rule.numbers.join(',')}],`;
     written.set(rule, text);
   }
   return text;
@@ -108,6 +106,6 @@ function writeUsual(prefix: string, { asks }: Request): Call {
   const rule = compile(policy);
   let args = usual.get(rule);
   if (args === undefined)
-    usual.set(rule, (args = [rule.kind, `[1${writeNumbers(rule)},${String(OPS.take)},0,1,1,1,1,1,0]`]));
+    usual.set(rule, (args = [rule.kind, `[${writeNumbers(rule)}[${String(OPS.take)},1,1,1,1,1,0]]`]));
   return { script: SCRIPTS[FAMILY[rule.kind]], keys: [`${prefix}:${key}`], args, answersFigures: isLong(rule.kind) };
 }

@@ -117,11 +117,6 @@ local function window_add(p, s, units, until_, t)
   return (p[5] < s[2] and window_addBeside(p, s, before, more, start, isOpen) or window_addToLongest(p, s, more, t, start, isOpen))
 end
 
--- The state of a key that is as if never used.
-local function numbers_unused()
-  return {}
-end
-
 local function window_give(p, s, units, until_, t)
   local before = window_used(p, s, t)
   if before == 0 or (until_ > 0 and until_ ~= window_ownEnd(p, s)) then
@@ -130,10 +125,10 @@ local function window_give(p, s, units, until_, t)
   local given = math.min(units, before)
   s[3] = math.max(s[3] - given, 0)
   if #s == 4 then
-    return (s[3] == 0 and numbers_unused() or s)
+    return (s[3] == 0 and {} or s)
   end
   s[7] = (p[5] < s[2] and before - given or math.min(s[7], s[3]))
-  return ((s[3] == 0 and s[7] == 0) and numbers_unused() or s)
+  return ((s[3] == 0 and s[7] == 0) and {} or s)
 end
 
 local function window_left(p, s, t)
@@ -185,7 +180,7 @@ local function interval_give(p, s, units, _until, t)
   if before == 0 then
     return s
   end
-  return (before > units and interval_written(p, s, before, before - units, t) or numbers_unused())
+  return (before > units and interval_written(p, s, before, before - units, t) or {})
 end
 
 local function interval_left(p, s, t)
@@ -260,7 +255,7 @@ local function debt_give(p, s, units, until_, t)
     return s
   end
   if math.ceil(before / p[6]) <= units then
-    return numbers_unused()
+    return {}
   end
   return debt_written(p, s, before - units * p[6], t)
 end
@@ -292,10 +287,6 @@ local function blocks_endsAt(s)
   return s[1] + s[5]
 end
 
-local function blocks_start(s)
-  return s[1] - s[3]
-end
-
 -- The newest units stay: the block with which they become too many must leave.
 local function blocks_freeAt(p, s, units, t)
   if #s == 0 then
@@ -308,10 +299,10 @@ local function blocks_freeAt(p, s, units, t)
   if room < 0 then
     return s[1] + p[6]
   end
-  local end_ = blocks_start(s) - 1 + s[2]
+  local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
-      end_ = blocks_start(s) + (s[i + 1]) + s[2]
+      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
       end_ = end_ - s[2]
       if end_ <= t - p[6] then
@@ -330,10 +321,10 @@ local function blocks_emptyAt(p, s)
   if s[4] > 0 then
     return s[1] + p[6]
   end
-  local end_ = blocks_start(s) - 1 + s[2]
+  local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
-      end_ = blocks_start(s) + (s[i + 1]) + s[2]
+      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
       end_ = end_ - s[2]
       if (s[i + 1]) > 0 then
@@ -350,10 +341,10 @@ local function blocks_sum(s, since)
     return 0
   end
   local units = (s[1] > since and s[4] or 0)
-  local end_ = blocks_start(s) - 1 + s[2]
+  local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
-      end_ = blocks_start(s) + (s[i + 1]) + s[2]
+      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
       end_ = end_ - s[2]
       if end_ <= since then
@@ -371,14 +362,14 @@ end
 
 -- Where the units are counted that were taken at that instant; -1 if they are gone.
 local function blocks_placeOf(p, s, at)
-  if at >= blocks_start(s) then
+  if at >= (s[1] - s[3]) then
     return 3
   end
-  local end_ = blocks_start(s) - 1 + s[2]
+  local end_ = (s[1] - s[3]) - 1 + s[2]
   local place = -1
   for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
-      end_ = blocks_start(s) + (s[i + 1]) + s[2]
+      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
       end_ = end_ - s[2]
       if end_ >= at and end_ < at + p[5] then
@@ -389,30 +380,25 @@ local function blocks_placeOf(p, s, at)
   return place
 end
 
--- Whether no policy with a longer window takes turns.
-local function blocks_isLongest(p, s, t)
-  return p[6] >= s[5] or s[6] + t - s[1] >= s[5]
-end
-
 -- The state with a new block, and the blocks before it that are kept.
 local function blocks_opened(p, s, units, t)
   local onGrid = t - (t % p[5])
   if #s == 0 then
     return { t, p[5], t - onGrid, units, p[6], 0 }
   end
-  local begin = math.max(onGrid, blocks_start(s) + s[2])
-  local isLonger = blocks_isLongest(p, s, t)
+  local begin = math.max(onGrid, (s[1] - s[3]) + s[2])
+  local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
   local kept = (isLonger and p[6] or s[5])
   local after = { t, p[5], t - begin, units, kept, (isLonger and 0 or s[6] + t - s[1]) }
   if s[1] <= t - kept then
     return after
   end
   local next = begin - 1
-  local end_ = blocks_start(s) - 1 + s[2]
+  local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6 - 1, #s - 1 do
     local count = (i < 6 and s[4] or (s[i + 1]))
     if count < 0 then
-      end_ = blocks_start(s) + count + s[2]
+      end_ = (s[1] - s[3]) + count + s[2]
     else
       if i >= 6 then
         end_ = end_ - s[2]
@@ -443,13 +429,13 @@ local function blocks_add(p, s, units, until_, t)
     s[at + 1] = math.min((s[at + 1]) + units, 4503599627370496)
     return s
   end
-  if #s == 0 or t >= blocks_start(s) + s[2] then
+  if #s == 0 or t >= (s[1] - s[3]) + s[2] then
     return blocks_opened(p, s, units, t)
   end
-  local isLonger = blocks_isLongest(p, s, t)
+  local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
   s[6] = (isLonger and 0 or s[6] + t - s[1])
   s[5] = (isLonger and p[6] or s[5])
-  s[3] = t - blocks_start(s)
+  s[3] = t - (s[1] - s[3])
   s[1] = t
   s[4] = math.min(s[4] + units, 4503599627370496)
   return s
@@ -474,7 +460,7 @@ local function blocks_give(p, s, units, until_, t)
       end
     end
   end
-  return (blocks_sum(s, 0) == 0 and numbers_unused() or s)
+  return (blocks_sum(s, 0) == 0 and {} or s)
 end
 
 local function blocks_left(p, s, t)
@@ -484,7 +470,7 @@ end
 local function counter_areCounts(s, from)
   local length = s[from + 2]
   local max = math.min(math.floor(9007199254740991 / length), 4503599627370496)
-  if not numbers_isWithin(s[from + 1], 0, 9007199254740991) or not numbers_isWithin(length, 1, 4398046511104) then
+  if not numbers_isWithin(s[from + 1], 0, 9007199254740991) or not (length >= 1 and length <= 4398046511104) then
     return false
   end
   return numbers_isWithin(s[from + 3], 0, max) and numbers_isWithin(s[from + 4], 0, max)
@@ -602,18 +588,6 @@ local function counter_edited(p, s, units, until_)
   return s
 end
 
--- Adds units at t to the window that stands from a place on, or to one after it.
-local function counter_count(s, from, units, t)
-  local length = s[from + 2]
-  local end_ = (s[from + 1]) + length
-  if t >= end_ then
-    s[from + 4] = (t < end_ + length and (s[from + 3]) or 0)
-    s[from + 3] = 0
-    s[from + 1] = t - (t % length)
-  end
-  s[from + 3] = math.min((s[from + 3]) + units, 4503599627370496, math.floor(9007199254740991 / length))
-end
-
 local function counter_add(p, s, units, until_, t)
   if #s == 0 then
     return (until_ > 0 and s or ({ t - (t % p[5]), p[5], math.min(units, p[6]), 0, p[1] }))
@@ -642,9 +616,27 @@ local function counter_add(p, s, units, until_, t)
   elseif #s == 9 and p[5] == s[2] and counter_counted(s, 5, t) == 0 then
     after = counter_own(p, s)
   end
-  counter_count(after, 0, more, t)
+  do
+    local length = after[0 + 2]
+    local end_ = (after[0 + 1]) + length
+    if t >= end_ then
+      after[0 + 4] = (t < end_ + length and (after[0 + 3]) or 0)
+      after[0 + 3] = 0
+      after[0 + 1] = t - (t % length)
+    end
+    after[0 + 3] = math.min((after[0 + 3]) + more, 4503599627370496, math.floor(9007199254740991 / length))
+  end
   if #after == 9 then
-    counter_count(after, 5, more, t)
+    do
+      local length = after[5 + 2]
+      local end_ = (after[5 + 1]) + length
+      if t >= end_ then
+        after[5 + 4] = (t < end_ + length and (after[5 + 3]) or 0)
+        after[5 + 3] = 0
+        after[5 + 1] = t - (t % length)
+      end
+      after[5 + 3] = math.min((after[5 + 3]) + more, 4503599627370496, math.floor(9007199254740991 / length))
+    end
   end
   if p[5] == after[2] then
     after[5] = p[1]
@@ -657,7 +649,7 @@ local function counter_give(p, s, units, until_, t)
     return s
   end
   local after = counter_edited(p, s, -units, until_)
-  return (counter_endsAt(after) <= t and numbers_unused() or after)
+  return (counter_endsAt(after) <= t and {} or after)
 end
 
 local function counter_left(p, s, t)
@@ -686,13 +678,8 @@ local function slots_reads(s)
   return true
 end
 
--- The instant from which the others count.
-local function slots_base(s)
-  return s[1] - s[2]
-end
-
 local function slots_endsAt(s)
-  return slots_base(s) + (s[#s - 3 + 1]) + s[3]
+  return (s[1] - s[2]) + (s[#s - 3 + 1]) + s[3]
 end
 
 local function slots_sum(s, since)
@@ -705,20 +692,15 @@ local function slots_sum(s, since)
   return units
 end
 
--- Entries count for so long after their instant.
-local function slots_window(p)
-  return (p[4] == 2 and 0 or p[5])
-end
-
 local function slots_used(p, s, t)
-  return (#s == 0 and 0 or slots_sum(s, t - slots_base(s) - slots_window(p)))
+  return (#s == 0 and 0 or slots_sum(s, t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))))
 end
 
 -- Where the slot of this holder with as many units begins; -1 if there is none.
 local function slots_slotOf(p, s, units, t, holder)
   if p[4] == 2 and #s > 0 then
     for i = 4, #s - 1, 3 do
-      if s[i + 2] == units and s[i + 3] == holder and (s[i + 1]) > t - slots_base(s) then
+      if s[i + 2] == units and s[i + 3] == holder and (s[i + 1]) > t - (s[1] - s[2]) then
         return i
       end
     end
@@ -731,20 +713,20 @@ local function slots_freeAt(p, s, units, t, holder)
   if beyond <= 0 or slots_slotOf(p, s, units, t, holder) >= 0 then
     return t
   end
-  local since = t - slots_base(s) - slots_window(p)
+  local since = t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))
   for i = 4, #s - 1, 3 do
     if (s[i + 1]) > since then
       beyond = beyond - s[i + 2]
     end
     if beyond <= 0 then
-      return slots_base(s) + (s[i + 1]) + slots_window(p)
+      return (s[1] - s[2]) + (s[i + 1]) + ((p[4] == 2 and 0 or p[5]))
     end
   end
   return t
 end
 
 local function slots_emptyAt(p, s)
-  return slots_base(s) + (s[#s - 3 + 1]) + slots_window(p)
+  return (s[1] - s[2]) + (s[#s - 3 + 1]) + ((p[4] == 2 and 0 or p[5]))
 end
 
 local function slots_add(p, s, units, until_, t, holder)
@@ -753,10 +735,10 @@ local function slots_add(p, s, units, until_, t, holder)
     return s
   end
   local aside = (#s == 0 and 0 or s[4] + t - s[1])
-  local isLongest = #s == 0 or slots_window(p) >= s[3] or aside >= s[3]
-  local kept = (isLongest and slots_window(p) or s[3])
-  local isFresh = #s == 0 or slots_sum(s, t - slots_base(s) - kept) == 0
-  local from = (isFresh and t or slots_base(s))
+  local isLongest = #s == 0 or ((p[4] == 2 and 0 or p[5])) >= s[3] or aside >= s[3]
+  local kept = (isLongest and ((p[4] == 2 and 0 or p[5])) or s[3])
+  local isFresh = #s == 0 or slots_sum(s, t - (s[1] - s[2]) - kept) == 0
+  local from = (isFresh and t or (s[1] - s[2]))
   local at = t - from + ((p[4] == 2 and p[5] or 0))
   local after = { t, t - from, kept, (isLongest and 0 or aside) }
   local isIn = false
@@ -794,8 +776,8 @@ local function slots_give(p, s, units, until_, t, holder)
   end
   local stay = ((p[4] == 2 or until_ > 0) and 0 or math.max(before - units, 0))
   local rest = units
-  local since = t - slots_base(s) - slots_window(p)
-  local after = { t, t - slots_base(s), s[3], s[4] + t - s[1] }
+  local since = t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))
+  local after = { t, t - (s[1] - s[2]), s[3], s[4] + t - s[1] }
   for i = 4, #s - 1, 3 do
     local given = (i == own and (s[i + 2]) or 0)
     if p[4] ~= 2 and (s[i + 1]) > since then
@@ -810,41 +792,11 @@ local function slots_give(p, s, units, until_, t, holder)
       after[#after + 1] = s[i + 3]
     end
   end
-  return (#after > 4 and after or numbers_unused())
+  return (#after > 4 and after or {})
 end
 
 local function slots_left(p, s, t)
   return p[1] - slots_used(p, s, t)
-end
-
--- A block that has ended is not written.
-local function decide_write(part, now)
-  part.changed = true
-  if part.blocked <= now then
-    part.blocked = 0
-  end
-end
-
--- Sets the instant at which a state is read. A state that was written later than now was written by a clock that ran
--- ahead: it is read as of its write, and all its instants move back by the difference as soon as it may be written. A
--- state that has ended by the numbers of its writer has ended for every policy, whether its value is still kept or not.
-local function decide_read(part, op, now)
-  part.t = now
-  part.endsAt = 0
-  if #part.s > 0 then
-    part.endsAt = part.f.endsAt(part.s)
-    if part.s[1] <= now then
-      if part.endsAt <= now then
-        part.s = numbers_unused()
-      end
-    elseif op == 1 then
-      part.t = part.s[1]
-    else
-      part.s[1] = now
-      part.endsAt = part.f.endsAt(part.s)
-      decide_write(part, now)
-    end
-  end
 end
 
 -- In how many ms a key allows its part of a request: 0 now, -1 never.
@@ -871,7 +823,25 @@ local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do
     local part = parts[i + 1]
-    decide_read(part, op, now)
+    part.t = now
+    part.endsAt = 0
+    if #part.s > 0 then
+      part.endsAt = part.f.endsAt(part.s)
+      if part.s[1] <= now then
+        if part.endsAt <= now then
+          part.s = {}
+        end
+      elseif op == 1 then
+        part.t = part.s[1]
+      else
+        part.s[1] = now
+        part.endsAt = part.f.endsAt(part.s)
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
+      end
+    end
     local wait = decide_waitFor(part, now)
     part.wait = wait
     part.delay = 0
@@ -884,7 +854,10 @@ local function decide_decide(parts, op, now)
       if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
         part.blocked = now + part.p[3]
         part.wait = math.max(wait, part.p[3])
-        decide_write(part, now)
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
       end
     end
   end
@@ -893,7 +866,10 @@ local function decide_decide(parts, op, now)
       local part = parts[i + 1]
       if part.cost > 0 then
         part.s = part.f.add(part.p, part.s, part.cost, 0, now, part.holder)
-        decide_write(part, now)
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
       end
     end
   end
@@ -903,7 +879,25 @@ end
 -- Edits one key, which is written only if it has something of this kind, or gets it. `until` is when the units leave that
 -- are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too.
 local function decide_change(part, op, until_, now)
-  decide_read(part, op, now)
+  part.t = now
+  part.endsAt = 0
+  if #part.s > 0 then
+    part.endsAt = part.f.endsAt(part.s)
+    if part.s[1] <= now then
+      if part.endsAt <= now then
+        part.s = {}
+      end
+    elseif op == 1 then
+      part.t = part.s[1]
+    else
+      part.s[1] = now
+      part.endsAt = part.f.endsAt(part.s)
+      part.changed = true
+      if part.blocked <= now then
+        part.blocked = 0
+      end
+    end
+  end
   local hadState = #part.s > 0
   part.wait = 0
   part.delay = 0
@@ -917,7 +911,7 @@ local function decide_change(part, op, until_, now)
     end
   end
   if op == 5 or (op == 6 and part.cost > 0) then
-    part.s = numbers_unused()
+    part.s = {}
   end
   if op == 6 then
     part.blocked = (until_ > 0 and now + until_ or 0)
@@ -930,7 +924,10 @@ local function decide_change(part, op, until_, now)
     part.s = after
   end
   if #part.s > 0 or hadState or op == 5 or op == 6 then
-    decide_write(part, now)
+    part.changed = true
+    if part.blocked <= now then
+      part.blocked = 0
+    end
   end
 end
 
@@ -1016,9 +1013,9 @@ local tells_figures = string.find(ARGV[1], "[gh]") ~= nil
 
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON, a flat list: the number of policies, and the eight numbers of each; then runs of requests that differ in
---          their keys alone: op, until, how often each is asked, how many they are, the number of keys of each, and for
---          each of these the index of its policy, its cost and its holder
+-- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
+--          keys alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
+--          for each of these the index of its policy, its cost and its holder
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
@@ -1042,27 +1039,21 @@ local function write_figures(parts, bad)
   end
   return table.concat(lines, ";")
 end
-local call, policies, parts, formats, key = cjson.decode(ARGV[2]), {}, {}, {}, 0
-local reply = { string.format("%d", now) }
-local at = 2
-for i = 1, call[1] do
-  policies[i] = {
-    call[at], call[at + 1], call[at + 2], call[at + 3], call[at + 4], call[at + 5], call[at + 6], call[at + 7],
-  }
-  at = at + 8
-end
+local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
+local reply, runs = { string.format("%d", now) }, policies[#policies]
 
-while at <= #call do
-  local op, times, requests, keys = call[at], call[at + 2], call[at + 3], call[at + 4]
-  local until_ = call[at + 1]
-  at = at + 5
+while at <= #runs do
+  local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
+  local until_ = times
+  times = op > 2 and 1 or times
+  at = at + 4
   for j = keys + 1, #parts do
     parts[j] = nil
   end
   for j = 1, keys do
-    local policy = call[at]
+    local policy = runs[at]
     parts[j] = {
-      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = call[at + 1], holder = call[at + 2],
+      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], holder = runs[at + 2],
       s = false, blocked = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
       f = false, other = false, others = false,
     }

@@ -18,10 +18,6 @@ local function blocks_endsAt(s)
   return s[1] + s[5]
 end
 
-local function blocks_start(s)
-  return s[1] - s[3]
-end
-
 -- The newest units stay: the block with which they become too many must leave.
 local function blocks_freeAt(p, s, units, t)
   if #s == 0 then
@@ -34,10 +30,10 @@ local function blocks_freeAt(p, s, units, t)
   if room < 0 then
     return s[1] + p[6]
   end
-  local end_ = blocks_start(s) - 1 + s[2]
+  local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
-      end_ = blocks_start(s) + (s[i + 1]) + s[2]
+      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
       end_ = end_ - s[2]
       if end_ <= t - p[6] then
@@ -56,10 +52,10 @@ local function blocks_emptyAt(p, s)
   if s[4] > 0 then
     return s[1] + p[6]
   end
-  local end_ = blocks_start(s) - 1 + s[2]
+  local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
-      end_ = blocks_start(s) + (s[i + 1]) + s[2]
+      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
       end_ = end_ - s[2]
       if (s[i + 1]) > 0 then
@@ -76,10 +72,10 @@ local function blocks_sum(s, since)
     return 0
   end
   local units = (s[1] > since and s[4] or 0)
-  local end_ = blocks_start(s) - 1 + s[2]
+  local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
-      end_ = blocks_start(s) + (s[i + 1]) + s[2]
+      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
       end_ = end_ - s[2]
       if end_ <= since then
@@ -97,14 +93,14 @@ end
 
 -- Where the units are counted that were taken at that instant; -1 if they are gone.
 local function blocks_placeOf(p, s, at)
-  if at >= blocks_start(s) then
+  if at >= (s[1] - s[3]) then
     return 3
   end
-  local end_ = blocks_start(s) - 1 + s[2]
+  local end_ = (s[1] - s[3]) - 1 + s[2]
   local place = -1
   for i = 6, #s - 1 do
     if (s[i + 1]) < 0 then
-      end_ = blocks_start(s) + (s[i + 1]) + s[2]
+      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
       end_ = end_ - s[2]
       if end_ >= at and end_ < at + p[5] then
@@ -115,30 +111,25 @@ local function blocks_placeOf(p, s, at)
   return place
 end
 
--- Whether no policy with a longer window takes turns.
-local function blocks_isLongest(p, s, t)
-  return p[6] >= s[5] or s[6] + t - s[1] >= s[5]
-end
-
 -- The state with a new block, and the blocks before it that are kept.
 local function blocks_opened(p, s, units, t)
   local onGrid = t - (t % p[5])
   if #s == 0 then
     return { t, p[5], t - onGrid, units, p[6], 0 }
   end
-  local begin = math.max(onGrid, blocks_start(s) + s[2])
-  local isLonger = blocks_isLongest(p, s, t)
+  local begin = math.max(onGrid, (s[1] - s[3]) + s[2])
+  local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
   local kept = (isLonger and p[6] or s[5])
   local after = { t, p[5], t - begin, units, kept, (isLonger and 0 or s[6] + t - s[1]) }
   if s[1] <= t - kept then
     return after
   end
   local next = begin - 1
-  local end_ = blocks_start(s) - 1 + s[2]
+  local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6 - 1, #s - 1 do
     local count = (i < 6 and s[4] or (s[i + 1]))
     if count < 0 then
-      end_ = blocks_start(s) + count + s[2]
+      end_ = (s[1] - s[3]) + count + s[2]
     else
       if i >= 6 then
         end_ = end_ - s[2]
@@ -169,51 +160,16 @@ local function blocks_add(p, s, units, until_, t)
     s[at + 1] = math.min((s[at + 1]) + units, 4503599627370496)
     return s
   end
-  if #s == 0 or t >= blocks_start(s) + s[2] then
+  if #s == 0 or t >= (s[1] - s[3]) + s[2] then
     return blocks_opened(p, s, units, t)
   end
-  local isLonger = blocks_isLongest(p, s, t)
+  local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
   s[6] = (isLonger and 0 or s[6] + t - s[1])
   s[5] = (isLonger and p[6] or s[5])
-  s[3] = t - blocks_start(s)
+  s[3] = t - (s[1] - s[3])
   s[1] = t
   s[4] = math.min(s[4] + units, 4503599627370496)
   return s
-end
-
--- The state of a key that is as if never used.
-local function numbers_unused()
-  return {}
-end
-
--- A block that has ended is not written.
-local function decide_write(part, now)
-  part.changed = true
-  if part.blocked <= now then
-    part.blocked = 0
-  end
-end
-
--- Sets the instant at which a state is read. A state that was written later than now was written by a clock that ran
--- ahead: it is read as of its write, and all its instants move back by the difference as soon as it may be written. A
--- state that has ended by the numbers of its writer has ended for every policy, whether its value is still kept or not.
-local function decide_read(part, op, now)
-  part.t = now
-  part.endsAt = 0
-  if #part.s > 0 then
-    part.endsAt = blocks_endsAt(part.s)
-    if part.s[1] <= now then
-      if part.endsAt <= now then
-        part.s = numbers_unused()
-      end
-    elseif op == 1 then
-      part.t = part.s[1]
-    else
-      part.s[1] = now
-      part.endsAt = blocks_endsAt(part.s)
-      decide_write(part, now)
-    end
-  end
 end
 
 -- In how many ms a key allows its part of a request: 0 now, -1 never.
@@ -240,7 +196,25 @@ local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do
     local part = parts[i + 1]
-    decide_read(part, op, now)
+    part.t = now
+    part.endsAt = 0
+    if #part.s > 0 then
+      part.endsAt = (part.s[1] + part.s[5])
+      if part.s[1] <= now then
+        if part.endsAt <= now then
+          part.s = {}
+        end
+      elseif op == 1 then
+        part.t = part.s[1]
+      else
+        part.s[1] = now
+        part.endsAt = (part.s[1] + part.s[5])
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
+      end
+    end
     local wait = decide_waitFor(part, now)
     part.wait = wait
     part.delay = 0
@@ -253,7 +227,10 @@ local function decide_decide(parts, op, now)
       if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
         part.blocked = now + part.p[3]
         part.wait = math.max(wait, part.p[3])
-        decide_write(part, now)
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
       end
     end
   end
@@ -262,7 +239,10 @@ local function decide_decide(parts, op, now)
       local part = parts[i + 1]
       if part.cost > 0 then
         part.s = blocks_add(part.p, part.s, part.cost, 0, now, part.holder)
-        decide_write(part, now)
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
       end
     end
   end
@@ -271,9 +251,9 @@ end
 
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON, a flat list: the number of policies, and the eight numbers of each; then runs of requests that differ in
---          their keys alone: op, until, how often each is asked, how many they are, the number of keys of each, and for
---          each of these the index of its policy, its cost and its holder
+-- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
+--          keys alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
+--          for each of these the index of its policy, its cost and its holder
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
@@ -288,26 +268,19 @@ end
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
-local call, policies, parts, formats, key = cjson.decode(ARGV[2]), {}, {}, {}, 0
-local reply = { string.format("%d", now) }
-local at = 2
-for i = 1, call[1] do
-  policies[i] = {
-    call[at], call[at + 1], call[at + 2], call[at + 3], call[at + 4], call[at + 5], call[at + 6], call[at + 7],
-  }
-  at = at + 8
-end
+local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
+local reply, runs = { string.format("%d", now) }, policies[#policies]
 
-while at <= #call do
-  local op, times, requests, keys = call[at], call[at + 2], call[at + 3], call[at + 4]
-  at = at + 5
+while at <= #runs do
+  local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
+  at = at + 4
   for j = keys + 1, #parts do
     parts[j] = nil
   end
   for j = 1, keys do
-    local policy = call[at]
+    local policy = runs[at]
     parts[j] = {
-      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = call[at + 1], holder = call[at + 2],
+      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], holder = runs[at + 2],
       s = false, blocked = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
     }
     at = at + 3

@@ -6,7 +6,7 @@ end
 local function counter_areCounts(s, from)
   local length = s[from + 2]
   local max = math.min(math.floor(9007199254740991 / length), 4503599627370496)
-  if not numbers_isWithin(s[from + 1], 0, 9007199254740991) or not numbers_isWithin(length, 1, 4398046511104) then
+  if not numbers_isWithin(s[from + 1], 0, 9007199254740991) or not (length >= 1 and length <= 4398046511104) then
     return false
   end
   return numbers_isWithin(s[from + 3], 0, max) and numbers_isWithin(s[from + 4], 0, max)
@@ -124,18 +124,6 @@ local function counter_edited(p, s, units, until_)
   return s
 end
 
--- Adds units at t to the window that stands from a place on, or to one after it.
-local function counter_count(s, from, units, t)
-  local length = s[from + 2]
-  local end_ = (s[from + 1]) + length
-  if t >= end_ then
-    s[from + 4] = (t < end_ + length and (s[from + 3]) or 0)
-    s[from + 3] = 0
-    s[from + 1] = t - (t % length)
-  end
-  s[from + 3] = math.min((s[from + 3]) + units, 4503599627370496, math.floor(9007199254740991 / length))
-end
-
 local function counter_add(p, s, units, until_, t)
   if #s == 0 then
     return (until_ > 0 and s or ({ t - (t % p[5]), p[5], math.min(units, p[6]), 0, p[1] }))
@@ -164,49 +152,32 @@ local function counter_add(p, s, units, until_, t)
   elseif #s == 9 and p[5] == s[2] and counter_counted(s, 5, t) == 0 then
     after = counter_own(p, s)
   end
-  counter_count(after, 0, more, t)
+  do
+    local length = after[0 + 2]
+    local end_ = (after[0 + 1]) + length
+    if t >= end_ then
+      after[0 + 4] = (t < end_ + length and (after[0 + 3]) or 0)
+      after[0 + 3] = 0
+      after[0 + 1] = t - (t % length)
+    end
+    after[0 + 3] = math.min((after[0 + 3]) + more, 4503599627370496, math.floor(9007199254740991 / length))
+  end
   if #after == 9 then
-    counter_count(after, 5, more, t)
+    do
+      local length = after[5 + 2]
+      local end_ = (after[5 + 1]) + length
+      if t >= end_ then
+        after[5 + 4] = (t < end_ + length and (after[5 + 3]) or 0)
+        after[5 + 3] = 0
+        after[5 + 1] = t - (t % length)
+      end
+      after[5 + 3] = math.min((after[5 + 3]) + more, 4503599627370496, math.floor(9007199254740991 / length))
+    end
   end
   if p[5] == after[2] then
     after[5] = p[1]
   end
   return after
-end
-
--- The state of a key that is as if never used.
-local function numbers_unused()
-  return {}
-end
-
--- A block that has ended is not written.
-local function decide_write(part, now)
-  part.changed = true
-  if part.blocked <= now then
-    part.blocked = 0
-  end
-end
-
--- Sets the instant at which a state is read. A state that was written later than now was written by a clock that ran
--- ahead: it is read as of its write, and all its instants move back by the difference as soon as it may be written. A
--- state that has ended by the numbers of its writer has ended for every policy, whether its value is still kept or not.
-local function decide_read(part, op, now)
-  part.t = now
-  part.endsAt = 0
-  if #part.s > 0 then
-    part.endsAt = counter_endsAt(part.s)
-    if part.s[1] <= now then
-      if part.endsAt <= now then
-        part.s = numbers_unused()
-      end
-    elseif op == 1 then
-      part.t = part.s[1]
-    else
-      part.s[1] = now
-      part.endsAt = counter_endsAt(part.s)
-      decide_write(part, now)
-    end
-  end
 end
 
 -- In how many ms a key allows its part of a request: 0 now, -1 never.
@@ -233,7 +204,25 @@ local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do
     local part = parts[i + 1]
-    decide_read(part, op, now)
+    part.t = now
+    part.endsAt = 0
+    if #part.s > 0 then
+      part.endsAt = counter_endsAt(part.s)
+      if part.s[1] <= now then
+        if part.endsAt <= now then
+          part.s = {}
+        end
+      elseif op == 1 then
+        part.t = part.s[1]
+      else
+        part.s[1] = now
+        part.endsAt = counter_endsAt(part.s)
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
+      end
+    end
     local wait = decide_waitFor(part, now)
     part.wait = wait
     part.delay = 0
@@ -246,7 +235,10 @@ local function decide_decide(parts, op, now)
       if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
         part.blocked = now + part.p[3]
         part.wait = math.max(wait, part.p[3])
-        decide_write(part, now)
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
       end
     end
   end
@@ -255,7 +247,10 @@ local function decide_decide(parts, op, now)
       local part = parts[i + 1]
       if part.cost > 0 then
         part.s = counter_add(part.p, part.s, part.cost, 0, now, part.holder)
-        decide_write(part, now)
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
       end
     end
   end
@@ -264,9 +259,9 @@ end
 
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON, a flat list: the number of policies, and the eight numbers of each; then runs of requests that differ in
---          their keys alone: op, until, how often each is asked, how many they are, the number of keys of each, and for
---          each of these the index of its policy, its cost and its holder
+-- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
+--          keys alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
+--          for each of these the index of its policy, its cost and its holder
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
@@ -281,26 +276,19 @@ end
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
-local call, policies, parts, formats, key = cjson.decode(ARGV[2]), {}, {}, {}, 0
-local reply = { string.format("%d", now) }
-local at = 2
-for i = 1, call[1] do
-  policies[i] = {
-    call[at], call[at + 1], call[at + 2], call[at + 3], call[at + 4], call[at + 5], call[at + 6], call[at + 7],
-  }
-  at = at + 8
-end
+local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
+local reply, runs = { string.format("%d", now) }, policies[#policies]
 
-while at <= #call do
-  local op, times, requests, keys = call[at], call[at + 2], call[at + 3], call[at + 4]
-  at = at + 5
+while at <= #runs do
+  local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
+  at = at + 4
   for j = keys + 1, #parts do
     parts[j] = nil
   end
   for j = 1, keys do
-    local policy = call[at]
+    local policy = runs[at]
     parts[j] = {
-      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = call[at + 1], holder = call[at + 2],
+      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], holder = runs[at + 2],
       s = false, blocked = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
     }
     at = at + 3

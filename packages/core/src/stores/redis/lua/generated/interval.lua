@@ -43,41 +43,6 @@ local function interval_add(p, s, units, _until, t)
   return (after > before and interval_written(p, s, before, after, t) or s)
 end
 
--- The state of a key that is as if never used.
-local function numbers_unused()
-  return {}
-end
-
--- A block that has ended is not written.
-local function decide_write(part, now)
-  part.changed = true
-  if part.blocked <= now then
-    part.blocked = 0
-  end
-end
-
--- Sets the instant at which a state is read. A state that was written later than now was written by a clock that ran
--- ahead: it is read as of its write, and all its instants move back by the difference as soon as it may be written. A
--- state that has ended by the numbers of its writer has ended for every policy, whether its value is still kept or not.
-local function decide_read(part, op, now)
-  part.t = now
-  part.endsAt = 0
-  if #part.s > 0 then
-    part.endsAt = interval_endsAt(part.s)
-    if part.s[1] <= now then
-      if part.endsAt <= now then
-        part.s = numbers_unused()
-      end
-    elseif op == 1 then
-      part.t = part.s[1]
-    else
-      part.s[1] = now
-      part.endsAt = interval_endsAt(part.s)
-      decide_write(part, now)
-    end
-  end
-end
-
 -- In how many ms a key allows its part of a request: 0 now, -1 never.
 local function decide_waitFor(part, now)
   local p = part.p
@@ -102,7 +67,25 @@ local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do
     local part = parts[i + 1]
-    decide_read(part, op, now)
+    part.t = now
+    part.endsAt = 0
+    if #part.s > 0 then
+      part.endsAt = interval_endsAt(part.s)
+      if part.s[1] <= now then
+        if part.endsAt <= now then
+          part.s = {}
+        end
+      elseif op == 1 then
+        part.t = part.s[1]
+      else
+        part.s[1] = now
+        part.endsAt = interval_endsAt(part.s)
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
+      end
+    end
     local wait = decide_waitFor(part, now)
     part.wait = wait
     part.delay = 0
@@ -115,7 +98,10 @@ local function decide_decide(parts, op, now)
       if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
         part.blocked = now + part.p[3]
         part.wait = math.max(wait, part.p[3])
-        decide_write(part, now)
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
       end
     end
   end
@@ -124,7 +110,10 @@ local function decide_decide(parts, op, now)
       local part = parts[i + 1]
       if part.cost > 0 then
         part.s = interval_add(part.p, part.s, part.cost, 0, now, part.holder)
-        decide_write(part, now)
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
       end
     end
   end
@@ -133,9 +122,9 @@ end
 
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON, a flat list: the number of policies, and the eight numbers of each; then runs of requests that differ in
---          their keys alone: op, until, how often each is asked, how many they are, the number of keys of each, and for
---          each of these the index of its policy, its cost and its holder
+-- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
+--          keys alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
+--          for each of these the index of its policy, its cost and its holder
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
@@ -150,26 +139,19 @@ end
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
-local call, policies, parts, formats, key = cjson.decode(ARGV[2]), {}, {}, {}, 0
-local reply = { string.format("%d", now) }
-local at = 2
-for i = 1, call[1] do
-  policies[i] = {
-    call[at], call[at + 1], call[at + 2], call[at + 3], call[at + 4], call[at + 5], call[at + 6], call[at + 7],
-  }
-  at = at + 8
-end
+local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
+local reply, runs = { string.format("%d", now) }, policies[#policies]
 
-while at <= #call do
-  local op, times, requests, keys = call[at], call[at + 2], call[at + 3], call[at + 4]
-  at = at + 5
+while at <= #runs do
+  local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
+  at = at + 4
   for j = keys + 1, #parts do
     parts[j] = nil
   end
   for j = 1, keys do
-    local policy = call[at]
+    local policy = runs[at]
     parts[j] = {
-      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = call[at + 1], holder = call[at + 2],
+      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], holder = runs[at + 2],
       s = false, blocked = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
     }
     at = at + 3

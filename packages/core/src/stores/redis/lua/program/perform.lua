@@ -1,8 +1,8 @@
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON, a flat list: the number of policies, and the eight numbers of each; then runs of requests that differ in
---          their keys alone: op, until, how often each is asked, how many they are, the number of keys of each, and for
---          each of these the index of its policy, its cost and its holder
+-- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
+--          keys alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
+--          for each of these the index of its policy, its cost and its holder
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
@@ -26,27 +26,21 @@ local function write_figures(parts, bad) -- only figures
   end -- only figures
   return table.concat(lines, ";") -- only figures
 end -- only figures
-local call, policies, parts, formats, key = cjson.decode(ARGV[2]), {}, {}, {}, 0
-local reply = { string.format("%d", now) }
-local at = 2
-for i = 1, call[1] do
-  policies[i] = {
-    call[at], call[at + 1], call[at + 2], call[at + 3], call[at + 4], call[at + 5], call[at + 6], call[at + 7],
-  }
-  at = at + 8
-end
+local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
+local reply, runs = { string.format("%d", now) }, policies[#policies]
 
-while at <= #call do
-  local op, times, requests, keys = call[at], call[at + 2], call[at + 3], call[at + 4]
-  local until_ = call[at + 1] -- only all
-  at = at + 5
+while at <= #runs do
+  local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
+  local until_ = times -- only all
+  times = op > 2 and 1 or times -- only all
+  at = at + 4
   for j = keys + 1, #parts do
     parts[j] = nil
   end
   for j = 1, keys do
-    local policy = call[at]
+    local policy = runs[at]
     parts[j] = {
-      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = call[at + 1], holder = call[at + 2],
+      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], holder = runs[at + 2],
       s = false, blocked = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
       f = false, other = false, others = false, -- only all
     }
