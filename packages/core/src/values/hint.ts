@@ -1,11 +1,23 @@
-import { rewriteFromElsewhere } from './names-elsewhere.ts';
+/** How an option of another package is written here; an empty object if its name is unknown, or none of `known` is meant. */
+export type Elsewhere = (
+  name: string,
+  value: unknown,
+  known: readonly string[],
+) => { readonly instead?: string | undefined; readonly meant?: string; readonly line?: string | undefined };
+
+let elsewhere: Elsewhere = () => ({});
+
+/** Makes the options of other packages known. */
+export function knowElsewhere(names: Elsewhere): Elsewhere {
+  return (elsewhere = names);
+}
 
 /**
  * What to write instead of an option that does not exist: the line for an option of another package, with the value that
  * came; or the known name that was probably meant; or all known names.
  */
 export function suggest(name: string, value: unknown, known: readonly string[]): string {
-  const { instead, meant = nearest(name, known), line } = rewriteFromElsewhere(name, value, known);
+  const { instead, meant = nearest(name, known), line } = elsewhere(name, value, known);
   if (instead !== undefined) return instead;
   return meant === undefined ? `known: ${listed(known)}` : `did you mean ${line ?? JSON.stringify(meant)}?`;
 }

@@ -1,5 +1,6 @@
 import { shown } from '../errors.ts';
 import { writeDuration } from './duration.ts';
+import { knowElsewhere, type Elsewhere } from './hint.ts';
 
 /** What to write for an option of another package: its name here, with the value that came. Undefined if the value says nothing. */
 type Rewrite = (value: unknown, option: string) => string | undefined;
@@ -105,16 +106,15 @@ const INSTEAD: Readonly<Record<string, string>> = {
   blockDuration: BLOCKING,
 };
 
-/** How an option of another package is written here; an empty object if its name is unknown, or none of `known` is meant. */
-export function rewriteFromElsewhere(
-  name: string,
-  value: unknown,
-  known: readonly string[],
-): { readonly instead?: string | undefined; readonly meant?: string; readonly line?: string | undefined } {
+/**
+ * How options of other packages are written here, for the errors of unknown options. It is exported because every program of Node
+ * has it, and a bundle leaves out what is not named.
+ */
+export const namesElsewhere: Elsewhere = /* @__PURE__ */ knowElsewhere((name, value, known) => {
   for (const [names, here, rewrite] of ELSEWHERE) {
     const meant = names.split(' ').includes(name) ? here.split(' ').find((own) => known.includes(own)) : undefined;
     if (meant === 'policy') return { meant, line: 'policy: fixedWindow({ limit: 100, window: "1m" })' };
     if (meant !== undefined) return { meant, line: rewrite?.(value, meant) };
   }
   return Object.hasOwn(INSTEAD, name) ? { instead: INSTEAD[name] } : {};
-}
+});

@@ -3,6 +3,7 @@ import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import { PolicyError } from '../../src/errors.ts';
 import { MAKERS } from '../../src/policies/index.ts';
+import '../../src/values/names-elsewhere.ts';
 
 /** What a caller without types can write. */
 const make = MAKERS as unknown as Readonly<Record<keyof typeof MAKERS, (...args: unknown[]) => unknown>>;

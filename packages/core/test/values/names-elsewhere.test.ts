@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { namesElsewhere } from '../../src/values/names-elsewhere.ts';
 import { flag, readOptions } from '../../src/values/shape.ts';
 
 const KNOWN = ['limit', 'window', 'policy', 'key', 'name', 'headers', 'status', 'onDenied', 'onStoreError', 'skip'];
@@ -14,6 +15,10 @@ function errorFor(options: object, known = KNOWN): string {
 }
 
 describe('an option of another package', () => {
+  it('is looked up by its own name alone', () => {
+    expect(namesElsewhere('constructor', 1, KNOWN)).toEqual({});
+  });
+
   it.each<[string, unknown, string]>([
     ['windowMs', 60_000, 'window: "1m"'],
     ['windowMs', 1500, 'window: "1500ms"'],
