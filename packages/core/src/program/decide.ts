@@ -60,16 +60,23 @@ function read(part: Part, op: number, now: number): void {
   }
 }
 
-/** In how many ms a key allows its part of a request: 0 now, -1 never. */
+/** In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls. */
 function waitFor(part: Part, now: number): number {
   const p = part.p;
-  const blocked = Math.max(part.blocked - now, 0);
+  const blocked = part.blocked > now ? part.blocked - now : 0;
   if (part.cost === 0) return blocked;
   const needed = p[OVERDRAFT] > 0 ? Math.max(part.cost - p[OVERDRAFT], 1) : part.cost;
   if (needed > p[LIMIT]) return -1;
   if (part.s.length === 0) return blocked;
-  const freeAt = Math.min(part.f.freeAt(p, part.s, needed, part.t, part.holder), part.endsAt, MAX_NUMBER);
-  return Math.max(freeAt - part.t, blocked);
+  const freeAt = part.f.freeAt(p, part.s, needed, part.t, part.holder);
+  const wait = (freeAt < part.endsAt ? freeAt : part.endsAt) - part.t;
+  return wait > blocked ? wait : blocked;
+}
+
+/** In how many ms a request that a leaky bucket allows may start. */
+function delayOf(part: Part): number {
+  if (part.wait !== 0 || part.s.length === 0 || part.cost === 0) return 0;
+  return Math.max(part.f.emptyAt(part.p, part.s) - part.t, 0);
 }
 
 /**
@@ -83,12 +90,8 @@ export function decide(parts: Part[], op: number, now: number): boolean {
     read(part, op, now);
     const wait = waitFor(part, now);
     part.wait = wait;
-    part.delay = 0;
-    if (wait === 0) {
-      if (part.p[MODE] === LINE && part.s.length > 0 && part.cost > 0) {
-        part.delay = Math.max(part.f.emptyAt(part.p, part.s) - part.t, 0);
-      }
-    } else {
+    if (part.p[MODE] === LINE) part.delay = delayOf(part);
+    if (wait !== 0) {
       allowed = false;
       if (wait > 0 && op === TAKE && part.blocked <= now && part.p[BLOCK_FOR] > 0) {
         part.blocked = now + part.p[BLOCK_FOR];
@@ -150,9 +153,9 @@ export function figures(part: Part, now: number): number[] {
   const s = part.s;
   const t = part.t;
   const blocked = Math.max(part.blocked - now, 0);
-  const used = Math.min(f.used(p, s, t), MAX_NUMBER);
+  const used = Math.min(s.length === 0 ? 0 : f.used(p, s, t), MAX_NUMBER);
   const remaining = blocked > 0 ? 0 : Math.max(f.left(p, s, t), 0);
-  const end = s.length === 0 ? t : Math.min(f.endsAt(s), MAX_NUMBER);
+  const end = s.length === 0 ? t : f.endsAt(s);
   const reset = s.length === 0 ? 0 : Math.max(Math.min(f.emptyAt(p, s), end) - t, 0);
   let next = p[LIMIT] > 0 && blocked > 0 ? blocked : -1;
   // When a holder gives its slot back cannot be known.

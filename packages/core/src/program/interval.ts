@@ -17,7 +17,8 @@ const PERIOD = 3;
 
 function reads(s: Nums): boolean {
   if (s.length !== 4 || !isWithin(s[START], 0, MAX_NUMBER) || !isWithin(s[UNITS], 1, MAX_COUNT)) return false;
-  return isWithin(s[BACK], 1, MAX_COUNT) && isWithin(s[PERIOD], 1, MAX_PERIOD);
+  if (!isWithin(s[BACK], 1, MAX_COUNT) || !isWithin(s[PERIOD], 1, MAX_PERIOD)) return false;
+  return endsAt(s) - s[START] <= MAX_COUNT;
 }
 
 /** When the current period began. */

@@ -68,7 +68,7 @@ function endsAt(s: Nums): number {
 function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   const isOpen = s.length > 0 && t < s[START] + s[LENGTH];
   if (isOpen && s.length === 4 && s[LENGTH] === p[EVERY] && (until === 0 || until === s[START] + s[LENGTH])) {
-    s[UNITS] = Math.min(s[UNITS] + units, MAX_COUNT);
+    s[UNITS] = s[UNITS] + units;
     s[ALLOWED] = p[LIMIT];
     return s;
   }

@@ -106,6 +106,6 @@ function writeUsual(prefix: string, { asks }: Request): Call {
   const rule = compile(policy);
   let args = usual.get(rule);
   if (args === undefined)
-    usual.set(rule, (args = [rule.kind, `[${writeNumbers(rule)}[${String(OPS.take)},1,1,1,1,1,0]]`]));
+    usual.set(rule, (args = [rule.kind, `[${writeNumbers(rule).slice(0, -1)}]`]));
   return { script: SCRIPTS[FAMILY[rule.kind]], keys: [`${prefix}:${key}`], args, answersFigures: isLong(rule.kind) };
 }

@@ -3,15 +3,18 @@ local function numbers_isWithin(x, min, max)
   return x >= min and x <= max
 end
 
+local function interval_endsAt(s)
+  return s[1] + math.ceil(s[2] / s[3]) * s[4]
+end
+
 local function interval_reads(s)
   if #s ~= 4 or not numbers_isWithin(s[1], 0, 9007199254740991) or not numbers_isWithin(s[2], 1, 4503599627370496) then
     return false
   end
-  return numbers_isWithin(s[3], 1, 4503599627370496) and numbers_isWithin(s[4], 1, 4398046511104)
-end
-
-local function interval_endsAt(s)
-  return s[1] + math.ceil(s[2] / s[3]) * s[4]
+  if not numbers_isWithin(s[3], 1, 4503599627370496) or not numbers_isWithin(s[4], 1, 4398046511104) then
+    return false
+  end
+  return interval_endsAt(s) - s[1] <= 4503599627370496
 end
 
 local function interval_used(p, s, t)
@@ -43,10 +46,10 @@ local function interval_add(p, s, units, _until, t)
   return (after > before and interval_written(p, s, before, after, t) or s)
 end
 
--- In how many ms a key allows its part of a request: 0 now, -1 never.
+-- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
 local function decide_waitFor(part, now)
   local p = part.p
-  local blocked = math.max(part.blocked - now, 0)
+  local blocked = (part.blocked > now and part.blocked - now or 0)
   if part.cost == 0 then
     return blocked
   end
@@ -57,8 +60,17 @@ local function decide_waitFor(part, now)
   if #part.s == 0 then
     return blocked
   end
-  local freeAt = math.min(interval_freeAt(p, part.s, needed, part.t, part.holder), part.endsAt, 9007199254740991)
-  return math.max(freeAt - part.t, blocked)
+  local freeAt = interval_freeAt(p, part.s, needed, part.t, part.holder)
+  local wait = ((freeAt < part.endsAt and freeAt or part.endsAt)) - part.t
+  return (wait > blocked and wait or blocked)
+end
+
+-- In how many ms a request that a leaky bucket allows may start.
+local function decide_delayOf(part)
+  if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
+    return 0
+  end
+  return math.max(interval_emptyAt(part.p, part.s) - part.t, 0)
 end
 
 -- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
@@ -88,12 +100,10 @@ local function decide_decide(parts, op, now)
     end
     local wait = decide_waitFor(part, now)
     part.wait = wait
-    part.delay = 0
-    if wait == 0 then
-      if part.p[4] == 1 and #part.s > 0 and part.cost > 0 then
-        part.delay = math.max(interval_emptyAt(part.p, part.s) - part.t, 0)
-      end
-    else
+    if part.p[4] == 1 then
+      part.delay = decide_delayOf(part)
+    end
+    if wait ~= 0 then
       allowed = false
       if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
         part.blocked = now + part.p[3]
@@ -123,7 +133,7 @@ end
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
 -- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
---          keys alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
+--          keys alone (if there is only the list of one policy: one unit is taken from each key): op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
 --          for each of these the index of its policy, its cost and its holder
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
@@ -140,7 +150,7 @@ end
 local SPAN, LATEST = 30000, 9007199254680991
 local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
 local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
-local reply, runs = { string.format("%d", now) }, policies[#policies]
+local reply, runs = { string.format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
 
 while at <= #runs do
   local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
@@ -225,11 +235,12 @@ while at <= #runs do
           text = string.format("%s1-%d", kind, part.blocked)
         end
         if count > 0 then
-          ends_at = math.max(interval_endsAt(s), ends_at)
+          local ends = interval_endsAt(s)
+          ends_at = ends > ends_at and ends or ends_at
         end
         if not text then
           redis.call("DEL", KEYS[key + j])
-        elseif part.keeps_expiry and part.blocked == 0 and math.floor(ends_at / SPAN) == math.floor(part.endsAt / SPAN) then
+        elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
           redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN

@@ -1,7 +1,7 @@
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
 -- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
---          keys alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
+--          keys alone (if there is only the list of one policy: one unit is taken from each key): op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
 --          for each of these the index of its policy, its cost and its holder
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
@@ -27,7 +27,7 @@ local function write_figures(parts, bad) -- only figures
   return table.concat(lines, ";") -- only figures
 end -- only figures
 local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
-local reply, runs = { string.format("%d", now) }, policies[#policies]
+local reply, runs = { string.format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
 
 while at <= #runs do
   local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
@@ -143,12 +143,13 @@ while at <= #runs do
           text = string.format("%s1-%d", kind, part.blocked)
         end
         if count > 0 then
-          ends_at = math.max(ends(s), ends_at) -- only all
-          ends_at = math.max(part.f.endsAt(s), ends_at) -- only one
+          local ends = ends(s) -- only all
+          local ends = part.f.endsAt(s) -- only one
+          ends_at = ends > ends_at and ends or ends_at
         end
         if not text then
           redis.call("DEL", KEYS[key + j])
-        elseif part.keeps_expiry and part.blocked == 0 and math.floor(ends_at / SPAN) == math.floor(part.endsAt / SPAN) then
+        elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
           redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
