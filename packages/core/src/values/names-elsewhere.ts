@@ -25,10 +25,6 @@ const units: Rewrite = (value, option) =>
   typeof value === 'function'
     ? 'policy: (request) => fixedWindow({ name: "plan", limit: 100, window: "1m" })'
     : number(value, option);
-const line =
-  (written: string): Rewrite =>
-  () =>
-    written;
 const fields: Rewrite = (value) => {
   if (value === true) return 'headers: "draft-6"';
   return value === false || value === 'draft-6' || value === 'draft-7'
@@ -88,11 +84,11 @@ const ELSEWHERE: readonly (readonly [names: string, here: string, rewrite?: Rewr
   ['maxSize', 'maxKeys', number],
   ['whitelist allowList allowlist', 'allow'],
   ['blacklist denyList denylist', 'deny'],
-  ['skipSuccessfulRequests', 'refund', line('refund: "on-success"')],
-  ['skipFailedRequests', 'refund', line('refund: "on-failure"')],
+  ['skipSuccessfulRequests', 'refund', () => 'refund: "on-success"'],
+  ['skipFailedRequests', 'refund', () => 'refund: "on-failure"'],
   ['requestWasSuccessful', 'refund'],
   ['skipIf', 'skip', same],
-  ['dryRun shadow shadowMode reportOnly', 'mode', line('mode: "report"')],
+  ['dryRun shadow shadowMode reportOnly', 'mode', () => 'mode: "report"'],
   ['throttlers', 'limits'],
 ];
 
