@@ -2,7 +2,7 @@ import { storeErrors } from '../channels.ts';
 import { PolicyError, SluiceError, StoreError, asStoreError, shown, typeError } from '../errors.ts';
 import { guardOf, isFault, type Guard } from '../guard/guard.ts';
 import { forget, remember, type LiveLimiter, type Status } from '../observe/live-limiters.ts';
-import { isClusterWorker, startTimer, stopTimer } from '../platform.ts';
+import { isClusterWorker, startTimer, stopTimer, type Timer } from '../platform.ts';
 import { ALLOWED, BLOCKED, DELAY, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
@@ -16,7 +16,7 @@ import {
   type PolicyDecision,
   type Receipt,
 } from './decision.ts';
-import { addAsks, readLimit, readLocal, type Counted, type Limit, type Want } from './limits.ts';
+import { addAsks, readLimit, readLocal, type Counted, type Limit, type PolicyAsk, type Want } from './limits.ts';
 import { claimName, isInUse, stayOn } from './names.ts';
 import {
   checkSettings,
@@ -48,9 +48,7 @@ export interface DecideOptions {
 
 /** One decision under way, which becomes its receipt. */
 interface Call extends Receipt {
-  readonly wants: readonly Want[];
-  /** The policy of each ask. */
-  counted: readonly Counted[];
+  asks: readonly PolicyAsk[];
   readonly onStoreError: OnStoreError;
 }
 
@@ -63,11 +61,13 @@ export class LimiterCore implements LiveLimiter {
   /** How long a decision waits for the store at most. */
   readonly timeoutMs: number;
   readonly onStoreError: OnStoreError;
+  readonly onUnconfigured: OnUnconfigured;
   /** The slots that decisions of the limiter hold. */
   readonly slots: Slots = new Slots(this);
   /** Requests that wait until they are allowed. */
   readonly waiting: WaitQueues = new WaitQueues(this);
   readonly #settings: LimiterSettings;
+  readonly #uncached: boolean;
   readonly #context: PolicyContext;
   /** None around memory, which is never late. */
   readonly #guard: Guard | undefined;
@@ -87,11 +87,23 @@ export class LimiterCore implements LiveLimiter {
   constructor(options: LimiterCoreOptions) {
     const settings = readOptions(options, LIMITER, 'createLimiter');
     checkSettings(settings);
-    const { name, store = memoryStore(), timeoutMs, onStoreError, onThreshold, app, policies } = settings;
+    const {
+      name,
+      store = memoryStore(),
+      timeoutMs,
+      onStoreError,
+      onThreshold,
+      onUnconfigured,
+      denialCache,
+      app,
+      policies,
+    } = settings;
     this.name = name;
     this.store = store;
     this.timeoutMs = timeoutMs;
     this.onStoreError = onStoreError;
+    this.onUnconfigured = onUnconfigured;
+    this.#uncached = !denialCache;
     this.#settings = settings;
     this.#context = { app, policies, store };
     this.#guard = store.source === 'memory' ? undefined : guardOf(store);
@@ -130,7 +142,7 @@ export class LimiterCore implements LiveLimiter {
     const limit = readLimit(given, { limiter: this.name, context: this.#context, entry, field });
     for (const one of limit.fixed ?? []) this.#localFor(one);
     if (isKept) this.#limits.set(given, limit);
-    if (limit.read !== undefined) this.#open(given);
+    if (limit.fixed === undefined) this.#open(given);
     if (this.#release === undefined) this.#known.push(limit);
     return limit;
   }
@@ -156,10 +168,6 @@ export class LimiterCore implements LiveLimiter {
     return { store: this.store.source, breaker: this.#guard?.state ?? 'closed', keysInMemory: memory.size ?? 0 };
   }
 
-  get onUnconfigured(): OnUnconfigured {
-    return this.#settings.onUnconfigured;
-  }
-
   /** The memory that decides while the store is not available; none for memory. */
   get fallback(): Store | undefined {
     return this.#guard?.fallback;
@@ -173,15 +181,49 @@ export class LimiterCore implements LiveLimiter {
    */
   decide(op: DecidingOp, wants: readonly Want[], options: DecideOptions = USUAL): Decision | Promise<Decision> {
     if (this.#closing !== undefined) this.checkOpen();
-    if (options.isSilent === true || (this.#thresholds === undefined && !isWatched())) {
-      return this.#decide(op, wants, options);
+    if ((this.#thresholds !== undefined || isWatched()) && options.isSilent !== true) {
+      return this.#decideInPublic(op, wants, options);
     }
+    const asks: PolicyAsk[] = [];
+    let missing: Limit | undefined;
+    let cost = 0;
+    for (const want of wants) {
+      const { limit } = want;
+      const policies = limit.fixed ?? limit.read(want.key);
+      if ('then' in policies) return this.#decideLater(op, wants, options);
+      if (policies.length === 0) missing ??= limit;
+      addAsks(asks, want, policies, this.#uncached);
+      if (want.cost > cost) cost = want.cost;
+    }
+    const call: Call = {
+      ...{ issuer: this, cost, asks, isLocal: false, isSpent: true, error: undefined },
+      op: cost === 0 ? 'peek' : op, // a request without cost writes nothing
+      onStoreError: options.onStoreError ?? this.onStoreError,
+    };
+    if (missing !== undefined && (asks.length === 0 || this.onUnconfigured === 'deny')) {
+      return undecided(call, 'unconfigured', this.onUnconfigured === 'allow', missing.name);
+    }
+    if (call.op !== 'peek') checkHolders(asks);
+    try {
+      const answer =
+        this.#guard === undefined
+          ? this.store.perform(call.op, asks)
+          : this.#guard.perform(call.op, asks, options.endMs ?? performance.now() + this.timeoutMs);
+      if ('figures' in answer) return this.#conclude(call, answer);
+      return this.#concludeLater(call, answer);
+    } catch (error) {
+      return this.#fallBack(call, error);
+    }
+  }
+
+  /** Decides, and publishes the decision. */
+  #decideInPublic(op: DecidingOp, wants: readonly Want[], options: DecideOptions): Decision | Promise<Decision> {
     const startMs = performance.now();
     const publishNow = (decision: Decision): Decision => {
       this.publish(op, decision, startMs);
       return decision;
     };
-    const decided = this.#decide(op, wants, options);
+    const decided = this.decide(op, wants, { ...options, isSilent: true });
     return isPromise(decided) ? decided.then(publishNow) : publishNow(decided);
   }
 
@@ -193,8 +235,8 @@ export class LimiterCore implements LiveLimiter {
   publish(op: DecidingOp, decision: Decision, startMs: number): void {
     if (this.#thresholds === undefined && !isWatched()) return;
     const durationMs = performance.now() - startMs;
-    const { wants } = LimiterDecision.readReceipt(decision) as Call;
-    publish({ limiter: this, op: op === 'peek' ? op : 'consume', decision, durationMs }, wants, this.#thresholds);
+    const wants = (LimiterDecision.readReceipt(decision) as Call).asks.map(({ want }) => want);
+    publish({ limiter: this, op: op === 'peek' ? op : 'consume', decision, durationMs, wants }, this.#thresholds);
   }
 
   /**
@@ -207,43 +249,6 @@ export class LimiterCore implements LiveLimiter {
     const denial = deniedForWaiting(decision);
     this.publish('take', denial, startMs);
     return denial;
-  }
-
-  #decide(op: DecidingOp, wants: readonly Want[], options: DecideOptions): Decision | Promise<Decision> {
-    const uncached = !this.#settings.denialCache;
-    const asks: Ask[] = [];
-    const counted: Counted[] = [];
-    let cost = 0;
-    for (const want of wants) {
-      const { fixed } = want.limit;
-      if (fixed === undefined) return this.#decideCurrent(op, wants, options);
-      addAsks(asks, want, fixed, uncached);
-      for (const one of fixed) counted.push(one);
-      if (want.cost > cost) cost = want.cost;
-      if (want.limit.mayHold && want.holder === 0 && op !== 'peek') checkHolder(fixed);
-    }
-    const call: Call = {
-      issuer: this,
-      op: cost === 0 ? 'peek' : op, // a request without cost writes nothing
-      cost,
-      asks,
-      isLocal: false,
-      isSpent: true,
-      error: undefined,
-      wants,
-      counted,
-      onStoreError: options.onStoreError ?? this.onStoreError,
-    };
-    try {
-      const answer =
-        this.#guard === undefined
-          ? this.store.perform(call.op, asks)
-          : this.#guard.perform(call.op, asks, options.endMs ?? performance.now() + this.timeoutMs);
-      if ('figures' in answer) return this.#conclude(call, answer);
-      return this.#concludeLater(call, answer);
-    } catch (error) {
-      return this.#fallBack(call, error);
-    }
   }
 
   #concludeLater(call: Call, answer: Promise<Answer>): Promise<Decision> {
@@ -264,8 +269,8 @@ export class LimiterCore implements LiveLimiter {
     const source = remembered ?? (call.isLocal ? 'local' : this.store.source);
     const policies: PolicyDecision[] = [];
     let isBlocked = false;
-    for (let i = 0; i < call.counted.length; i++) {
-      const { name, rule } = call.counted[i] as Counted;
+    for (let i = 0; i < call.asks.length; i++) {
+      const { name, rule } = (call.asks[i] as PolicyAsk).counted;
       const of = figures[i] as readonly number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6 | 7, number>;
       const policy = {
         name,
@@ -293,96 +298,75 @@ export class LimiterCore implements LiveLimiter {
    * @throws the store's error with `throw`; if there is no fallback; or if the error is a fault.
    */
   #fallBack(call: Call, cause: unknown): Decision {
-    const { op, wants, asks, onStoreError } = call;
+    const { op, asks, onStoreError } = call;
     const { fallback } = this;
     const isThrown = onStoreError === 'throw' || (onStoreError === 'local' && fallback === undefined) || isFault(cause);
     const error = this.report(cause, isThrown);
-    if (op !== 'peek' && (error as Partial<StoreError>).sent !== false) this.slots.releaseUnseen(wants, asks);
+    if (op !== 'peek' && (error as Partial<StoreError>).sent !== false) this.slots.releaseUnseen(asks);
     if (isThrown) throw error;
     call.error = error;
     if (onStoreError !== 'local' || fallback === undefined) {
-      return undecided(call, 'unavailable', onStoreError === 'allow', call.counted[0]?.name ?? this.name);
+      return undecided(call, 'unavailable', onStoreError === 'allow', asks[0]?.counted.name ?? this.name);
     }
     call.isLocal = true;
-    call.counted = call.counted.map((one) => this.#localFor(one));
-    call.asks = asks.map((ask, i) => ({ ...ask, policy: (call.counted[i] as Counted).policy }));
+    call.asks = asks.map((ask) => {
+      const counted = this.#localFor(ask.counted);
+      return { ...ask, counted, policy: counted.policy };
+    });
     return this.#conclude(call, fallback.perform(op, call.asks) as Answer);
   }
 
-  /** Decides over limits that functions return, within the time of the decision. */
-  #decideCurrent(op: DecidingOp, wants: readonly Want[], options: DecideOptions): Decision | Promise<Decision> {
-    const endMs = options.endMs ?? performance.now() + this.timeoutMs;
-    const decideOver = (current: readonly (Want | undefined)[]): Decision | Promise<Decision> => {
-      const found = current.filter((want) => want !== undefined);
-      const isMissing = found.length < wants.length;
-      if (!isMissing || (found.length > 0 && this.#settings.onUnconfigured === 'allow')) {
-        return this.#decide(op, found, { ...options, endMs });
-      }
-      const name = wants.find((_, i) => current[i] === undefined)?.limit.name as string;
-      return undecided(this.#callFor(wants), 'unconfigured', this.#settings.onUnconfigured === 'allow', name);
-    };
-    const decideWithout = (cause: unknown): Decision => {
-      if (cause instanceof PolicyError || isFault(cause)) throw cause;
-      const { onStoreError = this.onStoreError } = options;
-      const error = this.report(cause, onStoreError === 'throw');
-      if (onStoreError === 'throw') throw error;
-      const isAllowed = onStoreError !== 'deny';
-      const effect = `its requests are ${isAllowed ? 'let through' : 'denied'} until it has, as onStoreError says`;
-      const what = `the limiter ${this.name} has not been able to load its policies yet (${error.message}); ${effect}.`;
-      warnOnce('SLUICE_POLICIES_UNKNOWN', what, this.name);
-      const name = wants.find(({ limit }) => limit.fixed === undefined)?.limit.name as string;
-      return undecided({ ...this.#callFor(wants), error }, 'unavailable', isAllowed, name);
-    };
-    let current: ReturnType<typeof this.readCurrent>;
-    try {
-      current = this.readCurrent(wants, endMs);
-    } catch (error) {
-      return decideWithout(error);
-    }
-    return isPromise(current) ? this.track(current.then(decideOver, decideWithout)) : decideOver(current);
-  }
-
-  /** A decision that asks for nothing. */
-  #callFor(wants: readonly Want[]): Call {
-    const cost = Math.max(...wants.map((want) => want.cost));
-    const nothing = { asks: [], counted: [], isLocal: false, isSpent: true, error: undefined };
-    return { issuer: this, op: 'peek', cost, wants, onStoreError: this.onStoreError, ...nothing };
+  /** Decides over limits that functions are still loading, within the time of the decision. */
+  #decideLater(op: DecidingOp, wants: readonly Want[], options: DecideOptions): Promise<Decision> {
+    const { endMs = performance.now() + this.timeoutMs, onStoreError = this.onStoreError } = options;
+    return this.track(this.readCurrent(wants, endMs)).then(
+      (current) => this.decide(op, current, { ...options, endMs, isSilent: true }),
+      (cause: unknown) => {
+        if (cause instanceof PolicyError || isFault(cause)) throw cause;
+        const error = this.report(cause, onStoreError === 'throw');
+        if (onStoreError === 'throw') throw error;
+        const isAllowed = onStoreError !== 'deny';
+        const what = `the limiter ${this.name} has not been able to load its policies yet (${error.message})`;
+        const effect = `its requests are ${isAllowed ? 'let through' : 'denied'} until it has, as onStoreError says.`;
+        warnOnce('SLUICE_POLICIES_UNKNOWN', `${what}; ${effect}`, this.name);
+        const cost = Math.max(...wants.map((want) => want.cost));
+        const receipt = { issuer: this, op, cost, asks: [], isLocal: false, isSpent: true, error };
+        const name = wants.find(({ limit }) => limit.fixed === undefined)?.limit.name ?? this.name;
+        return undecided(receipt, 'unavailable', isAllowed, name);
+      },
+    );
   }
 
   /**
-   * The wants with the policies of the moment; undefined if a want has none.
+   * The wants with the policies of the moment; none if no policy is configured.
    *
-   * @throws (or rejects) StoreError `SLUICE_STORE_TIMEOUT` after `endMs`; what the functions throw.
+   * @throws (rejects) what the functions throw; StoreError `SLUICE_STORE_TIMEOUT` if they take longer.
    */
-  readCurrent(
+  async readCurrent(
     wants: readonly Want[],
     endMs: number = performance.now() + this.timeoutMs,
-  ): readonly (Want | undefined)[] | Promise<readonly (Want | undefined)[]> {
-    const withPolicies = (want: Want, fixed: readonly Counted[] | undefined): Want | undefined =>
-      fixed === undefined ? undefined : { ...want, limit: { ...want.limit, fixed } };
-    const found = wants.map((want) => {
-      const { fixed, read } = want.limit;
-      if (fixed !== undefined || read === undefined) return want;
-      const current = read(want.key);
-      return isPromise(current) ? current.then((late) => withPolicies(want, late)) : withPolicies(want, current);
-    });
-    if (!found.some(isPromise)) return found as readonly (Want | undefined)[];
+  ): Promise<readonly Want[]> {
+    let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
-      const timer = startTimer(Math.max(endMs - performance.now(), 0), () => {
-        const message = `the policies of the limiter ${this.name} were not loaded within ${String(this.timeoutMs)} ms (timeoutMs)`;
+      timer = startTimer(Math.max(endMs - performance.now(), 0), () => {
+        const message = `the policies of the limiter ${this.name} were not loaded in time (timeoutMs)`;
         reject(new StoreError('SLUICE_STORE_TIMEOUT', message, { sent: false }));
       });
-      const stop = (): void => {
-        stopTimer(timer);
-      };
-      Promise.all(found).then(stop, stop);
     });
-    return Promise.race([Promise.all(found), late]);
+    const reading = wants.map(async (want) => {
+      const fixed = want.limit.fixed ?? (await want.limit.read(want.key));
+      return { ...want, limit: { ...want.limit, fixed } };
+    });
+    try {
+      return await Promise.race([Promise.all(reading), late]);
+    } finally {
+      stopTimer(timer);
+    }
   }
 
   /** The asks of wants whose policies are known: in the store, or as this process counts by itself. */
-  asksFor(wants: readonly Want[], isLocal: boolean): readonly Ask[] {
-    const asks: Ask[] = [];
+  asksFor(wants: readonly Want[], isLocal: boolean): readonly PolicyAsk[] {
+    const asks: PolicyAsk[] = [];
     for (const want of wants) {
       const { fixed = [] } = want.limit;
       addAsks(asks, want, isLocal ? fixed.map((one) => this.#localFor(one)) : fixed, true);
@@ -501,15 +485,16 @@ export class LimiterCore implements LiveLimiter {
   }
 
   async #closeFunctions(): Promise<void> {
-    await Promise.all([...this.#functions.values()].map((close) => close?.()));
+    await Promise.all([...this.#functions.values()].map(async (close) => close?.()));
   }
 }
 
 /** @throws TypeError if slots would be held without a holder, so that nothing could release them. */
-function checkHolder(counted: readonly Counted[]): void {
-  const held = counted.find(({ rule }) => rule.holds);
-  if (held === undefined) return;
-  const what = `the policy ${shown(held.name)} holds slots until they are released`;
-  const instead = 'use limiter.acquire(key), which returns a function that releases them, or limiter.run(key, fn)';
-  throw typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was consumed`);
+function checkHolders(asks: readonly PolicyAsk[]): void {
+  for (const { counted, want } of asks) {
+    if (!counted.rule.holds || want.holder > 0) continue;
+    const what = `the policy ${shown(counted.name)} holds slots until they are released`;
+    const instead = 'use limiter.acquire(key), which returns a function that releases them, or limiter.run(key, fn)';
+    throw typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was consumed`);
+  }
 }

@@ -1,5 +1,4 @@
 import { PolicyError, messageOf, shown, typeError } from '../errors.ts';
-
 import { compile, parsePolicy, scalePolicy, type Policy, type Rule } from '../policies/index.ts';
 import { slidingWindow } from '../policies/sliding-window.ts';
 import type { Ask } from '../stores/store.ts';
@@ -25,14 +24,12 @@ export interface Limit {
   /** The name of its policy, unless that has one of its own. */
   readonly name: string;
   readonly fixed: readonly Counted[] | undefined;
-  /** The policies of a key at present, if they are not fixed; undefined if there are none. */
-  readonly read: ((key: string) => Current | Promise<Current>) | undefined;
+  /** If they are not fixed: the policies of a key at present; none if no policy is configured. Never throws. */
+  readonly read: (key: string) => readonly Counted[] | Promise<readonly Counted[]>;
   /** Whether its policies may hold slots, and whether they may delay a request: true if they are not fixed. */
   readonly mayHold: boolean;
   readonly mayPace: boolean;
 }
-
-type Current = readonly Counted[] | undefined;
 
 /** What a request wants of one limit. */
 export interface Want {
@@ -47,17 +44,22 @@ export interface Want {
   readonly isNamed: boolean;
 }
 
-/** The asks of a want that has these policies. */
-export function addAsks(asks: Ask[], want: Want, counted: readonly Counted[], uncached: boolean): void {
-  const { subject, cost } = want;
-  for (const { policy, rule, suffix } of counted) {
-    const holder = rule.holds ? want.holder : 0;
-    asks.push({ key: `{${subject}${suffix}`, policy, cost, holder, until: 0, uncached });
-  }
+/** What is asked of one policy of a want. */
+export interface PolicyAsk extends Ask {
+  readonly want: Want;
+  readonly counted: Counted;
 }
 
-/** The limits of a limiter: one, or several by their names with a key each. */
-export type Limits = Limit | ReadonlyMap<string, Limit>;
+/** Adds the asks of a want with these policies. Limits may share a policy: then one key counts a request once. */
+export function addAsks(asks: PolicyAsk[], want: Want, policies: readonly Counted[], uncached: boolean): void {
+  const { subject, cost, limit } = want;
+  for (const counted of policies) {
+    const key = `{${subject}${counted.suffix}`;
+    if (limit.fixed === undefined && asks.some((other) => other.key === key)) continue;
+    const { policy, rule } = counted;
+    asks.push({ key, policy, cost, holder: rule.holds ? want.holder : 0, until: 0, uncached, want, counted });
+  }
+}
 
 /** Keys by the name of their limit. */
 export type KeyByLimit = Readonly<Record<string, string | undefined>>;
@@ -126,23 +128,28 @@ export function readLimit(
     const name = entry ?? limiter;
     const fixed = countPolicies(given, { name, suffix, isEntry, field });
     const mayHold = fixed.some(({ rule }) => rule.holds);
-    return { name, fixed, read: undefined, mayHold, mayPace: fixed.some(({ rule }) => rule.paces) };
+    return { name, fixed, read: () => fixed, mayHold, mayPace: fixed.some(({ rule }) => rule.paces) };
   }
   const mark = readMark(given);
   const name = entry ?? mark?.name ?? limiter;
   const known = new WeakMap<object, { readonly suffix: string; readonly counted: readonly Counted[] }>();
-  const count = (policy: ReturnedPolicy): Current => {
-    if (policy === undefined) return undefined;
+  const count = (policy: ReturnedPolicy): readonly Counted[] => {
+    if (policy === undefined) return [];
     const own = mark?.name === undefined ? suffix : `}::${mark.keyName?.(context) ?? mark.name}`;
-    const found = typeof policy === 'object' ? known.get(policy) : undefined;
+    const found = known.get(policy);
     if (found?.suffix === own) return found.counted;
     const counted = countPolicies(policy, { name, suffix: own, isEntry, field });
     known.set(policy, { suffix: own, counted });
     return counted;
   };
-  const read = (key: string): Current | Promise<Current> => {
-    const policy = (given as PolicyFunction)(key, context);
-    return isPromise(policy) ? policy.then(count) : count(policy);
+  const read: Limit['read'] = (key) => {
+    try {
+      const policy = (given as PolicyFunction)(key, context);
+      return isPromise(policy) ? policy.then(count) : count(policy);
+    } catch (error) {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
+      return Promise.reject(error);
+    }
   };
   return { name, fixed: undefined, read, mayHold: true, mayPace: true };
 }

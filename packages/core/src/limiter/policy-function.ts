@@ -36,6 +36,13 @@ export interface PolicyMark {
   readonly open?: (context: PolicyContext) => (() => void | Promise<void>) | undefined;
 }
 
+declare const MARKED: unique symbol;
+
+/** What {@link policyOf} returns, by its type: a function of the request has none of it. */
+export interface MarkedPolicy {
+  readonly [MARKED]: true;
+}
+
 const marks = new WeakMap<PolicyFunction, PolicyMark>();
 
 /**
@@ -47,12 +54,12 @@ const marks = new WeakMap<PolicyFunction, PolicyMark>();
  * app.use(rateLimit({ policy: byPlan }));
  * ```
  */
-export function policyOf(read: PolicyFunction, mark: PolicyMark = {}): PolicyFunction {
+export function policyOf(read: PolicyFunction, mark: PolicyMark = {}): PolicyFunction & MarkedPolicy {
   if (typeof read !== 'function') {
     throw new PolicyError('policy', `policyOf takes a function that returns a policy for a key, got ${shown(read)}`);
   }
   marks.set(read, mark);
-  return read;
+  return read as PolicyFunction & MarkedPolicy;
 }
 
 /** How a function is marked; undefined if it is not. */

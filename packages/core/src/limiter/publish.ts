@@ -1,6 +1,6 @@
 import { decisions } from '../channels.ts';
 import type { LiveLimiter } from '../observe/live-limiters.ts';
-import type { Decision, PolicyDecision } from './decision.ts';
+import type { Decision } from './decision.ts';
 import type { Want } from './limits.ts';
 
 /** A decision with what no channel holds: the limiter itself, and the keys. */
@@ -10,8 +10,8 @@ export interface SeenDecision {
   readonly decision: Decision;
   /** From the call to the decision, in milliseconds. */
   readonly durationMs: number;
-  /** Each policy with what was wanted of it; none if no store decided. */
-  readonly parts: readonly { readonly policy: PolicyDecision; readonly want: Want }[];
+  /** What was wanted of each of its policies. */
+  readonly wants: readonly Want[];
 }
 
 export type Watcher = (seen: SeenDecision) => void;
@@ -34,18 +34,10 @@ export function isWatched(): boolean {
 }
 
 /** Publishes a decision on `sluice:decision`, and to those that watch decisions with their keys: `own` is one of them. */
-export function publish(
-  { limiter, op, decision, durationMs }: Omit<SeenDecision, 'parts'>,
-  wants: readonly Want[],
-  own: Watcher | undefined,
-): void {
-  if (watchers.size > 0 || own !== undefined) {
-    const wanted = wants.flatMap((want) => (want.limit.fixed ?? []).map(() => want));
-    const parts = decision.policies.map((policy, i) => ({ policy, want: wanted[i] as Want }));
-    const seen = { limiter, op, decision, durationMs, parts };
-    own?.(seen);
-    for (const watch of watchers) watch(seen);
-  }
+export function publish(seen: SeenDecision, own: Watcher | undefined): void {
+  own?.(seen);
+  for (const watch of watchers) watch(seen);
+  const { limiter, op, decision, durationMs } = seen;
   if (decisions.hasSubscribers) {
     decisions.publish({ limiter: limiter.name, op, decision: withoutError(decision), durationMs });
   }

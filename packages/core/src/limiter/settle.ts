@@ -121,10 +121,10 @@ export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given
 async function readConfigured(core: LimiterCore, wants: readonly Want[]): Promise<readonly Want[]> {
   core.checkOpen();
   const current = await core.readCurrent(wants);
-  const missing = wants.find((_, i) => current[i] === undefined);
+  const missing = current.find(({ limit }) => limit.fixed?.length === 0);
   if (missing !== undefined && (core.onUnconfigured === 'deny' || wants.length === 1)) {
     const what = `the policy ${shown(missing.limit.name)} is not configured, or not for this application`;
     throw new SluiceError('SLUICE_POLICY_UNCONFIGURED', `${what}: nothing was done`);
   }
-  return current.filter((want) => want !== undefined);
+  return current;
 }

@@ -5,7 +5,7 @@ import { ALLOWED } from '../program/decide.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
 import type { LimiterCore } from './core.ts';
 import { LimiterDecision, type Decision } from './decision.ts';
-import type { Want } from './limits.ts';
+import type { PolicyAsk } from './limits.ts';
 
 /** Slots that a decision holds. Both functions also work after the limiter was closed. */
 export interface HeldSlots {
@@ -129,9 +129,8 @@ export class Slots {
    * Releases slots of a request that failed, because the store may have taken them all the same. Those of a named holder
    * stay: the holder may have had them before, and retries.
    */
-  releaseUnseen(wants: readonly Want[], asks: readonly Ask[]): void {
-    const named = new Set(wants.filter(({ isNamed }) => isNamed).map(({ holder }) => holder));
-    const held = asks.filter(({ holder = 0 }) => holder > 0 && !named.has(holder));
+  releaseUnseen(asks: readonly PolicyAsk[]): void {
+    const held = asks.filter(({ holder = 0, want }) => holder > 0 && !want.isNamed);
     if (held.length > 0) this.#core.keep('give', held);
   }
 

@@ -1,5 +1,6 @@
 import { type Reader, valueThat } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
+import type { Want } from './limits.ts';
 import type { SeenDecision } from './publish.ts';
 
 /** When to warn about a key, and how: see {@link LimiterCoreOptions.onThreshold}. */
@@ -47,10 +48,11 @@ function isThresholds(given: unknown): boolean {
 export function watchThresholds({ at, call }: ThresholdOptions): (seen: SeenDecision) => void {
   const levels = [...at].sort((a, b) => a - b);
   const reported = new Map<string, { level: number; readonly untilMs: number }>();
-  return ({ limiter: { name }, op, decision: { atMs }, parts }) => {
+  return ({ limiter: { name }, op, decision: { atMs, policies }, wants }) => {
     if (op === 'peek') return;
-    for (const { policy, want } of parts) {
+    for (const [i, policy] of policies.entries()) {
       const { used, limit, resetAfterMs, nextAfterMs, windowMs } = policy;
+      const want = wants[i] as Want;
       if (limit === 0 || used < limit * (levels[0] as number)) continue;
       const id = `${policy.name}:${want.subject}`;
       let last = reported.get(id);

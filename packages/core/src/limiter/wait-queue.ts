@@ -2,7 +2,6 @@ import { SluiceError } from '../errors.ts';
 import type { LimiterCore } from './core.ts';
 import type { Decision } from './decision.ts';
 import type { Want } from './limits.ts';
-import { isPromise } from './pending.ts';
 import { schedule } from './schedule.ts';
 import { giveBack } from './settle.ts';
 import type { WaitSettings } from './wait-queues.ts';
@@ -32,16 +31,7 @@ interface Waiter {
   stop: () => void;
 }
 
-/** The error of an attempt, if there is no decision. */
-class Failure {
-  readonly error: unknown;
-
-  constructor(error: unknown) {
-    this.error = error;
-  }
-}
-
-type Attempt = Decision | Failure;
+type Attempt = PromiseSettledResult<Decision>;
 
 /**
  * The requests of one limiter that wait for the same key, in order of arrival. They are asked for in one call, for as
@@ -58,10 +48,10 @@ export class WaitQueue {
   /** Allowed requests that wait for the `delayMs` of their decisions. */
   readonly #delayed = new Set<Waiter>();
   #isAsking = false;
-  /** Resolves when the answer of the last call is dealt with. */
+  /** Resolves when the answer of the call that is under way was dealt with. */
   #answered: Promise<void> | undefined;
-  /** Whether units may have come back since the store was last asked. */
-  #hasChanged = false;
+  /** How often units may have come back. */
+  #changes = 0;
   /** The units that the last decision left. */
   #remaining = 0;
   /** How many requests the last call has allowed. */
@@ -106,14 +96,16 @@ export class WaitQueue {
         cancelTimeout?.();
         signal?.removeEventListener('abort', abort);
       };
-      this.#ask();
+      this.#start();
     });
   }
 
   /** Asks again at once: units may have come back. */
   changed(): void {
-    this.#hasChanged = true;
-    this.#ask();
+    this.#changes++;
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
+    this.#start();
   }
 
   /**
@@ -128,27 +120,21 @@ export class WaitQueue {
     return this.#isAsking ? this.#answered : undefined;
   }
 
-  /** Asks the store until the first request is denied, or none waits. */
-  #ask(): void {
-    if (this.#isAsking || (this.#cancelRetry !== undefined && !this.#hasChanged)) return;
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
+  #start(): void {
+    if (this.#isAsking || this.#cancelRetry !== undefined) return;
     this.#isAsking = true;
-    let isFree = true;
-    while (isFree && this.#waiters.size > 0) {
-      this.#hasChanged = false;
+    this.#answered = this.#ask();
+  }
+
+  /** Asks the store until the first request is denied, or none waits. */
+  async #ask(): Promise<void> {
+    let isDenied = false;
+    while (!isDenied && this.#waiters.size > 0) {
+      const changes = this.#changes;
       const asked = this.#readNext();
-      const attempts = this.#attempt(asked);
-      if (isPromise(attempts)) {
-        this.#answered = attempts.then((settled) => {
-          const isStillFree = this.#settle(asked, settled);
-          this.#isAsking = false;
-          if (isStillFree) this.#ask();
-          this.#endIfEmpty();
-        });
-        return;
-      }
-      isFree = this.#settle(asked, attempts);
+      const denied = this.#settle(asked, await Promise.allSettled(asked.map((waiter) => this.#attempt(waiter))));
+      isDenied = denied !== undefined && changes === this.#changes;
+      if (denied !== undefined && isDenied) this.#scheduleRetry(denied);
     }
     this.#isAsking = false;
     this.#endIfEmpty();
@@ -171,52 +157,36 @@ export class WaitQueue {
     return asked;
   }
 
-  /** The answers to the first requests: of a store that decides at once, up to the first denial. */
-  #attempt(asked: readonly Waiter[]): readonly Attempt[] | Promise<readonly Attempt[]> {
-    const attempts: (Attempt | Promise<Attempt>)[] = [];
-    for (const waiter of asked) {
-      waiter.isAsked = true;
-      const attempt = this.#attemptOne(waiter);
-      attempts.push(attempt);
-      if (!isPromise(attempt) && !(attempt instanceof Failure) && !attempt.allowed) break;
-    }
-    return attempts.some(isPromise) ? Promise.all(attempts) : (attempts as Attempt[]);
-  }
-
-  #attemptOne({ makeWants }: Waiter): Attempt | Promise<Attempt> {
-    try {
-      const decided = this.#core.decide('try', makeWants(), { isSilent: true });
-      return isPromise(decided) ? decided.catch((error: unknown) => new Failure(error)) : decided;
-    } catch (error) {
-      return new Failure(error);
-    }
+  // Async, so that what it throws is a rejection.
+  async #attempt(waiter: Waiter): Promise<Decision> {
+    waiter.isAsked = true;
+    return this.#core.decide('try', waiter.makeWants(), { isSilent: true });
   }
 
   /**
    * Serves the requests that are allowed, and rejects those that failed or can never be allowed.
    *
-   * @returns Whether to ask again at once; if not, the next time is scheduled.
+   * @returns The first denial, if that request goes on waiting.
    */
-  #settle(asked: readonly Waiter[], attempts: readonly Attempt[]): boolean {
+  #settle(asked: readonly Waiter[], attempts: readonly Attempt[]): Decision | undefined {
     let denied: Decision | undefined;
     this.#served = 0;
     for (const [i, waiter] of asked.entries()) {
-      const attempt = attempts[i];
+      const attempt = attempts[i] as Attempt;
       waiter.isAsked = false;
-      if (attempt === undefined) continue;
-      if (attempt instanceof Failure) {
-        this.#leave(waiter, attempt.error);
-      } else if (attempt.allowed) {
-        this.#remaining = attempt.remaining;
+      if (attempt.status === 'rejected') {
+        this.#leave(waiter, attempt.reason);
+      } else if (attempt.value.allowed) {
+        this.#remaining = attempt.value.remaining;
         // A request that was denied before it stays in front, and may fit without what this one took.
-        if (waiter.hasEnded || denied !== undefined) this.#giveBack(attempt);
-        else this.#serve(waiter, attempt);
+        if (waiter.hasEnded || denied !== undefined) this.#giveBack(attempt.value);
+        else this.#serve(waiter, attempt.value);
       } else {
-        const stillDenied = this.#deny(waiter, attempt);
+        const stillDenied = this.#deny(waiter, attempt.value);
         denied ??= stillDenied;
       }
     }
-    return denied === undefined || this.#hasChanged || !this.#scheduleRetry(denied);
+    return denied;
   }
 
   #giveBack(decision: Decision): void {
@@ -269,8 +239,7 @@ export class WaitQueue {
     };
   }
 
-  /** @returns False if the next time has come already. */
-  #scheduleRetry({ outcome, retryAfterMs, policies }: Decision): boolean {
+  #scheduleRetry({ outcome, retryAfterMs, policies }: Decision): void {
     let waitMs = retryAfterMs ?? SLOTS_POLL_MS;
     if (outcome === 'unavailable' || outcome === 'unconfigured') {
       const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** this.#undecided++, MAX_PAUSE_MS);
@@ -278,14 +247,10 @@ export class WaitQueue {
     } else if (policies.some(({ unit }) => unit !== undefined)) {
       waitMs = Math.min(waitMs, SLOTS_POLL_MS); // a slot may be released at any time
     }
-    const retry = { hasCome: false };
-    const cancel = schedule(performance.now() + waitMs, () => {
-      retry.hasCome = true;
+    this.#cancelRetry = schedule(performance.now() + Math.max(waitMs, 1), () => {
       this.#cancelRetry = undefined;
-      this.#ask();
+      this.#start();
     });
-    if (!retry.hasCome) this.#cancelRetry = cancel;
-    return !retry.hasCome;
   }
 
   /** Rejects a request that has not ended, and gives back what it had. */
