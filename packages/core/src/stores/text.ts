@@ -7,6 +7,9 @@ import { Held } from './perform.ts';
 // with commas between. If the key is blocked, the first is negative: the instant until which it is. The others are the
 // state.
 
+const RULES: ReadonlyMap<string | undefined, Held['rule']> = /* @__PURE__ */ new Map(
+  Object.entries(KINDS).map(([kind, family]) => [kind, { kind: kind as Kind, family }]),
+);
 const COMMA = 44;
 const MINUS = 45;
 const ZERO = 48;
@@ -18,12 +21,12 @@ const NINE = 57;
  * @throws StoreError with code SLUICE_STORE_KEY_FOREIGN for a value that no store has written.
  */
 export function readText(key: string, text: string): Held {
-  const kind = text[0] as Kind;
-  const s = Object.hasOwn(KINDS, kind) && text[1] === '1' ? readNumbers(text, 2) : undefined;
-  if (s === undefined) throw foreignKey(key);
+  const rule = RULES.get(text[0]);
+  const s = text[1] === '1' ? readNumbers(text, 2) : undefined;
+  if (rule === undefined || s === undefined) throw foreignKey(key);
   const blocked = s.length > 0 && s[0] < 0 ? -(s.shift() ?? 0) : 0;
-  if (blocked > Number.MAX_SAFE_INTEGER || (s.length > 0 && !KINDS[kind].reads(s))) throw foreignKey(key);
-  return new Held(kind, s, blocked);
+  if (blocked > Number.MAX_SAFE_INTEGER || (s.length > 0 && !rule.family.reads(s))) throw foreignKey(key);
+  return new Held(rule, s, blocked);
 }
 
 /** Whole numbers with commas between; undefined for anything else. A pattern takes four times as long. */
@@ -45,8 +48,8 @@ function readNumbers(text: string, from: number): Nums | undefined {
   return numbers;
 }
 
-export function writeText({ kind, s, blocked }: Held): string {
-  return `${kind}1${(blocked > 0 ? [-blocked, ...s] : s).join(',')}`;
+export function writeText({ rule, s, blocked }: Held): string {
+  return `${rule.kind}1${(blocked > 0 ? [-blocked, ...s] : s).join(',')}`;
 }
 
 /** The message does not show the subject, which may identify a client. */

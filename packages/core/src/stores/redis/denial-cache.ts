@@ -28,7 +28,7 @@ interface Entry {
  * and costs. A reset, refund or unblock by another process is noticed up to a second late.
  */
 export class DenialCache {
-  /** By the first key. */
+  /** By keys and costs. */
   readonly #entries = new Map<string, Entry>();
   /** For each cell of keys, which of the writes of this process was its last. */
   readonly #written = new Uint32Array(CELLS);
@@ -53,16 +53,14 @@ export class DenialCache {
   /** The denial of a request that the store denied within the last second, as of now. */
   find(asks: readonly Ask[]): Answer | undefined {
     if (this.#entries.size === 0) return undefined;
-    const key = asks[0]?.key ?? '';
-    const entry = this.#entries.get(key);
+    const name = nameOf(asks);
+    const entry = this.#entries.get(name);
     if (entry === undefined || asks.some(({ uncached }) => uncached === true)) return undefined;
     const nowMs = performance.now();
-    if (areEqual(entry.asks, asks)) {
-      if (nowMs - entry.sent.sentMs < entry.maxAgeMs && !this.#isWritten(entry)) {
-        return countedDown(entry.answer, Math.floor(nowMs - entry.sent.answeredMs));
-      }
-    } else if (entry.asks[0]?.policy === asks[0]?.policy) return undefined;
-    this.#entries.delete(key);
+    if (areEqual(entry.asks, asks) && nowMs - entry.sent.sentMs < entry.maxAgeMs && !this.#isWritten(entry)) {
+      return countedDown(entry.answer, Math.floor(nowMs - entry.sent.answeredMs));
+    }
+    this.#entries.delete(name); // also if a policy is another object now
     return undefined;
   }
 
@@ -79,15 +77,21 @@ export class DenialCache {
     }
     const entry = { asks, answer, sent, maxAgeMs };
     if (sent.answeredMs - sent.sentMs >= maxAgeMs || this.#isWritten(entry)) return;
-    const key = asks[0]?.key ?? '';
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    const name = nameOf(asks);
+    this.#entries.delete(name); // so that the new one is the newest
+    this.#entries.set(name, entry);
     if (this.#entries.size > MAX_ENTRIES) this.#entries.delete(this.#entries.keys().next().value as string);
   }
 
   #isWritten({ asks, sent }: Entry): boolean {
     return asks.some(({ key }) => (this.#written[cellOf(key)] as number) > sent.writes);
   }
+}
+
+function nameOf(asks: readonly Ask[]): string {
+  const [first] = asks as readonly [Ask];
+  if (asks.length === 1 && first.cost === 1) return first.key;
+  return asks.map(({ key, cost }) => `${String(cost)} ${key}`).join('\n');
 }
 
 /** The answer as of some milliseconds later. The waits are at least as long as those of the store. */

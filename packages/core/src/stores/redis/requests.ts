@@ -1,5 +1,7 @@
 import { compile, type Rule } from '../../policies/index.ts';
+import { GIVE } from '../../program/decide.ts';
 import type { Kind } from '../../program/kinds.ts';
+import { OPS } from '../perform.ts';
 import type { Answer, Ask, Op } from '../store.ts';
 
 /** A call never does more than this: it would block the other clients of the server for some milliseconds. */
@@ -65,8 +67,8 @@ export class Requests {
     const { list } = this;
     const last = list[list.length - 1];
     if (last === undefined) return undefined;
-    // What is asked between two operations stays there.
-    if (last.op !== op) {
+    // What is asked between two operations stays there, and each edit is a request of its own.
+    if (last.op !== op || OPS[op] >= GIVE) {
       this.#byKey = undefined;
       return undefined;
     }
@@ -87,13 +89,9 @@ export function areEqual(some: readonly Ask[], others: readonly Ask[]): boolean 
     const one = some[i] as Ask;
     const other = others[i] as Ask;
     if (one.key !== other.key || one.policy !== other.policy || one.cost !== other.cost) return false;
-    if (isSingular(one) || isSingular(other)) return false;
+    if (one.holder !== undefined && one.holder > 0) return false;
   }
   return true;
-}
-
-function isSingular({ holder = 0, until = 0 }: Ask): boolean {
-  return holder > 0 || until > 0;
 }
 
 /** Whether the script answers figures, because the state is long. */

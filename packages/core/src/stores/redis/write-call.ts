@@ -105,7 +105,6 @@ function writeUsual(prefix: string, { asks }: Request): Call {
   const { key, policy } = asks[0] as Ask;
   const rule = compile(policy);
   let args = usual.get(rule);
-  if (args === undefined)
-    usual.set(rule, (args = [rule.kind, `[${writeNumbers(rule).slice(0, -1)}]`]));
+  if (args === undefined) usual.set(rule, (args = [rule.kind, `[${writeNumbers(rule).slice(0, -1)}]`]));
   return { script: SCRIPTS[FAMILY[rule.kind]], keys: [`${prefix}:${key}`], args, answersFigures: isLong(rule.kind) };
 }

@@ -1,0 +1,223 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { connectTo, seeded, testSeed, useRedis } from '@sluice/testkit';
+import { concurrency } from '../../../src/policies/concurrency.ts';
+import { fixedWindow } from '../../../src/policies/fixed-window.ts';
+import type { Policy } from '../../../src/policies/index.ts';
+import { slidingLog } from '../../../src/policies/sliding-log.ts';
+import { slidingWindow } from '../../../src/policies/sliding-window.ts';
+import { tokenBucket } from '../../../src/policies/token-bucket.ts';
+import { memoryStore } from '../../../src/stores/memory.ts';
+import { SCRIPTS } from '../../../src/stores/redis/lua/generated/scripts.generated.ts';
+import { createRedisStore, redisStore } from '../../../src/stores/redis/redis-store.ts';
+import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
+import { fakeClock } from '../../../src/testing/fake-clock.ts';
+import { allowed, ask, five, recorded, remaining } from './asks.ts';
+
+const redis = useRedis();
+beforeEach(async () => {
+  await redis.admin.flushall();
+});
+
+const bucket = tokenBucket({ capacity: 5, refill: 1, every: '1h' });
+const port = () => ({
+  evalsha: (sha1: string, keys: readonly string[], args: readonly string[]) =>
+    redis.client.evalsha(sha1, keys.length, ...keys, ...args),
+  eval: (script: string, keys: readonly string[], args: readonly string[]) =>
+    redis.client.eval(script, keys.length, ...keys, ...args),
+});
+const opened = () => {
+  const { client, calls } = recorded(port());
+  return { store: redisStore(client, { prefix: 'sluice' }), calls };
+};
+
+describe('what one turn of the event loop asks for', () => {
+  it('is one call, whatever its keys, policies and operations', async () => {
+    const { store, calls } = opened();
+    await store.perform('peek', [ask('ann')]);
+    await store.perform('charge', [ask('ann', five, 0)]);
+    calls.length = 0;
+
+    await Promise.all([
+      store.perform('take', [ask('ann')]),
+      store.perform('take', [ask('bob', bucket), ask('cid', slidingLog({ limit: 5, window: '1m' }))]),
+      store.perform('peek', [ask('dan', slidingWindow({ limit: 5, window: '1m' }))]),
+      store.perform('give', [ask('ann'), ask('bob', bucket)]),
+    ]);
+
+    expect(calls).toEqual(['evalsha 6']);
+  });
+
+  it('is decided in its order', async () => {
+    const { store } = opened();
+
+    const answers = await Promise.all([
+      store.perform('take', [ask('ann', five, 5)]),
+      store.perform('take', [ask('ann')]),
+      store.perform('reset', [ask('ann')]),
+      store.perform('take', [ask('ann', five, 5)]),
+      store.perform('peek', [ask('ann')]),
+      store.perform('give', [ask('ann', five, 2)]),
+      store.perform('take', [ask('ann')]),
+    ]);
+
+    expect(allowed(...answers)).toEqual([true, false, true, true, false, true, true]);
+  });
+
+  it('is asked of Redis once for requests that are equal, and each has its own answer', async () => {
+    const { store, calls } = opened();
+    await store.perform('peek', [ask('ann')]);
+    calls.length = 0;
+
+    const answers = await Promise.all(
+      ['ann', 'bob', 'ann', 'ann', 'bob', 'ann', 'ann', 'ann'].map((subject) => store.perform('take', [ask(subject)])),
+    );
+
+    expect(calls).toEqual(['evalsha 2']);
+    expect(answers.map(({ figures }) => figures[0]?.[1])).toEqual([4, 4, 3, 2, 3, 1, 0, 0]);
+    expect(allowed(...answers)).toEqual([true, true, true, true, true, true, true, false]);
+  });
+
+  it('starts one block at the first of equal requests that is denied', async () => {
+    const { store } = opened();
+    const policy = fixedWindow({ limit: 1, window: '1h', blockFor: '2h' });
+
+    const answers = await Promise.all([1, 2, 3].map(() => store.perform('take', [ask('ann', policy)])));
+
+    expect(answers.map(({ figures }) => figures[0]?.[3])).toEqual([0, 7_200_000, 7_200_000]);
+  });
+
+  it('takes a slot for each of its holders', async () => {
+    const { store } = opened();
+    const policy = concurrency({ limit: 2, ttl: '1m' });
+
+    const answers = await Promise.all(
+      [1, 2, 3].map((holder) => store.perform('take', [{ ...ask('ann', policy), holder }])),
+    );
+
+    expect(allowed(...answers)).toEqual([true, true, false]);
+  });
+
+  it.each([
+    ['many keys', 1_000, () => five, 256],
+    ['long keys', 1_000, () => five, 200],
+    ['long states', 1_000, () => slidingLog({ limit: 1_000, window: '1m' }), 13],
+  ])('is several calls where one would keep Redis from others for long: %s', async (what, count, policy, most) => {
+    const { store, calls } = opened();
+    const shared = policy();
+    const name = what === 'long keys' ? 'x'.repeat(330) : 'key';
+
+    const answers = await Promise.all(
+      Array.from({ length: count }, (_, i) => store.perform('take', [ask(`${name}-${String(i)}`, shared)])),
+    );
+
+    expect(allowed(...answers)).not.toContain(false);
+    for (const call of calls) expect(Number(call.split(' ')[1])).toBeLessThanOrEqual(most);
+  });
+
+  it('allows exactly the limit of equal requests beyond any bound', async () => {
+    const { store } = opened();
+    const policy = fixedWindow({ limit: 2_500, window: '1h' });
+
+    const answers = await Promise.all(Array.from({ length: 3_000 }, () => store.perform('take', [ask('ann', policy)])));
+
+    expect(allowed(...answers).filter(Boolean)).toHaveLength(2_500);
+  });
+
+  it('leaves while other calls are in flight, and with the store that is closed', async () => {
+    const { store } = opened();
+    const first = store.perform('take', [ask('ann')]);
+    await new Promise(process.nextTick);
+
+    const second = store.perform('take', [ask('ann')]);
+    await store.close();
+
+    expect(allowed(...(await Promise.all([first, second])))).toEqual([true, true]);
+    expect(await remaining(store, ask('ann'))).toEqual([3]);
+  });
+});
+
+describe('a script', () => {
+  it.each<[string, Op, Policy]>([
+    ['window', 'take', five],
+    ['debt', 'peek', bucket],
+    ['blocks', 'try', slidingWindow({ limit: 5, window: '1m' })],
+    ['all', 'charge', five],
+  ])('%s is all that a server has to know for a %s of its policies', async (name, op, policy) => {
+    await redis.admin.script('FLUSH');
+
+    await redisStore(redis.client, { prefix: 'sluice' }).perform(op, [ask('ann', policy)]);
+
+    const known = await redis.admin.script('EXISTS', ...Object.values(SCRIPTS).map(({ sha1 }) => sha1));
+    expect(Object.keys(SCRIPTS).filter((_, i) => (known as number[])[i] === 1)).toEqual([name]);
+  });
+
+  it('is sent by one of several calls that find it unknown, and the others follow', async () => {
+    const { store, calls } = opened();
+    await redis.admin.script('FLUSH');
+    const requests = [];
+    for (let i = 0; i < 5; i++) {
+      requests.push(store.perform('take', [ask(`key-${String(i)}`)]));
+      await new Promise(process.nextTick);
+      await new Promise(setImmediate);
+    }
+
+    await Promise.all(requests);
+
+    expect(calls.filter((call) => call.startsWith('eval '))).toHaveLength(1);
+  });
+
+  it('is not sent again and again where the server denies EVAL', async () => {
+    const sent: string[] = [];
+    const store = redisStore(
+      {
+        evalsha: () => {
+          sent.push('evalsha');
+          return Promise.reject(new Error('NOSCRIPT No matching script'));
+        },
+        eval: () => {
+          sent.push('eval');
+          return Promise.reject(new Error('NOPERM this user may not run eval'));
+        },
+      },
+      { prefix: 'sluice' },
+    );
+
+    const edits = Array.from({ length: 300 }, (_, i) => ask(`key-${String(i)}`));
+    await expect(store.perform('reset', edits)).rejects.toMatchObject({ kind: 'denied' });
+
+    expect(sent.length).toBeLessThanOrEqual(12);
+  });
+});
+
+describe('random batches', () => {
+  const POLICIES = [
+    five,
+    fixedWindow({ limit: 3, window: '40ms' }),
+    bucket,
+    slidingWindow({ limit: 4, window: '50ms' }),
+  ];
+
+  it('are decided as the memory store decides one after the other', async () => {
+    const random = seeded(testSeed(20_261_130));
+    const clock = fakeClock(1_900_000_000_000); // ahead of the server's, which forgets what has expired by its own
+    const memory = memoryStore({ clock });
+    const admin = connectTo(redis.server.url);
+    const store = createRedisStore(admin, { prefix: 'sluice' }, () => clock.now());
+
+    for (let turn = 0; turn < 150; turn++) {
+      const requests = Array.from({ length: random.integer(1, 12) }, (): [Op, Ask[]] => {
+        const op = random.pick(['take', 'take', 'take', 'take', 'peek', 'try', 'give', 'charge', 'reset'] as const);
+        const subjects = random.pick([['a'], ['a'], ['b'], ['c', 'd']]);
+        const policy = random.pick(POLICIES);
+        return [op, subjects.map((subject) => ask(subject, policy, random.pick([1, 1, 1, 2])))];
+      });
+      const here = requests.map(([op, asks]) => memory.perform(op, asks) as Answer);
+
+      const there = await Promise.all(requests.map(([op, asks]) => store.perform(op, asks)));
+
+      expect(there.map(({ figures }) => figures)).toEqual(here.map(({ figures }) => figures));
+      clock.advance(random.pick([0, 1, 7, 30, 60]));
+    }
+    admin.disconnect();
+  });
+});
