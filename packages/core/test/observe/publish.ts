@@ -21,7 +21,6 @@ const ALLOWED: Decision = {
 };
 
 export const DENIAL: Partial<Decision> = { allowed: false, outcome: 'denied', remaining: 0, retryAfterMs: 1_000 };
-export const BY_FALLBACK: Partial<Decision> = { source: 'local' };
 
 /** Publishes a decision of the limiter `api`, which took 250 ms. */
 export function decide(decision: Partial<Decision> = {}, op: 'consume' | 'peek' = 'consume', limiter = 'api'): void {
