@@ -14,7 +14,6 @@ import {
   type Part,
 } from '../program/decide.ts';
 import type { Family } from '../program/family.ts';
-import { KINDS, type Kind } from '../program/kinds.ts';
 import { type Nums, unused } from '../program/numbers.ts';
 import type { Answer, Ask, Figures, Op } from './store.ts';
 
@@ -33,24 +32,25 @@ export const OPS: Readonly<Record<Op, number>> = {
 /** How long a state is kept after its end, so that a clock that steps back finds it again. */
 export const KEPT_MS = 30_000;
 
-/** What a key holds: the state of one policy, and until when the key is blocked, 0 if it is not. */
+/** What a key holds: the state of one kind of policy, and until when the key is blocked, 0 if it is not. */
 export class Held {
-  kind: Kind;
+  /** Of the policy that wrote the state, or of any of its kind. */
+  rule: Pick<Rule, 'kind' | 'family'>;
   s: Nums;
   blocked: number;
   /** Written since a memory store last looked for keys to forget. */
   isRecent = false;
 
-  constructor(kind: Kind, s: Nums, blocked: number) {
-    this.kind = kind;
+  constructor(rule: Pick<Rule, 'kind' | 'family'>, s: Nums, blocked: number) {
+    this.rule = rule;
     this.s = s;
     this.blocked = blocked;
   }
 }
 
 /** When a key is as if never used; 0 if it is so already. */
-export function endOf({ kind, s, blocked }: Held): number {
-  return s.length === 0 ? blocked : Math.max(KINDS[kind].endsAt(s), blocked);
+export function endOf({ rule, s, blocked }: Held): number {
+  return s.length === 0 ? blocked : Math.max(rule.family.endsAt(s), blocked);
 }
 
 /** Keys in this process: those of a memory store, or those whose values another store has just read. */
@@ -102,7 +102,7 @@ class KeyPart implements Part {
     this.cost = ask.cost;
     this.holder = ask.holder ?? 0;
     // A state of another kind counts as none.
-    this.s = held !== undefined && held.kind === rule.kind ? held.s : unused();
+    this.s = held !== undefined && held.rule.kind === rule.kind ? held.s : unused();
     this.blocked = held === undefined ? 0 : held.blocked;
     this.t = now;
   }
@@ -111,7 +111,7 @@ class KeyPart implements Part {
 function write(keys: Keys, { ask, rule, held, s, blocked }: KeyPart, code: number): void {
   if (held === undefined) {
     if (s.length === 0 && blocked === 0) return;
-    const added = new Held(rule.kind, s, blocked);
+    const added = new Held(rule, s, blocked);
     // Any use of a character makes V8 join a key that was made of parts. It would keep the parts, at 44 bytes a key.
     added.isRecent = ask.key.charCodeAt(0) === 0;
     keys.set(ask.key, added);
@@ -121,6 +121,6 @@ function write(keys: Keys, { ask, rule, held, s, blocked }: KeyPart, code: numbe
   held.blocked = blocked;
   // A block leaves the state of another kind as it is, unless it resets it.
   if (code === BLOCK && ask.cost === 0) return;
-  held.kind = rule.kind;
+  held.rule = rule;
   held.s = s;
 }
