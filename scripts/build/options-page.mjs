@@ -1,6 +1,6 @@
 // Writes the lists of options in docs/reference/options.md from the shapes in the source: names, types, docstrings and
-// defaults of their rows, which editors show too. A default that a row states as a literal has to be that of its docstring:
-// also for options that are not on the page.
+// defaults of their rows, which editors show too. A literal default of a row has to be that of its docstring, also for
+// options that are not on the page.
 //
 //   node scripts/build/options-page.mjs            writes
 //   node scripts/build/options-page.mjs --check    fails if the page, or a default in a docstring, is stale

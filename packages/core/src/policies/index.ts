@@ -36,8 +36,8 @@ export const MAKERS = {
 } as const;
 
 /**
- * Checks a policy from any source: one that was made here is returned as it is; plain data, such as a record of a source or a
- * policy of another copy of the package, is checked as the options of its function are, and frozen.
+ * Checks a policy from any source: one that was made here is returned as it is; plain data, such as a record of a
+ * source or a policy of another copy of the package, is checked as the options of its function are, and frozen.
  *
  * @throws PolicyError for anything else.
  */
@@ -67,13 +67,20 @@ function notAPolicy(given: unknown, field: string, algorithm: unknown): PolicyEr
   return new PolicyError(field, `${field} must be ${expected}, got ${got}${algorithm === undefined ? '' : known}`);
 }
 
+const RULES_OF_DATA = /* @__PURE__ */ new WeakMap<object, Rule>();
+
 /**
- * A policy as the program reads it. A lookup for a policy that was made here; any other is parsed each time.
+ * A policy as the program reads it: the same rule each time for the same object. Plain data is parsed the first time.
  *
  * @throws PolicyError as {@link parsePolicy} does.
  */
 export function compile(policy: Policy): Rule {
-  return findRule(policy) ?? (findRule(parsePolicy(policy)) as Rule);
+  let rule = findRule(policy) ?? RULES_OF_DATA.get(policy);
+  if (rule === undefined) {
+    rule = findRule(parsePolicy(policy));
+    RULES_OF_DATA.set(policy, rule);
+  }
+  return rule;
 }
 
 /**

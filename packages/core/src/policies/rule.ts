@@ -4,7 +4,6 @@ import { HELD, LIMIT, LINE, MODE, type Nums } from '../program/numbers.ts';
 import { parseDuration, type Duration } from '../values/duration.ts';
 import { parseName } from '../values/name.ts';
 import { duration, optional, type Optional, type Options } from '../values/shape.ts';
-import type { Policy } from './index.ts';
 
 /** The fields of every policy. A policy is plain frozen data, so it survives JSON. */
 export interface PolicyBase {
@@ -43,7 +42,6 @@ export function commonFields({ name, blockFor }: { name: string | undefined; blo
 
 /** A policy as the program reads it. */
 export interface Rule {
-  readonly policy: Policy;
   readonly kind: Kind;
   readonly family: Family;
   readonly numbers: Nums;
@@ -82,8 +80,8 @@ export interface Algorithm<P extends PolicyBase> {
 export const ALGORITHMS: Map<string, Algorithm<PolicyBase>> = /* @__PURE__ */ new Map();
 
 /**
- * Makes a kind of policies known. Call it as `@__PURE__`: a bundler then leaves out the kinds whose functions a program does not
- * name, and Node, which loads all of them, knows all.
+ * Makes a kind of policies known. Call it as `@__PURE__`: a bundler then leaves out the kinds whose functions a program
+ * does not name, and Node, which loads all of them, knows all.
  */
 export function register<P extends PolicyBase>(algorithm: Algorithm<P>): Algorithm<P> {
   ALGORITHMS.set(algorithm.name, algorithm);
@@ -98,7 +96,6 @@ export function definePolicy<P extends PolicyBase>(algorithm: Algorithm<P>, fiel
   const [limit = 0, overdraft = 0, ...rest] = algorithm.numbers(policy);
   const numbers = [limit, overdraft, policy.blockForMs ?? 0, ...rest] as number[] as Nums;
   RULES.set(policy, {
-    policy: policy as unknown as Policy,
     kind: algorithm.kind,
     family: algorithm.family,
     numbers,
@@ -116,8 +113,8 @@ export function findRule(policy: unknown): Rule | undefined {
 }
 
 /**
- * The part of a policy that one process enforces: a fraction above 0 and below 1, rounded down to whole units and at least
- * one; or exactly these units, from 0, and the fraction `weight / total` (whole numbers) of everything else.
+ * The part of a policy that one process enforces: a fraction above 0 and below 1, rounded down to whole units and at
+ * least one; or exactly these units, from 0, and the fraction `weight / total` (whole numbers) of everything else.
  */
 export type Share = number | { readonly units: number; readonly weight: number; readonly total: number };
 

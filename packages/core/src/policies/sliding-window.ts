@@ -60,7 +60,11 @@ function defaultPrecision(windowMs: number): number {
   return Math.ceil(windowMs / 10);
 }
 
-/** @throws PolicyError unless the blocks divide the window, into at most 100, or are the default ones, which may not divide it. */
+/**
+ * The default blocks need not divide the window.
+ *
+ * @throws PolicyError unless the blocks divide the window, into at most 100, or are the default ones.
+ */
 function checkPrecision(ms: number, windowMs: number, given: unknown): number {
   const [min, byDefault] = [Math.ceil(windowMs / MAX_BLOCKS), defaultPrecision(windowMs)];
   const code = 'SLUICE_POLICY_INVALID';

@@ -54,8 +54,8 @@ const TOKEN_BUCKET = {
   /** The time in which `refill` units are refilled. */
   every: duration() as Field<Duration, number>,
   /**
-   * `continuous` refills one unit after the other, evenly. `interval` refills `refill` units at once, every `every` from
-   * the first unit on. Default `continuous`.
+   * `continuous` refills one unit after the other, evenly. `interval` refills `refill` units at once, every `every`
+   * from the first unit on. Default `continuous`.
    */
   mode: withDefault(oneOf(['continuous', 'interval']), 'continuous') as WithDefault<'continuous' | 'interval'>,
   /**
@@ -126,7 +126,7 @@ const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy> = /* @__PURE__ */ regis
   describe,
 });
 
-/** The units whose debt is exact, counted in parts of which a unit has `everyMs` in lowest terms; also twice as many. */
+/** Units of which twice as many are an exact debt, counted in parts of which a unit has `everyMs` in lowest terms. */
 function maxUnits({ refill, everyMs }: Pick<Bucket, 'refill' | 'everyMs'>): number {
   return Math.ceil((2 ** 52 * gcd(refill, everyMs)) / everyMs) - 1;
 }

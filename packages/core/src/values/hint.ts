@@ -1,4 +1,4 @@
-/** How an option of another package is written here; an empty object if its name is unknown, or none of `known` is meant. */
+/** How an option of another package is written here; an empty object if its name, or all it could mean, is unknown. */
 export type Elsewhere = (
   name: string,
   value: unknown,
@@ -13,8 +13,8 @@ export function knowElsewhere(names: Elsewhere): Elsewhere {
 }
 
 /**
- * What to write instead of an option that does not exist: the line for an option of another package, with the value that
- * came; or the known name that was probably meant; or all known names.
+ * What to write instead of an option that does not exist: the line for an option of another package, with the value
+ * that came; or the known name that was probably meant; or all known names.
  */
 export function suggest(name: string, value: unknown, known: readonly string[]): string {
   const { instead, meant = nearest(name, known), line } = elsewhere(name, value, known);

@@ -2,7 +2,7 @@ import { shown } from '../errors.ts';
 import { writeDuration } from './duration.ts';
 import { knowElsewhere, type Elsewhere } from './hint.ts';
 
-/** What to write for an option of another package: its name here, with the value that came. Undefined if the value says nothing. */
+/** The line to write for an option of another package, with the value that came; undefined if that says nothing. */
 type Rewrite = (value: unknown, option: string) => string | undefined;
 
 const WORDS = /^(\d+) ?(second|minute|hour|day)s?$/;
@@ -35,7 +35,7 @@ const fields: Rewrite = (value) => {
 const TIME = 'window every policy';
 const UNITS = 'limit capacity policy';
 
-/** Options of other limiters; the names here to suggest, of which the first that exists is meant; and how to write it. */
+/** Options of other limiters; the names to suggest, of which the first that exists is meant; and how to write it. */
 const ELSEWHERE: readonly (readonly [names: string, here: string, rewrite?: Rewrite])[] = [
   ['windowMs timeWindow ttl interval per', TIME, time],
   ['duration', TIME, seconds],
@@ -103,8 +103,8 @@ const INSTEAD: Readonly<Record<string, string>> = {
 };
 
 /**
- * How options of other packages are written here, for the errors of unknown options. It is exported because every program of Node
- * has it, and a bundle leaves out what is not named.
+ * How options of other packages are written here, for the errors of unknown options. It is exported so that a bundle
+ * leaves it out, and every program of Node has it.
  */
 export const namesElsewhere: Elsewhere = /* @__PURE__ */ knowElsewhere((name, value, known) => {
   for (const [names, here, rewrite] of ELSEWHERE) {

@@ -1,5 +1,5 @@
-// One shape for each options object: a row for each option, with its check, its default and its docstring. The types of what
-// users write and of what the program reads are inferred from it, and so are the errors and docs/reference/options.md:
+// One shape for each options object: a row for each option, with its check, its default and its docstring. From it come
+// the types of what users write and of what the program reads, the errors, and docs/reference/options.md:
 //
 //     const BELL = {
 //       /** How loud it rings: a whole number from 1 to 11. */
@@ -12,9 +12,9 @@
 //     export interface BellOptions extends Options<typeof BELL> {}
 //
 //     export function ring(options: BellOptions): void {
-//       const { volume, length, by } = readOptions(options, BELL, 'ring'); // number, number, string | undefined
+//       const { volume, length, by } = readOptions(options, BELL, 'ring'); // 5, 2000, undefined
 //
-// A row is a function of the given value and its name. Name its type by `as`, which declarations are made from; a row of
+// A row is a function of the given value and its name. Declarations are made from its type, which `as` names; a row of
 // another type does not compile. The docstring ends with the default.
 import { PolicyError, shown, type SluiceErrorCode } from '../errors.ts';
 import { parseDuration, type Duration } from './duration.ts';
@@ -59,8 +59,8 @@ export type Settings<S> = { readonly [Name in keyof S]: S[Name] extends Reader<i
  *
  * @param where - What takes the options, such as `fixedWindow` or `limits[0]`.
  * @param prefix - What errors write before the names of options, such as `cors.`.
- * @throws PolicyError with `SLUICE_OPTION_UNKNOWN` for unknown options, with `code` for `options` that are no object and for bad
- * values.
+ * @throws PolicyError with `code` for a bad value, `SLUICE_OPTION_UNKNOWN` for unknown options, `SLUICE_OPTION_INVALID`
+ * if `options` is not an object.
  */
 export function readOptions<S extends Shape>(
   options: unknown,

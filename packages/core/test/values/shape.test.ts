@@ -104,7 +104,7 @@ function editor(file: string, text: string): ts.LanguageService {
   });
 }
 
-it('shows the type, the meaning and the default of an option in an editor, and the known one in the error of another', () => {
+it('shows the type, meaning and default of an option in an editor, and the known option in the error of another', () => {
   const file = fileURLToPath(new URL('in-an-editor.ts', import.meta.url));
   const text = `
     import { fixedWindow } from '../../src/policies/fixed-window.ts';
