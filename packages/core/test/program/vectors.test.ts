@@ -1,19 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import {
-  CHARGE,
-  DELAY,
-  GIVE,
-  PEEK,
-  REMAINING,
-  RESET_AFTER,
-  RETRY_AFTER,
-  TAKE,
-  USED,
-} from '../../src/program/decide.ts';
-import { ProgramInMemory } from './memory.ts';
-import { plan } from './plans.ts';
-import { makePolicy, type Policy } from './policies.ts';
+import { DELAY, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../../src/program/decide.ts';
+import { MAKERS, type Policy } from '../../src/policies/index.ts';
+import { NAMES } from './any-policy.ts';
+import { ProgramStore } from './stores.ts';
 
 interface Vector {
   readonly name: string;
@@ -38,22 +28,20 @@ const changed = JSON.parse(readFileSync(new URL('changed-vectors.json', import.m
 
 /** Some 138 years: a whole multiple of every window and block in the vectors. */
 const BASE_MS = 20 * 2520 * 86_400_000;
-const OPS = { consume: TAKE, peek: PEEK, refund: GIVE, charge: CHARGE };
+const OPS = { consume: 'take', peek: 'peek', refund: 'give', charge: 'charge' } as const;
 
 function play({ steps }: Vector, policy: Policy): unknown[] {
-  const store = new ProgramInMemory();
+  const store = new ProgramStore();
   const until: number[] = [];
   const seen: unknown[] = [];
   for (const { at, cost, op = 'consume', of, used } of steps) {
-    store.atMs = BASE_MS + at;
-    const ask = { key: 'one', plan: plan(policy), cost };
+    store.clock.atMs = BASE_MS + at;
+    const ask = { key: 'one', policy, cost };
     const isEdit = op === 'refund' || op === 'charge';
-    if (isEdit) {
-      const untilMs = of === undefined ? 0 : (until[of] ?? 0);
-      store.perform(OPS[op], [{ ...ask, holder: (of ?? 0) + 1, until: untilMs }]);
-    }
+    const untilMs = of === undefined ? 0 : (until[of] ?? 0);
+    if (isEdit) store.perform(OPS[op], [{ ...ask, holder: (of ?? 0) + 1, until: untilMs }]);
     const { atMs, figures } = isEdit
-      ? store.perform(PEEK, [{ ...ask, cost: 0 }])
+      ? store.perform('peek', [{ ...ask, cost: 0 }])
       : store.perform(OPS[op], [{ ...ask, holder: seen.length + 1 }]);
     const told = figures[0] ?? [];
     until.push(atMs + (told[RESET_AFTER] ?? 0));
@@ -65,18 +53,7 @@ function play({ steps }: Vector, policy: Policy): unknown[] {
   return seen;
 }
 
-const ALGORITHMS = [
-  'fixedWindow',
-  'slidingWindow',
-  'slidingLog',
-  'tokenBucket',
-  'intervalBucket',
-  'leakyBucket',
-  'slidingCounter',
-  'concurrency',
-];
-
-describe.each(ALGORITHMS)('the program and the vectors of %s', (algorithm) => {
+describe.each(NAMES)('the program and the vectors of %s', (algorithm) => {
   const name = algorithm.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const path = new URL(`vectors/${name}.json`, import.meta.url);
   const own = changed.filter((vector) => vector.algorithm === algorithm);
@@ -87,10 +64,9 @@ describe.each(ALGORITHMS)('the program and the vectors of %s', (algorithm) => {
 
   it.each(vectors)('$name', (vector) => {
     const isInterval = algorithm === 'intervalBucket';
-    const kind = isInterval ? 'tokenBucket' : algorithm;
-    const policy = makePolicy({ kind, ...vector.policy, ...(isInterval && { mode: 'interval' }) });
+    const make = MAKERS[isInterval ? 'tokenBucket' : algorithm] as (options: object) => Policy;
 
-    const seen = play(vector, policy);
+    const seen = play(vector, make({ ...vector.policy, ...(isInterval && { mode: 'interval' }) }));
 
     expect(seen).toEqual(vector.steps.map((step) => step.expect));
   });

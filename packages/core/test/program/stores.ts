@@ -1,0 +1,33 @@
+import type { Redis } from 'ioredis';
+import { perform, type Held } from '../../src/stores/perform.ts';
+import { createRedisStore } from '../../src/stores/redis/redis-store.ts';
+import type { Answer, Ask, Op, Store } from '../../src/stores/store.ts';
+import { fakeClock, type FakeClock } from '../../src/testing/fake-clock.ts';
+
+/** Ahead of every server's clock, by which what has expired is forgotten. */
+export const START: number = 1_900_000_000_000;
+
+/** A store that the laws are tested on, and the clock that it follows. */
+export interface Clocked {
+  readonly clock: FakeClock;
+  perform(op: Op, asks: readonly Ask[]): Answer | Promise<Answer>;
+}
+
+/** Nothing but the program: it keeps every key. */
+export class ProgramStore implements Clocked {
+  readonly clock: FakeClock = fakeClock(START);
+  readonly keys: Map<string, Held> = new Map();
+
+  perform(op: Op, asks: readonly Ask[]): Answer {
+    return perform(this.keys, op, asks, this.clock.now());
+  }
+}
+
+/** The scripts, with the instant of a fake clock in place of the server's. */
+export function clockedRedis(client: Redis): Clocked {
+  const clock = fakeClock(START);
+  const store: Store = createRedisStore(client, { prefix: 'sluice' }, () => clock.now());
+  return { clock, perform: (op, asks) => store.perform(op, asks) };
+}
+
+export const key = (name: string | number): string => `{${String(name)}}:limiter`;
