@@ -21,7 +21,7 @@ const WORD = /^(?:ERR Error running script.*? )?-?([A-Z]+)\b/s;
 
 /** The messages of clients without a connection, each in its own words. */
 const CONNECTION =
-  /no connection|client (that you passed )?is (closed|offline)|connection (is )?(closed|ended|lost|refused|reset|in subscriber mode)|socket (closed|hang up)|stream isn't writeable|max retries per request|failed to refresh slots cache|none of startup nodes|all sentinels are unreachable/i;
+  /no connection|client (that you passed )?is (closed|offline)|connection (is )?(closed?|ended|lost|refused|reset|in subscriber mode)|socket (closed|hang up)|stream isn't writeable|max retries per request|failed to refresh slots cache|none of startup nodes|all sentinels are unreachable/i;
 const CONNECTION_NAMES =
   /^(MaxRetriesPerRequestError|ClusterAllFailedError|Client(Closed|Offline)Error|SocketClosedUnexpectedlyError|SocketTimeoutError|ConnectionTimeoutError|DisconnectsClientError|ReconnectStrategyError|RootNodesUnavailableError|ConnectionError|ClosingError|AggregateError)$/;
 /** Those that never had the call in their hands. */

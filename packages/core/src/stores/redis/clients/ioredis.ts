@@ -14,6 +14,11 @@ export interface IoredisClient {
   duplicate?(...overrides: unknown[]): unknown;
 }
 
+/** What was sent and has no reply yet. In no public type. */
+interface WithQueue {
+  readonly commandQueue?: { peekBack?(): { readonly command: { pipelineIndex?: number } } | undefined };
+}
+
 /** A connection made by `duplicate`, to receive messages. */
 interface Subscriber {
   readonly stream?: { unref?(): unknown };
@@ -32,8 +37,8 @@ const CONNECTING: ReadonlySet<string> = new Set(['wait', 'connecting', 'connect'
 export function adoptIoredis(client: IoredisClient): Port {
   let wasReady = false;
   return {
-    evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
-    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+    evalsha: (sha1, keys, args) => sentOnce(client, client.evalsha(sha1, keys.length, ...keys, ...args)),
+    eval: (script, keys, args) => sentOnce(client, client.eval(script, keys.length, ...keys, ...args)),
     cluster: client.isCluster === true,
     // Calls are queued for the first connection alone: later ones would count long after their requests have ended.
     whyAway: () => {
@@ -50,6 +55,16 @@ export function adoptIoredis(client: IoredisClient): Port {
     info: async (section) => client.info?.(section),
     subscribe: (channel, onMessage, onEnd) => subscribe(client, channel, onMessage, onEnd),
   };
+}
+
+/**
+ * By default ioredis sends again what has no reply when the connection breaks, and it would count twice. Of a pipeline
+ * that has some replies it sends nothing again: what was sent last is marked as if it were in the middle of one.
+ */
+function sentOnce(client: IoredisClient & WithQueue, reply: Promise<unknown>): Promise<unknown> {
+  const last = client.commandQueue?.peekBack?.();
+  if (last !== undefined) last.command.pipelineIndex ??= Number.NaN;
+  return reply;
 }
 
 /**

@@ -1,0 +1,180 @@
+import { once, type EventEmitter } from 'node:events';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Decoder, GlideClient, GlideClusterClient, Logger } from '@valkey/valkey-glide';
+import { Cluster, Redis } from 'ioredis';
+import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis-5';
+import { Redis as Valkey } from 'iovalkey';
+import { createClient, createClientPool, createCluster, RESP_TYPES } from 'redis';
+import {
+  startDeafRelay,
+  startRedis,
+  startRedisCluster,
+  STORE_USER,
+  until,
+  type DeafRelay,
+  type RedisCluster,
+  type RedisServer,
+} from '@sluice/testkit';
+import { slidingLog } from '../../../src/policies/sliding-log.ts';
+import type { AnyRedisClient } from '../../../src/stores/redis/clients/adopt.ts';
+import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
+import { allowed, ask, failure, five, remaining } from './asks.ts';
+
+interface Opened {
+  readonly client: AnyRedisClient | string;
+  /** What closes it; none for a URL. */
+  readonly end?: () => unknown;
+}
+
+Logger.init('off');
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+type OfIoredis = (Redis | Redis5 | Cluster | Cluster5 | Valkey) & EventEmitter;
+async function ready(client: OfIoredis): Promise<Opened> {
+  client.on('error', () => undefined);
+  await once(client, 'ready');
+  return {
+    client: client as AnyRedisClient,
+    end: () => {
+      client.disconnect();
+    },
+  };
+}
+type OfNodeRedis = EventEmitter & { connect(): Promise<unknown>; destroy(): unknown };
+async function connected(client: OfNodeRedis): Promise<Opened> {
+  client.on('error', () => undefined);
+  await client.connect();
+  return { client: client as unknown as AnyRedisClient, end: () => void client.destroy() };
+}
+const glide = (client: GlideClient | GlideClusterClient): Opened => ({
+  client: {
+    evalsha: (sha1, keys, args) => client.customCommand(['EVALSHA', sha1, String(keys.length), ...keys, ...args]),
+    eval: (script, keys, args) => client.customCommand(['EVAL', script, String(keys.length), ...keys, ...args]),
+    cluster: client instanceof GlideClusterClient,
+  },
+  end: () => {
+    client.close();
+  },
+});
+
+// As docs/guides/redis-clients.md recommends.
+const recommended = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+} as const;
+const SINGLE: Readonly<Record<string, (url: string, server: RedisServer) => Promise<Opened>>> = {
+  'a URL': async (url) => ({ client: url }),
+  'ioredis 6': (url) => ready(new Redis(url, recommended)),
+  'ioredis 6 with its defaults': (url) => ready(new Redis(url)),
+  'ioredis 6 with automatic pipelining': (url) => ready(new Redis(url, { ...recommended, enableAutoPipelining: true })),
+  'ioredis 5 with its defaults': (url) => ready(new Redis5(url)),
+  'iovalkey with its defaults': (url) => ready(new Valkey(url)),
+  'node-redis': (url) => connected(createClient({ url, disableOfflineQueue: true })),
+  'node-redis with its defaults': (url) => connected(createClient({ url })),
+  'node-redis with buffers': async (url) => {
+    const client = createClient({ url });
+    const { end } = await connected(client);
+    return {
+      client: client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }) as unknown as AnyRedisClient,
+      ...(end && { end }),
+    };
+  },
+  'a pool of node-redis': (url) =>
+    connected(createClientPool({ url, disableOfflineQueue: true }, { minimum: 2, maximum: 4 })),
+};
+
+describe.each(Object.entries(SINGLE))('over %s, a store', (name, open) => {
+  let server: RedisServer;
+  let relay: DeafRelay;
+  let store: RedisStore;
+  let end: Opened['end'];
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    relay = await startDeafRelay(server);
+    const url = server.storeUrl.replace(String(server.port), String(relay.port));
+    const opened = await open(url, server);
+    end = opened.end;
+    store = redisStore(opened.client, { prefix: 'sluice' });
+    closing.push(
+      () => store.close(),
+      () => end?.(),
+      () => {
+        relay.close();
+      },
+    );
+    await store.perform('reset', [ask('ann'), ask('bob'), ask('cid')]);
+  });
+
+  it('takes of all keys or of none, gives back, and reads long states', async () => {
+    const log = { ...ask('ann', slidingLog({ limit: 3, window: '1m' })), key: '{ann}:default:log' };
+    const asks = [ask('ann', five, 2), { ...log, cost: 2 }];
+
+    const [first, second] = [await store.perform('take', asks), await store.perform('take', asks)];
+    await store.perform('give', [ask('ann', five, 1)]);
+
+    expect(allowed(first, second)).toEqual([true, false]);
+    expect(await remaining(store, ask('ann'), log)).toEqual([4, 1]);
+    await store.perform('reset', [log]);
+  });
+
+  it('carries keys of any characters, each with its own budget', async () => {
+    const asks = ['Zoë', '日本', '🚀', 'a b', 'line\nbreak', 'zero\0byte', 'é'.repeat(200)].map((key) => ask(key));
+    await store.perform('reset', asks);
+
+    for (const [i, one] of asks.entries()) for (let n = 0; n <= i % 5; n++) await store.perform('take', [one]);
+
+    expect(await remaining(store, ...asks)).toEqual(asks.map((_, i) => 4 - (i % 5)));
+  });
+
+  it('allows exactly the limit of 500 decisions at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 500 }, async () => store.perform('take', [ask('ann')])));
+
+    expect(allowed(...answers).filter(Boolean)).toHaveLength(5);
+  });
+
+  it('sends nothing again when it is cut off after Redis has decided', async () => {
+    const direct = redisStore(server.storeUrl, { prefix: 'sluice' });
+    closing.push(() => direct.close());
+    await store.perform('take', [ask('ann', five, 4)]);
+
+    relay.loseAnswers();
+    const calls = [store.perform('take', [ask('bob')]), store.perform('give', [ask('ann', five, 2)])];
+    const outcomes = Promise.allSettled(calls);
+    await until('Redis has decided', async () => (await remaining(direct, ask('ann'), ask('bob'))).join() === '3,4');
+    relay.cut();
+
+    expect((await outcomes).map(({ status }) => status)).toContain('rejected'); // a pool may go on over another connection
+    await until('Redis decides again', () =>
+      Promise.resolve(store.perform('peek', [ask('cid')])).catch(() => undefined),
+    );
+    expect(await remaining(direct, ask('ann'), ask('bob'))).toEqual([3, 4]);
+  });
+
+  it('sends nothing later that was asked while Redis was away', async () => {
+    const away = await startRedis();
+    const opened = await open(away.storeUrl, away);
+    const other = redisStore(opened.client, { prefix: 'sluice' });
+    closing.push(
+      () => other.close(),
+      () => opened.end?.(),
+      () => away.stop(),
+    );
+    await other.perform('take', [ask('ann')]);
+
+    await away.kill();
+    await until('it is noticed', () => failure(Promise.resolve(other.perform('peek', [ask('ann')]))));
+    const error = await failure(other.perform('take', [ask('ann')]));
+    await away.restart();
+    await until('Redis decides', () => Promise.resolve(other.perform('peek', [ask('ann')])).catch(() => undefined));
+
+    expect(error).toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'connection' });
+    expect(await remaining(other, ask('ann'))).toEqual([5]);
+  });
+});
