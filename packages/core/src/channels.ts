@@ -45,7 +45,7 @@ export interface Channel<Message> {
 
 const diagnostics = /* @__PURE__ */ findBuiltin('node:diagnostics_channel');
 
-/** A runtime without `node:diagnostics_channel` has nobody who subscribes. */
+/** A runtime without `node:diagnostics_channel` has no subscribers. */
 const channel = <Message>(name: string): Channel<Message> =>
   (diagnostics?.channel(name) as Channel<Message> | undefined) ?? {
     name,

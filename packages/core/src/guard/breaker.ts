@@ -1,4 +1,4 @@
-import { StoreError, asStoreError, isSluiceError, type StoreFailureKind } from '../errors.ts';
+import { StoreError, isSluiceError, messageOf, type StoreFailureKind } from '../errors.ts';
 import { startTimer, stopTimer, type Timer } from '../platform.ts';
 
 /** `closed` while the store is called; `open` after failures; `half-open` while a probe is under way. */
@@ -43,24 +43,22 @@ export class Breaker {
     this.node = node;
   }
 
-  /** @throws StoreError `SLUICE_BREAKER_OPEN`: the store must not be called. */
-  check(): void {
-    if (this.state === 'closed') return;
-    const why = asStoreError(this.lastError).message.replace(/ \[SLUICE_[A-Z_]+\]$/, '');
-    throw new StoreError(
-      'SLUICE_BREAKER_OPEN',
-      `the circuit breaker is open, so the store is not called; its last failure: ${why}`,
-      {
-        cause: this.lastError,
-      },
-    );
+  /** The error of a call that is not made, because the breaker is not closed. */
+  refusal(): StoreError {
+    const message = `the circuit breaker is open, so the store is not called; its last failure: ${this.whyOpen}`;
+    return new StoreError('SLUICE_BREAKER_OPEN', message, { cause: this.lastError });
+  }
+
+  /** The last failure, without its code. */
+  get whyOpen(): string {
+    return messageOf(this.lastError).replace(/ \[SLUICE_[A-Z_]+\]$/, '');
   }
 
   sent(nowMs: number): void {
     if (this.#silentSinceMs === 0) this.#silentSinceMs = nowMs;
   }
 
-  /** @param isInTime - An answer that nobody waited for any more takes back no failure. */
+  /** @param isInTime - Whether the call still waited. A late answer takes back no failure. */
   answered(sentMs: number, isInTime: boolean): void {
     this.#silentSinceMs = 0;
     if (isInTime && sentMs >= this.#changedMs) this.#failures = 0;

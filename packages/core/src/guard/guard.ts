@@ -1,18 +1,17 @@
 import { breakers } from '../channels.ts';
-import { StoreError, asStoreError, messageOf, type StoreFailureKind } from '../errors.ts';
+import { StoreError, asStoreError, type StoreFailureKind } from '../errors.ts';
 import { startTimer, stopTimer } from '../platform.ts';
 import type { Policy } from '../policies/index.ts';
 import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
 import { warnOnce } from '../warnings.ts';
 import { Breaker, kindOf, type BreakerOwner, type BreakerState } from './breaker.ts';
-import { extendPastStall, startWaiting, stopWaiting, type WaitingCall } from './deadlines.ts';
+import { findGrace, startWaiting } from './deadlines.ts';
 import { KeptEdits } from './kept-edits.ts';
+import { lateError, StoreCall } from './store-call.ts';
 
 export { isFault, type BreakerState } from './breaker.ts';
 
-/** How often a first connection is asked whether it may still be waited for. */
-const CONNECTION_CHECK_MS = 20;
 /** How long a probe may take: as long as a request of the most patient limiter, within these bounds. */
 const MIN_PROBE_MS = 100;
 const MAX_PROBE_MS = 1_000;
@@ -80,9 +79,9 @@ export class Guard implements BreakerOwner {
    */
   perform(op: Op, asks: readonly Ask[], endMs: number): Answer | Promise<Answer> {
     const called = this.#breakersOf(asks);
-    for (const breaker of called) breaker.check();
+    for (const breaker of called) if (breaker.state !== 'closed') throw breaker.refusal();
     const sentMs = performance.now();
-    const lastMs = extendPastStall(endMs, sentMs);
+    const lastMs = endMs > sentMs ? endMs : findGrace(sentMs);
     if (lastMs <= sentMs) {
       const message = 'the time of the request (timeoutMs) was over before the store was asked';
       throw new StoreError('SLUICE_STORE_TIMEOUT', message, { sent: false });
@@ -98,40 +97,18 @@ export class Guard implements BreakerOwner {
   }
 
   #wait(answers: Promise<Answer>, called: readonly Breaker[], sentMs: number, endMs: number): Promise<Answer> {
-    const patienceMs = endMs - sentMs;
-    if (patienceMs > this.#patienceMs) this.#patienceMs = patienceMs;
+    this.#patienceMs = Math.max(this.#patienceMs, endMs - sentMs);
     for (const breaker of called) breaker.sent(sentMs);
     return new Promise((resolve, reject) => {
-      let isConnecting = false;
-      const call: WaitingCall = {
-        endMs,
-        hadGrace: false,
-        giveUp: (nowMs) => {
-          const connectingUntilMs = this.#store.firstConnectionUntil?.() ?? 0;
-          if (connectingUntilMs > nowMs) {
-            isConnecting = true;
-            call.endMs = Math.min(connectingUntilMs, nowMs + CONNECTION_CHECK_MS);
-          } else if (isConnecting) {
-            isConnecting = false;
-            call.endMs = nowMs + patienceMs; // the call was sent when the connection was made
-          } else {
-            const error = lateError(patienceMs);
-            for (const breaker of called) breaker.gaveUp(sentMs, nowMs, error);
-            reject(error);
-          }
-        },
-      };
+      const call = new StoreCall(this.#store, called, sentMs, endMs, reject);
       startWaiting(call, sentMs);
       answers.then(
         (answer) => {
-          const isInTime = stopWaiting(call);
-          for (const breaker of called) breaker.answered(sentMs, isInTime);
+          call.answered();
           resolve(answer);
         },
         (error: unknown) => {
-          if (!stopWaiting(call)) return;
-          for (const breaker of called) breaker.failed(sentMs, error);
-          reject(asStoreError(error));
+          call.failed(error);
         },
       );
     });
@@ -184,7 +161,7 @@ export class Guard implements BreakerOwner {
     return Math.min(Math.max(this.#patienceMs, MIN_PROBE_MS), MAX_PROBE_MS);
   }
 
-  changed({ node, state, lastError }: Breaker, previous: BreakerState): void {
+  changed({ node, state, lastError, whyOpen }: Breaker, previous: BreakerState): void {
     const limiters = [...new Set([...this.#limiters].map(({ name }) => name))];
     const kind = kindOf(lastError);
     breakers.publish({ limiters, store: this.#store.source, shard: node, state, previous, kind });
@@ -195,15 +172,8 @@ export class Guard implements BreakerOwner {
     const names = `${limiters.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
     warnOnce(
       'SLUICE_STORE_AWAY',
-      `The ${this.#store.source} store of ${names} keeps failing (${kind}): ${messageOf(lastError)}. Until it answers again, onStoreError decides.`,
+      `The ${this.#store.source} store of ${names} keeps failing (${kind}): ${whyOpen}. Until it answers again, onStoreError decides.`,
       `${kind} ${names}`,
     );
   }
-}
-
-function lateError(ms: number): StoreError {
-  return new StoreError(
-    'SLUICE_STORE_TIMEOUT',
-    `the store did not decide within ${String(Math.round(ms))} ms (timeoutMs); the request may have counted`,
-  );
 }
