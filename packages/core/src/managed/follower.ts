@@ -12,7 +12,7 @@ const MAX_CALL_MS = 2000;
 /** How many reads in a row fail before a warning: one may have been late. */
 const MAX_FAILURES = 3;
 /** How many records are written at once: they keep Redis busy for about 2 ms. */
-const BITE = 500;
+const BITE = 250;
 /** After how many records other work gets its turn. */
 const SLICE = 1000;
 const SWEEP_MS = 3_600_000;
@@ -30,8 +30,8 @@ export class Follower {
   #failures = 0;
   /** Names that have not been seen again since the source began to return all records. */
   #unseen: Set<string> | undefined;
-  /** What the source has in place of records that were put later; undefined: nothing. */
-  readonly #lost = new Map<string, unknown>();
+  /** The names of records that the source does not have, or in an earlier form. */
+  readonly #lost = new Set<string>();
   #sweepAtMs = 0;
   #users = 0;
   #timer: Timer | undefined;
@@ -137,7 +137,7 @@ export class Follower {
       throw this.#failure;
     }
     if (this.#lost.size > 0) await this.#restore();
-    if (this.nowMs() >= this.#sweepAtMs) this.#sweep();
+    if (this.feed.forget !== undefined && this.nowMs() >= this.#sweepAtMs) this.#sweep();
   }
 
   async #readPage(): Promise<boolean> {
@@ -150,7 +150,7 @@ export class Follower {
       const held = this.copy.get(name);
       if (held === undefined) continue;
       if (held.record.atMs === 0 && held.problem !== undefined) this.copy.delete(name);
-      else if (!this.copy.isExpired(name, held)) this.#lost.set(name, undefined);
+      else if (!this.copy.isExpired(name, held)) this.#lost.add(name);
     }
     this.#unseen = undefined;
     return false;
@@ -161,7 +161,7 @@ export class Follower {
     for (const [name, given] of records) {
       this.#unseen?.delete(name);
       if (this.copy.adopt(name, given)) this.#lost.delete(name);
-      else this.#lost.set(name, given);
+      else this.#lost.add(name);
       if (++count % SLICE === 0) await new Promise((resolve) => setTimeout(resolve));
     }
   }
@@ -172,7 +172,7 @@ export class Follower {
    */
   async #restore(): Promise<void> {
     const { feed } = this;
-    const names = [...this.#lost.keys()];
+    const names = [...this.#lost];
     warnOfLoss(names, feed);
     if (feed.restore === undefined) return;
     const overrides = names.filter((name) => name.includes(':'));
@@ -186,7 +186,7 @@ export class Follower {
     for (let i = 0; i < all.length; i += BITE) {
       const records = all.slice(i, i + BITE).flatMap((name) => {
         const held = this.#lost.has(name) ? this.copy.get(name) : undefined;
-        return held === undefined ? [] : [[name, held.record, this.#lost.get(name)] as const];
+        return held === undefined ? [] : [[name, held.record] as const];
       });
       if (records.length === 0) continue;
       await withinTime(feed.restore(records)).catch(rethrow);

@@ -1,4 +1,10 @@
-import { policyOf, type PolicyContext, type PolicyFunction, type ReturnedPolicy } from '../limiter/policy-function.ts';
+import {
+  policyOf,
+  type MarkedPolicy,
+  type PolicyContext,
+  type PolicyFunction,
+  type ReturnedPolicy,
+} from '../limiter/policy-function.ts';
 import { parseName } from '../values/name.ts';
 import { warnOnce } from '../warnings.ts';
 import type { Follower } from './follower.ts';
@@ -15,7 +21,7 @@ import type { Held } from './record.ts';
  *
  * @throws PolicyError for an invalid name.
  */
-export function managed(name: string): PolicyFunction {
+export function managed(name: string): PolicyFunction & MarkedPolicy {
   const policyName = parseName(name, 'name');
   const users = new WeakMap<PolicyContext, { readonly follower: Follower; readonly leave: () => Promise<void> }>();
   const open = (context: PolicyContext): { readonly follower: Follower; readonly leave: () => Promise<void> } => {
@@ -25,7 +31,7 @@ export function managed(name: string): PolicyFunction {
     return user;
   };
   const find = (key: string, { app }: PolicyContext, { copy }: Follower): ReturnedPolicy => {
-    const held = copy.get(policyName);
+    const held = copy.base(policyName);
     if (held?.policy !== undefined && isFor(app, held)) return copy.find(policyName, key);
     warnOfMissing(policyName, app, held);
     return undefined;
@@ -39,7 +45,7 @@ export function managed(name: string): PolicyFunction {
     name: policyName,
     // Every reset has keys of its own, so that all states start again at once, in every process.
     keyName: (context) => {
-      const resets = users.get(context)?.follower.copy.get(policyName)?.record.resets ?? 0;
+      const resets = users.get(context)?.follower.copy.base(policyName)?.record.resets ?? 0;
       return resets === 0 ? policyName : `${policyName}@${String(resets)}`;
     },
     open: (context) => open(context).leave,

@@ -13,7 +13,7 @@ import {
   type OverrideOptions,
   type PutOptions,
 } from './options.ts';
-import { FORMAT, unnamed, type Draft, type Held, type PolicyRecord } from './record.ts';
+import { EMPTY, FORMAT, unnamed, type Draft, type Held, type PolicyRecord } from './record.ts';
 import { RedisFeed, type RedisSource } from './redis-source.ts';
 import { OwnFeed, type PolicySource } from './source.ts';
 import { parseTarget, writeRecordName, writeTarget, type OverrideTarget, type Target } from './target.ts';
@@ -285,7 +285,7 @@ class SourcePolicies implements Policies {
       await follower.load();
       const held = follower.copy.get(recordName);
       const { draft, result } = plan(held);
-      if (draft === undefined) return result(held?.record ?? NOTHING.record);
+      if (draft === undefined) return result(held?.record ?? EMPTY);
       const record = await follower.put(recordName, draft, held);
       if (record !== undefined) return result(record);
     }
@@ -295,12 +295,12 @@ class SourcePolicies implements Policies {
 
   /** The policy of a name as a list of one; none if it cannot be used. */
   #show(name: string): readonly ManagedPolicy[] {
-    const { policy, record } = this.follower.copy.get(name) ?? NOTHING;
+    const { policy, record } = this.follower.copy.base(name) ?? NOTHING;
     return policy === undefined ? [] : [show(name, policy, record)];
   }
 
   #base(name: string): { readonly policy: Policy; readonly record: PolicyRecord } {
-    const { policy, record, problem } = this.follower.copy.get(name) ?? NOTHING;
+    const { policy, record, problem } = this.follower.copy.base(name) ?? NOTHING;
     if (policy !== undefined) return { policy, record };
     const why = problem ?? 'it does not exist, or was removed';
     throw new PolicyError('name', `an override needs the managed policy ${name} (${why}): put it first`);
@@ -313,7 +313,7 @@ class SourcePolicies implements Policies {
   }
 }
 
-const NOTHING: Held = { given: undefined, record: { atMs: 0, format: FORMAT, life: 0 }, policy: undefined };
+const NOTHING: Held = { record: EMPTY, policy: undefined };
 
 function checkKind(name: string, base: Policy, rule: Policy): void {
   if (compile(base).kind === compile(rule).kind) return;

@@ -1,5 +1,5 @@
 import { warnOnce } from '../warnings.ts';
-import type { Policy } from '../policies/index.ts';
+import { compile, type Policy } from '../policies/index.ts';
 import { readSubject } from '../values/key.ts';
 import { RecordReader, type Held } from './record.ts';
 import { readRecordName, writeRecordName, type Target } from './target.ts';
@@ -53,6 +53,11 @@ export class PolicyCopy {
     const { policy, target } = readRecordName(name);
     const shelf = this.#shelves.get(policy);
     return target === undefined ? shelf?.base : shelf?.overrides[target.kind].get(target.text);
+  }
+
+  /** The record of a policy by its name alone. */
+  base(name: string): Held | undefined {
+    return this.#shelves.get(name)?.base;
   }
 
   /**
@@ -116,7 +121,7 @@ export class PolicyCopy {
     if (policy === undefined) return true;
     const { policy: of, target } = readRecordName(name);
     if (target === undefined) return false;
-    const base = this.get(of);
+    const base = this.base(of);
     const hasLapsed = base?.record.life !== record.life || base.policy === undefined;
     return (record.untilMs ?? Infinity) <= agoMs || (hasLapsed && (base?.record.atMs ?? 0) <= agoMs);
   }
@@ -141,9 +146,10 @@ export class PolicyCopy {
   }
 }
 
-/** Whether an override is in force: of the present life of its policy, and not ended. */
+/** Whether an override is in force: of the present life and the kind of its policy, and not ended. */
 function isInForce(held: Held | undefined, base: Held | undefined, now: () => number): held is Override {
   if (held?.policy === undefined || base?.policy === undefined || held.record.life !== base.record.life) return false;
+  if (compile(held.policy).kind !== compile(base.policy).kind) return false;
   return held.record.untilMs === undefined || held.record.untilMs > now();
 }
 

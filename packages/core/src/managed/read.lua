@@ -16,11 +16,14 @@ local found = redis.call("ZRANGEBYSCORE", KEYS[2], after, "+inf", "WITHSCORES", 
 local time = redis.call("TIME")
 local now = string.format("%.0f", time[1] * 1000 + math.floor(time[2] / 1000))
 local reply = { now, from_start and "1" or "0", #found == max * 2 and "1" or "0", from_start and "" or known }
+local names = {}
 for i = 1, #found, 2 do
-  local record = redis.call("HGET", KEYS[1], found[i])
-  if record then
-    reply[#reply + 1], reply[#reply + 2] = found[i], record
+  names[#names + 1], reply[4] = found[i], found[i + 1]
+end
+local records = #names > 0 and redis.call("HMGET", KEYS[1], unpack(names)) or {}
+for i = 1, #names do
+  if records[i] then
+    reply[#reply + 1], reply[#reply + 2] = names[i], records[i]
   end
-  reply[4] = found[i + 1]
 end
 return reply

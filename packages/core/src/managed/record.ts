@@ -30,8 +30,6 @@ export type Draft = Omit<PolicyRecord, 'atMs'>;
 
 /** A record that was read. */
 export interface Held {
-  /** What the source returned. */
-  readonly given: unknown;
   readonly record: PolicyRecord;
   /** Undefined: it was removed, or cannot be used. */
   readonly policy: Policy | undefined;
@@ -40,6 +38,8 @@ export interface Held {
 }
 
 export const FORMAT = 1;
+/** What a record that is written by hand may leave out. */
+export const EMPTY: PolicyRecord = { atMs: 0, format: FORMAT, life: 0 };
 /** The last instant of a Date. */
 const MAX_INSTANT = 8.64e15;
 /** How many different numbers share their policies: those of a few plans, usually. */
@@ -51,24 +51,22 @@ export class RecordReader {
 
   /** Reads a record, which may have any form. */
   read(given: unknown, before: Held | undefined): Held {
-    const record: PolicyRecord = { atMs: 0, format: FORMAT, life: 0, ...(isObject(given) ? given : {}) };
+    const record: PolicyRecord = { ...EMPTY, ...(isObject(given) ? given : {}) };
     if (!isValid(given, record)) {
-      return {
-        given,
-        record: { atMs: 0, format: FORMAT, life: 0 },
-        policy: undefined,
-        problem: 'it is no record of a policy',
-      };
+      const { atMs } = record;
+      const unknown = { ...EMPTY, atMs: isInstant(atMs) ? atMs : 0 };
+      return { record: unknown, policy: undefined, problem: 'it is no record of a policy' };
     }
     if (record.format > FORMAT) {
       const problem = `its record has format ${String(record.format)}, and this release reads format ${String(FORMAT)}`;
-      return { given, record, policy: undefined, problem };
+      return { record, policy: undefined, problem };
     }
-    if (!isObject(record.policy)) return { given, record, policy: undefined };
+    if (!isObject(record.policy)) return { record, policy: undefined };
     try {
-      return { given, record, policy: this.#share(record.policy, before?.policy) };
+      const policy = this.#share(record.policy, before?.policy);
+      return { record: { ...record, policy }, policy };
     } catch (error) {
-      return { given, record, policy: undefined, problem: messageOf(error) };
+      return { record, policy: undefined, problem: messageOf(error) };
     }
   }
 
@@ -97,8 +95,12 @@ function isObject(value: unknown): value is object {
 function isValid(given: unknown, { atMs, format, life, apps, resets = 0, untilMs = 0 }: PolicyRecord): boolean {
   return (
     isObject(given) &&
-    [atMs, format, life, resets, untilMs].every((number) => Number.isSafeInteger(number) && number >= 0) &&
-    atMs <= MAX_INSTANT &&
+    [atMs, untilMs].every(isInstant) &&
+    [format, life, resets].every((number) => Number.isSafeInteger(number) && number >= 0) &&
     (apps === undefined || (Array.isArray(apps) && apps.every((app) => typeof app === 'string')))
   );
+}
+
+function isInstant(atMs: unknown): boolean {
+  return Number.isSafeInteger(atMs) && Number(atMs) >= 0 && Number(atMs) <= MAX_INSTANT;
 }

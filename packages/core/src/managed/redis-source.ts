@@ -33,7 +33,7 @@ export function redisSource(client: AnyRedisClient | string, options: RedisSourc
 /** How many records one call reads: it keeps the server busy for about 2 ms. */
 const PAGE = 1000;
 /** A text as the script writes it. */
-const WRITTEN = /^\{"atMs":\d+,/;
+const WRITTEN = /^\{"atMs":(\d+),/;
 
 export class RedisFeed implements RedisSource, Feed {
   readonly name: string;
@@ -76,7 +76,7 @@ export class RedisFeed implements RedisSource, Feed {
     return Number(await this.#write('put', [name, String(before?.record.atMs ?? 0), text]));
   }
 
-  async restore(records: readonly (readonly [string, PolicyRecord, unknown])[]): Promise<void> {
+  async restore(records: readonly (readonly [string, PolicyRecord])[]): Promise<void> {
     const args = records.flatMap(([name, { atMs, ...rest }]) => [
       name,
       String(atMs),
@@ -111,10 +111,11 @@ function* readPairs(fields: readonly string[]): Generator<readonly [string, unkn
 
 /** Text that the script did not write is a record that cannot be used, and can be put again. */
 function parse(text: string): unknown {
+  const written = WRITTEN.exec(text);
   try {
-    if (WRITTEN.test(text)) return JSON.parse(text) as unknown;
+    if (written !== null) return JSON.parse(text) as unknown;
   } catch {
-    // It is no JSON.
+    return { atMs: Number(written?.[1]), format: text };
   }
   return text;
 }

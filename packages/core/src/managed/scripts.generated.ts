@@ -4,7 +4,7 @@
  * - read.lua
  */
 export const read: { readonly source: string; readonly sha1: string } = {
-  sha1: 'ee89b1d2c6061e83e83884cb2d0b4b2c50fa71b5',
+  sha1: '8051e2c60df691e62c7c5c11017b2483ae211dda',
   source: `local known, max = ARGV[1], tonumber(ARGV[2])
 local from_start = known == "" or ARGV[3] == "" and not redis.call("LPOS", KEYS[3], known)
 local after = from_start and "-inf" or "(" .. known
@@ -12,12 +12,15 @@ local found = redis.call("ZRANGEBYSCORE", KEYS[2], after, "+inf", "WITHSCORES", 
 local time = redis.call("TIME")
 local now = string.format("%.0f", time[1] * 1000 + math.floor(time[2] / 1000))
 local reply = { now, from_start and "1" or "0", #found == max * 2 and "1" or "0", from_start and "" or known }
+local names = {}
 for i = 1, #found, 2 do
-  local record = redis.call("HGET", KEYS[1], found[i])
-  if record then
-    reply[#reply + 1], reply[#reply + 2] = found[i], record
+  names[#names + 1], reply[4] = found[i], found[i + 1]
+end
+local records = #names > 0 and redis.call("HMGET", KEYS[1], unpack(names)) or {}
+for i = 1, #names do
+  if records[i] then
+    reply[#reply + 1], reply[#reply + 2] = names[i], records[i]
   end
-  reply[4] = found[i + 1]
 end
 return reply`,
 };

@@ -42,8 +42,8 @@ export interface Feed {
   read(): Promise<Page>;
   /** Writes a record in place of another. Returns its instant; 0 if another process has changed it. */
   put(name: string, draft: Draft, before: Held | undefined): Promise<number>;
-  /** Writes back records that the source has lost, each with what it has in its place. */
-  restore?(records: readonly (readonly [name: string, record: PolicyRecord, present: unknown])[]): Promise<void>;
+  /** Writes back records that the source has lost, or has in an earlier form. Undefined if it is read-only. */
+  restore?(records: readonly (readonly [name: string, record: PolicyRecord])[]): Promise<void>;
   /** Deletes records that are of no use any more. */
   forget?(records: readonly (readonly [name: string, record: PolicyRecord])[]): Promise<void>;
   /** Calls `changed` when something may have changed, until the function that it returns is called. */
@@ -56,14 +56,15 @@ export class OwnFeed implements Feed {
   readonly name: string;
   readonly restore?: NonNullable<Feed['restore']>;
   readonly #source: PolicySource;
-  #last: unknown;
+  /** As they were loaded last. */
+  #records: Readonly<Record<string, unknown>> = {};
 
   constructor(source: PolicySource) {
     this.#source = source;
     this.name = source.name ?? 'the source of policies';
     if (source.put !== undefined) {
       this.restore = async (records) => {
-        for (const [name, record, present] of records) await source.put?.(name, record, present);
+        for (const [name, record] of records) await source.put?.(name, record, this.#present(name));
       };
     }
   }
@@ -73,8 +74,8 @@ export class OwnFeed implements Feed {
     if (typeof loaded !== 'object' || loaded === null) {
       throw new StoreError('SLUICE_STORE_REPLY_INVALID', `load() of ${this.name} returned no object of records`);
     }
-    const isSame = loaded === this.#last && Object.isFrozen(loaded);
-    this.#last = loaded;
+    const isSame = loaded === this.#records && Object.isFrozen(loaded);
+    this.#records = loaded as Readonly<Record<string, unknown>>;
     const records = isSame ? [] : Object.entries(loaded);
     return { records, isFromStart: !isSame, hasMore: false, nowMs: Date.now() };
   }
@@ -83,8 +84,15 @@ export class OwnFeed implements Feed {
     if (this.#source.put === undefined) {
       throw new SluiceError('SLUICE_POLICIES_READ_ONLY', `${this.name} has no put(): change ${name} where it is kept`);
     }
-    const atMs = Math.max(Date.now(), (before?.record.atMs ?? 0) + 1);
-    return (await this.#source.put(name, { atMs, ...draft }, before?.given)) ? atMs : 0;
+    const present = this.#present(name);
+    const beforeMs = before?.record.atMs ?? 0;
+    if (((present as Partial<PolicyRecord> | undefined)?.atMs ?? 0) !== beforeMs) return 0; // it was loaded again meanwhile
+    const atMs = Math.max(Date.now(), beforeMs + 1);
+    return (await this.#source.put(name, { atMs, ...draft }, present)) ? atMs : 0;
+  }
+
+  #present(name: string): unknown {
+    return Object.hasOwn(this.#records, name) ? this.#records[name] : undefined;
   }
 
   watch(changed: () => void): () => void {

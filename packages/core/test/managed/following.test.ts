@@ -1,0 +1,146 @@
+import { describe, expect, it } from '@jest/globals';
+import { startTcpProxy, until } from '@sluice/testkit';
+import { fixedWindow } from '../../src/policies/fixed-window.ts';
+import { useWorld, type Process } from './use-policies.ts';
+
+const { redis, process, warnings } = useWorld();
+
+const ten = fixedWindow({ limit: 10, window: '1h' });
+const twenty = fixedWindow({ limit: 20, window: '1h' });
+
+/** How many records processes have read, and how often they have asked. */
+async function countReads(): Promise<{ readonly records: number; readonly calls: number }> {
+  const stats = await redis.admin.info('commandstats');
+  const calls = (name: string): number => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+  return { records: calls('hmget'), calls: calls('zrangebyscore') };
+}
+
+async function follower(url?: string): Promise<Process> {
+  const one = process(url);
+  await one.follow();
+  return one;
+}
+
+describe('a process that follows Redis', () => {
+  it('learns of a change by a message', async () => {
+    const one = await follower();
+    await until('it listens', async () => (await redis.admin.pubsub('NUMSUB', 'sluice:policies'))[1] === 1);
+
+    await process().policies.put('orders', ten);
+
+    await until('it is known', () => one.follower.copy.find('orders', 'ann') !== undefined);
+  });
+
+  it('learns of a change by asking, if it cannot subscribe', async () => {
+    await redis.admin.call('ACL', 'SETUSER', 'mute', 'on', '>x', '~*', 'resetchannels', '+@all', '-subscribe');
+    const url = new URL(redis.server.url);
+    Object.assign(url, { username: 'mute', password: 'x' });
+    const one = await follower(url.href);
+
+    await process().policies.put('orders', ten);
+
+    await until('it is known', () => one.follower.copy.find('orders', 'ann') !== undefined);
+  });
+
+  it('keeps the policy object while the numbers are equal', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten);
+    await policies.override('orders', 'ann', ten);
+    const { copy, ...one } = (await follower()).follower;
+    const policy = copy.find('orders', 'bob');
+
+    await policies.put('orders', ten, { apps: ['shop'] });
+    await until('it is known', () => copy.base('orders')?.record.apps !== undefined);
+
+    expect(copy.find('orders', 'bob')).toBe(policy);
+    expect(copy.find('orders', 'ann')).toBe(policy);
+    expect(one.feed.name).toBe('sluice:{#policies}:records in Redis');
+  });
+
+  it('reads many records a thousand at a time, and none while nothing changes', async () => {
+    const { policies, follower: writer } = process();
+    await policies.put('orders', ten);
+    const record = (n: number) => ({ atMs: n, format: 1, life: 1, policy: n % 2 === 0 ? ten : twenty });
+    const records = Array.from({ length: 5000 }, (_, n) => [`orders:key:${String(n)}`, record(n + 1)] as const);
+    for (let i = 0; i < 5000; i += 250) await writer.feed.restore?.(records.slice(i, i + 250));
+    await redis.admin.config('RESETSTAT');
+
+    const one = await follower();
+    expect(await countReads()).toMatchObject({ records: 6 });
+    await redis.admin.config('RESETSTAT');
+    await one.follower.load();
+    await one.follower.load();
+
+    expect((await countReads()).calls).toBeGreaterThanOrEqual(2);
+    expect((await countReads()).records).toBe(0);
+    expect(['0', '1', '4999', 'x'].map((key) => one.follower.copy.find('orders', key))).toEqual([
+      twenty,
+      ten,
+      ten,
+      ten,
+    ]);
+  });
+
+  it('reads one record if one of many has changed', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten);
+    for (let n = 0; n < 50; n++) await policies.override('orders', String(n), twenty);
+    const one = process();
+    await one.policies.list();
+
+    await policies.override('orders', '7', ten);
+    const page = await one.follower.feed.read();
+
+    expect([...page.records].map(([name]) => name)).toEqual(['orders:key:7']);
+    expect(page.isFromStart).toBe(false);
+  });
+
+  it('keeps its copy while Redis is away, warns, and follows again', async () => {
+    const proxy = await startTcpProxy(redis.server);
+    await process().policies.put('orders', ten);
+    const one = await follower(proxy.through(redis.server.url));
+    proxy.deny();
+    proxy.cut();
+    await process().policies.put('orders', twenty);
+
+    await until('it warns', () => warnings.some((text) => text.startsWith('SLUICE_POLICIES_AWAY')));
+    expect(one.follower.copy.find('orders', 'ann')).toEqual(ten);
+    await proxy.heal();
+
+    await until('it is known', () => (one.follower.copy.find('orders', 'ann') as typeof ten).limit === 20);
+    proxy.close();
+  });
+
+  it('rejects at once while the source is known to fail, before it was ever read', async () => {
+    const one = process('redis://127.0.0.1:1');
+    const first = one.follow();
+    await expect(first).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+
+    await expect(one.follower.firstLoad()).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+  });
+});
+
+describe('two writers and a reader that lags', () => {
+  it('agree on the last put of each record', async () => {
+    const proxy = await startTcpProxy(redis.server);
+    const [one, other] = [process(), process()];
+    const reader = await follower(proxy.through(redis.server.url));
+    proxy.delay(50);
+    await one.policies.put('orders', ten);
+
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        const policy = fixedWindow({ limit: 100 + n, window: '1h' });
+        await (n % 2 === 0 ? one : other).policies.put('orders', policy);
+        await (n % 2 === 0 ? one : other).policies.override('orders', `k${String(n % 3)}`, policy);
+      }),
+    );
+
+    const views = [one, other, reader, process()];
+    await Promise.all(views.map(({ policies }) => policies.list()));
+    const [first, ...rest] = views.map(({ follower: { copy } }) => Object.fromEntries(copy.entries()));
+    expect(rest).toEqual([first, first, first]);
+    expect(Object.keys(first ?? {})).toHaveLength(4);
+    proxy.close();
+  });
+});

@@ -1,0 +1,180 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { until } from '@sluice/testkit';
+import { createLimiter, fixedWindow, redisStore, slidingWindow, tokenBucket, type Limiter } from '../../src/index.ts';
+import { createPolicies, managed } from '../../src/managed/index.ts';
+import { useWorld } from './use-policies.ts';
+
+const { redis, process } = useWorld();
+
+const ten = fixedWindow({ limit: 10, window: '1h' });
+const twenty = fixedWindow({ limit: 20, window: '1h' });
+
+const limiters: Limiter[] = [];
+afterEach(async () => {
+  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
+});
+
+/** A limiter of one process more. */
+function limiter(options: object = {}): Limiter {
+  const made = createLimiter({
+    policy: managed('orders'),
+    store: redisStore(process().connection, { prefix: 'sluice' }),
+    onStoreError: 'throw',
+    timeoutMs: 10_000,
+    ...options,
+  } as never);
+  limiters.push(made);
+  return made;
+}
+
+describe('limiters with a managed policy', () => {
+  it('count together, whatever their names', async () => {
+    await process().policies.put('orders', ten);
+
+    await limiter({ name: 'a' }).consume('ann', 3);
+
+    expect(await limiter({ name: 'b' }).consume('ann', 3)).toMatchObject({ limit: 10, remaining: 4, source: 'redis' });
+  });
+
+  it('use the policies of their store, which createPolicies(store) changes', async () => {
+    const store = redisStore(process().connection, { prefix: 'sluice' });
+    const policies = createPolicies(store);
+    await policies.put('orders', ten);
+    const orders = limiter({ store });
+    expect((await orders.consume('ann')).limit).toBe(10);
+
+    await policies.put('orders', twenty);
+
+    expect(await orders.consume('ann')).toMatchObject({ limit: 20, remaining: 18 });
+  });
+
+  it('make no call more for a policy and its overrides', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten);
+    await policies.override('orders', 'ann', twenty);
+    const orders = limiter();
+    await orders.consume('bob');
+    await redis.admin.config('RESETSTAT');
+
+    expect((await orders.consume('ann')).limit).toBe(20);
+    expect((await orders.consume('bob')).remaining).toBe(8);
+
+    const [, calls] = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.admin.info('commandstats')) ?? [];
+    expect(Number(calls)).toBe(2);
+  });
+
+  it('give a key the numbers of its override, and keep what it has used', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten);
+    const orders = limiter();
+    await orders.consume('ann', 8);
+
+    await policies.override('orders', 'ann', twenty);
+    await until('it is in force', async () => (await orders.peek('ann')).limit === 20);
+    expect((await orders.peek('ann')).remaining).toBe(12);
+    await policies.removeOverride('orders', 'ann');
+
+    await until('it has ended', async () => (await orders.peek('ann')).limit === 10);
+    expect((await orders.peek('ann')).remaining).toBe(2);
+  });
+
+  it('start afresh at once in every process after a reset, and refund what was taken before nowhere', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten);
+    const [one, other] = [limiter(), limiter()];
+    const before = await one.consume('ann', 10);
+
+    await policies.put('orders', ten, { reset: true });
+
+    await until('both know', async () => (await one.peek('ann')).used + (await other.peek('ann')).used === 0);
+    await one.consume('ann', 4);
+    await one.refund(before);
+    expect((await other.peek('ann')).used).toBe(4);
+    await policies.put('orders', twenty);
+    await until('it is known', async () => (await other.peek('ann')).limit === 20);
+    expect((await other.peek('ann')).used).toBe(4);
+  });
+
+  it.each([
+    ['another length', ten, slidingWindow({ limit: 20, window: '1h' }), 0],
+    [
+      'a bucket of another refill',
+      tokenBucket({ capacity: 10, refill: 1, every: '1h' }),
+      tokenBucket({ capacity: 10, refill: 1, every: '2h' }),
+      6,
+    ],
+  ])('follow a change to %s', async (_what, first, then, used) => {
+    const { policies } = process();
+    await policies.put('orders', first);
+    const orders = limiter();
+    await orders.consume('ann', 6);
+
+    const { startsAfresh } = await policies.put('orders', then);
+
+    await until('it is known', async () => (await orders.peek('ann')).used === used);
+    expect(startsAfresh).toBe(used === 0);
+  });
+
+  it('never allow more than the larger limit, while processes follow one after the other', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten);
+    const all = [limiter(), limiter(), limiter()];
+    const allowed = (await Promise.all(all.map((one) => one.consume('ann')))).length;
+    const changes = [twenty, ten, twenty].map((policy) => () => policies.put('orders', policy));
+    let count = allowed;
+    for (const change of changes) {
+      await change();
+      const decisions = await Promise.all(all.flatMap((one) => Array.from({ length: 5 }, () => one.consume('ann'))));
+      count += decisions.filter((decision) => decision.allowed).length;
+    }
+
+    expect(count).toBeLessThanOrEqual(20);
+    await until('all follow', async () =>
+      (await Promise.all(all.map((one) => one.peek('ann')))).every((one) => one.limit === 20),
+    );
+    expect((await limiter().peek('ann')).used).toBe(count);
+  });
+
+  it('are unavailable until the first load, and decide once there is one', async () => {
+    await process().policies.put('orders', ten);
+    redis.server.pause();
+    const orders = limiter({ onStoreError: 'deny', timeoutMs: 20 });
+
+    const decision = await orders.consume('ann');
+    redis.server.resume();
+
+    expect(decision).toMatchObject({ allowed: false, outcome: 'unavailable' });
+    await until('it decides', async () => (await orders.consume('ann')).outcome === 'allowed');
+  });
+
+  it('in a list decide together with other limits', async () => {
+    await process().policies.put('orders', ten);
+    const limits = [
+      { name: 'all', policy: managed('orders') },
+      { name: 'burst', policy: fixedWindow({ limit: 2, window: '1h' }) },
+    ];
+    const both = limiter({ policy: undefined, limits });
+
+    const decision = await both.consume({ all: 'ann', burst: 'ann' } as never, 3);
+
+    expect(decision).toMatchObject({ allowed: false, policy: 'burst' });
+    expect((await limiter().peek('ann')).used).toBe(0);
+  });
+
+  it('close what they opened: the subscription ends with the last of them', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten);
+    const store = redisStore(process().connection, { prefix: 'sluice' });
+    const [one, other] = [limiter({ name: 'a', store }), limiter({ name: 'b', store })];
+    await Promise.all([one.consume('ann'), other.consume('ann')]);
+    const listeners = async (): Promise<unknown> => (await redis.admin.pubsub('NUMSUB', 'sluice:policies'))[1];
+    await until('they listen', async () => (await listeners()) === 1);
+
+    await one.close();
+    await policies.put('orders', twenty);
+    await until('it follows', async () => (await other.peek('ann')).limit === 20);
+    await other.close();
+
+    await until('nothing listens', async () => (await listeners()) === 0);
+  });
+});

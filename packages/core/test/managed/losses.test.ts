@@ -1,0 +1,219 @@
+import { once } from 'node:events';
+import { describe, expect, it } from '@jest/globals';
+import { until } from '@sluice/testkit';
+import { fixedWindow } from '../../src/policies/fixed-window.ts';
+import { takeSnapshot, useWorld, type Process } from './use-policies.ts';
+
+const { redis, process, warnings } = useWorld();
+
+const ten = fixedWindow({ limit: 10, window: '1h' });
+const twenty = fixedWindow({ limit: 20, window: '1h' });
+const thirty = fixedWindow({ limit: 30, window: '1h' });
+
+async function followers(count: number): Promise<Process[]> {
+  const processes = Array.from({ length: count }, () => process());
+  await Promise.all(processes.map(({ follow }) => follow()));
+  return processes;
+}
+
+/** What a process that starts now sees. */
+async function read(name: string): Promise<unknown> {
+  return (await process().policies.get(name))?.policy;
+}
+
+async function cut({ connection }: Process): Promise<void> {
+  const ended = once(connection, 'end');
+  connection.disconnect();
+  await ended;
+}
+
+async function reconnect({ connection }: Process): Promise<void> {
+  await connection.connect();
+}
+
+describe('a Redis that was flushed', () => {
+  it('gets back the policies, the overrides and the removals from a process that has them', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten, { apps: ['shop'], by: 'ann', reason: 'launch' });
+    await policies.override('orders', 'bob', twenty, { until: Date.now() + 3_600_000 });
+    await policies.put('mail', ten);
+    await policies.remove('mail', { by: 'ann' });
+    const [orders, overrides] = [await policies.get('orders'), await policies.overrides('orders')];
+    await followers(1);
+    const removal = await redis.admin.hget('sluice:{#policies}:records', 'mail');
+
+    await redis.admin.flushall();
+
+    await until('all is written back', async () => (await redis.admin.hlen('sluice:{#policies}:records')) === 3);
+    expect(await redis.admin.hget('sluice:{#policies}:records', 'mail')).toBe(removal);
+    const reader = process().policies;
+    expect([await reader.get('orders'), await reader.overrides('orders')]).toEqual([orders, overrides]);
+    expect(warnings.join()).toContain('SLUICE_POLICIES_LOST: sluice:{#policies}:records in Redis has lost records');
+  });
+
+  it('gets back the newest copy of each record, whichever process writes first', async () => {
+    const [first, second] = (await followers(2)) as [Process, Process];
+    await second.policies.put('orders', ten);
+    await second.policies.put('mail', ten);
+    await until('both are known', () => first.follower.copy.get('mail') !== undefined);
+    await cut(first); // it is cut off before the last changes
+    await second.policies.put('orders', twenty);
+    await second.policies.remove('mail');
+    await cut(second);
+
+    await redis.admin.flushall();
+    await reconnect(first);
+    await until('the older copy is back', async () => (await read('orders')) !== undefined);
+    expect(await read('mail')).toEqual(ten);
+    await reconnect(second);
+
+    await until('the newer copy is back', async () => (await read('mail')) === undefined);
+    expect(await read('orders')).toEqual(twenty);
+    await until('the first follows', () => first.follower.copy.find('mail', 'ann') === undefined);
+    expect(first.follower.copy.find('orders', 'ann')).toEqual(twenty);
+  });
+
+  it('gets back each record once, if the whole fleet wakes at once with copies of different ages', async () => {
+    const fleet = await followers(8);
+    for (const [i, one] of fleet.entries()) {
+      await one.policies.put('orders', fixedWindow({ limit: 100 + i, window: '1h' }));
+      for (let n = 0; n < 40; n++) await one.policies.override('orders', `user-${String(i)}-${String(n)}`, ten);
+      await one.follower.load();
+      await cut(one);
+    }
+    await redis.admin.flushall();
+
+    await Promise.all(fleet.map((one) => reconnect(one)));
+
+    await until('all is there', async () => (await redis.admin.hlen('sluice:{#policies}:records')) === 321);
+    await until('the newest is there', async () => (await read('orders')) !== undefined);
+    expect(await read('orders')).toEqual(fixedWindow({ limit: 107, window: '1h' }));
+    await until('all have all', () => fleet.every(({ follower }) => [...follower.copy.entries()].length === 321));
+    expect(fleet.map(({ follower }) => follower.copy.find('orders', 'x'))).toEqual(
+      fleet.map(() => fixedWindow({ limit: 107, window: '1h' })),
+    );
+  });
+
+  it('keeps what another process puts there first, which is newer', async () => {
+    const [holder] = (await followers(1)) as [Process];
+    await holder.policies.put('orders', ten);
+    await cut(holder);
+    await redis.admin.flushall();
+    await process().policies.put('orders', thirty);
+
+    await reconnect(holder);
+
+    await until('it follows', () => holder.follower.copy.find('orders', 'ann')?.algorithm === 'fixedWindow');
+    await holder.follower.load();
+    expect(holder.follower.copy.find('orders', 'ann')).toEqual(thirty);
+    expect(await read('orders')).toEqual(thirty);
+  });
+
+  it('is written to after what is written back: a put reads what was there', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten, { apps: ['shop'] });
+    await redis.admin.flushall();
+
+    expect(await policies.put('orders', ten)).toMatchObject({ change: 'unchanged', apps: ['shop'] });
+    expect(await read('orders')).toEqual(ten);
+  });
+});
+
+describe('a Redis that has loaded an older snapshot', () => {
+  it('gets the later records, also if others have changed something since', async () => {
+    const [holder] = (await followers(1)) as [Process];
+    await holder.policies.put('orders', ten);
+    await holder.policies.put('mail', ten);
+    const load = await takeSnapshot(redis.admin);
+    await holder.policies.put('orders', twenty);
+    await holder.policies.remove('mail');
+    await holder.follower.load();
+    await cut(holder);
+
+    await load();
+    await process().policies.put('other', thirty); // its revision is later than all that the holder knows
+    await reconnect(holder);
+
+    await until('the removal is back', async () => (await read('mail')) === undefined);
+    expect(await read('orders')).toEqual(twenty);
+    await until('the change is known', () => holder.follower.copy.find('other', 'ann') !== undefined);
+  });
+});
+
+describe('a process that may not write', () => {
+  it('keeps its copy, and warns', async () => {
+    const url = new URL(redis.server.url);
+    Object.assign(url, { username: 'reader', password: 'secret' });
+    const rights = '+eval +time +hmget +zrangebyscore +lpos +subscribe +info'.split(' ');
+    await redis.admin.call('ACL', 'SETUSER', 'reader', 'on', '>secret', '~sluice:*', '&sluice:*', ...rights);
+    await process().policies.put('read-only', ten);
+    const reader = process(url.href);
+    await reader.follow();
+
+    await redis.admin.flushall();
+
+    await until('it has seen it', () =>
+      warnings.some((text) => text.includes('POLICIES_LOST') && text.includes('read-only')),
+    );
+    expect(reader.follower.copy.find('read-only', 'ann')).toEqual(ten);
+    await expect(reader.policies.put('read-only', twenty)).rejects.toMatchObject({
+      code: 'SLUICE_STORE_FAILED',
+      kind: 'denied',
+    });
+  });
+});
+
+describe('a record that this release cannot use', () => {
+  it.each([
+    ['a newer format', '{"atMs":1,"format":2,"life":1,"policy":{"algorithm":"fixedWindow"}}', 'format 2'],
+    [
+      'an unknown algorithm',
+      '{"atMs":1,"format":1,"life":1,"policy":{"algorithm":"magic"}}',
+      'must be a policy made by',
+    ],
+    ['no JSON', '{"atMs":1,', 'it is no record of a policy'],
+    ['another value', '"hello"', 'it is no record of a policy'],
+    ['a hostile instant', '{"atMs":9007199254740993,"format":1,"life":1}', 'it is no record of a policy'],
+  ])('(%s) is no policy, is left alone, and can be put again', async (_what, text, problem) => {
+    await redis.admin.hset('sluice:{#policies}:records', 'orders', text);
+    await redis.admin.zadd('sluice:{#policies}:changes', 5, 'orders');
+    const { policies, follower } = process();
+
+    expect(await policies.get('orders')).toBeUndefined();
+
+    expect(follower.copy.get('orders')?.problem).toContain(problem);
+    expect(await redis.admin.hget('sluice:{#policies}:records', 'orders')).toBe(text);
+    expect(await policies.put('orders', ten)).toMatchObject({ change: 'created' });
+    expect(await read('orders')).toEqual(ten);
+  });
+});
+
+describe('removals', () => {
+  it('are kept for a week, and then deleted everywhere', async () => {
+    const { policies, follower } = process();
+    await policies.put('orders', ten);
+    await policies.override('orders', 'ann', ten);
+    await policies.remove('orders');
+    await redis.admin.zadd('sluice:{#policies}:changes', 5, 'living'); // a name without a record is passed by
+    const week = 7 * 86_400_000;
+    const age = async (byMs: number): Promise<void> => {
+      for (const [name, text] of Object.entries(await redis.admin.hgetall('sluice:{#policies}:records'))) {
+        const atMs = Number(/\d+/.exec(text)?.[0]) - byMs;
+        await redis.admin.hset('sluice:{#policies}:records', name, text.replace(/\d+/, String(atMs)));
+      }
+    };
+
+    await age(week - 60_000);
+    await process().policies.list();
+    expect(await redis.admin.hlen('sluice:{#policies}:records')).toBe(2);
+    await age(120_000);
+    const later = process();
+    await later.policies.list();
+
+    await until('they are gone', async () => (await redis.admin.hlen('sluice:{#policies}:records')) === 0);
+    expect([...later.follower.copy.entries()]).toEqual([]);
+    await redis.admin.flushall();
+    await policies.list(); // an older copy is no reason to bring them back
+    expect([...follower.copy.entries()]).toHaveLength(2);
+  });
+});

@@ -1,0 +1,268 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '@sluice/testkit';
+import { createLimiter, fixedWindow, memoryStore, slidingWindow, type Limiter } from '../../src/index.ts';
+import { createPolicies, managed, redisSource, type PolicySource } from '../../src/managed/index.ts';
+
+const ten = fixedWindow({ limit: 10, window: '1h' });
+const twenty = fixedWindow({ limit: 20, window: '1h' });
+
+/** A table in memory, whose put compares. */
+function table(records: Record<string, unknown> = {}): PolicySource & { readonly records: Record<string, unknown> } {
+  return {
+    records,
+    load: () => Promise.resolve({ ...records }),
+    put: (name, record, before) => {
+      const isCurrent = records[name] === before;
+      if (isCurrent) records[name] = record;
+      return Promise.resolve(isCurrent);
+    },
+  };
+}
+
+const warnings: string[] = [];
+const limiters: Limiter[] = [];
+beforeEach(() => {
+  warnings.length = 0;
+  jest.spyOn(process, 'emitWarning').mockImplementation((message, options) => {
+    warnings.push(`${String((options as { code?: string }).code)}: ${String(message)}`);
+  });
+});
+afterEach(async () => {
+  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
+});
+
+function limit(name: string, source: PolicySource, options: object = {}): Limiter {
+  const policies = createPolicies(source);
+  const limiter = createLimiter({
+    policy: managed(name),
+    policies,
+    store: memoryStore(),
+    onStoreError: 'deny',
+    ...options,
+  });
+  limiters.push(limiter);
+  return limiter;
+}
+
+describe('policies in a source of one’s own', () => {
+  it('are put, changed, overridden and removed', async () => {
+    const source = table();
+    const policies = createPolicies(source);
+
+    expect(await policies.put('orders', ten, { by: 'ann' })).toMatchObject({ change: 'created', by: 'ann' });
+    expect(await policies.put('orders', twenty)).toMatchObject({ change: 'changed' });
+    await policies.override('orders', { prefix: 'a' }, ten);
+
+    expect(Object.keys(source.records)).toEqual(['orders', 'orders:prefix:a']);
+    expect(await createPolicies(source).overrides('orders')).toMatchObject([{ target: { prefix: 'a' }, policy: ten }]);
+    expect(await policies.remove('orders')).toBe(true);
+    expect(await createPolicies(source).get('orders')).toBeUndefined();
+  });
+
+  it('may be written by hand, with no more than the policy', async () => {
+    const records: Record<string, unknown> = { orders: { policy: { ...ten } }, 'orders:key:ann': { policy: twenty } };
+    const source = table(records);
+    const policies = createPolicies(source);
+
+    expect(await policies.list()).toMatchObject([{ name: 'orders', policy: ten, apps: null, changedAtMs: 0 }]);
+    expect(await policies.overrides('orders')).toMatchObject([{ target: 'ann', policy: twenty }]);
+    expect(await policies.put('orders', twenty)).toMatchObject({ change: 'changed', startsAfresh: false });
+    records['orders'] = { ...(records['orders'] as object), policy: null };
+    expect(await policies.get('orders')).toBeUndefined();
+  });
+
+  it('are written back if they vanish without a removal', async () => {
+    const source = table();
+    const orders = limit('orders', source);
+    await createPolicies(source).put('orders', ten);
+    await until('it is known', async () => (await orders.peek('ann')).outcome === 'allowed');
+
+    delete source.records['orders'];
+
+    await until('it is back', () => source.records['orders'] !== undefined);
+    expect((await orders.consume('ann')).limit).toBe(10);
+    expect(warnings.join()).toContain('SLUICE_POLICIES_LOST: the source of policies has lost records');
+  });
+
+  it('stay in use if a read-only source loses them', async () => {
+    const records: Record<string, unknown> = { kept: { policy: ten } };
+    const orders = limit('kept', { load: () => Promise.resolve({ ...records }) });
+    expect((await orders.consume('ann')).remaining).toBe(9);
+
+    delete records['kept'];
+
+    await until('it warns', () => warnings.join().includes('kept. They stay in use here'));
+    expect((await orders.consume('ann')).remaining).toBe(8);
+  });
+
+  it('stay in use while the source fails', async () => {
+    let fails = false;
+    const load = () => (fails ? Promise.reject(new Error('no disk')) : Promise.resolve({ orders: { policy: ten } }));
+    const orders = limit('orders', { name: 'the file', load });
+    await orders.consume('ann');
+
+    fails = true;
+
+    await until('it warns', () => warnings.join().includes('the file cannot be read (the store failed: no disk'));
+    expect((await orders.consume('ann')).remaining).toBe(8);
+  });
+
+  it('are not changed without put', async () => {
+    const policies = createPolicies({ load: () => Promise.resolve({}) });
+
+    await expect(policies.put('orders', ten)).rejects.toMatchObject({ code: 'SLUICE_POLICIES_READ_ONLY' });
+  });
+
+  it('are followed at once if the source says so', async () => {
+    const records: Record<string, unknown> = { orders: { policy: ten } };
+    let changed = (): void => undefined;
+    let isWatched = true;
+    const orders = limit('orders', {
+      load: () => Promise.resolve({ ...records }),
+      watch: (call) => {
+        changed = call;
+        return () => (isWatched = false);
+      },
+    });
+    await orders.consume('ann');
+
+    records['orders'] = { policy: twenty };
+    changed();
+    await until('it is known', async () => (await orders.peek('ann')).limit === 20);
+    await orders.close();
+
+    await until('it is not watched any more', () => !isWatched);
+  });
+
+  it('are not read again while the source returns the same frozen object', async () => {
+    let reads = 0;
+    const count = {
+      get: (records: Record<string, unknown>, name: string) => ((reads += name === 'orders' ? 1 : 0), records[name]),
+    };
+    const records = Object.freeze(
+      new Proxy<Record<string, unknown>>(Object.freeze({ orders: { policy: ten } }), count),
+    );
+    const policies = createPolicies({ load: () => Promise.resolve(records) });
+    await policies.get('orders');
+    const before = reads;
+
+    await policies.get('orders');
+
+    expect(reads).toBe(before);
+  });
+
+  it('are not changed on top of what another process has put meanwhile', async () => {
+    const source = table();
+    const [one, other] = [createPolicies(source), createPolicies(source)];
+    await one.put('orders', ten, { apps: [] });
+
+    await Promise.all([
+      one.put('orders', ten, { apps: (before) => [...before, 'a'] }),
+      other.put('orders', ten, { apps: (before) => [...before, 'b'] }),
+    ]);
+
+    expect((await one.get('orders'))?.apps).toEqual(['a', 'b']);
+  });
+
+  it('give up if every put comes too late', async () => {
+    const source = { ...table(), put: () => Promise.resolve(false) };
+
+    await expect(createPolicies(source).put('orders', ten)).rejects.toThrow(
+      'because of 20 concurrent changes in a row',
+    );
+  });
+});
+
+describe('a source that misbehaves', () => {
+  const fail = (): never => {
+    throw new Error('broken');
+  };
+  it.each([
+    ['watch throws', { watch: fail }],
+    ['watch rejects', { watch: () => Promise.reject(new Error('broken')) }],
+    ['watch never settles', { watch: () => new Promise(() => undefined) }],
+    ['unwatch throws', { watch: () => fail }],
+    ['unwatch is no function', { watch: () => 42 }],
+  ])('(%s) leaves limiters as they are', async (_what, source) => {
+    const orders = limit('orders', { load: () => Promise.resolve({ orders: { policy: ten } }), ...source });
+
+    expect(await orders.consume('ann')).toMatchObject({ outcome: 'allowed', limit: 10 });
+    await orders.close();
+  });
+
+  it.each([
+    ['load throws', fail, 'the store failed: broken'],
+    ['load returns nothing', () => Promise.resolve(undefined), 'returned no object of records'],
+  ])('(%s) makes decisions unavailable', async (_what, load, message) => {
+    const orders = limit('orders', { load: load as unknown as PolicySource['load'] });
+
+    const decision = await orders.consume('ann');
+
+    expect(decision).toMatchObject({ allowed: false, outcome: 'unavailable' });
+    expect(decision.error?.message).toContain(message);
+  });
+});
+
+describe('createPolicies', () => {
+  it.each([[undefined], [null], ['redis://127.0.0.1'], [memoryStore()], [{}]])('rejects %s', (source) => {
+    expect(() => createPolicies(source as PolicySource)).toThrow('createPolicies takes redisStore(...), redisSource(');
+  });
+
+  it('needs a prefix for Redis', () => {
+    expect(() => redisSource('redis://127.0.0.1', {} as { prefix: string })).toThrow('redisSource needs a prefix');
+    expect(() => redisSource('redis://127.0.0.1', undefined as never)).toThrow('redisSource needs a prefix');
+  });
+});
+
+describe('managed', () => {
+  it('needs a name, and a source', () => {
+    expect(() => managed('no name')).toThrow('name must be a letter followed by');
+    expect(() => createLimiter({ policy: managed('orders'), store: memoryStore() })).toThrow(
+      'managed policies are kept in the Redis of the limiter',
+    );
+    const options = { policy: managed('orders'), store: memoryStore(), policies: {} };
+    expect(() => createLimiter(options as never)).toThrow('policies must be what createPolicies(source) returns');
+  });
+
+  it('keeps what was used within a kind, and starts afresh with another or by a reset', async () => {
+    const source = table({ orders: { policy: ten } });
+    const orders = limit('orders', source);
+    const policies = createPolicies(source);
+    const after = async (change: Promise<unknown>, isKnown: (limit: number) => boolean): Promise<unknown> => {
+      await change;
+      await until('it is known', async () => isKnown((await orders.peek('ann')).limit));
+      return (await orders.peek('ann')).used;
+    };
+    await orders.consume('ann', 4);
+
+    expect(await after(policies.put('orders', twenty), (limit) => limit === 20)).toBe(4);
+    const other = slidingWindow({ limit: 30, window: '1h' });
+    expect(await after(policies.put('orders', other), (limit) => limit === 30)).toBe(0);
+    await orders.consume('ann', 3);
+    await policies.put('orders', other, { reset: true });
+
+    await until('it has started afresh', async () => (await orders.peek('ann')).used === 0);
+    await orders.consume('ann', 2);
+    expect((await orders.peek('ann')).used).toBe(2);
+  });
+
+  it.each([
+    ['there is no such policy', 'nothing', {}, { onUnconfigured: 'deny' }, false],
+    ['it was removed', 'removed', { removed: { policy: null } }, { onUnconfigured: 'allow' }, true],
+    ['the application "b" is not on its list', 'orders', { orders: { policy: ten, apps: ['a'] } }, { app: 'b' }, false],
+    ['it is for some applications', 'orders', { orders: { policy: ten, apps: ['a'] } }, {}, false],
+    ['has format 9', 'later', { later: { policy: ten, format: 9 } }, { app: 'c' }, false],
+  ])('is unconfigured if %s', async (why, name, records, options, allowed) => {
+    const decision = await limit(name, table(records), options).consume('ann');
+
+    expect(decision).toMatchObject({ outcome: 'unconfigured', allowed });
+    expect(warnings.join()).toContain(why);
+  });
+
+  it('is for every application without a list, and for those on it', async () => {
+    const source = table({ all: { policy: ten }, some: { policy: ten, apps: ['a', 'b'] } });
+
+    expect((await limit('all', source).consume('ann')).allowed).toBe(true);
+    expect((await limit('some', source, { app: 'b' }).consume('ann')).allowed).toBe(true);
+  });
+});

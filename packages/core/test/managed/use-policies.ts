@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, jest } from '@jest/globals';
+import { useRedis, type RunningRedis } from '@sluice/testkit';
+import { Redis } from 'ioredis';
+import { createPolicies, redisSource, type Policies } from '../../src/managed/index.ts';
+import { findFollower } from '../../src/managed/policies.ts';
+import type { Follower } from '../../src/managed/follower.ts';
+import type { Store } from '../../src/stores/store.ts';
+
+/** One process: the policies as it sees them, through a connection of its own. */
+export interface Process {
+  readonly policies: Policies;
+  readonly follower: Follower;
+  readonly connection: Redis;
+  /** Begins to follow the source, as a limiter does. */
+  follow(): Promise<void>;
+}
+
+/** A Redis of the test file, empty before every test, and processes that are closed after it. */
+export interface World {
+  readonly redis: RunningRedis;
+  /** What was warned of in this test: code and message. */
+  readonly warnings: readonly string[];
+  process(url?: string): Process;
+}
+
+const KEYS = ['records', 'changes', 'revisions'].map((part) => `sluice:{#policies}:${part}`);
+
+/** What Redis has of the policies now, as a snapshot. Returns what loads it again. */
+export async function takeSnapshot(admin: Redis): Promise<() => Promise<void>> {
+  const dumps = await Promise.all(KEYS.map((key) => admin.dumpBuffer(key)));
+  return async () => {
+    await admin.del(...KEYS);
+    await Promise.all(KEYS.map((key, i) => admin.restore(key, 0, dumps[i] as Buffer, 'REPLACE')));
+  };
+}
+
+export function useWorld(): World {
+  const redis = useRedis();
+  const ends: (() => unknown)[] = [];
+  const warnings: string[] = [];
+  beforeEach(async () => {
+    warnings.length = 0;
+    jest.spyOn(process, 'emitWarning').mockImplementation((message, options) => {
+      warnings.push(`${String((options as { code?: string }).code)}: ${String(message)}`);
+    });
+    await redis.admin.flushall();
+  });
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  });
+  return {
+    redis,
+    warnings,
+    process(url = redis.server.url) {
+      const connection = new Redis(url, { disconnectTimeout: 50, retryStrategy: () => 50 });
+      connection.on('error', () => undefined);
+      ends.push(() => {
+        connection.disconnect();
+      });
+      const policies = createPolicies(redisSource(connection, { prefix: 'sluice' }));
+      const follower = findFollower(policies, {} as Store);
+      const follow = async (): Promise<void> => {
+        ends.push(follower.enter());
+        await follower.firstLoad();
+      };
+      return { policies, follower, connection, follow };
+    },
+  };
+}
