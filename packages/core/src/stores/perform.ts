@@ -63,14 +63,20 @@ export interface Keys {
 /** Lets the program decide over held keys at the instant `now`, and writes what it changes. */
 export function perform(keys: Keys, op: Op, asks: readonly Ask[], now: number): Answer {
   const code = OPS[op];
-  const parts: KeyPart[] = [];
-  for (const ask of asks) parts.push(new KeyPart(ask, keys.get(ask.key), now));
+  const { length } = asks;
+  // Not by push: that makes room for sixteen more, which costs a sixth of a decision.
+  const parts = new Array<KeyPart>(length);
+  for (let i = 0; i < length; i++) {
+    const ask = asks[i] as Ask;
+    parts[i] = new KeyPart(ask, keys.get(ask.key), now);
+  }
   if (code < GIVE) decide(parts, code, now);
-  const answered: Figures[] = [];
-  for (const part of parts) {
+  const answered = new Array<Figures>(length);
+  for (let i = 0; i < length; i++) {
+    const part = parts[i] as KeyPart;
     if (code >= GIVE) change(part, code, part.ask.until ?? 0, now);
     if (part.changed) write(keys, part, code);
-    answered.push(figures(part, now));
+    answered[i] = figures(part, now);
   }
   return { atMs: now, figures: answered };
 }
