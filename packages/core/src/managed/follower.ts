@@ -11,8 +11,6 @@ const POLL_MS = 500;
 const MAX_CALL_MS = 2000;
 /** How many reads in a row fail before a warning: one may have been late. */
 const MAX_FAILURES = 3;
-/** How many records are written at once: they keep Redis busy for about 2 ms. */
-const BITE = 250;
 /** After how many records other work gets its turn. */
 const SLICE = 1000;
 const SWEEP_MS = 3_600_000;
@@ -28,12 +26,15 @@ export class Follower {
   #isLoaded = false;
   #failure: Error | undefined;
   #failures = 0;
+  /** The last page without its records. */
+  #last: Page | undefined;
   /** Names that have not been seen again since the source began to return all records. */
   #unseen: Set<string> | undefined;
   /** The names of records that the source does not have, or in an earlier form. */
   readonly #lost = new Set<string>();
   #sweepAtMs = 0;
   #users = 0;
+  #closes = 0;
   #timer: Timer | undefined;
   #unwatch: (() => void) | undefined;
 
@@ -71,6 +72,7 @@ export class Follower {
   /** Closes what was opened for the source, unless there are users. */
   async close(): Promise<void> {
     if (this.#users > 0) return;
+    this.#closes++;
     stopTimer(this.#timer);
     this.#unwatch?.();
     this.#unwatch = undefined;
@@ -111,6 +113,7 @@ export class Follower {
 
   #follow(): void {
     this.#isLoaded = false; // what was read for earlier users may be outdated
+    this.#failure = undefined;
     const changed = (): void => {
       if (this.#users > 0) this.load().catch(ignore);
     };
@@ -125,8 +128,10 @@ export class Follower {
   }
 
   async #load(): Promise<void> {
+    const closes = this.#closes;
     try {
-      for (let hasMore = true; hasMore;) hasMore = await this.#readPage();
+      do await this.#readPage(closes);
+      while (this.#last?.hasMore === true);
       this.#isLoaded = true;
       this.#failure = undefined;
       this.#failures = 0;
@@ -136,16 +141,20 @@ export class Follower {
       if (this.#isLoaded && this.#failures === MAX_FAILURES) warnOfAbsence(this.feed.name, this.#failure.message);
       throw this.#failure;
     }
-    if (this.#lost.size > 0) await this.#restore();
+    if (this.#lost.size > 0) await this.#restore(closes);
     if (this.feed.forget !== undefined && this.nowMs() >= this.#sweepAtMs) this.#sweep();
   }
 
-  async #readPage(): Promise<boolean> {
-    const page = await withinTime(this.feed.read());
+  /** @param closes - A source that has been closed since is not opened again. */
+  async #readPage(closes: number): Promise<void> {
+    if (closes !== this.#closes)
+      throw new StoreError('SLUICE_STORE_FAILED', 'the policies were closed during the call');
+    const page = await withinTime(this.feed.read(this.#last));
     this.#aheadMs = page.nowMs - performance.now();
     if (page.isFromStart) this.#unseen = new Set([...this.copy.entries()].map(([name]) => name));
     await this.#adopt(page);
-    if (page.hasMore) return true;
+    this.#last = { ...page, records: [] };
+    if (page.hasMore) return;
     for (const name of this.#unseen ?? []) {
       const held = this.copy.get(name);
       if (held === undefined) continue;
@@ -153,7 +162,6 @@ export class Follower {
       else if (!this.copy.isExpired(name, held)) this.#lost.add(name);
     }
     this.#unseen = undefined;
-    return false;
   }
 
   async #adopt({ records }: Page): Promise<void> {
@@ -170,7 +178,7 @@ export class Follower {
    * Writes back what the source has lost. Every process does that at the same time, so each begins somewhere else, and leaves
    * out what others have written back meanwhile.
    */
-  async #restore(): Promise<void> {
+  async #restore(closes: number): Promise<void> {
     const { feed } = this;
     const names = [...this.#lost];
     warnOfLoss(names, feed);
@@ -183,15 +191,15 @@ export class Follower {
       ...overrides.slice(start),
       ...overrides.slice(0, start),
     ];
-    for (let i = 0; i < all.length; i += BITE) {
-      const records = all.slice(i, i + BITE).flatMap((name) => {
+    for (let i = 0; i < all.length; i += this.feed.bite) {
+      const records = all.slice(i, i + this.feed.bite).flatMap((name) => {
         const held = this.#lost.has(name) ? this.copy.get(name) : undefined;
         return held === undefined ? [] : [[name, held.record] as const];
       });
       if (records.length === 0) continue;
       await withinTime(feed.restore(records)).catch(rethrow);
       for (const [name] of records) this.#lost.delete(name);
-      await this.#readPage();
+      await this.#readPage(closes);
     }
   }
 
@@ -200,8 +208,8 @@ export class Follower {
     this.#sweepAtMs = this.nowMs() + SWEEP_MS;
     const expired = [...this.copy.entries()].filter(([name, held]) => this.copy.isExpired(name, held));
     for (const [name] of expired) this.copy.delete(name);
-    for (let i = 0; i < expired.length; i += BITE) {
-      const records = expired.slice(i, i + BITE).map(([name, { record }]) => [name, record] as const);
+    for (let i = 0; i < expired.length; i += this.feed.bite) {
+      const records = expired.slice(i, i + this.feed.bite).map(([name, { record }]) => [name, record] as const);
       this.feed.forget?.(records).catch(ignore);
     }
   }

@@ -4,6 +4,7 @@ export {
   type ManagedPolicy,
   type OverrideResult,
   type Policies,
+  type PolicyChange,
   type PolicyOverride,
   type PutResult,
 } from './policies.ts';

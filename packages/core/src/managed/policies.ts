@@ -18,16 +18,20 @@ import { RedisFeed, type RedisSource } from './redis-source.ts';
 import { OwnFeed, type PolicySource } from './source.ts';
 import { parseTarget, writeRecordName, writeTarget, type OverrideTarget, type Target } from './target.ts';
 
+/** The last change of a policy or an override. */
+export interface PolicyChange {
+  /** Milliseconds since 1970, by the clock of the server in Redis. */
+  readonly changedAtMs: number;
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
 /** A policy as `get` and `list` return it. */
-export interface ManagedPolicy {
+export interface ManagedPolicy extends PolicyChange {
   readonly name: string;
   readonly policy: Policy;
   /** The applications that may use it. Null: all of them. */
   readonly apps: readonly string[] | null;
-  /** When it was changed last, in milliseconds since 1970: by the clock of the server in Redis. */
-  readonly changedAtMs: number;
-  readonly by: string | null;
-  readonly reason: string | null;
 }
 
 /** The result of `put`. */
@@ -40,17 +44,14 @@ export interface PutResult extends ManagedPolicy {
 }
 
 /** An override as `overrides` returns it. */
-export interface PolicyOverride {
+export interface PolicyOverride extends PolicyChange {
   /** The policy that it overrides. */
   readonly name: string;
   /** The key that it concerns (a long one as `#` and its hash), or every key that begins with a prefix. */
   readonly target: OverrideTarget;
   readonly policy: Policy;
-  /** When it ends, milliseconds since 1970 by the clock of the source. Null: it does not. */
+  /** When it ends, in milliseconds since 1970 by the clock of the source. Null: it does not. */
   readonly untilMs: number | null;
-  readonly changedAtMs: number;
-  readonly by: string | null;
-  readonly reason: string | null;
 }
 
 /** The result of `override`. */
@@ -330,8 +331,6 @@ function showOverride(name: string, target: Target, policy: Policy, record: Poli
   return { name, target: writeTarget(target), policy, untilMs: record.untilMs ?? null, ...showChange(record) };
 }
 
-type Change = Pick<ManagedPolicy, 'changedAtMs' | 'by' | 'reason'>;
-
-function showChange({ atMs, by, reason }: PolicyRecord): Change {
+function showChange({ atMs, by, reason }: PolicyRecord): PolicyChange {
   return { changedAtMs: atMs, by: by ?? null, reason: reason ?? null };
 }

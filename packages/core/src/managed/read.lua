@@ -6,7 +6,7 @@ KEYS  the hash of records by name; the sorted set of their names by the revision
 ARGV  the revision that the caller has read up to, or ""; how many records are returned at most; "1" if this continues
       the page before
 reply { the server's instant in ms, 1 if the records are from the start (else 0), 1 if there is more (else 0), the
-      revision of the last record, name, record, name, record... }
+      revision that the caller has then read up to, name, record, name, record... }
 ]]
 local known, max = ARGV[1], tonumber(ARGV[2])
 -- A revision that is not in the list was lost with later ones (a flush, an older snapshot, a failover), or is too old.
@@ -25,5 +25,8 @@ for i = 1, #names do
   if records[i] then
     reply[#reply + 1], reply[#reply + 2] = names[i], records[i]
   end
+end
+if #names < max then
+  reply[4] = redis.call("LINDEX", KEYS[3], 0) or reply[4] -- that of a record that was deleted, perhaps
 end
 return reply

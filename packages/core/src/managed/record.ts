@@ -53,8 +53,7 @@ export class RecordReader {
   read(given: unknown, before: Held | undefined): Held {
     const record: PolicyRecord = { ...EMPTY, ...(isObject(given) ? given : {}) };
     if (!isValid(given, record)) {
-      const { atMs } = record;
-      const unknown = { ...EMPTY, atMs: isInstant(atMs) ? atMs : 0 };
+      const unknown = { ...EMPTY, atMs: readInstant(given) };
       return { record: unknown, policy: undefined, problem: 'it is no record of a policy' };
     }
     if (record.format > FORMAT) {
@@ -101,6 +100,12 @@ function isValid(given: unknown, { atMs, format, life, apps, resets = 0, untilMs
   );
 }
 
-function isInstant(atMs: unknown): boolean {
+/** The instant of a record of any form; 0 if it has none. */
+export function readInstant(given: unknown): number {
+  const atMs: unknown = isObject(given) && 'atMs' in given ? given.atMs : 0;
+  return isInstant(atMs) ? atMs : 0;
+}
+
+function isInstant(atMs: unknown): atMs is number {
   return Number.isSafeInteger(atMs) && Number(atMs) >= 0 && Number(atMs) <= MAX_INSTANT;
 }

@@ -30,8 +30,9 @@ export function redisSource(client: AnyRedisClient | string, options: RedisSourc
   return new RedisFeed(connectTo(client, prefix, 'redisSource'));
 }
 
-/** How many records one call reads: it keeps the server busy for about 2 ms. */
+/** How many records one call reads, and how many one writes: either keeps the server busy for about 2 ms. */
 const PAGE = 1000;
+const BITE = 250;
 /** A text as the script writes it. */
 const WRITTEN = /^\{"atMs":(\d+),/;
 
@@ -40,9 +41,7 @@ export class RedisFeed implements RedisSource, Feed {
   readonly #connection: RedisConnection;
   readonly #keys: readonly string[];
   readonly #channel: string;
-  /** The revision of the last record that was read. */
-  #revision = '';
-  #hasMore = false;
+  readonly bite: number = BITE;
 
   constructor(connection: RedisConnection) {
     const { prefix } = connection;
@@ -53,22 +52,16 @@ export class RedisFeed implements RedisSource, Feed {
     this.name = `${this.#keys[0] ?? ''} in Redis`;
   }
 
-  async read(): Promise<Page> {
-    const args = [this.#revision, String(PAGE), this.#hasMore ? '1' : ''];
+  async read(last: Page | undefined): Promise<Page> {
+    const args = [(last?.cursor ?? '') as string, String(PAGE), last?.hasMore === true ? '1' : ''];
     const reply = await this.#connection.eval(read.source, this.#keys, args);
     if (!Array.isArray(reply) || reply.length < 4) {
       const got = `the reply of the script that reads policies has an unknown form: ${shown(reply)}`;
       throw new StoreError('SLUICE_STORE_REPLY_INVALID', got);
     }
-    const [nowMs, isFromStart, hasMore, revision = '', ...fields] = reply.map(String);
-    this.#revision = revision;
-    this.#hasMore = hasMore === '1';
-    return {
-      records: readPairs(fields),
-      isFromStart: isFromStart === '1',
-      hasMore: this.#hasMore,
-      nowMs: Number(nowMs),
-    };
+    const [nowMs, isFromStart, hasMore, cursor = '', ...fields] = reply.map(String);
+    const page = { isFromStart: isFromStart === '1', hasMore: hasMore === '1', nowMs: Number(nowMs), cursor };
+    return { ...page, records: readPairs(fields) };
   }
 
   async put(name: string, draft: Draft, before: Held | undefined): Promise<number> {

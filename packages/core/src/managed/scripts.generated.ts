@@ -4,7 +4,7 @@
  * - read.lua
  */
 export const read: { readonly source: string; readonly sha1: string } = {
-  sha1: '8051e2c60df691e62c7c5c11017b2483ae211dda',
+  sha1: '4d11d2c2ee8bd7f2bfd3a87dea5816ee303f14be',
   source: `local known, max = ARGV[1], tonumber(ARGV[2])
 local from_start = known == "" or ARGV[3] == "" and not redis.call("LPOS", KEYS[3], known)
 local after = from_start and "-inf" or "(" .. known
@@ -21,6 +21,9 @@ for i = 1, #names do
   if records[i] then
     reply[#reply + 1], reply[#reply + 2] = names[i], records[i]
   end
+end
+if #names < max then
+  reply[4] = redis.call("LINDEX", KEYS[3], 0) or reply[4]
 end
 return reply`,
 };

@@ -1,5 +1,5 @@
 import { SluiceError, StoreError } from '../errors.ts';
-import type { Draft, Held, PolicyRecord } from './record.ts';
+import { readInstant, type Draft, type Held, type PolicyRecord } from './record.ts';
 
 /**
  * Where managed policies are kept, if not in Redis: a file, a database, a registry. A source that is read-only has just
@@ -33,13 +33,17 @@ export interface Page {
   readonly hasMore: boolean;
   /** The instant of the source's clock, in milliseconds since 1970. */
   readonly nowMs: number;
+  /** How far the source has been read, in a form of its own. */
+  readonly cursor: unknown;
 }
 
 /** A source as a {@link Follower} uses it. */
 export interface Feed {
   readonly name: string;
+  /** How many records are written back at once. */
+  readonly bite: number;
   /** Returns what has changed since the last page; all records at first, and if the source has lost something. */
-  read(): Promise<Page>;
+  read(last: Page | undefined): Promise<Page>;
   /** Writes a record in place of another. Returns its instant; 0 if another process has changed it. */
   put(name: string, draft: Draft, before: Held | undefined): Promise<number>;
   /** Writes back records that the source has lost, or has in an earlier form. Undefined if it is read-only. */
@@ -54,6 +58,7 @@ export interface Feed {
 /** A source of the caller's own. */
 export class OwnFeed implements Feed {
   readonly name: string;
+  readonly bite: number = Infinity;
   readonly restore?: NonNullable<Feed['restore']>;
   readonly #source: PolicySource;
   /** As they were loaded last. */
@@ -69,15 +74,15 @@ export class OwnFeed implements Feed {
     }
   }
 
-  async read(): Promise<Page> {
+  async read(last: Page | undefined): Promise<Page> {
     const loaded: unknown = await this.#source.load();
     if (typeof loaded !== 'object' || loaded === null) {
       throw new StoreError('SLUICE_STORE_REPLY_INVALID', `load() of ${this.name} returned no object of records`);
     }
-    const isSame = loaded === this.#records && Object.isFrozen(loaded);
     this.#records = loaded as Readonly<Record<string, unknown>>;
+    const isSame = loaded === last?.cursor && Object.isFrozen(loaded);
     const records = isSame ? [] : Object.entries(loaded);
-    return { records, isFromStart: !isSame, hasMore: false, nowMs: Date.now() };
+    return { records, isFromStart: !isSame, hasMore: false, nowMs: Date.now(), cursor: loaded };
   }
 
   async put(name: string, draft: Draft, before: Held | undefined): Promise<number> {
@@ -86,7 +91,7 @@ export class OwnFeed implements Feed {
     }
     const present = this.#present(name);
     const beforeMs = before?.record.atMs ?? 0;
-    if (((present as Partial<PolicyRecord> | undefined)?.atMs ?? 0) !== beforeMs) return 0; // it was loaded again meanwhile
+    if (readInstant(present) !== beforeMs) return 0; // it was loaded again meanwhile
     const atMs = Math.max(Date.now(), beforeMs + 1);
     return (await this.#source.put(name, { atMs, ...draft }, present)) ? atMs : 0;
   }

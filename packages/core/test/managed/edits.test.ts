@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { until } from '@sluice/testkit';
@@ -192,9 +192,11 @@ describe('an override', () => {
   });
 
   it('ends by the clock of the server, whatever that of the process', async () => {
+    const nowMs = Date.now();
+    jest.spyOn(Date, 'now').mockReturnValue(nowMs + 86_400_000);
     const { policies, follower } = process();
     await policies.put('orders', ten);
-    await policies.override('orders', 'ann', twenty, { until: Date.now() + 300 });
+    await policies.override('orders', 'ann', twenty, { until: nowMs + 2000 });
     expect(follower.copy.find('orders', 'ann')).toEqual(twenty);
 
     await until('it has ended', () => follower.copy.find('orders', 'ann') === follower.copy.base('orders')?.policy);

@@ -144,7 +144,7 @@ describe('a process that may not write', () => {
   it('keeps its copy, and warns', async () => {
     const url = new URL(redis.server.url);
     Object.assign(url, { username: 'reader', password: 'secret' });
-    const rights = '+eval +time +hmget +zrangebyscore +lpos +subscribe +info'.split(' ');
+    const rights = '+eval +time +hmget +zrangebyscore +lpos +lindex +subscribe +info'.split(' ');
     await redis.admin.call('ACL', 'SETUSER', 'reader', 'on', '>secret', '~sluice:*', '&sluice:*', ...rights);
     await process().policies.put('read-only', ten);
     const reader = process(url.href);
