@@ -73,6 +73,7 @@ const ODD_SUBJECTS = [
   'a\u0308',
   '日',
   'x'.repeat(256),
+  `${'x'.repeat(255)}y`,
 ];
 const STEPS = 250;
 const AT_ONCE = 60;

@@ -1,0 +1,109 @@
+import * as nodeTest from 'node:test';
+import { describe, expect, it } from '@jest/globals';
+import type { Store } from '../../src/stores/store.ts';
+import { transactionStore, type Transaction } from '../../src/stores/transaction.ts';
+import { describeStore, type Runner } from '../../src/testing/index.ts';
+
+/** Runs the suite over a store with this transaction, and returns the tests that fail. */
+async function failuresOf(transaction: Transaction, others?: Partial<Store>): Promise<string[]> {
+  const tests: [name: string, run: () => Promise<void>][] = [];
+  const runner: Runner = {
+    describe: (_, define) => {
+      define();
+    },
+    it: (name, run) => tests.push([name, run]),
+  };
+  describeStore('with a fault', () => ({ ...transactionStore({ source: 'test', transaction }), ...others }), runner);
+  const failed: string[] = [];
+  await Promise.all(tests.map(async ([name, run]) => run().catch(() => failed.push(name))));
+  return failed;
+}
+
+/** What a transaction does right, but for a fault in the names of keys or in their texts. */
+function keepIn(texts: Map<string, string>, nameKey = asGiven, writeText = asGiven): Transaction {
+  return (keys, decide) => {
+    const read = keys.map((key) => texts.get(nameKey(key)));
+    for (const { key, text } of decide(read, Date.now())) {
+      if (text === undefined) texts.delete(nameKey(key));
+      else texts.set(nameKey(key), writeText(text));
+    }
+  };
+}
+
+function asGiven(text: string): string {
+  return text;
+}
+
+describe('describeStore', () => {
+  it('passes for a store that keeps what it is given', async () => {
+    expect(await failuresOf(keepIn(new Map()))).toEqual([]);
+  });
+
+  it('fails for a store that reads before it locks', async () => {
+    const texts = new Map<string, string>();
+    const failed = await failuresOf(async (keys, decide) => {
+      const read = keys.map((key) => texts.get(key));
+      await Promise.resolve();
+      for (const { key, text = '' } of decide(read, Date.now())) texts.set(key, text);
+    });
+
+    expect(failed).toEqual(
+      expect.arrayContaining([
+        'allows exactly the limit of many requests at once',
+        'decides over several keys at once, all or nothing',
+        'counts each of many charges at once',
+      ]),
+    );
+  });
+
+  it.each([
+    ['case', (key: string) => key.toLowerCase()],
+    ['spaces at the end', (key: string) => key.replace(/ +\}/, '}')],
+    ['accents', (key: string) => key.normalize('NFC')],
+    ['what comes after a hundred characters', (key: string) => key.slice(0, 100)],
+  ])('fails for a store that does not tell keys apart by %s', async (_, nameKey) => {
+    expect(await failuresOf(keepIn(new Map(), nameKey))).toContain('tells keys apart that look alike');
+  });
+
+  it('fails for a store that cuts long texts', async () => {
+    const failed = await failuresOf(keepIn(new Map(), asGiven, (text) => text.slice(0, 16_384)));
+
+    expect(failed).toEqual(['keeps the thousand entries of a log']);
+  });
+
+  it('fails for a store that forgets some keys', async () => {
+    const texts = new Map<string, string>();
+    const keep = keepIn(texts);
+    let calls = 0;
+
+    const failed = await failuresOf((keys, decide) => {
+      if (++calls % 50 === 0) texts.clear();
+      return keep(keys, decide);
+    });
+
+    expect(failed).toContain('decides as the memory does: slidingLog');
+  });
+
+  it('fails for a store whose close() fails the second time', async () => {
+    let isClosed = false;
+    const close = (): void => {
+      if (isClosed) throw new Error('closed');
+      isClosed = true;
+    };
+
+    expect(await failuresOf(keepIn(new Map()), { close })).toEqual(['closes, also twice']);
+  });
+
+  it.each([
+    ['no module', {}],
+    ['one without it', { describe: () => undefined }],
+  ])('needs a test runner, not %s', (_, runner) => {
+    expect(() => {
+      describeStore('x', () => transactionStore({ source: 'test', transaction: keepIn(new Map()) }), runner);
+    }).toThrow(/describeStore needs a test runner with describe and it, got none with (describe|it): pass its module/);
+  });
+
+  it('takes the module of node:test by its type', () => {
+    expect(nodeTest satisfies Partial<Runner>).toHaveProperty('describe');
+  });
+});
