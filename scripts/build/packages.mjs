@@ -29,6 +29,7 @@ export const PACKAGES = {
     formats: BOTH,
     entries: {
       '.': 'index.ts',
+      './http': 'http/index.ts',
       './managed': 'managed/index.ts',
       './metrics': 'observe/metrics.ts',
       './opentelemetry': 'observe/opentelemetry.ts',

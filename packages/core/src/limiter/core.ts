@@ -140,7 +140,10 @@ export class LimiterCore implements LiveLimiter {
     const known = isKept ? this.#limits.get(given) : undefined;
     if (known !== undefined) return known;
     const limit = readLimit(given, { limiter: this.name, context: this.#context, entry, field });
-    for (const one of limit.fixed ?? []) this.#localFor(one);
+    for (const one of limit.fixed ?? []) {
+      this.#localFor(one);
+      this.store.checkPolicy?.(one.policy);
+    }
     if (isKept) this.#limits.set(given, limit);
     if (limit.fixed === undefined) this.#open(given);
     if (this.#release === undefined) this.#known.push(limit);

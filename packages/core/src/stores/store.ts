@@ -55,6 +55,8 @@ export interface Store {
    */
   perform(op: Op, asks: readonly Ask[]): Answer | Promise<Answer>;
   close?(): void | Promise<void>;
+  /** Internal: called with every policy of a limiter that is made. @throws PolicyError for one that the store cannot enforce. */
+  checkPolicy?(policy: Policy): void;
   /**
    * Internal. Until when (`performance.now()`) a first connection that is under way may be waited for; 0 once there was
    * one, or it was given up.

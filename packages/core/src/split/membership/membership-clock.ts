@@ -1,0 +1,89 @@
+import { type AskedAt, type LocalTime, passedSince } from './local-time.ts';
+
+/** How much faster or slower than the membership's clock that of a process may run: a thousandth is 86 s a day. */
+export const DRIFT = 1 / 1000;
+
+/** A reading of the membership's clock: it showed `atMs` at some time after the request was sent. */
+export interface Reading extends AskedAt {
+  readonly atMs: number;
+}
+
+/**
+ * The membership's clock, known as an interval. Between replies of the registry the interval advances by the clock of
+ * the process, with an allowance for drift. Before the first reply it is the clock of the process.
+ */
+export class MembershipClock {
+  readonly #local: LocalTime;
+  readonly #drift: number;
+  readonly #startMonotonicMs: number;
+  readonly #startMs: number;
+  #reading: Reading | undefined;
+  #readingAheadMs = -Infinity;
+
+  /**
+   * The clock that measures spans. It never advances faster than the membership's clock. Whole milliseconds, starting
+   * at the date of the process.
+   */
+  slowMs: number;
+  /** The membership's clock shows at least this. It goes back only after {@link forget}. */
+  earliestMs: number;
+  /** The membership's clock shows at most this. */
+  latestMs: number;
+
+  /** How far `earliestMs` is ahead of `slowMs`. Grows with better readings, and rarely falls. */
+  get aheadMs(): number {
+    return this.earliestMs - this.slowMs;
+  }
+
+  /** @param drift - {@link DRIFT}; 0 if there is no other clock. */
+  constructor(local: LocalTime, drift: number) {
+    this.#local = local;
+    this.#drift = drift;
+    this.#startMonotonicMs = local.monotonicMs();
+    this.#startMs = Math.floor(local.dateMs());
+    this.slowMs = this.earliestMs = this.latestMs = this.#startMs;
+  }
+
+  /** Reads the clocks of the process and updates the three instants. */
+  read(): void {
+    const monotonicMs = this.#local.monotonicMs();
+    this.slowMs = Math.floor(this.#slowAt(monotonicMs));
+    if (this.#reading === undefined) {
+      const passedMs = this.#startMs + monotonicMs - this.#startMonotonicMs;
+      // The date advances while a machine is suspended. It is followed forwards only.
+      this.earliestMs = this.latestMs = Math.floor(Math.max(passedMs, this.#local.dateMs(), this.earliestMs));
+      return;
+    }
+    this.earliestMs = this.slowMs + this.#readingAheadMs;
+    this.latestMs = Math.max(this.#latestBy(this.#reading), this.earliestMs);
+  }
+
+  /** Discards all readings, because the registry may be another one. */
+  forget(): void {
+    this.#reading = undefined;
+    this.#readingAheadMs = -Infinity;
+  }
+
+  /** Adds a reading that has just arrived. */
+  add(reading: Reading): void {
+    const aheadMs = Math.floor(reading.atMs - this.#slowAt(this.#local.monotonicMs()));
+    this.#readingAheadMs = Math.max(this.#readingAheadMs, aheadMs);
+    const before = this.#reading === undefined ? Infinity : this.#latestBy(this.#reading);
+    // An older reading can be the better one. If the two contradict each other, time stood still here: the new one
+    // counts.
+    if (before < reading.atMs || this.#latestBy(reading) < before) this.#reading = reading;
+  }
+
+  /** How long it takes at most until `slowMs` and `earliestMs` have advanced by `ms`. */
+  longestWaitMs(ms: number): number {
+    return Math.ceil(ms * (1 + 2.1 * this.#drift)); // the process's clock may be slow, and these two are slower still
+  }
+
+  #slowAt(monotonicMs: number): number {
+    return this.#startMs + (monotonicMs - this.#startMonotonicMs) * (1 - this.#drift);
+  }
+
+  #latestBy(reading: Reading): number {
+    return Math.floor(reading.atMs + 1 + passedSince(reading, this.#local) * (1 + this.#drift));
+  }
+}

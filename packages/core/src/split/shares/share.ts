@@ -1,0 +1,113 @@
+import { isSluiceError, PolicyError } from '../../errors.ts';
+import type { FixedWindowPolicy } from '../../policies/fixed-window.ts';
+import { compile, describePolicy, scalePolicy, type Policy } from '../../policies/index.ts';
+import type { SlidingWindowPolicy } from '../../policies/sliding-window.ts';
+import type { TokenBucketPolicy } from '../../policies/token-bucket.ts';
+import { isLess, type KnownEpoch, type KnownEpochs } from './known-epochs.ts';
+
+/** A policy whose shares together keep its limit. */
+export type SplittablePolicy = FixedWindowPolicy | SlidingWindowPolicy | TokenBucketPolicy;
+
+const INSTEAD = 'use fixedWindow with align: "clock", slidingWindow or tokenBucket';
+/** Why other policies cannot be split. */
+const PROBLEMS: Readonly<Partial<Record<Policy['algorithm'], string>>> = {
+  intervalBucket: 'its units come back at once, in each instance at another time; leave mode: "interval" out',
+  slidingLog:
+    'an instance would deny what fits, for want of a share; use slidingWindow, or keep this limit in redisStore',
+  concurrency: 'no other instance would know the slots of an instance that is gone; keep this limit in redisStore',
+};
+
+/** @throws PolicyError for a policy that cannot be split into shares. */
+export function checkSplittable(policy: Policy): asserts policy is SplittablePolicy {
+  if (policy.algorithm === 'slidingWindow' || policy.algorithm === 'tokenBucket') return;
+  let why = PROBLEMS[policy.algorithm] ?? `what it promises does not add up over shares; ${INSTEAD}`;
+  if (policy.algorithm === 'fixedWindow') {
+    if (policy.align === 'clock') return;
+    why = 'its windows begin at the first unit, in each instance at another time; write align: "clock"';
+  }
+  throw new PolicyError('policy', `splitStore cannot split the policy ${describePolicy(policy)}: ${why}`);
+}
+
+/** An epoch that still counts for a policy. */
+interface CountedEpoch {
+  /** This instance's share of the policy's units. */
+  readonly units: number;
+  readonly weight: number;
+  readonly total: number;
+  /** From when on it counts no more, by the membership's clock; `Infinity` for the latest one. */
+  readonly endsAtMs: number;
+}
+
+/** This instance's share of a policy, as it is from now on until `untilMs` by the membership's clock, if no epoch begins. */
+export interface Share {
+  /** The policy as this instance counts it. */
+  readonly policy: Policy;
+  /** Units of the whole policy. */
+  readonly whole: number;
+  readonly untilMs: number;
+  /** The length of windows that follow the clock; undefined if there are none. Then `untilMs` is the end of the window. */
+  readonly windowMs: number | undefined;
+  /** Units that this instance may allow in the next window. */
+  readonly next: number;
+  /** The latest first. */
+  readonly counted: readonly CountedEpoch[];
+}
+
+/**
+ * This instance's share of a policy at the instant `nowMs` of the membership's clock: the smallest in all epochs that
+ * count. An epoch counts until no instance acts by it any more, after the grace time, and until what was allowed by it
+ * is over: for windows on the clock the window, for sliding windows a window, for buckets the time that fills them.
+ */
+export function readShare(policy: SplittablePolicy, epochs: KnownEpochs, graceMs: number, nowMs: number): Share {
+  const windowMs = policy.algorithm === 'fixedWindow' ? policy.windowMs : undefined;
+  const sinceMs = windowMs === undefined ? nowMs : Math.floor(nowMs / windowMs) * windowMs;
+  const whole = compile(policy).limit;
+  const counted: CountedEpoch[] = [];
+  let longestMs = 0;
+  for (const epoch of epochs.list.toReversed()) {
+    longestMs = Math.max(longestMs, outlastsMs(policy, epoch));
+    const atMs = epoch.untilMs + graceMs + longestMs;
+    if (atMs <= sinceMs) continue;
+    // A share of a window on the clock grows with the next window.
+    const endsAtMs = windowMs === undefined ? atMs : Math.ceil(atMs / windowMs) * windowMs;
+    const { weight, total } = epoch;
+    counted.push({ units: epochs.shareOf(whole, epoch), weight, total, endsAtMs });
+  }
+  const untilMs = windowMs === undefined ? Math.min(...counted.map(({ endsAtMs }) => endsAtMs)) : sinceMs + windowMs;
+  const next = smallest(counted.filter(({ endsAtMs }) => endsAtMs > untilMs));
+  return { policy: scale(policy, counted), whole, untilMs, windowMs, next, counted };
+}
+
+/** When this instance's share is at least so many units, by the membership's clock; `Infinity` if it never is. */
+export function fitsAt({ counted }: Share, units: number): number {
+  return Math.max(...counted.map((epoch) => (epoch.units < units ? epoch.endsAtMs : -Infinity)));
+}
+
+/** When this instance has been a member in every epoch that counts, and so has its share. */
+export function memberAt({ counted }: Share): number {
+  return Math.max(...counted.map(({ weight, endsAtMs }) => (weight === 0 ? endsAtMs : -Infinity)));
+}
+
+function smallest(counted: readonly CountedEpoch[]): number {
+  return Math.min(...counted.map(({ units }) => units));
+}
+
+/** How long an epoch still counts after its end and the grace time. */
+function outlastsMs(policy: SplittablePolicy, { total, lightest }: KnownEpoch): number {
+  if (policy.algorithm === 'fixedWindow') return 0;
+  if (policy.algorithm === 'slidingWindow') return policy.windowMs;
+  const { capacity, overdraft, refill, everyMs } = policy;
+  // Each bucket has up to a unit more than its part by rounding, and the lightest one takes longest to pay for that.
+  return Math.ceil(((capacity + overdraft + total / lightest) * everyMs) / refill) + 1;
+}
+
+/** The policy with the smallest share in each respect. A share that cannot be counted exactly is none. */
+function scale(policy: SplittablePolicy, counted: readonly CountedEpoch[]): Policy {
+  const { weight, total } = counted.reduce((least, epoch) => (isLess(epoch, least) ? epoch : least));
+  try {
+    return scalePolicy(policy, { units: smallest(counted), weight, total });
+  } catch (error) {
+    if (!isSluiceError(error)) throw error;
+    return scalePolicy(policy, { units: 0, weight, total });
+  }
+}

@@ -1,0 +1,388 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf, SluiceError, StoreError } from '../errors.ts';
+import { describePolicy, type Policy } from '../policies/index.ts';
+import { ALLOWED, BLOCKED, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
+import { memoryStore, type MemoryStore } from '../stores/memory.ts';
+import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
+import { invalid, MAX_TIMER_MS, optional, readOptions, timerMs, valueThat, wholeNumber } from '../values/shape.ts';
+import type { Field, Optional, Options } from '../values/shape.ts';
+import { warnOnce } from '../warnings.ts';
+import { fixedMembership, instances } from './membership/fixed-membership.ts';
+import { localTime, type LocalTime } from './membership/local-time.ts';
+import type { Membership } from './membership/membership.ts';
+import { DRIFT, MembershipClock } from './membership/membership-clock.ts';
+import { MembershipStatus } from './membership/membership-status.ts';
+import { checkSplittable, fitsAt, memberAt, readShare, type Share } from './shares/share.ts';
+
+const SPLIT = {
+  /**
+   * The instances that share the limits: `redisMembership(...)`, `consulMembership(...)`, `pollMembership(...)`,
+   * `fixedMembership(...)`, or the number of instances with equal shares, each rounded down.
+   */
+  membership: readMembership as Field<Membership | number, Membership>,
+  /**
+   * How long after a change of members some instance may still act by the old members: more than the membership's
+   * `ttlMs`. Default: a second more; 0 if the members never change.
+   */
+  graceMs: optional(wholeNumber(0, MAX_TIMER_MS, 'a whole number of milliseconds')) as Optional<number>,
+  /** As for `memoryStore`, once for windows on the clock and once for the rest. Default `100_000`. */
+  maxKeys: optional(valueThat<number>(() => true, '')) as Optional<number>, // checked by memoryStore
+};
+
+/** Every instance creates the limiters that use the store with the same numbers. */
+export interface SplitStoreOptions extends Options<typeof SPLIT> {}
+
+/** A store in the memory of each of several instances that share their limits. */
+export interface SplitStore extends Store {
+  readonly source: 'split';
+  perform(op: Op, asks: readonly Ask[]): Answer;
+  checkPolicy(policy: Policy): void;
+  /**
+   * Resolves when this instance has its share of every limit of the limiters created so far. For readiness checks.
+   * Long windows take long, because a share begins with a window.
+   *
+   * @param timeoutMs - Rejects after this many milliseconds. Default 60 000.
+   * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for an invalid `timeoutMs`; StoreError.
+   */
+  ready(timeoutMs?: number): Promise<void>;
+  /** Number of keys in memory. */
+  readonly size: number;
+  /** Leaves the membership. The other instances take over this share when their grace time ends. */
+  close(): Promise<void>;
+}
+
+/** How often `ready` checks again. */
+const READY_POLL_MS = 50;
+const READY_TIMEOUT_MS = 60_000;
+/** Keys with units near the end of a window, at most: a flood of keys takes no more memory, and is denied until it has ended. */
+const MAX_OVERLAPS = 10_000;
+/** Policies with different numbers that `ready` waits for, at most: limits may be created while the process runs. */
+const MAX_EXPECTED = 1000;
+
+/**
+ * Enforces limits over several instances without a shared store on the path of a request: each live instance enforces
+ * its share of every limit in its own memory, and the membership determines the share. However members come and go,
+ * all instances together allow no more than the limit. For `fixedWindow` with `align: 'clock'`, `slidingWindow` and
+ * `tokenBucket`.
+ *
+ * A share shrinks at once, and grows when no instance can act by the old one any more, so a new instance has no share
+ * at first. An instance that the membership has lost has no share either: its decisions fail with
+ * `SLUICE_SPLIT_UNCONFIRMED`, and `onStoreError` applies. See docs/guides/split.md.
+ *
+ * @throws PolicyError for a bad or unknown option.
+ */
+export function splitStore(options: SplitStoreOptions): SplitStore {
+  return createSplitStore(options, localTime);
+}
+
+/** {@link splitStore} with clocks other than those of this process. */
+export function createSplitStore(options: SplitStoreOptions, local: LocalTime): SplitStore {
+  const { membership, graceMs, maxKeys } = readOptions(options, SPLIT, 'splitStore');
+  return new SharedLimits(membership, checkGrace(graceMs, membership), maxKeys, local);
+}
+
+/** Memberships that a store has joined. Each is one instance, so a second store would have the share twice. */
+const joined = new WeakSet<Membership>();
+
+/** An ask with this instance's share of its policy. */
+interface OwnAsk extends Ask {
+  readonly share: Share;
+  /** The ask as it came. */
+  readonly whole: Ask;
+}
+
+/** Units of a key that were allowed while a window may have ended: they count in the next window, too. */
+interface Overlap {
+  readonly ask: Ask;
+  /** When the window ends by the membership's clock. */
+  readonly endMs: number;
+  units: number;
+}
+
+class SharedLimits implements SplitStore {
+  readonly source = 'split';
+  readonly #membership: Membership;
+  readonly #graceMs: number | undefined;
+  readonly #local: LocalTime;
+  readonly #clock: MembershipClock;
+  /** Windows on the clock, which follow the membership's, and what measures spans, by a clock that never jumps. */
+  readonly #windows: MemoryStore;
+  readonly #spans: MemoryStore;
+  readonly #overlaps = new Map<string, Overlap>();
+  #status: MembershipStatus | undefined;
+  #isClosed = false;
+  readonly #shares = new WeakMap<Policy, { readonly version: number; readonly share: Share }>();
+  /** The different policies of all limiters so far. */
+  readonly #expected = new Map<string, Policy>();
+
+  constructor(membership: Membership, graceMs: number | undefined, maxKeys: number | undefined, local: LocalTime) {
+    this.#membership = membership;
+    this.#graceMs = graceMs;
+    this.#local = local;
+    const clock = (this.#clock = new MembershipClock(local, membership.ttlMs === Infinity ? 0 : DRIFT));
+    this.#windows = memoryStore({ maxKeys, clock: { now: () => clock.earliestMs } });
+    this.#spans = memoryStore({ maxKeys, clock: { now: () => clock.slowMs } });
+  }
+
+  get size(): number {
+    return this.#windows.size + this.#spans.size;
+  }
+
+  checkPolicy(policy: Policy): void {
+    checkSplittable(policy);
+    this.#expect(policy);
+    this.#isClosed = false;
+    this.#join();
+  }
+
+  perform(op: Op, asks: readonly Ask[]): Answer {
+    // A closed store joins again only when a new limiter uses it, not for a late request.
+    if (this.#isClosed) throw unconfirmed('this instance has left the membership');
+    const status = this.#join();
+    const decides = op === 'take' || op === 'peek' || op === 'try';
+    // Blocks, resets, and what is settled with a decision, need no share.
+    const isOfNow = decides || ((op === 'give' || op === 'charge') && asks.some(({ until = 0 }) => until === 0));
+    if (isOfNow && !status.isConfirmed && !status.isStarting) throw status.unconfirmedError();
+    this.#clock.read();
+    this.#carryOver(status);
+    const own = asks.map((ask) => this.#readOwn(ask, status));
+    const figures = decides ? this.#decide(op, own) : own.map((ask) => this.#edit(op, ask));
+    return { atMs: this.#clock.earliestMs, figures };
+  }
+
+  async ready(timeoutMs: number = READY_TIMEOUT_MS): Promise<void> {
+    timerMs(timeoutMs, 'timeoutMs', 'SLUICE_OPTION_INVALID');
+    const endMs = performance.now() + timeoutMs;
+    const status = this.#join();
+    for (;;) {
+      this.#clock.read();
+      const waitMs = this.#untilMember(status);
+      if (waitMs <= 0) return;
+      const leftMs = endMs - performance.now();
+      if (leftMs <= 0 || status !== this.#status) {
+        if (!status.isConfirmed) throw status.unconfirmedError();
+        const when = `in ${String(Math.ceil(waitMs))} ms, after the ${String(timeoutMs)} ms of ready()`;
+        throw new StoreError('SLUICE_STORE_TIMEOUT', `this instance has its share of the limits ${when}`);
+      }
+      await sleep(Math.min(waitMs, READY_POLL_MS, Math.max(leftMs, 1)));
+    }
+  }
+
+  async close(): Promise<void> {
+    const status = this.#status;
+    this.#status = undefined;
+    this.#isClosed = true;
+    joined.delete(this.#membership);
+    await status?.leave();
+  }
+
+  #join(): MembershipStatus {
+    if (this.#status !== undefined) return this.#status;
+    if (joined.has(this.#membership)) {
+      throw new SluiceError(
+        'SLUICE_OPTION_INVALID',
+        'this membership is already in use by another splitStore: give one splitStore to all limiters, or give each store a membership with a group of its own',
+      );
+    }
+    joined.add(this.#membership);
+    return (this.#status = new MembershipStatus(this.#membership, this.#graceMs, this.#clock, this.#local));
+  }
+
+  #expect(policy: Policy): void {
+    if (this.#expected.size < MAX_EXPECTED) this.#expected.set(describePolicy(policy), policy);
+  }
+
+  #untilMember(status: MembershipStatus): number {
+    if (!status.isConfirmed) return Infinity;
+    const instants = [...this.#expected.values()].map((policy) => memberAt(this.#readShare(policy, status)));
+    return Math.max(...instants, -Infinity) - this.#clock.earliestMs;
+  }
+
+  #readOwn(ask: Ask, status: MembershipStatus): OwnAsk {
+    const share = this.#readShare(ask.policy, status);
+    return { ...ask, policy: share.policy, share, whole: ask };
+  }
+
+  /** This instance's share of a policy now: the same object until something changes that it depends on. */
+  #readShare(policy: Policy, { version, epochs, graceMs }: MembershipStatus): Share {
+    const nowMs = this.#clock.earliestMs;
+    const before = this.#shares.get(policy);
+    if (before?.version === version && nowMs < before.share.untilMs) return before.share;
+    try {
+      checkSplittable(policy);
+    } catch (error) {
+      throw unconfirmed(messageOf(error).replace(/ \[\w+\]$/, '')); // the policy came from a function
+    }
+    const share = readShare(policy, epochs, graceMs, nowMs);
+    this.#shares.set(policy, { version, share });
+    if (before === undefined) this.#expect(policy);
+    const { members, total } = epochs.list.at(-1) ?? {};
+    const [latest] = share.counted;
+    if (latest !== undefined && latest.weight > 0 && fitsAt(share, 1) === Infinity && share.whole > 0) {
+      const over = `the limit ${String(share.whole)} split over ${String(members?.length ?? total)} instances leaves 0 for this one`;
+      const what = `The policy ${describePolicy(policy)} denies all requests of this instance: ${over}`;
+      const instead = 'Let fewer instances share it, or keep it in Redis.';
+      warnOnce('SLUICE_SPLIT_SHARE_ZERO', `${what}. ${instead}`, describePolicy(policy));
+    }
+    return share;
+  }
+
+  /** Takes from all keys if all of them allow it, or from none. */
+  #decide(op: Op, asks: readonly OwnAsk[]): readonly Figures[] {
+    for (const { share } of asks) this.#checkClock(share);
+    const fits = asks.every((ask) => this.#fitsNext(ask));
+    const groups = [this.#windows, this.#spans]
+      .map((memory) => ({ memory, asks: asks.filter(({ share }) => this.#memoryOf(share) === memory) }))
+      .filter((group) => group.asks.length > 0);
+    // Each memory is asked at an instant of its own, and nothing happens between.
+    const isSimple = fits && groups.length === 1;
+    const seen = groups.map((group) => group.memory.perform(isSimple ? op : 'peek', group.asks).figures);
+    const allowed = seen.map((figures) => figures.every((each) => each[ALLOWED] === 1));
+    const taken = fits && !allowed.includes(false);
+    const answers = new Map<OwnAsk, Figures>();
+    groups.forEach((group, i) => {
+      // A denial of its own may start a block.
+      const isFinal = isSimple || (!taken && allowed[i] === true);
+      const figures = isFinal ? seen[i] : group.memory.perform(op, group.asks).figures;
+      group.asks.forEach((ask, j) => answers.set(ask, figures?.[j] as Figures));
+    });
+    if (taken && op !== 'peek') for (const ask of asks) this.#addOverlap(ask, ask.cost);
+    return asks.map((ask) => this.#present(ask, answers.get(ask) as Figures, fits || this.#fitsNext(ask)));
+  }
+
+  /** Edits need not be all or nothing. */
+  #edit(op: Op, ask: OwnAsk): Figures {
+    const { key, cost, share, until = 0 } = ask;
+    const own = this.#memoryOf(share);
+    if (op === 'reset' || op === 'block') {
+      if (op === 'reset' || cost > 0) this.#forgetOverlaps(key);
+      // A policy of another kind may have the key tomorrow.
+      const other = own === this.#windows ? this.#spans : this.#windows;
+      other.perform(op, [ask]);
+      return own.perform(op, [ask]).figures[0] as Figures;
+    }
+    const { windowMs, untilMs } = share;
+    if (windowMs === undefined) {
+      const slowMs = until === 0 ? 0 : Math.max(until - this.#clock.aheadMs, 1);
+      return own.perform(op, [{ ...ask, until: slowMs }]).figures[0] as Figures;
+    }
+    const overlap = this.#overlaps.get(overlapKey(key, until === 0 ? untilMs : until - windowMs));
+    if (overlap !== undefined) overlap.units = Math.max(overlap.units + (op === 'give' ? -cost : cost), 0);
+    else if (op === 'charge' && until === 0) this.#addOverlap(ask, cost);
+    // Units that were taken while their window may have ended are in the one before the end that they name, too.
+    const ends = until === 0 ? [0] : [until, until - windowMs];
+    return own.perform(
+      op,
+      ends.map((end) => ({ ...ask, until: end })),
+    ).figures[0] as Figures;
+  }
+
+  #memoryOf({ windowMs }: Share): MemoryStore {
+    return windowMs === undefined ? this.#spans : this.#windows;
+  }
+
+  /** @throws StoreError if the membership's clock is not known well enough for a window. */
+  #checkClock({ windowMs }: Share): void {
+    const uncertainMs = this.#clock.latestMs - this.#clock.earliestMs;
+    if (windowMs === undefined || uncertainMs <= windowMs / 2) return;
+    const known = `the membership's clock is known only to within ${String(uncertainMs)} ms`;
+    const coarse = `too coarse for a window of ${String(windowMs)} ms`;
+    throw unconfirmed(`${known}, which is ${coarse}: the membership replies slowly, or clocks have been set`);
+  }
+
+  /** Whether a window on the clock may have ended, so that units count in this one and in the next. */
+  #mayHaveEnded({ windowMs, untilMs }: Share): boolean {
+    return windowMs !== undefined && this.#clock.latestMs >= untilMs;
+  }
+
+  /** Units that an ask may take beside those that are in the next window already. */
+  #leftInNext({ key, share }: OwnAsk): number {
+    if (!this.#mayHaveEnded(share)) return Infinity;
+    const overlap = this.#overlaps.get(overlapKey(key, share.untilMs));
+    if (overlap === undefined) return this.#overlaps.size < MAX_OVERLAPS ? share.next : 0;
+    return Math.max(share.next - overlap.units, 0);
+  }
+
+  #fitsNext(ask: OwnAsk): boolean {
+    return ask.cost === 0 || ask.cost <= this.#leftInNext(ask);
+  }
+
+  #addOverlap({ key, share, whole }: OwnAsk, cost: number): void {
+    if (cost === 0 || !this.#mayHaveEnded(share)) return;
+    const place = overlapKey(key, share.untilMs);
+    const overlap = this.#overlaps.get(place);
+    if (overlap === undefined) this.#overlaps.set(place, { ask: whole, endMs: share.untilMs, units: cost });
+    else overlap.units += cost;
+  }
+
+  #forgetOverlaps(key: string): void {
+    for (const [place, { ask }] of this.#overlaps) if (ask.key === key) this.#overlaps.delete(place);
+  }
+
+  /** Charges the windows that have surely begun with what was taken while they may have begun. */
+  #carryOver(status: MembershipStatus): void {
+    const nowMs = this.#clock.earliestMs;
+    for (const [place, { ask, endMs, units }] of this.#overlaps) {
+      if (endMs > nowMs) continue;
+      this.#overlaps.delete(place);
+      const { policy, windowMs = 0 } = this.#readShare(ask.policy, status);
+      if (nowMs < endMs + windowMs) this.#windows.perform('charge', [{ key: ask.key, policy, cost: units }]);
+    }
+  }
+
+  /** What the memory has answered as clients see it: with units of the whole policy, and with waits that are long enough. */
+  #present(ask: OwnAsk, seen: Figures, fits: boolean): Figures {
+    const { share, cost } = ask;
+    const figures = [...seen] as number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6 | 7, number>;
+    const nowMs = this.#clock.earliestMs;
+    const waitFor = (units: number): number => {
+      const atMs = fitsAt(share, units);
+      return atMs === Infinity ? -1 : Math.max(atMs - nowMs, 1);
+    };
+    const left = this.#leftInNext(ask);
+    figures[REMAINING] = Math.min(figures[REMAINING], left);
+    figures[USED] = share.whole - figures[REMAINING];
+    if (!fits) {
+      figures[ALLOWED] = 0;
+      const nextEndsInMs = share.untilMs + (share.windowMs ?? 0) - nowMs;
+      figures[RETRY_AFTER] = cost > share.next ? -1 : Math.max(figures[RETRY_AFTER], nextEndsInMs);
+    }
+    if (left < share.next) figures[RESET_AFTER] += share.windowMs ?? 0;
+    if (figures[RETRY_AFTER] < 0) figures[RETRY_AFTER] = waitFor(cost);
+    if (figures[NEXT_AFTER] < 0 && figures[REMAINING] === 0 && figures[BLOCKED] === 0) figures[NEXT_AFTER] = waitFor(1);
+    for (const place of [RETRY_AFTER, NEXT_AFTER]) {
+      const waitMs = figures[place] as number;
+      if (waitMs > 0) figures[place] = this.#clock.longestWaitMs(waitMs);
+    }
+    return figures;
+  }
+}
+
+function overlapKey(key: string, endMs: number): string {
+  return `${String(endMs)} ${key}`;
+}
+
+function unconfirmed(message: string): StoreError {
+  return new StoreError('SLUICE_SPLIT_UNCONFIRMED', message, { sent: false });
+}
+
+function readMembership(given: unknown, field: string): Membership {
+  // Of all equal instances the last one has its share rounded down.
+  if (typeof given === 'number') {
+    const count = instances(given, field, 'SLUICE_OPTION_INVALID');
+    return fixedMembership({ instances: count, index: count - 1 });
+  }
+  const { id, ttlMs, join } = (given ?? {}) as Partial<Membership>;
+  if (typeof id === 'string' && typeof ttlMs === 'number' && ttlMs > 0 && typeof join === 'function') {
+    return given as Membership;
+  }
+  const expected =
+    'redisMembership(client, { prefix }), fixedMembership({ instances, index }), an object with id, ttlMs and join, or a number of instances';
+  throw invalid(field, expected, given);
+}
+
+function checkGrace(graceMs: number | undefined, { ttlMs }: Membership): number | undefined {
+  if (graceMs === undefined || ttlMs === Infinity || graceMs > ttlMs) return graceMs;
+  const why = 'because an instance acts by its last confirmation for that long';
+  throw invalid('graceMs', `more than the ttlMs of the membership, ${String(ttlMs)}, ${why}`, graceMs);
+}

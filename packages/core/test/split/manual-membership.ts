@@ -1,0 +1,108 @@
+import { createLimiter, type Limiter, type Policy } from '../../src/index.ts';
+import type { LocalTime } from '../../src/split/membership/local-time.ts';
+import type { Confirmation, Membership, Members } from '../../src/split/membership/membership.ts';
+import { createSplitStore, type SplitStore } from '../../src/split/split-store.ts';
+
+/** 2026-11-21 12:00:00 UTC. */
+export const NOON_MS = 1_795_262_400_000;
+
+/** A split store whose clocks and membership a test controls. */
+export class ManualMembership implements LocalTime, Membership {
+  readonly id = 'me';
+  readonly ttlMs: number;
+  readonly store: SplitStore;
+  /** How often the store has joined and left. */
+  joined = 0;
+  left = 0;
+  #monotonicMs = 5000;
+  #dateMs = NOON_MS;
+  #isKnown = false;
+  #confirmed: (confirmation: Confirmation) => void = () => undefined;
+  #failed: (error: unknown) => void = () => undefined;
+
+  constructor({ ttlMs = 3000, graceMs = 4000 } = {}) {
+    this.ttlMs = ttlMs;
+    this.store = createSplitStore({ membership: this, graceMs }, this);
+  }
+
+  limiter(policy: Policy | readonly Policy[], name = 'by-hand'): Limiter {
+    return createLimiter({ name, policy, store: this.store, onStoreError: 'throw' });
+  }
+
+  monotonicMs(): number {
+    return this.#monotonicMs;
+  }
+
+  dateMs(): number {
+    return this.#dateMs;
+  }
+
+  after(): () => void {
+    return () => undefined;
+  }
+
+  pass(ms: number): void {
+    this.#monotonicMs += ms;
+    this.#dateMs += ms;
+  }
+
+  /** Suspends the machine for this long. */
+  suspend(ms: number): void {
+    this.#dateMs += ms;
+  }
+
+  /** The registry replies, with members if they have changed. Its clock is exact, unless the answer took `latencyMs`. */
+  confirm(members?: Members, latencyMs = 0): void {
+    this.#confirmed({
+      askedAtMs: this.#monotonicMs - latencyMs,
+      askedAtDateMs: this.#dateMs - latencyMs,
+      atMs: Math.floor(this.#dateMs - latencyMs / 2),
+      epochs: members === undefined ? [] : [{ fromMs: Math.floor(this.#dateMs), members }],
+      continues: this.#isKnown,
+    });
+    this.#isKnown = true;
+  }
+
+  /** The registry replies without time and history. */
+  confirmUntimed(members: Members): void {
+    this.#confirmed({ members, askedAtMs: this.#monotonicMs, askedAtDateMs: this.#dateMs });
+  }
+
+  fail(error: unknown): void {
+    this.#failed(error);
+  }
+
+  /** Lets time pass, while the registry replies every second. */
+  live(ms: number, latencyMs = 0): void {
+    for (let left = ms; left > 0; left -= 1000) {
+      this.pass(Math.min(left, 1000));
+      this.confirm(undefined, latencyMs);
+    }
+  }
+
+  join(confirmed: (confirmation: Confirmation) => void, failed: (error: unknown) => void): () => void {
+    this.joined++;
+    this.#isKnown = false;
+    this.#confirmed = confirmed;
+    this.#failed = failed;
+    return () => {
+      this.left++;
+    };
+  }
+}
+
+/** Long after it joined. */
+export function settled(members: Members, latencyMs = 0): ManualMembership {
+  const hand = new ManualMembership();
+  hand.store.perform('peek', []); // joins
+  hand.confirm(members, latencyMs);
+  hand.live(3_600_000, latencyMs);
+  return hand;
+}
+
+/** Consumes one unit after the other until one is denied. */
+export async function allowedBy(limiter: Limiter, key = 'key'): Promise<number> {
+  let allowed = 0;
+  while ((await limiter.consume(key)).allowed) allowed++;
+  return allowed;
+}

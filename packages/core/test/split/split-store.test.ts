@@ -1,0 +1,408 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import {
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  slidingCounter,
+  slidingWindow,
+  tokenBucket,
+  type Limiter,
+} from '../../src/index.ts';
+import { splitStore } from '../../src/split/index.ts';
+import { expectWarnings } from '@sluice/testkit';
+import { allowedBy, ManualMembership, NOON_MS, settled } from './manual-membership.ts';
+
+expectWarnings('SLUICE_SPLIT_SHARE_ZERO');
+
+const perMinute = (limit: number) => fixedWindow({ limit, window: '1m', align: 'clock' });
+
+const bucket = tokenBucket({ capacity: 5, refill: 1, every: '1s' });
+
+describe('an instance that joins', () => {
+  it('has no share before the first reply of the membership, whatever onStoreError is: a new instance has none anyway', async () => {
+    const hand = new ManualMembership();
+    const local = createLimiter({ policy: perMinute(10), store: hand.store });
+
+    expect(await local.consume('key')).toMatchObject({ allowed: false, outcome: 'denied', source: 'split', limit: 10 });
+    hand.pass(3999);
+    expect((await local.consume('key')).allowed).toBe(false);
+    expect((await hand.limiter(slidingWindow({ limit: 5, window: '1s' })).consume('key')).allowed).toBe(false);
+    expect((await hand.limiter(bucket, 'bucket').consume('key')).allowed).toBe(false);
+  });
+
+  it('fails when the membership has not replied within the grace time, and reports why', async () => {
+    const hand = new ManualMembership();
+    const limiter = hand.limiter(perMinute(10));
+    hand.pass(4000);
+
+    await expect(limiter.consume('key')).rejects.toMatchObject({
+      code: 'SLUICE_SPLIT_UNCONFIRMED',
+      kind: 'connection',
+      message: expect.stringMatching(/has not replied yet/),
+    });
+  });
+
+  it('is denied, with the time to wait, until the others have noticed it and a window begins', async () => {
+    const hand = new ManualMembership();
+    const limiter = hand.limiter(perMinute(10));
+    hand.confirm({ me: 1, other: 1 });
+
+    const decision = await limiter.consume('key');
+
+    // The longest that it can be, by a clock that may be slow.
+    expect(decision).toMatchObject({
+      allowed: false,
+      outcome: 'denied',
+      limit: 10,
+      remaining: 0,
+      retryAfterMs: 60_126,
+    });
+    expect(decision.policies[0]?.nextAfterMs).toBe(60_126);
+    hand.live(58_000);
+    expect(await allowedBy(limiter)).toBe(0);
+    hand.live(2200);
+    expect(await allowedBy(limiter)).toBe(5);
+  });
+
+  it('has its share of a sliding window after the grace time and a window', async () => {
+    const hand = new ManualMembership();
+    const limiter = hand.limiter(slidingWindow({ limit: 10, window: '10s' }));
+    hand.confirm({ me: 1, other: 1 });
+
+    hand.live(13_900);
+    expect(await allowedBy(limiter)).toBe(0);
+    hand.live(200);
+    expect(await allowedBy(limiter)).toBe(5);
+  });
+
+  it('has its share of a bucket after the grace time and the time that fills the bucket of the slowest member', async () => {
+    const hand = new ManualMembership();
+    const limiter = hand.limiter(tokenBucket({ capacity: 10, refill: 1, every: '1s' }));
+    hand.confirm({ me: 1, other: 1 });
+
+    hand.live(15_800); // grace 4 s, capacity 10 s, and a unit at half the pace 2 s
+    expect(await allowedBy(limiter)).toBe(0);
+    hand.live(400);
+    expect(await allowedBy(limiter)).toBe(5);
+  });
+});
+
+describe('a share', () => {
+  it('shrinks at once', async () => {
+    const hand = settled({ me: 1, other: 1 });
+    const limiter = hand.limiter(perMinute(10));
+    await limiter.consume('key', 3);
+
+    hand.confirm({ me: 1, other: 1, third: 3 });
+
+    expect(await limiter.consume('key')).toMatchObject({ allowed: false, remaining: 0 });
+    expect(await allowedBy(limiter, 'another')).toBe(2);
+  });
+
+  it('grows with the first window that begins after the grace time', async () => {
+    const hand = settled({ me: 1, other: 1 });
+    const limiter = hand.limiter(perMinute(10));
+    hand.live(57_000);
+
+    hand.confirm({ me: 1 }); // three seconds before a window, of which four are needed
+    hand.live(4000);
+    expect(await allowedBy(limiter)).toBe(5);
+    hand.live(60_000);
+    expect(await allowedBy(limiter)).toBe(10);
+  });
+
+  it('keeps the debt of a bucket in units when its pace changes', async () => {
+    const hand = settled({ me: 1 });
+    const limiter = hand.limiter(tokenBucket({ capacity: 10, refill: 10, every: '10s' }));
+    expect(await allowedBy(limiter)).toBe(10);
+
+    hand.confirm({ me: 1, other: 1 }); // half of it, at half the pace
+    hand.live(4000); // four came back at the pace before, and six are more than it may owe now
+
+    expect(await allowedBy(limiter)).toBe(0);
+    hand.live(2100);
+    expect(await allowedBy(limiter)).toBe(1);
+  });
+
+  it('is reported by waits that are long enough', async () => {
+    const hand = settled({ me: 1, other: 1 });
+    const limiter = hand.limiter(tokenBucket({ capacity: 10, refill: 1, every: '1m' }));
+    await allowedBy(limiter);
+
+    const { retryAfterMs } = await limiter.consume('key');
+    expect(retryAfterMs).toBeGreaterThanOrEqual(120_000);
+    expect(retryAfterMs).toBeLessThan(120_300);
+    hand.live(retryAfterMs ?? 0);
+
+    expect(await limiter.consume('key')).toMatchObject({ allowed: true });
+  });
+
+  it('that a cost is above is never enough for it', async () => {
+    const limiter = settled({ me: 1, other: 1 }).limiter(perMinute(10));
+
+    expect(await limiter.consume('key', 6)).toMatchObject({
+      allowed: false,
+      retryAfterMs: null,
+      limit: 10,
+      remaining: 5,
+    });
+  });
+
+  it('that is going to be enough for a cost is waited for', async () => {
+    const hand = settled({ me: 1, other: 1 });
+    const limiter = hand.limiter(perMinute(10));
+    hand.confirm({ me: 1 });
+
+    const { retryAfterMs } = await limiter.consume('key', 6);
+
+    expect(retryAfterMs).toBeGreaterThan(0);
+    hand.live(retryAfterMs ?? 0);
+    expect(await limiter.consume('key', 6)).toMatchObject({ allowed: true, remaining: 4 });
+  });
+});
+
+describe('an instance for which nothing is left', () => {
+  it('denies without an end in sight, and warns once', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const hand = settled({ a: 1, b: 1, me: 1 });
+    const limiter = hand.limiter(perMinute(2), 'too-few');
+
+    const first = await limiter.consume('key');
+    await limiter.consume('another');
+    const warnings = warned.mock.calls;
+    warned.mockRestore();
+
+    expect(first).toMatchObject({ allowed: false, retryAfterMs: null, limit: 2, remaining: 0 });
+    expect(first.policies[0]?.nextAfterMs).toBeNull();
+    expect(warnings).toEqual([
+      [
+        expect.stringMatching(/too-few.*limit 2 split over 3/),
+        expect.objectContaining({ code: 'SLUICE_SPLIT_SHARE_ZERO' }),
+      ],
+    ]);
+  });
+
+  it('has something again when enough others are gone', async () => {
+    const hand = settled({ a: 1, b: 1, me: 1 });
+    const limiter = hand.limiter(slidingWindow({ limit: 2, window: '10s' }), 'few');
+    expect(await allowedBy(limiter)).toBe(0);
+
+    hand.confirm({ a: 1, me: 1 });
+    const { retryAfterMs } = await limiter.consume('key');
+    hand.live(retryAfterMs ?? 0);
+
+    expect(await allowedBy(limiter)).toBe(1);
+  });
+});
+
+describe('an instance that the membership may have lost', () => {
+  it('has no share from just before it expires as a member, however late the reply came', async () => {
+    const hand = settled({ me: 1 });
+    const limiter = hand.limiter(perMinute(10));
+
+    hand.pass(2996);
+    expect((await limiter.consume('key')).allowed).toBe(true);
+    hand.pass(1);
+    hand.fail(new Error('connection lost'));
+
+    await expect(limiter.consume('key')).rejects.toMatchObject({
+      code: 'SLUICE_SPLIT_UNCONFIRMED',
+      message: expect.stringMatching(/2997 ms ago.*expires after 3000 ms: connection lost/),
+    });
+  });
+
+  it('markOnce that its machine was suspended, while its monotonic clock stood still', async () => {
+    const hand = settled({ me: 1 });
+    const limiter = hand.limiter(perMinute(10));
+
+    hand.suspend(3000);
+
+    await expect(limiter.consume('key')).rejects.toMatchObject({ code: 'SLUICE_SPLIT_UNCONFIRMED' });
+  });
+
+  it('leaves it to onStoreError', async () => {
+    const hand = new ManualMembership();
+    const allowing = createLimiter({ policy: perMinute(1), store: hand.store, onStoreError: 'allow' });
+    hand.pass(4000);
+
+    expect(await allowing.consume('key')).toMatchObject({ allowed: true, outcome: 'unavailable' });
+  });
+
+  it('keeps its share when it is confirmed again before it expires', async () => {
+    const hand = settled({ me: 1, other: 1 });
+    const limiter = hand.limiter(perMinute(10));
+    hand.pass(2999);
+
+    hand.confirm();
+
+    expect(await allowedBy(limiter)).toBe(5);
+  });
+
+  it('starts again as a new instance when it had expired', async () => {
+    const hand = settled({ me: 1, other: 1 });
+    const limiter = hand.limiter(perMinute(10));
+    hand.pass(5000);
+    hand.confirm({ other: 1 });
+    hand.confirm({ me: 1, other: 1 });
+
+    expect(await allowedBy(limiter)).toBe(0);
+    hand.live(120_000);
+    expect(await allowedBy(limiter)).toBe(5);
+  });
+});
+
+describe('units that are given back', () => {
+  it.each([
+    ['fixedWindow', perMinute(10)],
+    ['slidingWindow', slidingWindow({ limit: 10, window: '1m' })],
+    ['tokenBucket', tokenBucket({ capacity: 10, refill: 10, every: '30m' })],
+  ] as const)('can be had again by %s, also when the clock has been read better since', async (_name, policy) => {
+    const hand = settled({ me: 1, other: 1 });
+    const limiter = hand.limiter(policy);
+    const decision = await limiter.consume('key', 5);
+    hand.live(2000);
+
+    await limiter.refund(decision, 3);
+
+    expect(await allowedBy(limiter)).toBe(3);
+  });
+
+  it('are those of a window that has ended, and no others', async () => {
+    const hand = settled({ me: 1 });
+    const limiter = hand.limiter(perMinute(10));
+    const decision = await limiter.consume('key', 5);
+    hand.live(60_000);
+    await limiter.consume('key', 5);
+
+    await limiter.refund(decision);
+
+    expect(await allowedBy(limiter)).toBe(5);
+  });
+});
+
+describe('a key', () => {
+  it('is blocked and reset in this instance, confirmed or not', async () => {
+    const hand = new ManualMembership();
+    const limiter = hand.limiter(perMinute(10));
+    await limiter.block('key', '1h');
+    hand.confirm({ me: 1 });
+    hand.live(120_000);
+
+    expect(await limiter.consume('key')).toMatchObject({ outcome: 'blocked', limit: 10 });
+    await limiter.unblock('key');
+    expect(await allowedBy(limiter)).toBe(10);
+    await limiter.reset('key');
+    expect(await allowedBy(limiter)).toBe(10);
+  });
+
+  it('is the same in a peek as in a consume', async () => {
+    const limiter = settled({ me: 1, other: 1 }).limiter(perMinute(10));
+
+    expect(await limiter.peek('key', 5)).toMatchObject({ allowed: true, limit: 10, remaining: 5, source: 'split' });
+    expect(await limiter.peek('key', 6)).toMatchObject({ allowed: false, retryAfterMs: null });
+  });
+});
+
+describe('several policies', () => {
+  it('are decided together or not at all', async () => {
+    const hand = settled({ me: 1, other: 1 });
+    const limiter = createLimiter({
+      policy: [
+        fixedWindow({ name: 'minute', limit: 10, window: '1m', align: 'clock' }),
+        tokenBucket({ name: 'burst', capacity: 6, refill: 6, every: '30m' }),
+      ],
+      store: hand.store,
+      onStoreError: 'throw',
+    });
+    expect(await allowedBy(limiter)).toBe(3);
+
+    expect((await limiter.consume('key')).policies).toMatchObject([
+      { name: 'minute', allowed: true, limit: 10, remaining: 2 },
+      { name: 'burst', allowed: false, limit: 6, remaining: 0 },
+    ]);
+  });
+});
+
+describe('a policy that cannot be split', () => {
+  it.each([
+    ['windows that begin at the first unit', fixedWindow({ limit: 10, window: '1m' }), /align: "clock"/],
+    ['units that come back at once', tokenBucket({ capacity: 9, refill: 9, every: '1m', mode: 'interval' }), /mode/],
+    ['an estimate', slidingCounter({ limit: 9, window: '1m' }), /does not add up/],
+    ['a line for all', leakyBucket({ limit: 9, window: '1m', maxDelay: '1m' }), /does not add up/],
+  ])('is denied when the limiter is made: %s', (_name, policy, message) => {
+    expect(() => createLimiter({ policy, store: splitStore({ membership: 2 }) })).toThrow(
+      expect.objectContaining({ code: 'SLUICE_POLICY_INVALID', message: expect.stringMatching(message) }),
+    );
+  });
+});
+
+describe('a plain registry', () => {
+  it('is believed from when it is heard, by the clock of the process', async () => {
+    const hand = new ManualMembership();
+    const limiter = hand.limiter(perMinute(10));
+    hand.confirmUntimed({ me: 1, other: 1 });
+    expect(await allowedBy(limiter)).toBe(0);
+
+    for (let i = 0; i < 62; i++) {
+      hand.pass(1000);
+      hand.confirmUntimed({ other: 1, me: 1 });
+    }
+
+    expect(await allowedBy(limiter)).toBe(5);
+  });
+
+  it('whose weights are invalid is reported', () => {
+    const hand = new ManualMembership();
+    hand.limiter(perMinute(10));
+
+    expect(() => {
+      hand.confirmUntimed({ me: 0.5 });
+    }).toThrow(/weight of a member must be a whole number from 1 to 1000000, got 0.5 for "me"/);
+  });
+});
+
+describe('the store', () => {
+  it('is ready when its instance has been a member for long enough, and no earlier', async () => {
+    const hand = new ManualMembership();
+    hand.limiter(slidingWindow({ limit: 10, window: '10s' }));
+    await expect(hand.store.ready(1)).rejects.toMatchObject({ code: 'SLUICE_SPLIT_UNCONFIRMED' });
+    hand.confirm({ me: 1, other: 1 });
+    await expect(hand.store.ready(1)).rejects.toMatchObject({
+      code: 'SLUICE_STORE_TIMEOUT',
+      message: expect.stringMatching(/in 14000 ms/),
+    });
+    hand.live(14_100);
+
+    await expect(hand.store.ready(1)).resolves.toBeUndefined();
+  });
+
+  it('leaves the membership with its last limiter, and joins again when it is used again', async () => {
+    const hand = settled({ me: 1 });
+    const limiter = hand.limiter(perMinute(10));
+    await limiter.consume('key');
+
+    await limiter.close();
+    expect(hand.left).toBe(1);
+    const again = hand.limiter(perMinute(10));
+    expect((await again.consume('key')).allowed).toBe(false);
+
+    expect(hand.joined).toBe(2);
+  });
+
+  it('counts windows by the membership’s clock', async () => {
+    const hand = settled({ me: 1 });
+    const { atMs, resetAfterMs } = await hand.limiter(perMinute(10)).consume('key');
+
+    expect(atMs).toBeGreaterThan(NOON_MS + 119_000);
+    expect((atMs + resetAfterMs) % 60_000).toBe(0);
+  });
+
+  it.each([
+    [{ membership: 0 }, /membership must be a whole number of instances/],
+    [{ membership: 'redis://localhost' }, /membership must be redisMembership\(client, \{ prefix \}\)/],
+    [{ membership: new ManualMembership(), graceMs: 3000 }, /graceMs must be a whole number of milliseconds from 3001/],
+    [{ membership: 2, grace: 1 }, /graceMs/],
+  ])('rejects bad options: %p', (options, message) => {
+    expect(() => splitStore(options as never)).toThrow(message);
+  });
+});

@@ -1,0 +1,297 @@
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { GlideClusterClient, Logger } from '@valkey/valkey-glide';
+import { Cluster } from 'ioredis';
+import { Cluster as Cluster5 } from 'ioredis-5';
+import { createCluster } from 'redis';
+import { startRedisCluster, STORE_USER, until, type RedisCluster } from '@sluice/testkit';
+import { concurrency } from '../../../src/policies/concurrency.ts';
+import { fixedWindow } from '../../../src/policies/fixed-window.ts';
+import { tokenBucket } from '../../../src/policies/token-bucket.ts';
+import { memoryStore } from '../../../src/stores/memory.ts';
+import type { AnyRedisClient } from '../../../src/stores/redis/clients/adopt.ts';
+import { decideOnNodes, hashTag } from '../../../src/stores/redis/cluster.ts';
+import { hashSlot } from '../../../src/stores/redis/hash-slot.ts';
+import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
+import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
+import { allowed, ask, five, remaining } from './asks.ts';
+
+/** Nodes that each hold the keys of one subject, what they were asked, and which of them fail. */
+class Nodes {
+  readonly #memory = memoryStore();
+  readonly asked: string[] = [];
+  readonly failing = new Set<string>();
+  /** Called before a node decides. */
+  onAsk: (op: Op, subject: string) => void = () => undefined;
+
+  readonly perform = async (op: Op, asks: readonly Ask[]): Promise<Answer> => {
+    const subject = hashTag(asks[0]?.key ?? '');
+    this.asked.push(`${op} ${subject}`);
+    await new Promise(setImmediate);
+    this.onAsk(op, subject);
+    if (this.failing.has(`${op} ${subject}`)) throw new Error(`${subject} is away`);
+    return this.#memory.perform(op, asks);
+  };
+
+  decide(...asks: readonly Ask[]): Promise<Answer> {
+    return decideOnNodes('take', asks, this.perform);
+  }
+
+  take(one: Ask, cost: number): void {
+    void this.#memory.perform('take', [{ ...one, cost }]);
+  }
+
+  async left(one: Ask): Promise<number | undefined> {
+    const { figures } = await this.#memory.perform('peek', [one]);
+    return figures[0]?.[1];
+  }
+}
+
+const ANN = ask('ann');
+const ALL = ask('all');
+const settled = async (): Promise<void> => {
+  for (let i = 0; i < 10; i++) await new Promise(setImmediate);
+};
+
+describe('a decision over keys of several nodes', () => {
+  it('peeks at all, and takes of all if all allow', async () => {
+    const nodes = new Nodes();
+
+    const answer = await nodes.decide(ANN, ALL);
+
+    expect(nodes.asked).toEqual(['peek ann', 'peek all', 'take ann', 'take all']);
+    expect(answer.figures.map((of) => of.slice(0, 3))).toEqual([
+      [1, 4, 1],
+      [1, 4, 1],
+    ]);
+  });
+
+  it('asks only the keys that deny again, which starts their blocks, and takes nothing elsewhere', async () => {
+    const nodes = new Nodes();
+    const blocking = ask('ann', fixedWindow({ limit: 1, window: '1m', blockFor: '1h' }));
+    await nodes.perform('take', [blocking]);
+    nodes.asked.length = 0;
+
+    const answer = await nodes.decide(blocking, ALL);
+
+    expect(nodes.asked).toEqual(['peek ann', 'peek all', 'take ann']);
+    expect(answer.figures.map((of) => [of[0], of[1], of[3]])).toEqual([
+      [0, 0, 3_600_000],
+      [1, 5, 0],
+    ]);
+    expect(await nodes.left(ALL)).toBe(5);
+  });
+
+  it('gives back what it took when a key denies after all', async () => {
+    const nodes = new Nodes();
+    const bucket = ask('ann', tokenBucket({ capacity: 5, refill: 1, every: '1h' }), 2);
+    nodes.onAsk = (op, subject) => {
+      if (`${op} ${subject}` === 'take all') nodes.take(ALL, 5); // by another process
+    };
+
+    const { figures } = await nodes.decide(bucket, ALL);
+    await settled();
+
+    expect(figures.map((of) => of[0])).toEqual([1, 0]);
+    expect(await nodes.left(bucket)).toBe(5);
+  });
+
+  it('gives back no slot that its holder had before', async () => {
+    const nodes = new Nodes();
+    const slot = { ...ask('ann', concurrency({ limit: 2, ttl: '1m' })), holder: 7 };
+    await nodes.perform('take', [slot]);
+    nodes.failing.add('take all');
+
+    await expect(nodes.decide(slot, ALL)).rejects.toThrow('all is away');
+    await settled();
+
+    expect(await nodes.left(slot)).toBe(1);
+  });
+
+  it('fails when a node fails, and takes nothing of the others', async () => {
+    const nodes = new Nodes();
+    nodes.failing.add('take all');
+
+    await expect(nodes.decide(ANN, ALL)).rejects.toThrow('all is away');
+    await settled();
+
+    expect(await nodes.left(ANN)).toBe(5);
+  });
+
+  it('warns when what it took is lost', async () => {
+    const nodes = new Nodes();
+    nodes.failing.add('take all').add('give ann');
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+
+    await expect(nodes.decide(ANN, ALL)).rejects.toThrow('all is away');
+    await settled();
+
+    expect(warned.mock.calls.map(([, options]) => options)).toEqual([
+      expect.objectContaining({ code: 'SLUICE_REFUND_FAILED' }),
+    ]);
+    warned.mockRestore();
+  });
+
+  it('of an exhausted account does not starve the limit that all share', async () => {
+    const nodes = new Nodes();
+    const shared = ask('all', fixedWindow({ limit: 175, window: '1h' }));
+    await nodes.perform('charge', [{ ...ANN, cost: 5 }]);
+
+    const attack = Array.from({ length: 150 }, async () => {
+      for (let i = 0; i < 10; i++) expect(allowed(await nodes.decide(ANN, shared))).toEqual([false]);
+    });
+    const others = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => nodes.decide(ask(`other-${String(i)}`), shared)),
+    );
+    await Promise.all(attack);
+
+    expect(allowed(...others)).not.toContain(false);
+    expect(await nodes.left(shared)).toBe(135);
+  });
+});
+
+describe('the hash slot of a key', () => {
+  it.each([
+    ['', 0],
+    ['123456789', 12_739],
+    ['日本', 10_949],
+  ])('%j is %i, as CLUSTER KEYSLOT answers', (tag, slot) => {
+    expect(hashSlot(tag)).toBe(slot);
+  });
+});
+
+Logger.init('off');
+const user = { username: STORE_USER.name, password: STORE_USER.password };
+function ofIoredis({ nodes }: RedisCluster): Promise<{ client: AnyRedisClient; end(): unknown }> {
+  return opened(
+    new Cluster(
+      nodes.map(({ host, port }) => ({ host, port })),
+      { redisOptions: user },
+    ),
+  );
+}
+const CLIENTS: Readonly<
+  Record<string, (cluster: RedisCluster) => Promise<{ client: AnyRedisClient; end(): unknown }>>
+> = {
+  'ioredis 6': ofIoredis,
+  'ioredis 5': ({ nodes }) =>
+    opened(
+      new Cluster5(
+        nodes.map(({ host, port }) => ({ host, port })),
+        { redisOptions: user },
+      ),
+    ),
+  'node-redis': async ({ nodes }) => {
+    const client = createCluster({
+      rootNodes: nodes.map(({ host, port }) => ({ socket: { host, port } })),
+      defaults: user,
+    });
+    client.on('error', () => undefined);
+    await client.connect();
+    return {
+      client: client as unknown as AnyRedisClient,
+      end: () => {
+        client.destroy();
+      },
+    };
+  },
+  'Valkey GLIDE': async ({ nodes }) => {
+    const addresses = nodes.map(({ host, port }) => ({ host, port }));
+    const client = await GlideClusterClient.createClient({ addresses, requestTimeout: 60_000 });
+    return {
+      client: {
+        evalsha: (sha1, keys, args) => client.customCommand(['EVALSHA', sha1, String(keys.length), ...keys, ...args]),
+        eval: (script, keys, args) => client.customCommand(['EVAL', script, String(keys.length), ...keys, ...args]),
+        cluster: true,
+      },
+      end: () => {
+        client.close();
+      },
+    };
+  },
+};
+async function opened(client: Cluster | Cluster5): Promise<{ client: AnyRedisClient; end(): unknown }> {
+  client.on('error', () => undefined);
+  if (client.status !== 'ready') await once(client, 'ready');
+  return {
+    client: client as AnyRedisClient,
+    end: () => {
+      client.disconnect();
+    },
+  };
+}
+
+describe('a Redis Cluster', () => {
+  let cluster: RedisCluster;
+  let store: RedisStore;
+  let end: (() => unknown) | undefined;
+  beforeAll(async () => {
+    cluster = await startRedisCluster(3, { nodeTimeoutMs: 60_000 });
+  });
+  afterAll(() => cluster.stop());
+  beforeEach(async () => {
+    for (const node of cluster.nodes) await cluster.admin.clientOf(node).flushall();
+  });
+  afterEach(() => end?.());
+
+  describe.each(Object.entries(CLIENTS))('by a client of %s', (_name, open) => {
+    beforeEach(async () => {
+      const made = await open(cluster);
+      end = made.end;
+      store = redisStore(made.client, { prefix: 'sluice' });
+    });
+
+    it('decides on many keys of one turn, each on its node, and edits them', async () => {
+      const asks = Array.from({ length: 60 }, (_, i) => ask(`subject-${String(i)}`));
+
+      const answers = await Promise.all(asks.map((one) => store.perform('take', [one])));
+      await store.perform('give', asks.slice(0, 30));
+
+      expect(allowed(...answers)).not.toContain(false);
+      expect(await remaining(store, ...asks)).toEqual(asks.map((_, i) => (i < 30 ? 5 : 4)));
+    });
+
+    it('decides over several keys, all or nothing, and never more than a limit', async () => {
+      const shared = ask('all', fixedWindow({ limit: 20, window: '1h' }));
+      const people = Array.from({ length: 8 }, (_, i) => ask(`user-${String(i)}`));
+
+      const answers = await Promise.all(
+        people.flatMap((person) => Array.from({ length: 6 }, () => store.perform('take', [person, shared]))),
+      );
+      await until('all is given back', async () => {
+        const [left = 0, ...others] = await remaining(store, shared, ...people);
+        return (
+          left + allowed(...answers).filter(Boolean).length === 20 &&
+          others.every((units) => units !== undefined && units >= 0)
+        );
+      });
+
+      expect(allowed(...answers).filter(Boolean).length).toBeLessThanOrEqual(20);
+    });
+  });
+
+  it('receives a script once for each node, however many calls need it', async () => {
+    const made = await ofIoredis(cluster);
+    end = made.end;
+    const asks = Array.from({ length: 60 }, (_, i) => ask(`subject-${String(i)}`));
+    for (const node of cluster.nodes) {
+      await cluster.admin.clientOf(node).script('FLUSH');
+      await cluster.admin.clientOf(node).config('RESETSTAT');
+    }
+
+    store = redisStore(made.client, { prefix: 'sluice' });
+    await Promise.all(asks.map((one) => store.perform('take', [one])));
+
+    for (const node of cluster.nodes)
+      expect(await cluster.admin.clientOf(node).info('commandstats')).toMatch(/cmdstat_eval:calls=1,/);
+  });
+
+  it('tells which node has a key', async () => {
+    const made = await ofIoredis(cluster);
+    end = made.end;
+    store = redisStore(made.client, { prefix: 'sluice' });
+    const { host, port } = await cluster.admin.primaryOf('{ann}');
+
+    expect(store.nodeOf?.('{ann}:default')).toBe(`${host}:${String(port)}`);
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from '@jest/globals';
+import { slidingLog } from '../../../src/policies/sliding-log.ts';
+import { redisStore } from '../../../src/stores/redis/redis-store.ts';
+import { ask, failure } from './asks.ts';
+
+/** The error of a decision whose client rejects with this. */
+async function failureOf(error: unknown): Promise<unknown> {
+  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- clients may reject with anything
+  const fail = (): Promise<never> => Promise.reject(error);
+  return failure(redisStore({ evalsha: fail, eval: fail }, { prefix: 'sluice' }).perform('take', [ask('ann')]));
+}
+
+describe('the kind of a failure', () => {
+  it.each([
+    ['LOADING Redis is loading the dataset in memory', 'loading'],
+    ['BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.', 'busy'],
+    ["OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:1.", 'oom'],
+    ["READONLY You can't write against a read only replica.", 'readonly'],
+    ['NOPERM this user has no permissions to run the "evalsha" command', 'denied'],
+    ['NOAUTH Authentication required.', 'denied'],
+    ['WRONGPASS invalid username-password pair or user is disabled.', 'denied'],
+    ['ERR ACL failure in script: No permissions to access a key', 'denied'],
+    ["The user executing the script can't run this command or subcommand script: abc", 'denied'],
+    [
+      "ERR Error running script (call to f_abc): @user_script:213: @user_script: 213: -READONLY You can't write against a read only replica.",
+      'readonly',
+    ],
+    ['Socket timeout. Expecting data, but did not receive any in 3000ms.', 'timeout'],
+    ['CLUSTERDOWN The cluster is down', 'cluster'],
+    ['MASTERDOWN Link with MASTER is down', 'cluster'],
+    ['MOVED 866 127.0.0.1:7001', 'cluster'],
+    ['Connection is closed.', 'connection'],
+    ['Command aborted due to connection close', 'connection'],
+    ["Stream isn't writeable and enableOfflineQueue options is false", 'connection'],
+    ['The client is closed', 'connection'],
+    ['Socket closed unexpectedly', 'connection'],
+    ['Command timed out', 'timeout'],
+    ['toString is not a function', 'other'],
+    ['constructor', 'other'],
+  ])('of "%s" is %s', async (message, kind) => {
+    expect(await failureOf(new Error(message))).toMatchObject({ code: 'SLUICE_STORE_FAILED', kind });
+  });
+
+  it('is read from the code of the error, and from its cause', async () => {
+    const denied = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+
+    expect(await failureOf(denied)).toMatchObject({ kind: 'connection' });
+    expect(await failureOf(new Error('gave up', { cause: denied }))).toMatchObject({ kind: 'connection' });
+  });
+
+  it('is known of what is no error at all, and of a cause that is its own', async () => {
+    const odd = new Error('odd');
+    odd.cause = odd;
+
+    expect(await failureOf('NOAUTH')).toMatchObject({ kind: 'denied' });
+    expect(await failureOf(undefined)).toMatchObject({ kind: 'other' });
+    expect(await failureOf(odd)).toMatchObject({ kind: 'other' });
+  });
+});
+
+describe('a failure', () => {
+  it('surely was not sent if the client had no connection, and may have been otherwise', async () => {
+    expect(await failureOf(new Error("Stream isn't writeable and enableOfflineQueue options is false"))).toMatchObject({
+      sent: false,
+    });
+    expect(await failureOf(new Error('Connection is closed.'))).toMatchObject({ sent: true });
+  });
+
+  it('says where the password belongs', async () => {
+    expect(String(await failureOf(new Error('NOAUTH Authentication required.')))).toContain(
+      'Redis asks for a password: put it into the URL (redis://:password@host:6379)',
+    );
+  });
+
+  it('tells neither the subject of a key nor the arguments of the call', async () => {
+    const error = Object.assign(new Error('NOPERM No permissions to access the key sluice:{ann@example.com}:default'), {
+      command: { name: 'evalsha', args: ['sluice:{ann@example.com}:default'] },
+    });
+
+    const told = (await failureOf(error)) as Error;
+
+    expect(told.message).not.toContain('ann@example.com');
+    expect(told.cause).not.toHaveProperty('command');
+  });
+
+  it('is one of the decision if the client throws at once', async () => {
+    const store = redisStore(
+      {
+        evalsha: () => {
+          throw new Error('Connection is closed.');
+        },
+        eval: () => Promise.resolve(''),
+      },
+      { prefix: 'sluice' },
+    );
+
+    expect(await failure(store.perform('take', [ask('ann')]))).toMatchObject({ kind: 'connection' });
+  });
+});
+
+describe('a reply', () => {
+  const storeOn = (reply: unknown) => {
+    const answer = (): Promise<unknown> => Promise.resolve(reply);
+    return redisStore({ evalsha: answer, eval: answer }, { prefix: 'sluice' });
+  };
+
+  it.each<[string, unknown]>([
+    ['no text', null],
+    ['a list', [1_795_262_400_250, '']],
+    ['a number', 1_795_262_400_250],
+    ['empty', ''],
+    ['without a line for the value: a missing value is not a key that was never used', '1795262400250'],
+    ['with a line too many', '1795262400250\n\n'],
+    ['without an instant', '\n'],
+    ['an instant that is no number', 'true\n'],
+    ['an instant in hexadecimal', '0x10\n'],
+    ['an instant with a space', ' 1795262400250\n'],
+    ['an instant of 0', '0\n'],
+    ['an instant that is not exact', '9007199254740993\n'],
+  ])('is an error of every request of its call: %s', async (_what, reply) => {
+    const store = storeOn(reply);
+
+    const errors = await Promise.all(['ann', 'ann'].map((key) => failure(store.perform('take', [ask(key)]))));
+
+    for (const error of errors) expect(error).toMatchObject({ code: 'SLUICE_STORE_REPLY_INVALID', kind: 'reply' });
+  });
+
+  it.each(['1795262400250\n1,2', '1795262400250\nx,1,1,1,1,1,1,1'])(
+    'with odd figures is an error: %j',
+    async (reply) => {
+      const log = ask('ann', slidingLog({ limit: 5, window: '1m' }));
+
+      expect(await failure(storeOn(reply).perform('take', [log]))).toMatchObject({
+        code: 'SLUICE_STORE_REPLY_INVALID',
+      });
+    },
+  );
+
+  it.each([
+    ['text', '1795262400250\n'],
+    ['bytes', Buffer.from('1795262400250\n')],
+  ])('may be %s', async (_what, reply) => {
+    const { atMs, figures } = await storeOn(reply).perform('take', [ask('ann')]);
+
+    expect([atMs, figures[0]?.[1]]).toEqual([1_795_262_400_250, 4]);
+  });
+});

@@ -1,0 +1,280 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  connectTo,
+  freePort,
+  startRedis,
+  startTcpProxy,
+  STORE_USER,
+  until,
+  useRedis,
+  type RedisServer,
+} from '@sluice/testkit';
+import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
+import { ask, failure, remaining } from './asks.ts';
+
+const redis = useRedis();
+const closing: (() => unknown)[] = [];
+beforeEach(async () => {
+  await redis.admin.flushall();
+});
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+function storeAt(url: string, connectTimeoutMs?: number): RedisStore {
+  const store = redisStore(url, { prefix: 'sluice', ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }) });
+  closing.push(() => store.close());
+  return store;
+}
+
+const take = (store: RedisStore): Promise<unknown> => Promise.resolve(store.perform('take', [ask('ann')]));
+/** How long the first connection may still be waited for. */
+const waitMs = (store: RedisStore): number => Math.max((store.firstConnectionUntil?.() ?? 0) - performance.now(), 0);
+
+describe('the first connection to a URL', () => {
+  it('is made by the first request, and nothing before it', async () => {
+    const proxy = await startTcpProxy(redis.server);
+    closing.push(() => {
+      proxy.close();
+    });
+    const store = storeAt(proxy.through(redis.server.storeUrl));
+    expect(waitMs(store)).toBe(0);
+    expect(proxy.connections).toBe(0);
+
+    await Promise.all([take(store), take(store)]);
+
+    expect(proxy.connections).toBe(1);
+    expect(waitMs(store)).toBe(0);
+  });
+
+  it('is waited for while it is made, and by requests that come meanwhile', async () => {
+    const proxy = await startTcpProxy(redis.server);
+    closing.push(() => {
+      proxy.close();
+    });
+    proxy.hang();
+    const store = storeAt(proxy.through(redis.server.storeUrl), 60_000);
+    const first = take(store);
+
+    await until('it connects', () => proxy.connections === 1);
+    await until('it has sent', () => proxy.heldBytes > 0);
+    const second = take(store);
+    expect(waitMs(store)).toBeGreaterThan(50_000);
+    await proxy.heal();
+
+    await expect(Promise.all([first, second])).resolves.toHaveLength(2);
+    expect(waitMs(store)).toBe(0);
+  });
+
+  it('is waited for 250 ms from when the server accepts it, and what waits is not sent later', async () => {
+    const proxy = await startTcpProxy(redis.server);
+    closing.push(() => {
+      proxy.close();
+    });
+    proxy.hang();
+    const store = storeAt(proxy.through(redis.server.storeUrl));
+    const first = take(store);
+    await until('it connects', () => waitMs(store) > 0 && waitMs(store) <= 250);
+
+    expect(await failure(first)).toMatchObject({
+      kind: 'connection',
+      sent: false,
+      message: expect.stringContaining('it has not answered yet') as unknown,
+    });
+    expect(waitMs(store)).toBe(0);
+    await proxy.heal();
+    await until('Redis decides', () => take(store).catch(() => undefined));
+    expect(await remaining(store, ask('ann'))).toEqual([4]);
+  });
+
+  it('is not waited for if it is refused', async () => {
+    const store = storeAt(`redis://127.0.0.1:${String(await freePort())}`, 60_000);
+
+    expect(await failure(take(store))).toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'connection', sent: false });
+    expect(waitMs(store)).toBe(0);
+  });
+
+  it('is made again by itself where Redis started later', async () => {
+    const server = await startRedis();
+    closing.push(() => server.stop());
+    await server.kill();
+    const store = storeAt(server.storeUrl);
+    await failure(take(store));
+
+    await server.restart();
+
+    await until('Redis decides', () => take(store).catch(() => undefined));
+  });
+
+  it('ends with the store, also before it stands, and is made again by a request', async () => {
+    const proxy = await startTcpProxy(redis.server);
+    closing.push(() => {
+      proxy.close();
+    });
+    proxy.hang();
+    const store = storeAt(proxy.through(redis.server.storeUrl));
+    const first = failure(take(store));
+    await until('it connects', () => proxy.connections === 1);
+
+    await store.close();
+    await proxy.heal();
+
+    expect(await first).toMatchObject({ kind: 'connection', sent: false });
+    await until('it ends', () => proxy.connections === 0);
+    await take(store);
+    expect(proxy.connections).toBe(1);
+  });
+});
+
+describe('the connection to a URL', () => {
+  it('is made for the user, with the password, in the database of the URL', async () => {
+    await redis.admin.acl('SETUSER', 'some:one', 'on', '>p@ss/w%rd', '~*', '+@all');
+    const url = `redis://${encodeURIComponent('some:one')}:${encodeURIComponent('p@ss/w%rd')}@127.0.0.1:${String(redis.server.port)}/3`;
+
+    await take(storeAt(url));
+
+    expect(String(await redis.admin.client('LIST'))).toMatch(/ db=3 .* user=some:one /);
+    expect(await redis.admin.dbsize()).toBe(0);
+  });
+
+  it('counts nothing in another database, if that of the URL is not there', async () => {
+    const store = storeAt(`${redis.server.url}/99`);
+
+    const errors = [await failure(take(store)), await failure(take(store))];
+
+    expect(String(errors[0])).toMatch(/no connection to .*\/99: ERR DB index is out of range/);
+    expect(await redis.admin.dbsize()).toBe(0);
+  });
+
+  it('counts nothing for another user, if the password is wrong, which no error shows', async () => {
+    const store = storeAt(redis.server.storeUrl.replace(STORE_USER.password, 'wr0ng'));
+
+    const error = await failure(take(store));
+
+    expect(error).toMatchObject({
+      kind: 'denied',
+      message: expect.stringMatching(/WRONGPASS.*the user or the password of the URL/) as unknown,
+    });
+    expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('wr0ng');
+  });
+
+  it('leads to the new primary when the server is a replica now, and sends nothing twice', async () => {
+    const [first, second] = await Promise.all([startRedis(), startRedis()]);
+    closing.push(first.stop, second.stop);
+    const name = await movingName(first);
+    const store = storeAt(first.storeUrl.replace(String(first.port), String(name.port)));
+    await take(store);
+    const admin = connectTo(first.url);
+    await admin.replicaof('127.0.0.1', String(second.port));
+    admin.disconnect();
+    name.pointTo(second);
+
+    expect(await failure(take(store))).toMatchObject({ kind: 'readonly' });
+
+    await until('the new primary decides', async () => (await remaining(store, ask('ann')).catch(() => [0]))[0] === 5);
+  });
+
+  it('is made again after a few seconds if it has died unnoticed', async () => {
+    const name = await movingName(redis.server);
+    const store = storeAt(redis.server.storeUrl.replace(String(redis.server.port), String(name.port)));
+    await take(store);
+
+    name.loseConnections();
+    const lost = failure(take(store));
+
+    expect(await lost).toMatchObject({ kind: 'connection', sent: true });
+    await until('Redis decides over another connection', () => take(store).catch(() => undefined));
+  });
+
+  it('fails while the server is busy or asks for a password, and decides afterwards', async () => {
+    const server = await startRedis(['--busy-reply-threshold', '1']);
+    const [admin, killer] = [connectTo(server.url), connectTo(server.url)];
+    closing.push(
+      () => server.stop(),
+      () => {
+        admin.disconnect();
+        killer.disconnect();
+      },
+    );
+    await Promise.all([killer.ping(), admin.config('SET', 'requirepass', 'secret')]);
+    const anonymous = storeAt(server.url);
+    const store = storeAt(server.url.replace('redis://', 'redis://:secret@'));
+
+    expect(await failure(take(anonymous))).toMatchObject({
+      kind: 'denied',
+      message: expect.stringContaining('NOAUTH') as unknown,
+    });
+    const killed = admin.eval('while true do end', 0).catch(() => undefined);
+    await until('it is busy', async () => ((await failure(take(store))) as { kind: string }).kind === 'busy');
+    await killer.call('SCRIPT', 'KILL');
+    await killed;
+
+    await until('it decides', () => take(store).catch(() => undefined));
+  });
+});
+
+describe('a URL', () => {
+  it.each([undefined, '', ' '])('that is %j asks whether its variable is set', (url) => {
+    expect(() => storeAt(url as string)).toThrow(/; is the environment variable of the URL set\?/);
+  });
+
+  it.each([
+    ['http://127.0.0.1:6379', 'redis://user:password@host:6379/0'],
+    ['127.0.0.1:6379', 'redis://user:password@host:6379/0'],
+    ['redis://host:6379/zero', 'number of a database'],
+    ['redis://host:6379?family=6', 'no query'],
+    ['redis://user:%zz@host', 'encodeURIComponent'],
+  ])('%s is denied at once, with what is wrong', (url, expected) => {
+    expect(() => storeAt(url)).toThrow(
+      expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', message: expect.stringContaining(expected) as unknown }),
+    );
+  });
+
+  it.each([
+    'http://user:s3cret@host',
+    'redis//user:s3cret@host',
+    'redis://user:s3cret@host:port',
+    'redis://user:s3c@ret:s3cret@host:6379/zero',
+    'redis://user:%zzs3cret@host',
+    'redis://host?password=s3cret',
+    'redis://host#s3cret',
+  ])('%s is denied without a word of its password', (url) => {
+    expect(() => storeAt(url)).toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining('s3cret') as unknown }),
+    );
+  });
+});
+
+/** An address that leads new connections to one server after another, and may lose the packets of those that stand. */
+async function movingName(
+  first: RedisServer,
+): Promise<{ port: number; pointTo(server: RedisServer): void; loseConnections(): void }> {
+  let target = first;
+  const pairs = new Set<readonly [Socket, Socket]>();
+  const server = createServer((socket) => {
+    const there = connect(target.port, target.host);
+    pairs.add([socket, there]);
+    socket.pipe(there).pipe(socket);
+    socket.on('error', () => there.destroy());
+    there.on('error', () => socket.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => {
+    server.close();
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    pointTo: (next) => (target = next),
+    loseConnections() {
+      for (const [here, there] of pairs) {
+        here.unpipe(there);
+        there.unpipe(here);
+        here.pause();
+      }
+    },
+  };
+}
