@@ -12,7 +12,8 @@ const MAX_CALL_MS = 2000;
 /** How many reads in a row fail before a warning: one may have been late. */
 const MAX_FAILURES = 3;
 /** After how many records other work gets its turn. */
-const SLICE = 1000;
+const SLICE = 250;
+/** How often the copy is searched for what has been of no use for a week. */
 const SWEEP_MS = 3_600_000;
 
 /** Keeps a copy of a source up to date while any limiter uses it, and writes back what the source has lost. */

@@ -31,20 +31,21 @@ export class PolicyCopy {
 
   /** Keeps a record, unless the one that is known was put later. Returns whether the given one is valid now. */
   adopt(name: string, given: unknown): boolean {
-    const before = this.get(name);
-    const held = this.#reader.read(given, before);
-    if (before !== undefined && before.record.atMs > held.record.atMs) return false;
     const { policy, target } = readRecordName(name);
     const shelf = this.#shelfOf(policy);
-    if (target === undefined) shelf.base = held;
-    else {
-      shelf.overrides[target.kind].set(target.text, held);
-      const { length } = target.text;
-      if (target.kind === 'prefix' && !shelf.lengths.includes(length)) {
-        shelf.lengths = [...shelf.lengths, length].sort((a, b) => b - a);
-      }
-      if (held.problem !== undefined) warnOfOverride(policy, held.problem);
+    const before = target === undefined ? shelf.base : shelf.overrides[target.kind].get(target.text);
+    const held = this.#reader.read(given, before);
+    if (before !== undefined && before.record.atMs > held.record.atMs) return false;
+    if (target === undefined) {
+      shelf.base = held;
+      return true;
     }
+    shelf.overrides[target.kind].set(target.text, held);
+    const { length } = target.text;
+    if (target.kind === 'prefix' && !shelf.lengths.includes(length)) {
+      shelf.lengths = [...shelf.lengths, length].sort((a, b) => b - a);
+    }
+    if (held.problem !== undefined) warnOfOverride(policy, held.problem);
     return true;
   }
 

@@ -1,5 +1,5 @@
-import { messageOf } from '../errors.ts';
-import { parsePolicy, samePolicy, type Policy } from '../policies/index.ts';
+import { messageOf, shown } from '../errors.ts';
+import { MAKERS, parsePolicy, samePolicy, type Policy } from '../policies/index.ts';
 
 /** A policy or an override as a source keeps it, in JSON. */
 export interface PolicyRecord {
@@ -73,6 +73,10 @@ export class RecordReader {
     const text = JSON.stringify(given);
     let policy = this.#policies.get(text);
     if (policy !== undefined) return policy;
+    // Naming all kinds keeps them in a bundle: a source may hold any of them.
+    if (!Object.hasOwn({ ...MAKERS, intervalBucket: true }, given.algorithm)) {
+      throw new Error(`this release does not know its algorithm ${shown(given.algorithm)}`);
+    }
     policy = unnamed(parsePolicy(given));
     if (before !== undefined && samePolicy(before, policy)) policy = before;
     if (this.#policies.size === MAX_SHARED) this.#policies.clear();

@@ -169,7 +169,7 @@ describe('a record that this release cannot use', () => {
     [
       'an unknown algorithm',
       '{"atMs":1,"format":1,"life":1,"policy":{"algorithm":"magic"}}',
-      'must be a policy made by',
+      'does not know its algorithm "magic"',
     ],
     ['no JSON', '{"atMs":1,', 'it is no record of a policy'],
     ['another value', '"hello"', 'it is no record of a policy'],
