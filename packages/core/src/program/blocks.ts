@@ -136,7 +136,7 @@ function opened(p: Nums, s: Nums, units: number, t: number): Nums {
   const kept = isLonger ? p[WINDOW] : s[KEPT];
   const after = [t, p[BLOCK], t - begin, units, kept, isLonger ? 0 : s[ASIDE] + t - s[LAST]] as Nums;
   if (s[LAST] <= t - kept) return after;
-  let next = begin - 1;
+  let newerEnd = begin - 1;
   let end = start(s) - 1 + s[LENGTH];
   for (let i = OLDER - 1; i < s.length; i++) {
     const count = i < OLDER ? s[UNITS] : (s[i] as number);
@@ -145,9 +145,9 @@ function opened(p: Nums, s: Nums, units: number, t: number): Nums {
       if (i >= OLDER) end -= s[LENGTH];
       if (end <= t - kept) return after;
       if (count > 0 && after.length < MAX_NUMBERS) {
-        if (end !== next) after.push(end - begin);
+        if (end !== newerEnd) after.push(end - begin);
         after.push(count);
-        next = end - p[BLOCK];
+        newerEnd = end - p[BLOCK];
       } else after[after.length - 1] = Math.min((after[after.length - 1] as number) + count, MAX_COUNT);
     }
   }

@@ -148,19 +148,27 @@ export const DELAY = 6;
 export const BLOCKED = 7;
 
 export function figures(part: Part, now: number): number[] {
-  const f = part.f;
   const p = part.p;
   const s = part.s;
   const t = part.t;
   const blocked = Math.max(part.blocked - now, 0);
-  const used = Math.min(s.length === 0 ? 0 : f.used(p, s, t), MAX_NUMBER);
-  const remaining = blocked > 0 ? 0 : Math.max(f.left(p, s, t), 0);
-  const end = s.length === 0 ? t : f.endsAt(s);
-  const reset = s.length === 0 ? 0 : Math.max(Math.min(f.emptyAt(p, s), end) - t, 0);
-  let next = p[LIMIT] > 0 && blocked > 0 ? blocked : -1;
+  const used = Math.min(s.length === 0 ? 0 : part.f.used(p, s, t), MAX_NUMBER);
+  const remaining = blocked > 0 ? 0 : Math.max(part.f.left(p, s, t), 0);
+  const end = s.length === 0 ? t : part.f.endsAt(s);
+  const reset = s.length === 0 ? 0 : Math.max(Math.min(part.f.emptyAt(p, s), end) - t, 0);
+  let nextAfter = p[LIMIT] > 0 && blocked > 0 ? blocked : -1;
   // When a holder gives its slot back cannot be known.
   if (p[MODE] !== HELD && p[LIMIT] > 0 && s.length > 0 && (blocked > 0 || (used > 0 && remaining < p[LIMIT]))) {
-    next = Math.max(Math.min(f.freeAt(p, s, remaining + 1, t, 0), end) - t, blocked);
+    nextAfter = Math.max(Math.min(part.f.freeAt(p, s, remaining + 1, t, 0), end) - t, blocked);
   }
-  return [part.wait === 0 ? 1 : 0, remaining, used, part.wait, Math.max(reset, blocked), next, part.delay, blocked];
+  return [
+    part.wait === 0 ? 1 : 0,
+    remaining,
+    used,
+    part.wait,
+    Math.max(reset, blocked),
+    nextAfter,
+    part.delay,
+    blocked,
+  ];
 }

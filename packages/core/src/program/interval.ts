@@ -49,10 +49,8 @@ function endsAt(s: Nums): number {
 
 function add(p: Nums, s: Nums, units: number, _until: number, t: number): Nums {
   const before = used(p, s, t);
-  // As many as come back before MAX_COUNT ms have passed.
-  const max = Math.min(Math.floor(MAX_COUNT / p[EVERY]) * p[REFILL], MAX_COUNT);
-  const after = Math.min(before + units, max);
-  return after > before ? written(p, s, before, after, t) : s;
+  const after = written(p, s, before, before + units, t);
+  return after[UNITS] > before ? after : s;
 }
 
 function give(p: Nums, s: Nums, units: number, _until: number, t: number): Nums {
@@ -61,8 +59,10 @@ function give(p: Nums, s: Nums, units: number, _until: number, t: number): Nums 
   return before > units ? written(p, s, before, before - units, t) : unused();
 }
 
-function written(p: Nums, s: Nums, before: number, after: number, t: number): Nums {
-  return [before === 0 ? t : begin(p, s, t), after, p[REFILL], p[EVERY]] as Nums;
+/** As many units as come back before MAX_COUNT ms have passed. */
+function written(p: Nums, s: Nums, before: number, units: number, t: number): Nums {
+  const max = Math.min(Math.floor(MAX_COUNT / p[EVERY]) * p[REFILL], MAX_COUNT);
+  return [before === 0 ? t : begin(p, s, t), Math.min(units, max), p[REFILL], p[EVERY]] as Nums;
 }
 
 export const interval: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };

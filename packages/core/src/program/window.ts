@@ -39,10 +39,13 @@ function used(p: Nums, s: Nums, t: number): number {
   return s.length === 7 && p[EVERY] < s[LENGTH] ? s[PART_UNITS] : s[UNITS];
 }
 
-/** Units that the longest window leaves to a shorter policy: together they allow no more than the larger of the two alone. */
+/**
+ * Units that the longest window leaves to a shorter policy: together they allow no more than the larger of the two alone,
+ * whose windows, if they are the shorter ones, may lie so that one more of them is touched.
+ */
 function leftBeside(p: Nums, s: Nums, t: number): number {
   if (s.length === 0 || p[EVERY] >= s[LENGTH] || t >= s[START] + s[LENGTH]) return MAX_NUMBER;
-  return Math.max(s[ALLOWED], p[LIMIT] * Math.ceil(s[LENGTH] / p[EVERY])) - s[UNITS];
+  return Math.max(s[ALLOWED], p[LIMIT] * (Math.ceil(s[LENGTH] / p[EVERY]) + 1)) - s[UNITS];
 }
 
 function left(p: Nums, s: Nums, t: number): number {
@@ -77,21 +80,21 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   if (more <= 0 || (until > 0 && (before === 0 || until !== ownEnd(p, s)))) return s;
   const start = p[ON_CLOCK] === 1 ? t - (t % p[EVERY]) : t;
   if (!isOpen && (s.length !== 7 || t >= s[PART] + s[PART_LENGTH])) return [start, p[EVERY], more, p[LIMIT]] as Nums;
-  return p[EVERY] < s[LENGTH]
-    ? addBeside(p, s, before, more, start, isOpen)
-    : addToLongest(p, s, more, t, start, isOpen);
+  return p[EVERY] < s[LENGTH] ? addBeside(p, s, before, more, t, isOpen) : addToLongest(p, s, more, t, start, isOpen);
 }
 
 /** Units of a policy that is shorter than the longest. */
-function addBeside(p: Nums, s: Nums, before: number, more: number, start: number, isOpen: boolean): Nums {
-  let part = start;
-  let length = p[EVERY];
-  if (before > 0) {
-    part = s.length === 7 ? s[PART] : s[START];
-    if (s.length === 7) length = Math.max(length, s[PART_LENGTH]);
+function addBeside(p: Nums, s: Nums, before: number, more: number, t: number, isOpen: boolean): Nums {
+  const after = [s[START], s[LENGTH], Math.min(s[UNITS] + more, MAX_COUNT), s[ALLOWED]] as Nums;
+  if (!isOpen) {
+    // The next long window begins, on the clock if the one before did.
+    after[START] = s[START] % s[LENGTH] === 0 ? t - (t % s[LENGTH]) : t;
+    after[UNITS] = more;
   }
-  if (!isOpen) return [part, length, before + more, p[LIMIT]] as Nums;
-  return [s[START], s[LENGTH], Math.min(s[UNITS] + more, MAX_COUNT), s[ALLOWED], part, length, before + more] as Nums;
+  if (before === 0) after.push(p[ON_CLOCK] === 1 ? t - (t % p[EVERY]) : t, p[EVERY], more);
+  else if (s.length === 4) after.push(s[START], p[EVERY], before + more);
+  else after.push(s[PART], Math.max(p[EVERY], s[PART_LENGTH]), before + more);
+  return after;
 }
 
 /** Units of the longest policy, while a window is open that is shorter than its own, or beside it. */

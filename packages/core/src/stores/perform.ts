@@ -126,7 +126,7 @@ function write(keys: Keys, { ask, rule, held, s, blocked }: KeyPart, code: numbe
   held.isRecent = true;
   held.blocked = blocked;
   // A block leaves the state of another kind as it is, unless it resets it.
-  if (code === BLOCK && ask.cost === 0) return;
+  if (code === BLOCK && ask.cost === 0 && held.rule.kind !== rule.kind) return;
   held.rule = rule;
   held.s = s;
 }

@@ -39,12 +39,13 @@ local function window_used(p, s, t)
   return ((#s == 7 and p[5] < s[2]) and s[7] or s[3])
 end
 
--- Units that the longest window leaves to a shorter policy: together they allow no more than the larger of the two alone.
+-- Units that the longest window leaves to a shorter policy: together they allow no more than the larger of the two alone,
+-- whose windows, if they are the shorter ones, may lie so that one more of them is touched.
 local function window_leftBeside(p, s, t)
   if #s == 0 or p[5] >= s[2] or t >= s[1] + s[2] then
     return 9007199254740991
   end
-  return math.max(s[4], p[1] * math.ceil(s[2] / p[5])) - s[3]
+  return math.max(s[4], p[1] * (math.ceil(s[2] / p[5]) + 1)) - s[3]
 end
 
 local function window_freeAt(p, s, units, t)
@@ -61,19 +62,26 @@ local function window_emptyAt(p, s)
 end
 
 -- Units of a policy that is shorter than the longest.
-local function window_addBeside(p, s, before, more, start, isOpen)
-  local part = start
-  local length = p[5]
-  if before > 0 then
-    part = (#s == 7 and s[5] or s[1])
-    if #s == 7 then
-      length = math.max(length, s[6])
-    end
-  end
+local function window_addBeside(p, s, before, more, t, isOpen)
+  local after = { s[1], s[2], math.min(s[3] + more, 4503599627370496), s[4] }
   if not isOpen then
-    return { part, length, before + more, p[1] }
+    after[1] = (s[1] % s[2] == 0 and t - (t % s[2]) or t)
+    after[3] = more
   end
-  return { s[1], s[2], math.min(s[3] + more, 4503599627370496), s[4], part, length, before + more }
+  if before == 0 then
+    after[#after + 1] = (p[6] == 1 and t - (t % p[5]) or t)
+    after[#after + 1] = p[5]
+    after[#after + 1] = more
+  elseif #s == 4 then
+    after[#after + 1] = s[1]
+    after[#after + 1] = p[5]
+    after[#after + 1] = before + more
+  else
+    after[#after + 1] = s[5]
+    after[#after + 1] = math.max(p[5], s[6])
+    after[#after + 1] = before + more
+  end
+  return after
 end
 
 -- Units of the longest policy, while a window is open that is shorter than its own, or beside it.
@@ -114,7 +122,7 @@ local function window_add(p, s, units, until_, t)
   if not isOpen and (#s ~= 7 or t >= s[5] + s[6]) then
     return { start, p[5], more, p[1] }
   end
-  return (p[5] < s[2] and window_addBeside(p, s, before, more, start, isOpen) or window_addToLongest(p, s, more, t, start, isOpen))
+  return (p[5] < s[2] and window_addBeside(p, s, before, more, t, isOpen) or window_addToLongest(p, s, more, t, start, isOpen))
 end
 
 local function window_give(p, s, units, until_, t)
@@ -167,15 +175,16 @@ local function interval_emptyAt(p, s)
   return s[1] + math.ceil(s[2] / p[5]) * p[6]
 end
 
-local function interval_written(p, s, before, after, t)
-  return { (before == 0 and t or interval_begin(p, s, t)), after, p[5], p[6] }
+-- As many units as come back before MAX_COUNT ms have passed.
+local function interval_written(p, s, before, units, t)
+  local max = math.min(math.floor(4503599627370496 / p[6]) * p[5], 4503599627370496)
+  return { (before == 0 and t or interval_begin(p, s, t)), math.min(units, max), p[5], p[6] }
 end
 
 local function interval_add(p, s, units, _until, t)
   local before = interval_used(p, s, t)
-  local max = math.min(math.floor(4503599627370496 / p[6]) * p[5], 4503599627370496)
-  local after = math.min(before + units, max)
-  return (after > before and interval_written(p, s, before, after, t) or s)
+  local after = interval_written(p, s, before, before + units, t)
+  return (after[2] > before and after or s)
 end
 
 local function interval_give(p, s, units, _until, t)
@@ -396,7 +405,7 @@ local function blocks_opened(p, s, units, t)
   if s[1] <= t - kept then
     return after
   end
-  local next = begin - 1
+  local newerEnd = begin - 1
   local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6 - 1, #s - 1 do
     local count = (i < 6 and s[4] or (s[i + 1]))
@@ -410,11 +419,11 @@ local function blocks_opened(p, s, units, t)
         return after
       end
       if count > 0 and #after < 500 then
-        if end_ ~= next then
+        if end_ ~= newerEnd then
           after[#after + 1] = end_ - begin
         end
         after[#after + 1] = count
-        next = end_ - p[5]
+        newerEnd = end_ - p[5]
       else
         after[#after] = math.min((after[#after]) + count, 4503599627370496)
       end
@@ -942,20 +951,19 @@ local function decide_change(part, op, until_, now)
 end
 
 local function decide_figures(part, now)
-  local f = part.f
   local p = part.p
   local s = part.s
   local t = part.t
   local blocked = math.max(part.blocked - now, 0)
-  local used = math.min((#s == 0 and 0 or f.used(p, s, t)), 9007199254740991)
-  local remaining = (blocked > 0 and 0 or math.max(f.left(p, s, t), 0))
-  local end_ = (#s == 0 and t or f.endsAt(s))
-  local reset = (#s == 0 and 0 or math.max(math.min(f.emptyAt(p, s), end_) - t, 0))
-  local next = ((p[1] > 0 and blocked > 0) and blocked or -1)
+  local used = math.min((#s == 0 and 0 or part.f.used(p, s, t)), 9007199254740991)
+  local remaining = (blocked > 0 and 0 or math.max(part.f.left(p, s, t), 0))
+  local end_ = (#s == 0 and t or part.f.endsAt(s))
+  local reset = (#s == 0 and 0 or math.max(math.min(part.f.emptyAt(p, s), end_) - t, 0))
+  local nextAfter = ((p[1] > 0 and blocked > 0) and blocked or -1)
   if p[4] ~= 2 and p[1] > 0 and #s > 0 and (blocked > 0 or (used > 0 and remaining < p[1])) then
-    next = math.max(math.min(f.freeAt(p, s, remaining + 1, t, 0), end_) - t, blocked)
+    nextAfter = math.max(math.min(part.f.freeAt(p, s, remaining + 1, t, 0), end_) - t, blocked)
   end
-  return { (part.wait == 0 and 1 or 0), remaining, used, part.wait, math.max(reset, blocked), next, part.delay, blocked }
+  return { (part.wait == 0 and 1 or 0), remaining, used, part.wait, math.max(reset, blocked), nextAfter, part.delay, blocked }
 end
 
 local window = {
@@ -1023,9 +1031,9 @@ local tells_figures = string.find(ARGV[1], "[gh]") ~= nil
 
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
---          keys alone (if there is only the list of one policy: one unit is taken from each key): op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
---          for each of these the index of its policy, its cost and its holder
+-- ARGV[2]  JSON: a list of the numbers of each policy, and at last a list of runs of requests that differ in their keys
+--          alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and for
+--          each of these the index of its policy, its cost and its holder. A policy alone: a unit is taken from each key
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
@@ -1079,9 +1087,10 @@ while at <= #runs do
       part.changed, part.blocked, part.keeps_expiry = false, 0, true
       part.other = false
       if not value then
-        value, part.s = "", {}
+        value = ""
+        part.s = {}
       else
-        local readable, kind
+        local readable, kind = false, nil
         if type(value) == "string" then
           local a, b, c, d, e, numbers
           kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
@@ -1112,7 +1121,8 @@ while at <= #runs do
           part.keeps_expiry = readable and part.keeps_expiry and part.s[1] <= now
         end
         if not readable then
-          value, bad = "!", true
+          bad = true
+          value = "!"
         end
       end
       if not tells_figures then
@@ -1142,10 +1152,10 @@ while at <= #runs do
       local part = parts[j]
       if part.changed then
         local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
-        local ends = part.f.endsAt
+        local ends_of = part.f.endsAt
         if op == BLOCK and part.other and part.cost == 0 then
           -- A block leaves the state of another kind as it is.
-          s, kind, ends = part.others, part.other, families[part.other].endsAt
+          s, kind, ends_of = part.others, part.other, families[part.other].endsAt
         end
         local count = #s
         if count == 4 and part.blocked == 0 then
@@ -1158,7 +1168,7 @@ while at <= #runs do
           text = string.format("%s1-%d", kind, part.blocked)
         end
         if count > 0 then
-          local ends = ends(s)
+          local ends = ends_of(s)
           ends_at = ends > ends_at and ends or ends_at
         end
         if not text then

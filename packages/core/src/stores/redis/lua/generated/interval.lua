@@ -35,15 +35,16 @@ local function interval_emptyAt(p, s)
   return s[1] + math.ceil(s[2] / p[5]) * p[6]
 end
 
-local function interval_written(p, s, before, after, t)
-  return { (before == 0 and t or interval_begin(p, s, t)), after, p[5], p[6] }
+-- As many units as come back before MAX_COUNT ms have passed.
+local function interval_written(p, s, before, units, t)
+  local max = math.min(math.floor(4503599627370496 / p[6]) * p[5], 4503599627370496)
+  return { (before == 0 and t or interval_begin(p, s, t)), math.min(units, max), p[5], p[6] }
 end
 
 local function interval_add(p, s, units, _until, t)
   local before = interval_used(p, s, t)
-  local max = math.min(math.floor(4503599627370496 / p[6]) * p[5], 4503599627370496)
-  local after = math.min(before + units, max)
-  return (after > before and interval_written(p, s, before, after, t) or s)
+  local after = interval_written(p, s, before, before + units, t)
+  return (after[2] > before and after or s)
 end
 
 -- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
@@ -132,9 +133,9 @@ end
 
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
---          keys alone (if there is only the list of one policy: one unit is taken from each key): op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
---          for each of these the index of its policy, its cost and its holder
+-- ARGV[2]  JSON: a list of the numbers of each policy, and at last a list of runs of requests that differ in their keys
+--          alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and for
+--          each of these the index of its policy, its cost and its holder. A policy alone: a unit is taken from each key
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
@@ -174,9 +175,10 @@ while at <= #runs do
       local value = redis.pcall("GET", KEYS[key + j])
       part.changed, part.blocked, part.keeps_expiry = false, 0, true
       if not value then
-        value, part.s = "", {}
+        value = ""
+        part.s = {}
       else
-        local readable, kind
+        local readable, kind = false, nil
         if type(value) == "string" then
           local a, b, c, d, e, numbers
           kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
@@ -205,7 +207,8 @@ while at <= #runs do
           part.keeps_expiry = readable and part.keeps_expiry and part.s[1] <= now
         end
         if not readable then
-          value, bad = "!", true
+          bad = true
+          value = "!"
         end
       end
       reply[#reply + 1] = value
@@ -214,8 +217,7 @@ while at <= #runs do
     local left = times
     while left > 0 do
       left = left - 1
-      local goes_on = not bad and decide_decide(parts, op, now)
-      if not goes_on then
+      if bad or not decide_decide(parts, op, now) then
         left = 0
       end
     end

@@ -199,7 +199,6 @@ local function decide_decide(parts, op, now)
 end
 
 local function decide_figures(part, now)
-  local f = part.f
   local p = part.p
   local s = part.s
   local t = part.t
@@ -208,18 +207,18 @@ local function decide_figures(part, now)
   local remaining = (blocked > 0 and 0 or math.max(slots_left(p, s, t), 0))
   local end_ = (#s == 0 and t or slots_endsAt(s))
   local reset = (#s == 0 and 0 or math.max(math.min(slots_emptyAt(p, s), end_) - t, 0))
-  local next = ((p[1] > 0 and blocked > 0) and blocked or -1)
+  local nextAfter = ((p[1] > 0 and blocked > 0) and blocked or -1)
   if p[4] ~= 2 and p[1] > 0 and #s > 0 and (blocked > 0 or (used > 0 and remaining < p[1])) then
-    next = math.max(math.min(slots_freeAt(p, s, remaining + 1, t, 0), end_) - t, blocked)
+    nextAfter = math.max(math.min(slots_freeAt(p, s, remaining + 1, t, 0), end_) - t, blocked)
   end
-  return { (part.wait == 0 and 1 or 0), remaining, used, part.wait, math.max(reset, blocked), next, part.delay, blocked }
+  return { (part.wait == 0 and 1 or 0), remaining, used, part.wait, math.max(reset, blocked), nextAfter, part.delay, blocked }
 end
 
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
---          keys alone (if there is only the list of one policy: one unit is taken from each key): op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
---          for each of these the index of its policy, its cost and its holder
+-- ARGV[2]  JSON: a list of the numbers of each policy, and at last a list of runs of requests that differ in their keys
+--          alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and for
+--          each of these the index of its policy, its cost and its holder. A policy alone: a unit is taken from each key
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
@@ -267,9 +266,9 @@ while at <= #runs do
       local value = redis.pcall("GET", KEYS[key + j])
       part.changed, part.blocked, part.keeps_expiry = false, 0, true
       if not value then
-        value, part.s = "", {}
+        part.s = {}
       else
-        local readable, kind
+        local readable, kind = false, nil
         if type(value) == "string" then
           local numbers
           if not kind then
@@ -292,7 +291,7 @@ while at <= #runs do
           part.keeps_expiry = readable and part.keeps_expiry and part.s[1] <= now
         end
         if not readable then
-          value, bad = "!", true
+          bad = true
         end
       end
     end
@@ -300,7 +299,9 @@ while at <= #runs do
     local left = times
     while left > 0 do
       left = left - 1
-      local goes_on = not bad and decide_decide(parts, op, now)
+      if not bad then
+        decide_decide(parts, op, now)
+      end
       reply[#reply + 1] = write_figures(parts, bad)
     end
 

@@ -39,12 +39,13 @@ local function window_used(p, s, t)
   return ((#s == 7 and p[5] < s[2]) and s[7] or s[3])
 end
 
--- Units that the longest window leaves to a shorter policy: together they allow no more than the larger of the two alone.
+-- Units that the longest window leaves to a shorter policy: together they allow no more than the larger of the two alone,
+-- whose windows, if they are the shorter ones, may lie so that one more of them is touched.
 local function window_leftBeside(p, s, t)
   if #s == 0 or p[5] >= s[2] or t >= s[1] + s[2] then
     return 9007199254740991
   end
-  return math.max(s[4], p[1] * math.ceil(s[2] / p[5])) - s[3]
+  return math.max(s[4], p[1] * (math.ceil(s[2] / p[5]) + 1)) - s[3]
 end
 
 local function window_freeAt(p, s, units, t)
@@ -61,19 +62,26 @@ local function window_emptyAt(p, s)
 end
 
 -- Units of a policy that is shorter than the longest.
-local function window_addBeside(p, s, before, more, start, isOpen)
-  local part = start
-  local length = p[5]
-  if before > 0 then
-    part = (#s == 7 and s[5] or s[1])
-    if #s == 7 then
-      length = math.max(length, s[6])
-    end
-  end
+local function window_addBeside(p, s, before, more, t, isOpen)
+  local after = { s[1], s[2], math.min(s[3] + more, 4503599627370496), s[4] }
   if not isOpen then
-    return { part, length, before + more, p[1] }
+    after[1] = (s[1] % s[2] == 0 and t - (t % s[2]) or t)
+    after[3] = more
   end
-  return { s[1], s[2], math.min(s[3] + more, 4503599627370496), s[4], part, length, before + more }
+  if before == 0 then
+    after[#after + 1] = (p[6] == 1 and t - (t % p[5]) or t)
+    after[#after + 1] = p[5]
+    after[#after + 1] = more
+  elseif #s == 4 then
+    after[#after + 1] = s[1]
+    after[#after + 1] = p[5]
+    after[#after + 1] = before + more
+  else
+    after[#after + 1] = s[5]
+    after[#after + 1] = math.max(p[5], s[6])
+    after[#after + 1] = before + more
+  end
+  return after
 end
 
 -- Units of the longest policy, while a window is open that is shorter than its own, or beside it.
@@ -114,7 +122,7 @@ local function window_add(p, s, units, until_, t)
   if not isOpen and (#s ~= 7 or t >= s[5] + s[6]) then
     return { start, p[5], more, p[1] }
   end
-  return (p[5] < s[2] and window_addBeside(p, s, before, more, start, isOpen) or window_addToLongest(p, s, more, t, start, isOpen))
+  return (p[5] < s[2] and window_addBeside(p, s, before, more, t, isOpen) or window_addToLongest(p, s, more, t, start, isOpen))
 end
 
 -- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
@@ -203,9 +211,9 @@ end
 
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
---          keys alone (if there is only the list of one policy: one unit is taken from each key): op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
---          for each of these the index of its policy, its cost and its holder
+-- ARGV[2]  JSON: a list of the numbers of each policy, and at last a list of runs of requests that differ in their keys
+--          alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and for
+--          each of these the index of its policy, its cost and its holder. A policy alone: a unit is taken from each key
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
@@ -245,9 +253,10 @@ while at <= #runs do
       local value = redis.pcall("GET", KEYS[key + j])
       part.changed, part.blocked, part.keeps_expiry = false, 0, true
       if not value then
-        value, part.s = "", {}
+        value = ""
+        part.s = {}
       else
-        local readable, kind
+        local readable, kind = false, nil
         if type(value) == "string" then
           local a, b, c, d, e, numbers
           kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
@@ -276,7 +285,8 @@ while at <= #runs do
           part.keeps_expiry = readable and part.keeps_expiry and part.s[1] <= now
         end
         if not readable then
-          value, bad = "!", true
+          bad = true
+          value = "!"
         end
       end
       reply[#reply + 1] = value
@@ -285,8 +295,7 @@ while at <= #runs do
     local left = times
     while left > 0 do
       left = left - 1
-      local goes_on = not bad and decide_decide(parts, op, now)
-      if not goes_on then
+      if bad or not decide_decide(parts, op, now) then
         left = 0
       end
     end

@@ -1,8 +1,8 @@
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
--- ARGV[2]  JSON: a list of the numbers of each policy; and as the last one a list of runs of requests that differ in their
---          keys alone (if there is only the list of one policy: one unit is taken from each key): op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and
---          for each of these the index of its policy, its cost and its holder
+-- ARGV[2]  JSON: a list of the numbers of each policy, and at last a list of runs of requests that differ in their keys
+--          alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and for
+--          each of these the index of its policy, its cost and its holder. A policy alone: a unit is taken from each key
 -- ARGV[3]  only in tests: the instant
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
@@ -56,9 +56,10 @@ while at <= #runs do
       part.changed, part.blocked, part.keeps_expiry = false, 0, true
       part.other = false -- only all
       if not value then
-        value, part.s = "", {}
+        value = "" -- only values
+        part.s = {}
       else
-        local readable, kind
+        local readable, kind = false, nil
         if type(value) == "string" then
           local a, b, c, d, e, numbers -- only short
           kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$") -- only short
@@ -90,7 +91,8 @@ while at <= #runs do
           part.keeps_expiry = readable and part.keeps_expiry and part.s[1] <= now
         end
         if not readable then
-          value, bad = "!", true
+          bad = true
+          value = "!" -- only values
         end
       end
       if not tells_figures then -- only all
@@ -102,7 +104,12 @@ while at <= #runs do
     local left = times
     while left > 0 do
       left = left - 1
-      local goes_on = not bad and decide_decide(parts, op, now) -- only one
+      if bad or not decide_decide(parts, op, now) then -- only one, values
+        left = 0 -- only one, values
+      end -- only one, values
+      if not bad then -- only one, figures
+        decide_decide(parts, op, now) -- only one, figures
+      end -- only one, figures
       local goes_on = not bad -- only all
       if goes_on and op > 2 then -- only all
         for j = 1, keys do -- only all
@@ -117,19 +124,16 @@ while at <= #runs do
         left = 0 -- only all
       end -- only all
       reply[#reply + 1] = write_figures(parts, bad) -- only one, figures
-      if not goes_on then -- only one, values
-        left = 0 -- only one, values
-      end -- only one, values
     end
 
     for j = 1, bad and 0 or keys do
       local part = parts[j]
       if part.changed then
         local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
-        local ends = part.f.endsAt -- only all
+        local ends_of = part.f.endsAt -- only all
         if op == BLOCK and part.other and part.cost == 0 then -- only all
           -- A block leaves the state of another kind as it is. -- only all
-          s, kind, ends = part.others, part.other, families[part.other].endsAt -- only all
+          s, kind, ends_of = part.others, part.other, families[part.other].endsAt -- only all
         end -- only all
         local count = #s
         if count == 4 and part.blocked == 0 then -- only short
@@ -143,7 +147,7 @@ while at <= #runs do
           text = string.format("%s1-%d", kind, part.blocked)
         end
         if count > 0 then
-          local ends = ends(s) -- only all
+          local ends = ends_of(s) -- only all
           local ends = part.f.endsAt(s) -- only one
           ends_at = ends > ends_at and ends or ends_at
         end
