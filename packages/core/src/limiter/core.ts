@@ -52,6 +52,12 @@ interface Call extends Receipt {
   readonly onStoreError: OnStoreError;
 }
 
+/** A want whose function is still loading its policies. */
+interface Loading {
+  readonly want: Want;
+  readonly policies: Promise<readonly Counted[]>;
+}
+
 const USUAL: DecideOptions = {};
 
 /** The base of `createLimiter` and the adapters: decides over limits in one store. */
@@ -120,7 +126,13 @@ export class LimiterCore implements LiveLimiter {
       releaseName();
       leaveGuard?.();
     };
-    for (const read of this.#functions.keys()) this.#open(read);
+    try {
+      for (const read of this.#functions.keys()) this.#open(read);
+    } catch (error) {
+      this.#release();
+      void this.#closeFunctions();
+      throw error;
+    }
     remember(this);
     if (this.#guard !== undefined || !isClusterWorker()) return;
     const what = `the limiter ${name} counts in the memory of this worker, and every worker of a cluster has its own`;
@@ -193,7 +205,7 @@ export class LimiterCore implements LiveLimiter {
     for (const want of wants) {
       const { limit } = want;
       const policies = limit.fixed ?? limit.read(want.key);
-      if ('then' in policies) return this.#decideLater(op, wants, options);
+      if ('then' in policies) return this.#decideLater(op, wants, options, { want, policies });
       if (policies.length === 0) missing ??= limit;
       addAsks(asks, want, policies, this.#uncached);
       if (want.cost > cost) cost = want.cost;
@@ -212,8 +224,7 @@ export class LimiterCore implements LiveLimiter {
         this.#guard === undefined
           ? this.store.perform(call.op, asks)
           : this.#guard.perform(call.op, asks, options.endMs ?? performance.now() + this.timeoutMs);
-      if ('figures' in answer) return this.#conclude(call, answer);
-      return this.#concludeLater(call, answer);
+      return 'then' in answer ? this.#concludeLater(call, answer) : this.#conclude(call, answer);
     } catch (error) {
       return this.#fallBack(call, error);
     }
@@ -254,21 +265,21 @@ export class LimiterCore implements LiveLimiter {
     return denial;
   }
 
-  #concludeLater(call: Call, answer: Promise<Answer>): Promise<Decision> {
+  async #concludeLater(call: Call, answer: Promise<Answer>): Promise<Decision> {
     this.#inFlight++;
-    return answer.then(
-      (figures) => {
-        this.#end();
-        return this.#conclude(call, figures);
-      },
-      (error: unknown) => {
-        this.#end();
-        return this.#fallBack(call, error);
-      },
-    );
+    try {
+      return this.#conclude(call, await answer);
+    } catch (error) {
+      return this.#fallBack(call, error);
+    } finally {
+      this.#end();
+    }
   }
 
   #conclude(call: Call, { figures, atMs, source: remembered }: Answer): Decision {
+    if ((figures as Answer['figures'] | undefined)?.length !== call.asks.length) {
+      throw new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store did not answer what it was asked');
+    }
     const source = remembered ?? (call.isLocal ? 'local' : this.store.source);
     const policies: PolicyDecision[] = [];
     let isBlocked = false;
@@ -320,9 +331,9 @@ export class LimiterCore implements LiveLimiter {
   }
 
   /** Decides over limits that functions are still loading, within the time of the decision. */
-  #decideLater(op: DecidingOp, wants: readonly Want[], options: DecideOptions): Promise<Decision> {
+  #decideLater(op: DecidingOp, wants: readonly Want[], options: DecideOptions, loading: Loading): Promise<Decision> {
     const { endMs = performance.now() + this.timeoutMs, onStoreError = this.onStoreError } = options;
-    return this.track(this.readCurrent(wants, endMs)).then(
+    return this.track(this.readCurrent(wants, endMs, loading)).then(
       (current) => this.decide(op, current, { ...options, endMs, isSilent: true }),
       (cause: unknown) => {
         if (cause instanceof PolicyError || isFault(cause)) throw cause;
@@ -348,7 +359,9 @@ export class LimiterCore implements LiveLimiter {
   async readCurrent(
     wants: readonly Want[],
     endMs: number = performance.now() + this.timeoutMs,
+    loading?: Loading,
   ): Promise<readonly Want[]> {
+    if (wants.every(({ limit }) => limit.fixed !== undefined)) return wants;
     let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = startTimer(Math.max(endMs - performance.now(), 0), () => {
@@ -357,7 +370,8 @@ export class LimiterCore implements LiveLimiter {
       });
     });
     const reading = wants.map(async (want) => {
-      const fixed = want.limit.fixed ?? (await want.limit.read(want.key));
+      const policies = want === loading?.want ? loading.policies : want.limit.read(want.key);
+      const fixed = want.limit.fixed ?? (await policies);
       return { ...want, limit: { ...want.limit, fixed } };
     });
     try {
@@ -454,8 +468,12 @@ export class LimiterCore implements LiveLimiter {
     this.waiting.changedAll();
   }
 
+  get isClosed(): boolean {
+    return this.#closing !== undefined;
+  }
+
   checkOpen(): void {
-    if (this.#closing === undefined) return;
+    if (!this.isClosed) return;
     throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.name} is closed`);
   }
 

@@ -21,13 +21,13 @@ export async function refundDecision(core: LimiterCore, decision: Decision, unit
   const cost = units ?? decision.cost;
   const expected = `refund gives back a whole number of units, from 0 to the ${String(decision.cost)} of the decision`;
   checkUnits(cost, decision.cost, expected);
-  if (cost > 0) await settle(core, decision, 'give', (ask) => Math.min(cost, ask.cost));
+  if (cost > 0 && !core.isClosed) await settle(core, decision, 'give', (ask) => Math.min(cost, ask.cost));
 }
 
 /** Changes the cost of a decision, whose asks have one cost, to the actual one, once. */
 export async function settleAt(core: LimiterCore, decision: Decision, actual: number): Promise<void> {
   const beyond = actual - decision.cost;
-  await settle(core, decision, beyond > 0 ? 'charge' : 'give', () => Math.abs(beyond));
+  if (!core.isClosed) await settle(core, decision, beyond > 0 ? 'charge' : 'give', () => Math.abs(beyond));
 }
 
 /**
@@ -88,10 +88,11 @@ export async function editKeys(
   given: readonly Want[],
   until = 0,
 ): Promise<void> {
-  const wants = await readConfigured(core, given);
-  const edit = (asks: readonly Ask[]): readonly Ask[] => asks.map((ask) => ({ ...ask, until }));
-  void core.fallback?.perform(op, edit(core.asksFor(wants, true)));
-  await core.send(op, edit(core.asksFor(wants, false)));
+  await editConfigured(core, given, async (wants) => {
+    const edit = (asks: readonly Ask[]): readonly Ask[] => asks.map((ask) => ({ ...ask, until }));
+    void core.fallback?.perform(op, edit(core.asksFor(wants, true)));
+    await core.send(op, edit(core.asksFor(wants, false)));
+  });
 }
 
 /**
@@ -101,30 +102,37 @@ export async function editKeys(
  * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` if a policy holds slots: units alone do not say whose.
  */
 export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
-  const wants = await readConfigured(core, given);
-  const held = wants.flatMap(({ limit }) => limit.fixed ?? []).find(({ rule }) => rule.holds);
-  if (held !== undefined) {
-    const what = `the policy ${shown(held.name)} holds slots, which belong to their holders`;
-    const instead = 'call the release() that limiter.acquire(key) returned';
-    throw typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was changed`);
-  }
-  if (given.every(({ cost }) => cost === 0)) return;
-  try {
-    await core.send(op, core.asksFor(wants, false));
-  } catch (error) {
-    if (core.onStoreError !== 'local' || core.fallback === undefined || isFault(error)) throw error;
-    void core.fallback.perform(op, core.asksFor(wants, true));
-  }
+  await editConfigured(core, given, async (wants) => {
+    const held = wants.flatMap(({ limit }) => limit.fixed ?? []).find(({ rule }) => rule.holds);
+    if (held !== undefined) {
+      const what = `the policy ${shown(held.name)} holds slots, which belong to their holders`;
+      const instead = 'call the release() that limiter.acquire(key) returned';
+      throw typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was changed`);
+    }
+    if (given.every(({ cost }) => cost === 0)) return;
+    try {
+      await core.send(op, core.asksFor(wants, false));
+    } catch (error) {
+      if (core.onStoreError !== 'local' || core.fallback === undefined || isFault(error)) throw error;
+      void core.fallback.perform(op, core.asksFor(wants, true));
+    }
+  });
 }
 
-/** The wants with their policies. Limits that decisions leave out are left out here too. */
-async function readConfigured(core: LimiterCore, wants: readonly Want[]): Promise<readonly Want[]> {
+/** Edits keys under the policies of the moment. Limits that decisions leave out are left out here too. */
+async function editConfigured(
+  core: LimiterCore,
+  given: readonly Want[],
+  edit: (wants: readonly Want[]) => Promise<void>,
+): Promise<void> {
   core.checkOpen();
-  const current = await core.readCurrent(wants);
-  const missing = current.find(({ limit }) => limit.fixed?.length === 0);
-  if (missing !== undefined && (core.onUnconfigured === 'deny' || wants.length === 1)) {
-    const what = `the policy ${shown(missing.limit.name)} is not configured, or not for this application`;
-    throw new SluiceError('SLUICE_POLICY_UNCONFIGURED', `${what}: nothing was done`);
-  }
-  return current;
+  const editing = core.readCurrent(given).then(async (wants) => {
+    const missing = wants.find(({ limit }) => limit.fixed?.length === 0);
+    if (missing !== undefined && (core.onUnconfigured === 'deny' || wants.length === 1)) {
+      const what = `the policy ${shown(missing.limit.name)} is not configured, or not for this application`;
+      throw new SluiceError('SLUICE_POLICY_UNCONFIGURED', `${what}: nothing was done`);
+    }
+    await edit(wants);
+  });
+  await core.track(editing);
 }

@@ -14,9 +14,14 @@ const MAX_PAUSE_MS = 1_000;
 /** The most requests that are asked for in one call. */
 const MAX_ASKED = 256;
 
+/** Stores that decide calls of one turn in their order. */
+const IN_ORDER: readonly string[] = ['memory', 'redis'];
+
 /** A request that waits. */
 interface Waiter {
   readonly makeWants: () => readonly Want[];
+  /** Whether no other request is asked for at the same time: calls that overtake each other would swap the delays. */
+  readonly isAlone: boolean;
   readonly cost: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -76,8 +81,10 @@ export class WaitQueue {
     return new Promise((resolve, reject) => {
       const startMs = performance.now();
       const endMs = startMs + maxWaitMs;
+      const isOrdered = IN_ORDER.includes(this.#core.store.source);
+      const mayPace = makeWants().some(({ limit }) => limit.mayPace);
       const waiter: Waiter = {
-        ...{ makeWants, cost, startMs, endMs, resolve, reject },
+        ...{ makeWants, isAlone: !isOrdered && mayPace, cost, startMs, endMs, resolve, reject },
         ...{ isAsked: false, hasEnded: false, delayed: undefined, stop: () => undefined },
       };
       this.#waiters.add(waiter);
@@ -152,7 +159,7 @@ export class WaitQueue {
       if (mayNotFit && (beyond-- === 0 || waiter.cost < highest)) break;
       highest = Math.max(highest, waiter.cost);
       asked.push(waiter);
-      if (asked.length === MAX_ASKED) break;
+      if (asked.length === MAX_ASKED || waiter.isAlone) break;
     }
     return asked;
   }

@@ -1,0 +1,188 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describe, expect, it } from '@jest/globals';
+import {
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  memoryStore,
+  slidingWindow,
+  tokenBucket,
+  type DecisionMessage,
+  type LimiterOptions,
+} from '@sluice/core';
+import { fakeClock } from '@sluice/core/testing';
+import { WatchedStore } from './watched-store.ts';
+
+const policy = fixedWindow({ limit: 5, window: '1m' });
+
+describe('a decision', () => {
+  it('says what was decided, by own plain fields', async () => {
+    const clock = fakeClock(1_795_262_400_000);
+    const limiter = createLimiter({ name: 'api', limit: 5, window: '1m', store: memoryStore({ clock }) });
+
+    const decision = await limiter.consume('ann', 2);
+
+    const numbers = { limit: 5, remaining: 3, used: 2, retryAfterMs: 0, resetAfterMs: 60_000, delayMs: 0 };
+    expect({ ...decision }).toEqual({
+      ...{ allowed: true, outcome: 'allowed', policy: 'api', cost: 2, ...numbers, source: 'memory', atMs: clock.now() },
+      policies: [{ name: 'api', allowed: true, ...numbers, windowMs: 60_000, nextAfterMs: 60_000 }],
+    });
+  });
+
+  it('is named after the policy with the least left if it allows, and with the longest wait if it denies', async () => {
+    const limiter = createLimiter({
+      policy: [
+        slidingWindow({ name: 'long', limit: 10, window: '1h' }),
+        fixedWindow({ name: 'short', limit: 4, window: '1s' }),
+      ],
+    });
+    const peeked = await limiter.peek('ann', 4);
+
+    const allowed = await limiter.consume('ann', 4);
+    const denied = await limiter.consume('ann', 7);
+
+    expect([peeked.policy, allowed.policy, denied.policy]).toEqual(['short', 'short', 'short']);
+    expect(allowed).toMatchObject({ remaining: 0, limit: 4, used: 4 });
+    expect(denied).toMatchObject({ retryAfterMs: null, remaining: 0 });
+    expect(denied.policies.map(({ used }) => used)).toEqual([4, 4]);
+  });
+
+  it('has the longest delay, and none if it denies', async () => {
+    const limiter = createLimiter({
+      policy: [
+        leakyBucket({ name: 'line', limit: 10, window: '1s', maxDelay: '1s' }),
+        fixedWindow({ name: 'all', limit: 2, window: '1h' }),
+      ],
+    });
+    await limiter.consume('ann');
+
+    expect((await limiter.consume('ann')).delayMs).toBeGreaterThan(0);
+    expect(await limiter.consume('ann')).toMatchObject({ allowed: false, delayMs: 0 });
+  });
+
+  it('of several limits takes all or nothing, under the keys that are given', async () => {
+    const limiter = createLimiter({
+      limits: [
+        { name: 'ip', policy: fixedWindow({ limit: 2, window: '1m' }) },
+        { name: 'user', policy: tokenBucket({ capacity: 9, refill: 1, every: '1m' }) },
+      ],
+    });
+    await limiter.consume({ ip: '::1', user: 'ann' }, 2);
+
+    const denied = await limiter.consume({ ip: '::1', user: 'ann' });
+    const left = await limiter.consume({ ip: undefined, user: 'ann' });
+
+    expect(denied).toMatchObject({ allowed: false, policy: 'ip' });
+    expect(left).toMatchObject({ allowed: true, policy: 'user', used: 3 });
+    expect(left.policies).toHaveLength(1);
+  });
+
+  it('of a cost of 0 takes nothing, and only a block denies it', async () => {
+    const limiter = createLimiter({ policy });
+    await limiter.consume('ann', 5);
+    const open = await limiter.consume('ann', 0);
+
+    await limiter.block('ann', '1h');
+
+    expect(open).toMatchObject({ allowed: true, cost: 0, used: 5 });
+    expect(await limiter.consume('ann', 0)).toMatchObject({ allowed: false, outcome: 'blocked' });
+  });
+
+  it('is published without its error, with the operation and how long it took', async () => {
+    const store = new WatchedStore();
+    store.isAway = true;
+    const limiter = createLimiter({ name: 'published', policy, store });
+    const heard: DecisionMessage[] = [];
+    const listener = (message: unknown): void => void heard.push(message as DecisionMessage);
+    subscribe('sluice:decision', listener);
+
+    await limiter.consume('ann');
+    await limiter.peek('ann');
+    unsubscribe('sluice:decision', listener);
+
+    expect(heard.map(({ limiter: name, op, decision }) => [name, op, decision.source, decision.error])).toEqual([
+      ['published', 'consume', 'local', undefined],
+      ['published', 'peek', 'local', undefined],
+    ]);
+    expect(heard[0]?.durationMs).toBeGreaterThanOrEqual(0);
+  });
+});
+
+describe('a block', () => {
+  it('denies every request of the key, and its end uncovers what was used', async () => {
+    const limiter = createLimiter({ policy });
+    await limiter.consume('ann', 2);
+
+    await limiter.block('ann', '1h', { by: 'ops', reason: 'scraping' });
+    const blocked = await limiter.consume('ann');
+    await limiter.reset('bob');
+    await limiter.unblock('ann', { by: 'ops' });
+
+    expect(blocked).toMatchObject({ allowed: false, outcome: 'blocked', remaining: 0, used: 2 });
+    expect(blocked.retryAfterMs).toBeGreaterThan(3_590_000);
+    expect(await limiter.peek('ann')).toMatchObject({ outcome: 'allowed', used: 2 });
+  });
+
+  it('stays after a reset, and resets itself if it is told to', async () => {
+    const limiter = createLimiter({ policy });
+    await limiter.consume('ann', 2);
+    await limiter.block('ann', '1h');
+    await limiter.reset('ann');
+    const reset = await limiter.peek('ann');
+    await limiter.charge('ann', 4);
+
+    await limiter.block('ann', '1h', { reset: true });
+    await limiter.unblock('ann');
+
+    expect(reset).toMatchObject({ outcome: 'blocked', used: 0 });
+    expect(await limiter.peek('ann')).toMatchObject({ outcome: 'allowed', used: 0 });
+  });
+
+  it('is kept under every policy of the subject', async () => {
+    const limiter = createLimiter({
+      policy: [
+        fixedWindow({ name: 'one', limit: 5, window: '1m' }),
+        fixedWindow({ name: 'two', limit: 5, window: '1h' }),
+      ],
+    });
+
+    await limiter.block('ann', '1h');
+
+    expect((await limiter.peek('ann')).policies.map(({ allowed }) => allowed)).toEqual([false, false]);
+  });
+});
+
+describe('the options of a limiter', () => {
+  it.each<[object, string, RegExp]>([
+    [{}, 'SLUICE_POLICY_INVALID', /createLimiter needs limit and window, such as .*, or a policy, or limits; got none/],
+    [{ policy, limit: 5 }, 'SLUICE_POLICY_INVALID', /createLimiter takes policy, or limit and window, got both/],
+    [{ policy, limits: [] }, 'SLUICE_POLICY_INVALID', /createLimiter takes limits, or policy, .* got both/],
+    [{ limits: [] }, 'SLUICE_POLICY_INVALID', /limits must be a list such as/],
+    [
+      {
+        limits: [
+          { name: 'a', policy },
+          { name: 'A', policy },
+        ],
+      },
+      'SLUICE_POLICY_INVALID',
+      /got "a" and "A"/,
+    ],
+    [{ limits: [{ name: 'a', key: 'x', policy }] }, 'SLUICE_OPTION_UNKNOWN', /limits\[0\] has no option "key"/],
+    [{ policy: [policy, policy] }, 'SLUICE_POLICY_INVALID', /policy\[0\] needs a name/],
+    [{ policy, store: 'redis://x' }, 'SLUICE_OPTION_INVALID', /redisStore\(url, \{ prefix: 'shop' \}\)/],
+    [
+      { policy, onStoreError: 'open' },
+      'SLUICE_OPTION_INVALID',
+      /onStoreError must be "local", "allow", "deny" or "throw"/,
+    ],
+    [{ policy, timeoutMs: 0 }, 'SLUICE_OPTION_INVALID', /timeoutMs/],
+    [{ policy, name: '1st' }, 'SLUICE_POLICY_INVALID', /name must be a letter/],
+    [{ policy, timeout: 5 }, 'SLUICE_OPTION_UNKNOWN', /did you mean/],
+  ])('%j are refused', (options, code, message) => {
+    const make = (): unknown => createLimiter(options as LimiterOptions);
+
+    expect(make).toThrow(expect.objectContaining({ code }));
+    expect(make).toThrow(message);
+  });
+});

@@ -1,0 +1,162 @@
+import { describe, expect, it } from '@jest/globals';
+import { createLimiter, fixedWindow, memoryStore, type Store } from '@sluice/core';
+import { WatchedStore } from './watched-store.ts';
+
+const policy = fixedWindow({ limit: 5, window: '1m' });
+const TAKEN = expect.objectContaining({ code: 'SLUICE_LIMITER_NAME_TAKEN', field: 'name' });
+
+describe('a limiter’s name', () => {
+  it('is taken for a second limiter on the same store, without regard to case', () => {
+    const store = memoryStore();
+    createLimiter({ name: 'api', policy, store });
+
+    expect(() => createLimiter({ name: 'api', policy, store })).toThrow(TAKEN);
+    expect(() => createLimiter({ name: 'API', policy, store })).toThrow(
+      /already has a limiter named "API"; give this one a name of its own, or write shared: true/,
+    );
+  });
+
+  it('is default, so that two limiters without names on one store collide', () => {
+    const store = memoryStore();
+    createLimiter({ policy, store });
+
+    expect(() => createLimiter({ policy, store })).toThrow(TAKEN);
+  });
+
+  it('is free on another store', () => {
+    expect(createLimiter({ name: 'api', policy, store: memoryStore() }).name).toBe('api');
+    expect(createLimiter({ name: 'api', policy }).name).toBe('api');
+    expect(createLimiter({ name: 'api', policy }).name).toBe('api');
+  });
+
+  it('is shared, with its budgets, when both say so', async () => {
+    const store = memoryStore();
+    const one = createLimiter({ name: 'api', policy, store, shared: true });
+    const other = createLimiter({ name: 'api', policy, store, shared: true });
+
+    await one.consume('key', 3);
+
+    expect((await other.consume('key')).remaining).toBe(1);
+  });
+
+  it('is not shared when only one says so', () => {
+    const store = memoryStore();
+    createLimiter({ name: 'api', policy, store, shared: true });
+    createLimiter({ name: 'web', policy, store });
+
+    expect(() => createLimiter({ name: 'api', policy, store })).toThrow(TAKEN);
+    expect(() => createLimiter({ name: 'web', policy, store, shared: true })).toThrow(TAKEN);
+  });
+
+  it('is free again when its limiter is closed', async () => {
+    const store = memoryStore();
+    await createLimiter({ name: 'api', policy, store }).close();
+
+    expect(createLimiter({ name: 'api', policy, store }).name).toBe('api');
+  });
+
+  it('names the policy of a decision, unless the policy has a name', async () => {
+    const named = createLimiter({ name: 'api', policy: { ...policy, name: 'burst' } });
+
+    expect((await createLimiter({ name: 'api', policy }).consume('key')).policy).toBe('api');
+    expect((await named.consume('key')).policy).toBe('burst');
+  });
+});
+
+/** A store whose answers come when they are let through. */
+function slowStore(): { store: Store; answer: () => void; closed: () => number } {
+  const memory = memoryStore();
+  const waiting: (() => void)[] = [];
+  let closed = 0;
+  const store: Store = {
+    source: 'redis',
+    async perform(op, asks) {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+      });
+      return memory.perform(op, asks);
+    },
+    close() {
+      closed++;
+    },
+  };
+  const answer = (): void => {
+    for (const letThrough of waiting.splice(0)) letThrough();
+  };
+  return { store, answer, closed: () => closed };
+}
+
+describe('a limiter that is closed', () => {
+  it('settles what is in flight first', async () => {
+    const { store, answer } = slowStore();
+    const limiter = createLimiter({ policy, store, timeoutMs: 60_000 });
+    const decision = limiter.consume('key');
+    const order: string[] = [];
+
+    const closed = limiter.close().then(() => order.push('closed'));
+    void decision.then(() => order.push('decided'));
+    answer();
+    await Promise.all([closed, decision]);
+
+    expect(order).toEqual(['decided', 'closed']);
+  });
+
+  it('denies every further call', async () => {
+    const limiter = createLimiter({ name: 'api', policy });
+    await limiter.close();
+
+    const calls = [
+      limiter.consume('key'),
+      limiter.peek('key'),
+      limiter.refund('key'),
+      limiter.charge('key', 1),
+      limiter.reset('key'),
+      limiter.block('key', '1s'),
+      limiter.unblock('key'),
+    ];
+
+    for (const call of calls)
+      await expect(call).rejects.toMatchObject({ name: 'SluiceError', code: 'SLUICE_LIMITER_CLOSED' });
+  });
+
+  it('may be closed twice', async () => {
+    const { store, closed } = slowStore();
+    const limiter = createLimiter({ policy, store });
+
+    await limiter.close();
+    await limiter.close();
+
+    expect(closed()).toBe(1);
+  });
+
+  it('closes its store when no other limiter uses it', async () => {
+    const { store, closed } = slowStore();
+    const one = createLimiter({ name: 'one', policy, store });
+    const other = createLimiter({ name: 'other', policy, store });
+
+    await one.close();
+    expect(closed()).toBe(0);
+    await other.close();
+    expect(closed()).toBe(1);
+  });
+});
+
+describe('closing', () => {
+  it.each(['reset', 'block', 'unblock', 'refund'] as const)('waits for a %s that has just begun', async (edit) => {
+    const store = new WatchedStore();
+    store.turns = 5;
+    const limiter = createLimiter({ policy, store });
+    const decision = await limiter.consume('ann');
+
+    const edited =
+      edit === 'refund'
+        ? limiter.refund(decision)
+        : edit === 'block'
+          ? limiter.block('ann', '1h')
+          : limiter[edit]('ann');
+    await Promise.all([limiter.close(), edited]);
+
+    expect(store.calls.at(-1)).toBe('close');
+    expect(store.calls).toHaveLength(3);
+  });
+});

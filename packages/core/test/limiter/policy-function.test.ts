@@ -1,0 +1,237 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  policyOf,
+  tokenBucket,
+  type Limiter,
+  type LimiterOptions,
+  type Policy,
+  type PolicyContext,
+  type PolicyFunction,
+} from '@sluice/core';
+import { WatchedStore } from './watched-store.ts';
+
+const small = fixedWindow({ limit: 1, window: '1h' });
+const large = fixedWindow({ limit: 9, window: '1h' });
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+  jest.restoreAllMocks();
+});
+
+const limiterWith = (policy: PolicyFunction, more: Partial<LimiterOptions> = {}): Limiter =>
+  createLimiter({ policy, ...more } as LimiterOptions) as Limiter;
+
+describe('a policy that a function returns', () => {
+  it('is the one of the key at that moment, and what was used stays used', async () => {
+    let isLarge = false;
+    const limiter = limiterWith((key) => (isLarge && key === 'ann' ? large : small));
+    await limiter.consume('ann');
+    const denied = await limiter.consume('ann');
+
+    isLarge = true;
+
+    expect(denied).toMatchObject({ allowed: false, limit: 1, policy: 'default' });
+    expect(await limiter.consume('ann')).toMatchObject({ allowed: true, limit: 9, used: 2 });
+  });
+
+  it('may be a list of named ones, or hold slots', async () => {
+    const list: readonly Policy[] = [
+      fixedWindow({ name: 'burst', limit: 1, window: '1s' }),
+      concurrency({ name: 'slots', limit: 2, ttl: '1m' }),
+    ];
+    const limiter = limiterWith(() => list);
+
+    const { decision, release } = await limiter.acquire('ann');
+    await release();
+
+    expect(decision.policies.map(({ name }) => name)).toEqual(['burst', 'slots']);
+    expect((await limiter.peek('ann', 0)).policies.map(({ used }) => used)).toEqual([1, 0]);
+  });
+
+  it('is decided at once by a memory store, and refunded', async () => {
+    const limiter = limiterWith(() => small);
+    const decision = await limiter.consume('ann');
+
+    await limiter.refund(decision);
+    await limiter.charge('ann', 3);
+
+    expect((await limiter.peek('ann')).used).toBe(3);
+  });
+
+  it('gets the key, and the same context each time', async () => {
+    const seen: [string, PolicyContext][] = [];
+    const store = memoryStore();
+    const policies = {};
+    const limiter = limiterWith((key, context) => (seen.push([key, context]), small), { app: 'shop', policies, store });
+    const key = 'k'.repeat(300);
+
+    await limiter.consume(key);
+    await limiter.consume(key);
+
+    expect(seen[0]).toEqual([key, { app: 'shop', policies, store }]);
+    expect(seen[1]?.[1]).toBe(seen[0]?.[1]);
+  });
+
+  it.each<[unknown, RegExp]>([
+    ['5 per minute', /policy must be a policy made by fixedWindow/],
+    [[], /policy must be a policy or a list of them, got an empty list/],
+    [[small, large], /policy\[0\] needs a name/],
+  ])('that is none rejects: %j', async (returned, message) => {
+    const limiter = limiterWith(() => returned as Policy);
+
+    await expect(limiter.consume('ann')).rejects.toThrow(message);
+  });
+
+  it('cannot be one of a list', () => {
+    const policy = [small, policyOf(() => large)] as unknown as Policy[];
+
+    expect(() => createLimiter({ policy })).toThrow(/give it an entry of its own in limits/);
+  });
+});
+
+describe('no policy', () => {
+  it('is unconfigured, which denies by default', async () => {
+    const limiter = limiterWith(() => undefined, { name: 'api' });
+
+    expect(await limiter.consume('ann', 3)).toMatchObject({
+      ...{ allowed: false, outcome: 'unconfigured', policy: 'api', cost: 3, source: 'none', retryAfterMs: null },
+      policies: [],
+    });
+    await expect(limiter.reset('ann')).rejects.toMatchObject({ code: 'SLUICE_POLICY_UNCONFIGURED' });
+  });
+
+  it('allows with onUnconfigured: allow, and leaves its limit out of several', async () => {
+    const limits = [
+      { name: 'plan', policy: () => undefined },
+      { name: 'ip', policy: small },
+    ] as const;
+    const limiter = createLimiter({ limits, onUnconfigured: 'allow' });
+
+    expect(await limiter.consume({ plan: 'ann' })).toMatchObject({ allowed: true, outcome: 'unconfigured' });
+    expect(await limiter.consume({ plan: 'ann', ip: '::1' })).toMatchObject({ allowed: true, policy: 'ip' });
+    expect(await limiter.consume({ plan: 'ann', ip: '::1' })).toMatchObject({ allowed: false, outcome: 'denied' });
+  });
+});
+
+describe('a policy that is still loading', () => {
+  it('is waited for', async () => {
+    const limiter = limiterWith(async () => Promise.resolve(small));
+
+    expect(await limiter.consume('ann')).toMatchObject({ allowed: true, source: 'memory' });
+    await limiter.reset('ann');
+    expect(await limiter.consume('ann')).toMatchObject({ allowed: true, used: 1 });
+  });
+
+  it.each([
+    ['local', true],
+    ['allow', true],
+    ['deny', false],
+  ] as const)('is unavailable after timeoutMs: with %s it is allowed: %p', async (onStoreError, allowed) => {
+    jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const limiter = limiterWith(async () => new Promise(() => undefined), { onStoreError, timeoutMs: 80 });
+
+    const deciding = limiter.consume('ann');
+    await jest.advanceTimersByTimeAsync(80);
+
+    expect(await deciding).toMatchObject({
+      ...{ allowed, outcome: 'unavailable', source: 'none', error: { code: 'SLUICE_STORE_TIMEOUT' } },
+    });
+  });
+
+  it('rejects with throw, and at once if it cannot be loaded', async () => {
+    const limiter = limiterWith(
+      () => {
+        throw new Error('no database');
+      },
+      { onStoreError: 'throw' },
+    );
+
+    await expect(limiter.consume('ann')).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+  });
+
+  it('leaves the store what is left of the time', async () => {
+    const store = new WatchedStore();
+    store.perform = async () => new Promise(() => undefined);
+    const load = async (): Promise<Policy> => new Promise((resolve) => setTimeout(resolve, 60, small));
+    const limiter = limiterWith(load, { store, timeoutMs: 100, onStoreError: 'deny' });
+
+    const deciding = limiter.consume('ann');
+    await jest.advanceTimersByTimeAsync(150);
+
+    expect(await deciding).toMatchObject({ outcome: 'unavailable', error: { code: 'SLUICE_STORE_TIMEOUT' } });
+  });
+});
+
+describe('a marked function', () => {
+  it('has one key for all limiters of a store, named after it', async () => {
+    const store = new WatchedStore();
+    const keys: string[] = [];
+    const { perform } = store;
+    store.perform = async (op, asks) => (keys.push(...asks.map(({ key }) => key)), perform.call(store, op, asks));
+    let generation = '';
+    const orders = policyOf(() => small, { name: 'orders', keyName: () => `orders${generation}` });
+    const one = limiterWith(orders, { name: 'one', store });
+    const other = createLimiter({ name: 'other', limits: [{ name: 'per-user', policy: orders }], store });
+    await one.consume('ann');
+
+    const denied = await other.consume({ 'per-user': 'ann' });
+    generation = '@1';
+    const afresh = await one.consume('ann');
+
+    expect(denied).toMatchObject({ allowed: false, policy: 'per-user' });
+    expect(afresh).toMatchObject({ allowed: true, policy: 'orders' });
+    expect(keys).toEqual(['{ann}::orders', '{ann}::orders', '{ann}::orders@1']);
+  });
+
+  it('counts a request once under one key, whatever limits it is given for', async () => {
+    const shared = policyOf(() => large, { name: 'shared' });
+    const limiter = createLimiter({
+      limits: [
+        { name: 'one', policy: shared },
+        { name: 'two', policy: shared },
+      ],
+    });
+
+    expect((await limiter.consume({ one: 'ann', two: 'ann' }, 2)).used).toBe(2);
+    expect((await limiter.consume({ one: 'ann', two: 'bob' }, 2)).policies.map(({ used }) => used)).toEqual([4, 2]);
+  });
+
+  it('is opened when its limiter is made, and closed with it', async () => {
+    const events: string[] = [];
+    const open = (): (() => void) => (events.push('open'), () => void events.push('close'));
+    const limiter = limiterWith(policyOf(() => small, { name: 'orders', open }));
+    await limiter.consume('ann');
+    await limiter.close();
+
+    expect(events).toEqual(['open', 'close']);
+  });
+
+  it('may refuse a limiter, whose name stays free', () => {
+    const store = memoryStore();
+    const open = (): never => {
+      throw new Error('app is missing');
+    };
+
+    expect(() =>
+      limiterWith(
+        policyOf(() => small, { open }),
+        { name: 'api', store },
+      ),
+    ).toThrow('app is missing');
+
+    expect(
+      createLimiter({ name: 'api', policy: tokenBucket({ capacity: 1, refill: 1, every: '1s' }), store }).name,
+    ).toBe('api');
+  });
+
+  it('must be a function', () => {
+    expect(() => policyOf(small as never)).toThrow(/policyOf takes a function/);
+  });
+});

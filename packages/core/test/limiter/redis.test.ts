@@ -1,0 +1,173 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  redisStore,
+  tokenBucket,
+  type Decision,
+  type Limiter,
+  type Policy,
+  type RedisStore,
+} from '@sluice/core';
+import { cases, useRedis } from '@sluice/testkit';
+
+const redis = useRedis();
+const store = (): RedisStore => redisStore(redis.client, { prefix: 'sluice' });
+
+/** How often scripts were called on the server. */
+async function scriptCalls(): Promise<number> {
+  const stats = await redis.client.info('commandstats');
+  return ['evalsha', 'eval'].reduce((sum, name) => {
+    const [, calls = '0'] = new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats) ?? [];
+    return sum + Number(calls);
+  }, 0);
+}
+
+describe('a limiter on Redis', () => {
+  it('decides over several limits in one call, all or nothing, and settles in another', async () => {
+    const limits = [
+      { name: 'ip', policy: fixedWindow({ limit: 5, window: '1h' }) },
+      { name: 'user', policy: tokenBucket({ capacity: 3, refill: 1, every: '1h' }) },
+    ] as const;
+    const limiter = createLimiter({ name: 'several', limits, store: store() });
+    const keys = { ip: '::1', user: 'ann' };
+    const { decision, settle } = await limiter.reserve(keys, 2);
+    const denied = await limiter.consume(keys, 2);
+
+    await settle(3);
+
+    expect(decision).toMatchObject({ allowed: true, policy: 'user', source: 'redis', remaining: 1 });
+    expect(denied).toMatchObject({ allowed: false, policy: 'user' });
+    expect((await limiter.peek(keys, 0)).policies.map(({ used }) => used)).toEqual([3, 3]);
+    await limiter.close();
+  });
+
+  it('refunds, charges, blocks, unblocks and resets keys of any text', async () => {
+    const limiter = createLimiter({ name: 'edits', policy: fixedWindow({ limit: 5, window: '1h' }), store: store() });
+    for (const key of ['ann', '{ann}', '#ann', '\ud800', 'a b:c', 'long'.repeat(500)]) {
+      await limiter.refund(await limiter.consume(key, 4), 2);
+      await limiter.charge(key, 5);
+      const charged = await limiter.peek(key, 0);
+      await limiter.block(key, '1h', { reset: true });
+      const blocked = await limiter.consume(key);
+      await limiter.unblock(key);
+      const after = await limiter.consume(key, 2);
+      await limiter.reset(key);
+
+      expect([charged.used, blocked.outcome, after.remaining, (await limiter.peek(key)).used]).toEqual([
+        7,
+        'blocked',
+        3,
+        0,
+      ]);
+    }
+    await limiter.close();
+  });
+
+  it('starts a block by a denial of its policy, which all processes see', async () => {
+    const policy = fixedWindow({ limit: 1, window: '1s', blockFor: '1h' });
+    const [here, there] = makeTwo('blocks', policy);
+    await here.consume('key');
+    const first = await here.consume('key');
+
+    expect(first).toMatchObject({ allowed: false, outcome: 'blocked', retryAfterMs: 3_600_000 });
+    expect(await there.peek('key')).toMatchObject({ outcome: 'blocked', remaining: 0 });
+    await Promise.all([here.close(), there.close()]);
+  });
+});
+
+describe('requests that wait on Redis', () => {
+  it('keep their order, and take at most 1.2 calls a unit', async () => {
+    const waiters = cases(4000);
+    const bucket = tokenBucket({ capacity: 50, refill: 1000, every: '1s' });
+    const limiter = createLimiter({
+      name: 'order',
+      policy: bucket,
+      store: store(),
+      timeoutMs: 5000,
+    });
+    const order: number[] = [];
+    const decided: Decision[] = [];
+    const before = await scriptCalls();
+    await Promise.all(
+      Array.from({ length: waiters }, async (_, i) => {
+        decided.push(await limiter.wait('k'));
+        order.push(i);
+      }),
+    );
+    const calls = (await scriptCalls()) - before;
+
+    expect(order).toEqual(Array.from({ length: waiters }, (_, i) => i));
+    expect(calls).toBeLessThanOrEqual(1.2 * waiters + 10);
+    // By the clock of the server, at no time more than the bucket has refilled since the first one.
+    const firstMs = Math.min(...decided.map(({ atMs }) => atMs));
+    decided.forEach(({ atMs }, i) => {
+      expect(i + 1).toBeLessThanOrEqual(50 + (atMs - firstMs) + 1);
+    });
+    await limiter.close();
+  });
+
+  it('are allowed by one call for as many as fit', async () => {
+    const policy = fixedWindow({ limit: 500, window: '1s' });
+    const limiter = createLimiter({
+      name: 'many',
+      policy,
+      store: store(),
+      timeoutMs: 5000,
+    });
+    const before = await scriptCalls();
+
+    const decided = await Promise.all(Array.from({ length: 500 }, async () => limiter.wait('k')));
+
+    expect(decided.every(({ allowed }) => allowed)).toBe(true);
+    expect((await scriptCalls()) - before).toBeLessThanOrEqual(5);
+    await limiter.close();
+  });
+
+  it('see a slot that another store has released', async () => {
+    const policy = concurrency({ limit: 1, ttl: '1m' });
+    const [here, there] = makeTwo('slots', policy);
+    const { release } = await there.acquire('k');
+    const running = here.run('k', ({ decision }) => decision.used);
+
+    await release();
+
+    expect(await running).toBe(1);
+    expect((await there.peek('k')).allowed).toBe(true);
+    await here.close();
+    await there.close();
+  });
+
+  it('give back what a call takes while the limiter closes', async () => {
+    const policy = fixedWindow({ limit: 5, window: '1h' });
+    const [here, there] = makeTwo('closing', policy);
+    const waiting = here.wait('k', { cost: 2 });
+    const closed = here.close();
+
+    await expect(waiting).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    await closed;
+
+    expect((await there.peek('k')).used).toBe(0);
+    await there.close();
+  });
+
+  it('release the slot that a call takes while the limiter closes', async () => {
+    const [here, there] = makeTwo('closing-slots', concurrency({ limit: 1, ttl: '1h' }));
+    const running = here.run('k', () => 'ran');
+    const closed = here.close();
+
+    await expect(running).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    await closed;
+
+    const { decision, release } = await there.acquire('k');
+    expect(decision.allowed).toBe(true);
+    await release();
+    await there.close();
+  });
+});
+
+function makeTwo(name: string, policy: Policy): [Limiter, Limiter] {
+  const make = (): Limiter => createLimiter({ name, policy, store: store(), timeoutMs: 5000 });
+  return [make(), make()];
+}

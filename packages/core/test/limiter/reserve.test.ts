@@ -1,0 +1,180 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import {
+  createLimiter,
+  fixedWindow,
+  slidingWindow,
+  type Limiter,
+  type Reservation,
+} from '@sluice/core';
+import { WatchedStore } from './watched-store.ts';
+
+const policy = fixedWindow({ limit: 10, window: '1h' });
+const remaining = async (limiter: Limiter, key = 'key'): Promise<number> => (await limiter.peek(key, 0)).remaining;
+
+describe('a bad estimate', () => {
+  it.each<[unknown, typeof TypeError | typeof RangeError, RegExp]>([
+    [0, RangeError, /an estimate is a whole number from 1 to 2\^53 - 1, got 0; .*if you cannot tell, reserve 1/],
+    [1.5, RangeError, /got 1\.5/],
+    ['5', TypeError, /got "5"/],
+    [undefined, TypeError, /got undefined/],
+  ])('of %p is denied, and nothing is consumed', async (estimate, error, text) => {
+    const limiter = createLimiter({ policy });
+
+    const attempt = limiter.reserve('key', estimate as number);
+
+    await expect(attempt).rejects.toThrow(error);
+    await expect(attempt).rejects.toThrow(text);
+    await expect(attempt).rejects.toMatchObject({ code: 'SLUICE_COST_INVALID' });
+    expect(await remaining(limiter)).toBe(10);
+  });
+});
+
+describe('bad actual units', () => {
+  it.each([-1, 0.5, Number.NaN, Infinity, 2 ** 53, '3', undefined, null])(
+    'of %p settles nothing, and a right one may follow',
+    async (actual) => {
+      const limiter = createLimiter({ policy });
+      const { settle } = await limiter.reserve('key', 5);
+
+      await expect(settle(actual as number)).rejects.toMatchObject({ code: 'SLUICE_COST_INVALID' });
+
+      expect(await remaining(limiter)).toBe(5);
+      await settle(2);
+      expect(await remaining(limiter)).toBe(8);
+    },
+  );
+});
+
+describe('a reservation', () => {
+  it.each<[string, (reservation: Reservation, limiter: Limiter) => Promise<unknown>, number]>([
+    ['settled twice', ({ settle }) => settle(2).then(() => settle(7)), 8],
+    ['settled twice at once', ({ settle }) => Promise.all([settle(2), settle(7)]), 8],
+    ['settled at its estimate, and then otherwise', ({ settle }) => settle(5).then(() => settle(1)), 5],
+    ['cancelled, and then settled', ({ cancel, settle }) => cancel().then(() => settle(9)), 10],
+    ['settled, and then cancelled', ({ cancel, settle }) => settle(9).then(() => cancel()), 1],
+    ['given back, and then settled', ({ decision, settle }, it) => it.refund(decision).then(() => settle(9)), 10],
+    ['settled, and then given back', ({ decision, settle }, it) => settle(3).then(() => it.refund(decision)), 7],
+  ])('is settled once: %s', async (_how, settle, left) => {
+    const limiter = createLimiter({ policy });
+
+    await settle(await limiter.reserve('key', 5), limiter);
+
+    expect(await remaining(limiter)).toBe(left);
+  });
+
+  it('that was denied has taken nothing, and settles nothing', async () => {
+    const limiter = createLimiter({ policy });
+    await limiter.consume('key', 8);
+
+    const { decision, settle } = await limiter.reserve('key', 5);
+    await settle(50);
+
+    expect(decision).toMatchObject({ allowed: false, cost: 5, remaining: 2 });
+    expect(await remaining(limiter)).toBe(2);
+  });
+
+  it('costs one round trip, and one more to settle what was not right', async () => {
+    const store = new WatchedStore();
+    const limits = [
+      { name: 'one', policy },
+      { name: 'other', policy: slidingWindow({ limit: 20, window: '1h' }) },
+    ] as const;
+    const limiter = createLimiter({ limits, store });
+    const keys = { one: 'a', other: 'b' };
+    const reservations = [
+      await limiter.reserve(keys, 2),
+      await limiter.reserve(keys, 2),
+      await limiter.reserve(keys, 2),
+    ];
+
+    for (const [i, { settle }] of reservations.entries()) await settle(i + 1);
+
+    expect(store.calls).toEqual(['take', 'take', 'take', 'give', 'charge']);
+    const { policies } = await limiter.peek(keys, 0);
+    expect(policies.map((one) => one.remaining)).toEqual([10 - 6, 20 - 6]);
+  });
+
+  it('is waited for when its limiter closes while it is being settled', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store });
+    const { settle } = await limiter.reserve('key', 2);
+    store.turns = 5;
+
+    const settled = settle(5);
+    await limiter.close();
+
+    expect(store.calls).toEqual(['take', 'charge', 'close']);
+    await settled;
+  });
+
+  it('is not settled any more by a limiter that is closed', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store });
+    const { settle } = await limiter.reserve('key', 2);
+    await limiter.close();
+
+    await settle(5);
+
+    expect(store.calls).toEqual(['take', 'close']);
+  });
+});
+
+describe('a settlement that fails', () => {
+  it('is not tried again, for it may have happened, and rejects nothing', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store });
+    const { settle } = await limiter.reserve('key', 2);
+    store.isAway = true;
+
+    await settle(5);
+
+    store.isAway = false;
+    await settle(5);
+    expect(store.calls).toEqual(['take', 'charge']);
+  });
+
+  it('is sent when the store is back, if it surely was not sent', async () => {
+    jest.useFakeTimers();
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store });
+    const { settle } = await limiter.reserve('key', 2);
+    store.isAway = 'unsent';
+    await settle(5);
+
+    store.isAway = false;
+    await jest.advanceTimersByTimeAsync(1000);
+    jest.useRealTimers();
+
+    expect(await remaining(limiter)).toBe(5);
+  });
+});
+
+describe('a reservation that this process took in place of its store', () => {
+  it.each([1, 0.5])('is settled here, also when the store is back, with a local share of %p', async (localShare) => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store, localShare });
+    store.isAway = true;
+    const { decision, settle } = await limiter.reserve('key', 2);
+    expect(decision).toMatchObject({ source: 'local', limit: 10 * localShare });
+    store.isAway = false;
+
+    await settle(4);
+
+    expect(await limiter.peek('key', 0)).toMatchObject({ source: 'redis', remaining: 10 });
+    store.isAway = true;
+    expect(await limiter.peek('key', 0)).toMatchObject({ source: 'local', remaining: 10 * localShare - 4 });
+  });
+
+  it('that no store counted settles nothing', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store, onStoreError: 'allow' });
+    store.isAway = true;
+    const { decision, settle } = await limiter.reserve('key', 2);
+    expect(decision).toMatchObject({ allowed: true, outcome: 'unavailable' });
+    store.isAway = false;
+
+    await settle(5);
+
+    expect(await remaining(limiter)).toBe(10);
+  });
+});

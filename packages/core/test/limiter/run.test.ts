@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { concurrency, createLimiter, fixedWindow, memoryStore, type Store } from '@sluice/core';
+
+const TTL_MS = 3_000;
+const policy = concurrency({ limit: 1, ttl: TTL_MS });
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: 1_795_262_400_000 });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+const pass = async (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+/** A function that runs until it is told to end. */
+function work(): {
+  readonly fn: (running: { signal: AbortSignal }) => Promise<string>;
+  end: () => void;
+  signal?: AbortSignal;
+} {
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const made: ReturnType<typeof work> = {
+    fn: async ({ signal }) => {
+      made.signal = signal;
+      await ended;
+      return 'done';
+    },
+    end,
+  };
+  return made;
+}
+
+describe('run', () => {
+  it('calls the function with the decision, and resolves as it does', async () => {
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1s' }) });
+
+    expect(await limiter.run('k', ({ decision }) => decision.remaining)).toBe(0);
+    const second = limiter.run('k', async () => Promise.resolve('second'));
+    await pass(1000);
+
+    expect(await second).toBe('second');
+    await limiter.close();
+  });
+
+  it('holds a slot while the function runs, so that the next one waits', async () => {
+    const limiter = createLimiter({ policy });
+    const [one, two] = [work(), work()];
+    const first = limiter.run('k', one.fn);
+    const second = limiter.run('k', two.fn);
+    await pass(1000);
+    const hadStarted = two.signal !== undefined;
+
+    one.end();
+    await first;
+    await pass(0);
+
+    expect(hadStarted).toBe(false);
+    expect(two.signal).toBeDefined();
+    two.end();
+    expect(await second).toBe('done');
+    await limiter.close();
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('broken');
+      },
+    ],
+    ['rejects', async () => Promise.reject(new Error('broken'))],
+  ])('releases the slot when the function %s', async (_how, fn) => {
+    const limiter = createLimiter({ policy });
+
+    await expect(limiter.run('k', fn)).rejects.toThrow('broken');
+
+    expect((await limiter.peek('k')).allowed).toBe(true);
+    expect(jest.getTimerCount()).toBe(0);
+    await limiter.close();
+  });
+
+  it('renews the slot for as long as the function runs', async () => {
+    const limiter = createLimiter({ policy });
+    const long = work();
+    const running = limiter.run('k', long.fn);
+    await pass(TTL_MS * 5);
+
+    expect((await limiter.peek('k')).allowed).toBe(false);
+    expect(long.signal?.aborted).toBe(false);
+    long.end();
+    await running;
+    expect((await limiter.peek('k')).allowed).toBe(true);
+    await limiter.close();
+  });
+
+  it('aborts the signal of the function when its slot is lost', async () => {
+    const limiter = createLimiter({ policy });
+    const long = work();
+    const running = limiter.run('k', long.fn);
+    await pass(0);
+
+    await limiter.reset('k');
+    await pass(TTL_MS / 3);
+
+    expect(long.signal?.reason).toMatchObject({ code: 'SLUICE_SLOT_LOST' });
+    long.end();
+    expect(await running).toBe('done');
+    await limiter.close();
+  });
+
+  it('aborts the signal of the function when renewals fail until the ttl ends', async () => {
+    const inner = memoryStore();
+    const perform: Store['perform'] = async (op, asks) =>
+      op === 'renew' ? Promise.reject(new Error('away')) : Promise.resolve(inner.perform(op, asks));
+    const limiter = createLimiter({ policy, store: { source: 'redis', perform } });
+    const long = work();
+    const running = limiter.run('k', long.fn);
+    await pass(TTL_MS - 1);
+    const before = long.signal?.aborted;
+    await pass(TTL_MS / 3 + 1);
+
+    expect(before).toBe(false);
+    expect(long.signal?.reason).toMatchObject({ code: 'SLUICE_SLOT_LOST' });
+    long.end();
+    await running;
+    await limiter.close();
+  });
+
+  it('does not call the function of a wait that was aborted, timed out, or closed', async () => {
+    const limiter = createLimiter({ policy });
+    const long = work();
+    const running = limiter.run('k', long.fn);
+    const fn = jest.fn(() => 'called');
+    const abort = new AbortController();
+    const waiting = [
+      limiter.run('k', fn, { signal: abort.signal }),
+      limiter.run('k', fn, { maxWaitMs: 100 }),
+      limiter.run('k', fn),
+    ];
+    const results = Promise.allSettled(waiting);
+
+    abort.abort(new Error('left'));
+    await pass(100);
+    await limiter.close();
+    long.end();
+    await running;
+
+    const reasons = (await results).map(
+      (result) => (result as PromiseRejectedResult).reason as { code?: string; message: string },
+    );
+    expect(reasons.map(({ code, message }) => code ?? message)).toEqual([
+      'left',
+      'SLUICE_WAIT_TIMEOUT',
+      'SLUICE_LIMITER_CLOSED',
+    ]);
+    expect(fn).not.toHaveBeenCalled();
+  });
+
+  it('sees within 250 ms a slot that another process has released', async () => {
+    const store = memoryStore();
+    const perform: Store['perform'] = async (op, asks) => Promise.resolve(store.perform(op, asks));
+    const shared = { name: 'jobs', shared: true, policy, denialCache: false } as const;
+    const [here, there] = [
+      createLimiter({ ...shared, store: { source: 'redis', perform } }),
+      createLimiter({ ...shared, store }),
+    ];
+    const { release } = await there.acquire('k');
+    const fn = jest.fn(() => 'called');
+    const running = here.run('k', fn);
+    await pass(1_000);
+    const before = fn.mock.calls.length;
+
+    await release();
+    await pass(250);
+
+    expect(before).toBe(0);
+    expect(fn).toHaveBeenCalledTimes(1);
+    await running;
+    await here.close();
+    await there.close();
+  });
+
+  it('takes the slot for a named holder', async () => {
+    const limiter = createLimiter({ policy });
+    const acquired = await limiter.acquire('k', { holder: 'job-1' });
+
+    expect(await limiter.run('k', () => 'ran', { holder: 'job-1' })).toBe('ran');
+    expect((await limiter.peek('k')).allowed).toBe(false);
+    await acquired.release();
+    await limiter.close();
+  });
+
+  it('rejects what is no function', async () => {
+    const limiter = createLimiter({ policy });
+
+    await expect(limiter.run('k', 'work' as never)).rejects.toMatchObject({
+      code: 'SLUICE_OPTION_INVALID',
+      message: expect.stringContaining('run takes a key and a function, got "work"'),
+    });
+    await limiter.close();
+  });
+});

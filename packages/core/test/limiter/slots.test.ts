@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { concurrency, createLimiter, fixedWindow, type Limiter } from '@sluice/core';
+import { WatchedStore } from './watched-store.ts';
+
+const TTL_MS = 60_000;
+const policy = concurrency({ limit: 1, ttl: TTL_MS });
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+const pass = async (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+const isFree = async (limiter: Limiter): Promise<boolean> => (await limiter.peek('imports')).allowed;
+
+describe('acquire', () => {
+  it('holds a slot, and takes a unit of every other policy, until it is released', async () => {
+    const calls = fixedWindow({ name: 'calls', limit: 5, window: '1h' });
+    const limiter = createLimiter({ policy: [concurrency({ name: 'slots', limit: 1, ttl: TTL_MS }), calls] });
+
+    const { decision, release } = await limiter.acquire('imports');
+    const denied = await limiter.acquire('imports');
+    await release();
+
+    expect(decision.policies.map(({ used, unit }) => [used, unit])).toEqual([
+      [1, 'concurrent-requests'],
+      [1, undefined],
+    ]);
+    expect(denied.decision).toMatchObject({ allowed: false, policy: 'slots' });
+    expect((await limiter.peek('imports', 0)).policies.map(({ used }) => used)).toEqual([0, 1]);
+  });
+
+  it('that is denied holds nothing', async () => {
+    const limiter = createLimiter({ policy });
+    await limiter.acquire('imports');
+    const { release, renew } = await limiter.acquire('imports');
+
+    await release();
+
+    expect(await renew()).toBe(false);
+    expect(await isFree(limiter)).toBe(false);
+  });
+
+  it.each([
+    [policy, { holder: '' }, 'SLUICE_KEY_INVALID'],
+    [policy, { holder: 5 }, 'SLUICE_KEY_INVALID'],
+    [policy, { cost: 0 }, 'SLUICE_COST_INVALID'],
+    [policy, { owner: 'me' }, 'SLUICE_OPTION_UNKNOWN'],
+    [fixedWindow({ limit: 1, window: '1h' }), {}, 'SLUICE_ACQUIRE_NOT_NEEDED'],
+  ])('of %j with %j is rejected, and takes nothing', async (given, options, code) => {
+    const limiter = createLimiter({ policy: given });
+
+    await expect(limiter.acquire('imports', options as never)).rejects.toMatchObject({ code });
+
+    expect(await isFree(limiter)).toBe(true);
+  });
+
+  it('is needed if a policy holds slots', async () => {
+    const limiter = createLimiter({ policy });
+
+    await expect(limiter.consume('imports')).rejects.toMatchObject({
+      name: 'TypeError',
+      code: 'SLUICE_ACQUIRE_NEEDED',
+    });
+    expect(await isFree(limiter)).toBe(true);
+  });
+});
+
+describe('a release', () => {
+  it('is repeated until the store is back', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store, denialCache: false });
+    const { release } = await limiter.acquire('imports');
+    store.isAway = true;
+    await release();
+
+    store.isAway = false;
+    await pass(2_000);
+
+    expect(await isFree(limiter)).toBe(true);
+  });
+
+  it('of a local decision is made in the fallback', async () => {
+    const store = new WatchedStore();
+    store.isAway = true;
+    const limiter = createLimiter({ policy, store, denialCache: false });
+    const { decision, release, renew } = await limiter.acquire('imports');
+    const isHeld = await renew();
+    const before = await isFree(limiter);
+
+    await release();
+
+    expect([decision.source, isHeld, before, await isFree(limiter)]).toEqual(['local', true, false, true]);
+  });
+});
+
+describe('an acquire whose answer is lost', () => {
+  const lost = async (options: { holder?: string }): Promise<Limiter> => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 50, denialCache: false });
+    const { perform } = store;
+    store.perform = async (op, asks) => perform.call(store, op, asks).then(() => new Promise<never>(() => undefined));
+    const attempt = limiter.acquire('imports', options);
+    attempt.catch(() => undefined);
+    await pass(200);
+    await expect(attempt).rejects.toMatchObject({ code: 'SLUICE_STORE_TIMEOUT' });
+    store.perform = perform;
+    await pass(2_000);
+    return limiter;
+  };
+
+  it('releases the slot: no other process could', async () => {
+    expect(await isFree(await lost({}))).toBe(true);
+  });
+
+  it('leaves the slot to a named holder, who may have had it before and retries', async () => {
+    const limiter = await lost({ holder: 'job-1' });
+
+    expect(await isFree(limiter)).toBe(false);
+    expect((await limiter.acquire('imports', { holder: 'job-1' })).decision.allowed).toBe(true);
+  });
+});
+
+describe('acquisitions of one holder', () => {
+  it('hold the slot until each of them has released it', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store, denialCache: false });
+    const [first, second] = await Promise.all([
+      limiter.acquire('imports', { holder: 'job-1' }),
+      limiter.acquire('imports', { holder: 'job-1' }),
+    ]);
+
+    await first.release();
+    await first.release();
+    const heldByOne = await isFree(limiter);
+    const isHeld = [await first.renew(), await second.renew()];
+    await second.release();
+
+    expect(heldByOne).toBe(false);
+    expect(isHeld).toEqual([false, true]);
+    expect(await isFree(limiter)).toBe(true);
+    expect(store.calls.filter((op) => op === 'give')).toHaveLength(1);
+    await limiter.close();
+  });
+
+  it('are those of all limiters that share their state', async () => {
+    const store = new WatchedStore();
+    const [one, other] = [0, 1].map(() => createLimiter({ name: 'jobs', shared: true, policy, store })) as [
+      Limiter,
+      Limiter,
+    ];
+    const first = await one.acquire('imports', { holder: 'job-1' });
+    const second = await other.acquire('imports', { holder: 'job-1' });
+
+    await first.release();
+    expect(await isFree(one)).toBe(false);
+    await second.release();
+
+    expect(await isFree(one)).toBe(true);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('do not count under another key, with another cost, or once their slot has expired', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy: concurrency({ limit: 3, ttl: TTL_MS }), store });
+    await limiter.acquire('exports', { holder: 'job-1' });
+    await limiter.acquire('imports', { holder: 'job-1', cost: 2 });
+    const early = await limiter.acquire('imports', { holder: 'job-1' });
+    await early.release();
+    expect((await limiter.peek('imports')).remaining).toBe(1);
+
+    const expired = await limiter.acquire('imports', { holder: 'job-2' });
+    await pass(TTL_MS);
+    const late = await limiter.acquire('imports', { holder: 'job-2' });
+    await expired.release();
+    expect(await late.renew()).toBe(true);
+    await late.release();
+
+    expect((await limiter.peek('imports')).remaining).toBe(3);
+    await limiter.close();
+  });
+});
+
+describe('a slot that is acquired while its limiter is closed', () => {
+  it('can be renewed and released, and the store stays open until then', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store, denialCache: false });
+    const { release, renew } = await limiter.acquire('imports');
+
+    await limiter.close();
+    expect(store.calls).toEqual(['take']);
+    expect(await renew()).toBe(true);
+    await release();
+
+    expect(store.calls).toEqual(['take', 'renew', 'give', 'close']);
+    expect(await renew()).toBe(false);
+  });
+
+  it('keeps the store open until it has expired, if it is never released', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store, denialCache: false });
+    const { release, renew } = await limiter.acquire('imports');
+    await limiter.close();
+
+    await pass(TTL_MS - 1);
+    expect(await renew()).toBe(true);
+    await pass(TTL_MS - 1);
+    expect(store.calls).toEqual(['take', 'renew']);
+    await pass(1);
+
+    expect(store.calls).toEqual(['take', 'renew', 'close']);
+    await release();
+    expect(await renew()).toBe(false);
+    expect(store.calls).toHaveLength(3);
+  });
+});

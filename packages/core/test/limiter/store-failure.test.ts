@@ -1,0 +1,183 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  createLimiter,
+  fixedWindow,
+  tokenBucket,
+  type Limiter,
+  type LimiterOptions,
+  type OnStoreError,
+  type Store,
+} from '@sluice/core';
+import { WatchedStore } from './watched-store.ts';
+
+const policy = fixedWindow({ limit: 3, window: '1h' });
+
+function awayStore(): WatchedStore {
+  const store = new WatchedStore();
+  store.isAway = true;
+  return store;
+}
+
+const limiterOn = (store: Store, name = 'api'): Limiter => createLimiter({ name, policy, store, shared: true });
+
+describe('what stands in for a store that is away', () => {
+  it('is one for all limiters of that store: those that count together go on doing so', async () => {
+    const store = awayStore();
+    const [here, there] = [limiterOn(store), limiterOn(store)];
+    await here.consume('ann', 2);
+
+    const decisions = [await there.consume('ann'), await here.consume('ann'), await there.consume('ann')];
+
+    expect(decisions.map(({ allowed, remaining, source }) => [allowed, remaining, source])).toEqual([
+      [true, 0, 'local'],
+      [false, 0, 'local'],
+      [false, 0, 'local'],
+    ]);
+  });
+
+  it('keeps apart limiters of other names, and other stores', async () => {
+    const store = awayStore();
+    await limiterOn(store).consume('ann', 3);
+
+    expect((await limiterOn(store, 'other').consume('ann')).remaining).toBe(2);
+    expect((await limiterOn(awayStore()).consume('ann')).remaining).toBe(2);
+  });
+
+  it('is given back to by whichever limiter took from it', async () => {
+    const store = awayStore();
+    const [here, there] = [limiterOn(store), limiterOn(store)];
+    const decision = await here.consume('ann', 3);
+
+    await here.refund(decision);
+
+    expect((await there.peek('ann')).remaining).toBe(3);
+  });
+
+  it('is reset and blocked by any of them, once the store is back', async () => {
+    const store = awayStore();
+    const [here, there] = [limiterOn(store), limiterOn(store)];
+    await here.consume('ann', 3);
+    await here.consume('bob', 1);
+
+    store.isAway = false;
+    await there.reset('ann');
+    await there.block('bob', '1h');
+    store.isAway = true;
+
+    expect(await here.peek('ann')).toMatchObject({ remaining: 3, source: 'local' });
+    expect(await here.peek('bob')).toMatchObject({ outcome: 'blocked', source: 'local' });
+  });
+
+  it('is not there for limiters that say something else', async () => {
+    const store = awayStore();
+    const open = createLimiter({ name: 'api', policy, store, shared: true, onStoreError: 'allow' });
+    await open.consume('ann', 3);
+
+    expect((await limiterOn(store).consume('ann')).remaining).toBe(2);
+  });
+});
+
+const throwing: Store = {
+  source: 'redis',
+  perform() {
+    throw new Error('no client');
+  },
+};
+const speechless: Store = { source: 'redis', perform: () => ({ atMs: 0, figures: [] }) };
+
+describe.each([
+  ['is away', awayStore, 'SLUICE_STORE_FAILED'],
+  ['throws', () => throwing, 'SLUICE_STORE_FAILED'],
+  ['answers nothing', () => speechless, 'SLUICE_STORE_REPLY_INVALID'],
+])('a store that %s', (_how, makeStore, code) => {
+  const limiterWith = (onStoreError: OnStoreError): Limiter => {
+    const store = makeStore();
+    return createLimiter({ name: 'failing', policy, store, onStoreError, shared: true });
+  };
+
+  it('is replaced by this process with local, the default, and the decision says why', async () => {
+    const limiter = createLimiter({ name: 'default', policy, store: makeStore() });
+
+    expect(await limiter.consume('key', 2)).toMatchObject({ source: 'local', remaining: 1, error: { code } });
+    await limiter.close();
+  });
+
+  it.each([
+    ['allow', true],
+    ['deny', false],
+  ] as const)('leaves the decision to %s: it is unavailable, and claims nothing', async (mode, allowed) => {
+    const decision = await limiterWith(mode).consume('key', 2);
+
+    expect(decision).toMatchObject({
+      ...{
+        allowed,
+        outcome: 'unavailable',
+        source: 'none',
+        policy: 'failing',
+        cost: 2,
+        limit: 0,
+        remaining: 0,
+        used: 0,
+      },
+      ...{ retryAfterMs: allowed ? 0 : null, resetAfterMs: 0, delayMs: 0, policies: [], error: { code } },
+    });
+    await expect(limiterWith(mode).refund(decision)).rejects.toMatchObject({ code: 'SLUICE_DECISION_UNKNOWN' });
+  });
+
+  it('rejects with throw', async () => {
+    await expect(limiterWith('throw').consume('key')).rejects.toMatchObject({ name: 'StoreError', code });
+  });
+});
+
+describe('an edit while the store is away', () => {
+  it.each(['local', 'allow', 'deny', 'throw'] as const)('rejects with onStoreError %s', async (onStoreError) => {
+    const limiter = createLimiter({ policy, store: awayStore(), onStoreError });
+
+    for (const edit of [limiter.reset('key'), limiter.block('key', '1m'), limiter.unblock('key')]) {
+      await expect(edit).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+    }
+  });
+
+  it('that blocks holds in this process all the same', async () => {
+    const limiter = createLimiter({ policy, store: awayStore() });
+
+    await expect(limiter.block('key', '1m')).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+
+    expect(await limiter.consume('key')).toMatchObject({ outcome: 'blocked', source: 'local' });
+  });
+});
+
+describe('a local share', () => {
+  const shared = (localShare: unknown, more = {}): Limiter =>
+    createLimiter({
+      policy: fixedWindow({ limit: 100, window: '1h' }),
+      store: awayStore(),
+      localShare,
+      ...more,
+    } as LimiterOptions) as Limiter;
+
+  it('is what one process allows of the limit while the store is away, and gives back', async () => {
+    const limiter = shared(0.25);
+    const first = await limiter.consume('key', 25);
+    const denied = await limiter.consume('key');
+    await limiter.refund(first);
+
+    expect(first).toMatchObject({ allowed: true, limit: 25, remaining: 0, source: 'local' });
+    expect(denied.allowed).toBe(false);
+    expect((await limiter.peek('key')).remaining).toBe(25);
+  });
+
+  it.each([
+    [0, {}, /localShare must be a number above 0 and at most 1/],
+    [1.5, {}, /localShare must be a number above 0/],
+    ['0.5', {}, /localShare must be a number above 0/],
+    [0.5, { onStoreError: 'deny' }, /localShare must be left out if onStoreError is not "local"/],
+    [
+      1e-9,
+      { policy: tokenBucket({ capacity: 1, refill: 1, every: '36500d' }) },
+      /localShare 1e-9 of the policy "default" cannot be counted/,
+    ],
+  ])('of %p with %j is refused', (localShare, more, message) => {
+    expect(() => shared(localShare, more)).toThrow(message);
+  });
+});

@@ -1,0 +1,163 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  slidingWindow,
+  tokenBucket,
+  type Limiter,
+  type LimiterOptions,
+  type ThresholdEvent,
+} from '@sluice/core';
+import { cases, until } from '@sluice/testkit';
+
+const clock = { atMs: 1_000_000, now: () => clock.atMs };
+const told: ThresholdEvent[] = [];
+const open: Limiter<never>[] = [];
+type Options = Partial<LimiterOptions>;
+
+function limiterWith(at: readonly number[], more: Options = {}): Limiter {
+  const limiter = createLimiter({
+    policy: fixedWindow({ limit: 10, window: '1m' }),
+    store: memoryStore({ clock }),
+    onThreshold: { at, call: (event: ThresholdEvent) => told.push(event) },
+    ...more,
+  } as LimiterOptions) as Limiter;
+  open.push(limiter);
+  return limiter;
+}
+
+afterEach(async () => {
+  told.length = 0;
+  await Promise.all(open.splice(0).map(async (limiter) => limiter.close()));
+});
+
+describe('onThreshold', () => {
+  it('calls once when a key has used a share of its limit', async () => {
+    const limiter = limiterWith([0.5, 0.8], { name: 'api' });
+
+    for (let i = 0; i < 12; i++) await limiter.consume('ann');
+
+    expect(told.map(({ level, used }) => [level, used])).toEqual([
+      [0.5, 5],
+      [0.8, 8],
+    ]);
+    expect(told[0]).toEqual({
+      ...{ limiter: 'api', policy: 'api', key: 'ann', level: 0.5, used: 5, limit: 10 },
+      ...{ resetAfterMs: expect.any(Number), atMs: clock.atMs },
+    });
+  });
+
+  it('calls for each key and policy', async () => {
+    const limiter = limiterWith([0.5], {
+      policy: [
+        fixedWindow({ name: 'a', limit: 2, window: '1m' }),
+        slidingWindow({ name: 'b', limit: 4, window: '1m' }),
+      ],
+    });
+
+    for (const key of ['ann', 'bob', 'ann']) await limiter.consume(key);
+
+    expect(told.map(({ key, policy }) => [key, policy])).toEqual([
+      ['ann', 'a'],
+      ['bob', 'a'],
+      ['ann', 'b'],
+    ]);
+  });
+
+  it('calls no second time while a bucket is kept at a level', async () => {
+    const limiter = limiterWith([0.5], { policy: tokenBucket({ capacity: 10, refill: 10, every: '1m' }) });
+    for (let i = 0; i < 6; i++) await limiter.consume('ann');
+
+    for (let i = 0; i < 8; i++) {
+      clock.atMs += 6_000;
+      await limiter.consume('ann');
+    }
+
+    expect(told).toHaveLength(1);
+  });
+
+  it('does not call for a peek, nor for another limiter of the store', async () => {
+    const store = memoryStore({ clock });
+    const limiter = limiterWith([0.5], { name: 'a', store });
+    const other = createLimiter({ name: 'b', policy: fixedWindow({ limit: 1, window: '1m' }), store });
+    await limiter.consume('ann', 4);
+
+    await limiter.peek('ann', 5);
+    await other.consume('ann');
+
+    expect(told).toEqual([]);
+  });
+
+  it('gives the key as it was given, whatever its length', async () => {
+    const key = `#${'k'.repeat(1000)}`;
+
+    await limiterWith([0.5]).consume(key, 9);
+
+    expect(told.map((event) => event.key)).toEqual([key]);
+  });
+
+  it('warns of the first error, and the decision stands', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const limiter = limiterWith([0.5], {
+      name: 'failing',
+      onThreshold: { at: [0.1, 0.5], call: () => Promise.reject(new Error('mail is down')) },
+    });
+
+    const { allowed } = await limiter.consume('ann', 5);
+
+    expect(allowed).toBe(true);
+    await until('it warned', () => warned.mock.calls.length > 0);
+    expect(warned.mock.calls).toEqual([
+      [expect.stringContaining('mail is down'), expect.objectContaining({ code: 'SLUICE_THRESHOLD_FAILED' })],
+    ]);
+    warned.mockRestore();
+  });
+
+  it.each([
+    [{}],
+    [{ at: [0.5] }],
+    [{ at: [], call: () => 1 }],
+    [{ at: [0], call: () => 1 }],
+    [{ at: [80], call: () => 1 }],
+    [null],
+    ['x'],
+  ])('rejects %j', (onThreshold) => {
+    const make = (): unknown =>
+      createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }), onThreshold } as unknown as LimiterOptions);
+
+    expect(make).toThrow(expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', field: 'onThreshold' }));
+  });
+
+  it('law: in each fixed window each key is told of once for each level that it reaches, and of no other', async () => {
+    const step = fc.record({
+      key: fc.constantFrom('a', 'b', 'c'),
+      cost: fc.integer({ min: 1, max: 7 }),
+      laterMs: fc.constantFrom(0, 100, 400),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        told.length = 0;
+        clock.atMs = Math.ceil(clock.atMs / 1000) * 1000 + 60_000;
+        const limiter = limiterWith([0.3, 0.7, 1], {
+          policy: fixedWindow({ limit: 10, window: 1000, align: 'clock' }),
+        });
+        const reached = new Map<string, number>();
+        for (const { key, cost, laterMs } of steps) {
+          clock.atMs += laterMs;
+          const { used } = await limiter.consume(key, cost);
+          const window = `${key} ${String(Math.floor(clock.atMs / 1000))}`;
+          reached.set(window, Math.max(reached.get(window) ?? 0, used));
+        }
+        const expected = [...reached].flatMap(([window, used]) =>
+          [0.3, 0.7, 1].filter((level) => used >= 10 * level).map((level) => `${window} ${String(level)}`),
+        );
+        const found = told.map(({ key, atMs, level }) => `${key} ${String(Math.floor(atMs / 1000))} ${String(level)}`);
+        await limiter.close();
+        expect(found.toSorted()).toEqual(expected.toSorted());
+      }),
+      { numRuns: cases(200) },
+    );
+  });
+});

@@ -1,0 +1,364 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  memoryStore,
+  tokenBucket,
+  type Decision,
+} from '@sluice/core';
+import { WatchedStore } from './watched-store.ts';
+
+const policy = fixedWindow({ limit: 2, window: '1s' });
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: 1_795_262_400_000 });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+const pass = async (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+/** What became of a promise so far: `waits`, its value, or the code of its error. */
+async function stateOf(promise: Promise<unknown>): Promise<unknown> {
+  const told = promise.then(
+    (value) => value,
+    (error: unknown) => (error as { code?: string }).code ?? (error as Error).message,
+  );
+  return Promise.race([told, pass(0).then(() => 'waits')]);
+}
+
+describe('wait', () => {
+  it('resolves at once with the decision, as long as units are left', async () => {
+    const limiter = createLimiter({ policy });
+
+    expect(await limiter.wait('k')).toMatchObject({ allowed: true, cost: 1, remaining: 1 });
+    expect(await limiter.wait('k', {})).toMatchObject({ allowed: true, remaining: 0 });
+    await limiter.close();
+  });
+
+  it('resolves after the delay of its decision', async () => {
+    const limiter = createLimiter({ policy: leakyBucket({ limit: 10, window: '1s', maxDelay: '1s' }) });
+    await limiter.wait('k');
+    const paced = limiter.wait('k');
+
+    await pass(99);
+    const before = await stateOf(paced);
+    await pass(1);
+
+    expect(before).toBe('waits');
+    expect(await stateOf(paced)).toMatchObject({ allowed: true, delayMs: 100 });
+    await limiter.close();
+  });
+
+  it('rejects with SLUICE_WAIT_TIMEOUT after maxWaitMs, and takes nothing', async () => {
+    const limiter = createLimiter({ policy });
+    await limiter.consume('k', 2);
+    const waiting = limiter.wait('k', { maxWaitMs: 300 });
+    waiting.catch(() => undefined);
+
+    await pass(299);
+    const before = await stateOf(waiting);
+    await pass(1);
+
+    expect(before).toBe('waits');
+    await expect(waiting).rejects.toMatchObject({
+      code: 'SLUICE_WAIT_TIMEOUT',
+      message: expect.stringContaining('300 ms'),
+    });
+    await pass(1000);
+    expect((await limiter.peek('k')).remaining).toBe(2);
+    await limiter.close();
+  });
+
+  it('asks once with a maxWaitMs of 0', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store });
+
+    const first = await limiter.wait('k', { cost: 2, maxWaitMs: 0 });
+    await expect(limiter.wait('k', { maxWaitMs: 0 })).rejects.toMatchObject({ code: 'SLUICE_WAIT_TIMEOUT' });
+
+    expect(first.allowed).toBe(true);
+    expect(store.calls).toEqual(['try', 'try']);
+    await limiter.close();
+  });
+
+  it('rejects with SLUICE_WAIT_TIMEOUT where the delay would end after maxWaitMs, and gives the position back', async () => {
+    const limiter = createLimiter({ policy: leakyBucket({ limit: 10, window: '1s', maxDelay: '1s' }) });
+    await limiter.wait('k', { cost: 5 });
+
+    await expect(limiter.wait('k', { maxWaitMs: 400 })).rejects.toMatchObject({ code: 'SLUICE_WAIT_TIMEOUT' });
+
+    expect((await limiter.peek('k')).delayMs).toBe(500);
+    await limiter.close();
+  });
+
+  it('rejects with SLUICE_WAIT_FULL where maxWaiters wait', async () => {
+    const limiter = createLimiter({ policy });
+    await limiter.consume('k', 2);
+    const waiting = [limiter.wait('k', { maxWaiters: 2 }), limiter.wait('k', { maxWaiters: 2 })];
+
+    await expect(limiter.wait('k', { maxWaiters: 2 })).rejects.toMatchObject({ code: 'SLUICE_WAIT_FULL' });
+    expect(await stateOf(limiter.wait('other', { maxWaiters: 2 }))).toMatchObject({ allowed: true });
+
+    await pass(1000);
+    expect(await Promise.all(waiting)).toHaveLength(2);
+    await limiter.close();
+  });
+
+  it('rejects with SLUICE_NEVER_FITS what is above the limit, and lets those behind it go on', async () => {
+    const limiter = createLimiter({ policy });
+    const tooMuch = limiter.wait('k', { cost: 3 });
+    const behind = limiter.wait('k');
+
+    await expect(tooMuch).rejects.toMatchObject({
+      code: 'SLUICE_NEVER_FITS',
+      message: expect.stringContaining('a cost of 3 never fits the policy default'),
+    });
+    expect(await behind).toMatchObject({ allowed: true });
+    await limiter.close();
+  });
+
+  it('rejects with the reason of its signal, before and during the wait', async () => {
+    const limiter = createLimiter({ policy });
+    await limiter.consume('k', 2);
+    const reason = new Error('the client has left');
+    const abort = new AbortController();
+    const waiting = limiter.wait('k', { signal: abort.signal });
+
+    abort.abort(reason);
+
+    await expect(waiting).rejects.toBe(reason);
+    await expect(limiter.wait('k', { signal: abort.signal })).rejects.toBe(reason);
+    await pass(1000);
+    expect((await limiter.peek('k')).remaining).toBe(2);
+    expect(jest.getTimerCount()).toBe(0);
+    await limiter.close();
+  });
+
+  it('gives back what the store took for a request that was aborted during the call', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store });
+    const abort = new AbortController();
+    const asked = limiter.wait('k', { cost: 2, signal: abort.signal });
+    abort.abort(new Error('left'));
+    const behind = limiter.wait('k', { cost: 2 });
+
+    await expect(asked).rejects.toThrow('left');
+    expect(await behind).toMatchObject({ allowed: true, remaining: 0 });
+    await limiter.close();
+  });
+
+  it('is rejected when the limiter closes, also where a costlier one in front of it ends first', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store });
+    await limiter.consume('k');
+    const both = [limiter.wait('k', { cost: 2 }), limiter.wait('k')];
+    await pass(0);
+    const before = store.calls.length;
+    const closed = limiter.close();
+
+    for (const waiting of both) await expect(waiting).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    await closed;
+    expect(store.calls.filter((op) => op !== 'close')).toHaveLength(before);
+  });
+
+  it.each(['refund', 'reset', 'unblock'] as const)('goes on at once after a %s of this process', async (op) => {
+    const limiter = createLimiter({ policy });
+    const decision = await limiter.consume('k', 2);
+    if (op === 'unblock') await limiter.block('k', '1h', { reset: true });
+    const waiting = limiter.wait('k');
+
+    if (op === 'refund') await limiter.refund(decision, 1);
+    else await limiter[op]('k');
+
+    expect(await stateOf(waiting)).toMatchObject({ allowed: true });
+    await limiter.close();
+  });
+
+  it('waits for all limits of a combination of keys, whose order is its own', async () => {
+    const limiter = createLimiter({
+      limits: [
+        { name: 'user', policy: fixedWindow({ limit: 1, window: '1s' }) },
+        { name: 'all', policy: fixedWindow({ limit: 10, window: '1s' }) },
+      ],
+    });
+    await limiter.consume({ user: 'a', all: 'x' });
+    const sameUser = limiter.wait({ user: 'a', all: 'x' });
+    const otherUser = limiter.wait({ user: 'b', all: 'x' });
+
+    expect(await stateOf(otherUser)).toMatchObject({ allowed: true });
+    expect(await stateOf(sameUser)).toBe('waits');
+    await pass(1000);
+    expect(await stateOf(sameUser)).toMatchObject({ allowed: true });
+    await limiter.close();
+  });
+
+  it('starts no block', async () => {
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 2, window: '1s', blockFor: '1h' }) });
+    await limiter.consume('k', 2);
+    const waiting = limiter.wait('k');
+
+    await pass(1000);
+
+    expect(await stateOf(waiting)).toMatchObject({ outcome: 'allowed' });
+    await limiter.close();
+  });
+
+  it('makes no call while nothing can have changed, and none for more than fit where each is a call', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 100, window: '1s' }), store, denialCache: false });
+    const waiting = Array.from({ length: 200 }, async () => limiter.wait('k'));
+    await pass(999);
+    const before = store.calls.length;
+    await pass(1);
+
+    expect(await Promise.all(waiting)).toHaveLength(200);
+    expect(before).toBeLessThanOrEqual(110);
+    expect(store.calls.length).toBeLessThanOrEqual(220);
+    await limiter.close();
+  });
+
+  it('rejects what waits when the limiter closes, and gives back what is delayed', async () => {
+    const store = memoryStore();
+    const paces = leakyBucket({ limit: 10, window: '1s', maxDelay: '200ms' });
+    const limiter = createLimiter({ name: 'one', policy: paces, store });
+    const other = createLimiter({ name: 'other', policy: fixedWindow({ limit: 1, window: '1s' }), store });
+    await limiter.wait('k', { cost: 1 });
+    const delayed = limiter.wait('k', { cost: 2 });
+    const queued = limiter.wait('k', { cost: 2 });
+    const results = Promise.allSettled([delayed, queued]);
+    await pass(0);
+
+    await limiter.close();
+
+    const codes = (await results).map((result) => (result as { reason?: { code?: string } }).reason?.code);
+    expect(codes).toEqual(['SLUICE_LIMITER_CLOSED', 'SLUICE_LIMITER_CLOSED']);
+    await expect(limiter.wait('k')).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    const again = createLimiter({ name: 'one', policy: paces, store });
+    expect((await again.peek('k')).delayMs).toBe(100);
+    await again.close();
+    await other.close();
+  });
+
+  it('asks a store that does not decide again, until it does', async () => {
+    const store = new WatchedStore();
+    store.isAway = true;
+    const limiter = createLimiter({ policy, store, onStoreError: 'deny' });
+    const waiting = limiter.wait('k');
+    await pass(3000);
+    const whileAway = await stateOf(waiting);
+
+    store.isAway = false;
+    await pass(2000);
+
+    expect(whileAway).toBe('waits');
+    expect(await stateOf(waiting)).toMatchObject({ outcome: 'allowed' });
+    await limiter.close();
+  });
+
+  it('publishes what is allowed, and no denial of a request that goes on waiting', async () => {
+    const { subscribe, unsubscribe } = await import('node:diagnostics_channel');
+    const limiter = createLimiter({ name: 'published', policy });
+    const heard: (Decision & { durationMs: number })[] = [];
+    const listener = (message: unknown): void => {
+      const { decision, durationMs } = message as { decision: Decision; durationMs: number };
+      heard.push({ ...decision, durationMs });
+    };
+    subscribe('sluice:decision', listener);
+    const waiting = [1, 2, 3].map(async () => limiter.wait('k'));
+    await pass(1000);
+    await Promise.all(waiting);
+    unsubscribe('sluice:decision', listener);
+
+    expect(heard.map(({ allowed, durationMs }) => [allowed, Math.round(durationMs)])).toEqual([
+      [true, 0],
+      [true, 0],
+      [true, 1000],
+    ]);
+    await limiter.close();
+  });
+
+  it.each([
+    [{ cost: -1 }, 'SLUICE_COST_INVALID', 'cost'],
+    [{ signal: 'soon' }, 'SLUICE_OPTION_INVALID', 'signal must be an AbortSignal'],
+    [{ maxWaitMs: '1s' }, 'SLUICE_OPTION_INVALID', 'maxWaitMs must be a number of milliseconds'],
+    [{ maxWaiters: 0 }, 'SLUICE_OPTION_INVALID', 'maxWaiters must be a whole number'],
+    [{ timeout: 1 }, 'SLUICE_OPTION_UNKNOWN', 'timeout'],
+  ])('rejects %j', async (options, code, message) => {
+    const limiter = createLimiter({ policy });
+
+    await expect(limiter.wait('k', options as never)).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(message),
+    });
+    await limiter.close();
+  });
+
+  it('asks for run where a policy holds slots', async () => {
+    const limiter = createLimiter({ policy: concurrency({ limit: 1, ttl: '1m' }) });
+
+    await expect(limiter.wait('k')).rejects.toMatchObject({
+      code: 'SLUICE_ACQUIRE_NEEDED',
+      message: expect.stringContaining('limiter.run(key, fn)'),
+    });
+    await limiter.close();
+  });
+});
+
+describe('calls that overtake each other', () => {
+  it('do not start a paced request before an earlier one', async () => {
+    const inner = memoryStore();
+    let calls = 0;
+    const perform = async (...asked: Parameters<typeof inner.perform>) => {
+      await new Promise((resolve) => setTimeout(resolve, ++calls === 2 ? 20 : 0)); // the second call is decided after the third
+      return inner.perform(...asked);
+    };
+    const paces = leakyBucket({ limit: 20, window: '1s', maxDelay: '10s' });
+    const limiter = createLimiter({ policy: paces, store: { source: 'postgres', perform }, timeoutMs: 5000 });
+    const started: number[] = [];
+
+    const all = Promise.all([1, 2, 3, 4].map(async (i) => limiter.wait('k').then(() => started.push(i))));
+    await pass(1000);
+    await all;
+
+    expect(started).toEqual([1, 2, 3, 4]);
+    await limiter.close();
+  });
+});
+
+describe('the timer of a wait', () => {
+  it('does not run in the async context of the request that made it', async () => {
+    jest.useRealTimers();
+    const { AsyncLocalStorage } = await import('node:async_hooks');
+    const context = new AsyncLocalStorage<string>();
+    const bucket = tokenBucket({ capacity: 1, refill: 1, every: '20ms' });
+    const seen: (string | undefined)[] = [];
+    let startedAtMs = Infinity; // until both requests have asked, no time passes
+    const store = memoryStore({
+      clock: {
+        now: () => {
+          seen.push(context.getStore());
+          return Math.max(0, performance.now() - startedAtMs);
+        },
+      },
+    });
+    const limiter = createLimiter({ policy: bucket, store });
+    const [, second] = context.run('request', () => [limiter.wait('k'), limiter.wait('k')]) as [
+      unknown,
+      Promise<unknown>,
+    ];
+    seen.length = 0;
+    startedAtMs = performance.now();
+    const inContext = context.run('request', async () => {
+      await second;
+      return context.getStore();
+    });
+
+    expect(await inContext).toBe('request');
+    expect(seen.at(-1)).toBeUndefined();
+    await limiter.close();
+  });
+});
