@@ -39,7 +39,7 @@ export function rejectCallers(requests: readonly Request[], error: unknown): voi
 /** The requests of one call of the script, in order. Equal decisions are one request. */
 export class Requests {
   readonly list: Request[] = [];
-  /** Decisions by their first keys: made when there is a second one. */
+  /** The last decision over each key: made when there is a second one. */
   #byKey: Map<string, Request> | undefined;
   #work = 0;
   #bytes = 0;
@@ -51,7 +51,7 @@ export class Requests {
     if (equal === undefined) {
       const request: Request = { op, asks, caller, others: undefined };
       this.list.push(request);
-      this.#byKey?.set(firstKey(asks), request);
+      if (this.#byKey !== undefined) for (const { key } of asks) this.#byKey.set(key, request);
     } else if (equal.others === undefined) equal.others = [caller];
     else equal.others.push(caller);
     for (let i = 0; i < asks.length; i++) {
@@ -72,14 +72,13 @@ export class Requests {
       this.#byKey = undefined;
       return undefined;
     }
-    this.#byKey ??= new Map([[firstKey(last.asks), last]]);
-    const found = this.#byKey.get(firstKey(asks));
-    return found !== undefined && timesOf(found) < MAX_COUNT && areEqual(found.asks, asks) ? found : undefined;
+    const byKey = (this.#byKey ??= new Map(last.asks.map(({ key }) => [key, last])));
+    const found = byKey.get((asks[0] as Ask).key);
+    if (found === undefined || timesOf(found) >= MAX_COUNT || !areEqual(found.asks, asks)) return undefined;
+    // It would move before what asked for one of its keys meanwhile.
+    for (let i = 1; i < asks.length; i++) if (byKey.get((asks[i] as Ask).key) !== found) return undefined;
+    return found;
   }
-}
-
-function firstKey(asks: readonly Ask[]): string {
-  return (asks[0] as Ask).key;
 }
 
 /** Whether two lists of asks are for the same keys, policies and costs, and no slots. */
