@@ -1,6 +1,5 @@
 import type { ChannelListener } from 'node:diagnostics_channel';
-import type { BreakerState } from './guard/breaker.ts';
-import type { Decision, DecisionSource } from './limiter/decision.ts';
+import type { Decision, DecisionSource } from './decision.ts';
 import type { SluiceErrorCode, StoreFailureKind } from './errors.ts';
 import { findBuiltin } from './platform.ts';
 
@@ -22,6 +21,9 @@ export interface StoreErrorMessage {
   readonly kind: StoreFailureKind;
   readonly code: SluiceErrorCode;
 }
+
+/** `closed` while the store is called; `open` after failures; `half-open` while a probe is under way. */
+export type BreakerState = 'closed' | 'open' | 'half-open';
 
 /** The message of `sluice:breaker`: a breaker changes its state. */
 export interface BreakerMessage {

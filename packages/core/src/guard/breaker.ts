@@ -1,8 +1,6 @@
 import { StoreError, isSluiceError, messageOf, type StoreFailureKind } from '../errors.ts';
+import type { BreakerState } from '../channels.ts';
 import { startTimer, stopTimer, type Timer } from '../platform.ts';
-
-/** `closed` while the store is called; `open` after failures; `half-open` while a probe is under way. */
-export type BreakerState = 'closed' | 'open' | 'half-open';
 
 const MAX_FAILURES = 5;
 const FIRST_PROBE_MS = 100;
@@ -20,7 +18,7 @@ export interface BreakerOwner {
 }
 
 /**
- * A circuit breaker: after five failures in a row it refuses calls at once, so that a dead store costs microseconds.
+ * A circuit breaker: after five failures in a row it rejects calls at once, so that a dead store costs microseconds.
  * Probes run in the background, on a timer that keeps no process alive: no request waits for one.
  */
 export class Breaker {
@@ -34,7 +32,7 @@ export class Breaker {
   #failures = 0;
   /** When the first call was sent since the last answer; 0 if there was none. */
   #silentSinceMs = 0;
-  /** Results of calls that were sent before the last change of state are ignored. */
+  /** Failures of calls that were sent before the last change of state are ignored. */
   #changedMs = 0;
   #timer: Timer | undefined;
 
@@ -44,7 +42,7 @@ export class Breaker {
   }
 
   /** The error of a call that is not made, because the breaker is not closed. */
-  refusal(): StoreError {
+  rejection(): StoreError {
     const message = `the circuit breaker is open, so the store is not called; its last failure: ${this.whyOpen}`;
     return new StoreError('SLUICE_BREAKER_OPEN', message, { cause: this.lastError });
   }
@@ -59,15 +57,15 @@ export class Breaker {
   }
 
   /** @param isInTime - Whether the call still waited. A late answer takes back no failure. */
-  answered(sentMs: number, isInTime: boolean): void {
+  answered(isInTime: boolean): void {
     this.#silentSinceMs = 0;
-    if (isInTime && sentMs >= this.#changedMs) this.#failures = 0;
+    if (isInTime) this.#failures = 0;
   }
 
   failed(sentMs: number, error: unknown): void {
     if (this.state !== 'closed' || sentMs < this.#changedMs) return;
     if (isAnswer(error)) {
-      this.answered(sentMs, true);
+      this.answered(true);
       return;
     }
     this.lastError = error;

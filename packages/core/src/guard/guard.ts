@@ -1,16 +1,16 @@
-import { breakers } from '../channels.ts';
+import { breakers, type BreakerState } from '../channels.ts';
 import { StoreError, asStoreError, type StoreFailureKind } from '../errors.ts';
 import { startTimer, stopTimer } from '../platform.ts';
 import type { Policy } from '../policies/index.ts';
 import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
 import { warnOnce } from '../warnings.ts';
-import { Breaker, kindOf, type BreakerOwner, type BreakerState } from './breaker.ts';
+import { Breaker, kindOf, type BreakerOwner } from './breaker.ts';
 import { findGrace, startWaiting } from './deadlines.ts';
 import { KeptEdits } from './kept-edits.ts';
 import { lateError, StoreCall } from './store-call.ts';
 
-export { isFault, type BreakerState } from './breaker.ts';
+export { isFault } from './breaker.ts';
 
 /** How long a probe may take: as long as a request of the most patient limiter, within these bounds. */
 const MIN_PROBE_MS = 100;
@@ -79,7 +79,7 @@ export class Guard implements BreakerOwner {
    */
   perform(op: Op, asks: readonly Ask[], endMs: number): Answer | Promise<Answer> {
     const called = this.#breakersOf(asks);
-    for (const breaker of called) if (breaker.state !== 'closed') throw breaker.refusal();
+    for (const breaker of called) if (breaker.state !== 'closed') throw breaker.rejection();
     const sentMs = performance.now();
     const lastMs = endMs > sentMs ? endMs : findGrace(sentMs);
     if (lastMs <= sentMs) {

@@ -32,7 +32,7 @@ export class StoreCall extends WaitingCall {
 
   answered(): void {
     const isInTime = stopWaiting(this);
-    for (const breaker of this.#called) breaker.answered(this.#sentMs, isInTime);
+    for (const breaker of this.#called) breaker.answered(isInTime);
   }
 
   failed(error: unknown): void {

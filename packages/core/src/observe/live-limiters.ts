@@ -1,5 +1,5 @@
-import type { BreakerState } from '../guard/breaker.ts';
-import type { DecisionSource } from '../limiter/decision.ts';
+import type { BreakerState } from '../channels.ts';
+import type { DecisionSource } from '../decision.ts';
 
 /** The state of a limiter's store, as this process knows it. */
 export interface Status {

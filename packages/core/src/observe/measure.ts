@@ -4,10 +4,10 @@ import {
   storeErrors,
   subscribe,
   type BreakerMessage,
+  type BreakerState,
   type DecisionMessage,
   type StoreErrorMessage,
 } from '../channels.ts';
-import type { BreakerState } from '../guard/breaker.ts';
 import { liveLimiters } from './live-limiters.ts';
 import type { Report } from './metric-list.ts';
 

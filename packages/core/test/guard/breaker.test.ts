@@ -19,10 +19,10 @@ const ask = async (guard: Guard, times: number, timeoutMs = 100, asks = ASKS): P
       () => 'answered',
       (error: unknown) => (error as StoreError).code,
     );
-    let isOver = false;
-    void outcome.then(() => (isOver = true));
+    let isSettled = false;
+    void outcome.then(() => (isSettled = true));
     await pass(0);
-    while (!isOver) await pass(1);
+    while (!isSettled) await pass(1);
     outcomes.push(await outcome);
   }
   return outcomes;
@@ -42,10 +42,10 @@ describe('a store that keeps failing', () => {
     expect([guard.state, store.asked.length]).toEqual(['open', 5]);
   });
 
-  it('is refused at once, by an error of its own each time, which has the last failure as its cause', async () => {
+  it('is rejected at once, by an error of its own each time, which has the last failure as its cause', async () => {
     const guard = new Guard(storeThat('fails'));
     await ask(guard, 5);
-    const refusals = [1, 2].map(() => {
+    const rejections = [1, 2].map(() => {
       try {
         return guard.perform('take', ASKS, performance.now() + 100);
       } catch (error) {
@@ -53,13 +53,13 @@ describe('a store that keeps failing', () => {
       }
     });
 
-    expect(refusals[0]).toMatchObject({
+    expect(rejections[0]).toMatchObject({
       code: 'SLUICE_BREAKER_OPEN',
       kind: 'open',
       sent: false,
       cause: expect.objectContaining({ message: 'away' }) as unknown,
     });
-    expect(refusals[0]).not.toBe(refusals[1]);
+    expect(rejections[0]).not.toBe(rejections[1]);
   });
 
   it('is called again after a success among the failures', async () => {
@@ -107,6 +107,15 @@ describe('a store that is late', () => {
     const guard = new Guard(storeThat({ answersAfterMs: 150 }));
 
     expect((await ask(guard, 6)).at(-1)).toBe('SLUICE_BREAKER_OPEN');
+  });
+
+  it('fails once by a call that is late and rejects afterwards', async () => {
+    const guard = new Guard(storeThat({ failsWith: new Error('away'), afterMs: 150 }));
+
+    await ask(guard, 4);
+    await pass(100);
+
+    expect(guard.state).toBe('closed');
   });
 
   it('does not fail by shorter waits while it answers within 100 ms', async () => {
@@ -201,10 +210,10 @@ describe('a probe', () => {
     await ask(guard, 5);
     store.behaviour = 'answers';
 
-    await pass(400);
+    await pass(310);
     await settled;
 
-    expect(guard.state).toBe('closed');
+    expect([guard.state, store.probes]).toEqual(['closed', 1]);
   });
 });
 
@@ -260,7 +269,7 @@ describe('the channel sluice:breaker', () => {
 describe('an outage', () => {
   it('is warned of once for each kind of failure', async () => {
     const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const store = storeThat({ failsWith: new StoreError('SLUICE_STORE_FAILED', 'refused', { kind: 'connection' }) });
+    const store = storeThat({ failsWith: new StoreError('SLUICE_STORE_FAILED', 'no connection', { kind: 'connection' }) });
     const guard = new Guard(store);
     guard.join('warned');
     await ask(guard, 5);
@@ -274,7 +283,7 @@ describe('an outage', () => {
     await ask(guard, 5);
 
     expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
-      expect.stringMatching(/^The redis store of warned keeps failing \(connection\): refused/),
+      expect.stringMatching(/^The redis store of warned keeps failing \(connection\): no connection/),
       expect.stringMatching(/^The redis store of warned keeps failing \(denied\): no such right/),
     ]);
   });

@@ -2,7 +2,12 @@ import { afterEach, beforeEach, jest } from '@jest/globals';
 import type { Answer, Ask, Op, Store } from '../../src/stores/store.ts';
 
 /** What a test store does with a call. */
-type Behaviour = 'answers' | 'fails' | 'hangs' | { readonly answersAfterMs: number } | { readonly failsWith: Error };
+type Behaviour =
+  | 'answers'
+  | 'fails'
+  | 'hangs'
+  | { readonly answersAfterMs: number }
+  | { readonly failsWith: Error; readonly afterMs?: number };
 
 /** A store that behaves as it is told, and remembers what it was asked. */
 export class FakeStore implements Store {
@@ -17,7 +22,11 @@ export class FakeStore implements Store {
     if (behaviour === 'answers') return Promise.resolve(answer);
     if (behaviour === 'fails') return Promise.reject(new Error('away'));
     if (behaviour === 'hangs') return new Promise(() => undefined);
-    if ('failsWith' in behaviour) return Promise.reject(behaviour.failsWith);
+    if ('failsWith' in behaviour) {
+      const { failsWith, afterMs = 0 } = behaviour;
+      if (afterMs === 0) return Promise.reject(failsWith);
+      return new Promise((_resolve, reject) => setTimeout(reject, afterMs, failsWith));
+    }
     return new Promise((resolve) => setTimeout(resolve, behaviour.answersAfterMs, answer));
   }
 

@@ -1,7 +1,6 @@
 import { afterEach } from '@jest/globals';
-import { breakers, decisions, storeErrors } from '../../src/channels.ts';
-import type { BreakerState } from '../../src/guard/guard.ts';
-import type { Decision } from '../../src/limiter/decision.ts';
+import { breakers, decisions, storeErrors, type BreakerState } from '../../src/channels.ts';
+import type { Decision } from '../../src/decision.ts';
 import { forget, remember, type LiveLimiter, type Status } from '../../src/observe/live-limiters.ts';
 
 const ALLOWED: Decision = {
