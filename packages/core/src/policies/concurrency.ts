@@ -1,19 +1,10 @@
-import { slots } from '../program/slots.ts';
 import { HELD } from '../program/numbers.ts';
+import { slots } from '../program/slots.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
-import { duration, readOptions, type Field, type Options } from '../values/shape.ts';
+import { duration, type Field, type Options } from '../values/shape.ts';
 import { units } from '../values/units.ts';
-import {
-  commonFields,
-  definePolicy,
-  MAX_ENTRIES,
-  NAMED,
-  register,
-  shareUnits,
-  type Algorithm,
-  type NameOption,
-  type PolicyBase,
-} from './rule.ts';
+import { makePolicy, MAX_ENTRIES, NAMED, register, scaleLimit } from './rule.ts';
+import type { Algorithm, NamedOptions, PolicyBase } from './rule.ts';
 
 /** At most `limit` slots at once. A slot expires after `ttlMs` unless it is renewed. */
 export interface ConcurrencyPolicy extends PolicyBase {
@@ -24,7 +15,7 @@ export interface ConcurrencyPolicy extends PolicyBase {
 
 const INSTEAD = 'a key remembers every holder: spread the requests over several keys, each with its part of the limit';
 
-const CONCURRENCY = {
+const SLOTS = {
   /** Slots held at once: a whole number from 0 to 1000; 0 denies every request. */
   limit: units(0, MAX_ENTRIES, INSTEAD) as Field<number>,
   /**
@@ -34,7 +25,7 @@ const CONCURRENCY = {
   ttl: duration() as Field<Duration, number>,
 };
 
-export interface ConcurrencyOptions extends Options<typeof CONCURRENCY>, NameOption {}
+export interface ConcurrencyOptions extends Options<typeof SLOTS>, NamedOptions {}
 
 /**
  * Allows at most `limit` requests in flight, at every instant of the store's clock. A request holds a slot until it
@@ -44,19 +35,16 @@ export interface ConcurrencyOptions extends Options<typeof CONCURRENCY>, NameOpt
  * @throws PolicyError with the field, what was expected and what was given.
  */
 export function concurrency(options: ConcurrencyOptions): ConcurrencyPolicy {
-  const shape = { ...CONCURRENCY, ...NAMED };
-  const { limit, ttl, ...common } = readOptions(options, shape, 'concurrency', 'SLUICE_POLICY_INVALID');
-  const fields = { ...commonFields(common), limit, ttlMs: ttl };
-  return definePolicy(concurrencyAlgorithm, { algorithm: 'concurrency', ...fields });
+  return makePolicy(algorithm, options);
 }
 
-const concurrencyAlgorithm: Algorithm<ConcurrencyPolicy> = /* @__PURE__ */ register({
+const algorithm: Algorithm<ConcurrencyPolicy> = /* @__PURE__ */ register<ConcurrencyPolicy>({
   name: 'concurrency',
   kind: 'h',
   family: slots,
-  make: concurrency,
+  shape: [SLOTS, NAMED],
   numbers: ({ limit, ttlMs }) => [limit, 0, HELD, ttlMs],
   windowMs: ({ ttlMs }) => ttlMs,
-  scale: ({ limit }, share) => ({ limit: shareUnits(limit, share) }),
+  scale: scaleLimit,
   describe: ({ limit, ttlMs }) => `concurrency ${String(limit)} for ${writeDuration(ttlMs)} each`,
 });

@@ -4,7 +4,7 @@ import { listed } from '../values/hint.ts';
 import { concurrency, type ConcurrencyPolicy } from './concurrency.ts';
 import { fixedWindow, type FixedWindowPolicy } from './fixed-window.ts';
 import { leakyBucket, type LeakyBucketPolicy } from './leaky-bucket.ts';
-import { ALGORITHMS, definePolicy, findRule, type Algorithm, type Rule, type Share } from './rule.ts';
+import { ALGORITHMS, definePolicy, findRule, makePolicy, type Algorithm, type Rule, type Share } from './rule.ts';
 import { slidingCounter, type SlidingCounterPolicy } from './sliding-counter.ts';
 import { slidingLog, type SlidingLogPolicy } from './sliding-log.ts';
 import { slidingWindow, type SlidingWindowPolicy } from './sliding-window.ts';
@@ -43,16 +43,16 @@ export const MAKERS = {
  */
 export function parsePolicy(given: unknown, field = 'policy'): Policy {
   if (findRule(given) !== undefined) return given as Policy;
-  const { algorithm, ...fields } = (typeof given === 'object' && given !== null ? given : {}) as {
-    readonly algorithm?: unknown;
-  };
-  const kind = ALGORITHMS.get(algorithm as string);
+  const data: Record<string, unknown> = typeof given === 'object' && given !== null ? { ...given } : {};
+  const { algorithm, ...fields } = data;
+  const isInterval = algorithm === 'tokenBucket' && fields['mode'] === 'interval';
+  const kind = ALGORITHMS.get(isInterval ? 'intervalBucket' : (algorithm as string));
   if (kind === undefined) throw notAPolicy(given, field, algorithm);
-  const options = Object.entries(fields).map(([name, value]: [string, unknown]) => [
+  const options = Object.entries(fields).map(([name, value]) => [
     name.replace(/Ms$/, ''),
     name.endsWith('Ms') && typeof value === 'number' ? `${String(value)}ms` : value,
   ]);
-  return kind.make(Object.fromEntries(options) as never) as Policy;
+  return makePolicy(kind, Object.fromEntries(options) as object) as Policy;
 }
 
 function notAPolicy(given: unknown, field: string, algorithm: unknown): PolicyError {
@@ -67,19 +67,20 @@ function notAPolicy(given: unknown, field: string, algorithm: unknown): PolicyEr
   return new PolicyError(field, `${field} must be ${expected}, got ${got}${algorithm === undefined ? '' : known}`);
 }
 
-const RULES_OF_DATA = /* @__PURE__ */ new WeakMap<object, Rule>();
-
 /**
  * A policy as the program reads it: the same rule each time for the same object. Plain data is parsed the first time.
  *
  * @throws PolicyError as {@link parsePolicy} does.
  */
 export function compile(policy: Policy): Rule {
-  let rule = findRule(policy) ?? RULES_OF_DATA.get(policy);
-  if (rule === undefined) {
-    rule = findRule(parsePolicy(policy));
-    RULES_OF_DATA.set(policy, rule);
-  }
+  return findRule(policy) ?? RULES_OF_DATA.get(policy) ?? compileData(policy);
+}
+
+const RULES_OF_DATA = /* @__PURE__ */ new WeakMap<object, Rule>();
+
+function compileData(data: Policy): Rule {
+  const rule = findRule(parsePolicy(data)) as Rule;
+  RULES_OF_DATA.set(data, rule);
   return rule;
 }
 

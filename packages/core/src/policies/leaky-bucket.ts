@@ -1,26 +1,15 @@
-import { debt } from '../program/debt.ts';
 import { PolicyError } from '../errors.ts';
+import { debt } from '../program/debt.ts';
 import { LINE } from '../program/numbers.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
-import { duration, readOptions, type Field, type Options } from '../values/shape.ts';
+import { duration, type Field, type Options } from '../values/shape.ts';
 import { MAX_LIMIT, units } from '../values/units.ts';
-import {
-  commonFields,
-  definePolicy,
-  gcd,
-  NAMED,
-  register,
-  shareTime,
-  type Algorithm,
-  type NameOption,
-  type PolicyBase,
-} from './rule.ts';
+import { describeWindow, gcd, makePolicy, NAMED, register, shareTime, readWindow } from './rule.ts';
+import type { Algorithm, NamedOptions, WindowPolicy } from './rule.ts';
 
 /** `limit` starts per window, at equal distances. A request that would wait longer than `maxDelayMs` is denied. */
-export interface LeakyBucketPolicy extends PolicyBase {
+export interface LeakyBucketPolicy extends WindowPolicy {
   readonly algorithm: 'leakyBucket';
-  readonly limit: number;
-  readonly windowMs: number;
   readonly maxDelayMs: number;
 }
 
@@ -33,7 +22,7 @@ const LEAKY_BUCKET = {
   maxDelay: duration(0) as Field<Duration, number>,
 };
 
-export interface LeakyBucketOptions extends Options<typeof LEAKY_BUCKET>, NameOption {}
+export interface LeakyBucketOptions extends Options<typeof LEAKY_BUCKET>, NamedOptions {}
 
 /**
  * Paces requests: units start at least `window / limit` apart, first come first served. `delayMs` of a decision is the
@@ -45,36 +34,29 @@ export interface LeakyBucketOptions extends Options<typeof LEAKY_BUCKET>, NameOp
  * large to be counted exactly.
  */
 export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
-  const shape = { ...LEAKY_BUCKET, ...NAMED };
-  const settings = readOptions(options, shape, 'leakyBucket', 'SLUICE_POLICY_INVALID');
-  const { limit, window, maxDelay, ...common } = settings;
-  const fields = { ...commonFields(common), limit, windowMs: window, maxDelayMs: maxDelay };
-  return definePolicy(leakyBucketAlgorithm, { algorithm: 'leakyBucket', ...fields });
+  return makePolicy(algorithm, options);
 }
 
-const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy> = /* @__PURE__ */ register({
+const algorithm: Algorithm<LeakyBucketPolicy> = /* @__PURE__ */ register<LeakyBucketPolicy>({
   name: 'leakyBucket',
   kind: 'l',
   family: debt,
-  make: leakyBucket,
+  shape: [LEAKY_BUCKET, NAMED],
   numbers({ limit, windowMs, maxDelayMs }) {
     const divisor = gcd(limit, windowMs);
     const [perMs, perUnit] = [limit / divisor, windowMs / divisor];
     const atOnce = Math.floor((maxDelayMs * perMs) / perUnit) + 1;
     // The longest wait, and as many units more, in parts of which each millisecond has perMs, must be exact.
-    if (maxDelayMs * perMs + 2 * perUnit * atOnce >= 2 ** 53 || atOnce > MAX_LIMIT) {
-      const max = Math.floor(Math.min((2 ** 53 - 1 - 2 * perUnit) / 3, (MAX_LIMIT - 1) * perUnit) / perMs);
-      const rate = `${String(perMs)} per ${String(perUnit)} ms`;
-      throw new PolicyError(
-        'maxDelay',
-        `maxDelay ${String(maxDelayMs)} ms at ${rate} is too large to be counted exactly; at most ${String(max)} ms`,
-      );
+    if (maxDelayMs * perMs + 2 * perUnit * atOnce < 2 ** 53 && atOnce <= MAX_LIMIT) {
+      return [atOnce, 0, LINE, perMs, perUnit, maxDelayMs * perMs + perUnit];
     }
-    return [atOnce, 0, LINE, perMs, perUnit, maxDelayMs * perMs + perUnit];
+    const max = Math.floor(Math.min((2 ** 53 - 1 - 2 * perUnit) / 3, (MAX_LIMIT - 1) * perUnit) / perMs);
+    const given = `maxDelay ${String(maxDelayMs)} ms at ${String(perMs)} per ${String(perUnit)} ms`;
+    const message = `${given} is too large to be counted exactly; at most ${String(max)} ms`;
+    throw new PolicyError('maxDelay', message);
   },
-  windowMs: ({ windowMs }) => windowMs,
+  windowMs: readWindow,
   // The same units at a slower pace: that is exact, and a share of `limit` is rarely a whole number.
   scale: ({ windowMs }, share) => ({ windowMs: shareTime(windowMs, share, 'window') }),
-  describe: ({ limit, windowMs, maxDelayMs }) =>
-    `leakyBucket ${String(limit)} per ${writeDuration(windowMs)}, max delay ${writeDuration(maxDelayMs)}`,
+  describe: (policy) => `${describeWindow(policy)}, max delay ${writeDuration(policy.maxDelayMs)}`,
 });

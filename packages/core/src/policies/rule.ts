@@ -1,16 +1,24 @@
 import type { Family } from '../program/family.ts';
 import type { Kind } from '../program/kinds.ts';
 import { HELD, LIMIT, LINE, MODE, type Nums } from '../program/numbers.ts';
-import { parseDuration, type Duration } from '../values/duration.ts';
+import { parseDuration, writeDuration, type Duration } from '../values/duration.ts';
 import { parseName } from '../values/name.ts';
-import { duration, optional, type Optional, type Options } from '../values/shape.ts';
+import { duration, optional, readOptions } from '../values/shape.ts';
+import type { Field, Optional, Options, Shape } from '../values/shape.ts';
+import { units } from '../values/units.ts';
 
-/** The fields of every policy. A policy is plain frozen data, so it survives JSON. */
+/** The fields of every policy. A policy is plain frozen data, so it survives JSON; times have `Ms` in their names. */
 export interface PolicyBase {
   readonly algorithm: string;
   readonly name?: string;
   /** How long a denial by this policy blocks the key. */
   readonly blockForMs?: number;
+}
+
+/** `limit` units per `windowMs`. */
+export interface WindowPolicy extends PolicyBase {
+  readonly limit: number;
+  readonly windowMs: number;
 }
 
 export const NAMED = {
@@ -26,19 +34,21 @@ export const BLOCKING = {
   blockFor: optional(duration()) as Optional<Duration, number>,
 };
 
+export const WINDOW = {
+  /** Units per window: a whole number; 0 denies every request. */
+  limit: units(0) as Field<number>,
+  /** Length of the window. */
+  window: duration() as Field<Duration, number>,
+};
+
 /** An option of every policy. */
-export interface NameOption extends Options<typeof NAMED> {}
+export interface NamedOptions extends Options<typeof NAMED> {}
 
-/** An option of every policy that denies by its units alone. */
-export interface BlockForOption extends Options<typeof BLOCKING> {}
+/** Options of every policy that may block a key. */
+export interface BlockingOptions extends Options<typeof BLOCKING>, NamedOptions {}
 
-/** The fields of a policy for these two options. */
-export function commonFields({ name, blockFor }: { name: string | undefined; blockFor?: number | undefined }): {
-  name?: string;
-  blockForMs?: number;
-} {
-  return { ...(name === undefined ? {} : { name }), ...(blockFor === undefined ? {} : { blockForMs: blockFor }) };
-}
+/** Options of policies that count the units of a window. */
+export interface WindowOptions extends Options<typeof WINDOW>, BlockingOptions {}
 
 /** A policy as the program reads it. */
 export interface Rule {
@@ -61,8 +71,12 @@ export interface Algorithm<P extends PolicyBase> {
   readonly name: P['algorithm'];
   readonly kind: Kind;
   readonly family: Family;
-  /** The function that makes its policies. */
-  readonly make: (options: never) => PolicyBase;
+  /** The options from which its policies are made. A list, because a spread is not free of side effects. */
+  readonly shape: readonly Shape[];
+  /** The function that takes them. Default: its name. */
+  readonly maker?: string;
+  /** The fields of a policy if they are not those of its options, of which times have `Ms` in their names. */
+  complete?(fields: Partial<P>): Partial<P>;
   /**
    * The numbers of the program, except BLOCK_FOR.
    *
@@ -76,6 +90,20 @@ export interface Algorithm<P extends PolicyBase> {
   describe(policy: P): string;
 }
 
+// What policies have in common that count the units of a window.
+
+export function readWindow({ windowMs }: WindowPolicy): number {
+  return windowMs;
+}
+
+export function scaleLimit({ limit }: { readonly limit: number }, share: Share): { readonly limit: number } {
+  return { limit: shareUnits(limit, share) };
+}
+
+export function describeWindow({ algorithm, limit, windowMs }: WindowPolicy): string {
+  return `${algorithm} ${String(limit)} per ${writeDuration(windowMs)}`;
+}
+
 /** The kinds of policies that this program has. */
 export const ALGORITHMS: Map<string, Algorithm<PolicyBase>> = /* @__PURE__ */ new Map();
 
@@ -86,6 +114,20 @@ export const ALGORITHMS: Map<string, Algorithm<PolicyBase>> = /* @__PURE__ */ ne
 export function register<P extends PolicyBase>(algorithm: Algorithm<P>): Algorithm<P> {
   ALGORITHMS.set(algorithm.name, algorithm);
   return algorithm;
+}
+
+/** Options whose values are times. */
+const TIME = /^(window|precision|every|maxDelay|ttl|blockFor)$/;
+
+/** Makes a policy from the options that a user writes. */
+export function makePolicy<P extends PolicyBase>(algorithm: Algorithm<P>, options: object): P {
+  const { name, maker = name, shape } = algorithm;
+  const all = Object.assign({}, ...shape) as Shape;
+  const settings = Object.entries(readOptions(options, all, maker, 'SLUICE_POLICY_INVALID'));
+  const given = settings.filter(([, value]) => value !== undefined);
+  const fields: unknown = Object.fromEntries(given.map(([key, value]) => [TIME.test(key) ? `${key}Ms` : key, value]));
+  const completed = algorithm.complete?.(fields as Partial<P>) ?? (fields as Partial<P>);
+  return definePolicy(algorithm, { algorithm: name, ...completed } as P);
 }
 
 const RULES = /* @__PURE__ */ new WeakMap<object, Rule>();
@@ -136,13 +178,9 @@ export function shareDown(number: number, share: Share): number {
  * @throws PolicyError if it is longer than a duration may be.
  */
 export function shareTime(ms: number, share: Share, field: string): number {
-  const time =
-    typeof share === 'number' ? Math.ceil(ms / share) : divideUp(BigInt(ms) * BigInt(share.total), share.weight);
-  return parseDuration(`${String(time)}ms`, field);
-}
-
-function divideUp(dividend: bigint, divisor: number): bigint {
-  return (dividend + BigInt(divisor) - 1n) / BigInt(divisor);
+  if (typeof share === 'number') return parseDuration(`${String(Math.ceil(ms / share))}ms`, field);
+  const weight = BigInt(share.weight);
+  return parseDuration(`${String((BigInt(ms) * BigInt(share.total) + weight - 1n) / weight)}ms`, field);
 }
 
 /** The most units of a log, and slots of a key: the program keeps an entry for each. */

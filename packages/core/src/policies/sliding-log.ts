@@ -1,38 +1,32 @@
 import { slots } from '../program/slots.ts';
-import { writeDuration, type Duration } from '../values/duration.ts';
-import { duration, readOptions, type Field, type Options } from '../values/shape.ts';
+import type { Field, Options } from '../values/shape.ts';
 import { units } from '../values/units.ts';
 import {
+  describeWindow,
   BLOCKING,
-  commonFields,
-  definePolicy,
+  makePolicy,
   MAX_ENTRIES,
   NAMED,
   register,
-  shareUnits,
-  type Algorithm,
-  type BlockForOption,
-  type NameOption,
-  type PolicyBase,
+  WINDOW,
+  readWindow,
+  scaleLimit,
 } from './rule.ts';
+import type { Algorithm, WindowOptions, WindowPolicy } from './rule.ts';
 
 /** `limit` units in any interval of `windowMs`, each stored by its instant. */
-export interface SlidingLogPolicy extends PolicyBase {
+export interface SlidingLogPolicy extends WindowPolicy {
   readonly algorithm: 'slidingLog';
-  readonly limit: number;
-  readonly windowMs: number;
 }
 
 const INSTEAD = 'a slidingLog remembers every unit: use slidingWindow, which remembers a few numbers';
 
-const SLIDING_LOG = {
+const ENTRIES = {
   /** Units in any interval as long as the window: a whole number from 0 to 1000; 0 denies every request. */
   limit: units(0, MAX_ENTRIES, INSTEAD) as Field<number>,
-  /** Length of the window. */
-  window: duration() as Field<Duration, number>,
 };
 
-export interface SlidingLogOptions extends Options<typeof SLIDING_LOG>, BlockForOption, NameOption {}
+export interface SlidingLogOptions extends Omit<WindowOptions, 'limit'>, Options<typeof ENTRIES> {}
 
 /**
  * Allows at most `limit` units in **any** interval as long as the window, and never denies what fits: every unit is
@@ -43,19 +37,16 @@ export interface SlidingLogOptions extends Options<typeof SLIDING_LOG>, BlockFor
  * @throws PolicyError with the field, what was expected and what was given.
  */
 export function slidingLog(options: SlidingLogOptions): SlidingLogPolicy {
-  const shape = { ...SLIDING_LOG, ...BLOCKING, ...NAMED };
-  const { limit, window, ...common } = readOptions(options, shape, 'slidingLog', 'SLUICE_POLICY_INVALID');
-  const fields = { ...commonFields(common), limit, windowMs: window };
-  return definePolicy(slidingLogAlgorithm, { algorithm: 'slidingLog', ...fields });
+  return makePolicy(algorithm, options);
 }
 
-const slidingLogAlgorithm: Algorithm<SlidingLogPolicy> = /* @__PURE__ */ register({
+const algorithm: Algorithm<SlidingLogPolicy> = /* @__PURE__ */ register<SlidingLogPolicy>({
   name: 'slidingLog',
   kind: 'g',
   family: slots,
-  make: slidingLog,
+  shape: [WINDOW, ENTRIES, BLOCKING, NAMED],
   numbers: ({ limit, windowMs }) => [limit, 0, 0, windowMs],
-  windowMs: ({ windowMs }) => windowMs,
-  scale: ({ limit }, share) => ({ limit: shareUnits(limit, share) }),
-  describe: ({ limit, windowMs }) => `slidingLog ${String(limit)} per ${writeDuration(windowMs)}`,
+  windowMs: readWindow,
+  scale: scaleLimit,
+  describe: describeWindow,
 });

@@ -1,33 +1,17 @@
+import { PolicyError, shown } from '../errors.ts';
 import { blocks } from '../program/blocks.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
-import { duration, invalid, optional, readOptions, type Field, type Optional, type Options } from '../values/shape.ts';
-import { units } from '../values/units.ts';
-import {
-  BLOCKING,
-  commonFields,
-  definePolicy,
-  NAMED,
-  register,
-  shareUnits,
-  type Algorithm,
-  type BlockForOption,
-  type NameOption,
-  type PolicyBase,
-} from './rule.ts';
+import { duration, optional, type Optional, type Options } from '../values/shape.ts';
+import { describeWindow, BLOCKING, makePolicy, NAMED, register, WINDOW, readWindow, scaleLimit } from './rule.ts';
+import type { Algorithm, WindowOptions, WindowPolicy } from './rule.ts';
 
 /** `limit` units in any interval of `windowMs`, counted in blocks of `precisionMs`. */
-export interface SlidingWindowPolicy extends PolicyBase {
+export interface SlidingWindowPolicy extends WindowPolicy {
   readonly algorithm: 'slidingWindow';
-  readonly limit: number;
-  readonly windowMs: number;
   readonly precisionMs: number;
 }
 
-const SLIDING_WINDOW = {
-  /** Units in any interval as long as the window: a whole number; 0 denies every request. */
-  limit: units(0) as Field<number>,
-  /** Length of the window. */
-  window: duration() as Field<Duration, number>,
+const PRECISION = {
   /**
    * Length of the blocks: it divides the window, into at most 100 blocks. Default: a tenth of the window, rounded up to
    * a millisecond.
@@ -35,9 +19,7 @@ const SLIDING_WINDOW = {
   precision: optional(duration()) as Optional<Duration, number>,
 };
 
-export interface SlidingWindowOptions extends Options<typeof SLIDING_WINDOW>, BlockForOption, NameOption {}
-
-const MAX_BLOCKS = 100;
+export interface SlidingWindowOptions extends WindowOptions, Options<typeof PRECISION> {}
 
 /**
  * Allows at most `limit` units in **any** interval as long as the window. The window is counted in clock-aligned
@@ -47,51 +29,41 @@ const MAX_BLOCKS = 100;
  * @throws PolicyError with the field, what was expected and what was given.
  */
 export function slidingWindow(options: SlidingWindowOptions): SlidingWindowPolicy {
-  const shape = { ...SLIDING_WINDOW, ...BLOCKING, ...NAMED };
-  const settings = readOptions(options, shape, 'slidingWindow', 'SLUICE_POLICY_INVALID');
-  const { limit, window, precision, ...common } = settings;
-  const precisionMs =
-    precision === undefined ? defaultPrecision(window) : checkPrecision(precision, window, options.precision);
-  const fields = { ...commonFields(common), limit, windowMs: window, precisionMs };
-  return definePolicy(slidingWindowAlgorithm, { algorithm: 'slidingWindow', ...fields });
+  return makePolicy(algorithm, options);
 }
+
+const MAX_BLOCKS = 100;
 
 function defaultPrecision(windowMs: number): number {
   return Math.ceil(windowMs / 10);
 }
 
-/**
- * The default blocks need not divide the window.
- *
- * @throws PolicyError unless the blocks divide the window, into at most 100, or are the default ones.
- */
-function checkPrecision(ms: number, windowMs: number, given: unknown): number {
+/** @throws PolicyError unless the blocks divide the window, into at most 100, or are the default ones, which need not. */
+function checkPrecision(ms: number, windowMs: number): void {
   const [min, byDefault] = [Math.ceil(windowMs / MAX_BLOCKS), defaultPrecision(windowMs)];
-  const code = 'SLUICE_POLICY_INVALID';
-  if (ms < min || ms > windowMs) {
-    const expected = `at least ${String(min)} ms (a hundredth of the window) and at most the window`;
-    throw invalid('precision', expected, given, code);
-  }
-  if (windowMs % ms === 0 || ms === byDefault) return ms;
-  const expected = `a length that divides the window of ${String(windowMs)} ms`;
-  throw invalid('precision', expected, given, code, `; ${String(byDefault)} is the default`);
+  const isWithin = ms >= min && ms <= windowMs;
+  if (isWithin && (windowMs % ms === 0 || ms === byDefault)) return;
+  const bounds = `be at least ${String(min)} ms (a hundredth of the window) and at most the window`;
+  const expected = isWithin ? `divide the window of ${String(windowMs)} ms` : bounds;
+  const got = `got ${shown(writeDuration(ms))}; ${String(byDefault)} is the default`;
+  throw new PolicyError('precision', `precision must ${expected}, ${got}`);
 }
 
-const slidingWindowAlgorithm: Algorithm<SlidingWindowPolicy> = /* @__PURE__ */ register({
+const algorithm: Algorithm<SlidingWindowPolicy> = /* @__PURE__ */ register<SlidingWindowPolicy>({
   name: 'slidingWindow',
   kind: 's',
   family: blocks,
-  make: slidingWindow,
-  numbers: ({ limit, windowMs, precisionMs }) => [
-    limit,
-    0,
-    0,
-    precisionMs,
-    Math.ceil(windowMs / precisionMs) * precisionMs,
-  ],
-  windowMs: ({ windowMs }) => windowMs,
-  scale: ({ limit }, share) => ({ limit: shareUnits(limit, share) }),
-  describe: ({ limit, windowMs, precisionMs }) =>
-    `slidingWindow ${String(limit)} per ${writeDuration(windowMs)}` +
-    (precisionMs === defaultPrecision(windowMs) ? '' : `, precision ${writeDuration(precisionMs)}`),
+  shape: [WINDOW, PRECISION, BLOCKING, NAMED],
+  complete({ windowMs = 0, precisionMs = defaultPrecision(windowMs), ...fields }) {
+    checkPrecision(precisionMs, windowMs);
+    return { ...fields, windowMs, precisionMs };
+  },
+  numbers: ({ limit, windowMs, precisionMs: ms }) => [limit, 0, 0, ms, Math.ceil(windowMs / ms) * ms],
+  windowMs: readWindow,
+  scale: scaleLimit,
+  describe: (policy) =>
+    describeWindow(policy) +
+    (policy.precisionMs === defaultPrecision(policy.windowMs)
+      ? ''
+      : `, precision ${writeDuration(policy.precisionMs)}`),
 });

@@ -1,33 +1,11 @@
-import { interval } from '../program/interval.ts';
-import { debt } from '../program/debt.ts';
 import { PolicyError } from '../errors.ts';
+import { debt } from '../program/debt.ts';
+import { interval } from '../program/interval.ts';
 import { MAX_DURATION_MS, writeDuration, type Duration } from '../values/duration.ts';
-import {
-  duration,
-  oneOf,
-  readOptions,
-  withDefault,
-  type Field,
-  type Options,
-  type WithDefault,
-} from '../values/shape.ts';
+import { duration, oneOf, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
 import { MAX_LIMIT, units } from '../values/units.ts';
-import {
-  BLOCKING,
-  commonFields,
-  definePolicy,
-  gcd,
-  NAMED,
-  register,
-  shareDown,
-  shareTime,
-  shareUnits,
-  type Algorithm,
-  type BlockForOption,
-  type NameOption,
-  type PolicyBase,
-  type Share,
-} from './rule.ts';
+import { BLOCKING, gcd, makePolicy, NAMED, register, shareDown, shareTime, shareUnits } from './rule.ts';
+import type { Algorithm, BlockingOptions, PolicyBase, Share } from './rule.ts';
 
 interface Bucket extends PolicyBase {
   readonly capacity: number;
@@ -65,7 +43,7 @@ const TOKEN_BUCKET = {
   overdraft: withDefault(units(0), 0) as WithDefault<number>,
 };
 
-export interface TokenBucketOptions extends Options<typeof TOKEN_BUCKET>, BlockForOption, NameOption {}
+export interface TokenBucketOptions extends Options<typeof TOKEN_BUCKET>, BlockingOptions {}
 
 /**
  * A bucket that holds `capacity` units and is refilled with `refill` units every `every`. Any interval of length d
@@ -77,13 +55,13 @@ export interface TokenBucketOptions extends Options<typeof TOKEN_BUCKET>, BlockF
  * large to be counted exactly.
  */
 export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy {
-  const shape = { ...TOKEN_BUCKET, ...BLOCKING, ...NAMED };
-  const settings = readOptions(options, shape, 'tokenBucket', 'SLUICE_POLICY_INVALID');
-  const { capacity, refill, every, mode, overdraft, ...common } = settings;
-  const fields = { ...commonFields(common), capacity, refill, everyMs: every, overdraft };
-  return mode === 'interval'
-    ? definePolicy(intervalBucketAlgorithm, { algorithm: 'intervalBucket', ...fields })
-    : definePolicy(tokenBucketAlgorithm, { algorithm: 'tokenBucket', ...fields });
+  const { mode } = (options as TokenBucketOptions | undefined) ?? {};
+  return mode === 'interval' ? makePolicy(intervalBucket, options) : makePolicy(evenBucket, options);
+}
+
+/** The mode is the kind of the policy. */
+function dropMode<P>({ mode: _, ...fields }: Partial<P> & { readonly mode?: unknown }): Partial<P> {
+  return fields as Partial<P>;
 }
 
 /** @throws PolicyError for numbers that are too large together, with the largest that are not. */
@@ -99,11 +77,13 @@ function describe({ capacity, refill, everyMs, overdraft }: Bucket): string {
   return overdraft === 0 ? rate : `${rate}, overdraft ${String(overdraft)}`;
 }
 
-const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy> = /* @__PURE__ */ register<TokenBucketPolicy>({
+const evenBucket: Algorithm<TokenBucketPolicy> = /* @__PURE__ */ register<TokenBucketPolicy>({
   name: 'tokenBucket',
   kind: 't',
   family: debt,
-  make: tokenBucket,
+  shape: [TOKEN_BUCKET, BLOCKING, NAMED],
+  maker: 'tokenBucket',
+  complete: dropMode,
   numbers(policy) {
     const { capacity, overdraft, refill, everyMs } = policy;
     const divisor = gcd(refill, everyMs);
@@ -142,11 +122,13 @@ function exactRate(whole: Bucket, share: Share, units: number): Pick<Bucket, 're
   return isCountable ? rate : undefined;
 }
 
-const intervalBucketAlgorithm: Algorithm<IntervalBucketPolicy> = /* @__PURE__ */ register({
+const intervalBucket: Algorithm<IntervalBucketPolicy> = /* @__PURE__ */ register<IntervalBucketPolicy>({
   name: 'intervalBucket',
   kind: 'i',
   family: interval,
-  make: (options: TokenBucketOptions) => tokenBucket({ ...options, mode: 'interval' }),
+  shape: [TOKEN_BUCKET, BLOCKING, NAMED],
+  maker: 'tokenBucket',
+  complete: dropMode,
   numbers(policy) {
     const { capacity, overdraft, refill, everyMs } = policy;
     // Twice the time that fills the bucket must be exact.

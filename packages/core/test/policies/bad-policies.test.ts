@@ -59,7 +59,7 @@ describe('the value of an option that cannot be used', () => {
       'a precision that does not divide',
       () => sliding({ precision: '7s' }),
       'precision',
-      /divides .* 60000 ms, got "7s"; 6000 is/,
+      /divide the window of 60000 ms, got "7s"; 6000 is/,
     ],
     ['101 blocks', () => sliding({ window: '1010ms', precision: '10ms' }), 'precision', /at least 11 ms .* got "10ms"/],
     ['a precision beyond the window', () => sliding({ precision: '2m' }), 'precision', /at most the window, got "2m"/],

@@ -90,6 +90,12 @@ describe('a policy as plain data', () => {
     expect(compile(parsed).numbers).toEqual(compile(policy).numbers);
   });
 
+  it('may have the options as a user writes them', () => {
+    expect(parsePolicy({ algorithm: 'tokenBucket', capacity: 20, refill: 10, every: '1s', mode: 'interval' })).toEqual(
+      interval,
+    );
+  });
+
   it('is returned as it is if it was made here', () => {
     expect(parsePolicy(fixed)).toBe(fixed);
   });
