@@ -195,18 +195,14 @@ class SourcePolicies implements Policies {
       const isSameKind = before !== undefined && compile(before).kind === compile(rule).kind;
       const startsAfresh = before !== undefined && (reset || !isSameKind);
       const isEqual = isSameKind && samePolicy(before, rule) && JSON.stringify(apps) === JSON.stringify(record.apps);
-      if (isEqual && !reset) {
-        return {
-          result: (now) => ({ ...show(name, before, now), change: 'unchanged', startsAfresh, removedOverrides: [] }),
-        };
-      }
-      const { resets = 0 } = record;
-      const life = isSameKind ? record.life : record.life + 1;
+      const isUnchanged = isEqual && !reset;
+      const change = before === undefined ? 'created' : isUnchanged ? 'unchanged' : 'changed';
       const removed = before === undefined || isSameKind ? [] : this.follower.copy.overrides(name);
       const removedOverrides = removed.map(([target]) => writeTarget(target));
-      const change = before === undefined ? 'created' : 'changed';
+      const life = isSameKind ? record.life : record.life + 1;
+      const resets = (record.resets ?? 0) + (reset ? 1 : 0);
       return {
-        draft: { format: FORMAT, policy: rule, apps, life, resets: reset ? resets + 1 : resets, by, reason },
+        draft: isUnchanged ? undefined : { format: FORMAT, policy: rule, apps, life, resets, by, reason },
         result: (now) => ({ ...show(name, rule, now), change, startsAfresh, removedOverrides }),
       };
     });

@@ -115,16 +115,15 @@ export class PolicyCopy {
     }
   }
 
-  /** Whether a record has been of no use for a week: a removal, or an override that has ended. */
-  isExpired(name: string, { record, policy, problem }: Held): boolean {
+  /** Whether a record is of no use and a week old: a removal, or an override that is not in force. */
+  isExpired(name: string, held: Held): boolean {
+    const { record, policy, problem } = held;
     const agoMs = this.#now() - WEEK_MS;
-    if (record.atMs > agoMs || problem !== undefined) return false;
-    if (policy === undefined) return true;
+    if (record.atMs > agoMs || (record.untilMs ?? 0) > agoMs || problem !== undefined) return false;
     const { policy: of, target } = readRecordName(name);
-    if (target === undefined) return false;
     const base = this.base(of);
-    const hasLapsed = base?.record.life !== record.life || base.policy === undefined;
-    return (record.untilMs ?? Infinity) <= agoMs || (hasLapsed && (base?.record.atMs ?? 0) <= agoMs);
+    if (target === undefined || policy === undefined) return policy === undefined;
+    return base?.problem === undefined && !isInForce(held, base, this.#now);
   }
 
   delete(name: string): void {
