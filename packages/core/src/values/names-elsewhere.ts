@@ -27,10 +27,15 @@ const units: Rewrite = (value, option) =>
     : number(value, option);
 const fields: Rewrite = (value) => {
   if (value === true) return 'headers: "draft-6"';
-  return value === false || value === 'draft-6' || value === 'draft-7'
-    ? `headers: ${shown(value)}`
-    : 'headers: "draft-11"';
+  const isKnown = value === false || value === 'draft-6' || value === 'draft-7';
+  return isKnown ? `headers: ${shown(value)}` : 'headers: "draft-11"';
 };
+const legacyFields: Rewrite = (value) =>
+  `headers: ${value === false ? '"draft-11"' : '["draft-11", { legacy: "epoch" }]'}`;
+const message: Rewrite = (value) =>
+  typeof value === 'string' ? `onDenied: (request, response) => response.end(${shown(value)})` : undefined;
+const status: Rewrite = (value) => (typeof value === 'number' ? `status: { denied: ${String(value)} }` : undefined);
+const onStoreError: Rewrite = (value) => `onStoreError: ${value === true ? '"allow"' : '"throw"'}`;
 
 const TIME = 'window every policy';
 const UNITS = 'limit capacity policy';
@@ -55,29 +60,12 @@ const ELSEWHERE: readonly (readonly [names: string, here: string, rewrite?: Rewr
   ['keyPrefix', 'prefix name', same],
   ['identifier namespace nameSpace groupId', 'name', same],
   ['standardHeaders', 'headers', fields],
-  [
-    'legacyHeaders',
-    'headers',
-    (value) => `headers: ${value === false ? '"draft-11"' : '["draft-11", { legacy: "epoch" }]'}`,
-  ],
+  ['legacyHeaders', 'headers', legacyFields],
   ['draft_polli_ratelimit_headers enableDraftSpec addHeaders disableHeader setHeaders', 'headers'],
-  [
-    'message',
-    'onDenied',
-    (value) =>
-      typeof value === 'string' ? `onDenied: (request, response) => response.end(${shown(value)})` : undefined,
-  ],
+  ['message', 'onDenied', message],
   ['handler errorResponseBuilder errorMessage onLimitReached onExceeded', 'onDenied'],
-  [
-    'statusCode',
-    'status onDenied',
-    (value) => (typeof value === 'number' ? `status: { denied: ${String(value)} }` : undefined),
-  ],
-  [
-    'skipOnError passOnStoreError',
-    'onStoreError',
-    (value) => `onStoreError: ${value === true ? '"allow"' : '"throw"'}`,
-  ],
+  ['statusCode', 'status onDenied', status],
+  ['skipOnError passOnStoreError', 'onStoreError', onStoreError],
   ['insuranceLimiter', 'onStoreError'],
   ['redis client storage storeClient db', 'store'],
   ['timeout', 'timeoutMs'],
