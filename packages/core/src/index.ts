@@ -41,9 +41,8 @@ export {
 export type { Running } from './limiter/run.ts';
 export type { ThresholdEvent, ThresholdOptions } from './limiter/thresholds.ts';
 export type { WaitOptions } from './limiter/wait-queues.ts';
-export type { BreakerMessage, DecisionMessage, StoreErrorMessage } from './channels.ts';
+export type { BreakerMessage, BreakerState, DecisionMessage, StoreErrorMessage } from './channels.ts';
 export type { Status } from './observe/live-limiters.ts';
-export type { BreakerState } from './guard/breaker.ts';
 export type { Clock } from './platform.ts';
 export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory.ts';
 export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
