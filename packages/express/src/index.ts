@@ -1,4 +1,3 @@
-export * from '@sluice/old-core';
-export * from '@sluice/old-http';
-export { framework } from './framework.ts';
+export * from '@sluice/core';
+export * from '@sluice/core/http';
 export { RateLimit, rateLimit, type RateLimitHandler, type RateLimitOptions } from './rate-limit.ts';

@@ -1,16 +1,15 @@
 import {
-  asError,
-  createEnforcer,
-  methodDecorator,
-  namedByPlace,
+  limitMethods,
+  limitRequests,
   withLimiter,
-  Layer,
+  type KeyByLimit,
   type KeyEachOptions,
+  type Limited,
   type MethodDecorator,
   type OneKeyOptions,
+  type RateLimitInfo,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/old-http/spi';
-import type { KeyByLimit, Limited, RateLimitInfo } from '@sluice/old-http';
+} from '@sluice/core/http';
 import type { NextFunction, Request, Response } from 'express';
 import { frameworkFor } from './framework.ts';
 
@@ -21,7 +20,7 @@ export type RateLimitOptions = NeutralOptions<Request, Response>;
  * Middleware that keeps the types of the parameters of its route. `Key` is a string or, with several limits, an
  * object with a key per limit.
  */
-export interface RateLimitHandler<Key = string> extends Limited<Request, Key, Response> {
+export interface RateLimitHandler<Key = string> extends Limited<Request, Key> {
   <Params, Body, Sent, Query, Locals extends Record<string, unknown>>(
     request: Request<Params, Body, Sent, Query, Locals>,
     response: Response<Body, Locals>,
@@ -53,14 +52,12 @@ export function rateLimit(options: OneKeyOptions<Request, Response>): RateLimitH
 export function rateLimit(options: KeyEachOptions<Request, Response>): RateLimitHandler<KeyByLimit>;
 export function rateLimit(options: RateLimitOptions): RateLimitHandler<string | KeyByLimit>;
 export function rateLimit(options: object): RateLimitHandler<never> {
-  const { enforcer, layer } = createEnforcer(
-    options as RateLimitOptions,
-    frameworkFor(() => handler),
-  );
+  const framework = frameworkFor(() => handler);
+  const limited = limitRequests(options as RateLimitOptions, framework);
   const handler = (request: unknown, response: unknown, next: NextFunction): void => {
-    enforcer.limitThen(request as Request, response as Response, next);
+    limited.requests.limitThen(request as Request, response as Response, next);
   };
-  return withLimiter(handler, layer);
+  return withLimiter(handler, limited);
 }
 
 /**
@@ -70,21 +67,8 @@ export function rateLimit(options: object): RateLimitHandler<never> {
  * @throws PolicyError for bad or unknown options, when the class is defined.
  */
 export function RateLimit(options: RateLimitOptions): MethodDecorator {
-  const framework = frameworkFor(() => undefined);
-  return methodDecorator(
-    () => new Layer(options, framework),
-    (method, place) => {
-      const { enforcer } = createEnforcer(namedByPlace(options, place), framework);
-      return async function (this: unknown, ...args: never[]): Promise<unknown> {
-        const [request, response, next] = args as unknown as [Request, Response, NextFunction | undefined];
-        try {
-          return (await enforcer.limit(request, response)) ? await method.apply(this, args) : undefined;
-        } catch (error) {
-          if (next === undefined) throw error;
-          next(asError(error)); // Express 4 ignores a rejected promise, and the request would hang
-          return undefined;
-        }
-      };
-    },
-  );
+  return limitMethods(options, frameworkFor(() => undefined), (args) => {
+    const [request, response, next] = args as [Request, Response, NextFunction | undefined];
+    return { request, response, fail: next }; // Express 4 ignores a rejected promise, and the request would hang
+  });
 }

@@ -1,4 +1,4 @@
-import { warnOnce } from '@sluice/old-core/spi';
+import { warnOnce } from '@sluice/core/spi';
 import type { Request } from 'express';
 import { mountPath } from './mount-path.ts';
 import {

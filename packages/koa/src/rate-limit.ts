@@ -1,17 +1,16 @@
 import {
   asError,
-  createEnforcer,
-  methodDecorator,
-  namedByPlace,
+  limitMethods,
+  limitRequests,
   withLimiter,
-  Layer,
-  type Enforcer,
+  type KeyByLimit,
   type KeyEachOptions,
+  type Limited,
   type MethodDecorator,
   type OneKeyOptions,
+  type RateLimitInfo,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/old-http/spi';
-import type { KeyByLimit, Limited, RateLimitInfo, ResponsePlan } from '@sluice/old-http';
+} from '@sluice/core/http';
 import type { Context, DefaultContext, DefaultState, ExtendableContext, Next, ParameterizedContext } from 'koa';
 import { frameworkFor } from './framework.ts';
 
@@ -25,13 +24,8 @@ export type RateLimitOptions<State = DefaultState, Custom = DefaultContext> = Ne
  * Middleware for an application or a route, with any type of state. `Key` is a string or, with several limits, an
  * object with a key per limit.
  */
-export interface RateLimitMiddleware<Key = string> extends Omit<Limited<ExtendableContext, Key>, 'enforce'> {
+export interface RateLimitMiddleware<Key = string> extends Limited<ExtendableContext, Key> {
   (ctx: ExtendableContext, next: Next): Promise<unknown>;
-  /** As `enforce` of every middleware: decides, and writes nothing to the response. Both arguments are the context. */
-  enforce(
-    ctx: ExtendableContext,
-    response?: ExtendableContext,
-  ): Promise<ResponsePlan<ParameterizedContext, ParameterizedContext>>;
 }
 
 declare module 'koa' {
@@ -70,32 +64,30 @@ export function rateLimit<State = DefaultState, Custom = DefaultContext>(
 ): RateLimitMiddleware<KeyByLimit>;
 export function rateLimit(options: RateLimitOptions): RateLimitMiddleware<string | KeyByLimit>;
 export function rateLimit(options: object): RateLimitMiddleware<never> {
-  const { enforcer, layer } = createEnforcer(
+  const limited = limitRequests(
     options as RateLimitOptions,
     frameworkFor(() => middleware),
   );
   const middleware = (ctx: Context, next: Next): Promise<unknown> => {
-    let limited: boolean | Promise<boolean>;
+    let passes: boolean | Promise<boolean>;
     try {
-      limited = enforcer.limit(ctx, ctx);
+      passes = limited.requests.limit(ctx, ctx);
     } catch (error) {
-      return Promise.reject(errorOf(error));
+      return Promise.reject(errorFor(error));
     }
-    if (limited === true && ctx.writable) return next();
-    return typeof limited === 'boolean' ? Promise.resolve() : continueLater(limited, ctx, next);
+    if (passes === true && ctx.writable) return next();
+    return typeof passes === 'boolean' ? Promise.resolve() : continueLater(passes, ctx, next);
   };
-  const limited = withLimiter(middleware, layer);
-  const enforce = async (ctx: Context, response: Context = ctx) => enforcer.enforce(ctx, response);
-  return Object.defineProperty(limited, 'enforce', { value: enforce, enumerable: true });
+  return withLimiter(middleware, limited);
 }
 
 /** Continues after an asynchronous decision. Errors of the rest of the application pass through unchanged. */
-async function continueLater(limited: Promise<boolean>, ctx: Context, next: Next): Promise<unknown> {
+async function continueLater(passes: Promise<boolean>, ctx: Context, next: Next): Promise<unknown> {
   let goesOn: boolean;
   try {
-    goesOn = await limited;
+    goesOn = await passes;
   } catch (error) {
-    throw errorOf(error);
+    throw errorFor(error);
   }
   return goesOn && ctx.writable ? next() : undefined;
 }
@@ -111,30 +103,13 @@ export function RateLimit<State = DefaultState, Custom = DefaultContext>(
   options: RateLimitOptions<State, Custom>,
 ): MethodDecorator;
 export function RateLimit(options: object): MethodDecorator {
-  const own = options as RateLimitOptions;
-  const framework = frameworkFor(() => undefined);
-  return methodDecorator(
-    () => new Layer(own, framework),
-    (method, place) => {
-      const { enforcer } = createEnforcer(namedByPlace(own, place), framework);
-      return async function (this: unknown, ...args: never[]): Promise<unknown> {
-        const [ctx] = args as unknown as [ParameterizedContext];
-        return (await passes(enforcer, ctx)) ? method.apply(this, args) : undefined;
-      };
-    },
-  );
-}
-
-/** Whether the request continues. It does not if the client is gone. */
-async function passes(enforcer: Enforcer<Context, Context>, ctx: Context): Promise<boolean> {
-  try {
-    return (await enforcer.limit(ctx, ctx)) && ctx.writable;
-  } catch (error) {
-    throw errorOf(error);
-  }
+  return limitMethods(options as RateLimitOptions, frameworkFor(() => undefined), ([ctx]) => {
+    const context = ctx as ParameterizedContext;
+    return { request: context, response: context, goesOn: () => context.writable };
+  });
 }
 
 /** Koa takes undefined or null for no error, and would send no response. Other thrown values stay unchanged. */
-function errorOf(thrown: unknown): Error {
+function errorFor(thrown: unknown): Error {
   return (thrown === undefined || thrown === null ? asError(thrown) : thrown) as Error;
 }

@@ -1,4 +1,4 @@
-import { warnOnce } from '@sluice/old-core/spi';
+import { warnOnce } from '@sluice/core/spi';
 import type { ParameterizedContext } from 'koa';
 
 /** A route of a router or, where it has no methods, a middleware of one. */

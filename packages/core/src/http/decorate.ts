@@ -1,0 +1,119 @@
+import { PolicyError, shown } from '../errors.ts';
+import { asError, type Framework } from './framework.ts';
+import { namedByPlace } from './inherit.ts';
+import { limitRequests } from './limited.ts';
+import type { RateLimitOptions } from './options.ts';
+import { Place } from './place.ts';
+
+type Method = (this: unknown, ...args: never[]) => unknown;
+
+/**
+ * Both forms of method decorators: the standard one of TC39, `(method, context)`, and the one of TypeScript's
+ * `experimentalDecorators`, `(target, name, descriptor)`.
+ */
+export interface MethodDecorator {
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as ClassMethodDecoratorContext has it
+  <This, Value extends (this: This, ...args: any) => any>(
+    method: Value,
+    context: ClassMethodDecoratorContext<This, Value>,
+  ): Value;
+  (target: object, name: string | symbol, descriptor: PropertyDescriptor): PropertyDescriptor;
+}
+
+/** The arguments of a handler method, as its framework calls it. */
+interface MethodCall<Request, Response> {
+  readonly request: Request;
+  readonly response: Response;
+  /** Takes errors, in frameworks that ignore the promise of a handler. */
+  readonly fail?: ((error: unknown) => void) | undefined;
+  /** What the method returns if the request is denied. */
+  readonly denied?: unknown;
+  /** Whether an allowed request still has a client. */
+  readonly goesOn?: () => boolean;
+}
+
+/**
+ * Makes the decorator `@RateLimit(options)` for handler methods of a class. The limiter is named `<Class>.<method>`,
+ * unless the options have a name.
+ *
+ * @param readCall - Reads the arguments of the method.
+ * @throws PolicyError for bad or unknown options, when the class is defined.
+ */
+export function limitMethods<Request, Response>(
+  options: RateLimitOptions<Request, Response>,
+  framework: Framework<Request, Response>,
+  readCall: (args: readonly unknown[]) => MethodCall<Request, Response>,
+): MethodDecorator {
+  new Place(options, framework); // so that bad options fail here
+  return decorateMethods((method, place) => {
+    const { requests } = limitRequests(namedByPlace(options, place), framework);
+    return async function (this: unknown, ...args: never[]): Promise<unknown> {
+      const { request, response, fail, denied, goesOn } = readCall(args);
+      try {
+        const passes = (await requests.limit(request, response)) && goesOn?.() !== false;
+        return passes ? await method.apply(this, args) : denied;
+      } catch (error) {
+        if (fail === undefined) throw error ?? asError(error); // a framework takes undefined for no error
+        fail(asError(error));
+        return undefined;
+      }
+    };
+  });
+}
+
+/** @param wrap - Called once, before the method first runs, with the method and its place (`Orders.list`). */
+function decorateMethods(wrap: (method: Method, place: string) => Method): MethodDecorator {
+  const decorate = (first: unknown, second: unknown, descriptor?: PropertyDescriptor): unknown => {
+    if (typeof first === 'function' && isMethodContext(second)) return standardMethod(first as Method, second, wrap);
+    if (descriptor !== undefined && typeof descriptor.value === 'function') {
+      const owner = typeof first === 'function' ? first : (first as object).constructor;
+      return { ...descriptor, value: wrap(descriptor.value as Method, placeOf(owner.name, second as string | symbol)) };
+    }
+    throw new PolicyError(
+      '@RateLimit',
+      `@RateLimit() goes on a method of a class, got ${shown(first)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  };
+  return decorate as MethodDecorator;
+}
+
+/**
+ * A class has no name yet while its methods are decorated. The name is read from the first instance or, for a static
+ * method, from the class.
+ */
+function standardMethod(
+  method: Method,
+  context: ClassMethodDecoratorContext,
+  wrap: (method: Method, place: string) => Method,
+): Method {
+  let owner = '';
+  let wrapped: Method | undefined;
+  const replacement = function (this: unknown, ...args: never[]): unknown {
+    wrapped ??= wrap(method, placeOf(owner, context.name));
+    return wrapped.apply(this, args);
+  };
+  context.addInitializer(function (this: unknown) {
+    owner ||= context.static ? (this as { name: string }).name : ownerOf(this as object, replacement, context.name);
+  });
+  return replacement;
+}
+
+/** The name of the class that defines the method: a subclass inherits it. */
+function ownerOf(instance: object, method: Method, name: string | symbol): string {
+  for (let at: object | null = instance; at !== null; at = Object.getPrototypeOf(at) as object | null) {
+    if (Object.getOwnPropertyDescriptor(at, name)?.value === method) return at.constructor.name;
+  }
+  return instance.constructor.name;
+}
+
+/** The limiter name of a place in the code, such as `Orders.list`. */
+function placeOf(owner: string, method: string | symbol): string {
+  const text = `${owner === '' ? 'Handlers' : owner}.${typeof method === 'symbol' ? (method.description ?? 'symbol') : method}`;
+  const name = text.replace(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z]+/, '');
+  return name === '' ? 'handler' : name.slice(0, 64);
+}
+
+function isMethodContext(value: unknown): value is ClassMethodDecoratorContext {
+  return typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'method';
+}

@@ -1,0 +1,137 @@
+import { shown } from '../errors.ts';
+import type { Decision } from '../limiter/decision.ts';
+import type { RequestMarks } from './request-marks.ts';
+
+/** The decision about a request and its key: the property `rateLimit` of the request. */
+export interface RateLimitInfo {
+  /** With several limits, the keys by the name of their limit. */
+  readonly key: string | Readonly<Record<string, string>>;
+  readonly decision: Decision;
+}
+
+/** Reads facts from a framework's request. All code besides is shared by the adapters. */
+export interface RequestReader<Request> {
+  /**
+   * Set if requests have no address: a key or a list that needs one is an error then, which ends with this text about
+   * what to write.
+   */
+  readonly noAddress?: string | undefined;
+  /**
+   * The client's address, as the framework resolves it by the application's proxy trust. Undefined after the socket
+   * has closed.
+   */
+  address(request: Request): string | undefined;
+  method(request: Request): string;
+  /** The template of the matched route, mount path included, such as `/users/:id`. Undefined if no route matched. */
+  route(request: Request): string | undefined;
+  /** A header field's value, as the application sees it. Names are in lower case. */
+  header(request: Request, name: string): string | undefined;
+  /** The id of the user, where the framework's usual authentication stores it. */
+  user(request: Request): string | number | null | undefined;
+}
+
+/** The parts of Node's own request that limiting needs. */
+export interface RawRequest {
+  readonly socket?: {
+    readonly remoteAddress?: string | undefined;
+    readonly destroyed?: boolean;
+    once?(event: 'close', listener: () => void): unknown;
+  } | null;
+  /** Names and values of the header fields, alternating, as received. */
+  readonly rawHeaders?: readonly string[];
+  /** HTTP/2 only: whether the request ended with its header fields. */
+  readonly stream?: { readonly endAfterHeaders?: boolean };
+}
+
+/** The parts of a stream of HTTP/2 that limiting needs. */
+interface RawStream {
+  readonly destroyed?: boolean;
+  readonly closed?: boolean;
+  readonly rstCode?: number;
+  readonly writableFinished?: boolean;
+  /** Undefined once the stream is destroyed. */
+  readonly session?: { readonly destroyed: boolean } | undefined;
+}
+
+/** The parts of Node's own response, of HTTP/1 or HTTP/2, that limiting needs. */
+export interface RawResponse {
+  readonly headersSent: boolean;
+  readonly writableEnded: boolean;
+  readonly statusCode: number;
+  /** HTTP/1 only: whether the client has left or the response has ended. */
+  readonly destroyed?: boolean;
+  /** HTTP/1 only: whether the response has been handed over completely. */
+  readonly writableFinished?: boolean;
+  /** HTTP/2 only: a response that was cut off emits `finish` there too. */
+  readonly stream?: RawStream | undefined;
+  once(event: 'close' | 'finish', listener: () => void): unknown;
+  off(event: 'close' | 'finish', listener: () => void): unknown;
+}
+
+/** Stands in for the response of a request that has none: it never ends. */
+export const NO_RESPONSE: RawResponse = {
+  headersSent: false,
+  writableEnded: false,
+  statusCode: 200,
+  once: () => undefined,
+  off: () => undefined,
+};
+
+/** Everything that differs between frameworks: how to read a request, and how to write a response. */
+export interface Framework<Request, Response> extends RequestReader<Request> {
+  /** Node's own request: the same object, however often the framework wraps it. */
+  rawRequest(request: Request): RawRequest;
+  /** Where marks of Node's own request are stored. Default: on the request itself. */
+  readonly marks?: RequestMarks;
+  rawResponse(response: Response): RawResponse;
+  /**
+   * The response that the user's functions get, in frameworks whose handlers return it: undefined until there is
+   * one. Default: the response itself.
+   */
+  argument?(response: Response): unknown;
+  /** A header field of the response as set so far, its name in lower case; several lines are joined by commas. */
+  getHeader(response: Response, name: string): string | undefined;
+  setHeader(response: Response, name: string, value: string): void;
+  setStatus(response: Response, status: number): void;
+  /** Removes a field that belongs to another body. */
+  removeHeader(response: Response, name: string): void;
+  /** Sends the response with this body. */
+  send(response: Response, body: string): void;
+  /**
+   * Sends the value that `onDenied` returned, in frameworks whose handlers return their response. Not called for
+   * undefined or for the response itself.
+   */
+  answerWith?(response: Response, value: unknown): void;
+  /** Stores the key and the decision where the application's handlers read them. */
+  record(request: Request, info: RateLimitInfo): void;
+  /**
+   * Which proxies the application trusts: true for all, a number of hops if the framework ignores it, or a function
+   * of address and hop. Any other value means unknown. Read once, for warnings.
+   */
+  proxyTrust?(request: Request): unknown;
+}
+
+/** The response that the user's functions get: see {@link Framework.argument}. */
+export function argumentFor<Request, Response>(framework: Framework<Request, Response>, response: Response): Response {
+  return framework.argument === undefined ? response : (framework.argument(response) as Response);
+}
+
+/** The id of a user object of an authentication library: its `id`, or the `sub` of a token. */
+export function readUserId(user: unknown): string | number | null | undefined {
+  const { id, sub } = (user ?? {}) as Record<'id' | 'sub', string | number | null | undefined>;
+  return id ?? sub;
+}
+
+/** A header field as one string: Node returns some as a list of lines. */
+export function joinLines(value: string | number | readonly string[] | undefined): string | undefined {
+  return typeof value === 'object' ? value.join(', ') : value?.toString();
+}
+
+/**
+ * The thrown value, if it is an object; an Error about it otherwise. A framework could take any other value for
+ * something else: undefined for no error, `'route'` for a request to skip the handler.
+ */
+export function asError(thrown: unknown): object {
+  if (typeof thrown === 'object' && thrown !== null) return thrown;
+  return new Error(`a value that is not an error was thrown: ${shown(thrown)}`, { cause: thrown });
+}

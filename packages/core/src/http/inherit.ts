@@ -1,0 +1,56 @@
+import { memoryStore } from '../stores/memory.ts';
+import { LIMIT_NAMES, LIMITER_NAMES, SHARED_NAMES, type RateLimitOptions } from './options.ts';
+import { readHanded } from './place.ts';
+
+type LimitOption = 'limit' | 'window' | 'policy' | 'limits' | 'limiter';
+
+/** The options of a place that may have no limit of its own, and then only sets what places inside it inherit. */
+export type ScopeOptions<Request, Response> =
+  | RateLimitOptions<Request, Response>
+  | (Omit<RateLimitOptions<Request, Response>, LimitOption> & { [Name in LimitOption]?: never });
+
+/** What belongs to one limit: a name, and what its requests give back. */
+const OWN: readonly string[] = ['name', 'shared', 'refund'];
+const INHERITED = [...LIMITER_NAMES, ...SHARED_NAMES].filter((name) => !OWN.includes(name));
+/** Inherited together, by a limit that sets neither. */
+const KEY_NAMES: readonly string[] = ['key', 'onMissingKey'];
+
+/** Whether options define a limit. */
+export function hasLimit(options: object): boolean {
+  return LIMIT_NAMES.some((name) => (options as Readonly<Record<string, unknown>>)[name] !== undefined);
+}
+
+/** The options of an outermost place, with the store that all places inside it inherit. */
+export function withStore<Options extends object>(options: Options): Options {
+  const { store, limiter } = options as { store?: unknown; limiter?: unknown };
+  return store === undefined && limiter === undefined ? { ...options, store: memoryStore() } : options;
+}
+
+/**
+ * The options of a place inside another: it inherits how requests are decided, counted and answered, unless it sets
+ * these options itself. It never inherits the limit.
+ */
+export function inheritOptions<Options extends object>(outer: object, inner: Options): Options {
+  const from = outer as Readonly<Record<string, unknown>>;
+  const own = inner as Readonly<Record<string, unknown>>;
+  const isHanded = own['limiter'] !== undefined;
+  const names = INHERITED.filter((name) => !isHanded || !LIMITER_NAMES.includes(name));
+  if (own['limits'] === undefined && KEY_NAMES.every((name) => own[name] === undefined)) names.push(...KEY_NAMES);
+  const inherited: Record<string, unknown> = {};
+  for (const name of names) if (from[name] !== undefined) inherited[name] = from[name];
+  if (!isHanded && from['limiter'] !== undefined) inherited['store'] = readHanded(from['limiter']).core.store;
+  // `localShare` has no meaning without `onStoreError: 'local'`.
+  if (own['onStoreError'] !== undefined && own['onStoreError'] !== 'local') delete inherited['localShare'];
+  // An own `onDenied` takes precedence over an inherited `throw`, which would bypass it.
+  if (own['onDenied'] !== undefined) delete inherited['throw'];
+  const defined = Object.entries(own).filter(([, value]) => value !== undefined);
+  return { ...inherited, ...Object.fromEntries(defined) } as Options;
+}
+
+/** Options with their place in the code as their name, unless they have a name or a `limiter`, which has its own. */
+export function namedByPlace<Options extends { limiter?: unknown; name?: string | undefined }>(
+  options: Options,
+  place: string,
+): Options {
+  return options.limiter === undefined ? { ...options, name: options.name ?? place } : options;
+}

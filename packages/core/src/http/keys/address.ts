@@ -1,0 +1,163 @@
+const DIGIT_0 = 48;
+const LETTER_A = 97;
+const DOT = 46;
+const MAPPED = '::ffff:';
+
+/**
+ * The canonical form of an address, which all its spellings share; undefined if the text is not an address.
+ *
+ * IPv4-mapped (`::ffff:0:0/96`) and NAT64 (`64:ff9b::/96`) addresses, in any notation, become the IPv4 address
+ * inside. Zone, port and brackets are removed. Other IPv6 addresses are cut to `ipv6Prefix` bits, because one client
+ * owns all addresses below; the loopback stays as it is.
+ */
+export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
+  if (parseIpv4(text) !== undefined) return text;
+  if (text.startsWith(MAPPED)) {
+    const inner = text.slice(MAPPED.length); // how a server that listens on IPv6 writes IPv4 clients
+    if (parseIpv4(inner) !== undefined) return inner;
+  }
+  const address = withoutDecoration(text);
+  if (parseIpv4(address) !== undefined) return address;
+  const groups = parseIpv6(address);
+  if (groups === undefined) return undefined;
+  const embedded = embeddedIpv4(groups);
+  if (embedded !== undefined) return embedded;
+  if (groups.every((group, i) => group === (i === 7 ? 1 : 0))) return '::1';
+  const kept = groups.map(
+    (group, i) => group & (0xffff << Math.min(Math.max(16 * (i + 1) - ipv6Prefix, 0), 16)) & 0xffff,
+  );
+  return ipv6Prefix === 128 ? formatIpv6(kept) : `${formatIpv6(kept)}/${String(ipv6Prefix)}`;
+}
+
+/**
+ * An address as eight groups of 16 bits, the same for all its spellings; IPv4 as `::ffff:a.b.c.d`. Undefined if the
+ * text is not an address.
+ */
+export function addressBits(text: string): readonly number[] | undefined {
+  const groups = writtenBits(text);
+  return groups !== undefined && isNat64(groups) ? mapped(groups[6] as number, groups[7] as number) : groups;
+}
+
+/** As {@link addressBits}, but a NAT64 address stays an IPv6 address. */
+export function writtenBits(text: string): readonly number[] | undefined {
+  const address = withoutDecoration(text);
+  const ipv4 = parseIpv4(address);
+  return ipv4 === undefined ? parseIpv6(address) : mapped(ipv4 >>> 16, ipv4 & 0xffff);
+}
+
+function mapped(high: number, low: number): readonly number[] {
+  return [0, 0, 0, 0, 0, 0xffff, high, low];
+}
+
+/** Without brackets, port and zone: `[fe80::1%eth0]:443` is `fe80::1`. */
+function withoutDecoration(text: string): string {
+  let address = text;
+  if (address.startsWith('[')) {
+    const end = address.indexOf(']');
+    const after = address.slice(end + 1);
+    if (end === -1 || !(after === '' || isPort(after))) return '';
+    address = address.slice(1, end);
+  } else if (address.includes('.')) {
+    const colon = address.lastIndexOf(':');
+    if (colon > address.lastIndexOf('.') && isPort(address.slice(colon))) address = address.slice(0, colon);
+  }
+  const zone = address.indexOf('%');
+  return zone === -1 ? address : address.slice(0, zone);
+}
+
+function isPort(text: string): boolean {
+  return /^:\d{1,5}$/.test(text);
+}
+
+/**
+ * Four decimal octets without leading zeros as one number, or undefined. Octal, hexadecimal and short forms are not
+ * accepted.
+ */
+function parseIpv4(text: string): number | undefined {
+  let value = 0;
+  let octet = -1;
+  let octets = 0;
+  for (let i = 0; i <= text.length; i++) {
+    const code = i === text.length ? DOT : text.charCodeAt(i);
+    if (code === DOT) {
+      if (octet < 0) return undefined;
+      value = value * 256 + octet;
+      octets++;
+      octet = -1;
+    } else {
+      const digit = code - DIGIT_0;
+      if (digit < 0 || digit > 9 || octet === 0) return undefined;
+      octet = (octet < 0 ? 0 : octet * 10) + digit;
+      if (octet > 255) return undefined;
+    }
+  }
+  return octets === 4 ? value : undefined;
+}
+
+/** Eight groups of 16 bits, or undefined. */
+function parseIpv6(text: string): readonly number[] | undefined {
+  const halves = text.split('::');
+  if (halves.length > 2 || text === '') return undefined;
+  const head = parseGroups(halves[0] ?? '', halves.length === 1);
+  const tail = parseGroups(halves[1] ?? '', true);
+  if (head === undefined || tail === undefined) return undefined;
+  const missing = 8 - head.length - tail.length;
+  if (halves.length === 1 ? missing !== 0 : missing < 1) return undefined;
+  return [...head, ...new Array<number>(missing).fill(0), ...tail];
+}
+
+function parseGroups(text: string, mayEndInIpv4: boolean): number[] | undefined {
+  if (text === '') return [];
+  const groups: number[] = [];
+  const written = text.split(':');
+  for (const [i, group] of written.entries()) {
+    const ipv4 = mayEndInIpv4 && i === written.length - 1 && group.includes('.') ? parseIpv4(group) : undefined;
+    if (ipv4 !== undefined) groups.push(ipv4 >>> 16, ipv4 & 0xffff);
+    else {
+      const value = parseGroup(group);
+      if (value === undefined) return undefined;
+      groups.push(value);
+    }
+  }
+  return groups;
+}
+
+/** One to four hexadecimal digits. */
+function parseGroup(text: string): number | undefined {
+  if (text.length < 1 || text.length > 4) return undefined;
+  let value = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    const letter = (code | 0x20) - LETTER_A;
+    if (code >= DIGIT_0 && code < DIGIT_0 + 10) value = value * 16 + code - DIGIT_0;
+    else if (letter >= 0 && letter < 6) value = value * 16 + 10 + letter;
+    else return undefined;
+  }
+  return value;
+}
+
+function embeddedIpv4(groups: readonly number[]): string | undefined {
+  const [high = 0, low = 0] = groups.slice(6);
+  return isIpv4(groups) || isNat64(groups) ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : undefined;
+}
+
+/** Whether eight groups are an IPv4 address, mapped. */
+export function isIpv4([a, b, c, d, e, f]: readonly number[]): boolean {
+  return a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff;
+}
+
+function isNat64([a, b, c, d, e, f]: readonly number[]): boolean {
+  return a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0;
+}
+
+/** RFC 5952: lower case, the longest run of two or more zero groups as `::`. */
+export function formatIpv6(groups: readonly number[]): string {
+  let [start, length] = [0, 0];
+  for (let i = 0; i < 8; i++) {
+    let end = i;
+    while (end < 8 && groups[end] === 0) end++;
+    if (end - i > length && end - i > 1) [start, length] = [i, end - i];
+  }
+  const hex = groups.map((group) => group.toString(16));
+  return length === 0 ? hex.join(':') : `${hex.slice(0, start).join(':')}::${hex.slice(start + length).join(':')}`;
+}

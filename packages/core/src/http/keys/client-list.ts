@@ -1,0 +1,98 @@
+import { PolicyError, shown } from '../../errors.ts';
+import { addressBits, isIpv4, writtenBits } from './address.ts';
+
+/** The addresses whose first `prefix` bits equal those of `bits`, eight groups of 16 bits. */
+interface Range {
+  readonly bits: readonly number[];
+  readonly prefix: number;
+}
+
+/**
+ * Matches text that is meant as an address or a range: dotted numbers, or groups between colons, with what people add
+ * to them. When it cannot be parsed, it is rejected: taken as a key, it would match no request. A key of several
+ * parts contains a bar, which no address does.
+ */
+const LIKE_AN_ADDRESS =
+  /^\s*\[?(\d+(\.\d+){3}|[\da-f]*:[\da-f]*:[\da-f:.]*)([\]%:/\s-][^|]*)?$|^\s*\d+(\.(\d+|\*)){0,3}\.?\/\d+\s*$|^\s*\d+(\.\d+)*\.\*/i;
+
+/** The clients of an `allow` or `deny` list: addresses, CIDR ranges and whole keys. */
+export class ClientList {
+  readonly #ranges: readonly Range[];
+  readonly #keys: ReadonlySet<string>;
+
+  /** @throws PolicyError for an entry that is neither an address, a range nor a key. */
+  constructor(given: unknown, field: string) {
+    if (!Array.isArray(given)) {
+      throw new PolicyError(
+        field,
+        `${field} must be a list of addresses, CIDR ranges such as "10.0.0.0/8", or keys, got ${shown(given)}`,
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+    const ranges: Range[] = [];
+    const keys = new Set<string>();
+    for (const [i, entry] of given.entries()) {
+      const range = typeof entry === 'string' ? parseRange(entry) : undefined;
+      if (range !== undefined) {
+        ranges.push(range);
+      } else if (typeof entry !== 'string' || entry === '' || LIKE_AN_ADDRESS.test(entry)) {
+        throw new PolicyError(
+          `${field}[${String(i)}]`,
+          `${field}[${String(i)}] must be an address, a CIDR range such as "10.0.0.0/8" or "2001:db8::/32", or a key, got ${shown(entry)}`,
+          'SLUICE_OPTION_INVALID',
+        );
+      } else {
+        keys.add(entry);
+      }
+    }
+    this.#ranges = ranges;
+    this.#keys = keys;
+  }
+
+  /** Whether any entry is a key, so that the keys of a request have to be read. */
+  get hasKeys(): boolean {
+    return this.#keys.size > 0;
+  }
+
+  /** Whether any entry is an address or a range. */
+  get hasAddresses(): boolean {
+    return this.#ranges.length > 0;
+  }
+
+  hasAddress(address: string | undefined): boolean {
+    if (address === undefined || this.#ranges.length === 0) return false;
+    const bits = addressBits(address);
+    return bits !== undefined && this.#ranges.some((range) => isWithin(bits, range));
+  }
+
+  hasKey(key: string): boolean {
+    return this.#keys.has(key);
+  }
+}
+
+function parseRange(text: string): Range | undefined {
+  const slash = text.indexOf('/');
+  if (slash === -1) {
+    const bits = addressBits(text);
+    return bits && { bits, prefix: 128 };
+  }
+  const address = text.slice(0, slash);
+  const written = text.slice(slash + 1);
+  const bits = addressBits(address);
+  if (bits === undefined || !/^\d{1,3}$/.test(written)) return undefined;
+  const ofIpv4 = !/:.*:/.test(address); // an IPv4 address has at most one colon, before its port
+  const prefix = Number(written);
+  if (prefix > (ofIpv4 ? 32 : 128)) return undefined;
+  if (ofIpv4) return { bits, prefix: 96 + prefix };
+  // A prefix under 96 bits covers more than the IPv4 addresses in IPv6, so it is a range of IPv6.
+  return { bits: prefix < 96 ? (writtenBits(address) ?? bits) : bits, prefix };
+}
+
+function isWithin(bits: readonly number[], range: Range): boolean {
+  if (range.prefix < 96 && isIpv4(bits)) return false; // ::/0 covers all of IPv6, and no IPv4 address
+  for (let group = 0, left = range.prefix; left > 0; group++, left -= 16) {
+    const mask = left >= 16 ? 0xffff : (0xffff << (16 - left)) & 0xffff;
+    if ((((bits[group] as number) ^ (range.bits[group] as number)) & mask) !== 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,180 @@
+import { PolicyError, shown, typeError } from '../../errors.ts';
+import { warnOnce } from '../../warnings.ts';
+import { isThenable } from '../maybe.ts';
+import type { RequestReader } from '../framework.ts';
+import {
+  addressMissing,
+  byAll,
+  byHeader,
+  byIp,
+  byMethod,
+  byRoute,
+  byUser,
+  readsAddress,
+  type KeyPart,
+  type KeyReader,
+  type KeyValue,
+} from './key-parts.ts';
+
+/** Passing one of these uncalled is a mistake that would be taken for a function of the request. */
+const FACTORIES: ReadonlySet<unknown> = new Set([byAll, byHeader, byIp, byMethod, byRoute, byUser]);
+
+/** Reads the key of a request; undefined if it has none. */
+export type ReadKey<Request, Response> = (
+  request: Request,
+  response?: Response,
+) => string | undefined | Promise<string | undefined>;
+
+/**
+ * Checks the option `key`.
+ *
+ * @throws PolicyError for a bad value.
+ */
+export function parseKey(given: unknown = byIp(), field: string): readonly KeyPart<never>[] {
+  const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (parts.length === 0)
+    throw new PolicyError(field, `${field} must have at least one part, got an empty list`, 'SLUICE_OPTION_INVALID');
+  for (const part of parts) {
+    if (FACTORIES.has(part)) {
+      const { name } = part as { name: string };
+      throw new PolicyError(
+        field,
+        `${field} must be the result of ${name}(), got the function itself; write ${name}()`,
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+    if (typeof part === 'function') continue;
+    if (typeof (part as Partial<KeyReader<never>> | null | undefined)?.read === 'function') continue;
+    throw new PolicyError(
+      field,
+      `${field} must be byIp(), byRoute(), byUser() or the like, a function of the request, or a list of these, got ${shown(part)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
+  return parts as readonly KeyPart<never>[];
+}
+
+/**
+ * Turns a key into a function.
+ *
+ * @param parts - What {@link parseKey} returned.
+ * @throws PolicyError for a part that requests do not have here.
+ */
+export function keyFunction<Request, Response>(
+  parts: readonly KeyPart<Request, Response>[],
+  reader: RequestReader<Request>,
+  field = 'key',
+): ReadKey<Request, Response> {
+  const reads = parts.map((part) => {
+    if (typeof part === 'function') return explaining(part);
+    if (reader.noAddress !== undefined && readsAddress(part)) throw addressMissing(field, reader.noAddress);
+    return (request: Request, response?: Response) => part.read(request, reader, response);
+  });
+  const [only] = reads;
+  if (reads.length === 1 && only !== undefined) {
+    return (request, response) => {
+      const value = only(request, response);
+      if (typeof value === 'string' && value !== '') return value; // as nearly all are
+      return isThenable(value) ? Promise.resolve(value).then(partText) : partText(value);
+    };
+  }
+  return (request, response) => {
+    const values: KeyValue[] = [];
+    for (let i = 0; i < reads.length; i++) {
+      const value = (reads[i] as (typeof reads)[number])(request, response);
+      if (isThenable(value)) return joinLater(values, value, reads.slice(i + 1), request, response);
+      values.push(value);
+    }
+    return joinParts(values);
+  };
+}
+
+/** Wraps the user's key function; explains errors caused by an unparsed body. */
+function explaining<Request, Response>(
+  read: (request: Request, response: Response) => KeyValue | Promise<KeyValue>,
+): (request: Request, response?: Response) => KeyValue | Promise<KeyValue> {
+  return (request, response) => {
+    try {
+      return read(request, response as Response);
+    } catch (error) {
+      if (!(error instanceof TypeError) || !/\bundefined\b/.test(error.message) || !lacksBody(request)) throw error;
+      const explained = typeError('SLUICE_KEY_INVALID', `the option key threw: ${error.message}; ${NO_BODY}`);
+      throw Object.assign(explained, { cause: error });
+    }
+  };
+}
+
+const NO_BODY = 'the request has no body yet: put the parser of the body before the limiter';
+
+/** Whether a request announces a body that no parser has read. */
+export function lacksBody(request: unknown): boolean {
+  const {
+    body,
+    headers,
+    request: inner,
+  } = request as {
+    readonly body?: unknown;
+    readonly headers?: Readonly<Record<string, unknown>>;
+    readonly request?: { readonly body?: unknown };
+  };
+  if (body !== undefined || inner?.body !== undefined) return false;
+  return headers?.['content-length'] !== undefined || headers?.['transfer-encoding'] !== undefined;
+}
+
+const warnedOf = new Set<string>();
+
+/** Tells the developer once, and never the client, why the requests of a limiter are denied without a decision. */
+export function warnOfMissingKey(limiter: string, request: unknown): void {
+  if (warnedOf.has(limiter)) return;
+  warnedOf.add(limiter);
+  warnOnce(
+    'SLUICE_KEY_MISSING',
+    `the limiter ${limiter} denies a request because its option key found nothing to count it by` +
+      `${lacksBody(request) ? `; ${NO_BODY}` : ''}. If that is right, write onMissingKey: 'deny'; otherwise 'skip' or 'shared', or another key.`,
+    limiter,
+  );
+}
+
+/** Whether requests without this key are common. */
+export function isOptionalKey<Request, Response>(parts: readonly KeyPart<Request, Response>[]): boolean {
+  return parts.some((part) => typeof part === 'object' && part.optional);
+}
+
+/**
+ * Joins parts to one key; undefined if a part is missing. Different lists of parts never make the same key.
+ */
+export function joinParts(values: readonly KeyValue[]): string | undefined {
+  let joined = '';
+  for (let i = 0; i < values.length; i++) {
+    const text = partText(values[i]);
+    if (text === undefined) return undefined;
+    joined +=
+      (i === 0 ? '' : '|') +
+      (text.includes('|') || text.includes('%') ? text.replaceAll('%', '%25').replaceAll('|', '%7C') : text);
+  }
+  return joined;
+}
+
+/** A part as text, unescaped; undefined if it is missing. */
+function partText(value: KeyValue): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  if (value === undefined || value === null) return undefined;
+  if (Number.isFinite(value)) return String(value);
+  throw typeError(
+    'SLUICE_KEY_INVALID',
+    `a part of a key must be a string or a number, got ${shown(value)}; nothing was consumed`,
+  );
+}
+
+/** Reads one part after the other: in parallel, the rejection of a second part would be unhandled. */
+async function joinLater<Request, Response>(
+  values: KeyValue[],
+  pending: PromiseLike<KeyValue>,
+  rest: readonly ((request: Request, response?: Response) => KeyValue | Promise<KeyValue>)[],
+  request: Request,
+  response: Response | undefined,
+): Promise<string | undefined> {
+  values.push(await pending);
+  for (const read of rest) values.push(await read(request, response));
+  return joinParts(values);
+}

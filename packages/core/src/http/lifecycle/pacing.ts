@@ -1,0 +1,104 @@
+import type { LimiterCore } from '../../limiter/core.ts';
+import { deniedForWaiting, type Decision } from '../../limiter/decision.ts';
+import type { Want } from '../../limiter/limits.ts';
+import { schedule } from '../../limiter/schedule.ts';
+import { refundPacing, settle } from '../../limiter/settle.ts';
+import type { RawRequest, RawResponse } from '../framework.ts';
+import { isGone, onClose } from './disconnect.ts';
+import type { PacedRequests } from './paced-requests.ts';
+
+/** A request that may have to wait until it starts. */
+export interface Pacing {
+  readonly core: LimiterCore;
+  readonly paced: PacedRequests;
+  readonly wants: readonly Want[];
+  readonly raw: RawRequest;
+  readonly rawResponse: RawResponse;
+}
+
+/**
+ * Decides, and holds a request that is allowed with a delay until it may start. Returns `gone` if its client leaves
+ * during the wait: its place becomes free again if no other request is behind it.
+ *
+ * Holds at most `maxPaced` requests, and leaves room for other keys. Further requests are denied, and take nothing.
+ *
+ * @param decide - Takes the units, or with `peek` none, and publishes nothing.
+ * @param report - Reports the decision to the application.
+ */
+export async function decidePaced<Decided>(
+  { core, paced, wants, raw, rawResponse }: Pacing,
+  decide: (op: 'take' | 'peek') => Decision | Promise<Decision>,
+  report: (decision: Decision) => Decided | Promise<Decided>,
+): Promise<Decided | 'gone'> {
+  const startMs = performance.now();
+  const conclude = (decision: Decision): Decided | Promise<Decided> => {
+    core.publish('take', decision, startMs);
+    return report(decision);
+  };
+  const line = wants.map(({ limit, subject }) => `${limit.name} ${subject}`).join(' ');
+  // Before the store is called: of many concurrent requests, those that find no room here must take nothing there.
+  let leave = paced.enter(line);
+  try {
+    if (leave === undefined) {
+      const expected = await decide('peek');
+      if (isDelayed(expected)) return await conclude(deniedForWaiting(expected));
+    }
+    const taken = decide('take'); // with a synchronous store, no other request is decided before this one is held
+    const decision = taken instanceof Promise ? await taken : taken;
+    const arrivedMs = performance.now();
+    if (!isDelayed(decision)) {
+      leave?.();
+      return await conclude(decision);
+    }
+    leave ??= paced.enter(line); // others came, or left, during the call
+    if (leave === undefined) {
+      void settle(core, decision, 'give', ({ cost }) => cost);
+      return await conclude(deniedForWaiting(decision));
+    }
+    let hasStarted = false;
+    // Counts once, however often it is called. Units of policies that only count stay taken.
+    const freePlace = (): void => void refundPacing(core, decision);
+    try {
+      const decided = await conclude(decision);
+      hasStarted = await waitUntil(arrivedMs + decision.delayMs, raw, rawResponse, freePlace);
+      return hasStarted ? decided : 'gone';
+    } finally {
+      if (!hasStarted) freePlace();
+    }
+  } finally {
+    leave?.();
+  }
+}
+
+function isDelayed({ allowed, delayMs }: Decision): boolean {
+  return allowed && delayMs > 0;
+}
+
+/**
+ * Waits until `dueMs` (by `performance.now()`), never less. Resolves to false if the client left before.
+ *
+ * @param left - Called in the tick in which the client leaves, because the next request may be decided in that tick.
+ */
+async function waitUntil(
+  dueMs: number,
+  request: RawRequest,
+  response: RawResponse,
+  left: () => void,
+): Promise<boolean> {
+  if (isGone(request, response)) return false;
+  return new Promise((resolve) => {
+    const stop = (hasStarted: boolean): void => {
+      stopListening();
+      cancel();
+      resolve(hasStarted);
+    };
+    const stopListening = onClose(request, response, () => {
+      left();
+      stop(false);
+    });
+    let cancel = (): void => undefined; // replaced below, unless the call is already due
+    cancel = schedule(dueMs, () => {
+      stop(!isGone(request, response));
+    });
+  });
+}

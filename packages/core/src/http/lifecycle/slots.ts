@@ -1,0 +1,134 @@
+import { typeError } from '../../errors.ts';
+import type { LimiterCore } from '../../limiter/core.ts';
+import type { Decision } from '../../limiter/decision.ts';
+import { keepRenewing } from '../../limiter/slots.ts';
+import { startTimer, stopTimer, type Timer } from '../../platform.ts';
+import { warnOnce } from '../../warnings.ts';
+import { NO_RESPONSE, type RawRequest, type RawResponse } from '../framework.ts';
+import { hasEnded, onClose } from './disconnect.ts';
+
+/**
+ * How long a client may leave what it was sent unread before another request gets its slot. Networks take an answer in
+ * pieces of up to a megabyte, so that a client of 8 kB a second must not look still.
+ */
+const UNREAD_MS = 180_000;
+/** Node 20 closes some streams of HTTP/2 without an event, so a response that holds slots is looked at from time to time. */
+const CHECKS_PER_TTL = 3;
+
+/**
+ * Holds the slots of a decision, if it has any, until the response ends in any way, and renews them until then. If
+ * the response has already ended, releases them immediately. Releases them as well once the client has read nothing for
+ * three minutes of what waits for it, as far as HTTP/1 shows that.
+ *
+ * @param maxSlotMs - Releases them after this time even if the response goes on.
+ * @throws TypeError `SLUICE_ACQUIRE_NEEDED` without a response, because there is no end to wait for.
+ */
+export function holdUntilClosed(
+  core: LimiterCore,
+  decision: Decision,
+  request: RawRequest,
+  response: RawResponse,
+  maxSlotMs: number,
+): void {
+  const held = core.slots.heldBy(decision);
+  if (held === undefined) return;
+  if (response === NO_RESPONSE) {
+    void held.release();
+    throw typeError(
+      'SLUICE_ACQUIRE_NEEDED',
+      'a concurrency policy holds slots until the response ends, and this call has no response: use limiter.acquire(key), or wrap a fetch handler with handle(handler)',
+    );
+  }
+  if (hasEnded(request, response)) {
+    void held.release();
+    return;
+  }
+  const end = (): void => {
+    stopListening();
+    stopRenewing();
+    stopTimer(timer);
+    void held.release();
+  };
+  const endMs = performance.now() + maxSlotMs;
+  const isUnread = unreadFor(UNREAD_MS, request);
+  const check = (): void => {
+    const leftMs = endMs - performance.now();
+    if (leftMs > 0 && !hasEnded(request, response) && !isUnread()) {
+      timer = startTimer(Math.ceil(Math.min(leftMs, held.ttlMs / CHECKS_PER_TTL)), check);
+      return;
+    }
+    if (!hasEnded(request, response)) (leftMs > 0 ? warnOfUnread : warnOfTimeout)(core.name, maxSlotMs);
+    end();
+  };
+  let timer: Timer | undefined;
+  const stopRenewing = keepRenewing(held, () => {
+    warnOfLoss(core.name);
+  });
+  const stopListening = onClose(request, response, end);
+  check();
+}
+
+/** Tells, asked again and again, whether for so long bytes have waited for a client of which it read none. */
+function unreadFor(ms: number, { socket }: RawRequest): () => boolean {
+  let [seen, sinceMs] = [readUnread(socket), performance.now()];
+  return () => {
+    const now = readUnread(socket);
+    if (now !== undefined && now.passedOn === seen?.passedOn && now.queued === seen.queued) {
+      return performance.now() - sinceMs >= ms;
+    }
+    [seen, sinceMs] = [now, performance.now()];
+    return false;
+  };
+}
+
+interface Unread {
+  /** Bytes that have left the stream: what the application writes meanwhile does not count. */
+  readonly passedOn: number;
+  /** Bytes that the system has not taken yet, of the piece that is being sent. */
+  readonly queued: number;
+}
+
+/** The handle of a socket, which Node does not document: its own timeout of idle sockets reads it too. */
+interface Handle {
+  readonly writeQueueSize?: number;
+  /** Below TLS. */
+  readonly _parent?: Handle | null;
+}
+
+/** Undefined if nothing waits for the client, or if that is not known. */
+function readUnread(socket: RawRequest['socket']): Unread | undefined {
+  const { bytesWritten, writableLength, _handle } = (socket ?? {}) as {
+    readonly bytesWritten?: number;
+    readonly writableLength?: number;
+    readonly _handle?: Handle | null;
+  };
+  const queued = _handle?._parent?.writeQueueSize ?? _handle?.writeQueueSize;
+  if (bytesWritten === undefined || writableLength === undefined || !queued) return undefined;
+  return { passedOn: bytesWritten - writableLength, queued };
+}
+
+function warnOfLoss(limiter: string): void {
+  warnOnce(
+    'SLUICE_SLOT_LOST',
+    `a request of the limiter ${limiter} continues without its slot, which another request may hold now: the slot was not renewed within its ttl, or the store lost it.`,
+    limiter,
+  );
+}
+
+function warnOfUnread(limiter: string): void {
+  warnOnce(
+    'SLUICE_SLOT_TIMEOUT',
+    `a client of the limiter ${limiter} has read nothing of its response for ${String(UNREAD_MS)} ms, and its slot was released: ` +
+      'another request may run beside it. Drop clients that do not read.',
+    `${limiter} unread`,
+  );
+}
+
+function warnOfTimeout(limiter: string, maxSlotMs: number): void {
+  warnOnce(
+    'SLUICE_SLOT_TIMEOUT',
+    `a request of the limiter ${limiter} still runs after maxSlotMs, ${String(maxSlotMs)} ms, and its slot was released: another request may run beside it. ` +
+      'If requests may take that long, set a longer maxSlotMs; else end them, or drop clients that do not read.',
+    limiter,
+  );
+}

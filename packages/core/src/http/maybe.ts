@@ -1,0 +1,15 @@
+/** Whether a value is a promise of any kind: functions of the user may return those of other libraries. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && typeof (value as Partial<PromiseLike<T>>).then === 'function';
+}
+
+/**
+ * Applies a function to a value: in the same tick, or once the promise of it resolves. A promise costs more than most
+ * of the work for a request, and few requests need one.
+ */
+export function mapMaybe<T, Result>(
+  value: T | PromiseLike<T>,
+  next: (value: T) => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return isThenable(value) ? Promise.resolve(value).then(next) : next(value);
+}

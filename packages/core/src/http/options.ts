@@ -1,0 +1,347 @@
+import type { Decision } from '../limiter/decision.ts';
+import type { Limiter } from '../limiter/limiter.ts';
+import { LIMITER, type LimiterCoreOptions } from '../limiter/options.ts';
+import type { MarkedPolicy } from '../limiter/policy-function.ts';
+import type { Policy } from '../policies/index.ts';
+import { parseDuration, type Duration } from '../values/duration.ts';
+import {
+  flag,
+  functionThat,
+  invalid,
+  oneOf,
+  optional,
+  optionsOf,
+  timerMs,
+  valueThat,
+  wholeNumber,
+  withDefault,
+  type Reader,
+} from '../values/shape.ts';
+import { ClientList } from './keys/client-list.ts';
+import type { Key, KeyPart } from './keys/key-parts.ts';
+import { parseKey } from './keys/read-key.ts';
+import { DENIAL_STATUSES, type DenialStatuses } from './response/denial.ts';
+import { fieldWriter, type FieldWriter, type HeadersOption } from './response/headers.ts';
+
+type MaybePromise<T> = T | Promise<T>;
+/** A function of the request and its response, which is undefined if none is at hand, as in `keyFor(request)`. */
+export type OfRequest<Request, Response, T> = (request: Request, response: Response | undefined) => MaybePromise<T>;
+
+/**
+ * Which responses give their units back: status below 400, status 400 and above, or those for which a function
+ * returns true.
+ */
+export type RefundWhen<Request, Response> =
+  'on-success' | 'on-failure' | ((request: Request, response: Response) => MaybePromise<boolean>);
+
+/** {@link RefundWhen}, and whether it also judges responses that were cut off. */
+export interface RefundOptions<Request, Response> {
+  readonly when: RefundWhen<Request, Response>;
+  /**
+   * Whether `when` also judges responses that were cut off, or whose client left before them: as failures, or by its
+   * function. Default false: they give nothing back.
+   */
+  readonly onAbort?: boolean;
+}
+
+/** The treatment of a request without a key: 403, no limit, or one budget for all of them. */
+export type OnMissingKey = 'deny' | 'skip' | 'shared';
+
+/** The keys of a request by the name of their limit. A limit without a key is left out. */
+export type KeyByLimit = Readonly<Record<string, string | undefined>>;
+
+/** The options of each limit on whose request it is, and what it costs. */
+export interface PerLimitOptions<Request, Response = unknown> {
+  /** What requests are counted by: see docs/guides/choosing-keys.md. Default `byIp()`. */
+  key?: Key<Request, Response> | undefined;
+  /**
+   * Units that a request takes: a whole number, or a function that returns one. If the function returns 0, this limit
+   * is left out. A cost above the limit is denied without `Retry-After`. Default `1`.
+   */
+  cost?: number | OfRequest<Request, Response, number> | undefined;
+  /**
+   * A key is missing if a part is undefined, null or `''`: then `deny` responds 403, `skip` does not limit,
+   * `shared` uses one budget for all. Among `limits` it is `skip` for `byUser()` and `byHeader()`. Default `deny`.
+   */
+  onMissingKey?: OnMissingKey | undefined;
+}
+
+/**
+ * A policy; several policies, all of which must allow; what `managed()` or `policyOf()` returned; or a function that
+ * picks one of these for a request. The policies of a function need names: different names never share state.
+ */
+export type PolicyOption<Request, Response = unknown> =
+  | Policy
+  | readonly Policy[]
+  | MarkedPolicy
+  | OfRequest<Request, Response, Policy | readonly Policy[] | MarkedPolicy>;
+
+/** One of several limits, each with its own key, that are decided together. */
+export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitOptions<Request, Response> {
+  readonly name: string;
+  readonly policy: PolicyOption<Request, Response>;
+}
+
+/**
+ * The options on requests and responses.
+ *
+ * @typeParam Early - What functions get as the response that are called before there is one: undefined in frameworks
+ * whose handlers return it.
+ */
+export interface SharedOptions<Request, Response, Early = Response> {
+  /** Requests that are not limited at all: those for which the function returns true. */
+  skip?: OfRequest<Request, Early, boolean> | undefined;
+  /**
+   * Clients that are not limited: addresses, CIDR ranges (`'10.0.0.0/8'`), or whole keys. In `limits`, an allowed key
+   * is exempt from its own limit only.
+   */
+  allow?: readonly string[] | undefined;
+  /** Clients that get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
+  deny?: readonly string[] | undefined;
+  /**
+   * CORS preflights. `separate` gives each address a budget for them: the same policies if the key is made of
+   * address, route and method alone, else 600 a minute. `count` counts them like other requests, `skip` lets them pass.
+   * Default `separate`.
+   */
+  preflights?: 'separate' | 'count' | 'skip' | undefined;
+  /**
+   * `report` decides, counts and calls `onDecision`, but denies no request and sends no fields. Default `enforce`.
+   */
+  mode?: 'enforce' | 'report' | undefined;
+  /** The formats of header fields: see docs/reference/headers.md. `false` sends none. Default `draft-11`. */
+  headers?: HeadersOption | undefined;
+  /** Adds the fields to Access-Control-Expose-Headers if the response allows an origin. Default `false`. */
+  cors?: boolean | undefined;
+  /**
+   * Sends the response of a denied request. Status and header fields are set already. End the response or, in Fastify
+   * and NestJS, return it; else the client waits forever. In Koa both arguments are the context. It also runs for 503,
+   * but not for 403.
+   */
+  onDenied?: ((request: Request, response: Early, decision: Decision) => unknown) | undefined;
+  /**
+   * Passes a denial to the framework's error handler, as a `RateLimitError` with `status`, `statusCode`, `code`,
+   * `headers` and `decision`, instead of sending a response. Takes precedence over `onDenied`. Default `false`.
+   */
+  throw?: boolean | undefined;
+  /** The statuses of denials, from 400 to 599. Default `{ denied: 429, blocked: 429, deny: 403, missingKey: 403 }`. */
+  status?: Partial<DenialStatuses> | undefined;
+  /**
+   * Called with every decision, for logs and metrics. It is awaited, and its error becomes the request's error. Never
+   * use the key as a metric label.
+   */
+  onDecision?:
+    | ((
+        decision: Decision,
+        context: {
+          readonly key: string | Readonly<Record<string, string>>;
+          readonly request: Request;
+          readonly response: Early;
+        },
+      ) => unknown)
+    | undefined;
+  /**
+   * Gives units back when the response has ended. They are taken before, so concurrent requests cannot exceed the
+   * limit. A response that is cut off gives nothing back, unless `onAbort` is true. See docs/guides/refunds.md.
+   */
+  refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined;
+  /**
+   * `Retry-After` if only slots of a `concurrency` policy are missing. Without it such a denial has none, because
+   * the time of the next release is unknown.
+   */
+  retryAfter?: Duration | undefined;
+  /**
+   * The longest time that a request holds its `concurrency` slots, in whole milliseconds: ten minutes. Afterwards they
+   * are released although the response goes on, with the warning `SLUICE_SLOT_TIMEOUT`. See docs/guides/concurrency.md.
+   * Default `600 000`.
+   */
+  maxSlotMs?: number | undefined;
+  /**
+   * The most requests that this process holds at the same time until a `leakyBucket` lets them start. Further ones are
+   * denied with their delay as `Retry-After`, and take nothing; 0 holds none. A key that holds more than are free gets
+   * no other, so that one client does not fill it; `byAll()` may. See docs/guides/pacing.md. Default `1000`.
+   */
+  maxPaced?: number | undefined;
+}
+
+/** Three ways to define the limit of a single key. */
+type OneKey<Request, Response, NoLimits> =
+  | (LimiterCoreOptions &
+      PerLimitOptions<Request, Response> & {
+        /** Units in any interval as long as the window: short for a `slidingWindow`. */
+        limit: number;
+        /** A client that is quiet for a window has its whole limit back, and no wait is longer. */
+        window: Duration;
+        policy?: never;
+        limits?: NoLimits;
+        limiter?: never;
+      })
+  | (LimiterCoreOptions &
+      PerLimitOptions<Request, Response> & {
+        policy: PolicyOption<Request, Response>;
+        limit?: never;
+        window?: never;
+        limits?: NoLimits;
+        limiter?: never;
+      })
+  | ({ [Name in keyof LimiterCoreOptions]?: never } & PerLimitOptions<Request, Response> & {
+        /** An existing limiter. All its users share its counts. */
+        limiter: Limiter;
+        limit?: never;
+        window?: never;
+        policy?: never;
+        limits?: NoLimits;
+      });
+
+interface KeyEach<Request, Response> extends LimiterCoreOptions {
+  limits: readonly HttpLimitOptions<Request, Response>[];
+  limit?: never;
+  window?: never;
+  policy?: never;
+  limiter?: never;
+  key?: never;
+  /** For the entries without a cost of their own. */
+  cost?: number | OfRequest<Request, Response, number>;
+  onMissingKey?: never;
+}
+
+/**
+ * The options of every adapter, which differ only in the types of request and response. There are four ways to define
+ * the limit: `limit` and `window` (a sliding window), `policy`, `limits` with a key each, or an existing `limiter`.
+ */
+export type RateLimitOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
+  (OneKey<Request, Early, never> | KeyEach<Request, Early>);
+
+/** An entry that no value matches. While TypeScript selects the overload, it still types the functions in entries. */
+type NoEntry<Request, Response> = HttpLimitOptions<Request, Response> & { readonly name: never };
+
+/** {@link RateLimitOptions} with a single key. */
+export type OneKeyOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
+  OneKey<Request, Early, readonly NoEntry<Request, Early>[]>;
+
+/** {@link RateLimitOptions} with a key per limit. */
+export type KeyEachOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
+  KeyEach<Request, Early>;
+
+/** The option `refund`, complete. */
+export type Refund<Request, Response> = Required<RefundOptions<Request, Response>>;
+
+/** The options on requests and responses, checked, with their defaults. */
+export interface HttpSettings<Request, Response> extends Pick<
+  SharedOptions<Request, Response>,
+  'skip' | 'onDenied' | 'onDecision'
+> {
+  readonly allow: ClientList | undefined;
+  readonly deny: ClientList | undefined;
+  readonly preflights: 'separate' | 'count' | 'skip';
+  readonly mode: 'enforce' | 'report';
+  readonly headers: FieldWriter;
+  readonly cors: boolean;
+  readonly throw: boolean;
+  readonly status: DenialStatuses;
+  readonly refund: Refund<Request, Response> | undefined;
+  readonly retryAfter: number | undefined;
+  readonly maxSlotMs: number;
+  readonly maxPaced: number;
+}
+
+const listOfClients = optional((given, name) => new ClientList(given, name));
+const aFunction = optional(functionThat<never>('a function'));
+const status = (name: keyof DenialStatuses): Reader<number> => withDefault(wholeNumber(400, 599), DENIAL_STATUSES[name]);
+const STATUSES = {
+  denied: status('denied'),
+  blocked: status('blocked'),
+  deny: status('deny'),
+  missingKey: status('missingKey'),
+};
+const REFUND = {
+  when: valueThat<RefundWhen<never, never>>(
+    (given) => typeof given === 'function' || given === 'on-success' || given === 'on-failure',
+    '"on-success", "on-failure" or a function of request and response',
+  ),
+  onAbort: withDefault(flag, false),
+};
+const readRefund: Reader<Refund<never, never>> = (given, name, code) =>
+  typeof given === 'object' && given !== null
+    ? optionsOf(REFUND)(given, name, code)
+    : { when: REFUND.when(given, name, code), onAbort: false };
+
+/** The checks and defaults of {@link SharedOptions}. In this order: the first bad option is reported. */
+const SHARED: { readonly [Name in keyof HttpSettings<never, never>]-?: Reader<HttpSettings<never, never>[Name]> } = {
+  skip: aFunction,
+  allow: listOfClients,
+  deny: listOfClients,
+  preflights: withDefault(oneOf(['separate', 'count', 'skip']), 'separate'),
+  mode: withDefault(oneOf(['enforce', 'report']), 'enforce'),
+  headers: (given) => fieldWriter(given as HeadersOption | undefined),
+  cors: withDefault(flag, false),
+  onDenied: aFunction,
+  throw: withDefault(flag, false),
+  status: withDefault(optionsOf(STATUSES), DENIAL_STATUSES),
+  onDecision: aFunction,
+  refund: optional(readRefund),
+  retryAfter: optional((given, name, code) => parseDuration(given, name, code)),
+  maxSlotMs: withDefault(timerMs, 600_000),
+  maxPaced: withDefault(
+    valueThat<number>(
+      (given) => given === Infinity || (Number.isSafeInteger(given) && Number(given) >= 0),
+      'a whole number of requests, at least 0',
+    ),
+    1000,
+  ),
+};
+
+/** The checked options of each limit. */
+export interface PerLimitSettings<Request, Response> {
+  readonly key: readonly KeyPart<Request, Response>[];
+  readonly cost: number | OfRequest<Request, Response, number>;
+  /** Undefined if the user has not said what a missing key means: that depends on the key. */
+  readonly onMissingKey: OnMissingKey | undefined;
+}
+
+const PER_LIMIT: { readonly [Name in keyof PerLimitSettings<never, never>]: Reader<unknown> } = {
+  key: parseKey,
+  cost: withDefault<unknown>(
+    valueThat(
+      (given) => typeof given === 'function' || (Number.isSafeInteger(given) && Number(given) >= 1),
+      'a whole number, at least 1, or a function of the request',
+    ),
+    1,
+  ),
+  onMissingKey: optional(oneOf(['deny', 'skip', 'shared'])),
+};
+
+export const LIMIT_NAMES: readonly string[] = ['limit', 'window', 'policy', 'limits', 'limiter'];
+export const PER_LIMIT_NAMES: readonly string[] = Object.keys(PER_LIMIT);
+export const SHARED_NAMES: readonly string[] = Object.keys(SHARED);
+export const LIMITER_NAMES: readonly string[] = Object.keys(LIMITER);
+
+/** @throws PolicyError for the first bad option. */
+export function readSharedOptions<Request, Response>(options: object): HttpSettings<Request, Response> {
+  return readRows(options, SHARED) as HttpSettings<Request, Response>;
+}
+
+/**
+ * @param where - What errors write before the names.
+ * @throws PolicyError for the first bad option.
+ */
+export function readPerLimitOptions<Request, Response>(
+  options: object,
+  where = '',
+): PerLimitSettings<Request, Response> {
+  return readRows(options, PER_LIMIT, where) as PerLimitSettings<Request, Response>;
+}
+
+/** Reads the rows of a shape, whatever other options there are. */
+function readRows(options: object, shape: Readonly<Record<string, Reader<unknown>>>, where = ''): unknown {
+  const given = options as Readonly<Record<string, unknown>>;
+  const rows = Object.entries(shape).map(([name, read]) => [
+    name,
+    read(given[name], where + name, 'SLUICE_OPTION_INVALID'),
+  ]);
+  return Object.fromEntries(rows) as unknown;
+}
+
+/** The error of an option that cannot be used beside others. */
+export function misplaced(name: string, where: string, got: unknown): Error {
+  return invalid(name, where, got);
+}

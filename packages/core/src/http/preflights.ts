@@ -1,0 +1,66 @@
+import type { Limit, Want } from '../limiter/limits.ts';
+import { slidingWindow } from '../policies/sliding-window.ts';
+import { readSubject } from '../values/key.ts';
+import type { Framework } from './framework.ts';
+import { byIp, type AddressReader } from './keys/key-parts.ts';
+import type { HttpLimit, Place } from './place.ts';
+
+/** Begins the subjects of preflights. No other subject begins like this: a key that begins with `#` is hashed. */
+const MARK = '#preflight';
+
+/**
+ * Whether a request is a CORS preflight of a browser, which has neither a body nor credentials. Any other OPTIONS
+ * request counts.
+ */
+export function isPreflight<Request, Response>(framework: Framework<Request, Response>, request: Request): boolean {
+  if (framework.method(request) !== 'OPTIONS') return false;
+  const has = (name: string): boolean => framework.header(request, name) !== undefined;
+  return (
+    has('origin') &&
+    has('access-control-request-method') &&
+    (framework.header(request, 'content-length') ?? '0') === '0' &&
+    !['transfer-encoding', 'content-type', 'authorization', 'cookie'].some(has) &&
+    framework.rawRequest(request).stream?.endAfterHeaders !== false
+  );
+}
+
+/** A budget of each address for preflights. */
+interface Budget<Request> {
+  readonly address: AddressReader<Request>;
+  readonly limit: Limit;
+}
+
+/**
+ * The budgets of an address for CORS preflights, beside those of the requests that they ask for: the same policies,
+ * under keys that no client can send, or 600 a minute if there are none. They hold no slot, do not wait, and call no
+ * function of the request.
+ *
+ * @returns What a preflight takes of them; nothing if requests have no address, because one budget for all clients
+ * could lock them out together.
+ */
+export function readPreflightBudgets<Request, Response>(
+  places: readonly Place<Request, Response>[],
+  framework: Framework<Request, Response>,
+): (request: Request) => readonly Want[] {
+  const own = places.flatMap(({ limits }) => limits.flatMap(budgetOf));
+  const nearest = places.at(-1);
+  const byDefault = (): Budget<Request>[] => {
+    if (framework.noAddress !== undefined || nearest === undefined) return [];
+    const policy = slidingWindow({ limit: 600, window: '1m', name: 'preflights' });
+    return [{ address: byIp(), limit: nearest.core.limitFor(policy) }];
+  };
+  let budgets = own.length > 0 ? own : undefined;
+  return (request) =>
+    (budgets ??= byDefault()).map(({ address, limit }) => {
+      const text = address.read(request, framework);
+      const subject = text === undefined ? MARK : `${MARK}:${readSubject(text)}`;
+      return { limit, key: subject, subject, cost: 1, holder: 0, isNamed: false };
+    });
+}
+
+/** The policies of a limit whose numbers do not change, but for those that hold slots. */
+function budgetOf<Request, Response>({ limit, address }: HttpLimit<Request, Response>): readonly Budget<Request>[] {
+  if (address === undefined || typeof limit === 'function' || limit.fixed === undefined) return [];
+  const fixed = limit.fixed.filter(({ rule }) => !rule.holds);
+  return fixed.length === 0 ? [] : [{ address, limit: { ...limit, fixed } }];
+}

@@ -1,0 +1,154 @@
+import { SluiceError } from '../../errors.ts';
+import type { Decision } from '../../limiter/decision.ts';
+import { field, seconds, type Field } from './headers.ts';
+
+/** The response to a denied request: problem details (RFC 9457) and the header fields that go with them. */
+export interface Denial {
+  readonly status: number;
+  readonly fields: readonly Field[];
+  readonly contentType: 'application/problem+json';
+  readonly body: string;
+  /** Which limit denies the request and how long to wait, in words: as in the body. */
+  readonly detail: string;
+  /** The message of the error, with `throw: true`. Clients may see it. */
+  readonly reason: string;
+}
+
+/** The statuses of denials. */
+export interface DenialStatuses {
+  /** For a request over its limit. */
+  readonly denied: number;
+  /** For a key that is blocked. */
+  readonly blocked: number;
+  /** For a client on a `deny` list. */
+  readonly deny: number;
+  /** For a request without a key. */
+  readonly missingKey: number;
+}
+
+export const DENIAL_STATUSES: DenialStatuses = { denied: 429, blocked: 429, deny: 403, missingKey: 403 };
+
+const NO_STORE = field('Cache-Control', 'no-store');
+const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
+const LONGER_UNITS = [
+  ['days', 86_400],
+  ['hours', 3600],
+  ['minutes', 60],
+] as const;
+
+/**
+ * The response to a denied request. It has Retry-After, unless waiting does not help or the wait is unknown. It never
+ * contains the key.
+ *
+ * @param slotRetryAfterMs - The wait to report if only concurrency slots are missing.
+ */
+export function denialFor(
+  decision: Decision,
+  slotRetryAfterMs?: number,
+  statuses: DenialStatuses = DENIAL_STATUSES,
+): Denial {
+  if (decision.outcome === 'unavailable') return problem(503, 'Service Unavailable', 'The rate limiter cannot decide');
+  if (decision.outcome === 'unconfigured') return problem(403, 'Forbidden', 'No rate limit is configured for this');
+  const violated = decision.policies.filter(({ allowed }) => !allowed).map(({ name }) => name);
+  const waitMs = knownWait(decision, slotRetryAfterMs);
+  const waitS = waitMs === undefined ? undefined : Math.max(seconds(waitMs), 1);
+  const status = decision.outcome === 'blocked' ? statuses.blocked : statuses.denied;
+  const detail = explain(decision, violated, waitS);
+  const body = { type: QUOTA_EXCEEDED, title: 'Quota Exceeded', status, detail, 'violated-policies': violated };
+  return {
+    status,
+    fields: waitS === undefined ? [NO_STORE] : [NO_STORE, field('Retry-After', String(waitS))],
+    contentType: 'application/problem+json',
+    body: JSON.stringify(body),
+    detail,
+    reason: 'Too many requests',
+  };
+}
+
+/** Which limit denies the request, and how long to wait, in words. */
+function explain({ outcome, retryAfterMs }: Decision, names: readonly string[], waitS: number | undefined): string {
+  const limits = `${names.length === 1 ? 'limit' : 'limits'} ${names.join(' and ')}`;
+  const why =
+    outcome === 'blocked'
+      ? `The ${limits} ${names.length === 1 ? 'blocks' : 'block'} this client`
+      : `The ${limits} ${names.length === 1 ? 'is' : 'are'} used up`;
+  if (waitS !== undefined) return `${why}. Try again in ${inWords(waitS)}.`;
+  return retryAfterMs === null ? `${why}, and waiting does not help.` : `${why}. Try again later.`;
+}
+
+/** Seconds in words: rounded up to whole minutes, hours or days once they are more than two. */
+function inWords(waitS: number): string {
+  for (const [unit, unitS] of LONGER_UNITS) {
+    if (waitS > 2 * unitS) return `${String(Math.ceil(waitS / unitS))} ${unit}`;
+  }
+  return waitS === 1 ? '1 second' : `${String(waitS)} seconds`;
+}
+
+/** The longest known wait. When a slot becomes free is unknown, unless the key is blocked: then the block ends. */
+function knownWait({ retryAfterMs, policies }: Decision, slotRetryAfterMs: number | undefined): number | undefined {
+  if (retryAfterMs === null) return undefined;
+  let longest: number | undefined;
+  for (const { allowed, unit, retryAfterMs: ownMs, nextAfterMs } of policies) {
+    const waitMs = unit === undefined ? ownMs : (nextAfterMs ?? slotRetryAfterMs);
+    if (!allowed && waitMs !== null && waitMs !== undefined) longest = Math.max(longest ?? 0, waitMs);
+  }
+  return longest;
+}
+
+/** The response to a request without a key. */
+export function missingKeyDenial({ missingKey }: DenialStatuses): Denial {
+  const reason = 'The request has no rate-limit key (such as a client address or user)';
+  return problem(missingKey, titleFor(missingKey), reason, `${reason}.`);
+}
+
+/** The response to a client on a `deny` list. It states its status alone. */
+export function forbiddenDenial({ deny }: DenialStatuses): Denial {
+  return problem(deny, titleFor(deny), titleFor(deny));
+}
+
+function titleFor(status: number): string {
+  if (status === 403) return 'Forbidden';
+  // Asked for here, and not imported: not every runtime has it.
+  const { getBuiltinModule } = process as Partial<Pick<NodeJS.Process, 'getBuiltinModule'>>;
+  const http = getBuiltinModule?.('node:http') as typeof import('node:http') | undefined;
+  return http?.STATUS_CODES[status] ?? 'Denied';
+}
+
+/** The response to a request on which no limit has decided. */
+function problem(status: number, title: string, reason: string, detail?: string): Denial {
+  return {
+    status,
+    fields: [NO_STORE],
+    contentType: 'application/problem+json',
+    body: JSON.stringify({ type: 'about:blank', title, status, detail }),
+    detail: detail ?? `${reason}.`,
+    reason,
+  };
+}
+
+/**
+ * The error that `throw: true` passes to the framework's error handler. Frameworks read its `status`, `headers` and
+ * `expose`.
+ */
+export class RateLimitError extends SluiceError {
+  override readonly name = 'RateLimitError';
+  readonly status: number;
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly expose = true;
+  /** Undefined without a decision: the request has no key, or its client is on a `deny` list. */
+  readonly decision: Decision | undefined;
+
+  constructor(
+    { status, reason }: Denial,
+    decision: Decision | undefined,
+    headers: Readonly<Record<string, string>>,
+  ) {
+    super('SLUICE_DENIED', reason);
+    this.message = reason; // frameworks show it to the client
+    this.status = status;
+    this.statusCode = status;
+    this.headers = headers;
+    this.decision = decision;
+  }
+}

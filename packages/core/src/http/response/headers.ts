@@ -1,0 +1,149 @@
+import { PolicyError, shown } from '../../errors.ts';
+import type { Decision, PolicyDecision } from '../../limiter/decision.ts';
+
+/**
+ * Which header fields inform a client about its limits. `draft-11`, `draft-7` and `draft-6` are revisions of
+ * draft-ietf-httpapi-ratelimit-headers, a work in progress; `legacy` is the X-RateLimit family, whose Reset is
+ * seconds since 1970 (`epoch`) for some clients and seconds from now (`delta`) for others.
+ */
+export type HeaderFormat = 'draft-11' | 'draft-7' | 'draft-6' | { readonly legacy: 'epoch' | 'delta' };
+
+/** A format, several (at most one draft, because the drafts share field names), or none. */
+export type HeadersOption = HeaderFormat | readonly HeaderFormat[] | false;
+
+/** One header field of a response. */
+export interface Field {
+  readonly name: string;
+  /** The name in lower case, by which Node looks it up. */
+  readonly key: string;
+  readonly value: string;
+  /** Whether it is a list to which other limiters of the same request add. */
+  readonly append: boolean;
+}
+
+/** Writes the fields of one format. */
+export type FieldWriter = (decision: Decision) => readonly Field[];
+
+const FORMATS =
+  'headers must be "draft-11", "draft-7", "draft-6", { legacy: "epoch" | "delta" }, a list of these with one draft at most, or false';
+
+/** The largest integer of a structured field: RFC 9651, section 3.3.1. */
+const MAX_INTEGER = 999_999_999_999_999;
+
+/**
+ * Turns the option `headers` into a function.
+ *
+ * @throws PolicyError if it is no format.
+ */
+export function fieldWriter(option: HeadersOption = 'draft-11'): FieldWriter {
+  if (option === false) return () => [];
+  const formats: readonly unknown[] = Array.isArray(option) ? option : [option];
+  const writers = formats.map(writerFor);
+  if (formats.filter((format) => typeof format === 'string').length > 1) {
+    throw new PolicyError('headers', `${FORMATS}; got ${formats.map(shown).join(' and ')}`, 'SLUICE_OPTION_INVALID');
+  }
+  const [only] = writers;
+  return writers.length === 1 && only !== undefined ? only : (decision) => writers.flatMap((write) => write(decision));
+}
+
+function writerFor(format: unknown): FieldWriter {
+  if (format === 'draft-11') return draft11();
+  if (format === 'draft-7') return draft7;
+  if (format === 'draft-6') return draft6;
+  const reset = (format as { readonly legacy?: unknown } | null | undefined)?.legacy;
+  if (reset === 'epoch' || reset === 'delta') return legacy(reset);
+  throw new PolicyError('headers', `${FORMATS}; got ${shown(format)}`, 'SLUICE_OPTION_INVALID');
+}
+
+export function field(name: string, value: string, append = false): Field {
+  return { name, key: name.toLowerCase(), value, append };
+}
+
+/** The field RateLimit-Policy of one policy, which all responses share while its numbers stay the same. */
+interface Quota extends Field {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+const MAX_NAMES = 1000;
+
+/**
+ * Lists of named items, one per policy. `t` is the time until one unit more than `r` is available. Slots have no
+ * window, and no time except that of a block.
+ */
+function draft11(): FieldWriter {
+  const quotas = new Map<string, Quota>();
+  const quotaFor = ({ name, limit, windowMs, unit }: PolicyDecision): Quota => {
+    const known = quotas.get(name);
+    if (known?.limit === limit && known.windowMs === windowMs) return known;
+    const per = unit === undefined ? `w=${String(seconds(windowMs))}` : `qu="${unit}"`;
+    const made = {
+      ...field('RateLimit-Policy', `"${name}";q=${String(Math.min(limit, MAX_INTEGER))};${per}`, true),
+      ...{ limit, windowMs },
+    };
+    if (quotas.size >= MAX_NAMES) quotas.clear(); // a policy function may produce names without end
+    quotas.set(name, made);
+    return made;
+  };
+  return ({ policies }) => {
+    const first = policies[0] as PolicyDecision;
+    if (policies.length === 1) return [quotaFor(first), stateField(stateItem(first))];
+    const items = policies.map((policy) => quotaFor(policy).value).join(', ');
+    return [field('RateLimit-Policy', items, true), stateField(policies.map(stateItem).join(', '))];
+  };
+}
+
+function stateField(value: string): Field {
+  return { name: 'RateLimit', key: 'ratelimit', value, append: true };
+}
+
+function stateItem({ name, remaining, nextAfterMs }: PolicyDecision): string {
+  const item = `"${name}";r=${String(Math.min(remaining, MAX_INTEGER))}`;
+  return nextAfterMs === null ? item : `${item};t=${String(seconds(nextAfterMs))}`;
+}
+
+function draft7(decision: Decision): readonly Field[] {
+  const { limit, remaining, resetAfterMs } = decidingPolicy(decision);
+  const state = `limit=${String(limit)}, remaining=${String(remaining)}, reset=${String(seconds(resetAfterMs))}`;
+  return [field('RateLimit-Policy', unnamedQuotas(decision)), field('RateLimit', state)];
+}
+
+function draft6(decision: Decision): readonly Field[] {
+  const { limit, remaining, resetAfterMs } = decidingPolicy(decision);
+  return [
+    field('RateLimit-Limit', String(limit)),
+    field('RateLimit-Remaining', String(remaining)),
+    field('RateLimit-Reset', String(seconds(resetAfterMs))),
+    field('RateLimit-Policy', unnamedQuotas(decision)),
+  ];
+}
+
+function legacy(unit: 'epoch' | 'delta'): FieldWriter {
+  return (decision) => {
+    const { limit, remaining, resetAfterMs } = decidingPolicy(decision);
+    const reset = seconds(unit === 'epoch' ? decision.atMs + resetAfterMs : resetAfterMs);
+    return [
+      field('X-RateLimit-Limit', String(limit)),
+      field('X-RateLimit-Remaining', String(remaining)),
+      field('X-RateLimit-Reset', String(reset)),
+    ];
+  };
+}
+
+function unnamedQuotas({ policies }: Decision): string {
+  return policies
+    .map(({ limit, windowMs, unit }) =>
+      unit === undefined ? `${String(limit)};w=${String(seconds(windowMs))}` : `${String(limit)};comment="${unit}"`,
+    )
+    .join(', ');
+}
+
+/** The older formats report one policy: the one that decided. */
+function decidingPolicy({ policies, policy }: Decision): PolicyDecision {
+  return policies.find(({ name }) => name === policy) ?? (policies[0] as PolicyDecision);
+}
+
+/** Milliseconds in whole seconds, rounded up, at most the largest integer of a structured field. */
+export function seconds(ms: number): number {
+  return Math.min(Math.ceil(ms / 1000), MAX_INTEGER);
+}
