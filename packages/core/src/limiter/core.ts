@@ -201,30 +201,42 @@ export class LimiterCore implements LiveLimiter {
     }
     const asks: PolicyAsk[] = [];
     let missing: Limit | undefined;
+    let mayHold = false;
     let cost = 0;
     for (const want of wants) {
       const { limit } = want;
-      const policies = limit.fixed ?? limit.read(want.key);
-      if ('then' in policies) return this.#decideLater(op, wants, options, { want, policies });
+      let policies = limit.fixed;
+      if (policies === undefined) {
+        const current = limit.read(want.key);
+        if (isPromise(current)) return this.#decideLater(op, wants, options, { want, policies: current });
+        policies = current;
+      }
       if (policies.length === 0) missing ??= limit;
       addAsks(asks, want, policies, this.#uncached);
       if (want.cost > cost) cost = want.cost;
+      if (limit.mayHold) mayHold = true;
     }
+    // A literal: the copy that a spread makes costs more than the decision.
     const call: Call = {
-      ...{ issuer: this, cost, asks, isLocal: false, isSpent: true, error: undefined },
+      issuer: this,
       op: cost === 0 ? 'peek' : op, // a request without cost writes nothing
+      cost,
+      asks,
+      isLocal: false,
+      isSpent: true,
+      error: undefined,
       onStoreError: options.onStoreError ?? this.onStoreError,
     };
     if (missing !== undefined && (asks.length === 0 || this.onUnconfigured === 'deny')) {
       return undecided(call, 'unconfigured', this.onUnconfigured === 'allow', missing.name);
     }
-    if (call.op !== 'peek') checkHolders(asks);
+    if (mayHold && call.op !== 'peek') checkHolders(asks);
     try {
       const answer =
         this.#guard === undefined
           ? this.store.perform(call.op, asks)
           : this.#guard.perform(call.op, asks, options.endMs ?? performance.now() + this.timeoutMs);
-      return 'then' in answer ? this.#concludeLater(call, answer) : this.#conclude(call, answer);
+      return isPromise(answer) ? this.#concludeLater(call, answer) : this.#conclude(call, answer);
     } catch (error) {
       return this.#fallBack(call, error);
     }

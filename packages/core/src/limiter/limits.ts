@@ -9,12 +9,16 @@ import { readOptions, type Reader } from '../values/shape.ts';
 import { isPromise } from './pending.ts';
 import { readMark, type PolicyContext, type PolicyFunction, type ReturnedPolicy } from './policy-function.ts';
 
+const MAX_REMEMBERED = 10_000;
+
 /** One policy of a limit. It has a key of its own for each subject: `{subject`, and then its suffix. */
 export interface Counted {
   readonly name: string;
   readonly policy: Policy;
   readonly rule: Rule;
   readonly suffix: string;
+  /** The keys of the last subjects: to join and hash one costs more than all else that a limiter does in memory. */
+  readonly keys: Map<string, string>;
   /** Set on first use: what this process allows by itself, by `localShare`. */
   local: Counted | undefined;
 }
@@ -54,9 +58,14 @@ export interface PolicyAsk extends Ask {
 export function addAsks(asks: PolicyAsk[], want: Want, policies: readonly Counted[], uncached: boolean): void {
   const { subject, cost, limit } = want;
   for (const counted of policies) {
-    const key = `{${subject}${counted.suffix}`;
+    const { policy, rule, keys } = counted;
+    let key = keys.get(subject);
+    if (key === undefined) {
+      key = `{${subject}${counted.suffix}`;
+      if (keys.size === MAX_REMEMBERED) keys.clear();
+      keys.set(subject, key);
+    }
     if (limit.fixed === undefined && asks.some((other) => other.key === key)) continue;
-    const { policy, rule } = counted;
     asks.push({ key, policy, cost, holder: rule.holds ? want.holder : 0, until: 0, uncached, want, counted });
   }
 }
@@ -205,7 +214,7 @@ function countPolicies(
       throw new PolicyError(`${where}.name`, `${expected}; write fixedWindow({ name: "burst", ... })`);
     }
     const suffix = name === ownName ? ownSuffix : `${ownSuffix}:${name}`;
-    return { name, policy, rule: compile(policy), suffix, local: undefined };
+    return { name, policy, rule: compile(policy), suffix, keys: new Map(), local: undefined };
   });
   checkDistinct(
     counted.map(({ name }) => name),

@@ -1,11 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import {
-  createLimiter,
-  fixedWindow,
-  slidingWindow,
-  type Limiter,
-  type Reservation,
-} from '@sluice/core';
+import { createLimiter, fixedWindow, slidingWindow, type Limiter, type Reservation } from '@sluice/core';
 import { WatchedStore } from './watched-store.ts';
 
 const policy = fixedWindow({ limit: 10, window: '1h' });
