@@ -125,7 +125,7 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   else if (p[WINDOW] > s[LENGTH]) {
     after = own(p, s);
     const from = s.length === 9 && counted(s, PART, t) > 0 ? PART : 0;
-    after.push(s[from] as number, s[from + LENGTH] as number, s[from + UNITS] as number, s[from + BEFORE] as number);
+    after.push(s[from], s[from + LENGTH] as number, s[from + UNITS] as number, s[from + BEFORE] as number);
   } else if (p[WINDOW] < s[LENGTH] && placeOf(p, s) < 0) {
     const part = own(p, s);
     after = [

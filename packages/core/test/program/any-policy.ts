@@ -7,11 +7,12 @@ import { slidingCounter } from '../../src/policies/sliding-counter.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../src/policies/token-bucket.ts';
+import type { Duration } from '../../src/values/duration.ts';
 
 const LIMITS = [1, 2, 3, 5, 10, 100, 900] as const;
 const WINDOWS = ['1ms', '2ms', '7ms', '25ms', '100ms', '1s', '7s', '1m', '1d', '30d'] as const;
 
-type Maker = (random: Random, blockFor: { readonly blockFor?: string }) => Policy;
+type Maker = (random: Random, blockFor: { readonly blockFor?: Duration }) => Policy;
 const limit = (random: Random): number => (random.percent(10) ? 0 : random.pick(LIMITS));
 const bucket =
   (mode: 'continuous' | 'interval'): Maker =>

@@ -50,7 +50,18 @@ class Traffic {
 
   #request(): Request {
     const random = this.#random;
-    const op = random.pick<Op[]>(['take', 'take', 'take', 'peek', 'try', 'give', 'charge', 'reset', 'block', 'renew']);
+    const op = random.pick([
+      'take',
+      'take',
+      'take',
+      'peek',
+      'try',
+      'give',
+      'charge',
+      'reset',
+      'block',
+      'renew',
+    ] as const);
     const isDecision = op === 'take' || op === 'peek' || op === 'try';
     const cost = random.pick([isDecision || op === 'block' ? 0 : 1, 1, 1, 1, 2, 3, 50]);
     const holder = random.integer(1, 3);

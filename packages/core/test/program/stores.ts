@@ -23,11 +23,16 @@ export class ProgramStore implements Clocked {
   }
 }
 
+/** A store that is not in this process. */
+export interface ClockedRedis extends Clocked {
+  perform(op: Op, asks: readonly Ask[]): Promise<Answer>;
+}
+
 /** The scripts, with the instant of a fake clock in place of the server's. */
-export function clockedRedis(client: Redis): Clocked {
+export function clockedRedis(client: Redis): ClockedRedis {
   const clock = fakeClock(START);
   const store: Store = createRedisStore(client, { prefix: 'sluice' }, () => clock.now());
-  return { clock, perform: (op, asks) => store.perform(op, asks) };
+  return { clock, perform: async (op, asks) => store.perform(op, asks) };
 }
 
 export const key = (name: string | number): string => `{${String(name)}}:limiter`;
