@@ -7,6 +7,8 @@ import { ignore, type Feed, type Page } from './source.ts';
 
 /** After a notification that was lost, or without any, a change is found within a second. */
 const POLL_MS = 500;
+/** Until the first load, requests have no policy. */
+const POLL_AT_FIRST_MS = 100;
 /** How long a source may take for an answer. */
 const MAX_CALL_MS = 2000;
 /** How many reads in a row fail before a warning: one may have been late. */
@@ -120,7 +122,8 @@ export class Follower {
     };
     const poll = async (unwatch: () => void): Promise<void> => {
       await this.load().catch(ignore);
-      if (unwatch === this.#unwatch) this.#timer = startTimer(POLL_MS, () => void poll(unwatch));
+      if (unwatch === this.#unwatch)
+        this.#timer = startTimer(this.#isLoaded ? POLL_MS : POLL_AT_FIRST_MS, () => void poll(unwatch));
     };
     detached(() => {
       this.#unwatch = this.feed.watch(changed);
