@@ -46,11 +46,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new BoundedStore(maxKeys, clock ?? localClock());
 }
 
-/** The walk over old keys goes on after so many requests, of which one that adds a key counts as four: */
-const REQUESTS_PER_WALK = 16;
+/** The walk over old keys goes on after some requests, of which one that adds a key counts as five, */
+const REQUESTS_PER_WALK = 20;
 const ADDED = 4;
-/** thus by two keys for each key that is added, so that keys that have ended go faster than new ones come. */
-const KEYS_PER_WALK = 8;
+/** by half as many keys: two and a half for each that is added, so that ended keys go faster than new ones come. */
+const REQUESTS_PER_KEY = 2;
 
 class BoundedStore implements MemoryStore {
   readonly source = 'memory';
@@ -97,9 +97,10 @@ class BoundedStore implements MemoryStore {
 
   /** Keeps to `maxKeys`. */
   #trim(now: number): void {
+    const due = this.#requests / REQUESTS_PER_KEY;
     this.#requests = 0;
     if (this.#denied.size * 2 > this.#maxKeys) this.#trimDenied(now);
-    for (let i = 0; i < KEYS_PER_WALK || this.#keys.size > this.#maxKeys; i++) {
+    for (let i = 0; i < due || this.#keys.size > this.#maxKeys; i++) {
       let step = this.#walk.next();
       if (step.done === true) {
         this.#walk = this.#keys.entries();
@@ -107,10 +108,9 @@ class BoundedStore implements MemoryStore {
         if (step.done === true) return;
       }
       const [key, held] = step.value;
-      const isFull = this.#keys.size > this.#maxKeys;
-      if (endOf(held) + (isFull ? 0 : KEPT_MS) <= now) this.#drop(key);
+      if (endOf(held) + KEPT_MS <= now) this.#drop(key);
       else if (held.isRecent) held.isRecent = false;
-      else if (isFull && (this.#denied.get(key) ?? 0) <= now) this.#drop(key);
+      else if (this.#keys.size > this.#maxKeys && (this.#denied.get(key) ?? 0) <= now) this.#drop(key);
     }
   }
 
