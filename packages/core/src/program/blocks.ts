@@ -19,8 +19,10 @@ const UNITS = 3;
  */
 const KEPT = 4;
 const ASIDE = 5;
+/** The limit of that policy. */
+const ALLOWED = 6;
 /** Then the units of the blocks before, newest first. Each ends LENGTH before the one that was listed before it, */
-const OLDER = 6;
+const OLDER = 7;
 // or, after a negative number n, -n milliseconds before the start of the open one.
 const MAX_NUMBERS = 500;
 
@@ -65,24 +67,45 @@ function used(p: Nums, s: Nums, t: number): number {
   return sum(s, t - p[WINDOW]);
 }
 
-function left(p: Nums, s: Nums, t: number): number {
-  return p[LIMIT] - used(p, s, t);
+/**
+ * What the longest window may count for a shorter policy that takes turns with it: together they allow no more than the
+ * larger of the two alone.
+ */
+function maxBeside(p: Nums, s: Nums): number {
+  return Math.max(s[ALLOWED], p[LIMIT] * Math.ceil(s[KEPT] / p[WINDOW]));
 }
 
-/** The newest units stay: the block with which they become too many must leave. */
+/** Whether no policy with a longer window takes turns. */
+function isLongest(p: Nums, s: Nums, t: number): boolean {
+  return p[WINDOW] >= s[KEPT] || s[ASIDE] + t - s[LAST] >= s[KEPT];
+}
+
+function left(p: Nums, s: Nums, t: number): number {
+  const own = p[LIMIT] - used(p, s, t);
+  if (s.length === 0 || isLongest(p, s, t)) return own;
+  return Math.min(own, maxBeside(p, s) - sum(s, t - s[KEPT]));
+}
+
 function freeAt(p: Nums, s: Nums, units: number, t: number): number {
-  if (s.length === 0) return t;
-  let room = p[LIMIT] - units;
-  if (s[LAST] > t - p[WINDOW]) room -= s[UNITS];
-  if (room < 0) return s[LAST] + p[WINDOW];
+  const own = fitsAt(s, p[WINDOW], p[LIMIT] - units, t);
+  if (isLongest(p, s, t)) return own;
+  const beside = fitsAt(s, s[KEPT], maxBeside(p, s) - units, t);
+  return Math.max(own, Math.min(beside, s[LAST] - s[ASIDE] + s[KEPT]));
+}
+
+/** From when a window has room. The newest units stay: the block with which they become too many must leave. */
+function fitsAt(s: Nums, window: number, most: number, t: number): number {
+  let room = most;
+  if (s[LAST] > t - window) room -= s[UNITS];
+  if (room < 0) return s[LAST] + window;
   let end = start(s) - 1 + s[LENGTH];
   for (let i = OLDER; i < s.length; i++) {
     if ((s[i] as number) < 0) end = start(s) + (s[i] as number) + s[LENGTH];
     else {
       end -= s[LENGTH];
-      if (end <= t - p[WINDOW]) return t;
+      if (end <= t - window) return t;
       room -= s[i] as number;
-      if (room < 0) return end + p[WINDOW];
+      if (room < 0) return end + window;
     }
   }
   return t;
@@ -112,29 +135,29 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
     s[at] = Math.min((s[at] as number) + units, MAX_COUNT);
     return s;
   }
-  if (s.length === 0 || t >= start(s) + s[LENGTH]) return opened(p, s, units, t);
+  const onGrid = t - (t % p[BLOCK]);
+  // Shorter blocks end a longer one with its last unit.
+  if (s.length === 0 || t >= start(s) + s[LENGTH] || (p[BLOCK] < s[LENGTH] && onGrid > s[LAST]))
+    return opened(p, s, units, t);
   const isLonger = isLongest(p, s, t);
   s[ASIDE] = isLonger ? 0 : s[ASIDE] + t - s[LAST];
   s[KEPT] = isLonger ? p[WINDOW] : s[KEPT];
+  s[ALLOWED] = isLonger ? p[LIMIT] : s[ALLOWED];
   s[SINCE] = t - start(s);
   s[LAST] = t;
   s[UNITS] = Math.min(s[UNITS] + units, MAX_COUNT);
   return s;
 }
 
-/** Whether no policy with a longer window takes turns. */
-function isLongest(p: Nums, s: Nums, t: number): boolean {
-  return p[WINDOW] >= s[KEPT] || s[ASIDE] + t - s[LAST] >= s[KEPT];
-}
-
 /** The state with a new block, and the blocks before it that are kept. */
 function opened(p: Nums, s: Nums, units: number, t: number): Nums {
   const onGrid = t - (t % p[BLOCK]);
-  if (s.length === 0) return [t, p[BLOCK], t - onGrid, units, p[WINDOW], 0] as Nums;
-  const begin = Math.max(onGrid, start(s) + s[LENGTH]);
+  if (s.length === 0) return [t, p[BLOCK], t - onGrid, units, p[WINDOW], 0, p[LIMIT]] as Nums;
+  const begin = Math.max(onGrid, Math.min(start(s) + s[LENGTH], s[LAST] + 1));
   const isLonger = isLongest(p, s, t);
   const kept = isLonger ? p[WINDOW] : s[KEPT];
-  const after = [t, p[BLOCK], t - begin, units, kept, isLonger ? 0 : s[ASIDE] + t - s[LAST]] as Nums;
+  const aside = isLonger ? 0 : s[ASIDE] + t - s[LAST];
+  const after = [t, p[BLOCK], t - begin, units, kept, aside, isLonger ? p[LIMIT] : s[ALLOWED]] as Nums;
   if (s[LAST] <= t - kept) return after;
   let newerEnd = begin - 1;
   let end = start(s) - 1 + s[LENGTH];
@@ -143,11 +166,12 @@ function opened(p: Nums, s: Nums, units: number, t: number): Nums {
     if (count < 0) end = start(s) + count + s[LENGTH];
     else {
       if (i >= OLDER) end -= s[LENGTH];
-      if (end <= t - kept) return after;
+      const closed = Math.min(end, begin - 1);
+      if (closed <= t - kept) return after;
       if (count > 0 && after.length < MAX_NUMBERS) {
-        if (end !== newerEnd) after.push(end - begin);
+        if (closed !== newerEnd) after.push(closed - begin);
         after.push(count);
-        newerEnd = end - p[BLOCK];
+        newerEnd = closed - p[BLOCK];
       } else after[after.length - 1] = Math.min((after[after.length - 1] as number) + count, MAX_COUNT);
     }
   }
@@ -177,7 +201,7 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   } else {
     let rest = Math.min(units, used(p, s, t));
     for (let i = UNITS; i < s.length; i++) {
-      if ((s[i] as number) > 0 && i !== KEPT && i !== ASIDE) {
+      if ((s[i] as number) > 0 && (i === UNITS || i >= OLDER)) {
         const given = Math.min(s[i] as number, rest);
         s[i] = (s[i] as number) - given;
         rest -= given;

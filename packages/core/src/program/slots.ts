@@ -16,8 +16,10 @@ const SINCE = 1;
  */
 const KEPT = 2;
 const ASIDE = 3;
+/** The limit of that policy. */
+const ALLOWED = 4;
 /** Then the entries, those that leave first first: the instant of each, its units, and its holder, 0 in a log. */
-const FIRST = 4;
+const FIRST = 5;
 const AT = 0;
 const UNITS = 1;
 const HOLDER = 2;
@@ -29,7 +31,7 @@ const MAX_NUMBERS = 4000;
 
 function reads(s: Nums): boolean {
   if (s.length < FIRST + SIZE || (s.length - FIRST) % SIZE !== 0 || s.length > MAX_NUMBERS) return false;
-  if (s[WRITTEN] < 0 || s[WRITTEN] > MAX_NUMBER || s[ASIDE] < 0) return false;
+  if (s[WRITTEN] < 0 || s[WRITTEN] > MAX_NUMBER || s[ASIDE] < 0 || s[ALLOWED] < 0) return false;
   if (s[SINCE] < 0 || s[SINCE] > s[WRITTEN] || s[KEPT] < 0 || s[KEPT] > MAX_PERIOD) return false;
   for (let i = FIRST; i < s.length; i += SIZE) {
     if (
@@ -64,8 +66,20 @@ function used(p: Nums, s: Nums, t: number): number {
   return s.length === 0 ? 0 : sum(s, t - base(s) - window(p));
 }
 
+/** Whether no policy with a longer window takes turns. */
+function isLongest(p: Nums, s: Nums, t: number): boolean {
+  return window(p) >= s[KEPT] || s[ASIDE] + t - s[WRITTEN] >= s[KEPT];
+}
+
+/** What the longest window may count for a shorter policy: together they allow no more than the larger of the two alone. */
+function maxBeside(p: Nums, s: Nums): number {
+  return Math.max(s[ALLOWED], p[LIMIT] * Math.ceil(s[KEPT] / window(p)));
+}
+
 function left(p: Nums, s: Nums, t: number): number {
-  return p[LIMIT] - used(p, s, t);
+  const own = p[LIMIT] - used(p, s, t);
+  if (s.length === 0 || isLongest(p, s, t)) return own;
+  return Math.min(own, maxBeside(p, s) - sum(s, t - base(s) - s[KEPT]));
 }
 
 /** Where the slot of this holder with as many units begins; -1 if there is none. */
@@ -79,12 +93,21 @@ function slotOf(p: Nums, s: Nums, units: number, t: number, holder: number): num
 }
 
 function freeAt(p: Nums, s: Nums, units: number, t: number, holder: number): number {
-  let beyond = used(p, s, t) + units - p[LIMIT];
-  if (beyond <= 0 || slotOf(p, s, units, t, holder) >= 0) return t;
-  const since = t - base(s) - window(p);
+  if (slotOf(p, s, units, t, holder) >= 0) return t;
+  const own = fitsAt(s, window(p), p[LIMIT] - units, t);
+  if (isLongest(p, s, t)) return own;
+  const beside = fitsAt(s, s[KEPT], maxBeside(p, s) - units, t);
+  return Math.max(own, Math.min(beside, s[WRITTEN] - s[ASIDE] + s[KEPT]));
+}
+
+/** From when at most `room` units count that are counted for `length` after their instant. */
+function fitsAt(s: Nums, length: number, room: number, t: number): number {
+  const since = t - base(s) - length;
+  let beyond = sum(s, since) - room;
+  if (beyond <= 0) return t;
   for (let i = FIRST; i < s.length; i += SIZE) {
     if ((s[i + AT] as number) > since) beyond -= s[i + UNITS] as number;
-    if (beyond <= 0) return base(s) + (s[i + AT] as number) + window(p);
+    if (beyond <= 0) return base(s) + (s[i + AT] as number) + length;
   }
   return t;
 }
@@ -102,12 +125,12 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: 
   // A slot never costs more than was taken: what is charged to it later keeps it for as long as a new one.
   if (until > 0 && (p[MODE] === HELD ? own < 0 : t >= until || used(p, s, t) === 0)) return s;
   const aside = s.length === 0 ? 0 : s[ASIDE] + t - s[WRITTEN];
-  const isLongest = s.length === 0 || window(p) >= s[KEPT] || aside >= s[KEPT];
-  const kept = isLongest ? window(p) : s[KEPT];
+  const isMine = s.length === 0 || isLongest(p, s, t);
+  const kept = isMine ? window(p) : s[KEPT];
   const isFresh = s.length === 0 || sum(s, t - base(s) - kept) === 0;
   const from = isFresh ? t : base(s);
   const at = t - from + (p[MODE] === HELD ? p[TTL] : 0);
-  const after = [t, t - from, kept, isLongest ? 0 : aside] as Nums;
+  const after = [t, t - from, kept, isMine ? 0 : aside, isMine ? p[LIMIT] : s[ALLOWED]] as Nums;
   let isIn = false;
   for (let i = FIRST; i < s.length; i += SIZE) {
     if (!isFresh && (s[i + AT] as number) > t - from - kept && i !== own) {
@@ -135,7 +158,7 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number, holder:
   let stay = p[MODE] === HELD || until > 0 ? 0 : Math.max(before - units, 0);
   let rest = units;
   const since = t - base(s) - window(p);
-  const after = [t, t - base(s), s[KEPT], s[ASIDE] + t - s[WRITTEN]] as Nums;
+  const after = [t, t - base(s), s[KEPT], s[ASIDE] + t - s[WRITTEN], s[ALLOWED]] as Nums;
   for (let i = FIRST; i < s.length; i += SIZE) {
     let given = i === own ? (s[i + UNITS] as number) : 0;
     if (p[MODE] !== HELD && (s[i + AT] as number) > since) {

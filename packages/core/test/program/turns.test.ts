@@ -83,7 +83,8 @@ const PAIRS: readonly (readonly [what: string, one: Policy, other: Policy, mostI
     slidingWindow({ limit: 60, window: '1m', precision: '10s' }),
     60,
   ],
-  ['sliding logs', slidingLog({ limit: 60, window: '1m' }), slidingLog({ limit: 50, window: '1m' }), 60],
+  ['sliding logs', slidingLog({ limit: 60, window: '1m' }), slidingLog({ limit: 10, window: '10s' }), 60],
+  ['sliding windows', slidingWindow({ limit: 60, window: '1m' }), slidingWindow({ limit: 10, window: '10s' }), 60],
   ['sliding counters', slidingCounter({ limit: 60, window: '1m' }), slidingCounter({ limit: 10, window: '10s' }), 119],
   [
     'fixed windows, on the clock and by their first hit',
@@ -104,7 +105,9 @@ describe('two policies of one kind that take turns on a key', () => {
   it.each(PAIRS)('are together as fast as the slower one alone: %s', (_, one, other) => {
     const slower = Math.min(allowedAt([one], 1_000).length, allowedAt([other], 1_000).length);
 
-    for (const order of orders(one, other)) expect(allowedAt(order, 1_000).length).toBeGreaterThanOrEqual(slower);
+    // Blocks of two lengths come back at most one of the longer ones late, which costs a unit now and then.
+    for (const order of orders(one, other))
+      expect(allowedAt(order, 1_000).length).toBeGreaterThanOrEqual(0.99 * slower);
   });
 
   it.each(PAIRS)('allow no more than the larger: %s', (_, one, other, most) => {
@@ -144,7 +147,7 @@ describe('two policies of one kind that take turns on a key', () => {
       store.clock.atMs = START + atMs;
       return store.perform('take', [{ key: 'one', policy, cost }]).figures[0]?.[ALLOWED];
     };
-    take(long, 0, 5);
+    take(long, 0, 3);
 
     expect([take(short, 9_600), take(short, 19_200)]).toEqual([1, 1]);
     expect(take(long, 19_300)).toBe(0);

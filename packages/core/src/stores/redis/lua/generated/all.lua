@@ -281,7 +281,7 @@ local function debt_left(p, s, t)
 end
 
 local function blocks_reads(s)
-  if #s < 6 or #s > 500 + 1 or s[1] < 0 or s[1] > 9007199254740991 or s[2] < 1 or s[2] > 4398046511104 then
+  if #s < 7 or #s > 500 + 1 or s[1] < 0 or s[1] > 9007199254740991 or s[2] < 1 or s[2] > 4398046511104 then
     return false
   end
   if s[3] < 0 or s[3] >= s[2] or s[4] < 0 or s[5] < 1 or s[5] > 4398046511104 or s[6] < 0 then
@@ -299,34 +299,46 @@ local function blocks_endsAt(s)
   return s[1] + s[5]
 end
 
--- The newest units stay: the block with which they become too many must leave.
-local function blocks_freeAt(p, s, units, t)
-  if #s == 0 then
-    return t
-  end
-  local room = p[1] - units
-  if s[1] > t - p[6] then
+-- From when a window has room. The newest units stay: the block with which they become too many must leave.
+local function blocks_fitsAt(s, window, most, t)
+  local room = most
+  if s[1] > t - window then
     room = room - s[4]
   end
   if room < 0 then
-    return s[1] + p[6]
+    return s[1] + window
   end
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 6, #s - 1 do
+  for i = 7, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
       end_ = end_ - s[2]
-      if end_ <= t - p[6] then
+      if end_ <= t - window then
         return t
       end
       room = room - s[i + 1]
       if room < 0 then
-        return end_ + p[6]
+        return end_ + window
       end
     end
   end
   return t
+end
+
+-- What the longest window may count for a shorter policy that takes turns with it: together they allow no more than the
+-- larger of the two alone.
+local function blocks_maxBeside(p, s)
+  return math.max(s[7], p[1] * math.ceil(s[5] / p[6]))
+end
+
+local function blocks_freeAt(p, s, units, t)
+  local own = blocks_fitsAt(s, p[6], p[1] - units, t)
+  if (p[6] >= s[5] or s[6] + t - s[1] >= s[5]) then
+    return own
+  end
+  local beside = blocks_fitsAt(s, s[5], blocks_maxBeside(p, s) - units, t)
+  return math.max(own, math.min(beside, s[1] - s[6] + s[5]))
 end
 
 local function blocks_emptyAt(p, s)
@@ -334,7 +346,7 @@ local function blocks_emptyAt(p, s)
     return s[1] + p[6]
   end
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 6, #s - 1 do
+  for i = 7, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
@@ -354,7 +366,7 @@ local function blocks_sum(s, since)
   end
   local units = (s[1] > since and s[4] or 0)
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 6, #s - 1 do
+  for i = 7, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
@@ -379,7 +391,7 @@ local function blocks_placeOf(p, s, at)
   end
   local end_ = (s[1] - s[3]) - 1 + s[2]
   local place = -1
-  for i = 6, #s - 1 do
+  for i = 7, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
@@ -396,34 +408,36 @@ end
 local function blocks_opened(p, s, units, t)
   local onGrid = t - (t % p[5])
   if #s == 0 then
-    return { t, p[5], t - onGrid, units, p[6], 0 }
+    return { t, p[5], t - onGrid, units, p[6], 0, p[1] }
   end
-  local begin = math.max(onGrid, (s[1] - s[3]) + s[2])
+  local begin = math.max(onGrid, math.min((s[1] - s[3]) + s[2], s[1] + 1))
   local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
   local kept = (isLonger and p[6] or s[5])
-  local after = { t, p[5], t - begin, units, kept, (isLonger and 0 or s[6] + t - s[1]) }
+  local aside = (isLonger and 0 or s[6] + t - s[1])
+  local after = { t, p[5], t - begin, units, kept, aside, (isLonger and p[1] or s[7]) }
   if s[1] <= t - kept then
     return after
   end
   local newerEnd = begin - 1
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 6 - 1, #s - 1 do
-    local count = (i < 6 and s[4] or (s[i + 1]))
+  for i = 7 - 1, #s - 1 do
+    local count = (i < 7 and s[4] or (s[i + 1]))
     if count < 0 then
       end_ = (s[1] - s[3]) + count + s[2]
     else
-      if i >= 6 then
+      if i >= 7 then
         end_ = end_ - s[2]
       end
-      if end_ <= t - kept then
+      local closed = math.min(end_, begin - 1)
+      if closed <= t - kept then
         return after
       end
       if count > 0 and #after < 500 then
-        if end_ ~= newerEnd then
-          after[#after + 1] = end_ - begin
+        if closed ~= newerEnd then
+          after[#after + 1] = closed - begin
         end
         after[#after + 1] = count
-        newerEnd = end_ - p[5]
+        newerEnd = closed - p[5]
       else
         after[#after] = math.min((after[#after]) + count, 4503599627370496)
       end
@@ -441,12 +455,14 @@ local function blocks_add(p, s, units, until_, t)
     s[at + 1] = math.min((s[at + 1]) + units, 4503599627370496)
     return s
   end
-  if #s == 0 or t >= (s[1] - s[3]) + s[2] then
+  local onGrid = t - (t % p[5])
+  if #s == 0 or t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and onGrid > s[1]) then
     return blocks_opened(p, s, units, t)
   end
   local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
   s[6] = (isLonger and 0 or s[6] + t - s[1])
   s[5] = (isLonger and p[6] or s[5])
+  s[7] = (isLonger and p[1] or s[7])
   s[3] = t - (s[1] - s[3])
   s[1] = t
   s[4] = math.min(s[4] + units, 4503599627370496)
@@ -465,7 +481,7 @@ local function blocks_give(p, s, units, until_, t)
   else
     local rest = math.min(units, blocks_used(p, s, t))
     for i = 3, #s - 1 do
-      if (s[i + 1]) > 0 and i ~= 4 and i ~= 5 then
+      if (s[i + 1]) > 0 and (i == 3 or i >= 7) then
         local given = math.min(s[i + 1], rest)
         s[i + 1] = (s[i + 1]) - given
         rest = rest - given
@@ -476,7 +492,11 @@ local function blocks_give(p, s, units, until_, t)
 end
 
 local function blocks_left(p, s, t)
-  return p[1] - blocks_used(p, s, t)
+  local own = p[1] - blocks_used(p, s, t)
+  if #s == 0 or (p[6] >= s[5] or s[6] + t - s[1] >= s[5]) then
+    return own
+  end
+  return math.min(own, blocks_maxBeside(p, s) - blocks_sum(s, t - s[5]))
 end
 
 local function counter_areCounts(s, from)
@@ -670,16 +690,16 @@ local function counter_left(p, s, t)
 end
 
 local function slots_reads(s)
-  if #s < 4 + 3 or (#s - 4) % 3 ~= 0 or #s > 4000 then
+  if #s < 5 + 3 or (#s - 5) % 3 ~= 0 or #s > 4000 then
     return false
   end
-  if s[1] < 0 or s[1] > 9007199254740991 or s[4] < 0 then
+  if s[1] < 0 or s[1] > 9007199254740991 or s[4] < 0 or s[5] < 0 then
     return false
   end
   if s[2] < 0 or s[2] > s[1] or s[3] < 0 or s[3] > 4398046511104 then
     return false
   end
-  for i = 4, #s - 1, 3 do
+  for i = 5, #s - 1, 3 do
     if (s[i + 1]) < 0 or (s[i + 1]) > 9007199254740991 or (s[i + 2]) < 1 or (s[i + 2]) > 4503599627370496 then
       return false
     end
@@ -694,24 +714,10 @@ local function slots_endsAt(s)
   return (s[1] - s[2]) + (s[#s - 3 + 1]) + s[3]
 end
 
-local function slots_sum(s, since)
-  local units = 0
-  for i = 4, #s - 1, 3 do
-    if (s[i + 1]) > since then
-      units = units + s[i + 2]
-    end
-  end
-  return units
-end
-
-local function slots_used(p, s, t)
-  return (#s == 0 and 0 or slots_sum(s, t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))))
-end
-
 -- Where the slot of this holder with as many units begins; -1 if there is none.
 local function slots_slotOf(p, s, units, t, holder)
   if p[4] == 2 and #s > 0 then
-    for i = 4, #s - 1, 3 do
+    for i = 5, #s - 1, 3 do
       if s[i + 2] == units and s[i + 3] == holder and (s[i + 1]) > t - (s[1] - s[2]) then
         return i
       end
@@ -720,25 +726,62 @@ local function slots_slotOf(p, s, units, t, holder)
   return -1
 end
 
-local function slots_freeAt(p, s, units, t, holder)
-  local beyond = slots_used(p, s, t) + units - p[1]
-  if beyond <= 0 or slots_slotOf(p, s, units, t, holder) >= 0 then
+local function slots_sum(s, since)
+  local units = 0
+  for i = 5, #s - 1, 3 do
+    if (s[i + 1]) > since then
+      units = units + s[i + 2]
+    end
+  end
+  return units
+end
+
+-- From when at most `room` units count that are counted for `length` after their instant.
+local function slots_fitsAt(s, length, room, t)
+  local since = t - (s[1] - s[2]) - length
+  local beyond = slots_sum(s, since) - room
+  if beyond <= 0 then
     return t
   end
-  local since = t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))
-  for i = 4, #s - 1, 3 do
+  for i = 5, #s - 1, 3 do
     if (s[i + 1]) > since then
       beyond = beyond - s[i + 2]
     end
     if beyond <= 0 then
-      return (s[1] - s[2]) + (s[i + 1]) + ((p[4] == 2 and 0 or p[5]))
+      return (s[1] - s[2]) + (s[i + 1]) + length
     end
   end
   return t
 end
 
+-- Whether no policy with a longer window takes turns.
+local function slots_isLongest(p, s, t)
+  return ((p[4] == 2 and 0 or p[5])) >= s[3] or s[4] + t - s[1] >= s[3]
+end
+
+-- What the longest window may count for a shorter policy: together they allow no more than the larger of the two alone.
+local function slots_maxBeside(p, s)
+  return math.max(s[5], p[1] * math.ceil(s[3] / ((p[4] == 2 and 0 or p[5]))))
+end
+
+local function slots_freeAt(p, s, units, t, holder)
+  if slots_slotOf(p, s, units, t, holder) >= 0 then
+    return t
+  end
+  local own = slots_fitsAt(s, ((p[4] == 2 and 0 or p[5])), p[1] - units, t)
+  if slots_isLongest(p, s, t) then
+    return own
+  end
+  local beside = slots_fitsAt(s, s[3], slots_maxBeside(p, s) - units, t)
+  return math.max(own, math.min(beside, s[1] - s[4] + s[3]))
+end
+
 local function slots_emptyAt(p, s)
   return (s[1] - s[2]) + (s[#s - 3 + 1]) + ((p[4] == 2 and 0 or p[5]))
+end
+
+local function slots_used(p, s, t)
+  return (#s == 0 and 0 or slots_sum(s, t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))))
 end
 
 local function slots_add(p, s, units, until_, t, holder)
@@ -747,14 +790,14 @@ local function slots_add(p, s, units, until_, t, holder)
     return s
   end
   local aside = (#s == 0 and 0 or s[4] + t - s[1])
-  local isLongest = #s == 0 or ((p[4] == 2 and 0 or p[5])) >= s[3] or aside >= s[3]
-  local kept = (isLongest and ((p[4] == 2 and 0 or p[5])) or s[3])
+  local isMine = #s == 0 or slots_isLongest(p, s, t)
+  local kept = (isMine and ((p[4] == 2 and 0 or p[5])) or s[3])
   local isFresh = #s == 0 or slots_sum(s, t - (s[1] - s[2]) - kept) == 0
   local from = (isFresh and t or (s[1] - s[2]))
   local at = t - from + ((p[4] == 2 and p[5] or 0))
-  local after = { t, t - from, kept, (isLongest and 0 or aside) }
+  local after = { t, t - from, kept, (isMine and 0 or aside), (isMine and p[1] or s[5]) }
   local isIn = false
-  for i = 4, #s - 1, 3 do
+  for i = 5, #s - 1, 3 do
     if not isFresh and (s[i + 1]) > t - from - kept and i ~= own then
       if not isIn and (s[i + 1]) > at then
         after[#after + 1] = at
@@ -768,8 +811,8 @@ local function slots_add(p, s, units, until_, t, holder)
     end
   end
   local last = #after - 3
-  local isFull = last >= 4 + 3 * (1000 - 1)
-  if p[4] ~= 2 and last >= 4 and (after[last + 1] == at or isFull) then
+  local isFull = last >= 5 + 3 * (1000 - 1)
+  if p[4] ~= 2 and last >= 5 and (after[last + 1] == at or isFull) then
     after[last + 1] = at
     after[last + 2] = (after[last + 2]) + units
   elseif not isIn then
@@ -789,8 +832,8 @@ local function slots_give(p, s, units, until_, t, holder)
   local stay = ((p[4] == 2 or until_ > 0) and 0 or math.max(before - units, 0))
   local rest = units
   local since = t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))
-  local after = { t, t - (s[1] - s[2]), s[3], s[4] + t - s[1] }
-  for i = 4, #s - 1, 3 do
+  local after = { t, t - (s[1] - s[2]), s[3], s[4] + t - s[1], s[5] }
+  for i = 5, #s - 1, 3 do
     local given = (i == own and (s[i + 2]) or 0)
     if p[4] ~= 2 and (s[i + 1]) > since then
       local stays = math.min(stay, s[i + 2])
@@ -804,11 +847,15 @@ local function slots_give(p, s, units, until_, t, holder)
       after[#after + 1] = s[i + 3]
     end
   end
-  return (#after > 4 and after or {})
+  return (#after > 5 and after or {})
 end
 
 local function slots_left(p, s, t)
-  return p[1] - slots_used(p, s, t)
+  local own = p[1] - slots_used(p, s, t)
+  if #s == 0 or slots_isLongest(p, s, t) then
+    return own
+  end
+  return math.min(own, slots_maxBeside(p, s) - slots_sum(s, t - (s[1] - s[2]) - s[3]))
 end
 
 -- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.

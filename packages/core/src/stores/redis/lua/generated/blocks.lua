@@ -1,6 +1,6 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
 local function blocks_reads(s)
-  if #s < 6 or #s > 500 + 1 or s[1] < 0 or s[1] > 9007199254740991 or s[2] < 1 or s[2] > 4398046511104 then
+  if #s < 7 or #s > 500 + 1 or s[1] < 0 or s[1] > 9007199254740991 or s[2] < 1 or s[2] > 4398046511104 then
     return false
   end
   if s[3] < 0 or s[3] >= s[2] or s[4] < 0 or s[5] < 1 or s[5] > 4398046511104 or s[6] < 0 then
@@ -18,34 +18,46 @@ local function blocks_endsAt(s)
   return s[1] + s[5]
 end
 
--- The newest units stay: the block with which they become too many must leave.
-local function blocks_freeAt(p, s, units, t)
-  if #s == 0 then
-    return t
-  end
-  local room = p[1] - units
-  if s[1] > t - p[6] then
+-- From when a window has room. The newest units stay: the block with which they become too many must leave.
+local function blocks_fitsAt(s, window, most, t)
+  local room = most
+  if s[1] > t - window then
     room = room - s[4]
   end
   if room < 0 then
-    return s[1] + p[6]
+    return s[1] + window
   end
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 6, #s - 1 do
+  for i = 7, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
       end_ = end_ - s[2]
-      if end_ <= t - p[6] then
+      if end_ <= t - window then
         return t
       end
       room = room - s[i + 1]
       if room < 0 then
-        return end_ + p[6]
+        return end_ + window
       end
     end
   end
   return t
+end
+
+-- What the longest window may count for a shorter policy that takes turns with it: together they allow no more than the
+-- larger of the two alone.
+local function blocks_maxBeside(p, s)
+  return math.max(s[7], p[1] * math.ceil(s[5] / p[6]))
+end
+
+local function blocks_freeAt(p, s, units, t)
+  local own = blocks_fitsAt(s, p[6], p[1] - units, t)
+  if (p[6] >= s[5] or s[6] + t - s[1] >= s[5]) then
+    return own
+  end
+  local beside = blocks_fitsAt(s, s[5], blocks_maxBeside(p, s) - units, t)
+  return math.max(own, math.min(beside, s[1] - s[6] + s[5]))
 end
 
 local function blocks_emptyAt(p, s)
@@ -53,7 +65,7 @@ local function blocks_emptyAt(p, s)
     return s[1] + p[6]
   end
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 6, #s - 1 do
+  for i = 7, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
@@ -73,7 +85,7 @@ local function blocks_sum(s, since)
   end
   local units = (s[1] > since and s[4] or 0)
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 6, #s - 1 do
+  for i = 7, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
@@ -98,7 +110,7 @@ local function blocks_placeOf(p, s, at)
   end
   local end_ = (s[1] - s[3]) - 1 + s[2]
   local place = -1
-  for i = 6, #s - 1 do
+  for i = 7, #s - 1 do
     if (s[i + 1]) < 0 then
       end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
     else
@@ -115,34 +127,36 @@ end
 local function blocks_opened(p, s, units, t)
   local onGrid = t - (t % p[5])
   if #s == 0 then
-    return { t, p[5], t - onGrid, units, p[6], 0 }
+    return { t, p[5], t - onGrid, units, p[6], 0, p[1] }
   end
-  local begin = math.max(onGrid, (s[1] - s[3]) + s[2])
+  local begin = math.max(onGrid, math.min((s[1] - s[3]) + s[2], s[1] + 1))
   local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
   local kept = (isLonger and p[6] or s[5])
-  local after = { t, p[5], t - begin, units, kept, (isLonger and 0 or s[6] + t - s[1]) }
+  local aside = (isLonger and 0 or s[6] + t - s[1])
+  local after = { t, p[5], t - begin, units, kept, aside, (isLonger and p[1] or s[7]) }
   if s[1] <= t - kept then
     return after
   end
   local newerEnd = begin - 1
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 6 - 1, #s - 1 do
-    local count = (i < 6 and s[4] or (s[i + 1]))
+  for i = 7 - 1, #s - 1 do
+    local count = (i < 7 and s[4] or (s[i + 1]))
     if count < 0 then
       end_ = (s[1] - s[3]) + count + s[2]
     else
-      if i >= 6 then
+      if i >= 7 then
         end_ = end_ - s[2]
       end
-      if end_ <= t - kept then
+      local closed = math.min(end_, begin - 1)
+      if closed <= t - kept then
         return after
       end
       if count > 0 and #after < 500 then
-        if end_ ~= newerEnd then
-          after[#after + 1] = end_ - begin
+        if closed ~= newerEnd then
+          after[#after + 1] = closed - begin
         end
         after[#after + 1] = count
-        newerEnd = end_ - p[5]
+        newerEnd = closed - p[5]
       else
         after[#after] = math.min((after[#after]) + count, 4503599627370496)
       end
@@ -160,12 +174,14 @@ local function blocks_add(p, s, units, until_, t)
     s[at + 1] = math.min((s[at + 1]) + units, 4503599627370496)
     return s
   end
-  if #s == 0 or t >= (s[1] - s[3]) + s[2] then
+  local onGrid = t - (t % p[5])
+  if #s == 0 or t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and onGrid > s[1]) then
     return blocks_opened(p, s, units, t)
   end
   local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
   s[6] = (isLonger and 0 or s[6] + t - s[1])
   s[5] = (isLonger and p[6] or s[5])
+  s[7] = (isLonger and p[1] or s[7])
   s[3] = t - (s[1] - s[3])
   s[1] = t
   s[4] = math.min(s[4] + units, 4503599627370496)
