@@ -33,6 +33,7 @@ export type { LimitOptions } from './limiter/limits.ts';
 export type { LimiterCoreOptions, OnStoreError, OnUnconfigured } from './limiter/options.ts';
 export {
   policyOf,
+  type MarkedPolicy,
   type PolicyContext,
   type PolicyFunction,
   type PolicyMark,
@@ -40,7 +41,7 @@ export {
 } from './limiter/policy-function.ts';
 export type { Running } from './limiter/run.ts';
 export type { ThresholdEvent, ThresholdOptions } from './limiter/thresholds.ts';
-export type { WaitOptions } from './limiter/wait-queues.ts';
+export type { WaitOptions } from './limiter/wait-options.ts';
 export type { BreakerMessage, BreakerState, DecisionMessage, StoreErrorMessage } from './channels.ts';
 export type { Status } from './observe/live-limiters.ts';
 export type { Clock } from './platform.ts';
@@ -49,3 +50,5 @@ export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/re
 export type { Answer, Ask, Figures, Op, Store } from './stores/store.ts';
 export { transactionStore, type TransactionStoreOptions } from './stores/transaction.ts';
 export { silenceWarnings, type SluiceWarningCode } from './warnings.ts';
+// Known to every program of Node. A bundle does without, because nothing here is named by it.
+export { namesElsewhere } from './values/names-elsewhere.ts';

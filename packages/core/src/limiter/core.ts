@@ -16,7 +16,17 @@ import {
   type PolicyDecision,
   type Receipt,
 } from './decision.ts';
-import { addAsks, readLimit, readLocal, type Counted, type Limit, type PolicyAsk, type Want } from './limits.ts';
+import type { DecideOptions, DecidingOp, LimiterHost } from './host.ts';
+import {
+  joinAsks,
+  makeAsks,
+  readLimit,
+  readLocal,
+  type Counted,
+  type Limit,
+  type PolicyAsk,
+  type Want,
+} from './limits.ts';
 import { claimName, isInUse, stayOn } from './names.ts';
 import {
   checkSettings,
@@ -33,18 +43,7 @@ import { Slots } from './slots.ts';
 import { watchThresholds } from './thresholds.ts';
 import { WaitQueues } from './wait-queues.ts';
 
-/** `try` is a `take` whose denial starts no block. */
-export type DecidingOp = 'take' | 'peek' | 'try';
-
-/** How a request is decided, beside what it wants. */
-export interface DecideOptions {
-  /** When the decision is late, by `performance.now()`. Default: in `timeoutMs`. */
-  readonly endMs?: number | undefined;
-  /** Decides if the store does not. Default: as the limiter's own option says. */
-  readonly onStoreError?: OnStoreError | undefined;
-  /** Whether the caller publishes the decision itself. */
-  readonly isSilent?: boolean;
-}
+export type { DecideOptions } from './host.ts';
 
 /** One decision under way, which becomes its receipt. */
 interface Call extends Receipt {
@@ -58,10 +57,11 @@ interface Loading {
   readonly policies: Promise<readonly Counted[]>;
 }
 
+const NO_ASKS: readonly PolicyAsk[] = [];
 const USUAL: DecideOptions = {};
 
 /** The base of `createLimiter` and the adapters: decides over limits in one store. */
-export class LimiterCore implements LiveLimiter {
+export class LimiterCore implements LiveLimiter, LimiterHost {
   readonly name: string;
   readonly store: Store;
   /** How long a decision waits for the store at most. */
@@ -199,7 +199,7 @@ export class LimiterCore implements LiveLimiter {
     if ((this.#thresholds !== undefined || isWatched()) && options.isSilent !== true) {
       return this.#decideInPublic(op, wants, options);
     }
-    const asks: PolicyAsk[] = [];
+    let asks: readonly PolicyAsk[] = NO_ASKS;
     let missing: Limit | undefined;
     let mayHold = false;
     let cost = 0;
@@ -212,7 +212,8 @@ export class LimiterCore implements LiveLimiter {
         policies = current;
       }
       if (policies.length === 0) missing ??= limit;
-      addAsks(asks, want, policies, this.#uncached);
+      const more = makeAsks(want, policies, this.#uncached);
+      asks = asks === NO_ASKS ? more : joinAsks(asks, more);
       if (want.cost > cost) cost = want.cost;
       if (limit.mayHold) mayHold = true;
     }
@@ -293,7 +294,7 @@ export class LimiterCore implements LiveLimiter {
       throw new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store did not answer what it was asked');
     }
     const source = remembered ?? (call.isLocal ? 'local' : this.store.source);
-    const policies: PolicyDecision[] = [];
+    const policies = new Array<PolicyDecision>(call.asks.length); // not pushed to: V8 makes room for 17 then
     let isBlocked = false;
     for (let i = 0; i < call.asks.length; i++) {
       const { name, rule } = (call.asks[i] as PolicyAsk).counted;
@@ -311,7 +312,7 @@ export class LimiterCore implements LiveLimiter {
         nextAfterMs: of[NEXT_AFTER] < 0 ? null : of[NEXT_AFTER],
       };
       if (of[BLOCKED] > 0) isBlocked = true;
-      policies.push(rule.holds ? { ...policy, unit: 'concurrent-requests' } : policy);
+      policies[i] = rule.holds ? { ...policy, unit: 'concurrent-requests' } : policy;
     }
     const decision = new LimiterDecision(call, policies, source, atMs, isBlocked);
     call.isSpent = call.op === 'peek' || !decision.allowed;
@@ -395,12 +396,10 @@ export class LimiterCore implements LiveLimiter {
 
   /** The asks of wants whose policies are known: in the store, or as this process counts by itself. */
   asksFor(wants: readonly Want[], isLocal: boolean): readonly PolicyAsk[] {
-    const asks: PolicyAsk[] = [];
-    for (const want of wants) {
+    return wants.reduce((asks, want) => {
       const { fixed = [] } = want.limit;
-      addAsks(asks, want, isLocal ? fixed.map((one) => this.#localFor(one)) : fixed, true);
-    }
-    return asks;
+      return joinAsks(asks, makeAsks(want, isLocal ? fixed.map((one) => this.#localFor(one)) : fixed, true));
+    }, NO_ASKS);
   }
 
   /**
@@ -418,8 +417,12 @@ export class LimiterCore implements LiveLimiter {
     } catch (error) {
       throw this.report(error, false);
     } finally {
-      this.waiting.changed(asks);
+      this.changed(asks);
     }
+  }
+
+  changed(asks: readonly Ask[]): void {
+    this.waiting.changed(asks);
   }
 
   /** Keeps an edit that could not be sent, until the store is back. */

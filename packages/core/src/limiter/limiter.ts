@@ -25,7 +25,7 @@ import { isPromise } from './pending.ts';
 import type { PolicyFunction } from './policy-function.ts';
 import { runHolding, type Running } from './run.ts';
 import { editKeys, refundDecision, settleAt, settleKeys } from './settle.ts';
-import { WAIT, type WaitOptions } from './wait-queues.ts';
+import { WAIT, type WaitOptions } from './wait-options.ts';
 
 /** Options that exclude others. */
 type Without<Names extends string> = { [Name in Names]?: never };

@@ -1,6 +1,6 @@
+import type { Decision } from '../decision.ts';
 import { SluiceError } from '../errors.ts';
-import type { LimiterCore } from './core.ts';
-import type { Decision } from './decision.ts';
+import type { LimiterHost } from './host.ts';
 import { keepRenewing } from './slots.ts';
 
 /** The argument of a function that {@link Limiter.run} calls. */
@@ -18,17 +18,17 @@ export interface Running {
  * @param signal - The caller's.
  */
 export async function runHolding<Result>(
-  core: LimiterCore,
+  host: LimiterHost,
   decision: Decision,
   signal: AbortSignal | undefined,
   fn: (running: Running) => Result | Promise<Result>,
 ): Promise<Result> {
-  const slots = core.slots.heldBy(decision);
+  const slots = host.slots.heldBy(decision);
   const loss = new AbortController();
   const running = { decision, signal: signal === undefined ? loss.signal : AbortSignal.any([signal, loss.signal]) };
   if (slots === undefined) return fn(running);
   const stopRenewing = keepRenewing(slots, () => {
-    const what = `the slot of the limiter ${core.name} is not held any more`;
+    const what = `the slot of the limiter ${host.name} is not held any more`;
     const why = 'it was not renewed within its ttl, or the store lost it; another holder may run beside this one';
     loss.abort(new SluiceError('SLUICE_SLOT_LOST', `${what}: ${why}`));
   });

@@ -1,10 +1,11 @@
+import type { Decision } from '../decision.ts';
 import { SluiceError, isSluiceError, shown, typeError, type StoreError } from '../errors.ts';
 import { isFault } from '../guard/guard.ts';
 import { compile } from '../policies/index.ts';
 import { checkUnits } from '../values/cost.ts';
 import type { Ask } from '../stores/store.ts';
-import type { LimiterCore } from './core.ts';
-import { LimiterDecision, type Decision, type Receipt } from './decision.ts';
+import { LimiterDecision, type Receipt } from './decision.ts';
+import type { LimiterHost } from './host.ts';
 import type { Want } from './limits.ts';
 
 /**
@@ -12,22 +13,22 @@ import type { Want } from './limits.ts';
  *
  * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN`; RangeError or TypeError `SLUICE_COST_INVALID`.
  */
-export async function refundDecision(core: LimiterCore, decision: Decision, units?: number): Promise<void> {
+export async function refundDecision(host: LimiterHost, decision: Decision, units?: number): Promise<void> {
   const receipt = LimiterDecision.readReceipt(decision);
-  if (receipt?.issuer !== core) {
+  if (receipt?.issuer !== host) {
     const expected = 'refund takes a key, or a decision that this limiter made, itself and not a copy';
     throw typeError('SLUICE_DECISION_UNKNOWN', `${expected}, got ${shown(decision)}`);
   }
   const cost = units ?? decision.cost;
   const expected = `refund gives back a whole number of units, from 0 to the ${String(decision.cost)} of the decision`;
   checkUnits(cost, decision.cost, expected);
-  if (cost > 0 && !core.isClosed) await settle(core, decision, 'give', (ask) => Math.min(cost, ask.cost));
+  if (cost > 0 && !host.isClosed) await settle(host, decision, 'give', (ask) => Math.min(cost, ask.cost));
 }
 
 /** Changes the cost of a decision, whose asks have one cost, to the actual one, once. */
-export async function settleAt(core: LimiterCore, decision: Decision, actual: number): Promise<void> {
+export async function settleAt(host: LimiterHost, decision: Decision, actual: number): Promise<void> {
   const beyond = actual - decision.cost;
-  if (!core.isClosed) await settle(core, decision, beyond > 0 ? 'charge' : 'give', () => Math.abs(beyond));
+  if (!host.isClosed) await settle(host, decision, beyond > 0 ? 'charge' : 'give', () => Math.abs(beyond));
 }
 
 /**
@@ -38,7 +39,7 @@ export async function settleAt(core: LimiterCore, decision: Decision, actual: nu
  * @param unitsFor - The units of each ask; with 0 it stays as it is.
  */
 export async function settle(
-  core: LimiterCore,
+  host: LimiterHost,
   decision: Decision,
   op: 'give' | 'charge',
   unitsFor: (ask: Ask) => number,
@@ -53,26 +54,26 @@ export async function settle(
   });
   if (asks.length === 0) return;
   if (receipt.isLocal) {
-    void core.fallback?.perform(op, asks); // at once, in memory
-    core.waiting.changed(asks);
+    void host.fallback?.perform(op, asks); // at once, in memory
+    host.changed(asks);
     return;
   }
   try {
-    await core.send(op, asks);
+    await host.send(op, asks);
   } catch (error) {
     if (!isSluiceError(error)) throw error;
-    if ((error as Partial<StoreError>).sent === false) core.keep(op, asks);
+    if ((error as Partial<StoreError>).sent === false) host.keep(op, asks);
   }
 }
 
 /** Gives back the places that a decision took in lines, for a request that never starts. What only counts stays taken. */
-export async function refundPacing(core: LimiterCore, decision: Decision): Promise<void> {
-  await settle(core, decision, 'give', ({ policy, cost }) => (compile(policy).paces ? cost : 0));
+export async function refundPacing(host: LimiterHost, decision: Decision): Promise<void> {
+  await settle(host, decision, 'give', ({ policy, cost }) => (compile(policy).paces ? cost : 0));
 }
 
 /** Gives back all that a decision took, slots included, for a request that never runs. */
-export async function giveBack(core: LimiterCore, decision: Decision): Promise<void> {
-  await Promise.all([settle(core, decision, 'give', ({ cost }) => cost), core.slots.heldBy(decision)?.release()]);
+export async function giveBack(host: LimiterHost, decision: Decision): Promise<void> {
+  await Promise.all([settle(host, decision, 'give', ({ cost }) => cost), host.slots.heldBy(decision)?.release()]);
 }
 
 /**
@@ -83,15 +84,15 @@ export async function giveBack(core: LimiterCore, decision: Decision): Promise<v
  * @param until - How long a block lasts, in milliseconds; 0 ends it.
  */
 export async function editKeys(
-  core: LimiterCore,
+  host: LimiterHost,
   op: 'reset' | 'block',
   given: readonly Want[],
   until = 0,
 ): Promise<void> {
-  await editConfigured(core, given, async (wants) => {
+  await editConfigured(host, given, async (wants) => {
     const edit = (asks: readonly Ask[]): readonly Ask[] => asks.map((ask) => ({ ...ask, until }));
-    void core.fallback?.perform(op, edit(core.asksFor(wants, true)));
-    await core.send(op, edit(core.asksFor(wants, false)));
+    void host.fallback?.perform(op, edit(host.asksFor(wants, true)));
+    await host.send(op, edit(host.asksFor(wants, false)));
   });
 }
 
@@ -101,8 +102,8 @@ export async function editKeys(
  *
  * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` if a policy holds slots: units alone do not say whose.
  */
-export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
-  await editConfigured(core, given, async (wants) => {
+export async function settleKeys(host: LimiterHost, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
+  await editConfigured(host, given, async (wants) => {
     const held = wants.flatMap(({ limit }) => limit.fixed ?? []).find(({ rule }) => rule.holds);
     if (held !== undefined) {
       const what = `the policy ${shown(held.name)} holds slots, which belong to their holders`;
@@ -111,28 +112,28 @@ export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given
     }
     if (given.every(({ cost }) => cost === 0)) return;
     try {
-      await core.send(op, core.asksFor(wants, false));
+      await host.send(op, host.asksFor(wants, false));
     } catch (error) {
-      if (core.onStoreError !== 'local' || core.fallback === undefined || isFault(error)) throw error;
-      void core.fallback.perform(op, core.asksFor(wants, true));
+      if (host.onStoreError !== 'local' || host.fallback === undefined || isFault(error)) throw error;
+      void host.fallback.perform(op, host.asksFor(wants, true));
     }
   });
 }
 
 /** Edits keys under the policies of the moment. Limits that decisions leave out are left out here too. */
 async function editConfigured(
-  core: LimiterCore,
+  host: LimiterHost,
   given: readonly Want[],
   edit: (wants: readonly Want[]) => Promise<void>,
 ): Promise<void> {
-  core.checkOpen();
-  const editing = core.readCurrent(given).then(async (wants) => {
+  host.checkOpen();
+  const editing = host.readCurrent(given).then(async (wants) => {
     const missing = wants.find(({ limit }) => limit.fixed?.length === 0);
-    if (missing !== undefined && (core.onUnconfigured === 'deny' || wants.length === 1)) {
+    if (missing !== undefined && (host.onUnconfigured === 'deny' || wants.length === 1)) {
       const what = `the policy ${shown(missing.limit.name)} is not configured, or not for this application`;
       throw new SluiceError('SLUICE_POLICY_UNCONFIGURED', `${what}: nothing was done`);
     }
     await edit(wants);
   });
-  await core.track(editing);
+  await host.track(editing);
 }

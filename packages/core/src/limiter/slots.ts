@@ -1,26 +1,12 @@
+import type { Decision } from '../decision.ts';
 import { isSluiceError } from '../errors.ts';
 import { startTimer, stopTimer, type Timer } from '../platform.ts';
 import { compile } from '../policies/index.ts';
 import { ALLOWED } from '../program/decide.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
-import type { LimiterCore } from './core.ts';
-import { LimiterDecision, type Decision } from './decision.ts';
+import { LimiterDecision } from './decision.ts';
+import type { HeldSlots, LimiterHost } from './host.ts';
 import type { PolicyAsk } from './limits.ts';
-
-/** Slots that a decision holds. Both functions also work after the limiter was closed. */
-export interface HeldSlots {
-  /** How soon the first of them expire without a renewal. */
-  readonly ttlMs: number;
-  /**
-   * Makes them expire a `ttl` from now. Returns whether all of them were still held; without a call once they were
-   * released, or a `ttl` has passed.
-   *
-   * @throws (rejects) StoreError when the store fails or is late.
-   */
-  renew(): Promise<boolean>;
-  /** Releases them, once. If the store fails, it is told later, or they expire. */
-  release(): Promise<void>;
-}
 
 /** The same slots, held by all acquisitions of one holder in this process. */
 interface Shared {
@@ -36,13 +22,13 @@ const RENEWALS_PER_TTL = 3;
 
 /** The slots that the decisions of a limiter hold. */
 export class Slots {
-  readonly #core: LimiterCore;
+  readonly #host: LimiterHost;
   /** What was acquired, and not released. */
   readonly #held = new Map<object, Shared>();
   #released: (() => void) | undefined;
 
-  constructor(core: LimiterCore) {
-    this.#core = core;
+  constructor(host: LimiterHost) {
+    this.#host = host;
   }
 
   /** The slots of a decision; undefined if it took none. Called once for each decision. */
@@ -89,8 +75,8 @@ export class Slots {
   /** Counts one more acquisition of the same slots, and forgets those that have expired. */
   #share(asks: readonly Ask[], ttlMs: number): Shared {
     const nowMs = performance.now();
-    const known = sharedIn.get(this.#core.store) ?? new Map<string, Shared>();
-    sharedIn.set(this.#core.store, known);
+    const known = sharedIn.get(this.#host.store) ?? new Map<string, Shared>();
+    sharedIn.set(this.#host.store, known);
     for (const [id, { acquirers, untilMs }] of known) {
       if (acquirers > 0 && untilMs > nowMs) break;
       known.delete(id);
@@ -110,9 +96,9 @@ export class Slots {
   }
 
   async #perform(op: Op, asks: readonly Ask[], isLocal: boolean): Promise<Answer> {
-    const { fallback } = this.#core;
-    if (!isLocal || fallback === undefined) return this.#core.send(op, asks);
-    this.#core.waiting.changed(asks);
+    const { fallback } = this.#host;
+    if (!isLocal || fallback === undefined) return this.#host.send(op, asks);
+    this.#host.changed(asks);
     return fallback.perform(op, asks);
   }
 
@@ -121,7 +107,7 @@ export class Slots {
       await this.#perform('give', asks, isLocal);
     } catch (error) {
       if (!isSluiceError(error)) throw error;
-      this.#core.keep('give', asks); // it names its holder, so it may be sent twice
+      this.#host.keep('give', asks); // it names its holder, so it may be sent twice
     }
   }
 
@@ -131,7 +117,7 @@ export class Slots {
    */
   releaseUnseen(asks: readonly PolicyAsk[]): void {
     const held = asks.filter(({ holder = 0, want }) => holder > 0 && !want.isNamed);
-    if (held.length > 0) this.#core.keep('give', held);
+    if (held.length > 0) this.#host.keep('give', held);
   }
 
   /**

@@ -1,10 +1,10 @@
+import type { Decision } from '../decision.ts';
 import { SluiceError } from '../errors.ts';
-import type { LimiterCore } from './core.ts';
-import type { Decision } from './decision.ts';
+import type { LimiterHost } from './host.ts';
 import type { Want } from './limits.ts';
 import { schedule } from './schedule.ts';
 import { giveBack } from './settle.ts';
-import type { WaitSettings } from './wait-queues.ts';
+import type { WaitSettings } from './wait-options.ts';
 
 /** The longest time until slots that another process has released are seen. */
 const SLOTS_POLL_MS = 200;
@@ -47,7 +47,7 @@ type Attempt = PromiseSettledResult<Decision>;
  * first implies a denial of the rest.
  */
 export class WaitQueue {
-  readonly #core: LimiterCore;
+  readonly #host: LimiterHost;
   readonly #emptied: () => void;
   readonly #waiters = new Set<Waiter>();
   /** Allowed requests that wait for the `delayMs` of their decisions. */
@@ -66,22 +66,22 @@ export class WaitQueue {
   #cancelRetry: (() => void) | undefined;
 
   /** @param emptied - Called when nothing waits any more. */
-  constructor(core: LimiterCore, emptied: () => void) {
-    this.#core = core;
+  constructor(host: LimiterHost, emptied: () => void) {
+    this.#host = host;
     this.#emptied = emptied;
   }
 
   /** Adds a request, which is decided in its turn. */
   add(makeWants: () => readonly Want[], { cost, signal, maxWaitMs, maxWaiters }: WaitSettings): Promise<Decision> {
     if (this.#waiters.size >= maxWaiters) {
-      const what = `as many requests wait for this key of the limiter ${this.#core.name} as maxWaiters allows`;
+      const what = `as many requests wait for this key of the limiter ${this.#host.name} as maxWaiters allows`;
       const message = `${what}, ${String(maxWaiters)}; nothing was consumed`;
       return Promise.reject(new SluiceError('SLUICE_WAIT_FULL', message));
     }
     return new Promise((resolve, reject) => {
       const startMs = performance.now();
       const endMs = startMs + maxWaitMs;
-      const isOrdered = IN_ORDER.includes(this.#core.store.source);
+      const isOrdered = IN_ORDER.includes(this.#host.store.source);
       const mayPace = makeWants().some(({ limit }) => limit.mayPace);
       const waiter: Waiter = {
         ...{ makeWants, isAlone: !isOrdered && mayPace, cost, startMs, endMs, resolve, reject },
@@ -90,7 +90,7 @@ export class WaitQueue {
       this.#waiters.add(waiter);
       // One that the store is being asked about gets that answer first.
       const timeOut = (): void => {
-        if (!waiter.isAsked) this.#leave(waiter, timeoutError(this.#core.name, waiter));
+        if (!waiter.isAsked) this.#leave(waiter, timeoutError(this.#host.name, waiter));
       };
       let cancelTimeout: (() => void) | undefined;
       if (maxWaitMs === 0) queueMicrotask(timeOut);
@@ -167,7 +167,7 @@ export class WaitQueue {
   // Async, so that what it throws is a rejection.
   async #attempt(waiter: Waiter): Promise<Decision> {
     waiter.isAsked = true;
-    return this.#core.decide('try', waiter.makeWants(), { isSilent: true });
+    return this.#host.decide('try', waiter.makeWants(), { isSilent: true });
   }
 
   /**
@@ -197,7 +197,7 @@ export class WaitQueue {
   }
 
   #giveBack(decision: Decision): void {
-    void this.#core.track(giveBack(this.#core, decision));
+    void this.#host.track(giveBack(this.#host, decision));
   }
 
   /** @returns The denial, if the request goes on waiting. */
@@ -208,8 +208,8 @@ export class WaitQueue {
       this.#remaining = denial.remaining;
       return denial;
     }
-    if (neverFits) this.#core.publish('try', denial, waiter.startMs);
-    const { name } = this.#core;
+    if (neverFits) this.#host.publish('try', denial, waiter.startMs);
+    const { name } = this.#host;
     this.#leave(waiter, neverFits ? neverFitsError(name, denial) : timeoutError(name, waiter));
     return undefined;
   }
@@ -220,11 +220,11 @@ export class WaitQueue {
     const dueMs = performance.now() + decision.delayMs;
     if (decision.delayMs > 0 && dueMs > waiter.endMs) {
       this.#giveBack(decision);
-      this.#leave(waiter, timeoutError(this.#core.name, waiter));
+      this.#leave(waiter, timeoutError(this.#host.name, waiter));
       return;
     }
     this.#waiters.delete(waiter);
-    this.#core.publish('try', decision, waiter.startMs);
+    this.#host.publish('try', decision, waiter.startMs);
     const finish = (): void => {
       this.#end(waiter);
       waiter.resolve(decision);

@@ -1,66 +1,20 @@
+import type { Decision } from '../decision.ts';
 import { SluiceError } from '../errors.ts';
 import type { Ask } from '../stores/store.ts';
-import { checkCost } from '../values/cost.ts';
-import {
-  optional,
-  valueThat,
-  withDefault,
-  type Optional,
-  type Options,
-  type Reader,
-  type Settings,
-  type WithDefault,
-} from '../values/shape.ts';
-import type { LimiterCore } from './core.ts';
-import type { Decision } from './decision.ts';
+import type { LimiterHost } from './host.ts';
 import type { Want } from './limits.ts';
+import type { WaitSettings } from './wait-options.ts';
 import { WaitQueue } from './wait-queue.ts';
-
-const readCost: Reader<number> = (given) => {
-  checkCost(given);
-  return given;
-};
-
-export const WAIT = {
-  /** Units: a whole number. Default 1. */
-  cost: withDefault(readCost, 1) as WithDefault<number>,
-  /** Ends the wait when it aborts: the promise rejects with its reason, and nothing stays taken. */
-  signal: optional(
-    valueThat(
-      (given) => typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given,
-      'an AbortSignal, such as AbortSignal.timeout(1000)',
-    ),
-  ) as Optional<AbortSignal>,
-  /**
-   * The longest wait in milliseconds, the decision's `delayMs` included. With 0 the store is asked once, if nothing else
-   * waits. Default: without end.
-   */
-  maxWaitMs: withDefault(
-    valueThat((given) => typeof given === 'number' && given >= 0, 'a number of milliseconds, 0 or more'),
-    Infinity,
-  ) as WithDefault<number>,
-  /** How many may wait for one key in this process, this call included. Default 10 000. */
-  maxWaiters: withDefault(
-    valueThat(
-      (given) => given === Infinity || (Number.isSafeInteger(given) && Number(given) >= 1),
-      'a whole number, 1 or more',
-    ),
-    10_000,
-  ) as WithDefault<number>,
-};
-
-export interface WaitOptions extends Options<typeof WAIT> {}
-export type WaitSettings = Settings<typeof WAIT>;
 
 /** The requests of one limiter that wait: a queue per key, or per combination of keys. */
 export class WaitQueues {
-  readonly #core: LimiterCore;
+  readonly #host: LimiterHost;
   readonly #queues = new Map<string, WaitQueue>();
   /** The queues that a subject is a part of. */
   readonly #bySubject = new Map<string, Set<WaitQueue>>();
 
-  constructor(core: LimiterCore) {
-    this.#core = core;
+  constructor(host: LimiterHost) {
+    this.#host = host;
   }
 
   /**
@@ -70,7 +24,7 @@ export class WaitQueues {
    */
   wait(makeWants: () => readonly Want[], settings: WaitSettings): Promise<Decision> {
     const wants = makeWants();
-    this.#core.checkOpen();
+    this.#host.checkOpen();
     const { signal } = settings;
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the reason, whatever it is
     if (signal?.aborted === true) return Promise.reject(signal.reason);
@@ -100,7 +54,7 @@ export class WaitQueues {
    */
   close(): Promise<unknown> | undefined {
     const answers = [...this.#queues.values()].flatMap((queue) => {
-      const message = `the limiter ${this.#core.name} was closed during the wait`;
+      const message = `the limiter ${this.#host.name} was closed during the wait`;
       return queue.close(new SluiceError('SLUICE_LIMITER_CLOSED', message)) ?? [];
     });
     this.#queues.clear();
@@ -108,7 +62,7 @@ export class WaitQueues {
   }
 
   #open(id: string, wants: readonly Want[]): WaitQueue {
-    const queue = new WaitQueue(this.#core, () => {
+    const queue = new WaitQueue(this.#host, () => {
       this.#queues.delete(id);
       for (const { subject } of wants) {
         const queues = this.#bySubject.get(subject);

@@ -30,7 +30,7 @@ describe('a limiter on Redis', () => {
       { name: 'ip', policy: fixedWindow({ limit: 5, window: '1h' }) },
       { name: 'user', policy: tokenBucket({ capacity: 3, refill: 1, every: '1h' }) },
     ] as const;
-    const limiter = createLimiter({ name: 'several', limits, store: store() });
+    const limiter = createLimiter({ name: 'several', limits, store: store(), timeoutMs: 5000 });
     const keys = { ip: '::1', user: 'ann' };
     const { decision, settle } = await limiter.reserve(keys, 2);
     const denied = await limiter.consume(keys, 2);
@@ -44,7 +44,12 @@ describe('a limiter on Redis', () => {
   });
 
   it('refunds, charges, blocks, unblocks and resets keys of any text', async () => {
-    const limiter = createLimiter({ name: 'edits', policy: fixedWindow({ limit: 5, window: '1h' }), store: store() });
+    const limiter = createLimiter({
+      name: 'edits',
+      policy: fixedWindow({ limit: 5, window: '1h' }),
+      store: store(),
+      timeoutMs: 5000,
+    });
     for (const key of ['ann', '{ann}', '#ann', '\ud800', 'a b:c', 'long'.repeat(500)]) {
       await limiter.refund(await limiter.consume(key, 4), 2);
       await limiter.charge(key, 5);
