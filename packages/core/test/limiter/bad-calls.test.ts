@@ -93,6 +93,15 @@ describe('bad keys of several limits', () => {
   });
 });
 
+describe('run', () => {
+  it('takes a function', async () => {
+    await expect(createLimiter({ policy }).run('key', 'work' as never)).rejects.toMatchObject({
+      code: 'SLUICE_OPTION_INVALID',
+      message: expect.stringContaining('run takes a key and a function, got "work"'),
+    });
+  });
+});
+
 describe('a bad duration of a block', () => {
   it.each([['a while'], [0], [-1], [1.5], [undefined], [Infinity]])(
     'of %p is a PolicyError, and nothing is blocked',

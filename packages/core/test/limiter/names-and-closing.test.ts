@@ -1,5 +1,7 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, memoryStore, type Store } from '@sluice/core';
+import { createLimiter, fixedWindow, memoryStore } from '@sluice/core';
 import { WatchedStore } from './watched-store.ts';
 
 const policy = fixedWindow({ limit: 5, window: '1m' });
@@ -14,19 +16,6 @@ describe('a limiter’s name', () => {
     expect(() => createLimiter({ name: 'API', policy, store })).toThrow(
       /already has a limiter named "API"; give this one a name of its own, or write shared: true/,
     );
-  });
-
-  it('is default, so that two limiters without names on one store collide', () => {
-    const store = memoryStore();
-    createLimiter({ policy, store });
-
-    expect(() => createLimiter({ policy, store })).toThrow(TAKEN);
-  });
-
-  it('is free on another store', () => {
-    expect(createLimiter({ name: 'api', policy, store: memoryStore() }).name).toBe('api');
-    expect(createLimiter({ name: 'api', policy }).name).toBe('api');
-    expect(createLimiter({ name: 'api', policy }).name).toBe('api');
   });
 
   it('is shared, with its budgets, when both say so', async () => {
@@ -55,6 +44,17 @@ describe('a limiter’s name', () => {
     expect(createLimiter({ name: 'api', policy, store }).name).toBe('api');
   });
 
+  it('is free again when its limiter was dropped, and never closed', async () => {
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as () => void;
+    const store = memoryStore();
+    createLimiter({ name: 'api', policy, store });
+    await new Promise(setImmediate);
+    gc();
+
+    expect(createLimiter({ name: 'api', policy, store }).name).toBe('api');
+  });
+
   it('names the policy of a decision, unless the policy has a name', async () => {
     const named = createLimiter({ name: 'api', policy: { ...policy, name: 'burst' } });
 
@@ -63,39 +63,16 @@ describe('a limiter’s name', () => {
   });
 });
 
-/** A store whose answers come when they are let through. */
-function slowStore(): { store: Store; answer: () => void; closed: () => number } {
-  const memory = memoryStore();
-  const waiting: (() => void)[] = [];
-  let closed = 0;
-  const store: Store = {
-    source: 'redis',
-    async perform(op, asks) {
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve);
-      });
-      return memory.perform(op, asks);
-    },
-    close() {
-      closed++;
-    },
-  };
-  const answer = (): void => {
-    for (const letThrough of waiting.splice(0)) letThrough();
-  };
-  return { store, answer, closed: () => closed };
-}
-
 describe('a limiter that is closed', () => {
   it('settles what is in flight first', async () => {
-    const { store, answer } = slowStore();
+    const store = new WatchedStore();
+    store.turns = 5;
     const limiter = createLimiter({ policy, store, timeoutMs: 60_000 });
     const decision = limiter.consume('key');
     const order: string[] = [];
 
     const closed = limiter.close().then(() => order.push('closed'));
     void decision.then(() => order.push('decided'));
-    answer();
     await Promise.all([closed, decision]);
 
     expect(order).toEqual(['decided', 'closed']);
@@ -120,24 +97,24 @@ describe('a limiter that is closed', () => {
   });
 
   it('may be closed twice', async () => {
-    const { store, closed } = slowStore();
+    const store = new WatchedStore();
     const limiter = createLimiter({ policy, store });
 
     await limiter.close();
     await limiter.close();
 
-    expect(closed()).toBe(1);
+    expect(store.calls).toEqual(['close']);
   });
 
   it('closes its store when no other limiter uses it', async () => {
-    const { store, closed } = slowStore();
+    const store = new WatchedStore();
     const one = createLimiter({ name: 'one', policy, store });
     const other = createLimiter({ name: 'other', policy, store });
 
     await one.close();
-    expect(closed()).toBe(0);
+    expect(store.calls).toEqual([]);
     await other.close();
-    expect(closed()).toBe(1);
+    expect(store.calls).toEqual(['close']);
   });
 });
 

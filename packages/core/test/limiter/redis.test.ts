@@ -113,37 +113,6 @@ describe('requests that wait on Redis', () => {
     await limiter.close();
   });
 
-  it('are allowed by one call for as many as fit', async () => {
-    const policy = fixedWindow({ limit: 500, window: '1s' });
-    const limiter = createLimiter({
-      name: 'many',
-      policy,
-      store: store(),
-      timeoutMs: 5000,
-    });
-    const before = await scriptCalls();
-
-    const decided = await Promise.all(Array.from({ length: 500 }, async () => limiter.wait('k')));
-
-    expect(decided.every(({ allowed }) => allowed)).toBe(true);
-    expect((await scriptCalls()) - before).toBeLessThanOrEqual(5);
-    await limiter.close();
-  });
-
-  it('see a slot that another store has released', async () => {
-    const policy = concurrency({ limit: 1, ttl: '1m' });
-    const [here, there] = makeTwo('slots', policy);
-    const { release } = await there.acquire('k');
-    const running = here.run('k', ({ decision }) => decision.used);
-
-    await release();
-
-    expect(await running).toBe(1);
-    expect((await there.peek('k')).allowed).toBe(true);
-    await here.close();
-    await there.close();
-  });
-
   it('give back what a call takes while the limiter closes', async () => {
     const policy = fixedWindow({ limit: 5, window: '1h' });
     const [here, there] = makeTwo('closing', policy);

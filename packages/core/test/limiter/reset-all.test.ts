@@ -54,21 +54,6 @@ describe('resetAll', () => {
     expect((await slots.acquire('job')).decision.allowed).toBe(false);
   });
 
-  it('leaves the other limiters of the store, also those whose names begin alike', async () => {
-    const store = memoryStore();
-    const names = ['shop', 'shop2', 'shop.a', 'other'];
-    const [shop, ...others] = names.map((name) => createLimiter({ name, policy: perMinute(2), store })) as [
-      Limiter,
-      ...Limiter[],
-    ];
-    for (const limiter of [shop, ...others]) await useUp(limiter);
-
-    await shop.resetAll();
-
-    await useUp(shop);
-    for (const limiter of others) expect((await limiter.peek('ann')).allowed).toBe(false);
-  });
-
   it('lets those that wait in at once, in order, and takes the slot of a running job', async () => {
     const limiter = createLimiter({ policy: perMinute(2) });
     await limiter.consume('key', 2);

@@ -145,23 +145,6 @@ describe('acquisitions of one holder', () => {
     await limiter.close();
   });
 
-  it('are those of all limiters that share their state', async () => {
-    const store = new WatchedStore();
-    const [one, other] = [0, 1].map(() => createLimiter({ name: 'jobs', shared: true, policy, store })) as [
-      Limiter,
-      Limiter,
-    ];
-    const first = await one.acquire('imports', { holder: 'job-1' });
-    const second = await other.acquire('imports', { holder: 'job-1' });
-
-    await first.release();
-    expect(await isFree(one)).toBe(false);
-    await second.release();
-
-    expect(await isFree(one)).toBe(true);
-    await Promise.all([one.close(), other.close()]);
-  });
-
   it('do not count under another key, with another cost, or once their slot has expired', async () => {
     const store = new WatchedStore();
     const limiter = createLimiter({ policy: concurrency({ limit: 3, ttl: TTL_MS }), store });

@@ -43,16 +43,6 @@ describe('what stands in for a store that is away', () => {
     expect((await limiterOn(awayStore()).consume('ann')).remaining).toBe(2);
   });
 
-  it('is given back to by whichever limiter took from it', async () => {
-    const store = awayStore();
-    const [here, there] = [limiterOn(store), limiterOn(store)];
-    const decision = await here.consume('ann', 3);
-
-    await here.refund(decision);
-
-    expect((await there.peek('ann')).remaining).toBe(3);
-  });
-
   it('is reset and blocked by any of them, once the store is back', async () => {
     const store = awayStore();
     const [here, there] = [limiterOn(store), limiterOn(store)];
@@ -66,14 +56,6 @@ describe('what stands in for a store that is away', () => {
 
     expect(await here.peek('ann')).toMatchObject({ remaining: 3, source: 'local' });
     expect(await here.peek('bob')).toMatchObject({ outcome: 'blocked', source: 'local' });
-  });
-
-  it('is not there for limiters that say something else', async () => {
-    const store = awayStore();
-    const open = createLimiter({ name: 'api', policy, store, shared: true, onStoreError: 'allow' });
-    await open.consume('ann', 3);
-
-    expect((await limiterOn(store).consume('ann')).remaining).toBe(2);
   });
 });
 

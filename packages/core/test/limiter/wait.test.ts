@@ -1,13 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import {
-  concurrency,
-  createLimiter,
-  fixedWindow,
-  leakyBucket,
-  memoryStore,
-  tokenBucket,
-  type Decision,
-} from '@sluice/core';
+import { createLimiter, fixedWindow, leakyBucket, memoryStore, type Decision } from '@sluice/core';
 import { WatchedStore } from './watched-store.ts';
 
 const policy = fixedWindow({ limit: 2, window: '1s' });
@@ -296,16 +288,6 @@ describe('wait', () => {
     });
     await limiter.close();
   });
-
-  it('asks for run where a policy holds slots', async () => {
-    const limiter = createLimiter({ policy: concurrency({ limit: 1, ttl: '1m' }) });
-
-    await expect(limiter.wait('k')).rejects.toMatchObject({
-      code: 'SLUICE_ACQUIRE_NEEDED',
-      message: expect.stringContaining('limiter.run(key, fn)'),
-    });
-    await limiter.close();
-  });
 });
 
 describe('calls that overtake each other', () => {
@@ -325,40 +307,6 @@ describe('calls that overtake each other', () => {
     await all;
 
     expect(started).toEqual([1, 2, 3, 4]);
-    await limiter.close();
-  });
-});
-
-describe('the timer of a wait', () => {
-  it('does not run in the async context of the request that made it', async () => {
-    jest.useRealTimers();
-    const { AsyncLocalStorage } = await import('node:async_hooks');
-    const context = new AsyncLocalStorage<string>();
-    const bucket = tokenBucket({ capacity: 1, refill: 1, every: '20ms' });
-    const seen: (string | undefined)[] = [];
-    let startedAtMs = Infinity; // until both requests have asked, no time passes
-    const store = memoryStore({
-      clock: {
-        now: () => {
-          seen.push(context.getStore());
-          return Math.max(0, performance.now() - startedAtMs);
-        },
-      },
-    });
-    const limiter = createLimiter({ policy: bucket, store });
-    const [, second] = context.run('request', () => [limiter.wait('k'), limiter.wait('k')]) as [
-      unknown,
-      Promise<unknown>,
-    ];
-    seen.length = 0;
-    startedAtMs = performance.now();
-    const inContext = context.run('request', async () => {
-      await second;
-      return context.getStore();
-    });
-
-    expect(await inContext).toBe('request');
-    expect(seen.at(-1)).toBeUndefined();
     await limiter.close();
   });
 });
