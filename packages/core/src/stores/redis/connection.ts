@@ -1,7 +1,8 @@
 import { PolicyError, shown } from '../../errors.ts';
+import { detached, startTimer, stopTimer, type Timer } from '../../platform.ts';
 import type { Store } from '../store.ts';
 import { adoptClient, type AnyRedisClient } from './clients/adopt.ts';
-import { openUrl } from './clients/own-client.ts';
+import { OwnClient } from './clients/own-client.ts';
 import type { Port } from './clients/port.ts';
 import { withoutSecrets } from './clients/redis-url.ts';
 import { failureOf } from './failure.ts';
@@ -66,17 +67,21 @@ function connectionThrough(through: object, port: Port, prefix: string, isOwn = 
     },
     subscribe(channel, listener) {
       let stop: (() => void) | undefined;
-      let timer: NodeJS.Timeout | undefined;
+      let timer: Timer | undefined;
       const begin = (): void => {
-        stop = port.subscribe?.(channel, listener, () => (timer = setTimeout(begin, SUBSCRIBE_AGAIN_MS).unref()));
+        timer = undefined;
+        stop?.();
+        stop = port.subscribe?.(channel, listener, () => {
+          if (ends.has(end)) timer ??= startTimer(SUBSCRIBE_AGAIN_MS, begin);
+        });
       };
       const end = (): void => {
-        clearTimeout(timer);
-        stop?.();
         ends.delete(end);
+        stopTimer(timer);
+        stop?.();
       };
-      begin();
       ends.add(end);
+      detached(begin);
       return end;
     },
     async close() {
@@ -92,7 +97,7 @@ function connectionThrough(through: object, port: Port, prefix: string, isOwn = 
  * @throws PolicyError for any other value.
  */
 export function portOf(given: unknown, where: string, connectTimeoutMs?: number): Port {
-  const port = typeof given === 'string' ? openUrl(given, connectTimeoutMs) : adoptClient(given);
+  const port = typeof given === 'string' ? new OwnClient(given, connectTimeoutMs) : adoptClient(given);
   if (port !== undefined) return port;
   const url = (given as { url?: unknown } | null | undefined)?.url;
   throw new PolicyError(

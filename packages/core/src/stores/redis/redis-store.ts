@@ -93,20 +93,6 @@ const READY: Ask = /* @__PURE__ */ (() => ({
   cost: 0,
 }))();
 
-/** The answer of a promise, or an error at `endMs`. */
-async function within<T>(promise: Promise<T>, endMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const fail = (): void => {
-      reject(new StoreError('SLUICE_STORE_TIMEOUT', 'Redis has not answered yet'));
-    };
-    timer = setTimeout(fail, Math.max(endMs - performance.now(), 1));
-  });
-  return Promise.race([promise, late]).finally(() => {
-    clearTimeout(timer);
-  });
-}
-
 class ScriptedStore implements RedisStore {
   readonly source = 'redis';
   readonly nodeOf?: (key: string) => string | undefined;
@@ -130,8 +116,7 @@ class ScriptedStore implements RedisStore {
       },
       port.cluster === true ? hashTag : undefined,
     );
-    const { nodeOf } = port;
-    if (nodeOf !== undefined) this.nodeOf = (key) => nodeOf(hashSlot(hashTag(key)));
+    if (port.nodeOf !== undefined) this.nodeOf = (key) => port.nodeOf?.(hashSlot(hashTag(key)));
   }
 
   perform(op: Op, asks: readonly Ask[]): Answer | Promise<Answer> {
@@ -209,18 +194,26 @@ class ScriptedStore implements RedisStore {
   async ready(timeoutMs = 5000): Promise<void> {
     timerMs(timeoutMs, 'timeoutMs', 'SLUICE_OPTION_INVALID');
     const closings = this.#closings;
-    const endMs = performance.now() + timeoutMs;
-    for (;;) {
+    let error: unknown = new StoreError('SLUICE_STORE_TIMEOUT', 'Redis has not answered yet');
+    let isLate = false;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, timeoutMs, false)));
+    const attempt = async (): Promise<boolean> => {
       try {
-        await within(Promise.resolve(this.perform('peek', [READY])), endMs);
-        return;
-      } catch (error) {
-        const isLast = performance.now() + RETRY_MS >= endMs || closings !== this.#closings;
-        if (isLast || (error as StoreError).code === 'SLUICE_REDIS_CLIENT_MISSING') throw error;
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-        if (closings !== this.#closings) throw error;
+        await this.perform('peek', [READY]);
+        return true;
+      } catch (failure) {
+        error = failure;
       }
-    }
+      const isHopeless = (error as StoreError).code === 'SLUICE_REDIS_CLIENT_MISSING';
+      if (isHopeless || closings !== this.#closings) return false;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      return !isLate && closings === this.#closings && attempt();
+    };
+    const isReady = await Promise.race([attempt(), late]);
+    isLate = true;
+    clearTimeout(timer);
+    if (!isReady) throw error as Error;
   }
 
   async close(): Promise<void> {

@@ -60,7 +60,8 @@ export class ScriptRunner {
     try {
       return Promise.resolve(this.#port[how](script, keys, args));
     } catch (error) {
-      return Promise.reject(error as Error);
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
+      return Promise.reject(error);
     }
   }
 }

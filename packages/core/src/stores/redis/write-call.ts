@@ -36,9 +36,10 @@ export function writeCall(prefix: string, requests: readonly Request[]): Call {
   let numbers = '';
   let script: ScriptName | undefined;
   let runs = '';
-  for (let i = 0, next = 0; i < requests.length; i = next) {
-    const request = requests[i] as Request;
-    next = i + 1;
+  let next = 0;
+  while (next < requests.length) {
+    const start = next;
+    const request = requests[next++] as Request;
     while (next < requests.length && differInKeys(request, requests[next] as Request)) next++;
     for (const { policy } of request.asks) {
       const rule = compile(policy);
@@ -50,7 +51,7 @@ export function writeCall(prefix: string, requests: readonly Request[]): Call {
       kinds += rule.kind;
       numbers += writeNumbers(rule);
     }
-    runs += writeRun(request, next - i, policies);
+    runs += writeRun(request, next - start, policies);
   }
   for (const { asks } of requests) for (const { key } of asks) keys.push(`${prefix}:${key}`);
   return {

@@ -27,37 +27,38 @@ const port = () => ({
 });
 const opened = () => {
   const { client, calls } = recorded(port());
-  return { store: redisStore(client, { prefix: 'sluice' }), calls };
+  const store = redisStore(client, { prefix: 'sluice' });
+  return { store, calls, perform: async (op: Op, ...asks: Ask[]): Promise<Answer> => store.perform(op, asks) };
 };
 
 describe('what one turn of the event loop asks for', () => {
   it('is one call, whatever its keys, policies and operations', async () => {
-    const { store, calls } = opened();
+    const { store, calls, perform } = opened();
     await store.perform('peek', [ask('ann')]);
     await store.perform('charge', [ask('ann', five, 0)]);
     calls.length = 0;
 
     await Promise.all([
-      store.perform('take', [ask('ann')]),
-      store.perform('take', [ask('bob', bucket), ask('cid', slidingLog({ limit: 5, window: '1m' }))]),
-      store.perform('peek', [ask('dan', slidingWindow({ limit: 5, window: '1m' }))]),
-      store.perform('give', [ask('ann'), ask('bob', bucket)]),
+      perform('take', ask('ann')),
+      perform('take', ask('bob', bucket), ask('cid', slidingLog({ limit: 5, window: '1m' }))),
+      perform('peek', ask('dan', slidingWindow({ limit: 5, window: '1m' }))),
+      perform('give', ask('ann'), ask('bob', bucket)),
     ]);
 
     expect(calls).toEqual(['evalsha 6']);
   });
 
   it('is decided in its order', async () => {
-    const { store } = opened();
+    const { perform } = opened();
 
     const answers = await Promise.all([
-      store.perform('take', [ask('ann', five, 5)]),
-      store.perform('take', [ask('ann')]),
-      store.perform('reset', [ask('ann')]),
-      store.perform('take', [ask('ann', five, 5)]),
-      store.perform('peek', [ask('ann')]),
-      store.perform('give', [ask('ann', five, 2)]),
-      store.perform('take', [ask('ann')]),
+      perform('take', ask('ann', five, 5)),
+      perform('take', ask('ann')),
+      perform('reset', ask('ann')),
+      perform('take', ask('ann', five, 5)),
+      perform('peek', ask('ann')),
+      perform('give', ask('ann', five, 2)),
+      perform('take', ask('ann')),
     ]);
 
     expect(allowed(...answers)).toEqual([true, false, true, true, false, true, true]);
@@ -69,7 +70,9 @@ describe('what one turn of the event loop asks for', () => {
     calls.length = 0;
 
     const answers = await Promise.all(
-      ['ann', 'bob', 'ann', 'ann', 'bob', 'ann', 'ann', 'ann'].map((subject) => store.perform('take', [ask(subject)])),
+      ['ann', 'bob', 'ann', 'ann', 'bob', 'ann', 'ann', 'ann'].map(async (subject) =>
+        store.perform('take', [ask(subject)]),
+      ),
     );
 
     expect(calls).toEqual(['evalsha 2']);
@@ -81,7 +84,7 @@ describe('what one turn of the event loop asks for', () => {
     const { store } = opened();
     const policy = fixedWindow({ limit: 1, window: '1h', blockFor: '2h' });
 
-    const answers = await Promise.all([1, 2, 3].map(() => store.perform('take', [ask('ann', policy)])));
+    const answers = await Promise.all([1, 2, 3].map(async () => store.perform('take', [ask('ann', policy)])));
 
     expect(answers.map(({ figures }) => figures[0]?.[3])).toEqual([0, 7_200_000, 7_200_000]);
   });
@@ -91,7 +94,7 @@ describe('what one turn of the event loop asks for', () => {
     const policy = concurrency({ limit: 2, ttl: '1m' });
 
     const answers = await Promise.all(
-      [1, 2, 3].map((holder) => store.perform('take', [{ ...ask('ann', policy), holder }])),
+      [1, 2, 3].map(async (holder) => store.perform('take', [{ ...ask('ann', policy), holder }])),
     );
 
     expect(allowed(...answers)).toEqual([true, true, false]);
@@ -107,7 +110,7 @@ describe('what one turn of the event loop asks for', () => {
     const name = what === 'long keys' ? 'x'.repeat(330) : 'key';
 
     const answers = await Promise.all(
-      Array.from({ length: count }, (_, i) => store.perform('take', [ask(`${name}-${String(i)}`, shared)])),
+      Array.from({ length: count }, async (_, i) => store.perform('take', [ask(`${name}-${String(i)}`, shared)])),
     );
 
     expect(allowed(...answers)).not.toContain(false);
@@ -118,17 +121,19 @@ describe('what one turn of the event loop asks for', () => {
     const { store } = opened();
     const policy = fixedWindow({ limit: 2_500, window: '1h' });
 
-    const answers = await Promise.all(Array.from({ length: 3_000 }, () => store.perform('take', [ask('ann', policy)])));
+    const answers = await Promise.all(
+      Array.from({ length: 3_000 }, async () => store.perform('take', [ask('ann', policy)])),
+    );
 
     expect(allowed(...answers).filter(Boolean)).toHaveLength(2_500);
   });
 
   it('leaves while other calls are in flight, and with the store that is closed', async () => {
-    const { store } = opened();
-    const first = store.perform('take', [ask('ann')]);
+    const { store, perform } = opened();
+    const first = perform('take', ask('ann'));
     await new Promise(process.nextTick);
 
-    const second = store.perform('take', [ask('ann')]);
+    const second = perform('take', ask('ann'));
     await store.close();
 
     expect(allowed(...(await Promise.all([first, second])))).toEqual([true, true]);
@@ -152,11 +157,11 @@ describe('a script', () => {
   });
 
   it('is sent by one of several calls that find it unknown, and the others follow', async () => {
-    const { store, calls } = opened();
+    const { perform, calls } = opened();
     await redis.admin.script('FLUSH');
     const requests = [];
     for (let i = 0; i < 5; i++) {
-      requests.push(store.perform('take', [ask(`key-${String(i)}`)]));
+      requests.push(perform('take', ask(`key-${String(i)}`)));
       await new Promise(process.nextTick);
       await new Promise(setImmediate);
     }
@@ -211,9 +216,9 @@ describe('random batches', () => {
         const policy = random.pick(POLICIES);
         return [op, subjects.map((subject) => ask(subject, policy, random.pick([1, 1, 1, 2])))];
       });
-      const here = requests.map(([op, asks]) => memory.perform(op, asks) as Answer);
+      const here = requests.map(([op, asks]) => memory.perform(op, asks));
 
-      const there = await Promise.all(requests.map(([op, asks]) => store.perform(op, asks)));
+      const there = await Promise.all(requests.map(async ([op, asks]) => store.perform(op, asks)));
 
       expect(there.map(({ figures }) => figures)).toEqual(here.map(({ figures }) => figures));
       clock.advance(random.pick([0, 1, 7, 30, 60]));

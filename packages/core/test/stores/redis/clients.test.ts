@@ -46,8 +46,10 @@ async function glide(server: RedisServer, port: number, decoder: Decoder): Promi
   const client = await GlideClient.createClient({ addresses, requestTimeout: 200, defaultDecoder: decoder });
   return {
     client: {
-      evalsha: (sha1, keys, args) => client.customCommand(['EVALSHA', sha1, String(keys.length), ...keys, ...args]),
-      eval: (script, keys, args) => client.customCommand(['EVAL', script, String(keys.length), ...keys, ...args]),
+      evalsha: (sha1: string, keys: readonly string[], args: readonly string[]) =>
+        client.customCommand(['EVALSHA', sha1, String(keys.length), ...keys, ...args]),
+      eval: (script: string, keys: readonly string[], args: readonly string[]) =>
+        client.customCommand(['EVAL', script, String(keys.length), ...keys, ...args]),
     },
     end: () => {
       client.close();
@@ -62,7 +64,7 @@ const recommended = {
   autoResendUnfulfilledCommands: false,
 } as const;
 const SINGLE: Readonly<Record<string, (url: string, server: RedisServer, port: number) => Promise<Opened>>> = {
-  'a URL': async (url) => ({ client: url }),
+  'a URL': (url) => Promise.resolve({ client: url }),
   'ioredis 6': (url) => ready(new Redis(url, recommended)),
   'ioredis 6 with its defaults': (url) => ready(new Redis(url)),
   'ioredis 6 with automatic pipelining': (url) => ready(new Redis(url, { ...recommended, enableAutoPipelining: true })),
@@ -84,7 +86,7 @@ const SINGLE: Readonly<Record<string, (url: string, server: RedisServer, port: n
     connected(createClientPool({ url, disableOfflineQueue: true }, { minimum: 2, maximum: 4 })),
 };
 
-describe.each(Object.entries(SINGLE))('over %s, a store', (name, open) => {
+describe.each(Object.entries(SINGLE))('over %s, a store', (_name, open) => {
   let server: RedisServer;
   let relay: DeafRelay;
   let store: RedisStore;
@@ -142,7 +144,10 @@ describe.each(Object.entries(SINGLE))('over %s, a store', (name, open) => {
     await store.perform('take', [ask('ann', five, 4)]);
 
     relay.loseAnswers();
-    const calls = [store.perform('take', [ask('bob')]), store.perform('give', [ask('ann', five, 2)])];
+    const calls = [
+      Promise.resolve(store.perform('take', [ask('bob')])),
+      Promise.resolve(store.perform('give', [ask('ann', five, 2)])),
+    ];
     const outcomes = Promise.allSettled(calls);
     await until('Redis has decided', async () => (await remaining(direct, ask('ann'), ask('bob'))).join() === '3,4');
     relay.cut();

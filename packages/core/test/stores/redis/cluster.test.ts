@@ -14,7 +14,7 @@ import { decideOnNodes, hashTag } from '../../../src/stores/redis/cluster.ts';
 import { hashSlot } from '../../../src/stores/redis/hash-slot.ts';
 import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
-import { allowed, ask, five, remaining } from './asks.ts';
+import { allowed, ask, remaining } from './asks.ts';
 
 /** Nodes that each hold the keys of one subject, what they were asked, and which of them fail. */
 class Nodes {
@@ -42,7 +42,7 @@ class Nodes {
   }
 
   async left(one: Ask): Promise<number | undefined> {
-    const { figures } = await this.#memory.perform('peek', [one]);
+    const { figures } = await this.perform('peek', [one]);
     return figures[0]?.[1];
   }
 }
@@ -200,8 +200,10 @@ const CLIENTS: Readonly<
     const client = await GlideClusterClient.createClient({ addresses, requestTimeout: 60_000 });
     return {
       client: {
-        evalsha: (sha1, keys, args) => client.customCommand(['EVALSHA', sha1, String(keys.length), ...keys, ...args]),
-        eval: (script, keys, args) => client.customCommand(['EVAL', script, String(keys.length), ...keys, ...args]),
+        evalsha: (sha1: string, keys: readonly string[], args: readonly string[]) =>
+          client.customCommand(['EVALSHA', sha1, String(keys.length), ...keys, ...args]),
+        eval: (script: string, keys: readonly string[], args: readonly string[]) =>
+          client.customCommand(['EVAL', script, String(keys.length), ...keys, ...args]),
         cluster: true,
       },
       end: () => {
@@ -232,7 +234,9 @@ describe('a Redis Cluster', () => {
   beforeEach(async () => {
     for (const node of cluster.nodes) await cluster.admin.clientOf(node).flushall();
   });
-  afterEach(() => end?.());
+  afterEach(async () => {
+    await end?.();
+  });
 
   describe.each(Object.entries(CLIENTS))('by a client of %s', (_name, open) => {
     beforeEach(async () => {
@@ -244,7 +248,7 @@ describe('a Redis Cluster', () => {
     it('decides on many keys of one turn, each on its node, and edits them', async () => {
       const asks = Array.from({ length: 60 }, (_, i) => ask(`subject-${String(i)}`));
 
-      const answers = await Promise.all(asks.map((one) => store.perform('take', [one])));
+      const answers = await Promise.all(asks.map(async (one) => store.perform('take', [one])));
       await store.perform('give', asks.slice(0, 30));
 
       expect(allowed(...answers)).not.toContain(false);
@@ -256,7 +260,7 @@ describe('a Redis Cluster', () => {
       const people = Array.from({ length: 8 }, (_, i) => ask(`user-${String(i)}`));
 
       const answers = await Promise.all(
-        people.flatMap((person) => Array.from({ length: 6 }, () => store.perform('take', [person, shared]))),
+        people.flatMap((person) => Array.from({ length: 6 }, async () => store.perform('take', [person, shared]))),
       );
       await until('all is given back', async () => {
         const [left = 0, ...others] = await remaining(store, shared, ...people);
@@ -280,7 +284,7 @@ describe('a Redis Cluster', () => {
     }
 
     store = redisStore(made.client, { prefix: 'sluice' });
-    await Promise.all(asks.map((one) => store.perform('take', [one])));
+    await Promise.all(asks.map(async (one) => store.perform('take', [one])));
 
     for (const node of cluster.nodes)
       expect(await cluster.admin.clientOf(node).info('commandstats')).toMatch(/cmdstat_eval:calls=1,/);

@@ -150,7 +150,7 @@ describe('a denial', () => {
     const many = Array.from({ length: 10_001 }, (_, i) =>
       ask(`key-${String(i)}`, fixedWindow({ limit: 0, window: '1h' })),
     );
-    await Promise.all(many.map((one) => store.perform('take', [one])));
+    await Promise.all(many.map(async (one) => store.perform('take', [one])));
 
     expect(await sourceOf('take', many[1] as Ask)).toBe('cache');
     expect(await sourceOf('take', many[0] as Ask)).toBe('redis');

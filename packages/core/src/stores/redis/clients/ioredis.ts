@@ -81,24 +81,10 @@ function subscribe(client: IoredisClient, channel: string, onMessage: () => void
     reconnectOnError: () => false,
     disconnectTimeout: 50,
   }) as Subscriber | undefined;
-  let hasEnded = false;
-  const end = (): void => {
-    hasEnded = true;
-    subscriber?.disconnect();
-  };
-  const fail = (): void => {
-    if (hasEnded) return;
-    end();
-    onEnd();
-  };
-  if (subscriber === undefined) {
-    queueMicrotask(fail);
-    return end;
-  }
-  subscriber.on('error', () => undefined); // it ends as well
-  subscriber.on('end', fail);
-  subscriber.on('connect', () => subscriber.stream?.unref?.());
-  subscriber.on('message', onMessage);
-  subscriber.subscribe(channel).then(onMessage, fail); // an ACL may deny it
-  return end;
+  subscriber?.on('error', () => undefined); // it ends as well
+  subscriber?.on('end', onEnd);
+  subscriber?.on('connect', () => subscriber.stream?.unref?.());
+  subscriber?.on('message', onMessage);
+  (subscriber?.subscribe(channel) ?? Promise.reject(new Error('no node is known'))).then(onMessage, onEnd);
+  return () => subscriber?.disconnect();
 }

@@ -19,6 +19,7 @@ interface Subscriber {
   connect(): Promise<unknown>;
   subscribe(channel: string, listener: () => void): Promise<unknown>;
   unsubscribe(channel: string, listener: () => void): Promise<unknown>;
+  readonly isOpen?: boolean;
   unref?(): void;
   destroy(): void;
 }
@@ -69,25 +70,16 @@ function subscribeAt(client: NodeRedisClient, channel: string, onMessage: () => 
 function subscribe(client: NodeRedisClient, channel: string, onMessage: () => void, onEnd: () => void): () => void {
   const subscriber = client.duplicate?.({ socket: { ...client.options?.socket, reconnectStrategy: false } }) as
     Subscriber | undefined;
-  let hasEnded = false;
-  const end = (): void => {
-    if (hasEnded) return;
-    hasEnded = true;
-    subscriber?.destroy();
-  };
-  const fail = (): void => {
-    if (hasEnded) return;
-    end();
-    onEnd();
-  };
   const begin = async (): Promise<void> => {
     if (subscriber === undefined || !('subscribe' in subscriber)) throw new Error('this client has no subscriptions');
-    subscriber.on('error', () => undefined); // it ends as well
-    subscriber.on('end', fail);
+    subscriber.on('error', onEnd);
+    subscriber.on('end', onEnd);
     await subscriber.connect();
     subscriber.unref?.();
     await subscriber.subscribe(channel, onMessage);
   };
-  begin().then(onMessage, fail); // an ACL may deny it
-  return end;
+  begin().then(onMessage, onEnd);
+  return () => {
+    if (subscriber?.isOpen === true) subscriber.destroy();
+  };
 }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import { StoreError, messageOf } from '../../../errors.ts';
+import { StoreError } from '../../../errors.ts';
+import { detached, startTimer, stopTimer, type Timer } from '../../../platform.ts';
 import { failureOf, withoutCommand } from '../failure.ts';
 import { adoptIoredis } from './ioredis.ts';
 import type { Port } from './port.ts';
@@ -21,136 +22,137 @@ const MAX_PAUSE_MS = 500;
  * It fails at once while there is no connection, sends nothing twice, and reconnects by itself, also when the server
  * turns out to be a replica, because its name may point to another server now. An open client keeps the process alive,
  * as every connection does.
- *
- * @throws PolicyError for a bad URL. Calls reject with StoreError `SLUICE_REDIS_CLIENT_MISSING` if ioredis is not
- * installed.
  */
-export function openUrl(url: string, connectTimeoutMs: number = CONNECT_TIMEOUT_MS): Port {
-  const address = parseRedisUrl(url);
-  loadIoredis().catch(() => undefined); // it takes longer than a decision may wait
-  let connection: Connection | undefined;
-  const port = async (): Promise<Port> => {
-    connection ??= new Connection(address, connectTimeoutMs);
-    return connection.port ?? connection.open();
+export class OwnClient implements Port {
+  readonly #address: RedisAddress;
+  readonly #connectTimeoutMs: number;
+  #redis: Redis | undefined;
+  /** Undefined while there is no connection. */
+  #port: Port | undefined;
+  /** Settles when the first connection was made or given up. */
+  #opening: Promise<void> | undefined;
+  #waitUntilMs = 0;
+  /** Why there is no connection. */
+  #trouble: NodeJS.ErrnoException | undefined;
+
+  /** @throws PolicyError for a bad URL. */
+  constructor(url: string, connectTimeoutMs: number = CONNECT_TIMEOUT_MS) {
+    this.#address = parseRedisUrl(url);
+    this.#connectTimeoutMs = connectTimeoutMs;
+    loadIoredis().catch(() => undefined); // it takes longer than a decision may wait
+  }
+
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#call((port) => port.evalsha(sha1, keys, args));
+  }
+
+  eval(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#call((port) => port.eval(script, keys, args));
+  }
+
+  info(section: string): Promise<unknown> {
+    return this.#call(async (port) => port.info?.(section));
+  }
+
+  subscribe(channel: string, onMessage: () => void, onEnd: () => void): () => void {
+    let stop: (() => void) | undefined;
+    let hasEnded = false;
+    this.#call(async (port) => {
+      if (!hasEnded) stop = port.subscribe?.(channel, onMessage, onEnd);
+      return Promise.resolve();
+    }).catch(onEnd);
+    return () => {
+      hasEnded = true;
+      stop?.();
+    };
+  }
+
+  firstConnectionUntil(): number {
+    return this.#waitUntilMs;
+  }
+
+  close(): Promise<void> {
+    this.#redis?.disconnect(); // not quit(), which waits for a server that may never reply
+    this.#redis = this.#port = this.#opening = undefined;
+    return Promise.resolve();
+  }
+
+  /**
+   * Calls once the first connection was made or given up; never waits later on.
+   *
+   * @throws (rejects) StoreError if there is no connection, and `SLUICE_REDIS_CLIENT_MISSING`.
+   */
+  #call(send: (port: Port) => Promise<unknown>): Promise<unknown> {
+    if (this.#port !== undefined) return this.#send(send);
+    return (this.#opening ??= detached(() => this.#open())).then(() => this.#send(send));
+  }
+
+  #send(send: (port: Port) => Promise<unknown>): Promise<unknown> {
+    const reply = send(this.#port ?? this.#away());
+    if (this.#waitUntilMs > 0) reply.then(this.#endWait, this.#endWait);
+    return reply;
+  }
+
+  readonly #endWait = (): void => {
+    this.#waitUntilMs = 0;
   };
-  return {
-    // Neither waits for a promise once there is a connection.
-    evalsha: (sha1, keys, args) =>
-      connection?.port?.evalsha(sha1, keys, args) ?? port().then((open) => open.evalsha(sha1, keys, args)),
-    eval: (script, keys, args) =>
-      connection?.port?.eval(script, keys, args) ?? port().then((open) => open.eval(script, keys, args)),
-    info: async (section) => (await port()).info?.(section),
-    subscribe: (channel, onMessage, onEnd) => {
-      let stop: (() => void) | undefined;
-      let hasEnded = false;
-      port().then((open) => {
-        if (!hasEnded) stop = open.subscribe?.(channel, onMessage, onEnd);
-      }, onEnd);
-      return () => {
-        hasEnded = true;
-        stop?.();
+
+  #away(): never {
+    const { host, port, db } = this.#address;
+    const trouble = this.#trouble;
+    // When a name has several addresses and none of them responds, the error has a code and no message.
+    const reason = trouble === undefined ? 'it has not answered yet' : trouble.message || String(trouble.code);
+    const server = `${host}:${String(port)}${db === 0 ? '' : `/${String(db)}`}`;
+    throw failureOf(new Error(`there is no connection to ${server}: ${reason}`, { cause: trouble }), false);
+  }
+
+  async #open(): Promise<void> {
+    this.#waitUntilMs = Infinity;
+    const { Redis } = await loadIoredis().finally(this.#endWait);
+    const redis = (this.#redis = makeRedis(Redis, this.#address));
+    const port = adoptIoredis(redis);
+    await new Promise<void>((resolve) => {
+      let timer: Timer | undefined;
+      const end = (): void => {
+        stopTimer(timer);
+        this.#endWait();
+        resolve();
       };
-    },
-    firstConnectionUntil: () => connection?.waitUntilMs ?? 0,
-    close: async () => {
-      const closing = connection;
-      connection = undefined;
-      await closing?.end();
-    },
-  };
-}
-
-class Connection {
-  /** Undefined while there is none. */
-  port: Port | undefined;
-  /** Until when the first connection may be waited for; 0 once it was made or given up. */
-  waitUntilMs: number = Infinity;
-  readonly #name: string;
-  readonly #client: Promise<Redis>;
-  #endWait: () => void = () => undefined;
-  readonly #waited: Promise<void>;
-  #trouble: Error | undefined;
-
-  constructor(address: RedisAddress, connectTimeoutMs: number) {
-    const { host, port, db } = address;
-    this.#name = `${host}:${String(port)}${db === 0 ? '' : `/${String(db)}`}`;
-    this.#waited = new Promise((resolve) => (this.#endWait = resolve));
-    this.#client = loadIoredis().then((ioredis) =>
-      this.#connect(makeRedis(ioredis.Redis, address), address, connectTimeoutMs),
-    );
-    this.#client.catch(() => {
-      this.#giveUp();
+      const wait = (ms: number): void => {
+        stopTimer(timer);
+        timer = startTimer(ms, end);
+        this.#waitUntilMs = performance.now() + ms;
+      };
+      const lose = (error?: Error): void => {
+        end();
+        if (this.#redis !== redis) return;
+        this.#port = undefined;
+        if (error !== undefined) this.#trouble = withoutCommand(error);
+      };
+      wait(Math.max(ACCEPT_TIMEOUT_MS, this.#connectTimeoutMs));
+      redis.once('connect', () => {
+        wait(this.#connectTimeoutMs);
+      });
+      redis.on('connect', () => (this.#trouble = undefined));
+      // Failures reach their calls; without a listener ioredis would also print them.
+      redis.on('error', lose);
+      redis.on('close', () => {
+        lose();
+      });
+      redis.on('ready', () => {
+        introduce(redis, this.#address).then(
+          () => {
+            if (this.#redis === redis && redis.status === 'ready') this.#port = port;
+            resolve();
+          },
+          (error: unknown) => {
+            lose(error as Error);
+            redis.disconnect(true);
+          },
+        );
+      });
+      redis.connect().catch(() => undefined);
     });
-  }
-
-  /** Waits for the first attempt; later on there is a connection or an error. */
-  async open(): Promise<Port> {
-    await this.#waited;
-    await this.#client; // the package may be missing
-    if (this.port !== undefined) return this.port;
-    const reason = this.#trouble === undefined ? ': it has not answered yet' : reasonOf(this.#trouble);
-    throw failureOf(new Error(`there is no connection to ${this.#name}${reason}`, { cause: this.#trouble }), false);
-  }
-
-  async end(): Promise<void> {
-    this.port = undefined;
-    // Not quit(), which waits for a server that may never reply.
-    await this.#client.then(
-      (redis) => {
-        redis.disconnect();
-      },
-      () => undefined,
-    );
-    this.#giveUp();
-  }
-
-  #connect(redis: Redis, address: RedisAddress, connectTimeoutMs: number): Redis {
-    const port = watched(adoptIoredis(redis), () => (this.waitUntilMs = 0));
-    let timer: NodeJS.Timeout | undefined;
-    const wait = (ms: number): void => {
-      clearTimeout(timer);
-      this.waitUntilMs = performance.now() + ms;
-      timer = setTimeout(() => {
-        this.#giveUp();
-      }, ms).unref();
-    };
-    wait(Math.max(ACCEPT_TIMEOUT_MS, connectTimeoutMs));
-    redis.once('connect', () => {
-      wait(connectTimeoutMs);
-    });
-    redis.on('connect', () => (this.#trouble = undefined));
-    const lose = (error?: Error): void => {
-      this.port = undefined;
-      if (error !== undefined) this.#trouble = withoutCommand(error);
-      clearTimeout(timer);
-      this.#giveUp();
-    };
-    // Failures reach their calls; without a listener ioredis would also print them.
-    redis.on('error', lose);
-    redis.on('close', () => {
-      lose();
-    });
-    redis.on('ready', () => {
-      // Not by ioredis, which goes on as the default user and in database 0 if the server denies it.
-      introduce(redis, address).then(
-        () => {
-          if (redis.status !== 'ready') return;
-          this.port = port;
-          this.#endWait();
-        },
-        (error: Error) => {
-          lose(error);
-          redis.disconnect(true);
-        },
-      );
-    });
-    redis.connect().catch(() => undefined);
-    return redis;
-  }
-
-  #giveUp(): void {
-    this.waitUntilMs = 0;
-    this.#endWait();
   }
 }
 
@@ -175,36 +177,16 @@ function makeRedis(Client: typeof Redis, { host, port, tls }: RedisAddress): Red
   });
 }
 
+/**
+ * Logs in, and selects the database. Done here because ioredis goes on as the default user and in database 0 if the
+ * server denies it.
+ */
 async function introduce(redis: Redis, { username, password, db }: RedisAddress): Promise<void> {
   const calls: Promise<unknown>[] = [];
-  if (password !== undefined)
-    calls.push(username === undefined ? redis.auth(password) : redis.auth(username, password));
+  if (password !== undefined) calls.push(redis.auth(username ?? 'default', password));
   if (db !== 0) calls.push(redis.select(db));
-  for (const { status, reason } of (await Promise.allSettled(calls)) as { status: string; reason?: unknown }[])
-    if (status === 'rejected') throw reason;
-}
-
-/** Tells of the first reply. */
-function watched(port: Port, onReply: () => void): Port {
-  let isWatching = true;
-  const seen = (): void => {
-    isWatching = false;
-    onReply();
-  };
-  const watch = (reply: Promise<unknown>): Promise<unknown> => {
-    if (isWatching) reply.then(seen, seen);
-    return reply;
-  };
-  return {
-    ...port,
-    evalsha: (sha1, keys, args) => watch(port.evalsha(sha1, keys, args)),
-    eval: (script, keys, args) => watch(port.eval(script, keys, args)),
-  };
-}
-
-/** When a name has several addresses and none of them responds, the error has a code and no message. */
-function reasonOf(trouble: NodeJS.ErrnoException): string {
-  return `: ${trouble.message === '' ? String(trouble.code) : messageOf(trouble)}`;
+  const denied = (await Promise.allSettled(calls)).find((outcome) => outcome.status === 'rejected');
+  if (denied !== undefined) throw denied.reason;
 }
 
 async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {

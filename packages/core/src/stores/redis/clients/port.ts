@@ -22,7 +22,8 @@ export interface Port extends RedisClient {
   info?(section: string): Promise<unknown>;
   /**
    * Subscribes over a connection of its own, which keeps no process alive. Calls `onMessage` for every message and once
-   * when it is subscribed; calls `onEnd` once if the subscription ends by itself. Returns what ends it.
+   * when it is subscribed; calls `onEnd`, maybe several times, when the subscription has ended, also if the returned
+   * function ended it. An ACL may deny it.
    */
   subscribe?(channel: string, onMessage: () => void, onEnd: () => void): () => void;
   /** Only of a client that the store made itself: as `Store.firstConnectionUntil`. */
