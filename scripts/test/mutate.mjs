@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { build } from 'esbuild';
+import * as esbuild from 'esbuild';
 import ts from 'typescript';
 
 const core = join(import.meta.dirname, '../../packages/core');
@@ -87,75 +87,68 @@ setImmediate(async () => { try { for (const test of tests) await test(); } catch
 `;
 const TESTKIT = `export * from './random.ts'; export * from './depth.ts'; export const useRedis = () => ({});`;
 
-async function bundle(mutant, outfile) {
-  const stdin = {
-    contents: TESTS.map((test) => `import './${test}.test.ts';`).join(''),
-    resolveDir: join(core, 'test/program'),
-  };
-  const virtual = (contents, resolveDir) => ({ contents, resolveDir, loader: 'ts' });
-  const plugin = {
-    name: 'mutant',
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^@jest\/globals$|^@sluice\/testkit$/ }, ({ path }) => ({ path, namespace: 'virtual' }));
-      onLoad({ filter: /jest/, namespace: 'virtual' }, () => virtual(JEST, join(core, '../testkit')));
-      onLoad({ filter: /test\/(program|oracle)\/.*\.ts$/ }, ({ path }) =>
-        virtual(readFileSync(path, 'utf8').replaceAll('import.meta.url', `'file://${path}'`), dirname(path)),
-      );
-      onLoad({ filter: /redis-store\.ts$/ }, () => virtual('export const createRedisStore = () => {};'));
-      onLoad({ filter: /testkit/, namespace: 'virtual' }, () => virtual(TESTKIT, join(core, '../testkit/src')));
-      onLoad({ filter: new RegExp(`src/program/${mutant.file}$`) }, () =>
-        virtual(mutant.text, join(core, 'src/program')),
-      );
-    },
-  };
-  const options = {
+const virtual = (contents, resolveDir) => ({ contents, resolveDir, loader: 'ts' });
+const build = (options) =>
+  esbuild.build({
     bundle: true,
     ignoreAnnotations: true,
     format: 'esm',
     platform: 'node',
     logLevel: 'error',
-    outfile,
-    plugins: [plugin],
+    ...options,
+  });
+
+/** The tests, without a file of the program: it is `mutant.mjs` beside them. */
+async function bundleTests(file, outfile) {
+  const contents = TESTS.map((test) => `import './${test}.test.ts';`).join('');
+  const name = 'tests';
+  const setup = ({ onResolve, onLoad }) => {
+    onResolve({ filter: new RegExp(`/${file}$`) }, ({ path, resolveDir }) =>
+      join(resolveDir, path) === join(core, 'src/program', file) ? { path: './mutant.mjs', external: true } : undefined,
+    );
+    onResolve({ filter: /^@jest\/globals$|^@sluice\/testkit$/ }, ({ path }) => ({ path, namespace: 'virtual' }));
+    onLoad({ filter: /jest/, namespace: 'virtual' }, () => virtual(JEST, core));
+    onLoad({ filter: /testkit/, namespace: 'virtual' }, () => virtual(TESTKIT, join(core, '../testkit/src')));
+    onLoad({ filter: /redis-store\.ts$/ }, () => virtual('export const createRedisStore = () => {};', core));
+    onLoad({ filter: /test\/(program|oracle)\/.*\.ts$/ }, ({ path }) =>
+      virtual(readFileSync(path, 'utf8').replaceAll('import.meta.url', `'file://${path}'`), dirname(path)),
+    );
   };
-  const banner = {
-    js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.dirname + '/x.js');",
-  };
-  await build({ stdin, ...options, banner });
+  await build({ stdin: { contents, resolveDir: join(core, 'test/program') }, outfile, plugins: [{ name, setup }] });
 }
 
 /** Whether no test fails. */
-async function survives(mutant, folder, number) {
-  const outfile = join(folder, `${String(number)}.mjs`);
-  await bundle(mutant, outfile);
-  const child = spawn(process.execPath, [outfile], {
-    stdio: 'ignore',
-    timeout: TIMEOUT_MS,
-  });
-  const [code] = await new Promise((resolve) => child.on('exit', (...end) => resolve(end)));
-  rmSync(outfile);
-  return code === 0;
+async function survives({ file, text }, folder) {
+  await build({ stdin: virtual(text, join(core, 'src/program')), outfile: join(folder, 'mutant.mjs') });
+  const child = spawn(process.execPath, [join(folder, `${file}.mjs`)], { stdio: 'ignore', timeout: TIMEOUT_MS });
+  return (await new Promise((resolve) => child.on('exit', resolve))) === 0;
 }
 
 const [only, from = 1, to = Infinity] = process.argv.slice(2);
 const files = readdirSync(join(core, 'src/program')).filter((file) => only === undefined || file === `${only}.ts`);
 const mutants = files.flatMap(mutantsOf).filter(({ line }) => line >= Number(from) && line <= Number(to));
 const known = JSON.parse(readFileSync(recorded, 'utf8'));
-const folder = mkdtempSync(join(tmpdir(), 'sluice-mutants-'));
-if (!(await survives({ file: 'none', text: '' }, folder, 'none'))) throw new Error('the tests fail without a change');
 const survivors = [];
 let next = 0;
-await Promise.all(
-  Array.from({ length: WORKERS }, async () => {
-    while (next < mutants.length) {
-      const number = next++;
-      const mutant = mutants[number];
-      if (await survives(mutant, folder, number)) survivors.push(mutant);
-      if (number % 50 === 0)
-        console.log(`${String(number)} of ${String(mutants.length)}, ${String(survivors.length)} survive`);
-    }
-  }),
-);
-rmSync(folder, { recursive: true });
+
+async function work() {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-mutants-'));
+  for (const file of files) {
+    await bundleTests(file, join(folder, `${file}.mjs`));
+    const text = readFileSync(join(core, 'src/program', file), 'utf8');
+    if (file === files[0] && !(await survives({ file, text }, folder)))
+      throw new Error(`the tests fail without a change of ${file}`);
+  }
+  while (next < mutants.length) {
+    const number = next++;
+    if (await survives(mutants[number], folder)) survivors.push(mutants[number]);
+    if (number % 50 === 0)
+      console.log(`${String(number)} of ${String(mutants.length)}, ${String(survivors.length)} survive`);
+  }
+  rmSync(folder, { recursive: true });
+}
+
+await Promise.all(Array.from({ length: WORKERS }, work));
 const isKnown = (one) =>
   known.some(({ file, code, change }) => file === one.file && code === one.code && change === one.change);
 const unknown = survivors
