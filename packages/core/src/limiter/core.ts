@@ -37,7 +37,7 @@ import {
   type OnUnconfigured,
 } from './options.ts';
 import { isPromise } from './pending.ts';
-import { readMark, type PolicyContext } from './policy-function.ts';
+import { readMark, type PolicyContext, type PolicyMark } from './policy-function.ts';
 import { isWatched, publish, type Watcher } from './publish.ts';
 import { Slots } from './slots.ts';
 import { watchThresholds } from './thresholds.ts';
@@ -82,7 +82,9 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   readonly #limits = new WeakMap<object, Limit>();
   /** Those that were there from the start. */
   readonly #known: Limit[] = [];
-  /** Functions that return policies, and what closes them. */
+  /** How the functions are marked that have a name, whose keys limiters share. */
+  readonly #shared = new Map<string, PolicyMark>();
+  /** Functions that are opened, and what closes them. */
   readonly #functions = new Map<unknown, (() => void | Promise<void>) | undefined>();
   #release: (() => void) | undefined;
   #inFlight = 0;
@@ -162,10 +164,13 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     return limit;
   }
 
-  /** A function is opened when the limiter is in use, once. */
+  /** A function is opened once, when the limiter is in use. */
   #open(read: unknown): void {
-    const close = this.#functions.get(read);
-    this.#functions.set(read, this.#release === undefined ? close : (close ?? readMark(read)?.open?.(this.#context)));
+    const mark = readMark(read);
+    if (mark?.name !== undefined) this.#shared.set(mark.name, mark);
+    const open = mark?.open;
+    if (open === undefined || this.#functions.get(read) !== undefined) return;
+    this.#functions.set(read, this.#release === undefined ? undefined : open(this.#context));
   }
 
   /** What this process allows of a policy by itself. */
@@ -471,11 +476,8 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
       const instead = 'reset one key with reset(key), or give each test a store of its own (in Redis: a prefix)';
       throw new SluiceError('SLUICE_RESET_ALL_UNSUPPORTED', `${what}; ${instead}; nothing was reset`);
     }
-    const shared = [...this.#functions.keys()].flatMap((read) => {
-      const mark = readMark(read);
-      return mark?.keyName?.(this.#context) ?? mark?.name ?? [];
-    });
-    const owners = [`:${name}`, ...shared.map((own) => `::${own}`)];
+    const shared = [...this.#shared].map(([own, { keyName }]) => `::${keyName?.(this.#context) ?? own}`);
+    const owners = [`:${name}`, ...shared];
     store.forget((key) => {
       const rest = key.slice(key.indexOf('}') + 1);
       return owners.some((owner) => rest === owner || rest.startsWith(`${owner}:`));
