@@ -195,7 +195,7 @@ describe('a script', () => {
 });
 
 describe('random batches', () => {
-  const POLICIES = [
+  const POLICIES: readonly [Policy, ...Policy[]] = [
     five,
     fixedWindow({ limit: 3, window: '40ms' }),
     bucket,
