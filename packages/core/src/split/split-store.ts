@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, SluiceError, StoreError } from '../errors.ts';
 import { describePolicy, type Policy } from '../policies/index.ts';
-import { ALLOWED, BLOCKED, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
+import { ALLOWED, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
 import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
 import { invalid, MAX_TIMER_MS, optional, readOptions, timerMs, valueThat, wholeNumber } from '../values/shape.ts';
@@ -12,6 +12,7 @@ import { localTime, type LocalTime } from './membership/local-time.ts';
 import type { Membership } from './membership/membership.ts';
 import { DRIFT, MembershipClock } from './membership/membership-clock.ts';
 import { MembershipStatus } from './membership/membership-status.ts';
+import { Overlaps } from './shares/overlaps.ts';
 import { checkSplittable, fitsAt, memberAt, readShare, type Share } from './shares/share.ts';
 
 const SPLIT = {
@@ -54,8 +55,6 @@ export interface SplitStore extends Store {
 /** How often `ready` checks again. */
 const READY_POLL_MS = 50;
 const READY_TIMEOUT_MS = 60_000;
-/** Keys with units near the end of a window, at most: a flood of keys takes no more memory, and is denied until it has ended. */
-const MAX_OVERLAPS = 10_000;
 /** Policies with different numbers that `ready` waits for, at most: limits may be created while the process runs. */
 const MAX_EXPECTED = 1000;
 
@@ -91,14 +90,6 @@ interface OwnAsk extends Ask {
   readonly whole: Ask;
 }
 
-/** Units of a key that were allowed while a window may have ended: they count in the next window, too. */
-interface Overlap {
-  readonly ask: Ask;
-  /** When the window ends by the membership's clock. */
-  readonly endMs: number;
-  units: number;
-}
-
 class SharedLimits implements SplitStore {
   readonly source = 'split';
   readonly #membership: Membership;
@@ -108,10 +99,10 @@ class SharedLimits implements SplitStore {
   /** Windows on the clock, which follow the membership's, and what measures spans, by a clock that never jumps. */
   readonly #windows: MemoryStore;
   readonly #spans: MemoryStore;
-  readonly #overlaps = new Map<string, Overlap>();
+  readonly #overlaps: Overlaps;
   #status: MembershipStatus | undefined;
   #isClosed = false;
-  readonly #shares = new WeakMap<Policy, { readonly version: number; readonly share: Share }>();
+  #shares = new WeakMap<Policy, { readonly version: number; readonly share: Share }>();
   /** The different policies of all limiters so far. */
   readonly #expected = new Map<string, Policy>();
 
@@ -120,6 +111,7 @@ class SharedLimits implements SplitStore {
     this.#graceMs = graceMs;
     this.#local = local;
     const clock = (this.#clock = new MembershipClock(local, membership.ttlMs === Infinity ? 0 : DRIFT));
+    this.#overlaps = new Overlaps(clock);
     this.#windows = memoryStore({ maxKeys, clock: { now: () => clock.earliestMs } });
     this.#spans = memoryStore({ maxKeys, clock: { now: () => clock.slowMs } });
   }
@@ -185,6 +177,7 @@ class SharedLimits implements SplitStore {
       );
     }
     joined.add(this.#membership);
+    this.#shares = new WeakMap();
     return (this.#status = new MembershipStatus(this.#membership, this.#graceMs, this.#clock, this.#local));
   }
 
@@ -229,137 +222,95 @@ class SharedLimits implements SplitStore {
 
   /** Takes from all keys if all of them allow it, or from none. */
   #decide(op: Op, asks: readonly OwnAsk[]): readonly Figures[] {
-    for (const { share } of asks) this.#checkClock(share);
-    const fits = asks.every((ask) => this.#fitsNext(ask));
+    const fits = asks.map((ask) => this.#fitsNext(ask));
     const groups = [this.#windows, this.#spans]
       .map((memory) => ({ memory, asks: asks.filter(({ share }) => this.#memoryOf(share) === memory) }))
       .filter((group) => group.asks.length > 0);
-    // Each memory is asked at an instant of its own, and nothing happens between.
-    const isSimple = fits && groups.length === 1;
-    const seen = groups.map((group) => group.memory.perform(isSimple ? op : 'peek', group.asks).figures);
-    const allowed = seen.map((figures) => figures.every((each) => each[ALLOWED] === 1));
-    const taken = fits && !allowed.includes(false);
+    // Each memory decides at an instant of its own, and nothing happens between.
+    const isSimple = groups.length === 1 && !fits.includes(false);
+    const seen = groups.map(({ memory, asks: own }) => memory.perform(isSimple ? op : 'peek', own).figures);
+    const allows = seen.map((figures) => figures.every((each) => each[ALLOWED] === 1));
+    const isAllowed = !fits.includes(false) && !allows.includes(false);
     const answers = new Map<OwnAsk, Figures>();
-    groups.forEach((group, i) => {
+    groups.forEach(({ memory, asks: own }, i) => {
       // A denial of its own may start a block.
-      const isFinal = isSimple || (!taken && allowed[i] === true);
-      const figures = isFinal ? seen[i] : group.memory.perform(op, group.asks).figures;
-      group.asks.forEach((ask, j) => answers.set(ask, figures?.[j] as Figures));
+      const isFinal = isSimple || (!isAllowed && allows[i] === true);
+      const figures = isFinal ? seen[i] : memory.perform(op, own).figures;
+      own.forEach((ask, j) => answers.set(ask, figures?.[j] as Figures));
     });
-    if (taken && op !== 'peek') for (const ask of asks) this.#addOverlap(ask, ask.cost);
-    return asks.map((ask) => this.#present(ask, answers.get(ask) as Figures, fits || this.#fitsNext(ask)));
+    if (isAllowed && op !== 'peek') for (const { whole, share } of asks) this.#overlaps.add(whole, share);
+    return asks.map((ask, i) => this.#present(ask, answers.get(ask) as Figures, fits[i] === true));
   }
 
-  /** Edits need not be all or nothing. */
+  /** @throws StoreError if the membership's clock is not known well enough for a window. */
+  #fitsNext({ key, cost, share }: OwnAsk): boolean {
+    const { windowMs } = share;
+    const uncertainMs = this.#clock.latestMs - this.#clock.earliestMs;
+    if (windowMs !== undefined && uncertainMs > windowMs / 2) {
+      const known = `the membership's clock is known only to within ${String(uncertainMs)} ms`;
+      const coarse = `too coarse for a window of ${String(windowMs)} ms`;
+      throw unconfirmed(`${known}, which is ${coarse}: the membership replies slowly, or clocks have been set`);
+    }
+    return cost === 0 || cost <= this.#overlaps.leftInNext(key, share);
+  }
+
   #edit(op: Op, ask: OwnAsk): Figures {
-    const { key, cost, share, until = 0 } = ask;
+    const { key, cost, share, whole, until = 0 } = ask;
+    const { windowMs } = share;
     const own = this.#memoryOf(share);
+    const asks: Ask[] = [ask];
     if (op === 'reset' || op === 'block') {
-      if (op === 'reset' || cost > 0) this.#forgetOverlaps(key);
-      // A policy of another kind may have the key tomorrow.
-      const other = own === this.#windows ? this.#spans : this.#windows;
-      other.perform(op, [ask]);
-      return own.perform(op, [ask]).figures[0] as Figures;
-    }
-    const { windowMs, untilMs } = share;
-    if (windowMs === undefined) {
-      const slowMs = until === 0 ? 0 : Math.max(until - this.#clock.aheadMs, 1);
-      return own.perform(op, [{ ...ask, until: slowMs }]).figures[0] as Figures;
-    }
-    const overlap = this.#overlaps.get(overlapKey(key, until === 0 ? untilMs : until - windowMs));
-    if (overlap !== undefined) overlap.units = Math.max(overlap.units + (op === 'give' ? -cost : cost), 0);
-    else if (op === 'charge' && until === 0) this.#addOverlap(ask, cost);
-    // Units that were taken while their window may have ended are in the one before the end that they name, too.
-    const ends = until === 0 ? [0] : [until, until - windowMs];
-    return own.perform(
-      op,
-      ends.map((end) => ({ ...ask, until: end })),
-    ).figures[0] as Figures;
+      if (op === 'reset' || cost > 0) this.#overlaps.forget(key);
+      // Tomorrow the key may have a policy of another kind.
+      (own === this.#windows ? this.#spans : this.#windows).perform(op, asks);
+    } else if (windowMs === undefined) {
+      if (until > 0) asks[0] = { ...ask, until: Math.max(until - this.#clock.aheadMs, 1) };
+    } else if (until > 0) {
+      // What was taken while its window may have ended is in two windows, and names the end of the second one.
+      asks.push({ ...ask, until: until - windowMs });
+      this.#overlaps.change(key, until - windowMs, op === 'give' ? -cost : cost);
+    } else if (op === 'give') this.#overlaps.change(key, share.untilMs, -cost);
+    else this.#overlaps.add(whole, share);
+    return own.perform(op, asks).figures[0] as Figures;
   }
 
   #memoryOf({ windowMs }: Share): MemoryStore {
     return windowMs === undefined ? this.#spans : this.#windows;
   }
 
-  /** @throws StoreError if the membership's clock is not known well enough for a window. */
-  #checkClock({ windowMs }: Share): void {
-    const uncertainMs = this.#clock.latestMs - this.#clock.earliestMs;
-    if (windowMs === undefined || uncertainMs <= windowMs / 2) return;
-    const known = `the membership's clock is known only to within ${String(uncertainMs)} ms`;
-    const coarse = `too coarse for a window of ${String(windowMs)} ms`;
-    throw unconfirmed(`${known}, which is ${coarse}: the membership replies slowly, or clocks have been set`);
-  }
-
-  /** Whether a window on the clock may have ended, so that units count in this one and in the next. */
-  #mayHaveEnded({ windowMs, untilMs }: Share): boolean {
-    return windowMs !== undefined && this.#clock.latestMs >= untilMs;
-  }
-
-  /** Units that an ask may take beside those that are in the next window already. */
-  #leftInNext({ key, share }: OwnAsk): number {
-    if (!this.#mayHaveEnded(share)) return Infinity;
-    const overlap = this.#overlaps.get(overlapKey(key, share.untilMs));
-    if (overlap === undefined) return this.#overlaps.size < MAX_OVERLAPS ? share.next : 0;
-    return Math.max(share.next - overlap.units, 0);
-  }
-
-  #fitsNext(ask: OwnAsk): boolean {
-    return ask.cost === 0 || ask.cost <= this.#leftInNext(ask);
-  }
-
-  #addOverlap({ key, share, whole }: OwnAsk, cost: number): void {
-    if (cost === 0 || !this.#mayHaveEnded(share)) return;
-    const place = overlapKey(key, share.untilMs);
-    const overlap = this.#overlaps.get(place);
-    if (overlap === undefined) this.#overlaps.set(place, { ask: whole, endMs: share.untilMs, units: cost });
-    else overlap.units += cost;
-  }
-
-  #forgetOverlaps(key: string): void {
-    for (const [place, { ask }] of this.#overlaps) if (ask.key === key) this.#overlaps.delete(place);
-  }
-
   /** Charges the windows that have surely begun with what was taken while they may have begun. */
   #carryOver(status: MembershipStatus): void {
-    const nowMs = this.#clock.earliestMs;
-    for (const [place, { ask, endMs, units }] of this.#overlaps) {
-      if (endMs > nowMs) continue;
-      this.#overlaps.delete(place);
+    for (const { ask, endMs, units } of this.#overlaps.drain()) {
       const { policy, windowMs = 0 } = this.#readShare(ask.policy, status);
-      if (nowMs < endMs + windowMs) this.#windows.perform('charge', [{ key: ask.key, policy, cost: units }]);
+      if (this.#clock.earliestMs >= endMs + windowMs) continue;
+      this.#windows.perform('charge', [{ key: ask.key, policy, cost: units }]);
     }
   }
 
   /** What the memory has answered as clients see it: with units of the whole policy, and with waits that are long enough. */
-  #present(ask: OwnAsk, seen: Figures, fits: boolean): Figures {
-    const { share, cost } = ask;
+  #present({ key, cost, share }: OwnAsk, seen: Figures, fits: boolean): Figures {
+    const { whole, next, windowMs = 0, untilMs } = share;
     const figures = [...seen] as number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6 | 7, number>;
     const nowMs = this.#clock.earliestMs;
     const waitFor = (units: number): number => {
       const atMs = fitsAt(share, units);
       return atMs === Infinity ? -1 : Math.max(atMs - nowMs, 1);
     };
-    const left = this.#leftInNext(ask);
+    const left = this.#overlaps.leftInNext(key, share);
     figures[REMAINING] = Math.min(figures[REMAINING], left);
-    figures[USED] = share.whole - figures[REMAINING];
+    figures[USED] = whole - figures[REMAINING];
+    if (left < next) figures[RESET_AFTER] += windowMs;
     if (!fits) {
       figures[ALLOWED] = 0;
-      const nextEndsInMs = share.untilMs + (share.windowMs ?? 0) - nowMs;
-      figures[RETRY_AFTER] = cost > share.next ? -1 : Math.max(figures[RETRY_AFTER], nextEndsInMs);
+      figures[RETRY_AFTER] = cost > next ? -1 : Math.max(figures[RETRY_AFTER], untilMs + windowMs - nowMs);
     }
-    if (left < share.next) figures[RESET_AFTER] += share.windowMs ?? 0;
     if (figures[RETRY_AFTER] < 0) figures[RETRY_AFTER] = waitFor(cost);
-    if (figures[NEXT_AFTER] < 0 && figures[REMAINING] === 0 && figures[BLOCKED] === 0) figures[NEXT_AFTER] = waitFor(1);
-    for (const place of [RETRY_AFTER, NEXT_AFTER]) {
-      const waitMs = figures[place] as number;
-      if (waitMs > 0) figures[place] = this.#clock.longestWaitMs(waitMs);
+    if (figures[NEXT_AFTER] < 0 && figures[REMAINING] === 0) figures[NEXT_AFTER] = waitFor(1);
+    for (const place of [RETRY_AFTER, NEXT_AFTER] as const) {
+      if (figures[place] > 0) figures[place] = this.#clock.longestWaitMs(figures[place]);
     }
     return figures;
   }
-}
-
-function overlapKey(key: string, endMs: number): string {
-  return `${String(endMs)} ${key}`;
 }
 
 function unconfirmed(message: string): StoreError {

@@ -1,48 +1,40 @@
 import { describe, expect, it } from '@jest/globals';
 import { cases, testSeed } from '@sluice/testkit';
-import { silenceWarnings } from '../../src/index.ts';
-import { excessAfterCalm, excessAtAnyTime, excessOfInstances } from './worlds/polled-laws.ts';
-import { heal, live } from './worlds/polled-schedules.ts';
-import type { RegistryWorld } from './worlds/polled-world.ts';
+import { silenceWarnings } from '../../src/warnings.ts';
+import { livePolling } from './worlds/polled-world.ts';
 
 silenceWarnings('SLUICE_SPLIT_SHARE_ZERO', 'SLUICE_UNIT_MISSING');
 
 /** A longer search: SLUICE_WORLDS=2000 SLUICE_SEED=... */
 const SEED = testSeed(1);
-const WORLDS = Math.ceil(Number(process.env['SLUICE_WORLDS'] ?? cases(160)) / 2);
+const WORLDS = Number(process.env['SLUICE_WORLDS'] ?? cases(160)) / 2;
 
-type Law = (world: RegistryWorld) => readonly unknown[];
+const seeds = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => SEED + i);
 
-async function broken(isCalm: boolean, ...laws: readonly Law[]): Promise<readonly unknown[]> {
-  const found: unknown[] = [];
-  for (let seed = SEED; seed < SEED + WORLDS; seed++) {
-    const world = await live(seed, isCalm);
-    const excess = laws.flatMap((law) => law(world));
-    if (excess.length > 0) found.push({ seed, plan: world.plan, excess: excess.slice(0, 3) });
-  }
-  return found;
-}
+describe('instances that poll a registry', () => {
+  it('allow together no more than the limit, if it changes at most once in ttlMs, and is late, away and empty', async () => {
+    for (const seed of seeds(WORLDS)) {
+      const world = await livePolling(seed, true);
 
-describe('instances that poll a registry, which is late, away, empty, and changes at most once in ttlMs', () => {
-  it('allow together no more than the limit at any time', async () => {
-    expect(await broken(true, excessAtAnyTime, excessOfInstances)).toEqual([]);
+      expect({ seed, excess: world.excess() }).toEqual({ seed, excess: [] });
+    }
+  });
+
+  it('allow each no more than its smallest share by the answers it got, also if the registry flaps and lies', async () => {
+    for (const seed of seeds(WORLDS)) {
+      const world = await livePolling(seed, seed % 2 === 0);
+
+      expect({ seed, excess: world.excessOfInstances() }).toEqual({ seed, excess: [] });
+    }
   });
 
   it('have all of the limit again some time after the last trouble', async () => {
-    for (let seed = SEED; seed < SEED + WORLDS / 10; seed++) {
-      const world = await live(seed, true);
-      if (world.live.length === 0) world.start();
-      await heal(world);
-
+    for (const seed of seeds(WORLDS / 5)) {
+      const world = await livePolling(seed, true);
+      await world.heal();
       const allowed = [world.grabAll('fixed', 'fresh'), world.grabAll('sliding', 'fresh')];
 
       expect({ seed, allowed }).toEqual({ seed, allowed: [world.plan.units, world.plan.units] });
     }
-  });
-});
-
-describe('instances that poll a registry, which flaps and lies as well', () => {
-  it('allow each no more than its smallest share by its answers, and together the limit after each calm', async () => {
-    expect(await broken(false, excessOfInstances, excessAfterCalm)).toEqual([]);
   });
 });

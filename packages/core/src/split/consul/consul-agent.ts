@@ -31,17 +31,19 @@ export class ConsulAgent {
   /** @throws (rejects) StoreError if there is no answer. */
   async ask({ method, path, query = {}, body, signal }: AgentRequest): Promise<AgentAnswer> {
     const url = new URL(`${path}?${new URLSearchParams(query).toString()}`, this.#address);
+    const headers = this.#token === undefined ? {} : { 'X-Consul-Token': this.#token };
     try {
+      // The target of a redirect would get the token, and be believed.
       const response = await fetch(url, {
         method,
-        headers: this.#token === undefined ? {} : { 'X-Consul-Token': this.#token },
-        redirect: 'error', // the target of a redirect would get the token, and be believed
+        headers,
+        redirect: 'error',
         signal,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        body: body === undefined ? null : JSON.stringify(body),
       });
       return { status: response.status, headers: response.headers, text: await response.text() };
     } catch (error) {
-      throw this.error('SLUICE_STORE_FAILED', `${method} ${path}: ${reasonOf(error)}`);
+      throw this.error('SLUICE_STORE_FAILED', `${method} ${path}: ${readReason(error)}`);
     }
   }
 
@@ -64,7 +66,7 @@ export class ConsulAgent {
 }
 
 /** `fetch` puts the reason into the cause of its error, which has a code alone if several addresses failed. */
-function reasonOf(error: unknown): string {
+function readReason(error: unknown): string {
   const { message, cause } = error as Error;
   const { message: why, code } = (cause ?? {}) as { readonly message?: string; readonly code?: string };
   const reason = why === undefined || why === '' ? code : why;

@@ -61,7 +61,7 @@ export function consulMembership(options: ConsulMembershipOptions): Membership {
     ttlMs,
     join(confirmed, failed) {
       const end = polling.join(confirmed, failed);
-      const remove = register && keepRegistered(agent, { service, id }, register, localTime, failed);
+      const remove = register && keepRegistered(agent, { service, id }, register, failed);
       return async () => {
         await end();
         if (remove !== undefined) await withinLeaveTime(remove());

@@ -1,9 +1,8 @@
-import type { Settings } from '../../values/shape.ts';
+import { startTimer, stopTimer, type Timer } from '../../platform.ts';
 import { optional, valueThat, wholeNumber, withDefault } from '../../values/shape.ts';
-import type { Optional, Options, WithDefault } from '../../values/shape.ts';
-import type { LocalTime } from '../membership/local-time.ts';
+import type { Optional, Options, Settings, WithDefault } from '../../values/shape.ts';
 import { MAX_PERIOD_MS } from '../membership/poll-membership.ts';
-import type { ConsulAgent } from './consul-agent.ts';
+import type { AgentAnswer, ConsulAgent } from './consul-agent.ts';
 
 export const REGISTRATION = {
   /** `Weights.Passing` of the instance: a whole number from 1 to 65 535. Default `1`. */
@@ -42,23 +41,17 @@ export function keepRegistered(
   agent: ConsulAgent,
   { service, id }: { readonly service: string; readonly id: string },
   { weight, address, port, checkTtlMs }: Settings<typeof REGISTRATION>,
-  time: LocalTime,
   failed: (error: unknown) => void,
 ): () => Promise<void> {
-  const everyMs = checkTtlMs / RENEWALS;
+  const everyMs = Math.floor(checkTtlMs / RENEWALS);
   const checkId = `service:${id}`;
   let isRegistered = false;
   let isGone = false;
-  let cancel = (): void => undefined;
+  let timer: Timer | undefined;
 
-  const inTime = async (act: (signal: AbortSignal) => Promise<unknown>): Promise<void> => {
-    const ending = new AbortController();
-    const cancelEnd = time.after(everyMs, () => {
-      ending.abort(new Error(`no answer within ${String(Math.round(everyMs))} ms`));
-    });
-    await act(ending.signal).finally(cancelEnd);
-  };
-  const register = async (signal: AbortSignal): Promise<void> => {
+  const put = (path: string, which: string): Promise<AgentAnswer> =>
+    agent.ask({ method: 'PUT', path: path + encodeURIComponent(which), signal: AbortSignal.timeout(everyMs) });
+  const register = async (): Promise<void> => {
     const body = {
       ID: id,
       Name: service,
@@ -73,28 +66,24 @@ export function keepRegistered(
       },
     };
     const query = { 'replace-existing-checks': 'true' };
+    const signal = AbortSignal.timeout(everyMs);
     await agent.expect({ method: 'PUT', path: '/v1/agent/service/register', query, body, signal });
     isRegistered = true;
   };
-  const renew = async (signal: AbortSignal): Promise<void> => {
-    const path = `/v1/agent/check/pass/${encodeURIComponent(checkId)}`;
-    if (!isRegistered || (await agent.ask({ method: 'PUT', path, signal })).status !== 200) await register(signal);
-  };
-  const renewAndSchedule = async (): Promise<void> => {
+  const renew = async (): Promise<void> => {
     try {
-      await inTime(renew);
+      if (!isRegistered || (await put('/v1/agent/check/pass/', checkId)).status !== 200) await register();
     } catch (error) {
       if (!isGone) failed(error);
     }
-    if (!isGone) cancel = time.after(everyMs, () => void (renewing = renewAndSchedule()));
+    if (!isGone) timer = startTimer(everyMs, () => void (renewing = renew()));
   };
-  let renewing = renewAndSchedule();
+  let renewing = renew();
   return async () => {
     isGone = true;
-    cancel();
+    stopTimer(timer);
     await renewing; // a registration under way would come after the removal
-    const path = `/v1/agent/service/deregister/${encodeURIComponent(id)}`;
     // If this is lost, the check fails after its time.
-    await inTime((signal) => agent.ask({ method: 'PUT', path, signal }));
+    await put('/v1/agent/service/deregister/', id);
   };
 }

@@ -84,19 +84,15 @@ export class MembershipStatus {
 
   /** The error that explains why this instance is not confirmed. */
   unconfirmedError(): StoreError {
-    const failure = this.#lastFailure instanceof Error ? `: ${this.#lastFailure.message}` : '';
-    const message = `this instance has no share at the moment: ${this.#whyUnconfirmed()}${failure}`;
-    return new StoreError('SLUICE_SPLIT_UNCONFIRMED', message, { cause: this.#lastFailure, sent: false });
-  }
-
-  #whyUnconfirmed(): string {
-    if (this.#asked === undefined) return 'the membership has not replied yet';
-    const ttl = `${String(this.#ttlMs)} ms`;
-    if (this.#isRecent(this.#asked)) {
-      return `the membership was away for more than ${ttl}, so that others may have taken over its share`;
+    const expires = `a member expires after ${String(this.#ttlMs)} ms, and then others may take over its share`;
+    let why = 'the membership has not replied yet';
+    if (this.#asked !== undefined) {
+      const passedMs = Math.round(passedSince(this.#asked, this.#local));
+      why = `the latest reply of the membership is to a request sent ${String(passedMs)} ms ago; ${expires}`;
     }
-    const passedMs = Math.round(passedSince(this.#asked, this.#local));
-    return `the latest reply of the membership is to a request sent ${String(passedMs)} ms ago, and a member expires after ${ttl}`;
+    const failure = this.#lastFailure instanceof Error ? `: ${this.#lastFailure.message}` : '';
+    const message = `this instance has no share at the moment: ${why}${failure}`;
+    return new StoreError('SLUICE_SPLIT_UNCONFIRMED', message, { cause: this.#lastFailure, sent: false });
   }
 
   #isRecent(asked: AskedAt): boolean {

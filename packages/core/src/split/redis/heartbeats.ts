@@ -30,17 +30,18 @@ export function heartbeats(
         { everyMs: heartbeatMs, ttlMs, maxPauseMs: heartbeatMs },
         () => send(readWeight(weight), mark),
         (reply, askedAt) => {
-          const { atMs, longestTtlMs, continues, epochs } = readReply(reply);
+          const { atMs, longestTtlMs, continues, texts } = readReply(reply);
           if (!continues) members.clear();
-          const played = epochs.map(({ fromMs, changes }): Epoch => {
-            for (const [member, changed] of changes) {
-              if (changed === 0) members.delete(member);
-              else members.set(member, changed);
+          const epochs = texts.map((text): Epoch => {
+            const [, ownMark, fromMs, changes] = EPOCH.exec(text) as unknown as [string, string, string, string];
+            mark = ownMark;
+            for (const [, member, changed] of changes.matchAll(CHANGE) as Iterable<[string, string, string]>) {
+              if (changed === '0') members.delete(member);
+              else members.set(member, Number(changed));
             }
-            return { fromMs, members: Object.fromEntries(members) };
+            return { fromMs: Number(fromMs), members: Object.fromEntries(members) };
           });
-          mark = epochs.at(-1)?.mark ?? mark;
-          confirmed({ ...askedAt, atMs, epochs: played, continues, longestTtlMs });
+          confirmed({ ...askedAt, atMs, epochs, continues, longestTtlMs });
         },
         failed,
       );
@@ -53,47 +54,29 @@ export function heartbeats(
   };
 }
 
-/** An epoch as the registry keeps it: the changes since the epoch before, a weight of 0 for a member that is gone. */
-interface EpochText {
-  readonly mark: string;
-  readonly fromMs: number;
-  readonly changes: readonly (readonly [id: string, weight: number])[];
-}
+/** An epoch as the registry keeps it: its mark, and the changes since the epoch before. */
+const EPOCH = /^(\d+ (\d+) [\w-]+)((?: [\w-]+=\d+)*)$/;
+/** A member and its weight; 0 if it is gone. */
+const CHANGE = / ([\w-]+)=(\d+)/g;
 
 interface Reply {
   readonly atMs: number;
   readonly longestTtlMs: number;
   /** Whether the epochs follow those already known. If not, there is a single epoch, which lists all members. */
   readonly continues: boolean;
-  readonly epochs: readonly EpochText[];
+  readonly texts: readonly string[];
 }
-
-const EPOCH = /^(\d+ (\d+) [\w-]+)((?: [\w-]+=\d+)*)$/;
 
 /** @throws StoreError `SLUICE_STORE_REPLY_INVALID` if the reply has another form. */
 function readReply(reply: unknown): Reply {
-  const [at, ttl, known, text] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
+  const [at, ttl, known, text = '?'] = Array.isArray(reply) ? reply.map(String) : [];
+  const texts = text.split(';').filter((epoch) => epoch !== '');
   const [atMs, longestTtlMs] = [Number(at), Number(ttl)];
-  if (!Number.isSafeInteger(atMs) || !Number.isSafeInteger(longestTtlMs)) throw invalidReply(reply);
-  const epochs = String(text)
-    .split(';')
-    .filter((epoch) => epoch !== '')
-    .map(readEpoch);
-  return { atMs, longestTtlMs, continues: Number(known) === 1, epochs };
-}
-
-function readEpoch(text: string): EpochText {
-  const [, mark, fromMs, changes] = EPOCH.exec(text) ?? [];
-  if (mark === undefined || changes === undefined) throw invalidReply(text);
-  const pairs = changes
-    .split(' ')
-    .slice(1)
-    .map((change) => change.split('=') as [string, string]);
-  return { mark, fromMs: Number(fromMs), changes: pairs.map(([id, weight]) => [id, Number(weight)]) };
-}
-
-function invalidReply(got: unknown): StoreError {
-  return new StoreError('SLUICE_STORE_REPLY_INVALID', `the reply to a heartbeat has an unknown form: ${shown(got)}`);
+  if (Number.isSafeInteger(atMs) && Number.isSafeInteger(longestTtlMs) && texts.every((epoch) => EPOCH.test(epoch))) {
+    return { atMs, longestTtlMs, continues: known === '1', texts };
+  }
+  const message = `the reply to a heartbeat has an unknown form: ${shown(reply)}`;
+  throw new StoreError('SLUICE_STORE_REPLY_INVALID', message);
 }
 
 /** @throws RangeError for anything but a weight. */

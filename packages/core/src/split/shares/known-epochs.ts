@@ -10,7 +10,7 @@ export interface KnownEpoch {
   /** The sum of all weights. */
   readonly total: number;
   readonly lightest: number;
-  /** Absent if only the weights are kept: then shares are rounded down. */
+  /** Absent in merged epochs: then shares are rounded down. */
   readonly members?: readonly Member[];
   /** Shares that have been computed, by the units of the whole. */
   readonly shares?: Map<number, number>;
@@ -18,9 +18,8 @@ export interface KnownEpoch {
 
 const UNKNOWN: Omit<KnownEpoch, 'untilMs'> = { weight: 0, total: 1, lightest: 1 };
 
-/** Epochs whose members are kept. More are needed only if members change all the time. */
-const MAX_WITH_MEMBERS = 64;
-const MAX_EPOCHS = 1024;
+/** More are needed only if members change all the time. */
+const MAX_EPOCHS = 128;
 
 /**
  * The epochs of a membership that one instance knows, oldest first and without gaps: the instance counts as no member
@@ -71,18 +70,12 @@ export class KnownEpochs {
   }
 
   #coarsen(): void {
-    const { length } = this.#epochs;
-    const aged = this.#epochs[length - 1 - MAX_WITH_MEMBERS];
-    if (aged?.members !== undefined) {
-      const { untilMs, weight, total, lightest } = aged;
-      this.#epochs[length - 1 - MAX_WITH_MEMBERS] = { untilMs, weight, total, lightest };
-    }
-    if (length <= MAX_EPOCHS) return;
+    const half = MAX_EPOCHS / 2;
+    if (this.#epochs.length <= MAX_EPOCHS) return;
     const merged: KnownEpoch[] = [];
-    for (let i = 0; i < MAX_EPOCHS / 2; i += 2) {
+    for (let i = 0; i < half; i += 2)
       merged.push(mergeEpochs(this.#epochs[i] as KnownEpoch, this.#epochs[i + 1] as KnownEpoch));
-    }
-    this.#epochs = [...merged, ...this.#epochs.slice(MAX_EPOCHS / 2)];
+    this.#epochs = [...merged, ...this.#epochs.slice(half)];
   }
 }
 

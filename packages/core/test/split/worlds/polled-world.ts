@@ -1,198 +1,210 @@
-import { Machine, VirtualTime, type Admission, type Random } from '@sluice/testkit';
-import { fixedWindow, slidingWindow, tokenBucket, type Policy } from '../../../src/index.ts';
-import { ALLOWED } from '../../../src/program/decide.ts';
+import { seeded, type Machine } from '@sluice/testkit';
 import type { Membership, Members, UntimedConfirmation } from '../../../src/split/membership/membership.ts';
 import { poll } from '../../../src/split/membership/poll-membership.ts';
-import { createSplitStore, type SplitStore } from '../../../src/split/split-store.ts';
+import { shareOfMember } from '../../../src/split/shares/largest-remainder.ts';
+import { live, TROUBLES, World, type Instance, type Plan, type Trouble } from './world.ts';
 
-/** What all instances of a world share. */
-export interface RegistryPlan {
-  readonly units: number;
-  readonly windowMs: number;
+export interface PolledPlan extends Plan {
   readonly everyMs: number;
-  readonly ttlMs: number;
-  readonly graceMs: number;
-  /** The longest that a request or its answer is under way. */
-  readonly latencyMs: number;
   /** The least time between two changes of the registry. */
   readonly calmMs: number;
 }
 
-export const KINDS = ['fixed', 'sliding', 'bucket'] as const;
-export type Kind = (typeof KINDS)[number];
-
 /** How the registry answers: truly, not at all, without members, or each instance something else. */
-export type Mood = 'true' | 'away' | 'empty' | 'lying';
+type Mood = 'true' | 'away' | 'empty' | 'lying';
 
-/** From when on something held. */
-export interface Since<T> {
-  readonly fromMs: number;
-  readonly value: T;
+/** What an instance was told, and when it had asked. */
+interface Told {
+  readonly atMs: number;
+  readonly askedAtMs: number;
+  readonly members: Members;
 }
 
-/** One process. */
-export interface Instance {
-  readonly id: string;
-  readonly machine: Machine;
-  readonly store: SplitStore;
-  /** Whether its requests reach the registry. */
-  isCutOff: boolean;
-  /** The answers that it got, and when each was asked for. */
-  readonly answers: (Since<Members> & { readonly askedAtMs: number })[];
-  /** What it allowed, by kind and key. */
-  readonly admissions: Map<string, Admission[]>;
-}
+/** Clocks of processes are read in whole milliseconds. */
+const ROUNDING_MS = 10;
 
-export const MAX_INSTANCES = 6;
-/** A whole second, so that windows begin as people expect. */
-const START_MS = 1_795_262_400_000;
+/** Instances that poll a registry without time and history. Their clocks are right. */
+export class PolledWorld extends World<PolledPlan> {
+  readonly told = new Map<Instance, Told[]>();
+  truth: Members = {};
+  mood: Mood = 'true';
+  #nextChangeMs = this.time.nowMs;
 
-/** Instances that poll a registry without time and history, in virtual time, and what each of them allowed. */
-export class RegistryWorld {
-  readonly plan: RegistryPlan;
-  readonly time: VirtualTime = new VirtualTime(START_MS);
-  readonly truth: Since<Members>[] = [{ fromMs: -Infinity, value: {} }];
-  readonly moods: Since<Mood>[] = [{ fromMs: -Infinity, value: 'true' }];
-  /** All that were ever started. */
-  readonly all: Instance[] = [];
-  live: Instance[] = [];
-  readonly #random: Random;
-  readonly #policies: Readonly<Record<Kind, Policy>>;
-  #nextChangeMs = START_MS;
-  #isWell = false;
-
-  constructor(plan: RegistryPlan, random: Random) {
-    this.plan = plan;
-    this.#random = random;
-    const { units, windowMs } = plan;
-    const window = `${String(windowMs)}ms` as const;
-    this.#policies = {
-      fixed: fixedWindow({ limit: units, window, align: 'clock' }),
-      sliding: slidingWindow({ limit: units, window }),
-      bucket: tokenBucket({ capacity: units, refill: units, every: window }),
+  membershipOf(instance: () => Instance, id: string, machine: Machine): Membership {
+    const { everyMs, ttlMs } = this.plan;
+    const polling = poll(id, () => this.#answer(instance()), { everyMs, ttlMs }, machine);
+    return {
+      id,
+      ttlMs,
+      join: (confirmed, failed) =>
+        polling.join((confirmation) => {
+          const { members, askedAtDateMs: askedAtMs } = confirmation as UntimedConfirmation;
+          const told = this.told.get(instance()) ?? [];
+          this.told.set(instance(), [...told, { atMs: this.time.nowMs, askedAtMs, members }]);
+          confirmed(confirmation);
+        }, failed),
     };
   }
 
-  start(id = `i${String(this.all.length + 1)}`): Instance {
-    const machine = new Machine(this.time, { rate: 1, dateOffsetMs: 0 });
-    const { everyMs, ttlMs, graceMs } = this.plan;
-    const ask = (): Promise<Members> => this.#answer(instance);
-    const join = this.#watched(poll(id, ask, { everyMs, ttlMs }, machine), () => instance);
-    const store = createSplitStore({ membership: { id, ttlMs, join }, graceMs }, machine);
-    const instance: Instance = { id, machine, store, isCutOff: false, answers: [], admissions: new Map() };
-    this.all.push(instance);
-    this.live.push(instance);
-    for (const kind of KINDS) store.checkPolicy(this.#policies[kind]);
-    return instance;
-  }
-
-  end(instance: Instance): void {
-    this.live = this.live.filter((other) => other !== instance);
-    instance.machine.isDead = true;
+  /** A process begins, and the registry notices sooner or later. */
+  begin(): void {
+    this.start(this.random.pick([1, 1, 3, 9]));
+    const { id, weight } = this.all.at(-1) as Instance;
+    this.later(this.random.integer(0, this.plan.ttlMs), () => {
+      this.list(id, weight);
+    });
   }
 
   /** The registry has noticed: an instance has this weight from now on, or as soon as changes are far enough apart. */
   list(id: string, weight: number | undefined): void {
     this.#nextChangeMs = Math.max(this.#nextChangeMs, this.time.nowMs);
     this.time.at(this.#nextChangeMs, () => {
-      const others = Object.entries(this.truth.at(-1)?.value ?? {}).filter(([other]) => other !== id);
-      const value = Object.fromEntries(weight === undefined ? others : [...others, [id, weight]]);
-      this.truth.push({ fromMs: this.time.nowMs, value });
+      const { [id]: _, ...others } = this.truth;
+      this.truth = weight === undefined ? others : { ...others, [id]: weight };
     });
     this.#nextChangeMs += this.plan.calmMs;
   }
 
-  /** Lets something happen to them, unless all is well by then. */
-  later(ms: number, happen: () => void): void {
-    this.time.after(ms, () => {
-      if (!this.#isWell) happen();
-    });
+  /** Ends all troubles, and lets time pass until every live instance has its share by the registry's last answer. */
+  async heal(): Promise<void> {
+    if (this.live.length === 0) this.begin();
+    this.becomeWell();
+    this.mood = 'true';
+    for (const { id } of this.all) this.list(id, this.live.some((one) => one.id === id) ? 1 : undefined);
+    const { ttlMs, graceMs, windowMs, everyMs } = this.plan;
+    // The longest pause of a registry that was away, a grace time each for a lapse and for the change, and a window.
+    await this.time.runUntil(this.#nextChangeMs + 12_000 + 2 * everyMs + 3 * ttlMs + 2 * graceMs + 2 * windowMs);
   }
 
-  /** Ends all troubles, and lists the live instances. */
-  heal(): void {
-    this.#isWell = true;
-    this.become('true');
-    for (const one of this.live) {
-      one.isCutOff = false;
-      this.list(one.id, 1);
-    }
-    for (const { id } of this.all) if (!this.live.some((one) => one.id === id)) this.list(id, undefined);
+  /**
+   * Windows in which an instance allowed more than its smallest share by the answers that counted in the grace time before it,
+   * or anything without an answer.
+   */
+  excessOfInstances(): readonly string[] {
+    const { windowMs } = this.plan;
+    return this.all.flatMap((instance) =>
+      ['fixed hot', 'fixed warm'].flatMap((place) => {
+        const windows = new Map<number, number>();
+        for (const { atMs, units } of instance.admissions.get(place) ?? []) {
+          const fromMs = Math.floor(atMs / windowMs) * windowMs;
+          windows.set(fromMs, (windows.get(fromMs) ?? 0) + units);
+        }
+        return [...windows].flatMap(([fromMs, allowed]) => {
+          const max = this.#isTold(instance, fromMs) ? this.#smallestShare(instance, fromMs) : 0;
+          return allowed > max ? [`${instance.id} ${place} at ${String(fromMs)}: ${String(allowed - max)}`] : [];
+        });
+      }),
+    );
   }
 
-  /** When the last change that is due will have been made. */
-  get settledAtMs(): number {
-    return this.#nextChangeMs;
+  #smallestShare(instance: Instance, untilMs: number): number {
+    const told = this.told.get(instance) ?? [];
+    const sinceMs = untilMs - this.plan.graceMs + ROUNDING_MS;
+    const shares = told
+      .filter(({ atMs }, i) => atMs <= untilMs && (told[i + 1]?.atMs ?? Infinity) > sinceMs)
+      .map(({ members }) => shareOfMember(this.plan.units, Object.entries(members), instance.id));
+    return shares.length === 0 ? 0 : Math.min(...shares);
   }
 
-  become(mood: Mood): void {
-    this.moods.push({ fromMs: this.time.nowMs, value: mood });
-  }
-
-  /** Asks an instance for one unit after the other of a key, until it denies. */
-  grab(instance: Instance, kind: Kind, key: string, most = Infinity): number {
-    if (!instance.machine.isAwake) return 0;
-    const ask = { key: `{${key}}:${kind}`, policy: this.#policies[kind], cost: 1 };
-    let allowed = 0;
-    try {
-      while (allowed < most) {
-        if (instance.store.perform('take', [ask]).figures[0]?.[ALLOWED] !== 1) break;
-        allowed++;
-      }
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== 'SLUICE_SPLIT_UNCONFIRMED') throw error;
-    }
-    const place = `${kind} ${key}`;
-    const admissions = instance.admissions.get(place) ?? [];
-    instance.admissions.set(place, admissions);
-    if (allowed > 0) admissions.push({ atMs: this.time.nowMs, units: allowed });
-    return allowed;
-  }
-
-  grabAll(kind: Kind, key: string): number {
-    return this.live.reduce((sum, instance) => sum + this.grab(instance, kind, key), 0);
-  }
-
-  /** Joins a membership, and writes down what it says. */
-  #watched(membership: Membership, instance: () => Instance): Membership['join'] {
-    return (confirmed, failed) =>
-      membership.join((confirmation) => {
-        const { members, askedAtDateMs = NaN } = confirmation as UntimedConfirmation;
-        instance().answers.push({ fromMs: this.time.nowMs, askedAtMs: askedAtDateMs, value: members });
-        confirmed(confirmation);
-      }, failed);
+  /** Whether some answer still counted in the window that begins then. */
+  #isTold(instance: Instance, fromMs: number): boolean {
+    return (this.told.get(instance) ?? []).some(({ askedAtMs }) => askedAtMs > fromMs - this.plan.ttlMs);
   }
 
   #answer(instance: Instance): Promise<Members> {
     return new Promise((resolve, reject) => {
-      this.#carry(instance, () => {
-        const mood = this.moods.at(-1)?.value ?? 'true';
-        if (mood === 'away' && this.#random.percent(50)) return; // the request hangs
-        const members = mood === 'lying' ? this.#lie(instance.id) : mood === 'empty' ? {} : this.truth.at(-1)?.value;
-        this.#carry(instance, () => {
+      this.carry(instance, () => {
+        const { mood, random } = this;
+        if (mood === 'away' && random.percent(50)) return; // the request hangs
+        const ids = [instance.id, ...this.all.map(({ id }) => id)].filter(() => random.percent(60));
+        const lie = Object.fromEntries(ids.map((id) => [id, random.integer(1, 9)]));
+        const members = mood === 'lying' ? lie : mood === 'empty' ? {} : this.truth;
+        this.carry(instance, () => {
           instance.machine.run(() => {
-            if (mood === 'away' || members === undefined) {
-              reject(new Error('the registry is away'));
-              return;
-            }
-            resolve(members);
+            if (mood === 'away') reject(new Error('the registry is away'));
+            else resolve(members);
           });
         });
       });
     });
   }
+}
 
-  /** Some of the members, with any weights. */
-  #lie(id: string): Members {
-    const ids = [id, ...this.all.map((other) => other.id)].filter(() => this.#random.percent(60));
-    return Object.fromEntries(ids.map((other) => [other, this.#random.integer(1, 9)]));
-  }
+function moodFor(mood: Mood): Trouble<PolledWorld> {
+  return (world) => {
+    world.mood = mood;
+    world.later(world.random.integer(10, 3 * world.plan.ttlMs), () => (world.mood = 'true'));
+  };
+}
 
-  #carry(instance: Instance, arrive: () => void): void {
-    if (instance.isCutOff) return;
-    const latencyMs = this.#isWell ? 1 : this.plan.latencyMs;
-    this.time.after(this.#random.integer(0, latencyMs * 1000) / 1000, () => {
-      if (!instance.isCutOff) arrive();
+const CALM: readonly [Trouble<PolledWorld>, ...Trouble<PolledWorld>[]] = [
+  ...TROUBLES,
+  moodFor('away'),
+  moodFor('empty'),
+  (world) => {
+    world.begin();
+  },
+  // A process is killed, and the registry notices sooner or later.
+  (world) => {
+    const one = world.any();
+    if (one === undefined) return;
+    world.end(one, 'crashes');
+    world.later(world.random.integer(0, 2 * world.plan.ttlMs), () => {
+      world.list(one.id, undefined);
     });
-  }
+  },
+  // A process is killed, and another of the same id begins before anybody notices.
+  (world) => {
+    const one = world.any();
+    if (one === undefined) return;
+    world.end(one, 'crashes');
+    world.start(one.weight, undefined, one.id);
+  },
+  (world) => {
+    const one = world.any();
+    if (one !== undefined) world.list(one.id, world.random.integer(1, 9));
+  },
+  // A check that fails for a while.
+  (world) => {
+    const one = world.any();
+    if (one === undefined) return;
+    world.list(one.id, undefined);
+    world.later(world.random.integer(0, 2 * world.plan.ttlMs), () => {
+      world.list(one.id, one.weight);
+    });
+  },
+];
+
+/** The registry lies, and changes its mind as fast as it is asked. */
+const WILD: typeof CALM = [
+  ...CALM,
+  moodFor('lying'),
+  (world) => {
+    const one = world.any();
+    for (let i = 0; i < 20 && one !== undefined; i++) {
+      world.later(i * world.random.integer(1, world.plan.everyMs), () => {
+        world.list(one.id, i % 2 === 0 ? undefined : world.random.integer(1, 9));
+      });
+    }
+  },
+];
+
+/** Lives through one random schedule of troubles. */
+export async function livePolling(seed: number, isCalm: boolean): Promise<PolledWorld> {
+  const random = seeded(seed);
+  const everyMs = random.pick([100, 250, 1000]);
+  const ttlMs = everyMs * random.integer(2, 5);
+  const plan: PolledPlan = {
+    units: random.pick([1, 3, 10, 37]),
+    windowMs: random.pick([500, 1000, 5000, 7919]),
+    overdraft: 0,
+    ttlMs,
+    graceMs: ttlMs + random.pick([100, 1000]),
+    latencyMs: random.pick([1, everyMs / 4, ttlMs / 3]),
+    everyMs,
+    calmMs: isCalm ? ttlMs + 50 : 0,
+  };
+  const world = new PolledWorld(plan, random);
+  for (let i = random.integer(1, 4); i > 0; i--) world.begin();
+  return live(world, isCalm ? CALM : WILD, random.integer(4, 10) * (plan.graceMs + plan.windowMs));
 }

@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConsulStub, until } from '@sluice/testkit';
+import { consulMembership, type ConsulMembershipOptions } from '../../src/split/index.ts';
+
+const SECRET = 'a-secret-of-consul';
+let consul: ConsulStub;
+const leaves: (() => unknown)[] = [];
+beforeEach(async () => {
+  consul = await ConsulStub.start();
+  register('a', 3);
+});
+afterEach(async () => {
+  for (const leave of leaves.splice(0)) await leave();
+  await consul.close();
+});
+
+function register(id: string, passing: number): void {
+  consul.services.register(JSON.stringify({ ID: id, Name: 'gateways', Weights: { Passing: passing, Warning: 1 } }));
+}
+
+interface Joined {
+  readonly seen: string[];
+  readonly errors: string[];
+}
+
+function join(options: Partial<ConsulMembershipOptions> = {}): Joined {
+  const membership = consulMembership({ address: consul.address, service: 'gateways', id: 'a', ...options });
+  const [seen, errors]: [string[], string[]] = [[], []];
+  leaves.push(
+    membership.join(
+      (confirmation) => seen.push(JSON.stringify((confirmation as { members: object }).members)),
+      (error) => errors.push(inspected(error)),
+    ),
+  );
+  return { seen, errors };
+}
+
+/** All that is known of an error: of its causes, too. */
+function inspected(error: unknown): string {
+  const { message, stack, cause } = error as Error;
+  return [message, stack, JSON.stringify(error), cause === undefined ? '' : inspected(cause)].join(' ');
+}
+
+describe('consulMembership', () => {
+  it('follows an index that goes back, as after a snapshot is restored', async () => {
+    const { seen } = join();
+    await until('it waits', () => consul.held === 1);
+    consul.sayIndex('2');
+    await until('it has begun again', () => consul.asked.slice(-3).some(({ query }) => !('index' in query)));
+    consul.sayIndex(undefined);
+    register('b', 1);
+
+    await until('it sees the change', () => seen.at(-1) === '{"a":3,"b":1}');
+  });
+
+  it('waits from 1 where the index is not above 0, so that it does not ask all the time', async () => {
+    consul.sayIndex('0');
+    join();
+
+    await until('it asks again', () => consul.asked.some(({ query }) => query['index'] === '1'));
+  });
+
+  it.each([
+    ['is cut off', 'is cut' as const, /GET \/v1\/health\/service\/gateways: fetch failed/],
+    ['answers an error', { status: 500, body: 'No cluster leader' }, /answered 500 No cluster leader/],
+    ['answers a page', { status: 200, body: '<html>' }, /expected a list of instances, got <html>/],
+    ['answers other JSON', { status: 200, body: '[{"Service":7}]' }, /expected a list of instances/],
+    ['is another server', { status: 200, body: '[{"Service":{"ID":"a"}}]' }, /no index, so it is not from Consul/],
+    ['lists no instances', { status: 200, body: '[]' }, /no index|lists no members/],
+  ])('says so when Consul %s, and follows it afterwards', async (_what, fault, expected) => {
+    consul.befall('reads', fault);
+    const { seen, errors } = join();
+    await until('it says so', () => errors.length > 1);
+    consul.befall('reads', undefined);
+
+    await until('it follows', () => seen.at(-1) === '{"a":3}');
+    expect(errors[0]).toMatch(expected);
+  });
+
+  it('takes two instances of one id for an error, because each would have the share of both', async () => {
+    const twice = JSON.stringify([{ Service: { ID: 'a' } }, { Service: { ID: 'a' } }]);
+    consul.sayIndex('7');
+    consul.befall('reads', { status: 200, body: twice });
+    const { seen, errors } = join();
+
+    await until('it says so', () => errors.some((error) => error.includes('two instances have the id a')));
+    expect(seen).toEqual([]);
+  });
+
+  it('takes an id that objects have for an id', async () => {
+    register('__proto__', 2);
+    const { seen } = join({ id: '__proto__' });
+
+    await until('it is a member', () => seen.includes('{"a":3,"__proto__":2}'));
+  });
+
+  it('asks servers, and not an agent that may have lost them', async () => {
+    join();
+    await until('it has asked', () => consul.asked.length > 1);
+
+    expect(new Set(consul.asked.map(({ query }) => query['near']))).toEqual(new Set(['_agent']));
+  });
+
+  it('sends its token', async () => {
+    consul.token = SECRET;
+    const { seen } = join({ token: SECRET });
+
+    await until('it is answered', () => seen.at(-1) === '{"a":3}');
+  });
+
+  it.each([
+    ['is denied', { status: 403, body: 'Permission denied' }],
+    ['is repeated by the answer', { status: 403, body: `token ${SECRET} is wrong` }],
+    ['cannot be sent', 'is cut'],
+  ] as const)('has no token in an error when it %s', async (_what, fault) => {
+    consul.befall('reads', fault);
+    consul.befall('writes', fault);
+    const { errors } = join({ token: SECRET, register: true });
+
+    await until('there are errors', () => errors.length > 2);
+    expect(errors.filter((error) => error.includes(SECRET))).toEqual([]);
+  });
+
+  it('ends its query when it leaves', async () => {
+    join();
+    await until('it waits', () => consul.held === 1);
+    await leaves.pop()?.();
+
+    await until('no query is open', () => consul.held === 0);
+  });
+});
+
+describe('the options of consulMembership', () => {
+  const given = { service: 'gateways', id: 'a' };
+
+  it.each([
+    ['address', { address: 'localhost:8500' }, /http or https URL of an agent/],
+    ['address', { address: `http://user:${SECRET}@localhost:8500` }, /secrets go into token/],
+    ['address', { address: 'http://localhost/consul' }, /without a path/],
+    ['service', { service: '' }, /name of the service/],
+    ['id', { id: 7 }, /a text that is not empty/],
+    ['token', { token: `${SECRET}\n` }, /visible ASCII/],
+    ['ttlMs', { ttlMs: 100 }, /from 400/],
+    ['register.weight', { register: { weight: 70_000 } }, /from 1 to 65535/],
+    ['register.checkTtlMs', { register: { checkTtlMs: 10 } }, /from 1000/],
+    ['tags', { register: { tags: [] } }, /tags/],
+  ])('say what is wrong with %s', (field, wrong, expected) => {
+    const create = (): unknown => consulMembership({ ...given, ...wrong } as ConsulMembershipOptions);
+
+    expect(create).toThrow(expect.objectContaining({ field, message: expect.stringMatching(expected) as unknown }));
+    expect(create).not.toThrow(SECRET);
+  });
+});

@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createLimiter, redisStore, slidingWindow, type Limiter } from '../../src/index.ts';
+import { redisMembership, splitStore, type Membership, type SplitStore } from '../../src/split/index.ts';
+import { until } from '@sluice/testkit';
+import { useRegistry } from './use-registry.ts';
+
+const registry = useRegistry();
+beforeEach(async () => {
+  await registry.admin.flushall();
+});
+
+const stores: SplitStore[] = [];
+afterEach(async () => {
+  await Promise.all(stores.splice(0).map((store) => store.close()));
+});
+
+const TIMES = { heartbeatMs: 50, ttlMs: 2000 };
+const FAST = { prefix: 'sluice', ...TIMES };
+
+function storeOf(membership: Membership): SplitStore {
+  const store = splitStore({ membership, graceMs: 2100 });
+  stores.push(store);
+  return store;
+}
+
+function limiterOf(membership: Membership, limit = 10): Limiter {
+  const policy = slidingWindow({ limit, window: '200ms' });
+  return createLimiter({ policy, store: storeOf(membership), onStoreError: 'throw' });
+}
+
+async function allowedBy(limiter: Limiter, key: string): Promise<number> {
+  let allowed = 0;
+  while ((await limiter.consume(key)).allowed) allowed++;
+  return allowed;
+}
+
+const members = async (group = 'default'): Promise<number> =>
+  Object.keys(await registry.admin.hgetall(`sluice:members:${group}`)).filter((field) => !field.startsWith('#')).length;
+
+describe('instances that share a limit over Redis', () => {
+  it('share it by their weights, and take over the share of one that leaves', async () => {
+    const light = limiterOf(redisMembership(registry.member, FAST), 8);
+    const heavy = limiterOf(redisMembership(registry.memberUrl, { ...FAST, weight: 3 }), 8);
+    await Promise.all(stores.map((store) => store.ready()));
+
+    await until('a quarter and three quarters', async () => {
+      const key = String(Math.random());
+      return (await allowedBy(light, key)) === 2 && (await allowedBy(heavy, key)) === 6;
+    });
+
+    await heavy.close();
+    expect(await members()).toBe(1);
+    await until(
+      'all is left to the other one',
+      async () => (await allowedBy(light, `b${String(Math.random())}`)) === 8,
+    );
+  });
+
+  it('see a weight that changes', async () => {
+    let weight = 1;
+    const one = limiterOf(redisMembership(registry.member, { ...FAST, weight: () => weight }));
+    limiterOf(redisMembership(registry.member, FAST));
+    await Promise.all(stores.map((store) => store.ready()));
+
+    weight = 4;
+
+    await until('eight of ten', async () => (await allowedBy(one, `c${String(Math.random())}`)) === 8);
+  });
+
+  it('share with those of their group alone', async () => {
+    limiterOf(redisMembership(registry.member, { ...FAST, group: 'blue' }));
+    limiterOf(redisMembership(registry.member, { ...FAST, group: 'green' }));
+
+    await until('both are there', async () => (await members('blue')) === 1 && (await members('green')) === 1);
+  });
+});
+
+describe('a membership', () => {
+  it('uses the client and the prefix of a Redis store', async () => {
+    const membership = redisMembership(redisStore(registry.admin, { prefix: 'other' }), TIMES);
+    limiterOf(membership);
+
+    await until(
+      'it is a member',
+      async () => (await registry.admin.hexists('other:members:default', membership.id)) === 1,
+    );
+  });
+
+  it('goes on when a heartbeat is never answered', async () => {
+    let asked = 0;
+    const evaluate = (script: string, keys: readonly string[], args: readonly string[]): Promise<unknown> =>
+      asked++ % 3 === 1 ? new Promise(() => {}) : registry.member.eval(script, keys.length, ...keys, ...args);
+    const client = { evalsha: () => Promise.reject(new Error('NOSCRIPT')), eval: evaluate };
+    const limiter = limiterOf(redisMembership(client, FAST));
+
+    await until('it has its share', async () => (await limiter.consume('key')).allowed);
+
+    expect(asked).toBeGreaterThan(1);
+  });
+
+  it('reports why it is not confirmed', async () => {
+    await registry.admin.set('sluice:members:taken', 'by another program');
+    const limiter = limiterOf(redisMembership(registry.member, { ...FAST, group: 'taken' }));
+
+    const error: unknown = await until('a heartbeat has failed', async () => {
+      const rejected: unknown = await limiter.consume('key').catch((reason: unknown) => reason);
+      return (rejected as Error).message.includes('WRONGTYPE') && rejected;
+    });
+
+    expect(error).toMatchObject({ code: 'SLUICE_SPLIT_UNCONFIRMED', cause: { code: 'SLUICE_STORE_FAILED' } });
+  });
+
+  it('is one instance, and joined by one store at a time', async () => {
+    const membership = redisMembership(registry.member, FAST);
+    const limiter = limiterOf(membership);
+
+    expect(() => limiterOf(membership)).toThrow(expect.objectContaining({ code: 'SLUICE_OPTION_INVALID' }));
+    await limiter.close();
+    expect(() => limiterOf(membership)).not.toThrow();
+  });
+
+  it.each([
+    [{ weight: 0 }, /weight must be a whole number from 1 to 1000000/],
+    [{ group: 'a b' }, /group must be/],
+    [{ heartbeatMs: 5 }, /heartbeatMs must be a whole number of milliseconds from 10/],
+    [{ heartbeatMs: 100, ttlMs: 199 }, /ttlMs must be at least 200/],
+    [{ ttl: 1000 }, /redisMembership has no option "ttl"/],
+    [{ prefix: 'a{b}' }, /prefix must be/],
+    [{ prefix: '' }, /prefix must be/],
+    [{ prefix: 7 }, /prefix must be/],
+  ])('denies bad options: %p', (options, message) => {
+    expect(() => redisMembership('redis://localhost:1', { prefix: 'shop', ...options } as never)).toThrow(message);
+  });
+
+  it('needs the prefix of the application, unless it is given a store', () => {
+    // @ts-expect-error There is no prefix.
+    expect(() => redisMembership('redis://localhost:1', {})).toThrow(
+      /^redisMembership needs a prefix, the name of your application.*: redisMembership\(client, \{ prefix: 'shop' \}\)/,
+    );
+    expect(() => redisMembership(redisStore('redis://localhost:1', { prefix: 'shop' }))).not.toThrow();
+  });
+
+  it('denies what is no client', () => {
+    expect(() => redisMembership({} as never, { prefix: 'shop' })).toThrow(/redisMembership takes a client of ioredis/);
+  });
+});

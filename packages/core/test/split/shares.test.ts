@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { cases, testSeed } from '@sluice/testkit';
+import fc from 'fast-check';
+import { shareOfMember, type Member } from '../../src/split/shares/largest-remainder.ts';
+
+const members = fc
+  .uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 12 })
+  .chain((ids) => fc.tuple(...ids.map((id) => fc.tuple(fc.constant(id), fc.integer({ min: 1, max: 1_000_000 })))))
+  .map((list): readonly Member[] => list);
+const units = fc.oneof(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 1, max: 999_999_999_999_999 }));
+
+describe('the shares of all members', () => {
+  it('add up to the units exactly', () => {
+    fc.assert(
+      fc.property(units, members, (whole, all) => {
+        const sum = all.reduce((added, [id]) => added + shareOfMember(whole, all, id), 0);
+
+        expect(sum).toBe(whole);
+      }),
+      { numRuns: cases(100), seed: testSeed(42) },
+    );
+  });
+
+  it('are less than a unit away from what the weights say', () => {
+    fc.assert(
+      fc.property(units, members, (whole, all) => {
+        const total = all.reduce((sum, [, weight]) => sum + BigInt(weight), 0n);
+        for (const [id, weight] of all) {
+          const share = BigInt(shareOfMember(whole, all, id));
+          const exactly = BigInt(whole) * BigInt(weight);
+
+          expect(share * total - exactly).toBeLessThan(total);
+          expect(exactly - share * total).toBeLessThan(total);
+        }
+      }),
+      { numRuns: cases(100), seed: testSeed(42) },
+    );
+  });
+
+  it('are the same in whatever order they are named', () => {
+    fc.assert(
+      fc.property(units, members, (whole, all) => {
+        const [first] = all[0] as Member;
+
+        expect(shareOfMember(whole, [...all].reverse(), first)).toBe(shareOfMember(whole, all, first));
+      }),
+      { numRuns: cases(100), seed: testSeed(42) },
+    );
+  });
+});
+
+describe('a share', () => {
+  const three: readonly Member[] = [
+    ['a', 1],
+    ['b', 1],
+    ['c', 1],
+  ];
+
+  it.each([
+    ['b, of ten', 10, three, 'b', 3],
+    ['a, of ten: the one left over', 10, three, 'a', 4],
+    ['c, of two', 2, three, 'c', 0],
+    ['who weighs three of five, of 500', 500, [['x', 3], ...three.slice(1)] as readonly Member[], 'x', 300],
+    ['who is none of them', 10, three, 'z', 0],
+  ])('is that of %s', (_name, whole, all, id, share) => {
+    expect(shareOfMember(whole, all, id)).toBe(share);
+  });
+});
