@@ -1,5 +1,5 @@
 import { fixedWindow, type Duration } from '@sluice/express';
-import { createPolicies, type Policies } from '@sluice/old-managed';
+import { createPolicies, type Policies } from '@sluice/core/managed';
 import { APP, LIMIT, messageOf, sourceOf } from './settings.ts';
 
 const [limit = '', window = ''] = process.argv.slice(2);

@@ -37,7 +37,7 @@ interface ConsulCall {
   readonly query: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly withinMs: number;
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface Answer {
@@ -60,8 +60,8 @@ export class ConsulKeys {
     this.#options = { ...options, folder: options.folder.replace(/^\/+|\/+$/g, '') };
   }
 
-  async read(signal: AbortSignal): Promise<Folder> {
-    return this.#read({}, 0, signal);
+  async read(): Promise<Folder> {
+    return this.#read({}, 0);
   }
 
   /** Resolves when something changes after this index, or when the wait ends without a change. */
@@ -71,15 +71,15 @@ export class ConsulKeys {
   }
 
   /** Resolves to false when the key has another version by now, or exists where version 0 is given. */
-  async checkAndSet(name: string, text: string, version: number, signal: AbortSignal): Promise<boolean> {
+  async checkAndSet(name: string, text: string, version: number): Promise<boolean> {
     const { folder, timeoutMs } = this.#options;
     const key = `${folder}/${storedName(name)}`;
     const query = { cas: String(version) };
-    const answer = await this.#ask({ method: 'PUT', key, query, body: text, withinMs: timeoutMs, signal });
+    const answer = await this.#ask({ method: 'PUT', key, query, body: text, withinMs: timeoutMs });
     return answer.text.trim() === 'true';
   }
 
-  async #read(query: Readonly<Record<string, string>>, waitMs: number, signal: AbortSignal): Promise<Folder> {
+  async #read(query: Readonly<Record<string, string>>, waitMs: number, signal?: AbortSignal): Promise<Folder> {
     const { folder, timeoutMs } = this.#options;
     const key = `${folder}/`;
     const answer = await this.#ask({
@@ -109,8 +109,8 @@ export class ConsulKeys {
     const end = (): void => {
       asking.abort(new Error('it was closed'));
     };
-    signal.addEventListener('abort', end);
-    if (signal.aborted) end();
+    signal?.addEventListener('abort', end);
+    if (signal?.aborted === true) end();
     const timer = setTimeout(() => {
       asking.abort(new Error(`no answer within ${String(Math.round(withinMs))} ms`));
     }, withinMs);
@@ -139,7 +139,7 @@ export class ConsulKeys {
       throw new Error(`Consul at ${url.origin}, ${method} ${url.pathname}: ${reasonOf(error)}`, { cause: error });
     } finally {
       clearTimeout(timer);
-      signal.removeEventListener('abort', end);
+      signal?.removeEventListener('abort', end);
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { PolicyRecord, PolicySource } from '@sluice/old-managed';
+import type { PolicyRecord, PolicySource } from '@sluice/core/managed';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConsulKeys, type Folder } from './consul-keys.ts';
 
@@ -22,7 +22,7 @@ const LONGEST_PAUSE_MS = 10_000;
 
 /**
  * Managed policies in Consul's key-value store, one key for each: `createPolicies(consulSource())`. A put is a
- * check-and-set; a blocking query reports changes, and keeps the process alive until it is closed.
+ * check-and-set; a blocking query reports changes, until the policies are closed.
  */
 export function consulSource(options: ConsulSourceOptions = {}): PolicySource {
   return new ConsulSource(options);
@@ -33,7 +33,6 @@ class ConsulSource implements PolicySource {
   readonly #waitMs: number;
   /** Consul's version of each record, which the next put must name. */
   readonly #versions = new WeakMap<object, number>();
-  #open = new AbortController();
 
   constructor({ address, folder = 'sluice/policies', token, timeoutMs = 4000, waitMs = 30_000 }: ConsulSourceOptions) {
     this.#keys = new ConsulKeys({ address: address ?? 'http://127.0.0.1:8500', folder, token, timeoutMs });
@@ -41,7 +40,7 @@ class ConsulSource implements PolicySource {
   }
 
   async load(): Promise<Readonly<Record<string, unknown>>> {
-    const { keys } = await this.#keys.read(this.#open.signal);
+    const { keys } = await this.#keys.read();
     return Object.fromEntries(
       keys.map(({ name, text, version }) => {
         const record = recordOf(text);
@@ -62,17 +61,7 @@ class ConsulSource implements PolicySource {
   async put(name: string, record: PolicyRecord, before: unknown): Promise<boolean> {
     // 0 requires that the key does not exist.
     const version = this.#versions.get(before as object) ?? 0;
-    return this.#keys.checkAndSet(name, JSON.stringify(record), version, this.#open.signal);
-  }
-
-  /** A tombstone is a record as well: a key that is missing was not removed, but lost. */
-  async remove(name: string, tombstone: PolicyRecord, before: unknown): Promise<boolean> {
-    return this.put(name, tombstone, before);
-  }
-
-  close(): void {
-    this.#open.abort();
-    this.#open = new AbortController();
+    return this.#keys.checkAndSet(name, JSON.stringify(record), version);
   }
 
   async #listen(changed: () => void, watching: AbortSignal): Promise<void> {

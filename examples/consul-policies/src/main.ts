@@ -1,5 +1,5 @@
 import { createLimiter, memoryStore, redisStore } from '@sluice/express';
-import { createPolicies, managed, type PolicySource } from '@sluice/old-managed';
+import { createPolicies, managed, type PolicySource } from '@sluice/core/managed';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';

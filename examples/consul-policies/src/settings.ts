@@ -1,4 +1,4 @@
-import type { PolicySource } from '@sluice/old-managed';
+import type { PolicySource } from '@sluice/core/managed';
 import { consulSource } from './consul-source.ts';
 
 /** The name of the limit in Consul, and of this application on its list. */

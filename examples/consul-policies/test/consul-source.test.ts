@@ -1,5 +1,5 @@
 import { fixedWindow, silenceWarnings } from '@sluice/express';
-import { createPolicies, type Policies, type PolicySource } from '@sluice/old-managed';
+import { createPolicies, type Policies, type PolicySource } from '@sluice/core/managed';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConsulStub, until } from '@sluice/testkit';
 import { consulSource, type ConsulSourceOptions } from '../src/consul-source.ts';
@@ -22,9 +22,7 @@ afterEach(async () => {
 });
 
 function newSource(options: ConsulSourceOptions = {}): PolicySource {
-  const source = consulSource({ address: consul.address, ...options });
-  ends.push(() => source.close?.());
-  return source;
+  return consulSource({ address: consul.address, ...options });
 }
 
 function newPolicies(options?: ConsulSourceOptions): Policies {
@@ -34,10 +32,7 @@ function newPolicies(options?: ConsulSourceOptions): Policies {
 /** Watches; returns the number of changes reported so far. */
 function watch(source: PolicySource): { readonly changes: () => number; readonly end: () => void } {
   let changes = 0;
-  const end = source.watch?.(
-    () => changes++,
-    () => undefined,
-  ) as () => void;
+  const end = source.watch?.(() => changes++) as () => void;
   ends.push(end);
   return { changes: () => changes, end };
 }
@@ -59,7 +54,7 @@ describe('policies in Consul', () => {
     await newPolicies().put('logins', fifty, { apps: ['shop', 'mail'] });
 
     expect(put.change).toBe('created');
-    expect(await newPolicies().get('orders')).toMatchObject({ policy: { limit: 100 }, apps, version: put.version });
+    expect(await newPolicies().get('orders')).toMatchObject({ policy: { limit: 100 }, apps, changedAtMs: put.changedAtMs });
     expect((await newPolicies().list()).map(({ name }) => name)).toEqual(['logins', 'orders']);
   });
 
@@ -85,30 +80,19 @@ describe('policies in Consul', () => {
     const [one, other] = [newPolicies(), newPolicies()];
     await Promise.all([one.put('orders', hundred, { apps }), other.put('orders', fifty, { apps })]);
 
-    const record = JSON.parse(consul.get('sluice/policies/orders') ?? '') as { earlier: readonly unknown[] };
-
-    expect(record.earlier).toHaveLength(1);
     expect(consul.asked.filter(({ which }) => which === 'writes')).toHaveLength(3);
     expect(await one.get('orders')).toEqual(await other.get('orders'));
   });
 
   it('return false for a put that names an outdated record, and keep the current one', async () => {
     const source = newSource();
-    const record = {
-      format: 1,
-      version: 1,
-      policy: hundred,
-      apps,
-      carryOver: 'keep',
-      changedAtMs: 0,
-      earlier: [],
-    } as const;
+    const record = { format: 1, atMs: 1, life: 0, policy: hundred, apps } as const;
 
     const created = await source.put?.('orders', record, undefined);
-    const createdTwice = await source.put?.('orders', { ...record, version: 2 }, undefined);
+    const createdTwice = await source.put?.('orders', { ...record, atMs: 2 }, undefined);
     const { orders: before } = await source.load();
     consul.put('sluice/policies/orders', 'of another program');
-    const changed = await source.put?.('orders', { ...record, version: 2 }, before);
+    const changed = await source.put?.('orders', { ...record, atMs: 2 }, before);
 
     expect([created, createdTwice, changed]).toEqual([true, false, false]);
     expect(consul.get('sluice/policies/orders')).toBe('of another program');
@@ -126,7 +110,7 @@ describe('policies in Consul', () => {
     expect(await newPolicies().get('orders')).toMatchObject({ policy: { limit: 50 } });
   });
 
-  it.each(['no JSON', '5', 'null', '', '{"format":2,"version":9}'])(
+  it.each(['no JSON', '5', 'null', '', '{"format":2,"atMs":9}'])(
     'can be beside keys that are not policies, and replace them: %j',
     async (text) => {
       consul.put('sluice/policies/', '');

@@ -7,7 +7,7 @@ import {
   type Limiter,
   type Store,
 } from '@sluice/express';
-import { createPolicies, managed, type Policies } from '@sluice/old-managed';
+import { createPolicies, managed, type Policies } from '@sluice/core/managed';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConsulStub, until, useRedis } from '@sluice/testkit';
 import { consulSource } from '../src/consul-source.ts';

@@ -1,4 +1,4 @@
-import { redisMembership, splitStore } from '@sluice/old-split';
+import { redisMembership, splitStore } from '@sluice/core/split';
 import { redisStore, type Store } from '@sluice/fastify';
 
 /** The store of a gateway, and what the gateway waits for before it accepts requests. */

@@ -1,4 +1,4 @@
-import type { Store } from '@sluice/old-core';
+import type { Store } from '@sluice/core';
 import { createYoga, type YogaServerInstance } from 'graphql-yoga';
 import { queryLimit } from './query-limit.ts';
 import { rootValue, shopSchema } from './schema.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { memoryStore, redisStore, type Store } from '@sluice/old-core';
+import { memoryStore, redisStore, type Store } from '@sluice/core';
 import { createApp } from './app.ts';
 
 const { HOST = '127.0.0.1', PORT = '4000', REDIS_URL = '' } = process.env;

@@ -1,5 +1,5 @@
-import { createLimiter, tokenBucket, type Store } from '@sluice/old-core';
-import { denialOf, fieldWriter } from '@sluice/old-http/spi';
+import { createLimiter, tokenBucket, type Store } from '@sluice/core';
+import { denialOf, fieldWriter } from '@sluice/core/http';
 import { GraphQLError, type DocumentNode, type GraphQLSchema } from 'graphql';
 import { fieldExtensionsEstimator, getComplexity, simpleEstimator } from 'graphql-query-complexity';
 

@@ -1,8 +1,8 @@
 import { ApolloServer, HeaderMap } from '@apollo/server';
 import { ExampleProcess } from '@sluice/testkit';
 import { describe, expect, it } from '@jest/globals';
-import { memoryStore } from '@sluice/old-core';
-import { fakeClock } from '@sluice/old-testing';
+import { memoryStore } from '@sluice/core';
+import { fakeClock } from '@sluice/core/testing';
 import { apolloRateLimit } from '../src/apollo-plugin.ts';
 import { createApp } from '../src/app.ts';
 import { queryLimit } from '../src/query-limit.ts';

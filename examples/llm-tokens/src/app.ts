@@ -1,5 +1,5 @@
-import { createLimiter, slidingWindow, type Decision, type Store } from '@sluice/old-core';
-import { fieldWriter, denialOf } from '@sluice/old-http/spi';
+import { createLimiter, slidingWindow, type Decision, type Store } from '@sluice/core';
+import { denialFor, fieldWriter } from '@sluice/core/http';
 import express, { type Express, type Response } from 'express';
 import type { Model } from './model.ts';
 
@@ -80,7 +80,7 @@ function promptOf(body: unknown): { readonly prompt: string; readonly maxTokens:
 }
 
 function deny(response: Response, decision: Decision): void {
-  const { status, fields, contentType, body } = denialOf(decision);
+  const { status, fields, contentType, body } = denialFor(decision);
   for (const { name, value } of fields) response.setHeader(name, value);
   response.status(status).type(contentType).send(body);
 }

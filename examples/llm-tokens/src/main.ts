@@ -1,4 +1,4 @@
-import { memoryStore, redisStore, type Store } from '@sluice/old-core';
+import { memoryStore, redisStore, type Store } from '@sluice/core';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';

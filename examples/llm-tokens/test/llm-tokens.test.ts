@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createLimiter, redisStore, slidingWindow, type Store } from '@sluice/old-core';
+import { createLimiter, redisStore, slidingWindow, type Store } from '@sluice/core';
 import { ExampleProcess, seeded, testSeed, until, useRedis } from '@sluice/testkit';
 import { createApp } from '../src/app.ts';
 import type { Model } from '../src/model.ts';

@@ -1,5 +1,5 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { createLimiter, tokenBucket, type Limiter, type Store } from '@sluice/old-core';
+import { createLimiter, tokenBucket, type Limiter, type Store } from '@sluice/core';
 import { z } from 'zod';
 import { limitedTool } from './limited-tool.ts';
 

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import type { Limiter } from '@sluice/old-core';
+import type { Limiter } from '@sluice/core';
 
 /** What tells the caller of a tool: the `extra` of a handler of the MCP SDK. */
 export interface Caller {

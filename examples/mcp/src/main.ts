@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { memoryStore, redisStore, type Store } from '@sluice/old-core';
+import { memoryStore, redisStore, type Store } from '@sluice/core';
 import { createLimiters, createMcpServer } from './app.ts';
 
 const { HOST = '127.0.0.1', PORT = '3000', REDIS_URL = '' } = process.env;

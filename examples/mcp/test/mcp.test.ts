@@ -2,8 +2,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ExampleProcess } from '@sluice/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryStore } from '@sluice/old-core';
-import { fakeClock } from '@sluice/old-testing';
+import { memoryStore } from '@sluice/core';
+import { fakeClock } from '@sluice/core/testing';
 import { createLimiters, createMcpServer, type Limiters } from '../src/app.ts';
 
 const clients: Client[] = [];

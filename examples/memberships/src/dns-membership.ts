@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import { pollMembership, type Membership } from '@sluice/old-split';
+import { pollMembership, type Membership } from '@sluice/core/split';
 
 export interface DnsMembershipOptions {
   /** The name whose records list the members: a headless service of Kubernetes, Nomad, Cloud Map, `tasks.NAME` of Swarm. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { pollMembership, type Membership } from '@sluice/old-split';
+import { pollMembership, type Membership } from '@sluice/core/split';
 
 export interface EndpointSlicesMembershipOptions {
   readonly namespace: string;

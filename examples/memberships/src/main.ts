@@ -1,5 +1,5 @@
-import { createLimiter, fixedWindow } from '@sluice/old-core';
-import { splitStore } from '@sluice/old-split';
+import { createLimiter, fixedWindow } from '@sluice/core';
+import { splitStore } from '@sluice/core/split';
 import { dnsMembership } from './dns-membership.ts';
 import { endpointSlicesMembership } from './endpoint-slices-membership.ts';
 

@@ -1,4 +1,4 @@
-import type { Membership } from '@sluice/old-split';
+import type { Membership } from '@sluice/core/split';
 
 /** A membership that has joined, and what it was told. */
 export interface Joined {

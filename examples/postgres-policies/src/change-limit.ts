@@ -1,5 +1,5 @@
 import { fixedWindow, type Duration } from '@sluice/express';
-import { createPolicies } from '@sluice/old-managed';
+import { createPolicies } from '@sluice/core/managed';
 import { APP, LIMIT, messageOf, openDatabase } from './settings.ts';
 
 const [limit = '', window = ''] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { createLimiter, memoryStore } from '@sluice/express';
-import { createPolicies, managed } from '@sluice/old-managed';
+import { createPolicies, managed } from '@sluice/core/managed';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';

@@ -1,4 +1,4 @@
-import type { PolicySource } from '@sluice/old-managed';
+import type { PolicySource } from '@sluice/core/managed';
 import { createPool } from 'mysql2/promise';
 import pg from 'pg';
 import { MARIADB_TABLE, mariadbSource, POSTGRES_TABLE, postgresSource } from './sql-source.ts';

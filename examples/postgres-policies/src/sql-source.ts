@@ -1,4 +1,4 @@
-import type { PolicySource } from '@sluice/old-managed';
+import type { PolicySource } from '@sluice/core/managed';
 import type { Pool as MysqlPool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import type { Pool as PgPool } from 'pg';
 
@@ -76,8 +76,6 @@ function sqlSource({ readAll, insert, update }: Statements): PolicySource {
       return records;
     },
     put,
-    // A tombstone is a record as well: a row that is missing was not removed, but lost.
-    remove: put,
   };
 }
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, memoryStore, silenceWarnings, type Limiter, type Policy } from '@sluice/express';
-import { createPolicies, managed, type Policies } from '@sluice/old-managed';
+import { createPolicies, managed, type Policies } from '@sluice/core/managed';
 import { until } from '@sluice/testkit';
 import { openDatabase, type Database } from '../src/settings.ts';
 import { SERVERS, type Server } from './servers.ts';
@@ -63,7 +63,7 @@ for (const [name, start] of SERVERS) {
       const again = await there.put('orders', of(10), { apps });
       const isRemoved = await there.remove('login');
 
-      expect([put.change, again.change, again.version === put.version]).toEqual(['created', 'unchanged', true]);
+      expect([put.change, again.change, again.changedAtMs === put.changedAtMs]).toEqual(['created', 'unchanged', true]);
       expect(isRemoved).toBe(true);
       expect((await here.list()).map((policy) => policy.name)).toEqual(['orders']);
       expect(await here.get('login')).toBeUndefined();
@@ -74,11 +74,11 @@ for (const [name, start] of SERVERS) {
       const processes = await Promise.all([2, 3, 4, 5, 6].map(() => newPolicies()));
 
       const put = await Promise.all(
-        processes.map(async (policies, i) => (await policies.put('orders', of(i + 1), { apps })).version),
+        processes.map(async (policies, i) => (await policies.put('orders', of(i + 1), { apps })).changedAtMs),
       );
 
       expect(new Set(put).size).toBe(5);
-      expect((await (await newPolicies()).get('orders'))?.version).toBe(Math.max(...put));
+      expect((await (await newPolicies()).get('orders'))?.changedAtMs).toBe(Math.max(...put));
     });
 
     it('change in limiters, and so do overrides', async () => {
@@ -95,7 +95,7 @@ for (const [name, start] of SERVERS) {
 
       expect(before).toEqual([50, 10]);
       expect(await orders.peek('bob')).toMatchObject({ limit: 20, remaining: 16 });
-      expect(await here.overrides('orders', { ended: true })).toMatchObject([{ target: 'ann' }]);
+      expect(await here.overrides('orders')).toEqual([]);
     });
 
     it('keep keys apart that differ in case, or in spaces at their end', async () => {

@@ -1,5 +1,5 @@
 // A process that consumes as long as it may: prints how many requests were allowed. `node consume-all.mjs FILE`
-import { createLimiter, fixedWindow } from '@sluice/old-core';
+import { createLimiter, fixedWindow } from '@sluice/core';
 import { openDatabase } from '../dist/open-database.js';
 import { sqliteStore } from '../dist/sqlite-store.js';
 

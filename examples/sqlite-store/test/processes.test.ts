@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ExampleProcess } from '@sluice/testkit';
-import { expectLimited } from '@sluice/old-testing';
+import { expectLimited } from '@sluice/core/testing';
 
 const main = new URL('../dist/main.js', import.meta.url);
 const driver = process.getBuiltinModule('node:sqlite') === undefined ? 'node-sqlite3-wasm' : 'node:sqlite';

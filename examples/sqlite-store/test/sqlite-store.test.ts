@@ -1,23 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeStore } from '@sluice/old-testing';
+import { afterAll, beforeAll } from '@jest/globals';
+import { describeStore } from '@sluice/core/testing';
 import { openDatabase, type OpenDatabase } from '../src/open-database.ts';
 import { sqliteStore } from '../src/sqlite-store.ts';
 
-let folder: string;
+const folder = mkdtempSync(join(tmpdir(), 'sluice-sqlite-'));
 let database: OpenDatabase;
-
-describeStore('in SQLite', {
-  source: 'remote',
-  create: (clock) => sqliteStore(database, { clock }),
-  async setUp() {
-    folder = mkdtempSync(join(tmpdir(), 'sluice-sqlite-'));
-    database = await openDatabase(join(folder, 'limits.db'));
-  },
-  tearDown() {
-    database.close();
-    rmSync(folder, { recursive: true });
-    return Promise.resolve();
-  },
+beforeAll(async () => {
+  database = await openDatabase(join(folder, 'limits.db'));
 });
+afterAll(() => {
+  database.close();
+  rmSync(folder, { recursive: true });
+});
+
+describeStore('in SQLite', (clock) => sqliteStore(database, { clock }));

@@ -1,14 +1,7 @@
-import {
-  fixedWindow,
-  slidingWindow,
-  tokenBucket,
-  type FixedWindowPolicy,
-  type SlidingWindowPolicy,
-  type TokenBucketPolicy,
-} from '@sluice/express';
+import { fixedWindow, slidingWindow, tokenBucket, type Policy } from '@sluice/express';
 
 export interface Limit {
-  readonly policy: FixedWindowPolicy | SlidingWindowPolicy | TokenBucketPolicy;
+  readonly policy: Policy;
   /** The owner of each budget and the unit, for the summary. */
   readonly countedBy: string;
   readonly unit?: string;
@@ -35,6 +28,8 @@ export function ruleOf({ policy, unit }: Limit): string {
       return `${String(policy.limit)}${units} in ${seconds(policy.windowMs)}`;
     case 'tokenBucket':
       return `${String(policy.capacity)}${units}, then ${String(policy.refill)} in ${seconds(policy.everyMs)}`;
+    default:
+      return policy.algorithm;
   }
 }
 
