@@ -68,7 +68,7 @@ try {
   }
   // Peer dependencies: the users of a package have the framework and its types.
   for (const [owner, ...names] of [
-    ['packages/old-core', 'prom-client', '@opentelemetry/api'],
+    ['packages/core', 'prom-client', '@opentelemetry/api'],
     ['packages/express', 'express', '@types/express'],
     ['packages/fastify', 'fastify', 'fastify-plugin'],
     ['packages/koa', 'koa', '@types/koa'],
@@ -83,8 +83,8 @@ try {
   }
   for (const file of readdirSync(programs)) cpSync(join(programs, file), join(work, file));
   for (const [file, load] of [
-    ['without-ioredis.mjs', "import { redisStore } from '@sluice/old-core';"],
-    ['without-ioredis.cjs', "const { redisStore } = require('@sluice/old-core');"],
+    ['without-ioredis.mjs', "import { redisStore } from '@sluice/core';"],
+    ['without-ioredis.cjs', "const { redisStore } = require('@sluice/core');"],
   ]) {
     writeFileSync(
       join(work, file),
@@ -99,7 +99,7 @@ if (code !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(\`without ioredis a 
   for (const adapter of ADAPTERS) for (const type of ['mjs', 'cjs']) run('node', [`framework.${type}`, adapter], work);
   run('node', ['one-copy.mjs'], work);
   const used = "reportToOpenTelemetry()(); if (fakeClock(5).now() !== 5) throw new Error('no clock');";
-  const [telemetry, testing] = ['@sluice/old-core/opentelemetry', '@sluice/old-testing'];
+  const [telemetry, testing] = ['@sluice/core/opentelemetry', '@sluice/core/testing'];
   const imported = `import { reportToOpenTelemetry } from '${telemetry}'; import { fakeClock } from '${testing}'; ${used}`;
   run('node', ['--input-type=module', '-e', imported], work);
   const required = `const { reportToOpenTelemetry } = require('${telemetry}'), { fakeClock } = require('${testing}'); ${used}`;

@@ -23,7 +23,7 @@ const MARGIN = 1.05;
 /** Programs that a user bundles. */
 const PROGRAMS = {
   'a limiter in memory':
-    "import { createLimiter, fixedWindow } from '@sluice/old-core'; console.log(createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) }));",
+    "import { createLimiter, fixedWindow } from '@sluice/core'; console.log(createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) }));",
   'Express in memory':
     "import { rateLimit } from '@sluice/express'; console.log(rateLimit({ limit: 1, window: '1m' }));",
   'Express with Redis':
@@ -89,7 +89,7 @@ function tarballs() {
  */
 async function imports() {
   const sizes = {};
-  for (const name of ['@sluice/old-core', '@sluice/express']) {
+  for (const name of ['@sluice/core', '@sluice/express']) {
     const { metafile } = await build({
       stdin: { contents: `import '${name}';`, resolveDir: installed },
       ...{ bundle: true, write: false, format: 'esm', platform: 'node', ignoreAnnotations: true, metafile: true },

@@ -76,7 +76,7 @@ try {
     const row = `TypeScript ${version}`;
     if (!isWanted(row)) continue;
     const types = { typescript: version, '@types/node': '20', '@types/express': '5', express: '5', hono: '4' };
-    const folder = await installed(row, tarballs, ['express', 'remote', 'old-testing', 'web'], {
+    const folder = await installed(row, tarballs, ['express', 'remote', 'web'], {
       ...types,
       ...PROMETHEUS,
     });
@@ -101,7 +101,7 @@ try {
     ['Deno', { deno: '2' }, ['npx', 'deno', 'run', '--allow-all', '--node-modules-dir=manual', 'fetch.mjs']],
   ]) {
     if (!isWanted(row)) continue;
-    const adapters = ['express', 'old-testing'];
+    const adapters = ['express'];
     const folder = await installed(row, tarballs, adapters, { express: '5', ...PROMETHEUS, ...dependencies });
     await check(row, 'express', () => run(folder, ...command));
   }
@@ -114,7 +114,7 @@ try {
     await check(row, 'route handler and proxy', () => run(folder, 'env', NO_TELEMETRY, 'node', 'next.mjs'));
   }
   if (isWanted('SQLite store')) {
-    const folder = await installed('SQLite store', tarballs, ['old-testing'], { 'better-sqlite3': '13.2.0' });
+    const folder = await installed('SQLite store', tarballs, [], { 'better-sqlite3': '13.2.0' });
     cpSync(join(root, 'examples/sqlite-store/dist/sqlite-store.js'), join(folder, 'sqlite-store.mjs'));
     for (const node of NODES.slice(1)) {
       await check('SQLite store', `Node ${node}`, () => run(folder, ...onNode(node, '--test sqlite-store.test.mjs')));
@@ -177,7 +177,7 @@ function emptyFolder(row, tarballs, adapters, dependencies) {
     Object.entries(tarballs).map(([name, file]) => [`@sluice/${name}`, `file:${file}`]),
   );
   const ours = Object.fromEntries(
-    ['old-core', ...adapters].map((name) => [`@sluice/${name}`, packed[`@sluice/${name}`]]),
+    ['core', ...adapters].map((name) => [`@sluice/${name}`, packed[`@sluice/${name}`]]),
   );
   const manifest = {
     name: 'a-new-user',
@@ -210,7 +210,7 @@ async function useExample(name, expected, tarballs) {
         return [dependency, ours === undefined ? version : `file:${tarballs[ours]}`];
       }),
     );
-  const dependencies = { ...packed(manifest.dependencies), '@sluice/old-core': `file:${tarballs['old-core']}` };
+  const dependencies = { ...packed(manifest.dependencies), '@sluice/core': `file:${tarballs.core}` };
   const devDependencies = packed(manifest.devDependencies);
   const overrides = packed(Object.fromEntries(Object.keys(tarballs).map((each) => [`@sluice/${each}`, ''])));
   writeFileSync(

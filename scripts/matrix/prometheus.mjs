@@ -15,9 +15,9 @@ import { fileURLToPath } from 'node:url';
 import { findPrometheus } from '../setup/find-prometheus.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const core = createRequire(join(root, 'packages/old-core/package.json'));
-const { createLimiter, fixedWindow, memoryStore } = await import('@sluice/old-core');
-const { collectMetrics } = await import('@sluice/old-core/metrics');
+const core = createRequire(join(root, 'packages/core/package.json'));
+const { createLimiter, fixedWindow, memoryStore } = await import('@sluice/core');
+const { collectMetrics } = await import('@sluice/core/metrics');
 const { register } = core('prom-client');
 const rules = join(root, 'docs/monitoring/alerts.yaml');
 const { panels, templating } = JSON.parse(readFileSync(join(root, 'docs/monitoring/grafana-dashboard.json'), 'utf8'));

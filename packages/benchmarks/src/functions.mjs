@@ -7,14 +7,14 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import express from 'express';
-import { createLimiter, redisStore, fixedWindow } from '@sluice/old-core';
+import { createLimiter, redisStore, fixedWindow } from '@sluice/core';
 import { rateLimit } from '@sluice/express';
 import { Redis } from 'ioredis';
 import { startServer } from './processes/redis.mjs';
 
 /** More than the requests in which settings of proxies are looked for. */
 const WARM = 250;
-const OURS = /packages\/(old-core|old-http|express)\/dist\//;
+const OURS = /packages\/(core|express)\/dist\//;
 const policy = () => fixedWindow({ limit: 1000, window: '1h' });
 
 const session = new Session();

@@ -1,7 +1,7 @@
 const express = require('express');
 const { rateLimit } = require('@sluice/express');
 const { register } = require('prom-client');
-const { collectMetrics } = require('@sluice/old-core/metrics');
+const { collectMetrics } = require('@sluice/core/metrics');
 
 async function main() {
   const { listening, metricsCount, threeRequests } = await import('./limited.mjs');

@@ -1,7 +1,7 @@
 /* global test, expect */
 const { createLimiter, fixedWindow, rateLimit } = require('@sluice/express');
-const { memoryStore } = require('@sluice/old-core');
-const { describeStore } = require('@sluice/old-testing');
+const { memoryStore } = require('@sluice/core');
+const { describeStore } = require('@sluice/core/testing');
 
 test('a limiter works under Jest', async () => {
   const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) });
@@ -10,4 +10,4 @@ test('a limiter works under Jest', async () => {
   expect(rateLimit({ limiter }).limiter).toBe(limiter);
 });
 
-describeStore('in memory', { source: 'memory', create: (clock) => memoryStore({ clock }) });
+describeStore('in memory', (clock) => memoryStore({ clock }));

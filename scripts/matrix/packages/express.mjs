@@ -1,7 +1,7 @@
 import express from 'express';
 import { rateLimit } from '@sluice/express';
 import { register } from 'prom-client';
-import { collectMetrics } from '@sluice/old-core/metrics';
+import { collectMetrics } from '@sluice/core/metrics';
 import { listening, metricsCount, threeRequests } from './limited.mjs';
 
 collectMetrics();

@@ -1,8 +1,8 @@
 import * as runner from 'vitest';
 import { expect, test } from 'vitest';
-import { memoryStore } from '@sluice/old-core';
+import { memoryStore } from '@sluice/core';
 import { createLimiter, fixedWindow, rateLimit } from '@sluice/express';
-import { describeStore } from '@sluice/old-testing';
+import { describeStore } from '@sluice/core/testing';
 
 test('a limiter works under Vitest', async () => {
   const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) });
@@ -11,4 +11,4 @@ test('a limiter works under Vitest', async () => {
   expect(rateLimit({ limiter }).limiter).toBe(limiter);
 });
 
-describeStore('in memory', { source: 'memory', create: (clock) => memoryStore({ clock }) }, runner);
+describeStore('in memory', (clock) => memoryStore({ clock }), runner);

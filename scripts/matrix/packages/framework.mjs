@@ -56,7 +56,7 @@ const SERVERS = {
 };
 
 export async function useFramework(name, load) {
-  (await load('@sluice/old-core/metrics')).collectMetrics();
+  (await load('@sluice/core/metrics')).collectMetrics();
   const port = await SERVERS[name](load);
   await threeRequests(port);
   await metricsCount((await load('prom-client')).register);

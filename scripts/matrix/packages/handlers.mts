@@ -1,6 +1,6 @@
 import { byUser, fixedWindow, fromNode, rateLimit, type Checked, type RateLimitOptions } from '@sluice/web';
 import * as hono from '@sluice/web/hono';
-import { collectMetrics } from '@sluice/old-core/metrics';
+import { collectMetrics } from '@sluice/core/metrics';
 import { Hono } from 'hono';
 
 const options: RateLimitOptions = { limit: 1, window: '1m', address: fromNode };

@@ -1,16 +1,16 @@
 // import and require load the same copy of Sluice, and a limiter of one entry point is known to all others.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import * as core from '@sluice/old-core';
-import * as http from '@sluice/old-http/spi';
+import * as core from '@sluice/core';
+import * as http from '@sluice/core/http';
 import * as express from '@sluice/express';
 
 const require = createRequire(import.meta.url);
-assert.equal(require('@sluice/old-core').createLimiter, core.createLimiter);
-assert.equal(require('@sluice/old-http/spi').Layer, http.Layer);
+assert.equal(require('@sluice/core').createLimiter, core.createLimiter);
+assert.equal(require('@sluice/core/http').Place, http.Place);
 assert.equal(require('@sluice/express').createLimiter, core.createLimiter);
-for (const path of ['inspect', 'kernels', 'metrics', 'spi']) {
-  const [imported, required] = [await import(`@sluice/old-core/${path}`), require(`@sluice/old-core/${path}`)];
+for (const path of ['http', 'managed', 'metrics', 'spi', 'split', 'testing']) {
+  const [imported, required] = [await import(`@sluice/core/${path}`), require(`@sluice/core/${path}`)];
   assert.deepEqual(Object.keys(imported).sort(), Object.keys(required).sort());
 }
 
@@ -21,4 +21,4 @@ assert.equal(require('@sluice/express').rateLimit({ limiter }).limiter, limiter)
 assert.throws(() => require('@sluice/express').rateLimit({ name: 'shop', limit: 1, window: '1m', store }), {
   code: 'SLUICE_LIMITER_NAME_TAKEN',
 });
-assert.throws(() => core.fixedWindow({ limit: -1, window: '1m' }), require('@sluice/old-core').PolicyError);
+assert.throws(() => core.fixedWindow({ limit: -1, window: '1m' }), require('@sluice/core').PolicyError);

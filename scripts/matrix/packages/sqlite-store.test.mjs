@@ -2,7 +2,7 @@
 import * as runner from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import Database from 'better-sqlite3';
-import { describeStore } from '@sluice/old-testing';
+import { describeStore } from '@sluice/core/testing';
 
 const { sqliteStore } = await import(new URL('sqlite-store.mjs', import.meta.url)); // copied there from the example
 
@@ -10,5 +10,5 @@ for (const [name, database] of [
   ['node:sqlite', new DatabaseSync(':memory:')],
   ['better-sqlite3', new Database(':memory:')],
 ]) {
-  describeStore(`in ${name}`, { source: 'remote', create: (clock) => sqliteStore(database, { clock }) }, runner);
+  describeStore(`in ${name}`, (clock) => sqliteStore(database, { clock }), runner);
 }

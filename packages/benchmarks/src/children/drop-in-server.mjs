@@ -7,7 +7,7 @@ import { APP_GUARD, NestFactory } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { rateLimit as dropIn } from '@sluice/compat/express-rate-limit';
 import { ExpressStore, NestStorage, fastifyStore } from '@sluice/compat/stores';
-import { memoryStore, redisStore } from '@sluice/old-core';
+import { memoryStore, redisStore } from '@sluice/core';
 import express from 'express';
 import { rateLimit } from 'express-rate-limit';
 import Fastify from 'fastify';

@@ -1,4 +1,4 @@
-import { createLimiter, fixedWindow, memoryStore, redisStore, slidingWindow } from '@sluice/old-core';
+import { createLimiter, fixedWindow, memoryStore, redisStore, slidingWindow } from '@sluice/core';
 
 const WINDOW = '1h';
 

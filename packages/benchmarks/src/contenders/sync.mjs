@@ -1,13 +1,14 @@
-import { memoryStore } from '@sluice/old-core';
+import { memoryStore } from '@sluice/core';
 // The function that adapters call on a memory store. It is not part of the public interface.
-import { LimiterCore, encodeSubject, namePolicies } from '@sluice/old-core/spi';
+import { LimiterCore, readSubject } from '@sluice/core/spi';
 import { policiesOf } from './sluice.mjs';
 
 /** The path of an adapter with a memory store, without a promise. */
 export function synchronous({ limit, policies = 1, kind }) {
   const core = new LimiterCore({ store: memoryStore({ maxKeys: 2_000_000 }) });
   core.claim();
-  const counted = core.limits.of(namePolicies(policiesOf(limit, policies, kind), core.name));
-  const consume = (key) => core.consume(counted, encodeSubject(key), 1);
+  const counted = core.limitFor(policiesOf(limit, policies, kind));
+  const consume = (key) =>
+    core.decide('take', [{ limit: counted, key, subject: readSubject(key), cost: 1, holder: 0, isNamed: false }]);
   return { isSync: true, consume, denies: ({ allowed }) => !allowed };
 }

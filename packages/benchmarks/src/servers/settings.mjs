@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { fixedWindow, redisStore } from '@sluice/old-core';
+import { fixedWindow, redisStore } from '@sluice/core';
 
 export const WINDOW_MS = 3_600_000;
 const SO_MANY = 1_000_000_000;
