@@ -1,4 +1,4 @@
-import { createLimiter, type Limiter, type Policy } from '../../src/index.ts';
+import { createLimiter, type Limiter, type Policy, type PolicyFunction } from '../../src/index.ts';
 import type { LocalTime } from '../../src/split/membership/local-time.ts';
 import type { Confirmation, Membership, Members } from '../../src/split/membership/membership.ts';
 import { createSplitStore, type SplitStore } from '../../src/split/split-store.ts';
@@ -25,7 +25,7 @@ export class ManualMembership implements LocalTime, Membership {
     this.store = createSplitStore({ membership: this, graceMs }, this);
   }
 
-  limiter(policy: Policy | readonly Policy[], name = 'by-hand'): Limiter {
+  limiter(policy: Policy | readonly Policy[] | PolicyFunction, name = 'by-hand'): Limiter {
     return createLimiter({ name, policy, store: this.store, onStoreError: 'throw' });
   }
 

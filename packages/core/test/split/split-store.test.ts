@@ -3,9 +3,12 @@ import {
   createLimiter,
   fixedWindow,
   leakyBucket,
+  policyOf,
   slidingCounter,
+  slidingLog,
   slidingWindow,
   tokenBucket,
+  type Policy,
 } from '../../src/index.ts';
 import { splitStore } from '../../src/split/index.ts';
 import { expectWarnings } from '@sluice/testkit';
@@ -279,7 +282,103 @@ describe('units that are given back', () => {
   });
 });
 
+describe('a unit that may lie in one of two windows, because the clock is known to within ten milliseconds', () => {
+  const atBoundary = () => settled({ me: 1 }, 10);
+
+  it('counts in both', async () => {
+    const hand = atBoundary();
+    const limiter = hand.limiter(perMinute(10));
+    await limiter.consume('key', 3);
+    hand.live(1000, 10);
+
+    expect(await limiter.consume('key')).toMatchObject({ allowed: true, remaining: 6 });
+  });
+
+  it('is denied if the first one is used up, until the next has surely begun', async () => {
+    const hand = atBoundary();
+    const limiter = hand.limiter(perMinute(10));
+    hand.live(59_000, 10);
+    await limiter.consume('key', 10);
+    hand.live(1000, 10);
+
+    const { allowed, retryAfterMs } = await limiter.consume('key');
+    hand.pass(retryAfterMs ?? 0);
+
+    expect({ allowed, retryAfterMs }).toEqual({ allowed: false, retryAfterMs: 6 });
+    expect(await allowedBy(limiter)).toBe(10);
+  });
+
+  it('is denied if the next one is used up, for the rest of both', async () => {
+    const limiter = atBoundary().limiter(perMinute(10));
+    await limiter.consume('key', 10);
+
+    expect(await limiter.consume('key')).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 60_132 });
+  });
+
+  it.each([
+    ['given back to', 4, 10 - 4],
+    ['charged to', 9, 10 - 9],
+  ])('is %s both', async (_how, actual, left) => {
+    const hand = atBoundary();
+    const limiter = hand.limiter(perMinute(10));
+    const { settle } = await limiter.reserve('key', 6);
+    await settle(actual);
+    hand.live(1000, 10);
+
+    expect((await limiter.peek('key')).remaining).toBe(left);
+  });
+});
+
+describe('a reservation', () => {
+  it.each([
+    ['fixedWindow', perMinute(20)],
+    ['slidingWindow', slidingWindow({ limit: 20, window: '10m' })],
+    ['tokenBucket', tokenBucket({ capacity: 20, refill: 20, every: '10m' })],
+  ] as const)('of %s is settled in the share, above it too', async (_name, policy) => {
+    const limiter = settled({ me: 1, other: 1 }).limiter(policy);
+    const below = await limiter.reserve('key', 4);
+    const above = await limiter.reserve('other', 3);
+    await below.settle(6);
+    await above.settle(30);
+
+    expect((await limiter.peek('key')).remaining).toBe(10 - 6);
+    expect(await limiter.peek('other')).toMatchObject({ allowed: false, remaining: 0 });
+  });
+});
+
+describe('a limit that changes', () => {
+  it('keeps the units used, and counts at once', async () => {
+    let policy: Policy = perMinute(20);
+    const limiter = settled({ me: 1, other: 1 }).limiter(policyOf(() => policy));
+    await limiter.consume('key', 3);
+
+    policy = perMinute(10);
+    expect(await limiter.consume('key')).toMatchObject({ allowed: true, limit: 10, remaining: 1 });
+    policy = perMinute(20);
+    expect(await allowedBy(limiter)).toBe(6);
+  });
+
+  it('to one that cannot be split leaves it to onStoreError', async () => {
+    const limiter = settled({ me: 1 }).limiter(policyOf(() => slidingLog({ limit: 5, window: '1m' })));
+
+    await expect(limiter.consume('key')).rejects.toMatchObject({
+      code: 'SLUICE_SPLIT_UNCONFIRMED',
+      message: expect.stringMatching(/cannot split the policy slidingLog 5 per 1m.*use slidingWindow/),
+    });
+  });
+});
+
 describe('a key', () => {
+  it('is blocked by a denial of the share, whatever other policies count it', async () => {
+    const minute = fixedWindow({ name: 'minute', limit: 10, window: '1m', align: 'clock', blockFor: '1h' });
+    const hand = settled({ me: 1, other: 1 });
+    const limiter = hand.limiter([minute, tokenBucket({ name: 'burst', capacity: 100, refill: 1, every: '1s' })]);
+    await allowedBy(limiter);
+    hand.live(120_000);
+
+    expect(await limiter.consume('key')).toMatchObject({ allowed: false, outcome: 'blocked' });
+  });
+
   it('is blocked and reset in this instance, confirmed or not', async () => {
     const hand = new ManualMembership();
     const limiter = hand.limiter(perMinute(10));

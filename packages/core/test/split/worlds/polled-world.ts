@@ -59,8 +59,8 @@ export class PolledWorld extends World<PolledPlan> {
   list(id: string, weight: number | undefined): void {
     this.#nextChangeMs = Math.max(this.#nextChangeMs, this.time.nowMs);
     this.time.at(this.#nextChangeMs, () => {
-      const { [id]: _, ...others } = this.truth;
-      this.truth = weight === undefined ? others : { ...others, [id]: weight };
+      const others = Object.entries(this.truth).filter(([other]) => other !== id);
+      this.truth = Object.fromEntries(weight === undefined ? others : [...others, [id, weight]]);
     });
     this.#nextChangeMs += this.plan.calmMs;
   }
