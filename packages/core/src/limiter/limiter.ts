@@ -65,10 +65,10 @@ const EDIT = {
   reason: optional(text) as Optional<string>,
 };
 
-const BLOCK = {
+const BLOCK: typeof EDIT & { readonly reset: WithDefault<boolean> } = {
   ...EDIT,
   /** Whether what the key has used is forgotten in the same step, as by `reset`. Default `false`. */
-  reset: withDefault(flag, false) as WithDefault<boolean>,
+  reset: withDefault(flag, false),
 };
 
 export interface EditOptions extends Options<typeof EDIT> {}

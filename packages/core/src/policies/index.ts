@@ -25,7 +25,15 @@ export type Policy =
   | ConcurrencyPolicy;
 
 /** The functions that make policies, by their names. */
-export const MAKERS = {
+export const MAKERS: {
+  readonly fixedWindow: typeof fixedWindow;
+  readonly slidingWindow: typeof slidingWindow;
+  readonly slidingCounter: typeof slidingCounter;
+  readonly slidingLog: typeof slidingLog;
+  readonly tokenBucket: typeof tokenBucket;
+  readonly leakyBucket: typeof leakyBucket;
+  readonly concurrency: typeof concurrency;
+} = {
   fixedWindow,
   slidingWindow,
   slidingCounter,
@@ -33,7 +41,7 @@ export const MAKERS = {
   tokenBucket,
   leakyBucket,
   concurrency,
-} as const;
+};
 
 /**
  * Checks a policy from any source: one that was made here is returned as it is; plain data, such as a record of a
