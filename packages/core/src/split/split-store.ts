@@ -11,7 +11,7 @@ import { fixedMembership, instances } from './membership/fixed-membership.ts';
 import { localTime, type LocalTime } from './membership/local-time.ts';
 import type { Membership } from './membership/membership.ts';
 import { DRIFT, MembershipClock } from './membership/membership-clock.ts';
-import { MembershipStatus } from './membership/membership-status.ts';
+import { MembershipStatus } from './membership-status.ts';
 import { Overlaps } from './shares/overlaps.ts';
 import { checkSplittable, fitsAt, memberAt, readShare, type Share } from './shares/share.ts';
 
@@ -86,6 +86,7 @@ const joined = new WeakSet<Membership>();
 /** An ask with this instance's share of its policy. */
 interface OwnAsk extends Ask {
   readonly share: Share;
+  readonly memory: MemoryStore;
   /** The ask as it came. */
   readonly whole: Ask;
 }
@@ -193,7 +194,9 @@ class SharedLimits implements SplitStore {
 
   #readOwn(ask: Ask, status: MembershipStatus): OwnAsk {
     const share = this.#readShare(ask.policy, status);
-    return { ...ask, policy: share.policy, share, whole: ask };
+    const memory = share.windowMs === undefined ? this.#spans : this.#windows;
+    const { key, cost, until } = ask;
+    return { key, policy: share.policy, cost, until, share, memory, whole: ask };
   }
 
   /** This instance's share of a policy now: the same object until something changes that it depends on. */
@@ -223,23 +226,28 @@ class SharedLimits implements SplitStore {
   /** Takes from all keys if all of them allow it, or from none. */
   #decide(op: Op, asks: readonly OwnAsk[]): readonly Figures[] {
     const fits = asks.map((ask) => this.#fitsNext(ask));
-    const groups = [this.#windows, this.#spans]
-      .map((memory) => ({ memory, asks: asks.filter(({ share }) => this.#memoryOf(share) === memory) }))
-      .filter((group) => group.asks.length > 0);
-    // Each memory decides at an instant of its own, and nothing happens between.
-    const isSimple = groups.length === 1 && !fits.includes(false);
-    const seen = groups.map(({ memory, asks: own }) => memory.perform(isSimple ? op : 'peek', own).figures);
-    const allows = seen.map((figures) => figures.every((each) => each[ALLOWED] === 1));
-    const isAllowed = !fits.includes(false) && !allows.includes(false);
+    const [first] = asks;
+    const isSimple = asks.every(({ memory }) => memory === first?.memory) && !fits.includes(false);
+    const seen = isSimple ? (first?.memory.perform(op, asks).figures ?? []) : this.#decideApart(op, asks, fits);
+    const isTaken = op !== 'peek' && !fits.includes(false) && seen.every((figures) => figures[ALLOWED] === 1);
+    if (isTaken) for (const { whole, share } of asks) this.#overlaps.add(whole, share);
+    return asks.map((ask, i) => this.#present(ask, seen[i] as Figures, fits[i] === true));
+  }
+
+  /** Each memory decides at an instant of its own, and nothing happens between. */
+  #decideApart(op: Op, asks: readonly OwnAsk[], fits: readonly boolean[]): readonly Figures[] {
+    const groups = [this.#windows, this.#spans].map((memory) => asks.filter((ask) => ask.memory === memory));
     const answers = new Map<OwnAsk, Figures>();
-    groups.forEach(({ memory, asks: own }, i) => {
-      // A denial of its own may start a block.
-      const isFinal = isSimple || (!isAllowed && allows[i] === true);
-      const figures = isFinal ? seen[i] : memory.perform(op, own).figures;
-      own.forEach((ask, j) => answers.set(ask, figures?.[j] as Figures));
-    });
-    if (isAllowed && op !== 'peek') for (const { whole, share } of asks) this.#overlaps.add(whole, share);
-    return asks.map((ask, i) => this.#present(ask, answers.get(ask) as Figures, fits[i] === true));
+    const perform = (asked: Op, group: readonly OwnAsk[]): boolean => {
+      const figures = group[0]?.memory.perform(asked, group).figures ?? [];
+      group.forEach((ask, i) => answers.set(ask, figures[i] as Figures));
+      return figures.every((each) => each[ALLOWED] === 1);
+    };
+    const denied = groups.filter((group) => !perform('peek', group));
+    const isAllowed = denied.length === 0 && !fits.includes(false);
+    // A denial may start a block.
+    for (const group of isAllowed ? groups : denied) perform(op, group);
+    return asks.map((ask) => answers.get(ask) as Figures);
   }
 
   /** @throws StoreError if the membership's clock is not known well enough for a window. */
@@ -255,14 +263,13 @@ class SharedLimits implements SplitStore {
   }
 
   #edit(op: Op, ask: OwnAsk): Figures {
-    const { key, cost, share, whole, until = 0 } = ask;
+    const { key, cost, share, memory, whole, until = 0 } = ask;
     const { windowMs } = share;
-    const own = this.#memoryOf(share);
     const asks: Ask[] = [ask];
     if (op === 'reset' || op === 'block') {
       if (op === 'reset' || cost > 0) this.#overlaps.forget(key);
       // Tomorrow the key may have a policy of another kind.
-      (own === this.#windows ? this.#spans : this.#windows).perform(op, asks);
+      (memory === this.#windows ? this.#spans : this.#windows).perform(op, asks);
     } else if (windowMs === undefined) {
       if (until > 0) asks[0] = { ...ask, until: Math.max(until - this.#clock.aheadMs, 1) };
     } else if (until > 0) {
@@ -271,11 +278,7 @@ class SharedLimits implements SplitStore {
       this.#overlaps.change(key, until - windowMs, op === 'give' ? -cost : cost);
     } else if (op === 'give') this.#overlaps.change(key, share.untilMs, -cost);
     else this.#overlaps.add(whole, share);
-    return own.perform(op, asks).figures[0] as Figures;
-  }
-
-  #memoryOf({ windowMs }: Share): MemoryStore {
-    return windowMs === undefined ? this.#spans : this.#windows;
+    return memory.perform(op, asks).figures[0] as Figures;
   }
 
   /** Charges the windows that have surely begun with what was taken while they may have begun. */

@@ -28,7 +28,7 @@ export function heartbeats(
       const end = askAgain(
         time,
         { everyMs: heartbeatMs, ttlMs, maxPauseMs: heartbeatMs },
-        () => send(readWeight(weight), mark),
+        () => send(checkWeight(weight()), mark),
         (reply, askedAt) => {
           const { atMs, longestTtlMs, continues, texts } = readReply(reply);
           if (!continues) members.clear();
@@ -80,8 +80,7 @@ function readReply(reply: unknown): Reply {
 }
 
 /** @throws RangeError for anything but a weight. */
-function readWeight(weight: () => unknown): number {
-  const given = weight();
+function checkWeight(given: unknown): number {
   if (isWeight(given)) return given;
   throw new RangeError(`weight must be a whole number from 1 to ${String(MAX_WEIGHT)}, got ${shown(given)}`);
 }

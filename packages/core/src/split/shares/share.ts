@@ -56,7 +56,7 @@ export interface Share {
 /**
  * This instance's share of a policy at the instant `nowMs` of the membership's clock: the smallest in all epochs that
  * count. An epoch counts until no instance acts by it any more, after the grace time, and until what was allowed by it
- * is over: for windows on the clock the window, for sliding windows a window, for buckets the time that fills them.
+ * has ended: for windows on the clock the window, for sliding windows a window, for buckets the time that fills them.
  */
 export function readShare(policy: SplittablePolicy, epochs: KnownEpochs, graceMs: number, nowMs: number): Share {
   const windowMs = policy.algorithm === 'fixedWindow' ? policy.windowMs : undefined;

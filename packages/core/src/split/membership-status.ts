@@ -1,6 +1,6 @@
-import { shown, StoreError } from '../../errors.ts';
-import { KnownEpochs } from '../shares/known-epochs.ts';
-import { type AskedAt, type LocalTime, passedSince } from './local-time.ts';
+import { shown, StoreError } from '../errors.ts';
+import { KnownEpochs } from './shares/known-epochs.ts';
+import { type AskedAt, type LocalTime, passedSince } from './membership/local-time.ts';
 import {
   type Confirmation,
   isWeight,
@@ -9,8 +9,8 @@ import {
   type Members,
   type TimedConfirmation,
   type UntimedConfirmation,
-} from './membership.ts';
-import { DRIFT, type MembershipClock } from './membership-clock.ts';
+} from './membership/membership.ts';
+import { DRIFT, type MembershipClock } from './membership/membership-clock.ts';
 
 /** How much longer than a member's time to live epochs count, if `graceMs` is not given. */
 const EXTRA_GRACE_MS = 1000;
