@@ -118,7 +118,7 @@ function printerOf(modules, moduleName, print, family, values = new Map()) {
     const [only] = called?.body.statements ?? [];
     // A function costs time at each call of the script. One that only returns an expression of names is written out.
     const isShort = called?.body.statements.length === 1 && ts.isReturnStatement(only) && !only.getText().includes('(');
-    if (isShort && args.every((arg) => /^[\w.]+$/.test(arg))) {
+    if (isShort && args.every((arg) => /^-?[\w.]+(\[[\w +]+\])?$/.test(arg))) {
       const given = new Map(called.parameters.map((parameter, i) => [parameter.name.text, args[i] ?? 'nil']));
       const text = printerOf(modules, from, print, family, given).expression(only.expression);
       return /^[\w.]+(\[\w+\])*$|^\{\}$/.test(text) ? text : `(${text})`;

@@ -1,5 +1,5 @@
 import type { Family } from './family.ts';
-import { LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, type Nums, unused } from './numbers.ts';
+import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, type Nums, unused } from './numbers.ts';
 
 // Sliding windows. Units are counted in blocks of time, and a policy reads each block by its own window: the units of the
 // open block leave a window after the last of them, those of any other a window after its last millisecond.
@@ -27,19 +27,12 @@ const OLDER = 7;
 const MAX_NUMBERS = 500;
 
 function reads(s: Nums): boolean {
-  if (
-    s.length < OLDER ||
-    s.length > MAX_NUMBERS + 1 ||
-    s[LAST] < 0 ||
-    s[LAST] > MAX_NUMBER ||
-    s[LENGTH] < 1 ||
-    s[LENGTH] > MAX_PERIOD
-  )
+  if (s.length < OLDER || s.length > MAX_NUMBERS + 1) return false;
+  if (!isWithin(s[LAST], 0, MAX_NUMBER) || !isWithin(s[LENGTH], 1, MAX_PERIOD)) return false;
+  if (s[SINCE] < 0 || s[SINCE] >= s[LENGTH] || !isWithin(s[UNITS], 0, MAX_COUNT)) return false;
+  if (!isWithin(s[KEPT], 1, MAX_PERIOD) || !isWithin(s[ASIDE], 0, MAX_COUNT) || !isWithin(s[ALLOWED], 0, MAX_COUNT))
     return false;
-  if (s[SINCE] < 0 || s[SINCE] >= s[LENGTH] || s[UNITS] < 0 || s[KEPT] < 1 || s[KEPT] > MAX_PERIOD || s[ASIDE] < 0)
-    return false;
-  for (let i = UNITS; i < s.length; i++)
-    if ((s[i] as number) > MAX_COUNT || (s[i] as number) < -MAX_PERIOD) return false;
+  for (let i = OLDER; i < s.length; i++) if (!isWithin(s[i] as number, -MAX_PERIOD, MAX_COUNT)) return false;
   return true;
 }
 

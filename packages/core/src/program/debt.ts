@@ -1,5 +1,5 @@
 import type { Family } from './family.ts';
-import { LINE, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, MODE, scaleUp, type Nums, unused } from './numbers.ts';
+import { isWithin, LINE, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, MODE, scaleUp, type Nums, unused } from './numbers.ts';
 
 // Token buckets that are refilled evenly, and leaky buckets. What is missing from a full bucket is a debt that is paid
 // back evenly. It is counted in parts: a unit has PER_UNIT parts, and PER_MS parts are paid back each millisecond.
@@ -17,16 +17,8 @@ const PARTS = 2;
 const RATE = 3;
 
 function reads(s: Nums): boolean {
-  const isOwed = s.length === 4 && s[OWED] >= 1 && s[OWED] <= MAX_COUNT;
-  return (
-    isOwed &&
-    s[AT] >= 0 &&
-    s[AT] <= MAX_NUMBER &&
-    s[PARTS] >= 1 &&
-    s[PARTS] <= MAX_PERIOD &&
-    s[RATE] >= 1 &&
-    s[RATE] <= MAX_COUNT
-  );
+  if (s.length !== 4 || !isWithin(s[AT], 0, MAX_NUMBER) || !isWithin(s[OWED], 1, MAX_COUNT)) return false;
+  return isWithin(s[PARTS], 1, MAX_PERIOD) && isWithin(s[RATE], 1, MAX_COUNT);
 }
 
 function owed(p: Nums, s: Nums, t: number): number {

@@ -1,5 +1,5 @@
 import type { Family } from './family.ts';
-import { HELD, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, MODE, type Nums, unused } from './numbers.ts';
+import { HELD, isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, MODE, type Nums, unused } from './numbers.ts';
 
 // Sliding logs and concurrency: every taking is an entry. That of a log has the instant at which it was taken, and a policy
 // reads it by its own window; that of a slot has the instant at which it expires if its holder has not given it back.
@@ -31,17 +31,12 @@ const MAX_NUMBERS = 4000;
 
 function reads(s: Nums): boolean {
   if (s.length < FIRST + SIZE || (s.length - FIRST) % SIZE !== 0 || s.length > MAX_NUMBERS) return false;
-  if (s[WRITTEN] < 0 || s[WRITTEN] > MAX_NUMBER || s[ASIDE] < 0 || s[ALLOWED] < 0) return false;
-  if (s[SINCE] < 0 || s[SINCE] > s[WRITTEN] || s[KEPT] < 0 || s[KEPT] > MAX_PERIOD) return false;
+  if (!isWithin(s[WRITTEN], 0, MAX_NUMBER) || s[SINCE] < 0 || s[SINCE] > s[WRITTEN]) return false;
+  if (!isWithin(s[KEPT], 0, MAX_PERIOD) || !isWithin(s[ASIDE], 0, MAX_COUNT) || !isWithin(s[ALLOWED], 0, MAX_COUNT))
+    return false;
   for (let i = FIRST; i < s.length; i += SIZE) {
-    if (
-      (s[i + AT] as number) < 0 ||
-      (s[i + AT] as number) > MAX_NUMBER ||
-      (s[i + UNITS] as number) < 1 ||
-      (s[i + UNITS] as number) > MAX_COUNT
-    )
-      return false;
-    if ((s[i + HOLDER] as number) < 0 || (s[i + HOLDER] as number) > MAX_NUMBER) return false;
+    if (!isWithin(s[i + AT] as number, 0, MAX_NUMBER) || !isWithin(s[i + UNITS] as number, 1, MAX_COUNT)) return false;
+    if (!isWithin(s[i + HOLDER] as number, 0, MAX_NUMBER)) return false;
   }
   return true;
 }

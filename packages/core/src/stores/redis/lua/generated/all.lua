@@ -7,16 +7,16 @@ local function window_reads(s)
   if #s ~= 4 and #s ~= 7 then
     return false
   end
-  if not numbers_isWithin(s[1], 0, 9007199254740991) or not numbers_isWithin(s[2], 1, 4398046511104) then
+  if not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4398046511104) then
     return false
   end
-  if not numbers_isWithin(s[3], (#s == 4 and 1 or 0), 4503599627370496) or not numbers_isWithin(s[4], 0, 4503599627370496) then
+  if not numbers_isWithin(s[3], (#s == 4 and 1 or 0), 4503599627370496) or not (s[4] >= 0 and s[4] <= 4503599627370496) then
     return false
   end
   if #s == 4 then
     return true
   end
-  return (numbers_isWithin(s[5], 0, 9007199254740991) and numbers_isWithin(s[6], 1, s[2]) and numbers_isWithin(s[7], 0, 4503599627370496))
+  return ((s[5] >= 0 and s[5] <= 9007199254740991) and (s[6] >= 1 and s[6] <= s[2]) and (s[7] >= 0 and s[7] <= 4503599627370496))
 end
 
 local function window_endsAt(s)
@@ -148,10 +148,10 @@ local function interval_endsAt(s)
 end
 
 local function interval_reads(s)
-  if #s ~= 4 or not numbers_isWithin(s[1], 0, 9007199254740991) or not numbers_isWithin(s[2], 1, 4503599627370496) then
+  if #s ~= 4 or not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4503599627370496) then
     return false
   end
-  if not numbers_isWithin(s[3], 1, 4503599627370496) or not numbers_isWithin(s[4], 1, 4398046511104) then
+  if not (s[3] >= 1 and s[3] <= 4503599627370496) or not (s[4] >= 1 and s[4] <= 4398046511104) then
     return false
   end
   return interval_endsAt(s) - s[1] <= 4503599627370496
@@ -200,8 +200,10 @@ local function interval_left(p, s, t)
 end
 
 local function debt_reads(s)
-  local isOwed = #s == 4 and s[2] >= 1 and s[2] <= 4503599627370496
-  return (isOwed and s[1] >= 0 and s[1] <= 9007199254740991 and s[3] >= 1 and s[3] <= 4398046511104 and s[4] >= 1 and s[4] <= 4503599627370496)
+  if #s ~= 4 or not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4503599627370496) then
+    return false
+  end
+  return (s[3] >= 1 and s[3] <= 4398046511104) and (s[4] >= 1 and s[4] <= 4503599627370496)
 end
 
 local function debt_endsAt(s)
@@ -281,14 +283,20 @@ local function debt_left(p, s, t)
 end
 
 local function blocks_reads(s)
-  if #s < 7 or #s > 500 + 1 or s[1] < 0 or s[1] > 9007199254740991 or s[2] < 1 or s[2] > 4398046511104 then
+  if #s < 7 or #s > 500 + 1 then
     return false
   end
-  if s[3] < 0 or s[3] >= s[2] or s[4] < 0 or s[5] < 1 or s[5] > 4398046511104 or s[6] < 0 then
+  if not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4398046511104) then
     return false
   end
-  for i = 3, #s - 1 do
-    if (s[i + 1]) > 4503599627370496 or (s[i + 1]) < -4398046511104 then
+  if s[3] < 0 or s[3] >= s[2] or not (s[4] >= 0 and s[4] <= 4503599627370496) then
+    return false
+  end
+  if not (s[5] >= 1 and s[5] <= 4398046511104) or not (s[6] >= 0 and s[6] <= 4503599627370496) or not (s[7] >= 0 and s[7] <= 4503599627370496) then
+    return false
+  end
+  for i = 7, #s - 1 do
+    if not (s[i + 1] >= -4398046511104 and s[i + 1] <= 4503599627370496) then
       return false
     end
   end
@@ -502,17 +510,17 @@ end
 local function counter_areCounts(s, from)
   local length = s[from + 2]
   local max = math.min(math.floor(9007199254740991 / length), 4503599627370496)
-  if not numbers_isWithin(s[from + 1], 0, 9007199254740991) or not (length >= 1 and length <= 4398046511104) then
+  if not (s[from + 1] >= 0 and s[from + 1] <= 9007199254740991) or not (length >= 1 and length <= 4398046511104) then
     return false
   end
-  return numbers_isWithin(s[from + 3], 0, max) and numbers_isWithin(s[from + 4], 0, max)
+  return (s[from + 3] >= 0 and s[from + 3] <= max) and (s[from + 4] >= 0 and s[from + 4] <= max)
 end
 
 local function counter_reads(s)
   if #s ~= 5 and #s ~= 9 then
     return false
   end
-  return counter_areCounts(s, 0) and numbers_isWithin(s[5], 0, 4503599627370496) and (#s == 5 or counter_areCounts(s, 5))
+  return counter_areCounts(s, 0) and (s[5] >= 0 and s[5] <= 4503599627370496) and (#s == 5 or counter_areCounts(s, 5))
 end
 
 local function counter_goneAt(s, from)
@@ -693,17 +701,17 @@ local function slots_reads(s)
   if #s < 5 + 3 or (#s - 5) % 3 ~= 0 or #s > 4000 then
     return false
   end
-  if s[1] < 0 or s[1] > 9007199254740991 or s[4] < 0 or s[5] < 0 then
+  if not (s[1] >= 0 and s[1] <= 9007199254740991) or s[2] < 0 or s[2] > s[1] then
     return false
   end
-  if s[2] < 0 or s[2] > s[1] or s[3] < 0 or s[3] > 4398046511104 then
+  if not (s[3] >= 0 and s[3] <= 4398046511104) or not (s[4] >= 0 and s[4] <= 4503599627370496) or not (s[5] >= 0 and s[5] <= 4503599627370496) then
     return false
   end
   for i = 5, #s - 1, 3 do
-    if (s[i + 1]) < 0 or (s[i + 1]) > 9007199254740991 or (s[i + 2]) < 1 or (s[i + 2]) > 4503599627370496 then
+    if not (s[i + 1] >= 0 and s[i + 1] <= 9007199254740991) or not (s[i + 2] >= 1 and s[i + 2] <= 4503599627370496) then
       return false
     end
-    if (s[i + 3]) < 0 or (s[i + 3]) > 9007199254740991 then
+    if not (s[i + 3] >= 0 and s[i + 3] <= 9007199254740991) then
       return false
     end
   end

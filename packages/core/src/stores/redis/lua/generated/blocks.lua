@@ -1,13 +1,19 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
 local function blocks_reads(s)
-  if #s < 7 or #s > 500 + 1 or s[1] < 0 or s[1] > 9007199254740991 or s[2] < 1 or s[2] > 4398046511104 then
+  if #s < 7 or #s > 500 + 1 then
     return false
   end
-  if s[3] < 0 or s[3] >= s[2] or s[4] < 0 or s[5] < 1 or s[5] > 4398046511104 or s[6] < 0 then
+  if not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4398046511104) then
     return false
   end
-  for i = 3, #s - 1 do
-    if (s[i + 1]) > 4503599627370496 or (s[i + 1]) < -4398046511104 then
+  if s[3] < 0 or s[3] >= s[2] or not (s[4] >= 0 and s[4] <= 4503599627370496) then
+    return false
+  end
+  if not (s[5] >= 1 and s[5] <= 4398046511104) or not (s[6] >= 0 and s[6] <= 4503599627370496) or not (s[7] >= 0 and s[7] <= 4503599627370496) then
+    return false
+  end
+  for i = 7, #s - 1 do
+    if not (s[i + 1] >= -4398046511104 and s[i + 1] <= 4503599627370496) then
       return false
     end
   end

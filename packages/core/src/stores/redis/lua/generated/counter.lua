@@ -1,22 +1,18 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
-local function numbers_isWithin(x, min, max)
-  return x >= min and x <= max
-end
-
 local function counter_areCounts(s, from)
   local length = s[from + 2]
   local max = math.min(math.floor(9007199254740991 / length), 4503599627370496)
-  if not numbers_isWithin(s[from + 1], 0, 9007199254740991) or not (length >= 1 and length <= 4398046511104) then
+  if not (s[from + 1] >= 0 and s[from + 1] <= 9007199254740991) or not (length >= 1 and length <= 4398046511104) then
     return false
   end
-  return numbers_isWithin(s[from + 3], 0, max) and numbers_isWithin(s[from + 4], 0, max)
+  return (s[from + 3] >= 0 and s[from + 3] <= max) and (s[from + 4] >= 0 and s[from + 4] <= max)
 end
 
 local function counter_reads(s)
   if #s ~= 5 and #s ~= 9 then
     return false
   end
-  return counter_areCounts(s, 0) and numbers_isWithin(s[5], 0, 4503599627370496) and (#s == 5 or counter_areCounts(s, 5))
+  return counter_areCounts(s, 0) and (s[5] >= 0 and s[5] <= 4503599627370496) and (#s == 5 or counter_areCounts(s, 5))
 end
 
 local function counter_goneAt(s, from)

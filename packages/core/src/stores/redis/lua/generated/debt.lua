@@ -1,7 +1,9 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
 local function debt_reads(s)
-  local isOwed = #s == 4 and s[2] >= 1 and s[2] <= 4503599627370496
-  return (isOwed and s[1] >= 0 and s[1] <= 9007199254740991 and s[3] >= 1 and s[3] <= 4398046511104 and s[4] >= 1 and s[4] <= 4503599627370496)
+  if #s ~= 4 or not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4503599627370496) then
+    return false
+  end
+  return (s[3] >= 1 and s[3] <= 4398046511104) and (s[4] >= 1 and s[4] <= 4503599627370496)
 end
 
 local function debt_endsAt(s)

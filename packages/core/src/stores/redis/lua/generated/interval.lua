@@ -1,17 +1,13 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
-local function numbers_isWithin(x, min, max)
-  return x >= min and x <= max
-end
-
 local function interval_endsAt(s)
   return s[1] + math.ceil(s[2] / s[3]) * s[4]
 end
 
 local function interval_reads(s)
-  if #s ~= 4 or not numbers_isWithin(s[1], 0, 9007199254740991) or not numbers_isWithin(s[2], 1, 4503599627370496) then
+  if #s ~= 4 or not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4503599627370496) then
     return false
   end
-  if not numbers_isWithin(s[3], 1, 4503599627370496) or not numbers_isWithin(s[4], 1, 4398046511104) then
+  if not (s[3] >= 1 and s[3] <= 4503599627370496) or not (s[4] >= 1 and s[4] <= 4398046511104) then
     return false
   end
   return interval_endsAt(s) - s[1] <= 4503599627370496

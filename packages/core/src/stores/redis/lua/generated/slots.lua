@@ -3,17 +3,17 @@ local function slots_reads(s)
   if #s < 5 + 3 or (#s - 5) % 3 ~= 0 or #s > 4000 then
     return false
   end
-  if s[1] < 0 or s[1] > 9007199254740991 or s[4] < 0 or s[5] < 0 then
+  if not (s[1] >= 0 and s[1] <= 9007199254740991) or s[2] < 0 or s[2] > s[1] then
     return false
   end
-  if s[2] < 0 or s[2] > s[1] or s[3] < 0 or s[3] > 4398046511104 then
+  if not (s[3] >= 0 and s[3] <= 4398046511104) or not (s[4] >= 0 and s[4] <= 4503599627370496) or not (s[5] >= 0 and s[5] <= 4503599627370496) then
     return false
   end
   for i = 5, #s - 1, 3 do
-    if (s[i + 1]) < 0 or (s[i + 1]) > 9007199254740991 or (s[i + 2]) < 1 or (s[i + 2]) > 4503599627370496 then
+    if not (s[i + 1] >= 0 and s[i + 1] <= 9007199254740991) or not (s[i + 2] >= 1 and s[i + 2] <= 4503599627370496) then
       return false
     end
-    if (s[i + 3]) < 0 or (s[i + 3]) > 9007199254740991 then
+    if not (s[i + 3] >= 0 and s[i + 3] <= 9007199254740991) then
       return false
     end
   end

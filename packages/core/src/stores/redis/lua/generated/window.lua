@@ -7,16 +7,16 @@ local function window_reads(s)
   if #s ~= 4 and #s ~= 7 then
     return false
   end
-  if not numbers_isWithin(s[1], 0, 9007199254740991) or not numbers_isWithin(s[2], 1, 4398046511104) then
+  if not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4398046511104) then
     return false
   end
-  if not numbers_isWithin(s[3], (#s == 4 and 1 or 0), 4503599627370496) or not numbers_isWithin(s[4], 0, 4503599627370496) then
+  if not numbers_isWithin(s[3], (#s == 4 and 1 or 0), 4503599627370496) or not (s[4] >= 0 and s[4] <= 4503599627370496) then
     return false
   end
   if #s == 4 then
     return true
   end
-  return (numbers_isWithin(s[5], 0, 9007199254740991) and numbers_isWithin(s[6], 1, s[2]) and numbers_isWithin(s[7], 0, 4503599627370496))
+  return ((s[5] >= 0 and s[5] <= 9007199254740991) and (s[6] >= 1 and s[6] <= s[2]) and (s[7] >= 0 and s[7] <= 4503599627370496))
 end
 
 local function window_endsAt(s)
