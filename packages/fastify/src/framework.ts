@@ -1,19 +1,16 @@
-import { fieldText, userIdOf, type Framework } from '@sluice/old-http/spi';
+import { joinLines, readUserId, type Framework } from '@sluice/core/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/**
- * Reads requests and writes responses of Fastify 5, for those who build on this package. A `record` that is assigned
- * here stores the decisions of every limit in another place than `request.rateLimit`.
- */
+/** Reads requests and writes responses of Fastify 5. */
 export const framework: Framework<FastifyRequest, FastifyReply> = {
   address: (request) => request.ip,
   method: (request) => request.method,
   route: (request) => request.routeOptions.url,
-  header: (request, name) => fieldText(request.headers[name]),
-  user: (request) => userIdOf((request as { user?: unknown }).user),
+  header: (request, name) => joinLines(request.headers[name]),
+  user: (request) => readUserId((request as { user?: unknown }).user),
   rawRequest: (request) => request.raw,
   rawResponse: (reply) => reply.raw,
-  getHeader: (reply, name) => fieldText(reply.getHeader(name)),
+  getHeader: (reply, name) => joinLines(reply.getHeader(name)),
   setHeader: (reply, name, value) => {
     void reply.header(name, value);
   },

@@ -1,139 +1,169 @@
-import { createHash } from 'node:crypto';
-import {
-  atPlace,
-  createEnforcer,
-  hasLimit,
-  inheritOptions,
-  outermost,
-  type Enforcer,
-  type Layer,
-} from '@sluice/old-http/spi';
+import { PolicyError, memoryStore } from '@sluice/core';
+import { atPlace, hasLimit, inheritOptions, limitRequests, type Place, type RequestLimiter } from '@sluice/core/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
-import { OWN_OPTIONS, checkLimit, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
-import { isOfScope, scopesOf, type Scope } from './scopes.ts';
+import { nameForRoute, nameForScope, placeOfRoute } from './names.ts';
+import { LIMIT_HOOKS, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
 
-/** A limit of a scope or a route. */
+/** A limit of a scope, of a route, or of a hook of its own. */
 interface PlacedLimit {
-  readonly layer: Layer<FastifyRequest, FastifyReply>;
-  readonly enforcer: Enforcer<FastifyRequest, FastifyReply>;
+  readonly place: Place<FastifyRequest, FastifyReply>;
+  readonly requests: RequestLimiter<FastifyRequest, FastifyReply>;
   readonly hook: LimitHook;
 }
 
-/** What a place inherits, and the limit that applies there unless it has one of its own. */
-interface Surroundings {
+/** What applies in a scope: what limits inside inherit, and the limit that decides unless one inside replaces it. */
+interface Scope {
   readonly options: SluiceOptions;
   readonly limit: PlacedLimit | undefined;
 }
 
+/** What the plugin was given for one scope; false turns off the limits around it. */
+interface Registered {
+  readonly app: FastifyInstance;
+  readonly given: { readonly options: SluiceOptions | false; readonly name: string }[];
+  scope: Scope | undefined;
+}
+
+const REGISTERED: unique symbol = Symbol('registered');
+const LIMITS: unique symbol = Symbol('limits');
+
+/** A scope of Fastify has the one around it as its prototype, so what the plugin stores is found in the scopes inside. */
+interface ScopeOfFastify extends FastifyInstance {
+  [REGISTERED]?: Registered;
+  [LIMITS]?: Limits;
+}
+
+/** The limits of the nearest scope with hooks of the plugin. */
+export function findLimits(app: FastifyInstance): Limits | undefined {
+  return (app as ScopeOfFastify)[LIMITS];
+}
+
+const OWN_OPTIONS: readonly string[] = ['hook'];
+
 /**
- * The limits of one application, in all its scopes: made when it is ready or, for routes that were declared before
- * the plugin, at their first request. The nearest limit of a request decides alone.
+ * The limits of an application, in all its scopes: made when it is ready or, for routes that were declared before the
+ * plugin, at their first request. The nearest limit of a request decides alone.
  */
 export class Limits {
   /** By Fastify's own object for the route, or for the 404s of a scope; null for none. */
   readonly #ofRoute = new WeakMap<object, PlacedLimit | null>();
-  readonly #scopes = new Map<Scope, Surroundings>();
   /** By the options and the place, so that HEAD and GET share one. */
   readonly #routes = new WeakMap<object, Map<string, PlacedLimit>>();
   readonly #names = new Map<string, number>();
-  readonly #claimed: PlacedLimit['layer'][] = [];
+  readonly #scopesAt = new Map<string, number>();
+  readonly #own: PlacedLimit[] = [];
   readonly #later: (() => unknown)[] = [];
   readonly #hooks = new Set<LimitHook>();
-  readonly #outside: Surroundings = { options: outermost({}), limit: undefined };
+  readonly #outside: Scope = { options: { store: memoryStore() }, limit: undefined };
 
-  /** Whether any limit decides at this hook. Limits declared before the plugin become known at the first hook. */
-  uses(hook: LimitHook): boolean {
-    return hook === 'onRequest' || this.#hooks.has(hook);
+  /** @param app - The outermost scope in which the plugin is registered, so far. */
+  constructor(app: FastifyInstance) {
+    (app as ScopeOfFastify)[LIMITS] = this;
   }
 
-  /** The enforcer for a request at a hook; undefined if there is none. */
-  enforcerFor(request: FastifyRequest, hook: LimitHook): PlacedLimit['enforcer'] | undefined {
+  /** The limiter that decides about a request at a hook. */
+  limiterFor(request: FastifyRequest, hook: LimitHook): PlacedLimit['requests'] | undefined {
+    // Limits declared before the plugin become known at the first hook.
+    if (hook !== 'onRequest' && !this.#hooks.has(hook)) return undefined;
     const route = routeOf(request);
     let limit = route && this.#ofRoute.get(route);
     if (limit === undefined) {
       limit = this.#limitFor(request) ?? null;
       if (route !== undefined) this.#ofRoute.set(route, limit);
     }
-    return limit?.hook === hook ? limit.enforcer : undefined;
+    return limit?.hook === hook ? limit.requests : undefined;
   }
 
   #limitFor({ server, routeOptions: { config, url, method } }: FastifyRequest): PlacedLimit | undefined {
-    return url === undefined ? this.limitAt(server) : this.limitAt(server, config.rateLimit, placeOf(method, url));
+    if (findLimits(server) !== this) return undefined; // those of a scope inside, where the plugin was registered before
+    return url === undefined ? this.limitAt(server) : this.limitAt(server, config.rateLimit, placeOfRoute(method, url));
   }
 
   /**
-   * Schedules a limit to be made when the application becomes ready, so that mistakes show before the first request.
+   * Makes a limit when the application becomes ready, so that mistakes show before the first request; in the order of
+   * their declaration.
    */
   prepareLater(make: () => unknown): void {
     this.#later.push(make);
   }
 
-  /**
-   * Makes the scheduled limits, in the order of their declaration.
-   *
-   * @throws PolicyError for bad options.
-   */
+  /** @throws PolicyError for bad options. */
   prepare(): void {
     for (const make of this.#later.splice(0)) make();
   }
 
   /** Releases the names, and closes the limiters with their stores. */
   async close(): Promise<void> {
-    await Promise.all(this.#claimed.map(({ core }) => core.close()));
+    await Promise.all(this.#own.map(({ place }) => place.core.close()));
   }
 
-  /** The limit of a route's own hook, which decides besides that of the route. */
-  hookLimit(app: FastifyInstance, options: RouteLimitOptions, place: string): PlacedLimit {
-    return this.#routeLimit(this.#surroundings(app).options, options, place);
+  /** Adds what one registration of the plugin, or the config of one, says to a scope. */
+  addScope(app: FastifyInstance, options: SluiceOptions | false): void {
+    const scope: ScopeOfFastify = app;
+    const known = Object.hasOwn(app, REGISTERED) ? scope[REGISTERED] : undefined;
+    const own: Registered = known ?? { app, given: [], scope: undefined };
+    const count = this.#scopesAt.get(app.prefix) ?? 0;
+    const isFirst = own.given.length === 0 && around(app) === Object.prototype;
+    const name = isFirst ? 'default' : nameForScope(`scope ${app.prefix} ${String(count)}`);
+    this.#scopesAt.set(app.prefix, count + 1);
+    own.given.push({ options, name });
+    scope[REGISTERED] = own;
+    this.prepareLater(() => this.limitAt(app));
   }
 
   /** The limit that decides about a route or, without one, in a scope. */
   limitAt(app: FastifyInstance, route?: RouteLimitOptions | false, place = ''): PlacedLimit | undefined {
     if (route === false) return undefined;
-    const around = this.#surroundings(app);
+    const scope = this.#scopeOf(app);
     const isOwn = route !== undefined && !isOfScope(app, route);
-    const limit = isOwn ? this.#routeLimit(around.options, route, place) : around.limit;
+    const limit = isOwn ? this.#routeLimit(scope, route, place) : scope.limit;
     if (limit !== undefined) this.#hooks.add(limit.hook);
     return limit;
   }
 
-  /** What the scopes around a place say, the innermost last. Each is made once. */
-  #surroundings(app: FastifyInstance): Surroundings {
-    let around = this.#outside;
-    for (const scope of scopesOf(app)) {
-      let made = this.#scopes.get(scope);
-      if (made === undefined) this.#scopes.set(scope, (made = this.#within(around, scope)));
-      around = made;
-    }
-    return around;
+  /** The limit of a hook that `app.rateLimit()` made, which decides besides that of the route. */
+  hookLimit(app: FastifyInstance, options: RouteLimitOptions, route: string): PlacedLimit {
+    const scope = this.#scopeOf(app);
+    return atPlace('app.rateLimit()', () =>
+      this.#make(inheritOptions(scope.options, options), [], () => this.#unusedName(nameForRoute(route))),
+    );
   }
 
-  #within(around: Surroundings, { options, place }: Scope): Surroundings {
-    if (options === false) return { options: around.options, limit: undefined };
-    const hook = options.hook ?? around.options.hook ?? 'onRequest';
-    const inherited = { ...inheritOptions(around.options, options), hook };
-    if (!hasLimit(options)) return { options: inherited, limit: around.limit };
-    const name = options.name ?? (place === '' ? 'default' : `scope-${hashed(place)}`);
-    const named = options.limiter === undefined ? { ...inherited, name } : inherited;
-    return { options: inherited, limit: this.#make(named as RouteLimitOptions, hook) };
-  }
-
-  #routeLimit(around: SluiceOptions, options: RouteLimitOptions, place: string): PlacedLimit {
-    const places = this.#routes.get(options) ?? new Map<string, PlacedLimit>();
-    this.#routes.set(options, places);
-    const known = places.get(place);
+  #routeLimit(scope: Scope, options: RouteLimitOptions, place: string): PlacedLimit {
+    const known = this.#routes.get(options)?.get(place);
     if (known !== undefined) return known;
-    checkLimit(options, configOf(place), OWN_OPTIONS);
-    const named =
-      options.limiter !== undefined
-        ? options
-        : { ...options, name: options.name ?? this.#unusedName(nameOfRoute(place)) };
-    const inherited = inheritOptions(around, named as RouteLimitOptions);
-    const hook = options.hook ?? around.hook ?? 'onRequest';
-    const limit = atPlace(configOf(place), () => this.#make(inherited, hook));
-    places.set(place, limit);
+    const limit = atPlace(`config.rateLimit of ${place}`, () => {
+      const inherited = inheritOptions(scope.options, options, OWN_OPTIONS);
+      return this.#make(inherited, OWN_OPTIONS, () => this.#unusedName(nameForRoute(place)));
+    });
+    const places = this.#routes.get(options) ?? new Map<string, PlacedLimit>();
+    this.#routes.set(options, places.set(place, limit));
     return limit;
+  }
+
+  /** What all registrations around a place say, the innermost last. */
+  #scopeOf(app: FastifyInstance): Scope {
+    const registered = (app as ScopeOfFastify)[REGISTERED];
+    if (registered === undefined) return this.#outside;
+    return (registered.scope ??= this.#within(this.#scopeOf(around(registered.app)), registered));
+  }
+
+  #within(outer: Scope, { app, given }: Registered): Scope {
+    return atPlace(`app.register(sluice)${app.prefix === '' ? '' : ` under ${app.prefix}`}`, () => {
+      let scope = outer;
+      for (const { options, name } of given) {
+        if (options === false) {
+          scope = { options: scope.options, limit: undefined };
+          continue;
+        }
+        const inherited = inheritOptions(scope.options, options, OWN_OPTIONS);
+        if (hasLimit(options) && scope.limit !== outer.limit && scope.limit !== undefined) throw secondLimit();
+        const limit = hasLimit(options) ? this.#make(inherited, OWN_OPTIONS, () => name) : scope.limit;
+        scope = { options: inherited, limit };
+      }
+      return scope;
+    });
   }
 
   /**
@@ -146,17 +176,41 @@ export class Limits {
     return count === 1 ? name : `${name}_${String(count)}`;
   }
 
-  #make(options: RouteLimitOptions, hook: LimitHook): PlacedLimit {
-    const { layer, enforcer } = createEnforcer(options, framework, OWN_OPTIONS);
-    if (options.limiter === undefined) this.#claimed.push(layer);
-    return { layer, enforcer, hook };
+  #make(options: SluiceOptions, ownOptions: readonly string[], defaultName: () => string): PlacedLimit {
+    const { hook = 'onRequest', name, limiter } = options;
+    if (!LIMIT_HOOKS.includes(hook)) {
+      const expected = `hook must be one of ${LIMIT_HOOKS.join(', ')}, got ${JSON.stringify(hook)}`;
+      throw new PolicyError('hook', expected, 'SLUICE_OPTION_INVALID');
+    }
+    const named = name !== undefined || limiter !== undefined ? options : { ...options, name: defaultName() };
+    const limit = { ...limitRequests(named as RouteLimitOptions, framework, ownOptions), hook };
+    if (limiter === undefined) this.#own.push(limit);
+    return limit;
   }
 }
 
-/** A place whose characters each have one of their own in a name. */
-const READABLE = /^[A-Z][A-Z,]* (?:\/:?[A-Za-z0-9-]*)+$/;
-/** Names have 64 characters at most: a number may follow. */
-const LONGEST_NAME = 60;
+/** The scope around a scope. */
+function around(app: FastifyInstance): FastifyInstance {
+  return Object.getPrototypeOf(app) as FastifyInstance;
+}
+
+/**
+ * Whether the options of a route are the same object as those of a scope around it: a plugin such as
+ * `@fastify/http-proxy` passes its own config to its routes. That is one limit, not two.
+ */
+function isOfScope(app: FastifyInstance, options: object): boolean {
+  const registered = (app as ScopeOfFastify)[REGISTERED];
+  if (registered === undefined) return false;
+  return registered.given.some((one) => one.options === options) || isOfScope(around(registered.app), options);
+}
+
+function secondLimit(): PolicyError {
+  return new PolicyError(
+    'limits',
+    'this is a second limit for one scope, in which one limit decides; write both as entries of limits',
+    'SLUICE_OPTION_INVALID',
+  );
+}
 
 /** Fastify's symbol for the object of a route, known after the first request; null if there is none. */
 let routeSymbol: symbol | null | undefined;
@@ -169,33 +223,4 @@ function routeOf(request: FastifyRequest): object | undefined {
   routeSymbol ??=
     Object.getOwnPropertySymbols(request).find(({ description }) => description === 'fastify.context') ?? null;
   return routeSymbol === null ? undefined : (request as unknown as Record<symbol, object | undefined>)[routeSymbol];
-}
-
-/** A route as written. For a GET route, Fastify adds a HEAD route; both are one place. */
-export function placeOf(method: string | readonly string[] | undefined, url: string): string {
-  const methods = [method ?? []].flat();
-  const reads = methods.includes('GET') || methods.includes('HEAD');
-  return `${reads ? 'GET' : [...methods].sort().join(',')} ${url}`;
-}
-
-/** The options of a route, as errors name them. */
-export function configOf(place: string): string {
-  return place.startsWith('hook') ? 'app.rateLimit()' : `config.rateLimit of ${place}`;
-}
-
-/**
- * The name of a route's limit, such as `GET.items._id` for `GET /items/:id`. Routes that would have one name, or a
- * longer one than names are, have a part of it and a hash; a hook, of which no route is known, has a hash.
- */
-function nameOfRoute(place: string): string {
-  const [methods = '', url = ''] = place.split(' /', 2);
-  const readable = `${methods.replaceAll(',', '-')}.${url.replaceAll(/(^|\/):/g, '$1_').replaceAll('/', '.')}`;
-  if (READABLE.test(place) && readable.length <= LONGEST_NAME) return readable;
-  if (!place.includes(' /')) return `route-${hashed(place)}`;
-  return `${readable.replaceAll(/[^\w.-]/g, '').slice(0, LONGEST_NAME - 11)}-${hashed(place)}`;
-}
-
-/** A short hash, the same in every process. */
-function hashed(place: string): string {
-  return createHash('sha256').update(place).digest('hex').slice(0, 10);
 }

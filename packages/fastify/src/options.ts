@@ -1,15 +1,13 @@
-import { PolicyError } from '@sluice/old-core';
-import { atPlace, checkPlace, type RateLimitOptions as NeutralOptions, type ScopeOptions } from '@sluice/old-http/spi';
+import type { RateLimitOptions as NeutralOptions, ScopeOptions } from '@sluice/core/http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { framework } from './framework.ts';
+
+export const LIMIT_HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const;
 
 /**
  * The hook in which a limit decides. `onRequest` is the earliest; the others suit keys that need the body or the
  * user.
  */
-export type LimitHook = 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler';
-
-export const LIMIT_HOOKS: readonly LimitHook[] = ['onRequest', 'preParsing', 'preValidation', 'preHandler'];
+export type LimitHook = (typeof LIMIT_HOOKS)[number];
 
 interface PlaceOptions {
   /** Default: the hook of the surrounding scope, or `onRequest`. */
@@ -27,32 +25,3 @@ export type SluiceOptions = ScopeOptions<FastifyRequest, FastifyReply> & PlaceOp
 
 /** The options in a route's `config.rateLimit`. */
 export type RouteLimitOptions = RateLimitOptions & PlaceOptions;
-
-/** The names of the options that only this adapter has. */
-export const OWN_OPTIONS: readonly string[] = ['hook'];
-
-/**
- * Checks the options of a place before its inherited options are known, so that an error points to the line with the
- * mistake.
- *
- * @param place - Where the options stand, as errors name it.
- * @param mayBeEmpty - Whether the place may have no limit.
- * @throws PolicyError for bad options.
- */
-export function checkLimit(options: object, place: string, ownOptions: readonly string[], mayBeEmpty = false): void {
-  atPlace(place, () => {
-    checkHere(options, ownOptions, mayBeEmpty);
-  });
-}
-
-function checkHere(options: object, ownOptions: readonly string[], mayBeEmpty: boolean): void {
-  const { hook } = ((options as unknown) ?? {}) as Readonly<Record<string, unknown>>;
-  if (hook !== undefined && !(LIMIT_HOOKS as readonly unknown[]).includes(hook)) {
-    throw new PolicyError(
-      'hook',
-      `hook must be one of ${LIMIT_HOOKS.join(', ')}, got ${JSON.stringify(hook)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  checkPlace(options, framework, ownOptions, mayBeEmpty);
-}

@@ -1,4 +1,4 @@
-import { Layer, createEnforcer, methodDecorator, namedByPlace, type MethodDecorator } from '@sluice/old-http/spi';
+import { limitMethods, type MethodDecorator } from '@sluice/core/http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 import type { RateLimitOptions } from './options.ts';
@@ -11,15 +11,9 @@ import type { RateLimitOptions } from './options.ts';
  * @throws PolicyError for bad or unknown options, when the class is defined.
  */
 export function RateLimit(options: RateLimitOptions): MethodDecorator {
-  return methodDecorator(
-    () => new Layer(options, framework),
-    (method, place) => {
-      const { enforcer } = createEnforcer(namedByPlace(options, place), framework);
-      return async function (this: unknown, ...args: never[]): Promise<unknown> {
-        const [request, reply] = args as unknown as [FastifyRequest, FastifyReply];
-        // A handler that returns its reply has sent the response, or never will, because the client left.
-        return (await enforcer.limit(request, reply)) ? method.apply(this, args) : reply;
-      };
-    },
-  );
+  return limitMethods(options, framework, (args) => {
+    const [request, response] = args as [FastifyRequest, FastifyReply];
+    // A handler that returns its reply has sent the response, or never will, because the client left.
+    return { request, response, denied: response };
+  });
 }

@@ -1,47 +1,35 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { fixedWindow } from '@sluice/old-core';
-import { byRoute, sluice } from '@sluice/fastify';
+import { describe, expect, it } from '@jest/globals';
+import { byRoute, fixedWindow, sluice } from '@sluice/fastify';
 import { exchange, spellingsOf } from '@sluice/testkit';
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
+import { closeAfterEach, create, portOf } from './requests.ts';
+
+closeAfterEach();
 
 const LIMIT = 3;
-const running: FastifyInstance[] = [];
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((app) => app.close()));
-});
-
-/** The further options of its router, by which Fastify reads a path in other ways. */
-const OPTIONS: readonly (readonly [string, object])[] = [
-  ['ignores capitals', { caseSensitive: false }],
-  ['ignores slashes', { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true }],
-  ['takes ; for the beginning of a query', { useSemicolonDelimiter: true }],
-  [
-    'ignores all of them',
-    { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, useSemicolonDelimiter: true },
-  ],
-];
+const PATHS = { '/login': '/login', '/shops/:shop/login': '/shops/1/login', '/files/*': '/files/a' };
 
 describe('a limit per route, with a router that', () => {
-  it.each(OPTIONS)('%s: no spelling exceeds it', async (_what, routerOptions) => {
-    const app = Fastify({ routerOptions } as FastifyServerOptions);
-    running.push(app);
+  it.each<[string, object]>([
+    ['ignores capitals', { caseSensitive: false }],
+    ['ignores slashes', { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true }],
+    ['takes ; for the beginning of a query', { useSemicolonDelimiter: true }],
+    [
+      'ignores all of them',
+      { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, useSemicolonDelimiter: true },
+    ],
+  ])('%s: no spelling exceeds it', async (_what, routerOptions) => {
+    const app = create({ routerOptions });
     await app.register(sluice, { name: 'spelt', policy: fixedWindow({ limit: LIMIT, window: '1h' }), key: byRoute() });
-    const executions = new Map<string, number>();
-    for (const path of ['/login', '/shops/:shop/login', '/files/*']) {
-      app.get(path, () => {
-        executions.set(path, (executions.get(path) ?? 0) + 1);
-        return 'handled';
-      });
-    }
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    const port = (app.server.address() as { readonly port: number }).port;
+    const calls: string[] = [];
+    for (const path of Object.keys(PATHS)) app.get(path, () => String(calls.push(path)));
+    const port = await portOf(app);
 
-    for (const plain of ['/login', '/shops/1/login', '/files/a']) {
+    for (const plain of Object.values(PATHS)) {
       for (const target of [...spellingsOf(plain), `${plain};/~`, `${plain};`, ...spellingsOf(plain)]) {
         await exchange(port, `GET ${target} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n`);
       }
     }
 
-    expect([...executions.values()]).toEqual([LIMIT, LIMIT, LIMIT]);
+    expect(calls).toEqual(Object.keys(PATHS).flatMap((path) => Array.from({ length: LIMIT }, () => path)));
   });
 });

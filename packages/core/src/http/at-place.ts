@@ -1,7 +1,7 @@
 import { PolicyError } from '../errors.ts';
 
 /** How errors of options begin that do not know their place. */
-const UNPLACED = /^rateLimit(?= (has no option|takes) )/;
+const UNPLACED = /^rateLimit(?= (has no option|takes|needs) )/;
 /** The code at the end of a message, which the new error adds again. */
 const CODE = / \[SLUICE_\w+\]$/;
 

@@ -1,5 +1,5 @@
 import { warnOnce } from '../warnings.ts';
-import type { Framework, RawRequest } from './framework.ts';
+import type { FrameworkReader, RawRequest } from './framework.ts';
 import { addressBits, isIpv4 } from './keys/address.ts';
 
 const UNIX_SOCKET = 'a Unix socket';
@@ -13,14 +13,14 @@ const EVERY = 64;
  * from the requests.
  */
 export class Diagnostics<Request, Response> {
-  readonly #framework: Framework<Request, Response>;
+  readonly #framework: FrameworkReader<Request, Response>;
   #hasCheckedTrust = false;
   /** Requests that were looked at, of the first ones. */
   #checked = 0;
   /** Requests until the next one that is looked at. */
   #untilNext = 0;
 
-  constructor(framework: Framework<Request, Response>) {
+  constructor(framework: FrameworkReader<Request, Response>) {
     this.#framework = framework;
   }
 

@@ -77,8 +77,8 @@ export const NO_RESPONSE: RawResponse = {
   off: () => undefined,
 };
 
-/** Everything that differs between frameworks: how to read a request, and how to write a response. */
-export interface Framework<Request, Response> extends RequestReader<Request> {
+/** How a framework's requests are read, and the ends of their responses noticed: what a decision needs. */
+export interface FrameworkReader<Request, Response> extends RequestReader<Request> {
   /** Node's own request: the same object, however often the framework wraps it. */
   rawRequest(request: Request): RawRequest;
   /** Where marks of Node's own request are stored. Default: on the request itself. */
@@ -89,6 +89,15 @@ export interface Framework<Request, Response> extends RequestReader<Request> {
    * one. Default: the response itself.
    */
   argument?(response: Response): unknown;
+  /**
+   * Which proxies the application trusts: true for all, a number of hops if the framework ignores it, or a function
+   * of address and hop. Any other value means unknown. Read once, for warnings.
+   */
+  proxyTrust?(request: Request): unknown;
+}
+
+/** Everything that differs between frameworks: how to read a request, and how to write a response. */
+export interface Framework<Request, Response> extends FrameworkReader<Request, Response> {
   /** A header field of the response as set so far, its name in lower case; several lines are joined by commas. */
   getHeader(response: Response, name: string): string | undefined;
   setHeader(response: Response, name: string, value: string): void;
@@ -104,15 +113,13 @@ export interface Framework<Request, Response> extends RequestReader<Request> {
   answerWith?(response: Response, value: unknown): void;
   /** Stores the key and the decision where the application's handlers read them. */
   record(request: Request, info: RateLimitInfo): void;
-  /**
-   * Which proxies the application trusts: true for all, a number of hops if the framework ignores it, or a function
-   * of address and hop. Any other value means unknown. Read once, for warnings.
-   */
-  proxyTrust?(request: Request): unknown;
 }
 
-/** The response that the user's functions get: see {@link Framework.argument}. */
-export function argumentFor<Request, Response>(framework: Framework<Request, Response>, response: Response): Response {
+/** The response that the user's functions get: see {@link FrameworkReader.argument}. */
+export function argumentFor<Request, Response>(
+  framework: FrameworkReader<Request, Response>,
+  response: Response,
+): Response {
   return framework.argument === undefined ? response : (framework.argument(response) as Response);
 }
 

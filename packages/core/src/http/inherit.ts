@@ -1,5 +1,5 @@
-import { memoryStore } from '../stores/memory.ts';
-import { LIMIT_NAMES, LIMITER_NAMES, SHARED_NAMES, type RateLimitOptions } from './options.ts';
+import { checkNames } from '../values/shape.ts';
+import { LIMIT_NAMES, LIMITER_NAMES, OPTION_NAMES, SHARED_NAMES, type RateLimitOptions } from './options.ts';
 import { readHanded } from './place.ts';
 
 type LimitOption = 'limit' | 'window' | 'policy' | 'limits' | 'limiter';
@@ -20,21 +20,24 @@ export function hasLimit(options: object): boolean {
   return LIMIT_NAMES.some((name) => (options as Readonly<Record<string, unknown>>)[name] !== undefined);
 }
 
-/** The options of an outermost place, with the store that all places inside it inherit. */
-export function withStore<Options extends object>(options: Options): Options {
-  const { store, limiter } = options as { store?: unknown; limiter?: unknown };
-  return store === undefined && limiter === undefined ? { ...options, store: memoryStore() } : options;
-}
-
 /**
  * The options of a place inside another: it inherits how requests are decided, counted and answered, unless it sets
  * these options itself. It never inherits the limit.
+ *
+ * @param inner - The user's options, unchecked.
+ * @param ownOptions - Names of further options, which the adapter itself reads. They are inherited too.
+ * @throws PolicyError for unknown options, which would be lost. The {@link Place} that inherits a bad value reports it.
  */
-export function inheritOptions<Options extends object>(outer: object, inner: Options): Options {
+export function inheritOptions<Options extends object>(
+  outer: object,
+  inner: Options,
+  ownOptions: readonly string[] = [],
+): Options {
+  checkNames(inner, [...OPTION_NAMES, ...ownOptions], 'rateLimit');
   const from = outer as Readonly<Record<string, unknown>>;
   const own = inner as Readonly<Record<string, unknown>>;
   const isHanded = own['limiter'] !== undefined;
-  const names = INHERITED.filter((name) => !isHanded || !LIMITER_NAMES.includes(name));
+  const names = INHERITED.filter((name) => !isHanded || !LIMITER_NAMES.includes(name)).concat(ownOptions);
   if (own['limits'] === undefined && KEY_NAMES.every((name) => own[name] === undefined)) names.push(...KEY_NAMES);
   const inherited: Record<string, unknown> = {};
   for (const name of names) if (from[name] !== undefined) inherited[name] = from[name];

@@ -1,5 +1,5 @@
 import type { Limiter } from '../limiter/limiter.ts';
-import type { Framework } from './framework.ts';
+import type { Framework, FrameworkReader } from './framework.ts';
 import { Place } from './place.ts';
 import { RequestLimiter } from './request-limiter.ts';
 import type { RateLimitOptions } from './options.ts';
@@ -30,25 +30,32 @@ export interface Limited<Request, Key> {
  * @param ownOptions - Names of further options, which the adapter itself reads.
  * @throws PolicyError for bad or unknown options; `SLUICE_LIMITER_NAME_TAKEN` for a name that is in use on the store.
  */
-export function limitRequests<Request, Response>(
+export function limitRequests<
+  Request,
+  Response,
+  Read extends FrameworkReader<Request, Response> = Framework<Request, Response>,
+>(
   options: RateLimitOptions<Request, Response>,
-  framework: Framework<Request, Response>,
+  framework: Read,
   ownOptions: readonly string[] = [],
-): { readonly requests: RequestLimiter<Request, Response>; readonly place: Place<Request, Response> } {
+): { readonly requests: RequestLimiter<Request, Response, Read>; readonly place: Place<Request, Response> } {
   const place = new Place(options, framework, ownOptions);
   const requests = new RequestLimiter([place], framework);
   place.claim();
   return { requests, place };
 }
 
-/** Adds `limiter` and `keyFor` to a middleware. */
+/** Adds `limiter` and `keyFor` to a middleware. The limit is read when they are used. */
 export function withLimiter<Handler extends object, Request, Response>(
   handler: Handler,
-  { requests, place }: ReturnType<typeof limitRequests<Request, Response>>,
+  limited: {
+    readonly requests: Pick<RequestLimiter<Request, Response>, 'keyFor'>;
+    readonly place: Pick<Place<Request, Response>, 'limiter'>;
+  },
 ): Handler & Limited<Request, never> {
   Object.defineProperties(handler, {
-    limiter: { get: () => place.limiter, enumerable: true },
-    keyFor: { value: async (request: Request) => requests.keyFor(request), enumerable: true },
+    limiter: { get: () => limited.place.limiter, enumerable: true },
+    keyFor: { value: async (request: Request) => limited.requests.keyFor(request), enumerable: true },
   });
   return handler as Handler & Limited<Request, never>;
 }

@@ -71,10 +71,7 @@ export interface PerLimitOptions<Request, Response = unknown> {
  * picks one of these for a request. The policies of a function need names: different names never share state.
  */
 export type PolicyOption<Request, Response = unknown> =
-  | Policy
-  | readonly Policy[]
-  | MarkedPolicy
-  | OfRequest<Request, Response, Policy | readonly Policy[] | MarkedPolicy>;
+  Policy | readonly Policy[] | MarkedPolicy | OfRequest<Request, Response, Policy | readonly Policy[] | MarkedPolicy>;
 
 /** One of several limits, each with its own key, that are decided together. */
 export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitOptions<Request, Response> {
@@ -246,7 +243,8 @@ export interface HttpSettings<Request, Response> extends Pick<
 
 const listOfClients = optional((given, name) => new ClientList(given, name));
 const aFunction = optional(functionThat<never>('a function'));
-const status = (name: keyof DenialStatuses): Reader<number> => withDefault(wholeNumber(400, 599), DENIAL_STATUSES[name]);
+const status = (name: keyof DenialStatuses): Reader<number> =>
+  withDefault(wholeNumber(400, 599), DENIAL_STATUSES[name]);
 const STATUSES = {
   denied: status('denied'),
   blocked: status('blocked'),
@@ -314,6 +312,8 @@ export const LIMIT_NAMES: readonly string[] = ['limit', 'window', 'policy', 'lim
 export const PER_LIMIT_NAMES: readonly string[] = Object.keys(PER_LIMIT);
 export const SHARED_NAMES: readonly string[] = Object.keys(SHARED);
 export const LIMITER_NAMES: readonly string[] = Object.keys(LIMITER);
+/** All options of {@link RateLimitOptions}. */
+export const OPTION_NAMES: readonly string[] = [LIMIT_NAMES, SHARED_NAMES, PER_LIMIT_NAMES, LIMITER_NAMES].flat();
 
 /** @throws PolicyError for the first bad option. */
 export function readSharedOptions<Request, Response>(options: object): HttpSettings<Request, Response> {

@@ -2,7 +2,7 @@ import { PolicyError, shown } from '../errors.ts';
 import { LimiterCore } from '../limiter/core.ts';
 import { LimiterOfCore, type Limiter } from '../limiter/limiter.ts';
 import type { LimiterCoreOptions } from '../limiter/options.ts';
-import { readPolicy, type Limit } from '../limiter/limits.ts';
+import { readPolicy, type Limit, type Want } from '../limiter/limits.ts';
 import { readMark } from '../limiter/policy-function.ts';
 import { MAKERS } from '../policies/index.ts';
 import { listed } from '../values/hint.ts';
@@ -14,11 +14,9 @@ import { isOptionalKey, keyFunction, type ReadKey } from './keys/read-key.ts';
 import { mapMaybe } from './maybe.ts';
 import {
   LIMITER_NAMES,
-  LIMIT_NAMES,
-  PER_LIMIT_NAMES,
+  OPTION_NAMES,
   readPerLimitOptions,
   readSharedOptions,
-  SHARED_NAMES,
   type HttpLimitOptions,
   type HttpSettings,
   type OfRequest,
@@ -43,6 +41,17 @@ export interface HttpLimit<Request, Response> {
 }
 
 type PickLimit<Request, Response> = OfRequest<Request, Response, Limit>;
+
+/** A {@link Place}, or some of its limits. */
+export type PlacedLimits<Request, Response> = Pick<
+  Place<Request, Response>,
+  'core' | 'name' | 'settings' | 'limits' | 'hasOneKey' | 'paced'
+>;
+
+/** What a request wants, and the settings of the place that it wants it of. */
+export interface PlacedWant<Request, Response> extends Want {
+  readonly settings: HttpSettings<Request, Response>;
+}
 
 /** The limits that one place of an application declares: the options of `rateLimit(options)`, checked and read. */
 export class Place<Request, Response> {
@@ -133,8 +142,8 @@ function checkOptions(options: object, ownOptions: readonly string[]): void {
       'SLUICE_OPTION_INVALID',
     );
   }
-  checkNames(options, [...LIMIT_NAMES, ...SHARED_NAMES, ...PER_LIMIT_NAMES, ...LIMITER_NAMES, ...ownOptions], 'rateLimit');
-  const given = options as Readonly<Record<string, unknown>>;
+  checkNames(options, [...OPTION_NAMES, ...ownOptions], 'rateLimit');
+  const given = options;
   const forbid = (names: readonly string[], where: string): void => {
     for (const name of names) {
       if (given[name] === undefined) continue;
@@ -143,7 +152,10 @@ function checkOptions(options: object, ownOptions: readonly string[]): void {
     }
   };
   if (given['limiter'] !== undefined) {
-    forbid(['policy', 'limit', 'window', 'limits', ...LIMITER_NAMES], 'limiter; set it in the createLimiter() call instead');
+    forbid(
+      ['policy', 'limit', 'window', 'limits', ...LIMITER_NAMES],
+      'limiter; set it in the createLimiter() call instead',
+    );
   } else if (given['limits'] !== undefined) {
     forbid(['policy', 'limit', 'window', 'key', 'onMissingKey'], 'limits; write it into the entries of limits instead');
   }
@@ -175,7 +187,10 @@ function readHttpLimits<Request, Response>(
   reader: RequestReader<Request>,
 ): readonly HttpLimit<Request, Response>[] {
   if (options.limits === undefined) {
-    const limit = options.limiter === undefined ? readPolicyOption(core, readOwnPolicy(options)) : readHanded(options.limiter).limit;
+    const limit =
+      options.limiter === undefined
+        ? readPolicyOption(core, readOwnPolicy(options))
+        : readHanded(options.limiter).limit;
     return [readHttpLimit(core.name, options, limit, reader)];
   }
   const entries: unknown = options.limits;
@@ -189,7 +204,10 @@ function readHttpLimits<Request, Response>(
     const own = given.cost === undefined && options.cost !== undefined ? { ...given, cost: options.cost } : given;
     return readHttpLimit(name, own, readPolicyOption(core, policy, name, `${where}.policy`), reader, `${where}.`);
   });
-  checkDistinct(limits.map(({ name }) => name), 'limits.name');
+  checkDistinct(
+    limits.map(({ name }) => name),
+    'limits.name',
+  );
   return limits;
 }
 
@@ -214,7 +232,11 @@ function readHttpLimit<Request, Response>(
   };
 }
 
-function readOwnPolicy(options: { readonly policy?: unknown; readonly limit?: unknown; readonly window?: unknown }): unknown {
+function readOwnPolicy(options: {
+  readonly policy?: unknown;
+  readonly limit?: unknown;
+  readonly window?: unknown;
+}): unknown {
   if (typeof options.limit !== 'function') return readPolicy(options, 'rateLimit', 'limits, or a limiter');
   throw new PolicyError(
     'limit',
@@ -248,7 +270,9 @@ function readPolicyOption<Request, Response>(
     }
     const found = known.get(policy as object);
     if (found !== undefined) return found;
-    const named = typeof policy === 'function' || [policy].flat().every((one) => (one as { name?: unknown } | null)?.name !== undefined);
+    const named =
+      typeof policy === 'function' ||
+      [policy].flat().every((one) => (one as { name?: unknown } | null)?.name !== undefined);
     if (!named) {
       throw new PolicyError(
         `${field}.name`,

@@ -1,9 +1,9 @@
 import type { Limit, Want } from '../limiter/limits.ts';
 import { slidingWindow } from '../policies/sliding-window.ts';
 import { readSubject } from '../values/key.ts';
-import type { Framework } from './framework.ts';
+import type { FrameworkReader } from './framework.ts';
 import { byIp, type AddressReader } from './keys/key-parts.ts';
-import type { HttpLimit, Place } from './place.ts';
+import type { HttpLimit, PlacedLimits } from './place.ts';
 
 /** Begins the subjects of preflights. No other subject begins like this: a key that begins with `#` is hashed. */
 const MARK = '#preflight';
@@ -12,7 +12,10 @@ const MARK = '#preflight';
  * Whether a request is a CORS preflight of a browser, which has neither a body nor credentials. Any other OPTIONS
  * request counts.
  */
-export function isPreflight<Request, Response>(framework: Framework<Request, Response>, request: Request): boolean {
+export function isPreflight<Request, Response>(
+  framework: FrameworkReader<Request, Response>,
+  request: Request,
+): boolean {
   if (framework.method(request) !== 'OPTIONS') return false;
   const has = (name: string): boolean => framework.header(request, name) !== undefined;
   return (
@@ -39,8 +42,8 @@ interface Budget<Request> {
  * could lock them out together.
  */
 export function readPreflightBudgets<Request, Response>(
-  places: readonly Place<Request, Response>[],
-  framework: Framework<Request, Response>,
+  places: readonly PlacedLimits<Request, Response>[],
+  framework: FrameworkReader<Request, Response>,
 ): (request: Request) => readonly Want[] {
   const own = places.flatMap(({ limits }) => limits.flatMap(budgetOf));
   const nearest = places.at(-1);

@@ -5,10 +5,18 @@ import { readSubject } from '../values/key.ts';
 import { warnOnce } from '../warnings.ts';
 import type { Decision } from '../limiter/decision.ts';
 import { newHolder } from '../limiter/holder.ts';
-import type { DecideOptions, LimiterCore } from '../limiter/core.ts';
+import type { LimiterCore } from '../limiter/core.ts';
 import type { Limit, Want } from '../limiter/limits.ts';
+import type { OnStoreError } from '../limiter/options.ts';
 import { Diagnostics } from './diagnostics.ts';
-import { argumentFor, asError, type Framework, type RateLimitInfo, type RawRequest } from './framework.ts';
+import {
+  argumentFor,
+  asError,
+  type Framework,
+  type FrameworkReader,
+  type RateLimitInfo,
+  type RawRequest,
+} from './framework.ts';
 import { warnOfMissingKey } from './keys/read-key.ts';
 import { decidePaced } from './lifecycle/pacing.ts';
 import { refundOnResponse } from './lifecycle/refund.ts';
@@ -16,7 +24,7 @@ import { holdUntilClosed } from './lifecycle/slots.ts';
 import { isThenable, mapMaybe } from './maybe.ts';
 import type { HttpSettings } from './options.ts';
 import { GONE, PASS, type Plan } from './plan.ts';
-import { Place, type HttpLimit } from './place.ts';
+import type { HttpLimit, PlacedLimits, PlacedWant } from './place.ts';
 import { isPreflight, readPreflightBudgets } from './preflights.ts';
 import { findMark, markOnce, privateFieldMarks, type FoundKeys, type RequestMark } from './request-marks.ts';
 import { respond } from './respond.ts';
@@ -28,11 +36,13 @@ interface Call<Request, Response> {
   readonly response: Response;
   readonly raw: RawRequest;
   readonly mark: RequestMark;
-  readonly wants: Want[];
+  readonly wants: PlacedWant<Request, Response>[];
   /** The keys that were found, by the name of their limit. */
   readonly keys: Record<string, string>;
   /** Whether the address is on the list `allow`: only a key on the list `deny` can still deny the request. */
   isExempt: boolean;
+  /** Those of the innermost place that limits the request. */
+  settings: HttpSettings<Request, Response>;
 }
 
 /** Ends the way of a request with a plan, or lets it go on. */
@@ -47,32 +57,46 @@ const MISSING = '#missing';
  * Decides about the requests of a framework. The options become a list of steps, once; each request runs through them:
  * the lists of clients, `skip`, and each limit's key, cost and policy; then one decision over everything that is wanted.
  * It is synchronous as long as the store and the functions of the user are.
+ *
+ * @typeParam Read - With a {@link FrameworkReader} alone it plans: the adapter writes what is planned.
  */
-export class RequestLimiter<Request, Response> {
-  readonly framework: Framework<Request, Response>;
-  readonly #places: readonly Place<Request, Response>[];
+export class RequestLimiter<
+  Request,
+  Response,
+  Read extends FrameworkReader<Request, Response> = Framework<Request, Response>,
+> {
+  readonly framework: Read;
+  /** Whether anything may wait for the end of a response, or for its client to leave. */
+  readonly followsResponses: boolean;
+  readonly #places: readonly PlacedLimits<Request, Response>[];
   readonly #core: LimiterCore;
   readonly #settings: HttpSettings<Request, Response>;
   readonly #steps: readonly Step<Request, Response>[];
   readonly #diagnostics: Diagnostics<Request, Response>;
   readonly #preflight: ((request: Request) => readonly Want[]) | undefined;
   readonly #reports: boolean;
+  readonly #refunds: boolean;
+  /** While the store fails, a request gets no more than each of several places allows. */
+  readonly #onStoreError: OnStoreError | undefined;
   readonly #paces: boolean;
   readonly #holds: boolean;
   /** Whether something may be awaited before the address is read. */
   readonly #readsAddressLate: boolean;
 
   /**
-   * @param places - Those whose limits are decided together. The settings of the last one apply to all.
+   * @param places - Those whose limits are decided together, the outermost first. The settings of the innermost one that
+   * limits a request apply to it. All have one `mode`.
    * @throws PolicyError if two limits have the same name, or their stores differ.
    */
-  constructor(places: readonly Place<Request, Response>[], framework: Framework<Request, Response>) {
-    const nearest = places.at(-1) as Place<Request, Response>;
+  constructor(places: readonly PlacedLimits<Request, Response>[], framework: Read) {
+    const nearest = places.at(-1) as PlacedLimits<Request, Response>;
     this.framework = framework;
     this.#places = places;
     this.#core = nearest.core;
     this.#settings = nearest.settings;
     this.#reports = nearest.settings.mode === 'report';
+    this.#refunds = places.some(({ settings }) => settings.refund !== undefined);
+    if (places.length > 1) this.#onStoreError = findStrictest(places);
     if (places.length > 1) checkTogether(places);
     const [only] = places;
     this.#steps =
@@ -92,6 +116,7 @@ export class RequestLimiter<Request, Response> {
     const limits = places.flatMap((place) => place.limits);
     this.#paces = !this.#reports && limits.some(({ limit }) => may(limit, 'mayPace'));
     this.#holds = limits.some(({ limit }) => may(limit, 'mayHold'));
+    this.followsResponses = this.#paces || this.#holds || this.#refunds;
     const { allow, deny, skip } = only?.settings ?? this.#settings;
     const isListed = allow !== undefined || deny !== undefined;
     this.#readsAddressLate = !isListed && (skip !== undefined || limits[0]?.readsAddressFirst !== true);
@@ -108,7 +133,7 @@ export class RequestLimiter<Request, Response> {
     // Before the first await: the socket keeps it, and once the client is gone it is unknown.
     if (this.#readsAddressLate) this.framework.address(request);
     this.#diagnostics.check(request, raw);
-    const call = { request, response, raw, mark, wants: [], keys: {}, isExempt: false };
+    const call = { request, response, raw, mark, wants: [], keys: {}, isExempt: false, settings: this.#settings };
     return this.#reports ? this.#report(call) : this.#decide(call);
   }
 
@@ -120,7 +145,11 @@ export class RequestLimiter<Request, Response> {
    * @throws (or rejects with) errors of the user's functions; StoreError, with `onStoreError: 'throw'`;
    * RateLimitError for a denial, with `throw: true`.
    */
-  limit(request: Request, response: Response): boolean | Promise<boolean> {
+  limit(
+    this: RequestLimiter<Request, Response>,
+    request: Request,
+    response: Response,
+  ): boolean | Promise<boolean> {
     const plan = this.plan(request, response);
     return plan instanceof Promise
       ? plan.then((late) => respond(this.framework, late, request, response))
@@ -131,7 +160,12 @@ export class RequestLimiter<Request, Response> {
    * As {@link limit}, for a framework with a callback: calls it if the request continues, or with the error; never
    * after a response. Does not catch what the callback throws.
    */
-  limitThen(request: Request, response: Response, next: (error?: unknown) => void): void {
+  limitThen(
+    this: RequestLimiter<Request, Response>,
+    request: Request,
+    response: Response,
+    next: (error?: unknown) => void,
+  ): void {
     let passes: boolean | Promise<boolean>;
     try {
       passes = this.limit(request, response);
@@ -206,8 +240,13 @@ export class RequestLimiter<Request, Response> {
       return mapMaybe(this.#take(call), (decision) => this.#conclude(call, decision));
     }
     const { framework } = this;
-    const pacing = { core: this.#core, wants: call.wants, raw: call.raw, rawResponse: framework.rawResponse(call.response) };
-    const { paced } = this.#places.at(-1) as Place<Request, Response>;
+    const pacing = {
+      core: this.#core,
+      wants: call.wants,
+      raw: call.raw,
+      rawResponse: framework.rawResponse(call.response),
+    };
+    const { paced } = this.#places.at(-1) as PlacedLimits<Request, Response>;
     return decidePaced(
       { ...pacing, paced },
       (op) => (op === 'peek' ? this.#askStore(call, op) : this.#take(call)),
@@ -231,9 +270,10 @@ export class RequestLimiter<Request, Response> {
     let waitedMs = 0;
     for (let at: RequestMark | undefined = mark; at !== undefined; at = at.before) waitedMs += at.waitedMs;
     const isSilent = this.#paces; // published once it is clear whether the request waits
-    const options: DecideOptions | undefined =
-      waitedMs === 0 ? (isSilent ? { isSilent } : undefined) : { isSilent, endMs: this.#core.timeoutMs - waitedMs + performance.now() };
-    const decided = this.#core.decide(op, wants, options);
+    const onStoreError = this.#onStoreError;
+    const isUsual = waitedMs === 0 && !isSilent && onStoreError === undefined;
+    const endMs = waitedMs === 0 ? undefined : this.#core.timeoutMs - waitedMs + performance.now();
+    const decided = this.#core.decide(op, wants, isUsual ? undefined : { isSilent, onStoreError, endMs });
     if (!(decided instanceof Promise)) return decided;
     const startMs = performance.now();
     const stop = (): void => {
@@ -246,21 +286,20 @@ export class RequestLimiter<Request, Response> {
     call: Call<Request, Response>,
     decision: Decision,
   ): Plan<Request, Response> | Promise<Plan<Request, Response>> {
-    const { request, response } = call;
-    const { refund, onDecision } = this.#settings;
-    if (refund !== undefined && decision.allowed) {
-      refundOnResponse(this.framework, this.#core, refund, decision, request, response);
+    const { request, response, settings } = call;
+    if (this.#refunds && decision.allowed) {
+      refundOnResponse(this.framework, this.#core, call.wants, decision, request, response);
     }
     const info = { key: call.mark.keys as FoundKeys, decision };
-    if (onDecision === undefined) return this.#planFor(info);
+    const { onDecision } = settings;
+    if (onDecision === undefined) return this.#planFor(info, settings);
     const context = { key: info.key, request, response: argumentFor(this.framework, response) };
-    return mapMaybe(onDecision(decision, context), () => this.#planFor(info));
+    return mapMaybe(onDecision(decision, context), () => this.#planFor(info, settings));
   }
 
-  #planFor(info: RateLimitInfo): Plan<Request, Response> {
+  #planFor(info: RateLimitInfo, settings: HttpSettings<Request, Response>): Plan<Request, Response> {
     if (this.#reports) return { ...PASS, info };
     const { decision } = info;
-    const settings = this.#settings;
     return {
       fields: decision.policies.length === 0 ? PASS.fields : settings.headers(decision),
       info,
@@ -302,8 +341,8 @@ function run<Request, Response>(
 
 /** The steps of one place: what it does not configure is not among them. */
 function stepsOf<Request, Response>(
-  place: Place<Request, Response>,
-  framework: Framework<Request, Response>,
+  place: PlacedLimits<Request, Response>,
+  framework: FrameworkReader<Request, Response>,
 ): readonly Step<Request, Response>[] {
   const { allow, skip } = place.settings;
   const deny = place.settings.mode === 'report' ? undefined : place.settings.deny;
@@ -334,10 +373,10 @@ function stepsOf<Request, Response>(
 
 /** Adds what one limit wants of its key, or denies the request for it. */
 function addWant<Request, Response>(
-  { settings, core }: Place<Request, Response>,
+  { settings, core }: PlacedLimits<Request, Response>,
   { name, limit, cost, onMissingKey, expectsMissingKeys }: HttpLimit<Request, Response>,
   key: string | undefined,
-  framework: Framework<Request, Response>,
+  framework: FrameworkReader<Request, Response>,
   call: Call<Request, Response>,
 ): Plan<Request, Response> | undefined | Promise<Plan<Request, Response> | undefined> {
   const { allow, deny, mode, status } = settings;
@@ -354,8 +393,10 @@ function addWant<Request, Response>(
   }
   if (call.isExempt) return undefined;
   const subject = key === undefined ? MISSING : readSubject(key);
-  const add = (limit: Limit, cost: number): undefined => {
-    call.wants.push({ limit, key: key ?? '', subject, cost, holder: may(limit, 'mayHold') ? newHolder() : 0, isNamed: false });
+  const add = (limit: Limit, cost: number): Plan<Request, Response> | undefined => {
+    const holder = may(limit, 'mayHold') ? newHolder() : 0;
+    call.wants.push({ limit, key: key ?? '', subject, cost, holder, isNamed: false, settings });
+    call.settings = settings;
     return undefined;
   };
   if (typeof limit !== 'function' && typeof cost === 'number') return add(limit, cost);
@@ -380,7 +421,14 @@ function deniedBy<Request, Response>(
   return { ...PASS, denial, settings };
 }
 
-function checkTogether<Request, Response>(places: readonly Place<Request, Response>[]): void {
+/** The modes of `onStoreError`, the most permissive first. */
+const STRICTNESS: readonly OnStoreError[] = ['allow', 'local', 'deny', 'throw'];
+
+function findStrictest(places: readonly PlacedLimits<never, never>[]): OnStoreError {
+  return STRICTNESS.findLast((mode) => places.some(({ core }) => core.onStoreError === mode)) ?? 'local';
+}
+
+function checkTogether<Request, Response>(places: readonly PlacedLimits<Request, Response>[]): void {
   checkDistinct(
     places.flatMap((place) => place.limits.map(({ name }) => name)),
     'name',

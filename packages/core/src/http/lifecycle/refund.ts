@@ -1,36 +1,56 @@
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { Decision } from '../../limiter/decision.ts';
 import { messageOf } from '../../errors.ts';
-import { refundDecision } from '../../limiter/settle.ts';
+import { settle } from '../../limiter/settle.ts';
+import type { Ask } from '../../stores/store.ts';
 import { warnOnce } from '../../warnings.ts';
-import { NO_RESPONSE, argumentFor, type Framework, type RawRequest, type RawResponse } from '../framework.ts';
+import { NO_RESPONSE, argumentFor, type FrameworkReader, type RawRequest, type RawResponse } from '../framework.ts';
 import type { Refund, RefundWhen } from '../options.ts';
+import type { PlacedWant } from '../place.ts';
 import { isGone, onClose } from './disconnect.ts';
 
 /** The status of a response that was cut off, for the rules by status: a failure. */
 const ABORTED = 499;
 
-/** Gives units back when the response has ended, by the option `refund`. */
+/** Gives units back when the response has ended, by the option `refund` of the places that took them. */
 export function refundOnResponse<Request, Response>(
-  framework: Framework<Request, Response>,
+  framework: FrameworkReader<Request, Response>,
   core: LimiterCore,
-  { when, onAbort }: Refund<Request, Response>,
+  wants: readonly PlacedWant<Request, Response>[],
   decision: Decision,
   request: Request,
   response: Response,
 ): void {
   const raw = framework.rawRequest(request);
   const rawResponse = framework.rawResponse(response);
+  const places = [...new Set(wants.map(({ settings }) => settings))].filter(({ refund }) => refund !== undefined);
   const ended = async (isCut: boolean): Promise<void> => {
-    try {
-      const status = isCut ? ABORTED : rawResponse.statusCode;
-      if (await givesBack(when, request, argumentFor(framework, response), status)) await refundDecision(core, decision);
-    } catch (error) {
-      warnOnce('SLUICE_REFUND_FAILED', `a refund failed, and its units stay taken: ${messageOf(error)}`);
+    const status = isCut ? ABORTED : rawResponse.statusCode;
+    const givingBack = new Set<unknown>();
+    for (const settings of places) {
+      const { when, onAbort } = settings.refund as Refund<Request, Response>;
+      try {
+        if (isCut && !onAbort) continue;
+        if (await givesBack(when, request, argumentFor(framework, response), status)) givingBack.add(settings);
+      } catch (error) {
+        warnOfRefund(error); // the other places still have rules of their own
+      }
     }
+    if (givingBack.size === 0 || core.isClosed) return;
+    const unitsFor = ({ cost, want }: AskOf<Request, Response>): number => (givingBack.has(want.settings) ? cost : 0);
+    await settle(core, decision, 'give', unitsFor as (ask: Ask) => number);
   };
-  if (onAbort) whenEnded(raw, rawResponse, (isCut) => void ended(isCut));
-  else whenSent(raw, rawResponse, () => void ended(false));
+  const call = (isCut: boolean): void => void ended(isCut).catch(warnOfRefund);
+  (places.some(({ refund }) => refund?.onAbort === true) ? whenEnded : whenSent)(raw, rawResponse, call);
+}
+
+/** What a decision of an adapter has asked. */
+interface AskOf<Request, Response> extends Ask {
+  readonly want: PlacedWant<Request, Response>;
+}
+
+function warnOfRefund(error: unknown): void {
+  warnOnce('SLUICE_REFUND_FAILED', `a refund failed, and its units stay taken: ${messageOf(error)}`);
 }
 
 /** Whether a response that has ended gives its units back. */
@@ -45,10 +65,10 @@ function givesBack<Request, Response>(
 }
 
 /** Calls back when a response has been sent completely. */
-function whenSent(request: RawRequest, response: RawResponse, sent: () => void): void {
+function whenSent(request: RawRequest, response: RawResponse, sent: (isCut: false) => void): void {
   const finish = (): void => {
     response.off('close', close);
-    if (isSent(request, response)) sent();
+    if (isSent(request, response)) sent(false);
   };
   const close = (): void => void response.off('finish', finish);
   response.once('finish', finish);

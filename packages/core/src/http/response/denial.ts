@@ -136,11 +136,13 @@ export class RateLimitError extends SluiceError {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly expose = true;
+  /** The body of the response: problem details (RFC 9457), as JSON. */
+  readonly body: string;
   /** Undefined without a decision: the request has no key, or its client is on a `deny` list. */
   readonly decision: Decision | undefined;
 
   constructor(
-    { status, reason }: Denial,
+    { status, reason, body }: Denial,
     decision: Decision | undefined,
     headers: Readonly<Record<string, string>>,
   ) {
@@ -149,6 +151,7 @@ export class RateLimitError extends SluiceError {
     this.status = status;
     this.statusCode = status;
     this.headers = headers;
+    this.body = body;
     this.decision = decision;
   }
 }

@@ -1,4 +1,4 @@
 import { describeAdapter } from '@sluice/testkit/contract';
 import { fastify5 } from '../adapter.ts';
 
-describeAdapter(fastify5, 'keys');
+describeAdapter(fastify5);
