@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { heartbeat } from '../../src/split/redis/scripts.generated.ts';
-import { cases, seeded, testSeed } from '@sluice/testkit';
+import { cases, seeded, testSeed, useRedis } from '@sluice/testkit';
 import { RegistryModel, type HeartbeatCall } from './worlds/registry-model.ts';
-import { useRegistry } from './use-registry.ts';
 
-const redis = useRegistry();
+const redis = useRedis();
 beforeEach(async () => {
   await redis.admin.flushall();
 });
@@ -30,7 +29,7 @@ describe('the heartbeat’s script and its model', () => {
     'local instant = table.remove(ARGV) local time = { string.sub(instant, 1, -4), string.sub(instant, -3) .. "000" }',
   );
   const script = async ({ id, weight, ttlMs, mark }: HeartbeatCall, key: string, nowMs: number): Promise<Reply> =>
-    (await redis.member.eval(source, 1, key, id, weight, ttlMs, mark, nowMs)) as Reply;
+    (await redis.admin.eval(source, 1, key, id, weight, ttlMs, mark, nowMs)) as Reply;
 
   it.each([1, 2, 3, 4])('return the same replies, whichever members come and go (%i)', async (seed) => {
     const random = seeded(testSeed(0) + seed);
@@ -73,7 +72,7 @@ describe('the heartbeat’s script and its model', () => {
 
 describe('the key of a group', () => {
   it('goes by itself when all have been gone for long, and never lives without an end', async () => {
-    await redis.member.eval(heartbeat.source, 1, 'sluice:members:g', 'a', 1, 3000, '');
+    await redis.admin.eval(heartbeat.source, 1, 'sluice:members:g', 'a', 1, 3000, '');
 
     const leftMs = await redis.admin.pttl('sluice:members:g');
 

@@ -5,18 +5,21 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { until } from '@sluice/testkit';
+import { until, useRedis } from '@sluice/testkit';
 import { build } from 'esbuild';
-import { useRegistry } from './use-registry.ts';
 
 const LIMIT = 60;
 const WINDOW_MS = 1000;
 
-const redis = useRegistry();
+/** The rights of a user that is only a member, as docs/guides/redis-permissions.md states them. */
+const MEMBER = '~sluice:members:* +evalsha +eval +time +hget +hgetall +hset +hdel +pexpire +info';
+
+const redis = useRedis();
 const folder = mkdtempSync(join(tmpdir(), 'sluice-split-'));
 const script = join(folder, 'member.mjs');
 const running = new Set<ChildProcess>();
 beforeAll(async () => {
+  await redis.admin.call('ACL', 'SETUSER', 'member', 'on', '>secret', ...MEMBER.split(' '));
   await build({
     entryPoints: [fileURLToPath(new URL('children/split-member.ts', import.meta.url))],
     ...{ bundle: true, platform: 'node', format: 'esm', outfile: script, logLevel: 'silent' },
@@ -83,7 +86,9 @@ function perWindow(given: readonly Taken[]): ReadonlyMap<number, Taken[]> {
 }
 
 function start(by: number, ledger: Ledger): ChildProcess {
-  const child = spawn(process.execPath, [script, redis.memberUrl], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [script, redis.server.url.replace('redis://', 'redis://member:secret@')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   running.add(child);
   child.on('exit', () => running.delete(child));
   createInterface({ input: child.stdout }).on('line', (line) => {

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, redisStore, slidingWindow, type Limiter } from '../../src/index.ts';
 import { redisMembership, splitStore, type Membership, type SplitStore } from '../../src/split/index.ts';
-import { until } from '@sluice/testkit';
-import { useRegistry } from './use-registry.ts';
+import { until, useRedis } from '@sluice/testkit';
 
-const registry = useRegistry();
+const registry = useRedis();
 beforeEach(async () => {
   await registry.admin.flushall();
 });
@@ -39,8 +38,8 @@ const members = async (group = 'default'): Promise<number> =>
 
 describe('instances that share a limit over Redis', () => {
   it('share it by their weights, and take over the share of one that leaves', async () => {
-    const light = limiterOf(redisMembership(registry.member, FAST), 8);
-    const heavy = limiterOf(redisMembership(registry.memberUrl, { ...FAST, weight: 3 }), 8);
+    const light = limiterOf(redisMembership(registry.admin, FAST), 8);
+    const heavy = limiterOf(redisMembership(registry.server.url, { ...FAST, weight: 3 }), 8);
     await Promise.all(stores.map((store) => store.ready()));
 
     await until('a quarter and three quarters', async () => {
@@ -58,8 +57,8 @@ describe('instances that share a limit over Redis', () => {
 
   it('see a weight that changes', async () => {
     let weight = 1;
-    const one = limiterOf(redisMembership(registry.member, { ...FAST, weight: () => weight }));
-    limiterOf(redisMembership(registry.member, FAST));
+    const one = limiterOf(redisMembership(registry.admin, { ...FAST, weight: () => weight }));
+    limiterOf(redisMembership(registry.admin, FAST));
     await Promise.all(stores.map((store) => store.ready()));
 
     weight = 4;
@@ -68,8 +67,8 @@ describe('instances that share a limit over Redis', () => {
   });
 
   it('share with those of their group alone', async () => {
-    limiterOf(redisMembership(registry.member, { ...FAST, group: 'blue' }));
-    limiterOf(redisMembership(registry.member, { ...FAST, group: 'green' }));
+    limiterOf(redisMembership(registry.admin, { ...FAST, group: 'blue' }));
+    limiterOf(redisMembership(registry.admin, { ...FAST, group: 'green' }));
 
     await until('both are there', async () => (await members('blue')) === 1 && (await members('green')) === 1);
   });
@@ -89,7 +88,7 @@ describe('a membership', () => {
   it('goes on when a heartbeat is never answered', async () => {
     let asked = 0;
     const evaluate = (script: string, keys: readonly string[], args: readonly string[]): Promise<unknown> =>
-      asked++ % 3 === 1 ? new Promise(() => {}) : registry.member.eval(script, keys.length, ...keys, ...args);
+      asked++ % 3 === 1 ? new Promise(() => {}) : registry.admin.eval(script, keys.length, ...keys, ...args);
     const client = { evalsha: () => Promise.reject(new Error('NOSCRIPT')), eval: evaluate };
     const limiter = limiterOf(redisMembership(client, FAST));
 
@@ -100,7 +99,7 @@ describe('a membership', () => {
 
   it('reports why it is not confirmed', async () => {
     await registry.admin.set('sluice:members:taken', 'by another program');
-    const limiter = limiterOf(redisMembership(registry.member, { ...FAST, group: 'taken' }));
+    const limiter = limiterOf(redisMembership(registry.admin, { ...FAST, group: 'taken' }));
 
     const error: unknown = await until('a heartbeat has failed', async () => {
       const rejected: unknown = await limiter.consume('key').catch((reason: unknown) => reason);
@@ -111,7 +110,7 @@ describe('a membership', () => {
   });
 
   it('is one instance, and joined by one store at a time', async () => {
-    const membership = redisMembership(registry.member, FAST);
+    const membership = redisMembership(registry.admin, FAST);
     const limiter = limiterOf(membership);
 
     expect(() => limiterOf(membership)).toThrow(expect.objectContaining({ code: 'SLUICE_OPTION_INVALID' }));

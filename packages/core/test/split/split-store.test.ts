@@ -66,17 +66,6 @@ describe('an instance that joins', () => {
     expect(await allowedBy(limiter)).toBe(5);
   });
 
-  it('has its share of a sliding window after the grace time and a window', async () => {
-    const hand = new ManualMembership();
-    const limiter = hand.limiter(slidingWindow({ limit: 10, window: '10s' }));
-    hand.confirm({ me: 1, other: 1 });
-
-    hand.live(13_900);
-    expect(await allowedBy(limiter)).toBe(0);
-    hand.live(200);
-    expect(await allowedBy(limiter)).toBe(5);
-  });
-
   it('has its share of a bucket after the grace time and the time that fills the bucket of the slowest member', async () => {
     const hand = new ManualMembership();
     const limiter = hand.limiter(tokenBucket({ capacity: 10, refill: 1, every: '1s' }));
@@ -90,17 +79,6 @@ describe('an instance that joins', () => {
 });
 
 describe('a share', () => {
-  it('shrinks at once', async () => {
-    const hand = settled({ me: 1, other: 1 });
-    const limiter = hand.limiter(perMinute(10));
-    await limiter.consume('key', 3);
-
-    hand.confirm({ me: 1, other: 1, third: 3 });
-
-    expect(await limiter.consume('key')).toMatchObject({ allowed: false, remaining: 0 });
-    expect(await allowedBy(limiter, 'another')).toBe(2);
-  });
-
   it('grows with the first window that begins after the grace time', async () => {
     const hand = settled({ me: 1, other: 1 });
     const limiter = hand.limiter(perMinute(10));
@@ -183,18 +161,6 @@ describe('an instance for which nothing is left', () => {
       ],
     ]);
   });
-
-  it('has something again when enough others are gone', async () => {
-    const hand = settled({ a: 1, b: 1, me: 1 });
-    const limiter = hand.limiter(slidingWindow({ limit: 2, window: '10s' }), 'few');
-    expect(await allowedBy(limiter)).toBe(0);
-
-    hand.confirm({ a: 1, me: 1 });
-    const { retryAfterMs } = await limiter.consume('key');
-    hand.live(retryAfterMs ?? 0);
-
-    expect(await allowedBy(limiter)).toBe(1);
-  });
 });
 
 describe('an instance that the membership may have lost', () => {
@@ -228,16 +194,6 @@ describe('an instance that the membership may have lost', () => {
     hand.pass(4000);
 
     expect(await allowing.consume('key')).toMatchObject({ allowed: true, outcome: 'unavailable' });
-  });
-
-  it('keeps its share when it is confirmed again before it expires', async () => {
-    const hand = settled({ me: 1, other: 1 });
-    const limiter = hand.limiter(perMinute(10));
-    hand.pass(2999);
-
-    hand.confirm();
-
-    expect(await allowedBy(limiter)).toBe(5);
   });
 
   it('starts again as a new instance when it had expired', async () => {
