@@ -1,6 +1,6 @@
-// Writes the lists of options in docs/reference/options.md from the shapes in the source: names, types, docstrings and
-// defaults of their rows, which editors show too. A literal default of a row has to be that of its docstring, also for
-// options that are not on the page.
+// Writes the lists of options in docs/reference/options.md from the shapes and interfaces in the source: names, types,
+// docstrings and defaults of their rows, which editors show too. A literal default of a row has to be that of its
+// docstring, also for options that are not on the page. A list may be a part: `<!-- options: FILE NAME first..last -->`.
 //
 //   node scripts/build/options-page.mjs            writes
 //   node scripts/build/options-page.mjs --check    fails if the page, or a default in a docstring, is stale
@@ -16,10 +16,14 @@ const problems = new Set();
 const style = { ...(await resolveConfig(page)), parser: 'markdown', printWidth: 120, proseWrap: 'always' };
 const before = readFileSync(page, 'utf8');
 let after = before;
-for (const [whole, begin, file, name] of before.matchAll(/(<!-- options: (\S+) (\w+) -->\n).*?<!-- end -->/gs)) {
-  if (/^packages\/(old-|remote)/.test(file)) continue; // their options do not change until they are deleted
-  const rows = shapesOf(file).get(name);
-  if (rows === undefined) throw new Error(`${file} has no shape ${name}`);
+for (const [whole, begin, file, name, first, last] of before.matchAll(
+  /(<!-- options: (\S+) (\w+)(?: (\w+)\.\.(\w+))? -->\n).*?<!-- end -->/gs,
+)) {
+  if (/^packages\/remote/.test(file)) continue; // its options do not change until it is deleted
+  const all = shapesOf(file).get(name);
+  if (all === undefined) throw new Error(`${file} has no shape ${name}`);
+  const at = (row, otherwise) => (row === undefined ? otherwise : all.findIndex((one) => one.name === row));
+  const rows = all.slice(at(first, 0), at(last, all.length - 1) + 1);
   const list = await format(rows.map(item).join('\n'), style);
   after = after.replace(whole, () => `${begin}\n${list}\n<!-- end -->`);
 }
@@ -33,11 +37,16 @@ else if (after !== before) problems.add('docs/reference/options.md is stale: run
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.size === 0 ? 0 : 1;
 
-/** The shapes of a file by their names, each a list of rows. */
+/** The shapes and interfaces of a file by their names, each a list of rows. */
 function shapesOf(file) {
   const text = readFileSync(root + file, 'utf8');
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const shapes = new Map();
+  for (const { name, members } of source.statements.filter(ts.isInterfaceDeclaration))
+    shapes.set(
+      name.text,
+      members.filter(ts.isPropertySignature).map((member) => readMember(member, source)),
+    );
   for (const { name, initializer } of source.statements
     .filter(ts.isVariableStatement)
     .flatMap((node) => node.declarationList.declarations)) {
@@ -60,7 +69,7 @@ function readRow(row, file) {
   const name = row.name.getText();
   const { expression, type } = row.initializer;
   const text = docOf(row);
-  const [sentence, said] = /\bDefault:? (`[^`]+`|.+?)(?:\.(?= |$)|(?=[:;,] ))/.exec(text) ?? [];
+  const { sentence, said } = defaultIn(text);
   const [read, literal] = kindOf(row) === 'WithDefault' ? callOf(expression, 'withDefault') : [expression];
   const checked = literal !== undefined && isLiteral(literal) ? literal.getText() : undefined;
   if (text !== '' && checked !== undefined && plain(said ?? '') !== plain(checked))
@@ -69,6 +78,41 @@ function readRow(row, file) {
   const [words] = callOf(inner ?? read, 'oneOf');
   const kind = words?.elements?.map((word) => word.getText()).join(' | ') ?? type.typeArguments[0].getText();
   return { name, text, sentence, said, checked, kind, isRequired: kindOf(row) === 'Field' };
+}
+
+/** What a docstring says about a default, and the sentence that says it. */
+function defaultIn(text) {
+  const [sentence, said] = /\bDefault:? (`[^`]+`|.+?)(?:\.(?= |$)|(?=[:;,] ))/.exec(text) ?? [];
+  return { sentence, said };
+}
+
+function readMember(member, source) {
+  const text = docOf(member);
+  const { sentence, said } = defaultIn(text);
+  return {
+    name: member.name.getText(),
+    text,
+    sentence,
+    said,
+    kind: written(member.type, source),
+    isRequired: !member.questionToken,
+  };
+}
+
+/** A type as the page shows it: functions by the names of their parameters, and aliases of words as these words. */
+function written(type, source) {
+  if (ts.isParenthesizedTypeNode(type)) return written(type.type, source);
+  if (ts.isUnionTypeNode(type))
+    return type.types
+      .filter((part) => part.kind !== ts.SyntaxKind.UndefinedKeyword)
+      .map((part) => written(part, source))
+      .join(' | ');
+  if (ts.isFunctionTypeNode(type))
+    return `(${type.parameters.map(({ name, type: of }) => (ts.isTypeLiteralNode(of) ? `{ ${of.members.map((each) => each.name.getText()).join(', ')} }` : name.getText())).join(', ')}) => ${type.type.getText()}`;
+  const name = type.typeName?.getText();
+  if (name === 'OfRequest') return `(request, response) => ${type.typeArguments[2].getText()}`;
+  const alias = source.statements.find((node) => ts.isTypeAliasDeclaration(node) && node.name.text === name);
+  return alias?.type.types?.every(ts.isLiteralTypeNode) ? alias.type.getText() : type.getText();
 }
 
 /** The arguments of a call of this function. */

@@ -1,9 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
-const SOURCES = ['core', 'old-core']
-  .flatMap((folder) => ['errors.ts', 'warnings.ts'].map((name) => `../../packages/${folder}/src/${name}`))
-  .map((path) => new URL(path, import.meta.url))
-  .filter((source) => existsSync(source));
+const SOURCES = ['errors.ts', 'warnings.ts'].map((name) => new URL(`../../packages/core/src/${name}`, import.meta.url));
 
 /** Every code that an error or a warning can carry, read from the types. */
 export const codes = () =>
