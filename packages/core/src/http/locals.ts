@@ -61,6 +61,10 @@ function addAccessor({ app }: ExpressRequest): void {
     get(this: ExpressRequest) {
       return localsOf(this)?.[INFO];
     },
+    // Other packages write their numbers there, too.
+    set(this: ExpressRequest, value: unknown) {
+      Object.defineProperty(this, 'rateLimit', { value, writable: true, enumerable: true, configurable: true });
+    },
     configurable: true,
   });
 }
