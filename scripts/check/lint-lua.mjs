@@ -1,5 +1,5 @@
 // Lints the Lua for what keeps it running on every Redis, Valkey, compatible server and managed service, on Lua 5.1 and
-// on 5.4: see docs/adr/0004-one-script.md. Then luacheck (Debian: lua-check) looks for globals and for what is not
+// on 5.4: see docs/adr/0111-one-program.md. Then luacheck (Debian: lua-check) looks for globals and for what is not
 // used, in all of it as it is run: kernels and the parts around them in one script.
 //
 //   node scripts/check/lint-lua.mjs             all
