@@ -39,7 +39,6 @@ export const PACKAGES = {
     },
   },
   page: { formats: BOTH, entries: { '.': 'index.ts', './spi': 'spi.ts' } },
-  remote: { formats: BOTH, entries: { '.': 'index.ts', './wire': 'wire/index.ts' } },
   express: { formats: BOTH, entries: { '.': 'index.ts' } },
   fastify: { formats: BOTH, entries: { '.': 'index.ts' } },
   koa: { formats: BOTH, entries: { '.': 'index.ts' } },

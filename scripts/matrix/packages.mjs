@@ -76,7 +76,7 @@ try {
     const row = `TypeScript ${version}`;
     if (!isWanted(row)) continue;
     const types = { typescript: version, '@types/node': '20', '@types/express': '5', express: '5', hono: '4' };
-    const folder = await installed(row, tarballs, ['express', 'remote', 'web'], {
+    const folder = await installed(row, tarballs, ['express', 'web'], {
       ...types,
       ...PROMETHEUS,
     });

@@ -9,7 +9,6 @@ export interface ServeFlags {
   readonly check?: true;
   readonly grpc?: string;
   readonly http?: string;
-  readonly native?: string;
   readonly sentinel?: string;
   readonly admin?: string;
   readonly workers: string;
@@ -80,9 +79,9 @@ function usable<T>(read: () => T): T {
 }
 
 function flagsOf(flags: ServeFlags, command: Command): Partial<ServerOptions> {
-  const { config, grpc, http, native, sentinel, admin, token, mergeDomains, app } = flags;
+  const { config, grpc, http, sentinel, admin, token, mergeDomains, app } = flags;
   return {
-    ...{ config, grpc, http, native, sentinel, admin, token, mergeDomains, app },
+    ...{ config, grpc, http, sentinel, admin, token, mergeDomains, app },
     redis: given(command, 'redis'),
     prefix: given(command, 'prefix'),
     hostNames: flags.hostName,

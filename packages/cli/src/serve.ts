@@ -141,7 +141,7 @@ async function usable<T>(work: Promise<T>): Promise<T> {
     const { name, message, code, cause } = error as NodeJS.ErrnoException;
     if (name === 'ConfigurationError') throw new UsageError(message, { cause: error });
     if (/^SLUICE_OPTION_/.test(code ?? '')) throw new UsageError(message, { cause: error });
-    if (/^(?:grpc|http|native|admin): /.test(message)) {
+    if (/^(?:grpc|http|admin): /.test(message)) {
       throw new Failure(`cannot listen: ${message}`, { cause: error });
     }
     if (cause !== undefined && /^cannot read/.test(message)) throw new UsageError(message, { cause: error });

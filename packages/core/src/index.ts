@@ -52,3 +52,4 @@ export { transactionStore, type TransactionStoreOptions } from './stores/transac
 export { silenceWarnings, type SluiceWarningCode } from './warnings.ts';
 // Known to every program of Node. A bundle does without, because nothing here is named by it.
 export { namesElsewhere } from './values/names-elsewhere.ts';
+export { remoteStore, type RemoteStore, type RemoteStoreOptions } from './stores/remote.ts';

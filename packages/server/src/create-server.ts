@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LimiterCore as RemoteCore } from '@sluice/core/spi';
 import { LimiterCore, type LimitRef } from '@sluice/old-core/spi';
 import { Access } from './access.ts';
 import { operatorsPage, type ServedPage } from './admin/operators-page.ts';
@@ -53,7 +54,9 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     app: settings.app,
     shared: true,
   });
-  const service = new LiveService(core, settings);
+  const { timeoutMs } = settings;
+  const remote = opened.remote && new RemoteCore({ name: 'remote', store: opened.remote, timeoutMs });
+  const service = new LiveService(core, remote, settings);
   const undo: (() => unknown)[] = [
     () => opened.close(),
     () => core.close(),
@@ -94,6 +97,7 @@ function needsSharedToken({ limits }: Configuration, { token, store, redis, list
 
 class LiveService implements Service {
   readonly core: LimiterCore;
+  readonly remote: RemoteCore | undefined;
   readonly health: Health = new Health();
   readonly access: Access;
   readonly stats: Stats;
@@ -101,8 +105,9 @@ class LiveService implements Service {
   #source: ConfigurationSource | undefined;
   #shadow: ReadonlySet<LimitRef> = new Set();
 
-  constructor(core: LimiterCore, { token, hostNames, timeoutMs, siblings }: Settings) {
+  constructor(core: LimiterCore, remote: RemoteCore | undefined, { token, hostNames, timeoutMs, siblings }: Settings) {
     this.core = core;
+    this.remote = remote;
     this.stats = new Stats(siblings);
     this.access = new Access(token, hostNames, siblings?.secret);
     this.timeoutMs = timeoutMs;

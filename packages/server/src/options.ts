@@ -14,12 +14,12 @@ export type ListenerOption = number | string | false;
  * authorities are served.
  */
 export interface TlsOptions extends CertificateFiles {
-  /** The listeners that have TLS. Default `grpc`, `http` and `native`. */
+  /** The listeners that have TLS. Default `grpc` and `http`. */
   readonly listeners?: readonly TlsListenerName[] | undefined;
 }
 
 /** The listener of operators has no TLS: it is on the loopback, or needs a token. Sentinel's clients have none. */
-const TLS_LISTENERS = ['grpc', 'http', 'native'] as const;
+const TLS_LISTENERS = ['grpc', 'http'] as const;
 export type TlsListenerName = (typeof TLS_LISTENERS)[number];
 
 export interface ServerOptions {
@@ -40,8 +40,6 @@ export interface ServerOptions {
   readonly grpc?: ListenerOption | undefined;
   /** `/json`, `/auth`, `/v1`, `/healthcheck`, `/metrics`. Default 8080. */
   readonly http?: ListenerOption | undefined;
-  /** Frames for `remoteStore`. Default `off`. */
-  readonly native?: ListenerOption | undefined;
   /** Sentinel's cluster protocol, for the token clients of Java. Default `off`; Sentinel's own port is 18730. */
   readonly sentinel?: ListenerOption | undefined;
   /** `/rlconfig`, `/stats`, `/metrics`. Default 6070. */
@@ -80,7 +78,7 @@ export interface ServerOptions {
   readonly log?: ((line: string) => void) | undefined;
 }
 
-export const LISTENERS = ['grpc', 'http', 'native', 'sentinel', 'admin'] as const;
+export const LISTENERS = ['grpc', 'http', 'sentinel', 'admin'] as const;
 export type ListenerName = (typeof LISTENERS)[number];
 
 /** Whether a listener has TLS. */
@@ -108,7 +106,7 @@ export interface Settings {
 }
 
 const DEFAULTS: Readonly<Record<ListenerName, ListenerOption>> = {
-  ...{ grpc: 8081, http: 8080, native: 'off', sentinel: 'off', admin: 6070 },
+  ...{ grpc: 8081, http: 8080, sentinel: 'off', admin: 6070 },
 };
 const SHORTEST_TOKEN = 16;
 const DAY_MS = 86_400_000;
@@ -124,7 +122,6 @@ const OPTIONS: readonly (keyof ServerOptions)[] = [
     'store',
     'grpc',
     'http',
-    'native',
     'sentinel',
     'admin',
     'token',
@@ -198,7 +195,7 @@ function parseListeners(options: ServerOptions): Settings['listeners'] {
   check(
     LISTENERS.some((name) => listeners[name] !== undefined),
     'grpc',
-    'on, or one of http, native, sentinel and admin: a server needs a listener',
+    'on, or one of http, sentinel and admin: a server needs a listener',
     'off',
   );
   return listeners;

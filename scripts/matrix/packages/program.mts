@@ -1,11 +1,10 @@
 import express from 'express';
 import { byUser, createLimiter, fixedWindow, rateLimit, type Decision } from '@sluice/express';
-import { memoryStore, redisStore, transactionStore, type Policy } from '@sluice/core';
+import { memoryStore, redisStore, remoteStore, transactionStore, type Policy } from '@sluice/core';
 import { limitRequests } from '@sluice/core/http';
 import { collectMetrics } from '@sluice/core/metrics';
 import { LimiterCore } from '@sluice/core/spi';
 import { describeStore, expectLimited } from '@sluice/core/testing';
-import { remoteStore } from '@sluice/remote';
 import * as runner from 'node:test';
 
 const policy: Policy = fixedWindow({ limit: 1, window: '1m' });

@@ -4,8 +4,6 @@ import { request, type RequestOptions } from 'node:https';
 import { request as plainRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow } from '@sluice/old-core';
-import { remoteStore } from '@sluice/remote';
 import { tlsFixture, until } from '@sluice/testkit';
 import { HealthClient, useServe } from './serving.ts';
 
@@ -25,36 +23,18 @@ async function health(options: RequestOptions, send: typeof plainRequest = plain
 }
 
 describe('TLS', () => {
-  it('serves gRPC, HTTP and frames with a certificate that is replaced while it runs', async () => {
+  it('serves gRPC and HTTP with a certificate that is replaced while it runs', async () => {
     const { folder } = serving;
     const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
     copyFileSync(tlsFixture.certFile, cert);
     copyFileSync(tlsFixture.keyFile, key);
-    const one = await serving.serve([
-      '--config',
-      serving.file(LIMITS),
-      '--tls-cert',
-      cert,
-      '--tls-key',
-      key,
-      '--native',
-      '0',
-    ]);
+    const one = await serving.serve(['--config', serving.file(LIMITS), '--tls-cert', cert, '--tls-key', key]);
     const { ca } = tlsFixture;
     const [host, port] = (one.addresses['http'] ?? '').split(':');
-    const remote = remoteStore(`sluices://${one.addresses['native'] ?? ''}`, { tls: { ca } });
-    const limiter = createLimiter({
-      policy: fixedWindow({ limit: 1, window: '1h' }),
-      store: remote,
-      onStoreError: 'throw',
-    });
 
     expect(await new HealthClient(`https://${one.addresses['grpc'] ?? ''}`, { ca }).check()).toBe('SERVING');
     expect(await health({ host, port, ca }, request)).toBe(200);
     expect(await health({ host, port })).not.toBe(200);
-    expect((await limiter.consume('key')).source).toBe('remote');
-    await remote.close();
-    await limiter.close();
 
     const other = readFileSync(tlsFixture.otherCertFile, 'utf8');
     copyFileSync(tlsFixture.otherKeyFile, key);
@@ -142,19 +122,16 @@ describe('Unix sockets', () => {
   it('serve each listener, and are removed at the end', async () => {
     const { folder } = serving;
     const at = (name: string): string => join(folder, `${name}.sock`);
-    const names = ['grpc', 'http', 'admin', 'native', 'sentinel'];
+    const names = ['grpc', 'http', 'admin', 'sentinel'];
     const one = await serving.serve([
       ...['--config', serving.file(LIMITS), '--shutdown-delay', '0'],
       ...names.flatMap((name) => [`--${name}`, `unix:${at(name)}`]),
     ]);
-    const remote = remoteStore(`sluice+unix:${at('native')}`);
 
     expect(one.addresses).toEqual(
-      Object.fromEntries(['grpc', 'http', 'native', 'sentinel', 'admin'].map((name) => [name, `unix:${at(name)}`])),
+      Object.fromEntries(['grpc', 'http', 'sentinel', 'admin'].map((name) => [name, `unix:${at(name)}`])),
     );
     expect([await health({ socketPath: at('http') }), await health({ socketPath: at('admin') })]).toEqual([200, 200]);
-    await remote.ready();
-    await remote.close();
     one.kill('SIGTERM');
     expect(await one.ended).toBe(0);
     expect(names.filter((name) => existsSync(at(name)))).toEqual([]);

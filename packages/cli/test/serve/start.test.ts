@@ -10,11 +10,11 @@ const LIMITS = 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n';
 
 describe('sluice serve', () => {
   it('says in one line when it is ready, and where it listens', async () => {
-    const serving = await serve(['--config', file(LIMITS), '--native', '0']);
+    const serving = await serve(['--config', file(LIMITS)]);
     const allowed = [await consume(serving, 'login'), await consume(serving, 'login'), await consume(serving, 'login')];
 
     expect(serving.printed.out.split('\n')).toHaveLength(2);
-    expect(Object.keys(serving.addresses)).toEqual(['grpc', 'http', 'native', 'admin']);
+    expect(Object.keys(serving.addresses)).toEqual(['grpc', 'http', 'admin']);
     expect(serving.printed.err).toMatch(/^(?:sluice: "key" is denied by login \(fixedWindow 2 per 1h\), for .*\n)?$/);
     expect(allowed).toEqual([true, true, false]);
   });
@@ -74,7 +74,7 @@ describe('a wrong command line', () => {
     [
       'TLS on a listener that has none',
       ['--tls-cert', 'x', '--tls-key', 'y', '--tls-listeners', 'grpc,admin'],
-      'tls.listeners must be a list of grpc, http, native; got "grpc,admin"',
+      'tls.listeners must be a list of grpc, http; got "grpc,admin"',
     ],
     ['a wrong duration', ['--timeout', 'soon'], '--timeout must be'],
     ['no URL of Redis', ['--redis', 'localhost:6379'], 'redis must be a URL such as redis://host:6379'],

@@ -7,6 +7,7 @@ import type { Route } from '../transport/http.ts';
 import { writtenMetrics, writtenStats } from '../stats/stats-report.ts';
 import { sendProblem, sendText } from '../transport/send.ts';
 import type { Service } from '../service.ts';
+import { decideRoute } from '../native/http/decide-route.ts';
 import { nativeRoutes } from '../native/http/native-routes.ts';
 
 /** Where operators look: what is configured, what was counted, and `/v1` to refund, reset and block. */
@@ -16,6 +17,7 @@ export function adminRoutes(service: Service, entrance: Entrance, waiting: Waiti
     guarded(service, entrance, '/rlconfig', () => service.configuration.written()),
     guarded(service, entrance, '/stats', async () => writtenStats(await service.stats.reports())),
     metricsRoute(service, entrance),
+    decideRoute(service, entrance, waiting),
     ...nativeRoutes(service, entrance, waiting),
   ];
 }

@@ -4,7 +4,7 @@ import { adminRoutes, metricsRoute } from '../admin/routes.ts';
 import { RequestRules } from '../config/request-rules.ts';
 import { healthRoute } from '../health/health-route.ts';
 import { createForwardAuth } from '../forward-auth/create-forward-auth.ts';
-import { serveFrames } from '../native/frames.ts';
+import { decideRoute } from '../native/http/decide-route.ts';
 import { nativeRoutes } from '../native/http/native-routes.ts';
 import { hasTls, type ListenerName, type Settings } from '../options.ts';
 import { countDecided } from '../rls/count-decided.ts';
@@ -22,7 +22,6 @@ import { closeHttp } from '../transport/close-http.ts';
 import { Connections } from '../transport/connections.ts';
 import { createHttpListener, type Route } from '../transport/http.ts';
 import { listenAt } from '../transport/listen.ts';
-import { SocketServer } from '../transport/sockets.ts';
 
 /** A listener that accepts connections. */
 export interface Listener {
@@ -69,8 +68,6 @@ const MAKE: Readonly<Record<ListenerName, Make>> = {
       ...{ maxInFlight, tls },
       connections: waits.connections,
     }),
-  native: (service, _settings, { isPrivate, tls, waits: { connections } }) =>
-    new SocketServer(serveFrames(service, { isPrivate }, connections), tls, connections),
   sentinel: (service) => serveSentinel(service),
   admin: (service, { maxInFlight }, { isPrivate, waits, page }) =>
     madeOfRoutes([...adminRoutes(service, { isPrivate }, waits.bodies), ...page], {
@@ -174,6 +171,7 @@ function httpRoutes(
     { path: '/auth', handle: forwardAuth },
     { path: '/auth/', handle: forwardAuth },
     metricsRoute(service, entrance),
+    decideRoute(service, entrance, waiting),
     ...nativeRoutes(service, entrance, waiting),
   ];
 }

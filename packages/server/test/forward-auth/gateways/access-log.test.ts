@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { byIp, byRoute } from '@sluice/old-http';
-import { fixedWindow, memoryStore } from '@sluice/old-core';
-import { rateLimit } from '@sluice/express';
-import { fakeClock, listen, seeded } from '@sluice/testkit';
+import { fakeClock } from '@sluice/core/testing';
+import { byIp, byRoute, fixedWindow, memoryStore, rateLimit } from '@sluice/express';
+import { memoryStore as oldMemoryStore } from '@sluice/old-core';
+import { listen, seeded } from '@sluice/testkit';
 import { frameworks } from '../../../../express/test/frameworks.ts';
 import { send, type Answer } from './client.ts';
 import { nginx } from './nginx.ts';
@@ -69,7 +69,7 @@ describe('an access log, replayed in order through nginx', () => {
   it('has the same requests denied, with the same fields, as by the Express adapter', async () => {
     const log = accessLog();
     const [clock, clockOfExpress] = [fakeClock(), fakeClock()];
-    await stack.configure(written, memoryStore({ clock }));
+    await stack.configure(written, oldMemoryStore({ clock }));
     stack.serve((_asked, response) => response.end('done'));
     const app = express();
     const store = memoryStore({ clock: clockOfExpress });

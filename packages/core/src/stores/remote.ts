@@ -1,0 +1,187 @@
+import { PolicyError, StoreError, messageOf, shown, type StoreFailureKind } from '../errors.ts';
+import type { Policy } from '../policies/index.ts';
+import { optional, readOptions, valueThat, type Optional, type Options } from '../values/shape.ts';
+import { DenialCache } from './redis/denial-cache.ts';
+import type { Answer, Ask, Op, Store } from './store.ts';
+
+const SHAPE = {
+  /**
+   * The token of the service: its `--token`, sent as `Authorization: Bearer TOKEN`. Needed unless the service listens on
+   * the loopback.
+   */
+  token: optional(
+    valueThat<string>((given) => typeof given === 'string' && /^\S+$/.test(given), 'a text without spaces'),
+  ) as Optional<string>,
+};
+
+export interface RemoteStoreOptions extends Options<typeof SHAPE> {}
+
+/** Limits behind the service. */
+export interface RemoteStore extends Store {
+  readonly source: 'remote';
+  close(): Promise<void>;
+}
+
+/** A body of at most 64 kB, whatever the characters are. */
+const MAX_CHARACTERS = 20_000;
+/** How many figures an ask has. */
+const FIGURES = 8;
+/** What says in an error of `fetch` that the request was not sent. */
+const NOT_SENT: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
+const KINDS: Readonly<Record<number, StoreFailureKind>> = { 401: 'denied', 403: 'denied', 503: 'connection' };
+
+interface Call {
+  readonly op: Op;
+  readonly asks: readonly Ask[];
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** What the service answers to one call: its figures, or why it failed. */
+type Told = Partial<Answer> & { readonly error?: { readonly code: string; readonly detail: string } };
+
+/**
+ * Limits behind the service, `sluice serve`: what one turn of the event loop asks for is one request, `POST /v1/decide`, on
+ * a connection that is kept. The service decides as its own Redis would; the policies are those of this process. All
+ * limiters that use the token count together.
+ *
+ * @param url - Of the service's HTTP listener, such as `http://limits.internal:8080`.
+ * @throws PolicyError for another URL, and for bad or unknown options. Nothing is sent before the first decision.
+ *
+ * @example
+ * ```ts
+ * const store = remoteStore('http://127.0.0.1:8080');
+ * const limiter = createLimiter({ limit: 100, window: '1m', store });
+ * ```
+ */
+export function remoteStore(url: string, options: RemoteStoreOptions = {}): RemoteStore {
+  const { token } = readOptions(options, SHAPE, 'remoteStore');
+  return new ServiceStore(readUrl(url), token);
+}
+
+function readUrl(given: unknown): string {
+  const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '') {
+    return `${url.href.replace(/\/$/, '')}/v1/decide`;
+  }
+  const expected = 'the URL of a service, such as "http://limits.internal:8080", with the token as option token';
+  throw new PolicyError('url', `remoteStore takes ${expected}, got ${shown(given)}`, 'SLUICE_OPTION_INVALID');
+}
+
+class ServiceStore implements RemoteStore {
+  readonly source = 'remote';
+  readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #denials = new DenialCache();
+  readonly #open = new Set<AbortController>();
+  #waiting: Call[] = [];
+
+  constructor(url: string, token: string | undefined) {
+    this.#url = url;
+    this.#headers = {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    };
+  }
+
+  perform(op: Op, asks: readonly Ask[]): Answer | Promise<Answer> {
+    const decides = op === 'take' || op === 'try';
+    const denial = decides ? this.#denials.find(asks) : undefined;
+    if (denial !== undefined) return denial;
+    if (!decides && op !== 'peek') this.#denials.wrote(asks);
+    const { writes } = this.#denials;
+    const sentMs = performance.now();
+    const answer = new Promise<Answer>((resolve, reject) => {
+      this.#waiting.push({ op, asks, resolve, reject });
+      if (this.#waiting.length === 1) {
+        setImmediate(() => {
+          this.#flush();
+        });
+      }
+    });
+    if (!decides) return op === 'peek' ? answer : answer.finally(() => { this.#denials.wrote(asks); });
+    return answer.then((told) => {
+      if (told.figures.every(([allowed]) => allowed === 1)) this.#denials.allowed(asks);
+      else this.#denials.remember(asks, told, { sentMs, answeredMs: performance.now(), writes });
+      return told;
+    });
+  }
+
+  /** Sends what has been asked for, in requests of bounded size. */
+  #flush(): void {
+    const calls = this.#waiting;
+    this.#waiting = [];
+    let from = 0;
+    let characters = 0;
+    for (const [i, { asks }] of calls.entries()) {
+      const more = asks.reduce((sum, { key }) => sum + key.length + 300, 0);
+      if (i > from && characters + more > MAX_CHARACTERS) {
+        void this.#send(calls.slice(from, i));
+        [from, characters] = [i, 0];
+      }
+      characters += more;
+    }
+    void this.#send(calls.slice(from));
+  }
+
+  async #send(calls: readonly Call[]): Promise<void> {
+    const aborting = new AbortController();
+    this.#open.add(aborting);
+    try {
+      const told = await this.#ask(calls, aborting.signal);
+      for (const [i, call] of calls.entries()) answer(call, told[i]);
+    } catch (error) {
+      for (const { reject } of calls) reject(error as Error);
+    } finally {
+      this.#open.delete(aborting);
+    }
+  }
+
+  async #ask(calls: readonly Call[], signal: AbortSignal): Promise<readonly (Told | undefined)[]> {
+    const policies = new Map<Policy, number>();
+    const requests = calls.map(({ op, asks }) => ({
+      op,
+      asks: asks.map(({ key, policy, cost, holder = 0, until = 0 }) => {
+        const known = policies.get(policy) ?? policies.size;
+        policies.set(policy, known);
+        return [key, known, cost, holder, until];
+      }),
+    }));
+    const body = JSON.stringify({ policies: [...policies.keys()], requests });
+    const response = await fetch(this.#url, { method: 'POST', headers: this.#headers, body, signal }).catch(
+      (error: unknown) => {
+        const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+        throw failed(`cannot be reached: ${messageOf(cause ?? error)}`, 'connection', NOT_SENT.includes(cause?.code));
+      },
+    );
+    const { answers, detail } = (await response.json().catch(() => ({}))) as {
+      readonly answers?: readonly Told[];
+      readonly detail?: string;
+    };
+    if (response.ok && Array.isArray(answers)) return answers;
+    const why = detail ?? `it answers ${String(response.status)}; does ${this.#url} lead to sluice serve?`;
+    throw failed(why, KINDS[response.status] ?? 'reply', response.status === 401 || response.status === 403);
+  }
+
+  close(): Promise<void> {
+    for (const aborting of this.#open) aborting.abort();
+    return Promise.resolve();
+  }
+}
+
+function answer({ asks, resolve, reject }: Call, told: Told | undefined): void {
+  const { atMs, figures, error } = told ?? {};
+  if (error !== undefined) reject(failed(`${error.detail} (${error.code})`, 'other', false));
+  else if (typeof atMs === 'number' && figures?.length === asks.length && figures.every(areNumbers)) {
+    resolve({ atMs, figures: Array.from(figures, (all) => [...all]) });
+  } else reject(failed('its answer makes no sense', 'reply', false));
+}
+
+function areNumbers(figures: unknown): boolean {
+  return Array.isArray(figures) && figures.length === FIGURES && figures.every(Number.isSafeInteger);
+}
+
+/** @param isUnsent - Whether it certainly did nothing. */
+function failed(why: string, kind: StoreFailureKind, isUnsent: boolean): StoreError {
+  return new StoreError('SLUICE_STORE_FAILED', `the service of this store: ${why}`, { kind, sent: !isUnsent });
+}

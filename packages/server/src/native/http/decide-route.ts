@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { parsePolicy, type Answer, type Ask, type Op, type Policy } from '@sluice/core';
+import type { LimiterCore } from '@sluice/core/spi';
+import type { Entrance } from '../../access.ts';
+import type { Service } from '../../service.ts';
+import { Bodies, type WaitingBodies } from '../../transport/bodies.ts';
+import type { Route } from '../../transport/http.ts';
+import { readJson } from '../../transport/read-json.ts';
+import { RequestProblem } from '../../transport/request-problem.ts';
+import { sendJson } from '../../transport/send.ts';
+import { badRequest } from './fields.ts';
+
+const MAX_BODY = 65_536;
+const MAX_POLICIES = 1000;
+const MAX_ASKS = 100;
+const OPS: readonly Op[] = ['take', 'peek', 'try', 'give', 'charge', 'reset', 'block', 'renew'];
+/** A subject, and the limiter and policy, as `remoteStore` writes them. */
+const KEY = /^\{([^{}]{0,256})\}(:[\w.:@-]{1,200})$/s;
+
+/** What came from one call of a `remoteStore`. */
+interface Given {
+  readonly op: Op;
+  readonly asks: readonly Ask[];
+}
+
+// The body: { "policies": [...], "requests": [{ "op": "take", "asks": [[key, policy, cost, holder, until]] }] }, where a policy is
+// its place in the list. The answer: { "answers": [{ "atMs", "figures" } or { "error" }] }.
+/**
+ * `POST /v1/decide`, for `remoteStore`. Its keys lie in a space of their own for each token, beside those of the limits in
+ * the file.
+ */
+export function decideRoute(
+  { access, remote }: Pick<Service, 'access' | 'remote'>,
+  entrance: Entrance,
+  waiting?: WaitingBodies,
+): Route {
+  const bodies = new Bodies({ longest: MAX_BODY, waiting });
+  return {
+    path: '/v1/decide',
+    method: 'POST',
+    handle: async (request, response, takePlace) => {
+      const { authorization } = request.headers;
+      const problem = access.problemOfPage(request, entrance);
+      if (problem !== undefined) throw new RequestProblem(403, `${problem}; nothing was done`);
+      if (!access.allows(entrance, authorization)) {
+        const what = 'this listener takes only clients with a token: write remoteStore(url, { token })';
+        throw new RequestProblem(401, what, {}, { 'www-authenticate': 'Bearer' });
+      }
+      const given = readRequests(await readJson(request, bodies), spaceFor(authorization));
+      takePlace(response);
+      if (remote === undefined)
+        throw new RequestProblem(503, 'the service has a store of its own, and none for others');
+      sendJson(response, 200, { answers: await Promise.all(given.map((call) => perform(remote, call))) });
+    },
+  };
+}
+
+/** The beginning of what follows the subject in a key. No limiter's name begins with a tilde. */
+function spaceFor(authorization = ''): string {
+  return `:~${createHash('sha256').update(authorization).digest('base64url').slice(0, 10)}`;
+}
+
+async function perform(remote: LimiterCore, { op, asks }: Given): Promise<unknown> {
+  try {
+    const { atMs, figures }: Answer = await remote.send(op, asks);
+    return { atMs, figures };
+  } catch (error) {
+    // Messages of a store may hold addresses: clients get the code alone.
+    const { code } = error as { readonly code?: string };
+    return { error: { code: code ?? 'SLUICE_STORE_FAILED', detail: 'its store does not answer' } };
+  }
+}
+
+function readRequests(body: unknown, space: string): readonly Given[] {
+  const { policies, requests } = (body ?? {}) as { readonly policies?: unknown; readonly requests?: unknown };
+  const known = readList(policies, 'policies', MAX_POLICIES).map((policy, i) => {
+    try {
+      return parsePolicy(policy, `policies[${String(i)}]`);
+    } catch (error) {
+      throw badRequest((error as Error).message.replace(/ \[\w+\]$/, ''));
+    }
+  });
+  return readList(requests, 'requests', MAX_POLICIES).map((request, i) => {
+    const { op, asks } = (request ?? {}) as { readonly op?: unknown; readonly asks?: unknown };
+    const where = `requests[${String(i)}]`;
+    if (!(OPS as readonly unknown[]).includes(op)) throw badRequest(`${where}.op must be one of ${OPS.join(', ')}`);
+    const read = readList(asks, `${where}.asks`, MAX_ASKS).map((ask) => readAsk(ask, known, space, where));
+    if (new Set(read.map(({ key }) => key)).size < read.length) throw badRequest(`${where} has a key twice`);
+    return { op: op as Op, asks: read };
+  });
+}
+
+function readAsk(given: unknown, policies: readonly Policy[], space: string, where: string): Ask {
+  const [key, place, cost, holder = 0, until = 0] = Array.isArray(given) ? (given as unknown[]) : [];
+  const [, subject, rest] = (typeof key === 'string' && KEY.exec(key)) || [];
+  const policy = policies[Number(place)];
+  const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+  if (
+    subject === undefined ||
+    rest === undefined ||
+    policy === undefined ||
+    ![place, cost, holder, until].every(isWhole)
+  ) {
+    throw badRequest(`${where} has an ask that is no [key, policy, cost, holder, until] of a remoteStore`);
+  }
+  const numbers = { cost: Number(cost), holder: Number(holder), until: Number(until) };
+  return { key: `{${subject}}${space}${rest}`, policy, ...numbers, uncached: true };
+}
+
+function readList(given: unknown, field: string, max: number): readonly unknown[] {
+  if (Array.isArray(given) && given.length > 0 && given.length <= max) return given as readonly unknown[];
+  throw badRequest(`${field} must be a list of 1 to ${String(max)}`);
+}

@@ -1,4 +1,0 @@
-import { describeAdapter } from '@sluice/testkit/contract';
-import { remoteAdapter } from './remote-adapter.ts';
-
-describeAdapter(remoteAdapter(), 'keys');

@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  remoteStore,
+  slidingWindow,
+  type RemoteStore,
+  type RemoteStoreOptions,
+} from '@sluice/core';
+import { describeStore } from '@sluice/core/testing';
+import { useRedis } from '@sluice/testkit';
+import { createServer, type RunningServer } from '../../../src/index.ts';
+import type { ServerOptions } from '../../../src/options.ts';
+
+const TOKEN = 'a token of sixteen'.replaceAll(' ', '-');
+const folder = mkdtempSync(join(tmpdir(), 'sluice-decide-'));
+const config = join(folder, 'limits.yaml');
+writeFileSync(config, 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n');
+const off = { config, grpc: 'off', admin: 'off', log: () => undefined } as const;
+const redis = useRedis();
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+async function serve(options: Partial<ServerOptions> = {}): Promise<{ server: RunningServer; url: string }> {
+  const server = await createServer({ ...off, http: '127.0.0.1:0', ...options });
+  ends.push(() => server.close({ delayMs: 0, drainMs: 100 }));
+  return { server, url: `http://${server.addresses.http ?? ''}` };
+}
+
+function storeAt(url: string, options?: RemoteStoreOptions): RemoteStore {
+  const store = remoteStore(url, options);
+  ends.push(() => store.close());
+  return store;
+}
+
+const strict = { onStoreError: 'throw', timeoutMs: 10_000 } as const;
+const limit = fixedWindow({ limit: 5, window: '1h' });
+
+describe('a remoteStore', () => {
+  it.each([
+    ['in the memory of the service', () => ({})],
+    ['in its Redis', () => ({ redis: redis.url, prefix: 'decide' })],
+  ])('counts together with those of other processes, %s', async (_where, options) => {
+    const { url } = await serve(options());
+    const limiters = [storeAt(url), storeAt(url)].map((store) =>
+      createLimiter({ name: 'shared', policy: limit, store, ...strict }),
+    );
+
+    const decisions = await Promise.all(
+      limiters.flatMap((limiter) => Array.from({ length: 10 }, () => limiter.consume('ann'))),
+    );
+
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5);
+    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['remote']));
+  });
+
+  it('holds slots, refunds, charges and blocks', async () => {
+    const { url } = await serve();
+    const store = storeAt(url);
+    const slots = createLimiter({ name: 'slots', policy: concurrency({ limit: 1, ttl: '1m' }), store, ...strict });
+    const units = createLimiter({ name: 'units', policy: slidingWindow({ limit: 9, window: '1h' }), store, ...strict });
+
+    const held = await slots.acquire('ann');
+    const denied = await slots.acquire('ann');
+    await held.release();
+    const again = await slots.acquire('ann');
+    const taken = await units.consume('ann', 4);
+    await units.refund(taken, 3);
+    await units.charge('ann', 2);
+    const before = await units.peek('ann');
+    await units.block('ann', '1h');
+
+    expect([held, denied, again].map(({ decision }) => decision.allowed)).toEqual([true, false, true]);
+    expect(before.used).toBe(3);
+    expect((await units.consume('ann')).outcome).toBe('blocked');
+  });
+
+  it('falls back within its patience when the service is gone, and needs no time then', async () => {
+    const { server, url } = await serve();
+    const limiter = createLimiter({ policy: limit, store: storeAt(url) });
+    const before = await limiter.consume('ann');
+    await server.close({ delayMs: 0, drainMs: 0 });
+
+    const after = await limiter.consume('ann');
+
+    expect([before.source, after.source]).toEqual(['remote', 'local']);
+    expect(after.error).toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+  });
+
+  it.each([
+    ['without', {}],
+    ['with another', { token: 'another-token-of-more' }],
+  ])('%s token is refused by a listener that others can reach', async (_which, options) => {
+    const { url } = await serve({ http: '0.0.0.0:0', token: TOKEN });
+    const reached = url.replace('0.0.0.0', '127.0.0.1');
+    const limiter = createLimiter({ policy: limit, store: storeAt(reached, options), ...strict });
+    const trusted = createLimiter({ name: 'b', policy: limit, store: storeAt(reached, { token: TOKEN }), ...strict });
+
+    await expect(limiter.consume('ann')).rejects.toMatchObject({ kind: 'denied' });
+    expect((await trusted.consume('ann')).allowed).toBe(true);
+  });
+
+  it.each(['limits.internal', 'ftp://limits', 'http://ann:secret@limits', 8080])('takes no %j', (url) => {
+    expect(() => remoteStore(url as string)).toThrow('remoteStore takes the URL of a service');
+  });
+});
+
+describe('POST /v1/decide', () => {
+  const ask = ['{ann}:x', 0, 1, 0, 0];
+  const body = { policies: [limit], requests: [{ op: 'take', asks: [ask] }] };
+
+  it.each([
+    ['no policies', { ...body, policies: [] }],
+    ['a bad policy', { ...body, policies: [{ algorithm: 'fixedWindow', limit: -1 }] }],
+    ['an unknown operation', { ...body, requests: [{ op: 'flush', asks: [ask] }] }],
+    ['a key twice', { ...body, requests: [{ op: 'take', asks: [ask, ask] }] }],
+    ['a key of another form', { ...body, requests: [{ op: 'take', asks: [['ann', 0, 1]] }] }],
+    ['a key of the space of others', { ...body, requests: [{ op: 'take', asks: [['{a}b{c}:x', 0, 1]] }] }],
+    ['a policy that is not there', { ...body, requests: [{ op: 'take', asks: [['{ann}:x', 1, 1]] }] }],
+    ['a cost that is no whole number', { ...body, requests: [{ op: 'take', asks: [['{ann}:x', 0, 1.5]] }] }],
+    ['no object', 5],
+  ])('rejects %s with 400, and does nothing', async (_what, given) => {
+    const { url } = await serve();
+
+    const response = await fetch(`${url}/v1/decide`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(given) },
+    });
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ detail: expect.stringContaining('nothing was done') as string });
+  });
+});
+
+const behind = await createServer({ ...off, http: '127.0.0.1:0' });
+afterAll(async () => {
+  await behind.close({ delayMs: 0, drainMs: 0 });
+  rmSync(folder, { recursive: true });
+});
+describeStore('behind the service', () => remoteStore(`http://${behind.addresses.http ?? ''}`));
