@@ -57,7 +57,6 @@ export default {
     project('page'),
     project('playground'),
     { ...project('nestjs'), ...onNest },
-    project('remote'),
     project('server'),
     project('simulate'),
     { ...project('testkit'), ...release },

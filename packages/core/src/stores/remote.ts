@@ -173,11 +173,11 @@ function answer({ asks, resolve, reject }: Call, told: Told | undefined): void {
   const { atMs, figures, error } = told ?? {};
   if (error !== undefined) reject(failed(`${error.detail} (${error.code})`, 'other', false));
   else if (typeof atMs === 'number' && figures?.length === asks.length && figures.every(areNumbers)) {
-    resolve({ atMs, figures: Array.from(figures, (all) => [...all]) });
+    resolve({ atMs, figures: Array.from(figures as readonly (readonly number[])[], (all) => [...all]) });
   } else reject(failed('its answer makes no sense', 'reply', false));
 }
 
-function areNumbers(figures: unknown): boolean {
+function areNumbers(figures: unknown): figures is readonly number[] {
   return Array.isArray(figures) && figures.length === FIGURES && figures.every(Number.isSafeInteger);
 }
 

@@ -43,7 +43,7 @@ const strict = { onStoreError: 'throw', timeoutMs: 10_000 } as const;
 const limit = fixedWindow({ limit: 5, window: '1h' });
 
 describe('a remoteStore', () => {
-  it.each([
+  it.each<[string, () => Partial<ServerOptions>]>([
     ['in the memory of the service', () => ({})],
     ['in its Redis', () => ({ redis: redis.url, prefix: 'decide' })],
   ])('counts together with those of other processes, %s', async (_where, options) => {
