@@ -158,7 +158,7 @@ class ServiceStore implements RemoteStore {
       readonly answers?: readonly Told[];
       readonly detail?: string;
     };
-    if (response.ok && Array.isArray(answers)) return answers;
+    if (response.ok && answers?.length === calls.length) return answers;
     const why = detail ?? `it answers ${String(response.status)}; does ${this.#url} lead to sluice serve?`;
     throw failed(why, KINDS[response.status] ?? 'reply', response.status === 401 || response.status === 403);
   }

@@ -45,7 +45,7 @@ const limit = fixedWindow({ limit: 5, window: '1h' });
 describe('a remoteStore', () => {
   it.each<[string, () => Partial<ServerOptions>]>([
     ['in the memory of the service', () => ({})],
-    ['in its Redis', () => ({ redis: redis.url, prefix: 'decide' })],
+    ['in its Redis', () => ({ redis: redis.server.url, prefix: 'decide' })],
   ])('counts together with those of other processes, %s', async (_where, options) => {
     const { url } = await serve(options());
     const limiters = [storeAt(url), storeAt(url)].map((store) =>
