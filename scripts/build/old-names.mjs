@@ -1,5 +1,5 @@
 // Documents name the packages as they will be. Examples of what still stands on the core as it was run on that core.
-const OLD_CORE = /@sluice\/(page|remote|server|simulate)\b/;
+const OLD_CORE = /@sluice\/(page|server|simulate)\b/;
 const OLD = [
   [/@sluice\/core\/(managed|split|testing)\b/g, '@sluice/old-$1'],
   [/@sluice\/core\b/g, '@sluice/old-core'],

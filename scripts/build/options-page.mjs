@@ -19,7 +19,6 @@ let after = before;
 for (const [whole, begin, file, name, first, last] of before.matchAll(
   /(<!-- options: (\S+) (\w+)(?: (\w+)\.\.(\w+))? -->\n).*?<!-- end -->/gs,
 )) {
-  if (/^packages\/remote/.test(file)) continue; // its options do not change until it is deleted
   const all = shapesOf(file).get(name);
   if (all === undefined) throw new Error(`${file} has no shape ${name}`);
   const at = (row, otherwise) => (row === undefined ? otherwise : all.findIndex((one) => one.name === row));

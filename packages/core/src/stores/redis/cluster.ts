@@ -77,7 +77,7 @@ export async function decideOnNodes(op: Op, asks: readonly Ask[], perform: Perfo
   return join(groups, answers);
 }
 
-/** Gives back what was taken, except for slots that their holder had before. Nobody waits for it. */
+/** Gives back what was taken, except for slots that their holder had before. No request waits for it. */
 function giveBack({ asks }: Group, before: Answer, after: Answer, perform: Perform): void {
   const gifts = asks.flatMap((ask, i): Ask[] => {
     const figures = after.figures[i] as Figures;

@@ -24,8 +24,8 @@ const SHAPE = {
   prefix: ((given) => parsePrefix(given, 'redisStore')) as Field<string>,
   /**
    * For a URL: how long decisions wait for the first reply once the socket is connected, in milliseconds, whatever their
-   * `timeoutMs`. Before that they wait for 500 ms, or as long as this if it is longer; not at all if the connection is
-   * refused. Default `250`.
+   * `timeoutMs`. Before that they wait for 500 ms, or as long as this if it is longer; not at all if the server rejects
+   * the connection. Default `250`.
    */
   connectTimeoutMs: optional(timerMs) as Optional<number>,
 };
