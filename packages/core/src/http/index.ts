@@ -1,6 +1,7 @@
 // What adapters share, from a framework's requests to decisions and responses. Applications import an adapter, which
 // exports the first part.
 export { byAll, byHeader, byIp, byMethod, byRoute, byUser } from './keys/key-parts.ts';
+export { canonicalAddress } from './keys/address.ts';
 export type { ByIpOptions, Key, KeyPart, KeyReader, KeyValue } from './keys/key-parts.ts';
 export { fieldWriter, type HeaderFormat, type HeadersOption } from './response/headers.ts';
 export type { HttpLimitOptions, KeyByLimit, OnMissingKey, PolicyOption, RefundOptions, RefundWhen } from './options.ts';
