@@ -131,7 +131,7 @@ const mutants = files
   .flatMap(mutantsOf)
   .filter(({ line }) => line >= Number(from) && line <= Number(to))
   .filter((_, i) => i % Number(process.env.EVERY ?? 1) === 0);
-const known = JSON.parse(readFileSync(recorded, 'utf8'));
+const known = JSON.parse(readFileSync(recorded, 'utf8')).survivors;
 const survivors = [];
 let next = 0;
 

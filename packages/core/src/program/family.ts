@@ -12,9 +12,9 @@ export interface Family {
   used(p: Nums, s: Nums, t: number): number;
   /** Units that are free at t; below 0 after a charge beyond the limit. */
   left(p: Nums, s: Nums, t: number): number;
-  /** From when `units`, at most the limit, are free if nothing else happens; t if they are free now. */
+  /** From when `units`, at most the limit, are free if nothing else happens; t if they are free now. Not of an empty state. */
   freeAt(p: Nums, s: Nums, units: number, t: number, holder: number): number;
-  /** From when the state is as if never used. */
+  /** From when the state, which is not empty, is as if never used. */
   emptyAt(p: Nums, s: Nums): number;
   /** The same by the numbers of the policy that wrote it: when its value may be forgotten. */
   endsAt(s: Nums): number;
