@@ -33,6 +33,13 @@ function coreOf(given: unknown, field: string): LiveLimiter {
   const limiter: unknown = isHandler ? (given as { limiter?: unknown } | null)?.limiter : given;
   const parts = LimiterImpl.partsOf(limiter);
   if (parts !== undefined) return parts.core;
+  if (typeof (limiter as Partial<Limiter> | null | undefined)?.consume === 'function') {
+    throw new PolicyError(
+      field,
+      `${field} is a limiter of @sluice/core, which the page cannot show yet: it shows the limits of the service alone; leave it out`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
   throw new PolicyError(
     field,
     `${field} must be a limiter, or what rateLimit() returned, got ${shown(given)}`,

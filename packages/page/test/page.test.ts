@@ -27,6 +27,7 @@ describe('the options of page', () => {
     ['a token that the environment lacks', { token: undefined }, 'token'],
     ['an unknown way to show keys', { token: TOKEN, showKeys: 'no' }, 'showKeys'],
     ['what is no limiter', { token: TOKEN, limiters: [{}] }, 'limiters[0]'],
+    ['a limiter of the new core', { token: TOKEN, limiters: [{ consume: () => undefined }] }, 'limiters[0]'],
     ['a path without its slash', { token: TOKEN, path: 'limits' }, 'path'],
     ['an unknown option', { token: TOKEN, tokens: 1 }, 'tokens'],
   ])('reject %s', (_what, options, field) => {
