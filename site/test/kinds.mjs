@@ -18,6 +18,6 @@ export const KINDS = [
   '/contribute/',
   '/contribute/architecture',
   '/adr/',
-  '/adr/0005-memory-store',
+  '/adr/0111-one-program',
   '/changelog',
 ];

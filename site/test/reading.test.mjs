@@ -22,7 +22,7 @@ for (const [query, expected] of [
   ['trust proxy', /^\/guides\/behind-a-proxy/],
   ['SLUICE_UNIT_MISSING', /^\/reference\/errors#sluice_unit_missing$/],
   ['Retry-After', /^\/reference\/headers/],
-  ['createLimiter', /^\/reference\/api\/@sluice\/old-core\/functions\/createLimiter/],
+  ['createLimiter', /^\/reference\/api\/@sluice\/core\/functions\/createLimiter/],
   ['express-rate-limit', /^\/guides\/coming-from-express-rate-limit/],
   ['redis is away', /^\/guides\/when-redis-fails/],
   ['--max-clients', /^\/(reference\/cli|guides\/choosing-a-limit)#/],
