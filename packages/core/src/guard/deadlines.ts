@@ -97,6 +97,7 @@ function fire(): void {
 function sweep(wasStalled: boolean): void {
   const nowMs = performance.now();
   let nextMs = Infinity;
+  if (wasStalled) graceEndMs = nowMs + GRACE_MS; // reading may have been a stall as well
   for (let call = first; call !== undefined;) {
     const { after } = call;
     if (call.endMs <= nowMs) {

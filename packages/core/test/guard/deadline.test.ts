@@ -80,6 +80,16 @@ describe('the deadline of a call', () => {
     expect([answering.outcome, hanging.outcome]).toEqual(['answered', expect.objectContaining(TIMEOUT)]);
   });
 
+  it('comes also if the process stalls again before it has read the answers that are there', async () => {
+    const seen = call(storeThat('hangs'), 100);
+
+    stall(300);
+    setTimeout(stall, 100, 50); // after the timer of the deadline, and before what comes in is read
+    await pass(200);
+
+    expect(seen.outcome).toMatchObject(TIMEOUT);
+  });
+
   it('leaves those 40 ms to the other limiters of the request', async () => {
     const store = storeThat('hangs');
     const guard = new Guard(store);
