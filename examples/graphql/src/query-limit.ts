@@ -1,5 +1,5 @@
 import { createLimiter, tokenBucket, type Store } from '@sluice/core';
-import { denialOf, fieldWriter } from '@sluice/core/http';
+import { denialFor, fieldWriter } from '@sluice/core/http';
 import { GraphQLError, type DocumentNode, type GraphQLSchema } from 'graphql';
 import { fieldExtensionsEstimator, getComplexity, simpleEstimator } from 'graphql-query-complexity';
 
@@ -38,7 +38,7 @@ export function queryLimit(store: Store): QueryLimit {
       // A client may ask for more than a cost can be: nested lists multiply.
       const cost = Math.min(Math.max(Math.ceil(complexity), 1), Number.MAX_SAFE_INTEGER);
       const decision = await limiter.consume(client, cost);
-      const denial = decision.allowed ? undefined : denialOf(decision);
+      const denial = decision.allowed ? undefined : denialFor(decision);
       const fields = [...(decision.policies.length === 0 ? [] : fieldsOf(decision)), ...(denial?.fields ?? [])];
       const headers = Object.fromEntries(fields.map(({ name, value }) => [name.toLowerCase(), value]));
       if (denial === undefined) return { headers, error: undefined };
