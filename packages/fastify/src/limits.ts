@@ -52,7 +52,7 @@ export class Limits {
   readonly #routes = new WeakMap<object, Map<string, PlacedLimit>>();
   readonly #names = new Map<string, number>();
   readonly #scopesAt = new Map<string, number>();
-  readonly #own: PlacedLimit[] = [];
+  readonly #made: PlacedLimit[] = [];
   readonly #later: (() => unknown)[] = [];
   readonly #hooks = new Set<LimitHook>();
   readonly #outside: Scope = { options: { store: memoryStore() }, limit: undefined };
@@ -95,7 +95,7 @@ export class Limits {
 
   /** Releases the names, and closes the limiters with their stores. */
   async close(): Promise<void> {
-    await Promise.all(this.#own.map(({ place }) => place.core.close()));
+    await Promise.all(this.#made.map(({ place }) => place.close()));
   }
 
   /** Adds what one registration of the plugin, or the config of one, says to a scope. */
@@ -184,7 +184,7 @@ export class Limits {
     }
     const named = name !== undefined || limiter !== undefined ? options : { ...options, name: defaultName() };
     const limit = { ...limitRequests(named as RouteLimitOptions, framework, ownOptions), hook };
-    if (limiter === undefined) this.#own.push(limit);
+    this.#made.push(limit);
     return limit;
   }
 }

@@ -1,5 +1,5 @@
 import { sluice } from '@sluice/fastify';
-import type { AdapterUnderTest, Call, RunningApp, App } from '@sluice/testkit/contract';
+import type { AdapterUnderTest, App, Call, Limit, RunningApp } from '@sluice/testkit/contract';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
@@ -39,13 +39,14 @@ async function run(
   await app.register(sluice, (limits[0] ?? {}) as never);
   for (const more of limits.slice(1)) app.addHook('onRequest', app.rateLimit(more as never) as never);
   for (const { method, path, limit, handle } of routes) {
-    // In its config it would replace that of the application: where a scenario has both, it is a hook.
-    const asHook = limit !== undefined && limits.length > 0;
     app.route({
       method,
       url: path,
-      config: limit === undefined || asHook ? {} : { rateLimit: limit as never },
-      ...(asHook && { onRequest: app.rateLimit(limit as never) }),
+      // In its config it would replace that of the application: if a scenario has both, it is a hook.
+      ...(limit !== undefined &&
+        (limits.length > 0
+          ? { onRequest: app.rateLimit(limit as never) }
+          : { config: { rateLimit: named(limit) as never } })),
       handler: async (request, reply) => {
         const { status = 200, headers = {}, body = '', stream } = await handle(callOf(request));
         return reply
@@ -72,6 +73,11 @@ async function run(
       await app.close();
     },
   };
+}
+
+/** A limit of a route has the name of the route; scenarios expect that of an application. */
+function named(limit: Limit): Limit {
+  return limit.limiter === undefined ? { name: 'default', ...limit } : limit;
 }
 
 function callOf(request: FastifyRequest): Call {

@@ -1,4 +1,4 @@
-import { weakMapMarks, fieldText, userIdOf, type Framework, type RawResponse } from '@sluice/old-http/spi';
+import { inLocals, joinLines, readUserId, type Framework, type RawResponse } from '@sluice/core/http';
 import type { FoundRequest, NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { routeTemplate } from './route-template.ts';
@@ -15,21 +15,16 @@ interface Wrapped extends NestResponse {
   readonly raw: NodeResponse;
 }
 
-/**
- * Reads requests and writes responses of both platforms, Express and Fastify, over HTTP; for those who build on this
- * package. A `record` that is assigned here stores the decisions of every limit in another place than
- * `request.rateLimit`, where `@CurrentRateLimit()` looks for them.
- */
+/** Reads requests and writes responses of both platforms, Express and Fastify. */
 export const framework: Framework<NestRequest, NestResponse> = {
   address: (request) => request.ip,
   method: (request) => request.method,
   route: (request) => routeTemplate(request),
-  header: (request: FoundRequest, name) => fieldText(request.headers?.[name]),
-  user: (request) => userIdOf(request.user) ?? userIdOf((request as FoundRequest).raw?.user),
+  header: (request: FoundRequest, name) => joinLines(request.headers?.[name]),
+  user: (request) => readUserId(request.user) ?? readUserId((request as FoundRequest).raw?.user),
   rawRequest: (request: FoundRequest) => request.raw ?? request,
-  marks: weakMapMarks, // most applications run on Express
   rawResponse: nodeResponseOf,
-  getHeader: (response, name) => fieldText(response.getHeader(name)),
+  getHeader: (response, name) => joinLines(response.getHeader(name)),
   setHeader: (response, name, value) => {
     if (isNode(response)) response.setHeader(name, value);
     else response.header(name, value);
@@ -53,31 +48,20 @@ export const framework: Framework<NestRequest, NestResponse> = {
     const isText = isNode(response) && (typeof value === 'number' || typeof value === 'boolean');
     response.send(isText ? String(value) : value);
   },
-  record: (request, info) => {
-    request.rateLimit = info;
-  },
+  ...inLocals,
   proxyTrust: (request) => {
     const { app, server } = request as FoundRequest;
     return app === undefined ? server && trustOfFastify(server) : app.get('trust proxy fn');
   },
 };
 
-/**
- * For the guard at one handler.
- *
- * @param commonRoute - Makes one template of those of all its paths, if there are several.
- */
-export function frameworkFor(
-  commonRoute: ((template: string) => string) | undefined,
-): Framework<NestRequest, NestResponse> {
-  if (commonRoute === undefined) return framework;
-  const route: typeof framework.route = (request) => {
-    const template = framework.route(request);
-    return template === undefined ? undefined : commonRoute(template);
-  };
-  // Inherits instead of copying: a `record` that is assigned later takes effect.
-  return Object.assign(Object.create(framework) as typeof framework, { route });
-}
+/** For limits that only report: the decision of those that enforce is the one that handlers see. */
+export const reporting: Framework<NestRequest, NestResponse> = {
+  ...framework,
+  record: (request, info) => {
+    if (request.rateLimit === undefined) framework.record(request, info);
+  },
+};
 
 /** Whether a response is Node's own: Express extends it, Fastify wraps it. */
 function isNode(response: NestResponse): response is NestResponse & NodeResponse {

@@ -1,6 +1,5 @@
-export * from '@sluice/old-core';
-export * from '@sluice/old-http';
-export { framework } from './framework.ts';
+export * from '@sluice/core';
+export * from '@sluice/core/http';
 export type { NestRequest } from './nest-request.ts';
 export type { NestResponse } from './nest-response.ts';
 export { CurrentRateLimit, RateLimit, SkipRateLimit } from './rate-limit.decorator.ts';

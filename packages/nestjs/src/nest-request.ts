@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { RateLimitInfo } from '@sluice/old-http';
+import type { RateLimitInfo } from '@sluice/core/http';
 
 /**
  * The common part of the requests of both platforms. Use the full type of your platform with

@@ -1,10 +1,6 @@
 import { HttpException } from '@nestjs/common';
-import { RateLimitError, type ResponsePlan, type Denial } from '@sluice/old-http';
-import type { Decision } from '@sluice/old-core';
-import { answer } from '@sluice/old-http/spi';
-import { framework } from './framework.ts';
-import type { NestRequest } from './nest-request.ts';
-import type { NestResponse } from './nest-response.ts';
+import type { Decision } from '@sluice/core';
+import type { RateLimitError } from '@sluice/core/http';
 
 /**
  * A denial as an exception, with `throw: true`: the response has the header fields already. `getResponse()` returns the
@@ -17,28 +13,10 @@ export class RateLimitException extends HttpException {
   /** The header fields of the denial. */
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(denial: Denial, decision: Decision | undefined, headers: Readonly<Record<string, string>>) {
-    super(JSON.parse(denial.body) as Record<string, unknown>, denial.status);
-    this.message = denial.reason;
+  constructor({ status, message, body, decision, headers }: RateLimitError) {
+    super(JSON.parse(body) as Record<string, unknown>, status);
+    this.message = message;
     this.decision = decision;
     this.headers = headers;
-  }
-}
-
-/**
- * Writes the response of a request that is denied. Resolves to whether the request continues.
- *
- * @throws (rejects) RateLimitException with `throw: true`, or when another response has begun; errors of `onDenied`.
- */
-export async function answerHttp(
-  plan: ResponsePlan<NestRequest, NestResponse>,
-  request: NestRequest,
-  response: NestResponse,
-): Promise<boolean> {
-  try {
-    return await answer(framework, plan, request, response);
-  } catch (error) {
-    if (!(error instanceof RateLimitError) || plan.denial === undefined) throw error;
-    throw new RateLimitException(plan.denial, error.decision, error.headers);
   }
 }

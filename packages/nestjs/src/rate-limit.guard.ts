@@ -1,8 +1,6 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { warnOnce } from '@sluice/old-core/spi';
-import type { NestRequest } from './nest-request.ts';
-import type { NestResponse } from './nest-response.ts';
-import { RateLimitException, answerHttp } from './rate-limit.exception.ts';
+import { RateLimitError, mapMaybe } from '@sluice/core/http';
+import { RateLimitException } from './rate-limit.exception.ts';
 import { RateLimits } from './rate-limits.ts';
 
 /**
@@ -23,33 +21,9 @@ export class RateLimitGuard implements CanActivate {
     this.limits = limits;
   }
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (await this.shouldSkip(context)) return true;
-    const enforcer = this.limits.enforcerFor(context);
-    if (enforcer === undefined) return true;
-    const type = context.getType<string>();
-    if (type !== 'http') {
-      warnOnce(
-        'SLUICE_CONTEXT_UNKNOWN',
-        `RateLimitGuard limits HTTP requests alone, and lets every call of a context of type ${type} pass. ` +
-          'Count there with createLimiter in the handler, and write @SkipRateLimit() on it, or extend the guard with a shouldSkip(context) that returns true.',
-        type,
-      );
-      return true;
-    }
-    const http = context.switchToHttp();
-    const [request, response] = [http.getRequest<NestRequest>(), http.getResponse<NestResponse>()];
-    const plan = await enforcer.enforce(request, response);
-    let continues: boolean;
-    try {
-      continues = await answerHttp(plan, request, response);
-    } catch (error) {
-      if (error instanceof RateLimitException) this.deny(error, context);
-      throw error;
-    }
-    // The response is sent. If the guard returned false or threw, Nest's exception filters would respond again. So
-    // the promise never settles, and is collected together with the request.
-    return continues ? true : new Promise<never>(() => undefined);
+  /** A promise only if the store, or a function of the user, answers later. */
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    return mapMaybe(this.shouldSkip(context), (skips) => skips || this.#limit(context));
   }
 
   /** Whether a call is not limited at all. Called first, in every context. */
@@ -61,4 +35,25 @@ export class RateLimitGuard implements CanActivate {
   protected deny(exception: RateLimitException, _context: ExecutionContext): never {
     throw exception;
   }
+
+  #limit(context: ExecutionContext): boolean | Promise<boolean> {
+    const fail = (error: unknown): never => {
+      if (error instanceof RateLimitError) this.deny(new RateLimitException(error), context);
+      throw error;
+    };
+    try {
+      const passes = this.limits.limit(context);
+      return passes instanceof Promise ? passes.then(passOrStay, fail) : passOrStay(passes);
+    } catch (error) {
+      return fail(error);
+    }
+  }
+}
+
+/**
+ * The response of a denied request is sent. If the guard returned false or threw, Nest's exception filters would respond
+ * again. So the promise never settles, and is collected together with the request.
+ */
+function passOrStay(passes: boolean): true | Promise<never> {
+  return passes || new Promise<never>(() => undefined);
 }

@@ -1,9 +1,7 @@
 import {
-  Injectable,
   Module,
   type CanActivate,
   type DynamicModule,
-  type ExecutionContext,
   type FactoryProvider,
   type InjectionToken,
   type ModuleMetadata,
@@ -11,9 +9,8 @@ import {
   type Type,
 } from '@nestjs/common';
 import { APP_GUARD, ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import { PolicyError } from '@sluice/old-core';
-import { atPlace, checkPlace } from '@sluice/old-http/spi';
-import { framework } from './framework.ts';
+import { PolicyError } from '@sluice/core';
+import { atPlace, inheritOptions } from '@sluice/core/http';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { RateLimitGuard } from './rate-limit.guard.ts';
@@ -59,15 +56,12 @@ export class RateLimitModule {
    * RateLimitModule.forRoot({ limit: 100, window: '1m', store })
    * ```
    *
-   * @throws PolicyError for bad or unknown options, with the field, what was expected and what was given.
+   * @throws PolicyError for unknown options. Bad values fail the start of the application.
    */
   static forRoot(options?: RateLimitModuleOptions): DynamicModule;
   static forRoot<Request, Response = NestResponse>(options: RateLimitModuleOptions<Request, Response>): DynamicModule;
   static forRoot(given: GuardOption = {}): DynamicModule {
-    atPlace('RateLimitModule.forRoot()', () => {
-      checkPlace(given, framework, ['guard'], true);
-    });
-    const { guard, ...options } = given;
+    const { guard, ...options } = atPlace('RateLimitModule.forRoot()', () => inheritOptions({}, given, ['guard']));
     return moduleOf({ provide: RATE_LIMIT_OPTIONS, useValue: options }, [], guard);
   }
 
@@ -119,14 +113,7 @@ function moduleOf(options: Provider, more: readonly Provider[], guard: unknown =
   const guards: Provider[] =
     guard === false
       ? []
-      : [
-          guard,
-          {
-            provide: APP_GUARD,
-            useFactory: (own: RateLimitGuard, application: ApplicationConfig) => new AutomaticGuard(own, application),
-            inject: [guard, ApplicationConfig],
-          },
-        ];
+      : [guard, { provide: APP_GUARD, useFactory: automaticGuard, inject: [guard, ApplicationConfig] }];
   return {
     module: RateLimitModule,
     global: true,
@@ -135,26 +122,12 @@ function moduleOf(options: Provider, more: readonly Provider[], guard: unknown =
   };
 }
 
-/** The guard of the module. It does nothing if the application registers one of its own. */
-class AutomaticGuard implements CanActivate {
-  static {
-    Injectable()(this);
-  }
-
-  readonly #guard: RateLimitGuard;
-  readonly #application: ApplicationConfig;
-
-  constructor(guard: RateLimitGuard, application: ApplicationConfig) {
-    this.#guard = guard;
-    this.#application = application;
-  }
-
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const hasOwn =
-      this.#application.getGlobalGuards().some((guard) => guard instanceof RateLimitGuard) ||
-      this.#application.getGlobalRequestGuards().some(({ metatype }) => isGuard(metatype));
-    return hasOwn || this.#guard.canActivate(context);
-  }
+/** The guard of the module. It lets everything pass if the application registers one of its own. */
+function automaticGuard(guard: RateLimitGuard, application: ApplicationConfig): CanActivate {
+  const hasOwn = (): boolean =>
+    application.getGlobalGuards().some((one) => one instanceof RateLimitGuard) ||
+    application.getGlobalRequestGuards().some(({ metatype }) => isGuard(metatype));
+  return { canActivate: (context) => hasOwn() || guard.canActivate(context) };
 }
 
 function isGuard(value: unknown): value is Type<RateLimitGuard> {

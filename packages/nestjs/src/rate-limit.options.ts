@@ -1,4 +1,4 @@
-import type { RateLimitOptions as NeutralOptions, ScopeOptions } from '@sluice/old-http/spi';
+import type { RateLimitOptions as NeutralOptions, ScopeOptions } from '@sluice/core/http';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 

@@ -1,30 +1,27 @@
 import type { ExecutionContext, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core';
-import { PolicyError, type Limiter } from '@sluice/old-core';
-import {
-  Enforcer,
-  Layer,
-  atPlace,
-  checkPlace,
-  hasLimit,
-  inheritOptions,
-  namedByPlace,
-  outermost,
-} from '@sluice/old-http/spi';
-import type { ResponsePlan } from '@sluice/old-http';
-import { framework, frameworkFor } from './framework.ts';
+import { PolicyError, memoryStore, type Limiter } from '@sluice/core';
+import { Place, RequestLimiter, atPlace, hasLimit, inheritOptions, namedByPlace } from '@sluice/core/http';
+import { warnOnce } from '@sluice/core/spi';
+import { framework, reporting } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { limitsOf, skippedOf, type Placed } from './rate-limit.decorator.ts';
 import type { RateLimitOptions, RateLimitScopeOptions } from './rate-limit.options.ts';
-import { commonRoute } from './several-paths.ts';
-import { leaveOut, type Surroundings } from './skipped-limits.ts';
-import { unknownName } from './unknown-name.ts';
+import { readCommonRoute, setRoute } from './route-template.ts';
+import { leaveOut, unknownName, type NestLimits } from './skipped-limits.ts';
 
-type NestLayer = Layer<NestRequest, NestResponse>;
-type NestEnforcer = Enforcer<NestRequest, NestResponse>;
+type NestPlace = Place<NestRequest, NestResponse>;
+type NestLimiter = RequestLimiter<NestRequest, NestResponse>;
 // eslint-disable-next-line @typescript-eslint/no-unsafe-function-type -- as Nest has it
 type Target = Function;
+
+interface HandlerLimits {
+  /** One for each limit that only reports, and then one for all others; none if no limit applies. */
+  readonly limiters: readonly NestLimiter[];
+  /** Undefined for a handler with one path. */
+  readonly route: string | undefined;
+}
 
 /**
  * All limits of an application: those of the module, of classes and of methods. Inject it to reset or block keys:
@@ -33,33 +30,29 @@ type Target = Function;
 export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #options: RateLimitScopeOptions;
   readonly #modules: ModulesContainer;
-  readonly #ofModule: NestLayer | undefined;
-  /** The layers of `@RateLimit()`, in the order in which they were found. */
-  readonly #placed = new Map<Placed, NestLayer>();
-  readonly #claimed = new Set<NestLayer>();
-  /** By class and handler; null where no limit applies. */
-  readonly #handlers = new WeakMap<Target, WeakMap<Target, NestEnforcer | null>>();
-  /** The enforcers of `enforce`. */
-  readonly #alone = new WeakMap<NestLayer, NestEnforcer>();
+  readonly #ofModule: readonly NestPlace[];
+  /** The places of `@RateLimit()`, in the order in which they were found. */
+  readonly #placed = new Map<Placed, NestPlace>();
+  readonly #handlers = new WeakMap<Target, WeakMap<Target, HandlerLimits>>();
+  readonly #alone = new WeakMap<NestLimits, NestLimiter>();
 
   /** @throws PolicyError for bad or unknown options of the module. */
   constructor(options: RateLimitScopeOptions, modules: ModulesContainer) {
-    atPlace('the options of RateLimitModule', () => {
-      checkPlace(options, framework, [], true);
-    });
-    this.#options = outermost(options);
     this.#modules = modules;
-    this.#ofModule = hasLimit(options) ? new Layer(this.#options as RateLimitOptions, framework) : undefined;
+    [this.#options, this.#ofModule] = atPlace('RateLimitModule', () => {
+      const complete = inheritOptions({ store: memoryStore() }, options);
+      return [complete, hasLimit(options) ? [new Place(complete as RateLimitOptions, framework)] : []];
+    });
   }
 
   /**
    * The limiter of a name. By default, that of the module is `default`, and those of decorators are `Orders` or
    * `Orders.list`. `Key` is a string or, with `limits`, an object with a key per limit.
    *
-   * @throws PolicyError for an unknown name, or when a function picks the policy.
+   * @throws PolicyError for an unknown name, or if a function picks the policy.
    */
   limiter<Key = string>(name: string): Limiter<Key> {
-    return this.#named(name).limiter;
+    return this.#find(name).limiter;
   }
 
   /**
@@ -68,49 +61,33 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
    * @throws (rejects) PolicyError for an unknown name; TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */
   async keyFor<Key = string>(name: string, request: object): Promise<Key> {
-    return (await this.#named(name).keyFor(request as NestRequest)) as Key;
+    return (await this.#limiterOf(this.#find(name)).keyFor(request as NestRequest)) as Key;
   }
 
-  /**
-   * The limiter of a name for a request, also if a function picks the policy: see `limiterFor` of other frameworks.
-   *
-   * @throws (rejects) PolicyError for an unknown name; errors of that function.
-   */
-  async limiterFor<Key = string>(name: string, request: object): Promise<Limiter<Key>> {
-    return this.#named(name).limiterFor(request as NestRequest);
-  }
-
-  /**
-   * Decides about a request by the limit of one name alone, and writes nothing to the response. The request counts
-   * once, here or in the guard.
-   *
-   * @throws (rejects) PolicyError for an unknown name; errors of the user's functions; StoreError, with
-   * `onStoreError: 'throw'`.
-   *
-   * A handler with several paths is one route only in the guard: here `byRoute()` reads the path of the request.
-   */
-  async enforce(name: string, request: object, response: object): Promise<ResponsePlan<NestRequest, NestResponse>> {
-    const layer = this.#named(name);
-    let enforcer = this.#alone.get(layer);
-    if (enforcer === undefined) this.#alone.set(layer, (enforcer = new Enforcer([layer], framework)));
-    return enforcer.enforce(request as NestRequest, response as NestResponse);
-  }
-
-  /** The enforcer for a call of a handler; undefined if no limit applies. */
-  enforcerFor(context: ExecutionContext): NestEnforcer | undefined {
-    const [type, handler] = [context.getClass(), context.getHandler()];
-    let enforcer = this.#handlers.get(type)?.get(handler);
-    if (enforcer === undefined) {
-      enforcer = this.#make(type, handler);
-      this.#claim();
+  /** Decides about a call of a handler, and responds if it is denied. Returns whether it continues. */
+  limit(context: ExecutionContext): boolean | Promise<boolean> {
+    const { limiters, route } = this.#limitsFor(context.getClass(), context.getHandler());
+    const [only] = limiters;
+    if (only === undefined) return true;
+    const type = context.getType<string>();
+    if (type !== 'http') {
+      warnOfContext(type);
+      return true;
     }
-    return enforcer ?? undefined;
+    const http = context.switchToHttp();
+    const [request, response] = [http.getRequest<NestRequest>(), http.getResponse<NestResponse>()];
+    if (route !== undefined) setRoute(request, route);
+    if (limiters.length === 1) return only.limit(request, response);
+    const passes = limiters.map((limiter) => limiter.limit(request, response));
+    if (!passes.some((one) => one instanceof Promise)) return passes.every(Boolean);
+    return Promise.all(passes.map(async (one) => one)).then((all) => all.every(Boolean));
   }
 
   /**
    * Makes the limits of all handlers, so that mistakes fail the start of the application.
    *
-   * @throws PolicyError for names that are taken or unknown, and for limits that cannot be decided together.
+   * @throws PolicyError for bad or unknown options, for names that are taken or unknown, and for limits that cannot be
+   * decided together.
    */
   onApplicationBootstrap(): void {
     const modules = [...this.#modules.values()];
@@ -121,117 +98,86 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
         'SLUICE_OPTION_INVALID',
       );
     }
+    for (const place of this.#ofModule) atPlace('RateLimitModule', () => place.claim());
     const scanner = new MetadataScanner();
-    for (const { controllers, providers } of modules) {
-      for (const { metatype, inject, instance } of [...controllers.values(), ...providers.values()]) {
-        const type: unknown = inject === undefined ? metatype : (instance as object | null)?.constructor;
-        if (typeof type === 'function' && type.prototype !== undefined) this.#prepare(type, scanner);
-      }
+    for (const { metatype } of modules.flatMap(({ controllers }) => [...controllers.values()])) {
+      if (typeof metatype !== 'function') continue;
+      const prototype = metatype.prototype as Readonly<Record<string, Target>>;
+      for (const name of scanner.getAllMethodNames(prototype)) this.#limitsFor(metatype, prototype[name] as Target);
     }
-    this.#claim();
   }
 
   /** Releases the names, so that another application of this process can use them. */
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([...this.#claimed].map((layer) => layer.core.close()));
+    await Promise.all(this.#places.map((place) => place.close()));
   }
 
-  #prepare(type: Target, scanner: MetadataScanner): void {
-    const prototype = type.prototype as Readonly<Record<string, Target>>;
-    const hasClassLimits = isDecorated(type);
-    for (const name of scanner.getAllMethodNames(prototype)) {
-      const handler = prototype[name];
-      if (handler !== undefined && (hasClassLimits || isDecorated(handler))) this.#make(type, handler);
+  get #places(): readonly NestPlace[] {
+    return [...this.#ofModule, ...this.#placed.values()];
+  }
+
+  #limitsFor(type: Target, handler: Target): HandlerLimits {
+    const ofType = this.#handlers.get(type) ?? new WeakMap<Target, HandlerLimits>();
+    let limits = ofType.get(handler);
+    if (limits === undefined) {
+      limits = { limiters: this.#limitersFor(type, handler), route: readCommonRoute(type, handler) };
+      this.#handlers.set(type, ofType.set(handler, limits));
     }
+    return limits;
   }
 
-  #make(type: Target, handler: Target): NestEnforcer | null {
-    const layers = this.#layersOf(type, handler);
-    const ofHandler = frameworkFor(commonRoute(type, handler));
-    const own = ofHandler === framework ? layers : layers.map((layer) => layer.variant({ framework: ofHandler }));
-    const enforcer = own.length === 0 ? null : new Enforcer(own, ofHandler);
-    const ofType = this.#handlers.get(type) ?? new WeakMap<Target, NestEnforcer | null>();
-    this.#handlers.set(type, ofType.set(handler, enforcer));
-    return enforcer;
+  #limitersFor(type: Target, handler: Target): readonly NestLimiter[] {
+    const outside = [...this.#ofModule, ...this.#placesOf(type)];
+    const own = this.#placesOf(handler);
+    const beside = leaveOut(outside, outside, skippedOf(type), type.name);
+    const where = `${type.name}.${handler.name}`;
+    const limits = leaveOut([...beside, ...own], [...outside, ...own], skippedOf(handler), where);
+    const reported = limits.filter(({ settings }) => settings.mode === 'report');
+    const enforced = limits.filter(({ settings }) => settings.mode === 'enforce');
+    const apart = enforced.length < 2 ? [...reported, ...enforced] : reported;
+    const limiters = apart.map((one) => this.#limiterOf(one));
+    return apart === reported ? [...limiters, new RequestLimiter(enforced, framework)] : limiters;
   }
 
-  /** The limits of module, class and method, the outermost first, without those that are skipped. */
-  #layersOf(type: Target, handler: Target): readonly NestLayer[] {
-    const outside = this.#ofModule === undefined ? [] : [this.#ofModule];
-    const ofClass = this.#within({ all: outside, layers: outside }, limitsOf(type));
-    const beside = leaveOut(ofClass, skippedOf(type), type.name);
-    const ofMethod = this.#within({ all: ofClass.all, layers: beside }, limitsOf(handler));
-    return leaveOut(ofMethod, skippedOf(handler), `${type.name}.${handler.name}`);
+  /** The limiter of a place that decides alone: the same for all handlers. */
+  #limiterOf(limits: NestLimits): NestLimiter {
+    let limiter = this.#alone.get(limits);
+    if (limiter === undefined) {
+      limiter = new RequestLimiter([limits], limits.settings.mode === 'report' ? reporting : framework);
+      this.#alone.set(limits, limiter);
+    }
+    return limiter;
   }
 
-  #within({ all, layers }: Surroundings, placed: readonly Placed[]): Surroundings {
-    const targets = [...new Set(placed.map((one) => one.target))];
-    const own = targets.flatMap((target) =>
-      placed.filter((one) => one.target === target).map((one, i) => this.#layerOf(one, i)),
-    );
-    return { all: [...all, ...own], layers: [...layers, ...own] };
-  }
-
-  #layerOf(placed: Placed, index: number): NestLayer {
-    const known = this.#placed.get(placed);
-    if (known !== undefined) return known;
-    const place = index === 0 ? placed.place : `${placed.place}-${String(index + 1)}`;
-    const options: RateLimitOptions = inheritOptions(this.#options, placed.options);
-    const layer = new Layer(namedByPlace(options, place), framework);
-    this.#denyTwin(placed, layer);
-    this.#placed.set(placed, layer);
-    return layer;
-  }
-
-  /**
-   * Rejects a default name that two classes of one name share. The store would reject it too, but without the places.
-   */
-  #denyTwin({ place, target }: Placed, { name, core, options }: NestLayer): void {
-    for (const [other, layer] of this.#placed) {
-      if (layer.name.toLowerCase() !== name.toLowerCase() || layer.core.store !== core.store) continue;
-      if (options.limiter !== undefined || layer.options.limiter !== undefined) continue;
-      if (options.shared === true && layer.options.shared === true) continue;
-      const elsewhere = other.place === place ? 'on classes of one name' : `on ${other.place} and on ${place}`;
-      const where = other.target === target ? `on ${place}` : elsewhere;
-      throw new PolicyError(
-        'name',
-        `two @RateLimit() decorators have the name ${JSON.stringify(name)}, ${where}; give one of them a name, as in @RateLimit({ name: "...", ... }), or both shared: true for one budget`,
-        'SLUICE_LIMITER_NAME_TAKEN',
+  /** The limits of a class with its base classes, or of a method; the outermost first. */
+  #placesOf(target: Target): readonly NestPlace[] {
+    const all = limitsOf(target);
+    return all.map((one) => {
+      let place = this.#placed.get(one);
+      if (place !== undefined) return place;
+      const before = all.filter((other) => other.place === one.place).indexOf(one);
+      const name = before === 0 ? one.place : `${one.place}-${String(before + 1)}`;
+      place = atPlace(`@RateLimit() on ${one.place}`, () =>
+        new Place(namedByPlace(inheritOptions(this.#options, one.options), name), framework).claim(),
       );
-    }
+      this.#placed.set(one, place);
+      return place;
+    });
   }
 
-  /** Takes all names, or none. */
-  #claim(): void {
-    const before = new Set(this.#claimed);
-    try {
-      for (const layer of this.#layers) {
-        if (this.#claimed.has(layer)) continue;
-        layer.claim();
-        if (layer.options.limiter === undefined) this.#claimed.add(layer);
-      }
-    } catch (error) {
-      for (const layer of this.#claimed) {
-        if (before.has(layer)) continue;
-        this.#claimed.delete(layer);
-        void layer.core.close();
-      }
-      throw error;
-    }
-  }
-
-  get #layers(): readonly NestLayer[] {
-    return [...(this.#ofModule === undefined ? [] : [this.#ofModule]), ...this.#placed.values()];
-  }
-
-  #named(name: string): NestLayer {
-    const layer = this.#layers.find((one) => one.name === name);
-    if (layer !== undefined) return layer;
-    const names = this.#layers.map((one) => one.name);
+  #find(name: string): NestPlace {
+    const place = this.#places.find((one) => one.name === name);
+    if (place !== undefined) return place;
+    const names = this.#places.map((one) => one.name);
     throw unknownName('name', `there is no limiter named ${JSON.stringify(name)}`, names);
   }
 }
 
-function isDecorated(target: Target): boolean {
-  return limitsOf(target).length > 0 || skippedOf(target) !== undefined;
+function warnOfContext(type: string): void {
+  warnOnce(
+    'SLUICE_CONTEXT_UNKNOWN',
+    `RateLimitGuard limits HTTP requests alone, and lets every call of a context of type ${type} pass. ` +
+      'Count there with createLimiter in the handler, and write @SkipRateLimit() on it, or extend the guard with a shouldSkip(context) that returns true.',
+    type,
+  );
 }

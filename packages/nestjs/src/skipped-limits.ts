@@ -1,54 +1,48 @@
-import { PolicyError } from '@sluice/old-core';
-import type { Layer } from '@sluice/old-http/spi';
+import { PolicyError } from '@sluice/core';
+import type { RequestLimiter } from '@sluice/core/http';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
-import type { Skipped } from './rate-limit.decorator.ts';
-import { unknownName } from './unknown-name.ts';
 
-type NestLayer = Layer<NestRequest, NestResponse>;
-
-/** The limits that are declared around a place, and those of them that apply there. */
-export interface Surroundings {
-  /** Includes those that a class skips: naming them is not a mistake. */
-  readonly all: readonly NestLayer[];
-  readonly layers: readonly NestLayer[];
-}
+/** All limits of a place, or some of them. */
+export type NestLimits = ConstructorParameters<typeof RequestLimiter<NestRequest, NestResponse>>[0][number];
 
 /**
- * The limits of a place that its `@SkipRateLimit()` does not skip.
+ * Limits without those that `@SkipRateLimit()` skips.
  *
- * @throws PolicyError for a name that no limit has there, and for one of several policies under one key.
+ * @param known - The limits that it may name: those that the class has skipped too.
+ * @param skipped - Names of limiters, of entries of `limits`, or of policies that stand alone; none for all.
+ * @throws PolicyError for a name that no limit has there.
  */
 export function leaveOut(
-  { all, layers }: Surroundings,
-  skipped: Skipped | undefined,
-  place: string,
-): readonly NestLayer[] {
-  if (skipped === undefined) return layers;
+  limits: readonly NestLimits[],
+  known: readonly NestLimits[],
+  skipped: readonly string[] | undefined,
+  where: string,
+): readonly NestLimits[] {
+  if (skipped === undefined) return limits;
   if (skipped.length === 0) return [];
+  const names = known.flatMap((one) => [one.name, ...one.limits.flatMap(namesOf)]);
   for (const name of skipped) {
-    if (all.some((layer) => namesOf(layer).includes(name))) continue;
-    const what = `@SkipRateLimit(${JSON.stringify(name)}) on ${place} names no limit that applies there`;
-    throw unknownName('@SkipRateLimit', what, all.flatMap(namesOf));
+    if (names.includes(name)) continue;
+    const what = `@SkipRateLimit(${JSON.stringify(name)}) on ${where} names no limit that applies there`;
+    throw unknownName('@SkipRateLimit', what, names);
   }
-  return layers.flatMap((layer) => without(layer, skipped, place));
-}
-
-function without(layer: NestLayer, skipped: Skipped, place: string): readonly NestLayer[] {
   const isSkipped = (name: string): boolean => skipped.includes(name);
-  if (isSkipped(layer.name)) return [];
-  const { policyNames } = layer; // with `limits`, those of the entries
-  const left = policyNames.filter((name) => !isSkipped(name));
-  if (left.length === policyNames.length) return [layer];
-  if (left.length === 0) return [];
-  if (layer.options.limits !== undefined) return [layer.variant({ without: skipped })];
-  throw new PolicyError(
-    '@SkipRateLimit',
-    `@SkipRateLimit() on ${place} skips some of the policies ${policyNames.join(', ')} of ${layer.name}, which are counted together under one key; write them as entries of limits to skip one of them`,
-    'SLUICE_OPTION_INVALID',
-  );
+  return limits.flatMap((one) => {
+    const left = isSkipped(one.name) ? [] : one.limits.filter((limit) => !namesOf(limit).some(isSkipped));
+    if (left.length === one.limits.length) return [one];
+    return left.length === 0 ? [] : [{ ...one, name: one.name, limits: left }];
+  });
 }
 
-function namesOf(layer: NestLayer): readonly string[] {
-  return [layer.name, ...layer.policyNames];
+/** An entry of `limits`, and its policy. One of several policies has no name here: they are counted under one key. */
+function namesOf({ name, limit }: NestLimits['limits'][number]): readonly string[] {
+  const [policy, ...others] = typeof limit === 'function' ? [] : (limit.fixed ?? []);
+  return policy === undefined || others.length > 0 ? [name] : [name, policy.name];
+}
+
+/** The error for a name that no limit has, with the known names. */
+export function unknownName(field: string, what: string, names: readonly string[]): PolicyError {
+  const known = names.length === 0 ? 'there are none' : `known: ${[...new Set(names)].join(', ')}`;
+  return new PolicyError(field, `${what}; ${known}`, 'SLUICE_OPTION_INVALID');
 }

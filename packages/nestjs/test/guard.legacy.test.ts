@@ -1,9 +1,10 @@
 /* eslint-disable @typescript-eslint/no-extraneous-class -- modules of Nest are empty */
 import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import {
   Catch,
   Controller,
@@ -30,8 +31,10 @@ import {
   SkipRateLimit,
   byUser,
   fixedWindow,
+  type NestResponse,
+  type RateLimitModuleOptions,
 } from '@sluice/nestjs';
-import { platforms, untilTestEnds } from './serve.ts';
+import { platforms, untilTestEnds, type RootModule } from './serve.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -44,13 +47,13 @@ class Pages {
   page() {
     return 'a page';
   }
-
-  @Get('tight')
-  @RateLimit({ policy: upTo(1) })
-  tight() {
-    return '';
-  }
 }
+
+const rootOf = (options: RateLimitModuleOptions, more: RootModule = {}): RootModule => ({
+  imports: [RateLimitModule.forRoot(options)],
+  controllers: [Pages],
+  ...more,
+});
 
 /** Puts the user of the header where an authentication would, as late as a guard of a controller does. */
 @Injectable()
@@ -62,72 +65,83 @@ class Authentication implements CanActivate {
   }
 }
 
+class Counting extends RateLimitGuard {
+  static calls = 0;
+
+  protected override shouldSkip(): boolean {
+    Counting.calls++;
+    return false;
+  }
+}
+
+class Gateway {
+  page() {
+    return '';
+  }
+
+  @SkipRateLimit()
+  free() {
+    return '';
+  }
+}
+
+class Skipping extends RateLimitGuard {
+  protected override shouldSkip(): boolean {
+    return true;
+  }
+}
+
 describe.each(platforms)('the guard on %s', (platform) => {
   const serve = untilTestEnds();
 
-  it('answers for itself: no filter, interceptor or handler hears of a denied request', async () => {
-    const heard: string[] = [];
+  it('answers by itself: no filter, interceptor or handler sees a denied request', async () => {
+    const seen: string[] = [];
     @Catch()
     class Filter implements ExceptionFilter {
       catch(): void {
-        heard.push('filter');
+        seen.push('filter');
       }
     }
     class Interceptor implements NestInterceptor {
       intercept(_context: ExecutionContext, next: CallHandler) {
-        heard.push('interceptor');
+        seen.push('interceptor');
         return next.handle();
       }
     }
-    const { statuses } = await serve(platform, {
-      imports: [RateLimitModule.forRoot({ policy: upTo(1) })],
-      controllers: [Pages],
-      providers: [
-        { provide: APP_FILTER, useClass: Filter },
-        { provide: APP_INTERCEPTOR, useClass: Interceptor },
-      ],
-    });
+    const providers = [
+      { provide: APP_FILTER, useClass: Filter },
+      { provide: APP_INTERCEPTOR, useClass: Interceptor },
+    ];
+    const { statuses } = await serve(platform, rootOf({ policy: upTo(1) }, { providers }));
 
-    const answers = await statuses('/page', 3);
-
-    expect(answers).toEqual([200, 429, 429]);
-    expect(heard).toEqual(['interceptor']);
+    expect(await statuses('/page', 3)).toEqual([200, 429, 429]);
+    expect(seen).toEqual(['interceptor']);
   });
 
   it('is forgotten together with the requests that it has denied', async () => {
     const seen: WeakRef<object>[] = [];
-    const { statuses } = await serve(platform, {
-      imports: [
-        RateLimitModule.forRoot({
-          policy: upTo(1),
-          skip: (request) => {
-            seen.push(new WeakRef(request));
-            return false;
-          },
-        }),
-      ],
-      controllers: [Pages],
-    });
+    const skip = (request: object): boolean => {
+      seen.push(new WeakRef(request));
+      return false;
+    };
+    const { statuses } = await serve(platform, rootOf({ policy: upTo(1), skip }));
 
-    const answers = await statuses('/page', 100);
+    await statuses('/page', 100);
     await setImmediate(); // a WeakRef holds what it was made of until the turn ends
     collectGarbage();
 
-    expect(answers.filter((status) => status === 429)).toHaveLength(99);
     // Node keeps those of connections that are still open.
+    expect(seen).toHaveLength(100);
     expect(seen.filter((request) => request.deref() !== undefined).length).toBeLessThan(20);
   });
 
-  it('answers in its own form where middleware has begun the answer in another', async () => {
+  it('answers in its own form after middleware has set fields for another body', async () => {
     const begin = (_request: unknown, response: ServerResponse, next: () => void): void => {
       response.setHeader('Content-Encoding', 'gzip');
       next();
     };
-    const { fetch } = await serve(
-      platform,
-      { imports: [RateLimitModule.forRoot({ deny: ['127.0.0.1'], policy: upTo(1) })], controllers: [Pages] },
-      { prepare: (app) => app.use(begin) },
-    );
+    const root = rootOf({ deny: ['127.0.0.1'], policy: upTo(1) });
+    const { fetch } = await serve(platform, root, { prepare: (app) => app.use(begin) });
 
     const denied = await fetch('/page');
 
@@ -135,27 +149,22 @@ describe.each(platforms)('the guard on %s', (platform) => {
     expect(await denied.json()).toMatchObject({ status: 403 });
   });
 
-  it('hands a denial to exception filters with throw: true, fields on the answer', async () => {
+  it('passes a denial to exception filters with throw: true, the fields on the response', async () => {
     const caught: HttpException[] = [];
     @Catch(HttpException)
     class Filter implements ExceptionFilter<HttpException> {
       catch(exception: HttpException, host: ArgumentsHost): void {
         caught.push(exception);
-        const response = host.switchToHttp().getResponse<{ status(code: number): { send(body: string): void } }>();
-        response.status(exception.getStatus()).send('slowly');
+        host.switchToHttp().getResponse<NestResponse>().status(exception.getStatus()).send('slowly');
       }
     }
-    const { fetch } = await serve(platform, {
-      imports: [RateLimitModule.forRoot({ policy: upTo(1), throw: true })],
-      controllers: [Pages],
-      providers: [{ provide: APP_FILTER, useClass: Filter }],
-    });
+    const providers = [{ provide: APP_FILTER, useClass: Filter }];
+    const { fetch } = await serve(platform, rootOf({ policy: upTo(1), throw: true }, { providers }));
     await fetch('/page');
 
     const denied = await fetch('/page');
 
-    expect(denied.status).toBe(429);
-    expect(await denied.text()).toBe('slowly');
+    expect([denied.status, await denied.text()]).toEqual([429, 'slowly']);
     expect(denied.headers.get('ratelimit-policy')).toBe('"default";q=1;w=3600');
     expect(denied.headers.get('retry-after')).toMatch(/^\d+$/);
     expect(caught[0]).toBeInstanceOf(RateLimitException);
@@ -168,30 +177,13 @@ describe.each(platforms)('the guard on %s', (platform) => {
     expect(caught[0]?.getResponse()).toMatchObject({ title: 'Quota Exceeded', 'violated-policies': ['default'] });
   });
 
-  it('lets Nest answer with the problem details where no filter catches what throw: true throws', async () => {
-    const { fetch } = await serve(platform, {
-      imports: [RateLimitModule.forRoot({ policy: upTo(1), throw: true })],
-      controllers: [Pages],
-    });
-    await fetch('/page');
-
-    const denied = await fetch('/page');
-
-    expect(denied.status).toBe(429);
-    expect(await denied.json()).toMatchObject({ status: 429, 'violated-policies': ['default'] });
-  });
-
-  it('denies with the exception that deny() makes, with throw: true', async () => {
+  it('denies with the exception that deny() throws, and Nest responds with it', async () => {
     class Denying extends RateLimitGuard {
       protected override deny(exception: RateLimitException): never {
         throw new HttpException(`in other words: ${exception.message}`, 418);
       }
     }
-    const { fetch } = await serve(platform, {
-      imports: [RateLimitModule.forRoot({ policy: upTo(1), throw: true })],
-      controllers: [Pages],
-      providers: [{ provide: APP_GUARD, useClass: Denying }],
-    });
+    const { fetch } = await serve(platform, rootOf({ policy: upTo(1), throw: true, guard: Denying }));
     await fetch('/page');
 
     const denied = await fetch('/page');
@@ -200,29 +192,15 @@ describe.each(platforms)('the guard on %s', (platform) => {
     expect(await denied.json()).toMatchObject({ message: 'in other words: Too many requests' });
   });
 
-  it.each<[string, () => Parameters<typeof serve>[1], Parameters<typeof serve>[2]]>([
-    ['as APP_GUARD', () => ({ providers: [{ provide: APP_GUARD, useClass: Counting }] }), {}],
-    [
-      'as APP_GUARD for each request',
-      () => ({ providers: [{ provide: APP_GUARD, useClass: Counting, scope: Scope.REQUEST }] }),
-      {},
-    ],
-    ['by useGlobalGuards', () => ({}), { prepare: (app) => app.useGlobalGuards(new Counting(app.get(RateLimits))) }],
-  ])('steps aside where the application registers one of its own %s', async (_how, own, settings) => {
+  it.each<[string, RootModule, Parameters<typeof serve>[2]]>([
+    ['as APP_GUARD', { providers: [{ provide: APP_GUARD, useClass: Counting }] }, {}],
+    ['for each request', { providers: [{ provide: APP_GUARD, useClass: Counting, scope: Scope.REQUEST }] }, {}],
+    ['by useGlobalGuards', {}, { prepare: (app) => app.useGlobalGuards(new Counting(app.get(RateLimits))) }],
+  ])('does nothing if the application registers one of its own %s', async (_how, more, settings) => {
     Counting.calls = 0;
-    const { statuses } = await serve(
-      platform,
-      {
-        imports: [RateLimitModule.forRoot({ policy: upTo(2) })],
-        controllers: [Pages],
-        ...own(),
-      },
-      settings,
-    );
+    const { statuses } = await serve(platform, rootOf({ policy: upTo(2) }, more), settings);
 
-    const answers = await statuses('/page', 3);
-
-    expect(answers).toEqual([200, 200, 429]);
+    expect(await statuses('/page', 3)).toEqual([200, 200, 429]);
     expect(Counting.calls).toBe(3);
   });
 
@@ -236,10 +214,7 @@ describe.each(platforms)('the guard on %s', (platform) => {
         return '';
       }
     }
-    const { statuses } = await serve(platform, {
-      imports: [RateLimitModule.forRoot({ policy: upTo(2) })],
-      controllers: [Guarded],
-    });
+    const { statuses } = await serve(platform, rootOf({ policy: upTo(2) }, { controllers: [Guarded] }));
 
     expect(await statuses('/', 3)).toEqual([200, 200, 429]);
   });
@@ -248,143 +223,90 @@ describe.each(platforms)('the guard on %s', (platform) => {
     const authentication = { provide: APP_GUARD, useClass: Authentication };
     class Users {}
     Module({ providers: [authentication] })(Users);
-    const limits = () => RateLimitModule.forRoot({ policy: upTo(1), key: byUser() });
-    const asAnnTwice = async ({ fetch }: Awaited<ReturnType<typeof serve>>) => {
-      const ask = () => fetch('/page', { headers: { 'x-user': 'ann' } });
-      return [(await ask()).status, (await ask()).status];
-    };
+    const limits = RateLimitModule.forRoot({ policy: upTo(1), key: byUser() });
+    const headers = { 'x-user': 'ann' };
+    for (const root of [{ imports: [limits], providers: [authentication] }, { imports: [Users, limits] }]) {
+      const { fetch } = await serve(platform, { controllers: [Pages], ...root });
 
-    const ofRoot = await serve(platform, { imports: [limits()], controllers: [Pages], providers: [authentication] });
-    const before = await serve(platform, { imports: [Users, limits()], controllers: [Pages] });
-
-    expect(await asAnnTwice(ofRoot)).toEqual([200, 429]);
-    expect(await asAnnTwice(before)).toEqual([200, 429]);
+      expect((await fetch('/page', { headers })).status).toBe(200);
+      expect((await fetch('/page', { headers })).status).toBe(429);
+    }
   });
 
   it('stands behind the one that authenticates, with guard: false', async () => {
     @Controller()
-    @UseGuards(Authentication, RateLimitGuard)
     class Accounts {
-      @Get()
+      @Get('page')
+      @UseGuards(Authentication, RateLimitGuard)
       @RateLimit({ policy: upTo(1), key: byUser() })
       read() {
         return '';
       }
-    }
-    const { fetch } = await serve(platform, {
-      imports: [RateLimitModule.forRoot({ guard: false })],
-      controllers: [Accounts],
-    });
-    const as = async (user: string) => (await fetch('/', { headers: { 'x-user': user } })).status;
 
-    expect([await as('ann'), await as('bob'), await as('ann')]).toEqual([200, 200, 429]);
-  });
-
-  it('gives the units of failed answers back, with the status that the handler has set', async () => {
-    @Controller()
-    class Login {
-      calls = 0;
-
-      @Get()
-      @RateLimit({ policy: upTo(1), refund: 'on-failure' })
-      login() {
-        this.calls++;
-        if (this.calls < 3) throw new HttpException('wrong', 401);
+      @Get('free')
+      free() {
         return '';
       }
     }
-    const { statuses } = await serve(platform, { imports: [RateLimitModule.forRoot()], controllers: [Login] });
+    const { fetch, statuses } = await serve(
+      platform,
+      rootOf({ policy: upTo(1), name: 'app', key: byUser(), guard: false }, { controllers: [Accounts] }),
+    );
+    const as = async (user: string) => (await fetch('/page', { headers: { 'x-user': user } })).status;
 
-    expect(await statuses('/', 4)).toEqual([401, 401, 200, 429]);
+    expect([await as('ann'), await as('bob'), await as('ann')]).toEqual([200, 200, 429]);
+    expect(await statuses('/free', 2)).toEqual([200, 200]);
+  });
+
+  it.each<[string, RateLimitModuleOptions['onDenied'], string]>([
+    ['an object that it returns', () => ({ slow: 'down' }), '{"slow":"down"}'],
+    ['a text that it promises', async () => Promise.resolve('slow down'), 'slow down'],
+    ['a number that it returns', () => 42, '42'],
+    ['what it sends itself, whatever it returns', (_request, response) => [response.send('sent')], 'sent'],
+    ['a list that it sends', (_request, response) => response.send([1, 2]), '[1,2]'],
+    [
+      'what it pipes into the response of Node',
+      (_request, response: NestResponse & { raw?: unknown }) =>
+        Readable.from(['piped']).pipe((response.raw ?? response) as NodeJS.WritableStream),
+      'piped',
+    ],
+  ])('answers with what onDenied says: %s', async (_what, onDenied, body) => {
+    const { fetch } = await serve(platform, rootOf({ policy: upTo(1), onDenied }));
+    await fetch('/page');
+
+    const denied = await fetch('/page');
+
+    expect([denied.status, await denied.text()]).toEqual([429, body]);
   });
 });
 
-describe('the guard', () => {
+describe('canActivate()', () => {
   const serve = untilTestEnds();
 
-  it('warns of an application that believes every client', async () => {
+  it('returns no promise if nothing waits', async () => {
+    const { app } = await serve('Express', rootOf({ policy: upTo(1) }));
+    const context = { getType: () => 'http', getClass: () => Pages, getHandler: () => Pages.prototype.page };
+    const request = { method: 'GET', url: '/page', headers: {}, ip: '127.0.0.1' };
+    const response = { getHeader: () => undefined, setHeader: () => undefined, once: () => undefined };
+    const http = { getRequest: () => request, getResponse: () => response };
+
+    expect(app.get(RateLimitGuard).canActivate({ ...context, switchToHttp: () => http } as never)).toBe(true);
+  });
+
+  it.each([
+    ['lets contexts that are not HTTP pass, and warns once', RateLimitGuard, 'page', 1],
+    ['warns of none that @SkipRateLimit() leaves out', RateLimitGuard, 'free', 0],
+    ['warns of none that shouldSkip() leaves out', Skipping, 'page', 0],
+  ] as const)('%s', async (_title, guard, handler, warnings) => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const limits = RateLimitModule.forRoot({ policy: upTo(2) });
-    const { statuses } = await serve(
-      'Fastify',
-      { imports: [limits], controllers: [Pages] },
-      { trustAllAddresses: true },
+    const { app } = await serve('Express', rootOf({ policy: upTo(1), guard }));
+    const context = { getType: () => `${guard.name} ${handler}`, getClass: () => Gateway };
+    const calls = [1, 2].map(() =>
+      app.get(guard).canActivate({ ...context, getHandler: () => Gateway.prototype[handler] } as never),
     );
 
-    await statuses('/page', 1);
-
-    expect(warn).toHaveBeenCalledWith(
-      expect.stringContaining('trusts every proxy'),
-      expect.objectContaining({ code: 'SLUICE_PROXY_TRUSTS_ALL' }),
-    );
+    expect(calls).toEqual([true, true]);
+    expect(warn).toHaveBeenCalledTimes(warnings);
     warn.mockRestore();
-  });
-});
-
-class Counting extends RateLimitGuard {
-  static calls = 0;
-
-  protected override shouldSkip(): boolean {
-    Counting.calls++;
-    return false;
-  }
-}
-
-describe('the guard in contexts that are not HTTP', () => {
-  const serve = untilTestEnds();
-
-  class Gateway {
-    @RateLimit({ policy: upTo(1) })
-    say() {
-      return '';
-    }
-
-    @SkipRateLimit()
-    hear() {
-      return '';
-    }
-  }
-
-  const contextOf = (type: string, handler: () => string): ExecutionContext =>
-    ({ getType: () => type, getClass: () => Gateway, getHandler: () => handler }) as unknown as ExecutionContext;
-
-  const passesOf = async (Guard: typeof RateLimitGuard, type: string, handler: () => string): Promise<unknown[]> => {
-    const { app } = await serve('Express', {
-      imports: [RateLimitModule.forRoot({ policy: upTo(1) })],
-      providers: [Guard, Gateway],
-    });
-    const guard = app.get(Guard);
-    const passes = [];
-    for (let i = 0; i < 3; i++) passes.push(await guard.canActivate(contextOf(type, handler)));
-    return passes;
-  };
-
-  let warn: jest.SpiedFunction<typeof process.emitWarning>;
-  beforeEach(() => {
-    warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-  });
-  afterEach(() => {
-    warn.mockRestore();
-  });
-
-  it('lets everything pass, and warns of it once', async () => {
-    expect(await passesOf(RateLimitGuard, 'graphql', Gateway.prototype.say)).toEqual([true, true, true]);
-    expect(warn).toHaveBeenCalledTimes(1);
-    expect(warn).toHaveBeenCalledWith(
-      expect.stringContaining('createLimiter'),
-      expect.objectContaining({ code: 'SLUICE_CONTEXT_UNKNOWN' }),
-    );
-  });
-
-  it('warns of nothing where @SkipRateLimit() or shouldSkip leaves them out', async () => {
-    class OnlyHttp extends RateLimitGuard {
-      protected override shouldSkip(context: ExecutionContext): boolean {
-        return context.getType() !== 'http';
-      }
-    }
-
-    expect(await passesOf(OnlyHttp, 'rmq', Gateway.prototype.say)).toEqual([true, true, true]);
-    expect(await passesOf(RateLimitGuard, 'ws', Gateway.prototype.hear)).toEqual([true, true, true]);
-    expect(warn).not.toHaveBeenCalled();
   });
 });

@@ -53,7 +53,7 @@ export function limitMethods<Request, Response>(
         const passes = (await requests.limit(request, response)) && goesOn?.() !== false;
         return passes ? await method.apply(this, args) : denied;
       } catch (error) {
-        if (fail === undefined) throw error ?? asError(error); // a framework takes undefined for no error
+        if (fail === undefined) throw (error ?? asError(error)) as Error; // a framework takes undefined for no error
         fail(asError(error));
         return undefined;
       }
@@ -107,11 +107,8 @@ function ownerOf(instance: object, method: Method, name: string | symbol): strin
   return instance.constructor.name;
 }
 
-/** The limiter name of a place in the code, such as `Orders.list`. */
 function placeOf(owner: string, method: string | symbol): string {
-  const text = `${owner === '' ? 'Handlers' : owner}.${typeof method === 'symbol' ? (method.description ?? 'symbol') : method}`;
-  const name = text.replace(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z]+/, '');
-  return name === '' ? 'handler' : name.slice(0, 64);
+  return `${owner === '' ? 'Handlers' : owner}.${typeof method === 'symbol' ? (method.description ?? 'symbol') : method}`;
 }
 
 function isMethodContext(value: unknown): value is ClassMethodDecoratorContext {

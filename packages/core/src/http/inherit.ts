@@ -50,10 +50,15 @@ export function inheritOptions<Options extends object>(
   return { ...inherited, ...Object.fromEntries(defined) } as Options;
 }
 
-/** Options with their place in the code as their name, unless they have a name or a `limiter`, which has its own. */
+/**
+ * Options with their place in the code as their name, such as `Orders.list`, unless they have a name or a `limiter`, which
+ * has its own.
+ */
 export function namedByPlace<Options extends { limiter?: unknown; name?: string | undefined }>(
   options: Options,
   place: string,
 ): Options {
-  return options.limiter === undefined ? { ...options, name: options.name ?? place } : options;
+  if (options.limiter !== undefined || options.name !== undefined) return options;
+  const name = place.replace(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z]+/, '');
+  return { ...options, name: name === '' ? 'handler' : name.slice(0, 64) };
 }

@@ -97,6 +97,11 @@ export class Place<Request, Response> {
     return this;
   }
 
+  /** Releases the name, and closes the limiter with its store; not a limiter of the option `limiter`. */
+  async close(): Promise<void> {
+    if (this.#options.limiter === undefined) await this.core.close();
+  }
+
   /**
    * The limiter of the same budgets.
    *

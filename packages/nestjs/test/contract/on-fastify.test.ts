@@ -1,0 +1,4 @@
+import { describeAdapter } from '@sluice/testkit/contract';
+import { nestOnFastify } from '../adapter.ts';
+
+describeAdapter(nestOnFastify);
