@@ -20,7 +20,7 @@ const TOKEN = 'a token of sixteen'.replaceAll(' ', '-');
 const folder = mkdtempSync(join(tmpdir(), 'sluice-decide-'));
 const config = join(folder, 'limits.yaml');
 writeFileSync(config, 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n');
-const off = { config, grpc: 'off', admin: 'off', log: () => undefined } as const;
+const off = { config, grpc: 'off', admin: 'off', timeoutMs: 10_000, log: () => undefined } as const;
 const redis = useRedis();
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
