@@ -1,78 +1,63 @@
-import { PrivateFields } from '@sluice/old-core/spi';
-import type { HeaderField } from './exchange.ts';
+import { exposeFields, type Plan } from '@sluice/core/http';
+import type { Exchange } from './exchange.ts';
+import { copyResponse } from './responses.ts';
+
+type Fields = Plan<never, never>['fields'];
+
+const CHANGES: unique symbol = Symbol('changes');
+interface Changed {
+  /** The fields that were changed, as they were before, and the visit for which. */
+  [CHANGES]: { readonly visit: number; readonly before: Record<string, string | null> } | undefined;
+}
 
 /**
- * Adds header fields to a response of the application, which stays the same object where its fields can be changed. A
- * field that the application has set itself stays, and lists are added to.
+ * Adds header fields to a response of the application, which stays the same object if its fields can be changed. A
+ * field that the application has set stays. Lists are added to: those of outer limiters come first.
+ *
+ * @param exposes - Whether scripts of other origins may read the fields.
  */
-export function addFields(response: Response, fields: readonly HeaderField[]): Response {
+export function addFields(response: Response, fields: Fields, exposes: boolean, exchange: Exchange): Response {
   if (response.status < 200) return response; // an upgrade or an error has no fields
-  const earlier = Changed.fieldsOf(response);
-  // Without a body it is a constant that already has the fields of another request. A body is sent only once.
-  if (earlier !== undefined && response.body === null) {
-    const copy = copyOf(response);
-    removeFields(copy.headers, earlier);
-    return withFields(copy, fields);
+  const earlier = (response as unknown as Changed)[CHANGES];
+  // Without a body it is a constant that has the fields of another request. A body is sent only once.
+  if (earlier !== undefined && earlier.visit !== exchange.visit && response.body === null) {
+    const copy = copyResponse(response);
+    for (const [name, value] of Object.entries(earlier.before)) {
+      if (value === null) copy.headers.delete(name);
+      else copy.headers.set(name, value);
+    }
+    return addFields(copy, fields, exposes, exchange);
   }
   if (fields.length === 0) return response;
   try {
-    withFields(response, fields);
-  } catch (error) {
-    if ((error as Error).name !== 'TypeError') throw error;
-    return withFields(copyOf(response), fields); // the fields of redirects and of fetched responses cannot be changed
+    return writeFields(response, fields, exposes, exchange);
+  } catch {
+    // The fields of redirects and of fetched responses cannot be changed.
+    return writeFields(copyResponse(response), fields, exposes, exchange);
   }
-  Changed.write(response, fields);
-  return response;
 }
 
-/** A response with the same status, fields and, unless it has another one, body. */
-export function copyOf(response: Response, body: BodyInit | null = response.body): Response {
-  const { status, statusText, headers } = response;
-  const copy = new Response(body, { status, statusText, headers });
-  if (hidesTextType && body !== null && !headers.has('content-type')) copy.headers.set('Content-Type', TEXT_TYPE);
-  return copy;
-}
-
-const TEXT_TYPE = 'text/plain;charset=utf-8';
-/**
- * Whether the type of a text is added only as it is sent, as by Bun: a copy, whose body is a stream, would have none.
- */
-const hidesTextType = !new Response('').headers.has('content-type');
-
-function withFields(response: Response, fields: readonly HeaderField[]): Response {
+function writeFields(response: Response, fields: Fields, exposes: boolean, { visit }: Exchange): Response {
   const { headers } = response;
-  for (const [name, value] of fields) {
-    if (isList(value)) headers.append(name, value);
-    else if (!headers.has(name)) headers.set(name, value);
+  const known = ((response as unknown as Changed)[CHANGES] ??= { visit, before: {} });
+  for (const { name, value, append } of fields) {
+    const before = headers.get(name);
+    if (!(name in known.before)) known.before[name] = before;
+    if (before === null) headers.set(name, value);
+    else if (append) headers.set(name, `${value}, ${before}`);
   }
+  if (exposes) expose(response, fields);
   return response;
 }
 
-function removeFields(headers: Headers, fields: readonly HeaderField[]): void {
-  for (const [name, value] of fields) {
-    const own = headers.get(name);
-    if (own === value) headers.delete(name);
-    else if (isList(value) && own?.endsWith(`, ${value}`) === true) headers.set(name, own.slice(0, -value.length - 2));
-  }
+/** Lets scripts of other origins read the fields of a response, if it allows an origin. */
+export function expose(response: Response, fields: Fields): void {
+  exposeFields(onHeaders, response.headers, fields);
 }
 
-/** Whether a field is a list of policies, to which every limiter of a request adds: it begins with a quoted name. */
-function isList(value: string): boolean {
-  return value.startsWith('"');
-}
-
-type BodyInit = NonNullable<ConstructorParameters<typeof Response>[0]>;
-
-/** Remembers what was added to a response. */
-class Changed extends PrivateFields {
-  #fields: readonly HeaderField[] = [];
-
-  static fieldsOf(response: object): readonly HeaderField[] | undefined {
-    return #fields in response ? response.#fields : undefined;
-  }
-
-  static write(response: object, fields: readonly HeaderField[]): void {
-    const changed = #fields in response ? response : new Changed(response);
-    changed.#fields = fields;
-  }
-}
+const onHeaders = {
+  getHeader: (headers: Headers, name: string): string | undefined => headers.get(name) ?? undefined,
+  setHeader: (headers: Headers, name: string, value: string): void => {
+    headers.set(name, value);
+  },
+};

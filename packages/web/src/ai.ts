@@ -1,6 +1,5 @@
-import { SluiceError, type Decision, type Limiter, type Reservation } from '@sluice/old-core';
-import { messageOf, warnOnce } from '@sluice/old-core/spi';
-import { denialOf } from '@sluice/old-http/spi';
+import { SluiceError, type Decision, type Limiter } from '@sluice/core';
+import { denialFor } from '@sluice/core/http';
 import { followStream } from './follow-stream.ts';
 import { charactersIn, estimateOf, promptTokens, tokensIn, tokensOf, type ModelCall } from './model-tokens.ts';
 
@@ -38,7 +37,7 @@ export class TokenLimitError extends SluiceError {
   readonly decision: Decision;
 
   constructor(decision: Decision) {
-    super('SLUICE_DENIED', `${denialOf(decision).detail} The model was not asked.`);
+    super('SLUICE_DENIED', `${denialFor(decision).detail} The model was not asked.`);
     this.decision = decision;
   }
 }
@@ -59,7 +58,7 @@ export function limitTokens<Key>({ limiter, key, estimate = estimateOf }: TokenL
     try {
       return { reservation, result: await model() };
     } catch (error) {
-      await settle(reservation, call.abortSignal?.aborted === true ? promptTokens(call) : 0);
+      await reservation.settle(call.abortSignal?.aborted === true ? promptTokens(call) : 0);
       throw error;
     }
   };
@@ -69,7 +68,7 @@ export function limitTokens<Key>({ limiter, key, estimate = estimateOf }: TokenL
       const { reservation, result } = await ask(params, doGenerate);
       const { content } = result as { readonly content?: unknown };
       const used = tokensOf(result.usage, promptTokens(params), charactersIn(content));
-      await settle(reservation, used ?? reservation.decision.cost);
+      await reservation.settle(used ?? reservation.decision.cost);
       return result;
     },
     async wrapStream({ doStream, params }) {
@@ -77,7 +76,7 @@ export function limitTokens<Key>({ limiter, key, estimate = estimateOf }: TokenL
       const prompt = promptTokens(params);
       let usage: unknown;
       let sent = 0;
-      const end = () => settle(reservation, tokensOf(usage, prompt, sent) ?? prompt + tokensIn(sent));
+      const end = () => reservation.settle(tokensOf(usage, prompt, sent) ?? prompt + tokensIn(sent));
       const stream = followStream(result.stream, {
         part(part) {
           const given = part as { readonly delta?: unknown; readonly usage?: unknown };
@@ -90,11 +89,4 @@ export function limitTokens<Key>({ limiter, key, estimate = estimateOf }: TokenL
       return { ...result, stream };
     },
   };
-}
-
-/** The answer is there whether or not the store has been told, so a failure is a warning. */
-async function settle(reservation: Reservation, tokens: number): Promise<void> {
-  await reservation.settle(tokens).catch((error: unknown) => {
-    warnOnce('SLUICE_REFUND_FAILED', `the tokens of a model could not be settled: ${messageOf(error)}`);
-  });
 }

@@ -1,100 +1,80 @@
-import { PrivateFields } from '@sluice/old-core/spi';
-import type { RawRequest, RawResponse, RequestMark } from '@sluice/old-http/spi';
+import type { FrameworkReader, RawResponse } from '@sluice/core/http';
+import { shown } from '@sluice/core/spi';
+import type { AddressSource } from './addresses.ts';
+import { followStream } from './follow-stream.ts';
+import { copyResponse } from './responses.ts';
 
+type RawRequest = ReturnType<FrameworkReader<object, object>['rawRequest']>;
+type Mark = ReturnType<NonNullable<FrameworkReader<object, object>['marks']>['read']>;
 type Event = 'close' | 'finish';
-/** Name and value of a header field. */
-export type HeaderField = readonly [name: string, value: string];
 
-const NO_FIELDS: readonly string[] = [];
+let visits = 0;
+
+const LATEST: unique symbol = Symbol('latest exchange');
+interface Exchanged {
+  [LATEST]?: Exchange;
+}
 
 /**
- * A request and what becomes its response. It collects what limiters write, until the handler has returned its
- * response, and stands in for the request and response of Node, whose end refunds and slots wait for.
+ * A request in one limited handler. It stands in for the request and the response of Node, whose end refunds and slots
+ * wait for.
  */
 export class Exchange<Req extends object = object> implements RawRequest, RawResponse {
   /** As the framework passes it to handlers. */
   readonly request: Req;
   /** As it arrived. */
   readonly incoming: Request;
-  /** The arguments of the handler behind the request. */
+  /** The arguments of the handler after the request. */
   readonly context: readonly unknown[];
-  /** Whether the response is unknown to the limiter: it only says what to add. */
-  readonly isChecked: boolean;
-  /** The latest mark of the request. */
-  mark: RequestMark | undefined;
-  /** The header fields that limiters have set. */
-  readonly fields: [name: string, value: string][] = [];
-  statusCode = 200;
-  /** The body of a denial. */
-  body: string | undefined;
+  /** The same number for all limited handlers that are around each other. */
+  readonly visit: number;
+  /** Whether a handler runs in it. */
+  isOpen: boolean;
+  /** The latest mark of the request, in this handler or in one around it. */
+  mark: Mark;
   /** The response, once there is one. */
   response: Response | undefined;
-  /** Whether scripts of other origins may read the fields: the option `cors` of any of its limiters. */
-  exposes = false;
-  /** Whether the outermost limiter still waits for its handler's response. */
-  isOpen = true;
+  statusCode = 200;
+  readonly headersSent = false;
   /** Whether the response has been handed over completely. */
   writableFinished = false;
-  readonly headersSent = false;
-  /** The input of the warning about a proxy that is not trusted; empty for requests without a check. */
-  rawHeaders: readonly string[] = NO_FIELDS;
-  #isCut = false;
-  #listeners: { readonly event: Event; readonly listener: () => void }[] | undefined;
-  #address: { readonly value: string | undefined } | undefined;
+  /** Whether the response was cut off. */
+  destroyed = false;
+  readonly #source: AddressSource | undefined;
+  /** The exchange of the limited handler around this one. */
+  readonly #outer: Exchange | undefined;
+  #listeners: Readonly<Record<Event, Set<() => void>>> | undefined;
+  #address: { readonly source: AddressSource; readonly value: string | undefined } | undefined;
 
-  constructor(request: Req, incoming: Request, context: readonly unknown[], isChecked = false) {
-    this.request = request;
-    this.incoming = incoming;
-    this.context = context;
-    this.isChecked = isChecked;
-  }
-
-  /** The exchange of a request, if a limiter has opened one. */
-  static of(request: object): Exchange | undefined {
-    return Opened.of(request);
-  }
-
-  /** Opens the exchange of a request, in place of an earlier one. */
-  static open<Req extends object>(
+  /**
+   * Opens an exchange of a request, inside of an open one of the same request if there is one.
+   *
+   * @param source - Where its address comes from.
+   * @param isOpen - Whether a handler runs in it, until {@link leave}.
+   */
+  constructor(
     request: Req,
     incoming: Request,
     context: readonly unknown[],
-    isChecked = false,
-  ): Exchange<Req> {
-    const exchange = new Exchange(request, incoming, context, isChecked);
-    Opened.write(request, exchange);
-    return exchange;
+    source: AddressSource | undefined,
+    isOpen: boolean,
+  ) {
+    this.request = request;
+    this.incoming = incoming;
+    this.context = context;
+    this.isOpen = isOpen;
+    this.#source = source;
+    let outer = Exchange.of(request);
+    while (outer !== undefined && !outer.isOpen) outer = outer.#outer;
+    this.#outer = outer;
+    this.visit = outer?.visit ?? visits++;
+    this.mark = outer?.mark;
+    (request as Exchanged)[LATEST] = this;
   }
 
-  /** The client's address, read once: it may be unknown when the client has left. */
-  address(read: () => string | undefined): string | undefined {
-    return (this.#address ??= { value: read() }).value;
-  }
-
-  get writableEnded(): boolean {
-    return this.writableFinished;
-  }
-
-  /** Whether the client has left, or the response was cut off. */
-  get destroyed(): boolean {
-    return this.#isCut || (!this.writableFinished && this.incoming.signal.aborted);
-  }
-
-  /** The connection, where the request is one of Node; what the request tells of it elsewhere. */
-  get socket(): NonNullable<RawRequest['socket']> {
-    const { incoming, isChecked, destroyed } = this;
-    const socket = nodeSocket(this.context);
-    if (socket !== undefined) return socket;
-    const remoteAddress = this.#address?.value;
-    if (!isChecked) return { remoteAddress, destroyed };
-    // Without a response, only the request tells that its client has left.
-    return {
-      remoteAddress,
-      destroyed,
-      once: (_event, listener) => {
-        incoming.signal.addEventListener('abort', listener, { once: true });
-      },
-    };
+  /** The exchange of a request that was opened last. */
+  static of(request: object): Exchange | undefined {
+    return (request as Exchanged)[LATEST];
   }
 
   /** Lets the runtime watch for the client to leave: Bun tells only a signal that was there before. */
@@ -102,86 +82,98 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
     return this.incoming.signal;
   }
 
-  getField(name: string): string | undefined {
-    for (const [known, value] of this.fields) if (known === name) return value;
-    return undefined;
+  /** The handler has returned. Outside of all handlers, the next call with the same request counts again. */
+  leave(): void {
+    this.isOpen = false;
+    if (this.#outer !== undefined) (this.request as Exchanged)[LATEST] = this.#outer;
   }
 
-  setField(name: string, value: string): void {
-    for (const field of this.fields) {
-      if (field[0] !== name) continue;
-      field[1] = value;
-      return;
+  /**
+   * The client's address. Read once, because it may be unknown when the client has left.
+   *
+   * @throws TypeError if the source returns anything else.
+   */
+  address(source: AddressSource): string | undefined {
+    if (this.#address?.source !== source) {
+      const value: unknown = source(this.incoming, ...(this.context as never[]));
+      if (value !== undefined && value !== null && typeof value !== 'string') {
+        throw new TypeError(
+          `address must return the client's address as a text, or undefined, got ${shown(value)}; it cannot wait: find out before what takes time`,
+        );
+      }
+      this.#address = { source, value: value ?? undefined };
     }
-    this.fields.push([name, value]);
+    return this.#address.value;
   }
 
-  removeField(name: string): void {
-    const at = this.fields.findIndex(([known]) => known === name);
-    if (at !== -1) this.fields.splice(at, 1);
+  /** The connection, if the request is one of Node; elsewhere what the request tells about it. */
+  get socket(): NonNullable<RawRequest['socket']> {
+    const socket = nodeSocket(this.context);
+    if (socket !== undefined) return socket;
+    const { signal } = this.incoming;
+    return {
+      remoteAddress: (this.#source && this.address(this.#source)) ?? '',
+      destroyed: signal.aborted,
+      once: (_event, listener) => {
+        signal.addEventListener('abort', listener, { once: true });
+      },
+    };
+  }
+
+  get writableEnded(): boolean {
+    return this.writableFinished;
   }
 
   once(event: Event, listener: () => void): void {
     if (this.#listeners === undefined) {
-      this.#listeners = [];
-      this.incoming.signal.addEventListener('abort', this, { once: true });
-      // Where another response is sent instead, as that of a time limit around the handler, this one is never read.
+      this.#listeners = { close: new Set(), finish: new Set() };
+      // If another response is sent instead, as that of a time limit around the handler, this one is never read.
       nodeResponse(this.context)?.once('close', () => {
-        this.cut();
+        this.#end(true);
       });
     }
-    this.#listeners.push({ event, listener });
+    this.#listeners[event].add(listener);
   }
 
   off(event: Event, listener: () => void): void {
-    const at = this.#listeners?.findIndex((one) => one.event === event && one.listener === listener) ?? -1;
-    if (at !== -1) this.#listeners?.splice(at, 1);
+    this.#listeners?.[event].delete(listener);
   }
 
-  /** Whether anything waits for the end of the response. */
-  get isAwaited(): boolean {
-    return this.#listeners !== undefined && this.#listeners.length > 0;
+  /**
+   * Ends with this response. If anything waits for that, the end is that the body has been read or cancelled, and the
+   * body of the returned response is followed: read no faster than it is asked for.
+   */
+  endWith(response: Response): Response {
+    const { close, finish } = this.#listeners ?? {};
+    if (!close?.size && !finish?.size) return response;
+    this.response = response;
+    this.statusCode = response.status;
+    const body = response.status < 200 || this.incoming.method === 'HEAD' ? null : response.body;
+    if (body === null || body.locked) {
+      this.#end(false);
+      return response;
+    }
+    const ended = (): void => {
+      this.#end(false);
+    };
+    const cut = (): void => {
+      this.#end(true);
+    };
+    return copyResponse(response, followStream<Uint8Array>(body, { ended, cut }));
   }
 
-  /** The response has been handed over completely. */
-  finish(): void {
-    if (this.#hasEnded) return;
-    this.writableFinished = true;
-    this.#emit('finish');
-    this.#close();
-  }
-
-  /** The client has left. */
-  handleEvent(): void {
-    this.cut();
-  }
-
-  /** The response has been cut off, or its client has left. */
-  cut(): void {
-    if (this.#hasEnded) return;
-    this.#isCut = true;
-    this.#close();
-  }
-
-  get #hasEnded(): boolean {
-    return this.writableFinished || this.#isCut;
-  }
-
-  #close(): void {
-    if (this.#listeners === undefined) return;
-    this.incoming.signal.removeEventListener('abort', this);
-    this.#emit('close');
-    this.#listeners.length = 0;
-  }
-
-  #emit(event: Event): void {
-    for (const one of [...(this.#listeners ?? [])]) if (one.event === event) one.listener();
+  #end(isCut: boolean): void {
+    if (this.writableFinished || this.destroyed) return;
+    this.writableFinished = !isCut;
+    this.destroyed = isCut;
+    if (!isCut) for (const listener of this.#listeners?.finish ?? []) listener();
+    for (const listener of this.#listeners?.close ?? []) listener();
   }
 }
 
 /**
- * The socket of a request of Node behind a fetch handler. It tells of a client that left while its response was behind
- * others, which the signal of the request does not. In HTTP/2 all requests of a client share one.
+ * The socket of a request of Node behind a fetch handler. It tells about a client that left while its response was
+ * behind others, which the signal of the request does not. In HTTP/2 all requests of a client share one.
  */
 function nodeSocket([context]: readonly unknown[]): NonNullable<RawRequest['socket']> | undefined {
   const { incoming = context } = (context ?? {}) as { readonly incoming?: unknown };
@@ -193,18 +185,4 @@ function nodeSocket([context]: readonly unknown[]): NonNullable<RawRequest['sock
 function nodeResponse([context]: readonly unknown[]): Pick<RawResponse, 'once'> | undefined {
   const { outgoing } = (context ?? {}) as { readonly outgoing?: Partial<RawResponse> | null };
   return typeof outgoing?.once === 'function' ? (outgoing as RawResponse) : undefined;
-}
-
-/** Stores the exchange in a private field of the request. */
-class Opened extends PrivateFields {
-  #exchange: Exchange | undefined;
-
-  static of(request: object): Exchange | undefined {
-    return #exchange in request ? request.#exchange : undefined;
-  }
-
-  static write(request: object, exchange: Exchange): void {
-    const opened = #exchange in request ? request : new Opened(request);
-    opened.#exchange = exchange;
-  }
 }

@@ -1,43 +1,31 @@
-import { conclude, concludeWithout, send, statusOf } from './conclude.ts';
-import { denialOf } from './denial.ts';
-import { Exchange } from './exchange.ts';
-import { isResponse } from './is-response.ts';
-import { kindOf } from './kind-of.ts';
+import { mapMaybe, type Plan } from '@sluice/core/http';
+import { shown } from '@sluice/core/spi';
+import { addFields } from './add-fields.ts';
+import { deny } from './deny.ts';
+import type { Exchange } from './exchange.ts';
 import type { Limits } from './options.ts';
+import { isResponse } from './responses.ts';
 
 /** Any fetch handler. */
 export type Handler = (...args: readonly [Request, ...unknown[]]) => unknown;
 
-type HandlerLimits = Pick<Limits, 'enforcer' | 'make'> & {
-  /** Whether scripts of other origins may read the fields. */
-  readonly exposes: boolean;
-  /** Whether anything waits for the end of a response. */
-  readonly follows: boolean;
-};
-
 /** A handler with limits. Without a promise, unless the decision or the handler returns one. */
-export function handlerWith(handler: Handler, limits: HandlerLimits): Handler {
-  let isChecked = false;
+export function limitHandler(handler: Handler, { requests, maker, open }: Limits): Handler {
   return (request, ...context) => {
-    if (!isChecked) checkRequest(request);
-    isChecked = true; // a server passes requests of one kind
-    const open = Exchange.of(request);
-    const isOutermost = open?.isOpen !== true;
-    const exchange = (isOutermost ? Exchange.open(request, request, context) : open) as Exchange<Request>;
-    if (limits.exposes) exchange.exposes = true;
-    if (limits.follows) exchange.watch();
-    const call: Call = { handler, limits, exchange, isOutermost, context };
-    let passes: boolean | Promise<boolean>;
+    checkRequest(request);
+    const exchange = open(request, context, true);
+    if (requests.followsResponses) exchange.watch();
+    const proceed = (plan: Plan<Request, never>): unknown => {
+      if (plan.info !== undefined) request.rateLimit = plan.info;
+      if (plan.denial !== undefined || plan.isGone) return deny(exchange, plan, maker);
+      return mapMaybe(handler(request, ...context), (result) => withFields(result, plan, exchange));
+    };
     try {
-      passes = limits.enforcer.limit(request, exchange);
+      const ended = mapMaybe(mapMaybe(requests.plan(request, exchange), proceed), (result) => end(result, exchange));
+      return ended instanceof Promise ? ended.catch((error: unknown) => fail(error, exchange)) : ended;
     } catch (error) {
-      return fail(call, error);
+      return fail(error, exchange);
     }
-    if (typeof passes === 'boolean') return proceed(call, passes);
-    return passes.then(
-      (late) => proceed(call, late),
-      (error: unknown) => fail(call, error),
-    );
   };
 }
 
@@ -45,51 +33,29 @@ export function handlerWith(handler: Handler, limits: HandlerLimits): Handler {
 export function checkRequest(request: unknown): void {
   if (typeof (request as Partial<Request> | null | undefined)?.headers?.get === 'function') return;
   throw new TypeError(
-    `a fetch handler is called with a Request, got ${kindOf(request)}; for handlers of node:http take @sluice/express, @sluice/koa or @sluice/fastify`,
+    `a fetch handler is called with a Request, got ${shown(request)}; for handlers of node:http take @sluice/express, @sluice/koa or @sluice/fastify`,
   );
 }
 
-/** One call of a limited handler. */
-interface Call {
-  readonly handler: Handler;
-  readonly limits: HandlerLimits;
-  readonly exchange: Exchange<Request>;
-  /** Whether no other limited handler is around this one. The outermost one adds the fields of all. */
-  readonly isOutermost: boolean;
-  readonly context: readonly unknown[];
+function withFields(result: unknown, { fields, settings }: Plan<Request, never>, exchange: Exchange): unknown {
+  return isResponse(result) ? addFields(result, fields, settings?.cors === true, exchange) : result;
 }
 
-function proceed(call: Call, passes: boolean): unknown {
-  const { handler, limits, exchange, isOutermost, context } = call;
-  let result: unknown;
-  try {
-    if (!passes) {
-      const denial = denialOf(exchange, limits.make(exchange.request), isOutermost);
-      return isOutermost ? send(exchange, denial) : denial;
-    }
-    result = handler(exchange.request, ...context);
-    if (!isOutermost) return result;
-    if (!isThenable(result)) return end(call, result);
-  } catch (error) {
-    return fail(call, error);
-  }
-  return result.then(
-    (late) => end(call, late),
-    (error: unknown) => fail(call, error),
-  );
-}
-
-function end({ exchange }: Call, result: unknown): unknown {
-  if (isResponse(result)) return conclude(exchange, result);
-  concludeWithout(exchange, 101); // nothing, from a handler of Bun that has upgraded the request
+function end(result: unknown, exchange: Exchange): unknown {
+  exchange.leave();
+  if (isResponse(result)) return exchange.endWith(result);
+  exchange.endWith(new Response()); // nothing, from a handler of Bun that has upgraded the request
   return result;
 }
 
-function fail({ exchange, isOutermost }: Call, error: unknown): never {
-  if (isOutermost) concludeWithout(exchange, statusOf(error));
+function fail(error: unknown, exchange: Exchange): never {
+  exchange.leave();
+  exchange.endWith(new Response(null, { status: statusOf(error) }));
   throw error;
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function';
+/** The status that the caller of a handler sends for its error. */
+export function statusOf(error: unknown): number {
+  const { status } = (typeof error === 'object' && error !== null ? error : {}) as { readonly status?: unknown };
+  return typeof status === 'number' && status >= 400 && status <= 599 ? status : 500;
 }

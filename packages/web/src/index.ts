@@ -1,6 +1,15 @@
-export * from '@sluice/old-core';
-export * from '@sluice/old-http';
-export { fromBun, fromCloudflare, fromDeno, fromNode, fromProxy, fromVercel, type AddressSource } from './addresses.ts';
+export * from '@sluice/core';
+export * from '@sluice/core/http';
+export {
+  fromBun,
+  fromCloudflare,
+  fromDeno,
+  fromNode,
+  fromProxy,
+  fromVercel,
+  type AddressOption,
+  type AddressSource,
+} from './addresses.ts';
 export type { RateLimitOptions, WebOptions } from './options.ts';
-export { rateLimit, type Checked, type RateLimit } from './rate-limit.ts';
+export { createRateLimit, rateLimit, type Checked, type RateLimit } from './rate-limit.ts';
 export type { Route, RoutePattern } from './routes.ts';

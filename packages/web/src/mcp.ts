@@ -1,6 +1,6 @@
-import type { Decision, Limiter } from '@sluice/old-core';
-import { typeError } from '@sluice/old-core/spi';
-import { denialOf, joinParts } from '@sluice/old-http/spi';
+import type { Decision, Limiter } from '@sluice/core';
+import { denialFor, joinParts } from '@sluice/core/http';
+import { typeError } from '@sluice/core/spi';
 
 /** Who calls a tool: what the MCP SDK gives a handler as its last argument. */
 export interface Caller {
@@ -79,6 +79,6 @@ function userAndTool({ tool, user, session }: ToolCall): string {
 }
 
 function deniedCall(decision: Decision): DeniedCall {
-  const text = `${denialOf(decision).detail} The tool was not called.`;
+  const text = `${denialFor(decision).detail} The tool was not called.`;
   return { isError: true, content: [{ type: 'text', text }], _meta: { 'sluice/retryAfterMs': decision.retryAfterMs } };
 }

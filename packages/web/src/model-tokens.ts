@@ -40,7 +40,7 @@ export function tokensOf(usage: unknown, prompt: number, sent: number): number |
   const { inputTokens, outputTokens } = usage as Readonly<Record<'inputTokens' | 'outputTokens', unknown>>;
   const [input, output] = [countOf(inputTokens), countOf(outputTokens)];
   if ((input ?? 0) === 0 && (output ?? 0) === 0) return undefined;
-  return Math.ceil((input ?? prompt) + (output ?? tokensIn(sent)));
+  return Math.min(Math.ceil((input ?? prompt) + (output ?? tokensIn(sent))), Number.MAX_SAFE_INTEGER);
 }
 
 /** A number, or the `total` of its kinds. */

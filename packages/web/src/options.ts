@@ -1,32 +1,21 @@
-import type { RateLimitInfo } from '@sluice/old-http';
+import { PolicyError } from '@sluice/core';
 import {
-  createEnforcer,
-  userIdOf,
-  type Enforcer,
-  type Framework,
+  limitRequests,
+  readUserId,
   type KeyEachOptions,
-  type Layer,
   type OneKeyOptions,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/old-http/spi';
-import { PolicyError } from '@sluice/old-core';
-import { parseAddress, type AddressSource } from './addresses.ts';
-import type { MakeResponse } from './denial.ts';
-import type { Exchange } from './exchange.ts';
-import { frameworkOf } from './framework.ts';
-import { kindOf } from './kind-of.ts';
+} from '@sluice/core/http';
+import { parseAddress, type AddressOption } from './addresses.ts';
+import type { ResponseMaker } from './deny.ts';
+import { Exchange } from './exchange.ts';
+import { frameworkFor, type FetchFramework } from './framework.ts';
 import { routeFinder, type Route } from './routes.ts';
 
 type FieldsOfDenial = Readonly<Record<string, string>> | Headers;
 
 /** The options of fetch handlers alone. */
-export interface WebOptions<Req extends Request = Request> {
-  /**
-   * Where the client's address comes from: `fromBun()`, `fromDeno`, `fromNode`, `fromCloudflare`, `fromVercel`,
-   * `fromProxy(...)`, or a function of the request and what the server passes beside it. Keys and lists of addresses
-   * need it, also the default key.
-   */
-  address?: AddressSource<Req> | undefined;
+export interface WebOptions<Req extends Request = Request> extends AddressOption<Req> {
   /** The templates of the application's routes, for `byRoute()`. The first that matches is the route. */
   routes?: readonly Route[] | undefined;
   /**
@@ -42,75 +31,63 @@ export type RateLimitOptions<Req extends Request = Request> = NeutralOptions<Req
 export type OneKey<Req extends Request> = OneKeyOptions<Req, Response, undefined> & WebOptions<Req>;
 export type KeyEach<Req extends Request> = KeyEachOptions<Req, Response, undefined> & WebOptions<Req>;
 
-/** Header fields of the denial of a request. */
-type DeniedHeaders = (request: Request) => Headers;
-
-/** Decides the requests of one `rateLimit(options)`. */
-export interface Limits {
-  readonly enforcer: Enforcer<Request, Exchange<Request>>;
-  readonly layer: Layer<Request, Exchange<Request>>;
-  readonly framework: Framework<Request, Exchange<Request>>;
-  /** Makes the response of a denial. */
-  readonly make: (request: Request) => MakeResponse;
+/** What one `rateLimit(options)` decides by. */
+export interface Limits extends ReturnType<
+  typeof limitRequests<Request, Exchange<Request> | undefined, FetchFramework<Request>>
+> {
+  readonly maker: ResponseMaker<Request>;
+  /** Opens an exchange, in which a handler may run. */
+  readonly open: (request: Request, context: readonly unknown[], runs: boolean) => Exchange<Request>;
 }
 
 const OWN_OPTIONS: readonly (keyof WebOptions)[] = ['address', 'routes', 'deniedHeaders'];
 
 /** @throws PolicyError for bad or unknown options, and for a key by address without the option `address`. */
 export function parse(options: RateLimitOptions): Limits {
-  // Unknown options are told of before values are looked at, and no options at all are told of by core.
-  const { address, routes, deniedHeaders: headers } = (options as RateLimitOptions | undefined) ?? {};
-  const deniedHeaders = parseDeniedHeaders(headers);
+  const { address, routes, deniedHeaders } = (options as RateLimitOptions | undefined) ?? {};
+  const source = address === undefined ? undefined : parseAddress(address);
   const findRoute = routeFinder(routes);
-  const framework = frameworkOf<Request>(
+  const open: Limits['open'] = (request, context, runs) => new Exchange(request, request, context, source, runs);
+  const framework = frameworkFor<Request>(
     {
-      incoming: (request) => request,
-      context: () => [],
       method: (request) => request.method,
       route: (request) => findRoute(request.url),
       header: (request, name) => request.headers.get(name) ?? undefined,
-      user: (request) => userIdOf((request as { user?: unknown }).user),
-      early: (request, name) => deniedHeaders?.(request).get(name) ?? undefined,
-      record: (request, info: RateLimitInfo) => {
-        request.rateLimit = info;
-      },
+      user: (request) => readUserId((request as { user?: unknown }).user),
     },
-    parseAddress(address),
+    source,
+    (request) => Exchange.of(request) ?? open(request, [], false),
   );
-  const own = options as unknown as NeutralOptions<Request, Exchange<Request>>;
-  return { ...createEnforcer(own, framework, OWN_OPTIONS), framework, make: maker(deniedHeaders) };
+  const own = options as unknown as NeutralOptions<Request, Exchange<Request> | undefined>;
+  return { ...limitRequests(own, framework, OWN_OPTIONS), maker: makerFor(deniedHeaders), open };
 }
 
-function maker(deniedHeaders: DeniedHeaders | undefined): Limits['make'] {
-  const plain: MakeResponse = (body, status, headers) => new Response(body, { status, headers });
-  if (deniedHeaders === undefined) return () => plain;
-  return (request) => (body, status, fields) => {
-    const headers = new Headers(deniedHeaders(request));
-    for (const [name, value] of Object.entries(fields)) headers.set(name, value);
-    return new Response(body, { status, headers });
+function makerFor(deniedHeaders: RateLimitOptions['deniedHeaders']): ResponseMaker<Request> {
+  const adopt: ResponseMaker<Request>['adopt'] = (_request, response) => response;
+  if (deniedHeaders === undefined) {
+    return { adopt, make: (_request, body, status, headers) => new Response(body, { status, headers }) };
+  }
+  const given = typeof deniedHeaders === 'function' ? deniedHeaders : readHeaders(deniedHeaders);
+  return {
+    adopt,
+    make(request, body, status, fields) {
+      const headers = new Headers(typeof given === 'function' ? readHeaders(given(request)) : given);
+      for (const [name, value] of Object.entries(fields)) headers.set(name, value);
+      return new Response(body, { status, headers });
+    },
   };
 }
 
-function parseDeniedHeaders(option: unknown): DeniedHeaders | undefined {
-  if (option === undefined) return undefined;
-  if (typeof option === 'function') return (request) => headersOf((option as (request: Request) => unknown)(request));
-  const headers = headersOf(option);
-  return () => headers;
-}
-
-/** @throws PolicyError for what are no header fields. */
-function headersOf(fields: unknown): Headers {
-  let got = kindOf(fields);
-  if (typeof fields === 'object' && fields !== null && got !== 'a promise') {
-    try {
-      return new Headers(fields as Record<string, string>);
-    } catch (error) {
-      got = (error as Error).message;
-    }
+/** @throws PolicyError for what is not header fields. */
+function readHeaders(fields: FieldsOfDenial): Headers {
+  try {
+    return new Headers(fields);
+  } catch (error) {
+    const expected = 'an object of header fields, or a function of the request that returns one';
+    throw new PolicyError(
+      'deniedHeaders',
+      `deniedHeaders must be ${expected}: ${(error as Error).message}`,
+      'SLUICE_OPTION_INVALID',
+    );
   }
-  throw new PolicyError(
-    'deniedHeaders',
-    `deniedHeaders must be an object of header fields, or a function of the request that returns one, got ${got}`,
-    'SLUICE_OPTION_INVALID',
-  );
 }

@@ -1,11 +1,10 @@
-import { PolicyError, type Decision, type Limiter } from '@sluice/old-core';
-import type { KeyByLimit, RateLimitInfo } from '@sluice/old-http';
-import { answer, withLimiter } from '@sluice/old-http/spi';
-import { send } from './conclude.ts';
-import { denialOf } from './denial.ts';
+import { PolicyError, type Decision, type Limiter } from '@sluice/core';
+import type { KeyByLimit, RateLimitInfo } from '@sluice/core/http';
+import { shown } from '@sluice/core/spi';
+import { withAddress, type AddressOption } from './addresses.ts';
+import { deny } from './deny.ts';
 import { Exchange } from './exchange.ts';
-import { checkRequest, handlerWith, type Handler } from './handle.ts';
-import { kindOf } from './kind-of.ts';
+import { checkRequest, limitHandler, type Handler } from './handle.ts';
 import { parse, type KeyEach, type OneKey, type RateLimitOptions } from './options.ts';
 
 declare global {
@@ -36,13 +35,13 @@ type Handled<Result> = Awaited<Result> | Response | Promise<Awaited<Result> | Re
 
 /**
  * Limits of fetch handlers. `Key` is a string or, with several limits, an object with a key per limit. Its functions
- * may be called without it. `context` is what the server passes beside a request, where the option `address` needs it.
+ * may be called without it. `context` is what the server passes beside a request, if the option `address` needs it.
  */
 export interface RateLimit<Key = string, Req extends Request = Request> {
   /**
    * A handler with these limits: calls the given one with the same arguments, unless the request is denied. All that
-   * the response has stays, and fields that the handler has set itself too. Promises are returned only where the
-   * decision or the handler returns one.
+   * the response has stays, and fields that the handler has set itself too. Returns a promise only if the decision or
+   * the handler returns one.
    *
    * A handler inside another one, for the same `Request`, counts a limiter once, and its fields are in one list.
    *
@@ -54,18 +53,16 @@ export interface RateLimit<Key = string, Req extends Request = Request> {
   ): (...args: Args) => Handled<Result>;
   /**
    * Decides about a request whose response is made elsewhere, as in middleware of Next.js. Every call counts, but not
-   * inside of a handler that this limiter has counted.
+   * inside of a handler that this limiter has counted: then there are neither fields nor a decision.
    *
    * @throws (rejects) as `handle` does; TypeError `SLUICE_ACQUIRE_NEEDED` for a `concurrency` policy, and
    * `SLUICE_OPTION_INVALID` with the option `refund`: both follow the response, which only `handle` sees.
    */
   check(request: Req, ...context: readonly unknown[]): Promise<Checked>;
-  /** The limiter behind it. @throws PolicyError if a function picks the policy: see `limiterFor`. */
+  /** The limiter behind it. @throws PolicyError if a function picks the policy. */
   readonly limiter: Limiter<Key>;
   /** The request's key or keys. @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key. */
   keyFor(request: Req, ...context: readonly unknown[]): Promise<Key>;
-  /** The limiter of a request, also if a function picks the policy. @throws (rejects) errors of that function. */
-  limiterFor(request: Req, ...context: readonly unknown[]): Promise<Limiter<Key>>;
 }
 
 /**
@@ -90,43 +87,48 @@ export function rateLimit<Req extends Request = Request>(
   options: RateLimitOptions<Req>,
 ): RateLimit<string | KeyByLimit, Req>;
 export function rateLimit(given: object): RateLimit<never> {
-  const { enforcer, layer, framework, make } = parse(given as RateLimitOptions);
-  const exposes = layer.settings.cors;
-  const follows = layer.followsRequests;
-  const keyed = withLimiter({}, layer);
+  const limits = parse(given as RateLimitOptions);
+  const { requests, place, maker, open } = limits;
   return {
     handle: ((handler: Handler) => {
       checkHandler(handler);
-      return handlerWith(handler, { enforcer, make, exposes, follows });
+      return limitHandler(handler, limits);
     }) as RateLimit['handle'],
     async check(request, ...context) {
-      if (layer.settings.refund !== undefined) throw needsHandle();
+      if (place.settings.refund !== undefined) throw needsHandle();
       checkRequest(request);
-      const open = Exchange.of(request);
-      const isInside = open?.isOpen === true;
-      const exchange = isInside
-        ? new Exchange(request, open.incoming, open.context, true)
-        : Exchange.open(request, request, context, true);
-      exchange.isOpen = false;
-      exchange.exposes = exposes;
-      if (follows) exchange.watch();
-      const plan = await enforcer.enforce(request, exchange);
-      const decision = (plan.info ?? (isInside ? request.rateLimit : undefined))?.decision;
-      if (await answer(framework, plan, request, exchange)) {
-        return { headers: new Headers(exchange.fields), decision };
+      const exchange = open(request, context, false);
+      if (requests.followsResponses) exchange.watch();
+      try {
+        const plan = await requests.plan(request, undefined);
+        if (plan.info !== undefined) request.rateLimit = plan.info;
+        const decision = plan.info?.decision;
+        if (plan.denial !== undefined || plan.isGone) return { response: await deny(exchange, plan, maker), decision };
+        return { headers: new Headers(plan.fields.map(({ name, value }) => [name, value])), decision };
+      } finally {
+        exchange.leave();
       }
-      return { response: send(exchange, denialOf(exchange, make(request), true)), decision };
     },
     get limiter() {
-      return layer.limiter;
+      return place.limiter;
     },
     async keyFor(request, ...context) {
-      return keyed.keyFor(known(request, context));
-    },
-    async limiterFor(request, ...context) {
-      return keyed.limiterFor(known(request, context));
+      checkRequest(request);
+      const known = Exchange.of(request);
+      // One that was opened without the context knows no address.
+      if (known?.isOpen !== true && context.length > (known?.context.length ?? 0)) open(request, context, false);
+      return requests.keyFor(request) as Promise<never>;
     },
   };
+}
+
+/**
+ * A {@link rateLimit} for an application: its limits need no option `address`, and may have one.
+ *
+ * @throws PolicyError for bad or unknown options.
+ */
+export function createRateLimit(options: Required<AddressOption>): typeof rateLimit {
+  return withAddress(rateLimit, options);
 }
 
 function needsHandle(): PolicyError {
@@ -137,22 +139,11 @@ function needsHandle(): PolicyError {
   );
 }
 
-/** The request, with the context that its address is read from. */
-function known(request: Request, context: readonly unknown[]): Request {
-  checkRequest(request);
-  const exchange = Exchange.of(request);
-  // One that was opened without the context knows no address.
-  if (exchange === undefined || (exchange.context.length < context.length && !exchange.isOpen)) {
-    Exchange.open(request, request, context).isOpen = false;
-  }
-  return request;
-}
-
 function checkHandler(handler: unknown): void {
   if (typeof handler === 'function') return;
   throw new PolicyError(
     'handler',
-    `handle takes a fetch handler, a function of the request that returns a Response, got ${kindOf(handler)}; of an application, pass its function: handle((request) => app.fetch(request))`,
+    `handle takes a fetch handler, a function of the request that returns a Response, got ${shown(handler)}; of an application, pass its function: handle((request) => app.fetch(request))`,
     'SLUICE_OPTION_INVALID',
   );
 }

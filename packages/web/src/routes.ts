@@ -1,7 +1,6 @@
-import { PolicyError } from '@sluice/old-core';
-import { foldCase, readingsOf } from '@sluice/old-http/spi';
-import { warnOnce } from '@sluice/old-core/spi';
-import { kindOf } from './kind-of.ts';
+import { PolicyError } from '@sluice/core';
+import { foldCase, readingsOf } from '@sluice/core/http';
+import { shown, warnOnce } from '@sluice/core/spi';
 
 /** The parts of a `URLPattern` that tell a route. */
 export interface RoutePattern {
@@ -15,14 +14,10 @@ export interface RoutePattern {
  */
 export type Route = string | RoutePattern;
 
+type PatternClass = new (parts: { readonly pathname: string }) => RoutePattern;
+
 /** Tells the template of a request's route. Undefined if it matches none. */
 export type FindRoute = (url: string) => string | undefined;
-
-/**
- * Hosts that have a budget of their own where no routes are known. Further ones share one, because clients invent
- * names.
- */
-const MOST_HOSTS = 100;
 
 interface Template {
   readonly text: string;
@@ -36,15 +31,22 @@ interface Template {
  * @throws PolicyError for anything but templates and patterns.
  */
 export function routeFinder(option: unknown): FindRoute {
-  if (option === undefined) return hostFinder();
+  if (option === undefined) return findNone;
   if (!Array.isArray(option) || option.length === 0) throw badRoutes('routes', option);
   const templates = option.map(templateOf);
   return (url) => {
-    const path = pathOf(url);
-    const readings = readingsOf(path);
+    const readings = readingsOf(new URL(url).pathname);
     if (readings === undefined) return undefined; // no client writes such a path by mistake
     return templates.find(({ matches }) => readings.some(matches))?.text;
   };
+}
+
+function findNone(): undefined {
+  warnOnce(
+    'SLUICE_ROUTE_UNKNOWN',
+    'byRoute() is used without the option routes, so all paths share one budget. Name the templates of your routes: routes: ["/users/:id", "/login"].',
+    'web',
+  );
 }
 
 function templateOf(route: unknown, i: number): Template {
@@ -53,25 +55,19 @@ function templateOf(route: unknown, i: number): Template {
     if (/\/[[{]/.test(route)) throw badRoutes(field, route); // parameters as other routers write them
     return { text: route, matches: matcherOf(route) };
   }
-  const { pathname, test } = (route ?? {}) as Partial<RoutePattern>;
-  if (typeof pathname !== 'string' || typeof test !== 'function') throw badRoutes(field, route);
-  const pattern = ofPathAlone(route as RoutePattern);
+  const { pathname, constructor: Pattern } = (route ?? {}) as { pathname?: unknown; constructor: PatternClass };
+  // A pattern of more than a path, such as a host, matches no path by itself.
+  const pattern = typeof pathname === 'string' ? new Pattern({ pathname }) : undefined;
+  if (typeof pathname !== 'string' || typeof pattern?.test !== 'function') throw badRoutes(field, route);
   const matches = (path: string): boolean => pattern.test({ pathname: path });
   return { text: pathname, matches: (path) => matches(path) || matches(foldCase(path)) };
 }
 
-/** A pattern that was made of more than a path, such as a host, matches no path by itself. */
-function ofPathAlone(pattern: RoutePattern): RoutePattern {
-  const { pathname, hostname = '*', protocol = '*', search = '*' } = pattern as RoutePattern & Record<string, string>;
-  if (hostname === '*' && protocol === '*' && search === '*') return pattern;
-  const Pattern = pattern.constructor as new (parts: { readonly pathname: string }) => RoutePattern;
-  return new Pattern({ pathname });
-}
-
 function badRoutes(field: string, got: unknown): PolicyError {
+  const expected = field === 'routes' ? 'a list of templates such as "/users/:id"' : 'a template such as "/users/:id"';
   return new PolicyError(
     field,
-    `${field} must be ${field === 'routes' ? 'a list of templates' : 'a template'} such as "/users/:id", or of URLPattern, got ${typeof got === 'string' ? JSON.stringify(got) : kindOf(got)}`,
+    `${field} must be ${expected}, or of URLPattern, got ${shown(got)}`,
     'SLUICE_OPTION_INVALID',
   );
 }
@@ -94,35 +90,4 @@ function segmentsOf(path: string): string[] {
   const segments = path.split('/').slice(1);
   while (segments.at(-1) === '') segments.pop();
   return segments;
-}
-
-/** The path of a URL without its query. */
-function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('://') + 3);
-  if (start === -1) return '/';
-  const query = url.indexOf('?', start);
-  return query === -1 ? url.slice(start) : url.slice(start, query);
-}
-
-/** Without templates: one route for each host. */
-function hostFinder(): FindRoute {
-  const hosts = new Set<string>();
-  return (url) => {
-    warnOnce(
-      'SLUICE_ROUTE_UNKNOWN',
-      'byRoute() is used without the option routes, so all paths of a host share one budget. Name the templates of your routes: routes: ["/users/:id", "/login"].',
-      'web',
-    );
-    const host = hostOf(url);
-    if (hosts.has(host)) return host;
-    if (hosts.size >= MOST_HOSTS) return '*';
-    hosts.add(host);
-    return host;
-  };
-}
-
-function hostOf(url: string): string {
-  const start = url.indexOf('://') + 3;
-  const end = url.indexOf('/', start);
-  return `//${(end === -1 ? url.slice(start) : url.slice(start, end)).toLowerCase()}`;
 }

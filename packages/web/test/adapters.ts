@@ -20,5 +20,5 @@ export const hono: AdapterUnderTest = {
   start: async (app) => serve(honoApp(app, fromNode).fetch, { overrides: true }),
   startHttp2: async (app) => serve(honoApp(app, fromNode).fetch, { isHttp2: true, overrides: true }),
   answer: (_response, answer) => responseOf(answer),
-  impossible: { ...ofFetchHandlers, ...ofHono },
+  impossible: ofHono,
 };

@@ -1,5 +1,5 @@
 import { fromProxy, rateLimit, type AddressSource } from '@sluice/web';
-import type { Answer, App, Limit, Route } from '@sluice/testkit/contract';
+import type { Answer, App, Call, Limit, Route } from '@sluice/testkit/contract';
 
 /** A fetch handler, with what its server passes beside the request. */
 export type Fetch = (request: Request, context: never) => Response | Promise<Response>;
@@ -33,6 +33,13 @@ export function fetchApp(app: App, peer: AddressSource): Fetch {
     if (users && user !== null) Object.assign(request, { user: { id: user } });
     return fetch(request, context);
   };
+}
+
+/** What the handler of a scenario is told of a request. */
+export async function callOf(request: Request, info: Call['rateLimit']): Promise<Call> {
+  const { method, headers } = request;
+  const hasBody = method !== 'GET' && headers.get('content-type')?.startsWith('application/json') === true;
+  return { method, headers, body: hasBody ? await request.json() : undefined, rateLimit: info };
 }
 
 /** The response of a handler. */
@@ -69,10 +76,7 @@ function bodyOf(stream: NonNullable<Answer['stream']>): ReadableStream {
 
 function handlerOf({ limit, handle }: Route, limiterOf: (options: Limit) => ReturnType<typeof rateLimit>): Fetch {
   const own = async (request: Request): Promise<Response> => {
-    const isJson = request.headers.get('content-type')?.startsWith('application/json') === true;
-    const body: unknown = isJson ? await request.json() : undefined;
-    const { method, headers, rateLimit: info } = request;
-    return responseOf(await handle({ method, headers, body, rateLimit: info }));
+    return responseOf(await handle(await callOf(request, request.rateLimit)));
   };
   return limit === undefined ? own : limiterOf(limit).handle(own);
 }

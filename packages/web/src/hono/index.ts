@@ -1,5 +1,5 @@
-export * from '@sluice/old-core';
-export * from '@sluice/old-http';
+export * from '@sluice/core';
+export * from '@sluice/core/http';
 export {
   fromBun,
   fromCloudflare,
@@ -7,6 +7,7 @@ export {
   fromNode,
   fromProxy,
   fromVercel,
+  type AddressOption,
   type AddressSource,
 } from '../addresses.ts';
-export { rateLimit, type RateLimitMiddleware, type RateLimitOptions } from './rate-limit.ts';
+export { createRateLimit, rateLimit, type RateLimitMiddleware, type RateLimitOptions } from './rate-limit.ts';

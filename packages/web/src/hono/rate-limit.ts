@@ -1,19 +1,23 @@
-import { RateLimitError, type KeyByLimit, type Limited, type RateLimitInfo } from '@sluice/old-http';
 import {
-  createEnforcer,
-  userIdOf,
+  limitRequests,
+  RateLimitError,
+  readUserId,
   withLimiter,
+  type KeyByLimit,
   type KeyEachOptions,
+  type Limited,
   type OneKeyOptions,
+  type RateLimitInfo,
   type RateLimitOptions as NeutralOptions,
-} from '@sluice/old-http/spi';
+} from '@sluice/core/http';
 import type { Context, Env, MiddlewareHandler, Next } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { parseAddress, type AddressSource } from '../addresses.ts';
-import { conclude, concludeWithout, send, statusOf } from '../conclude.ts';
-import { denialOf } from '../denial.ts';
+import { addFields } from '../add-fields.ts';
+import { parseAddress, withAddress, type AddressOption } from '../addresses.ts';
+import { deny, type ResponseMaker } from '../deny.ts';
 import { Exchange } from '../exchange.ts';
-import { frameworkOf } from '../framework.ts';
+import { frameworkFor } from '../framework.ts';
+import { statusOf } from '../handle.ts';
 import { routeTemplate } from './route-template.ts';
 
 declare module 'hono' {
@@ -23,19 +27,10 @@ declare module 'hono' {
   }
 }
 
-interface HonoOptions {
-  /**
-   * Where the client's address comes from: `fromBun()`, `fromDeno`, `fromNode`, `fromCloudflare`, `fromVercel`,
-   * `fromProxy(...)`, or a function of the request and Hono's `env`. Keys and lists of addresses need it, also the
-   * default key.
-   */
-  address?: AddressSource | undefined;
-}
-
 /** The options of {@link rateLimit}: docs/reference/options.md has the table. */
-export type RateLimitOptions<E extends Env = Env> = NeutralOptions<Context<E>, Response, undefined> & HonoOptions;
-type OneKey<E extends Env> = OneKeyOptions<Context<E>, Response, undefined> & HonoOptions;
-type KeyEach<E extends Env> = KeyEachOptions<Context<E>, Response, undefined> & HonoOptions;
+export type RateLimitOptions<E extends Env = Env> = NeutralOptions<Context<E>, Response, undefined> & AddressOption;
+type OneKey<E extends Env> = OneKeyOptions<Context<E>, Response, undefined> & AddressOption;
+type KeyEach<E extends Env> = KeyEachOptions<Context<E>, Response, undefined> & AddressOption;
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as Hono's own middleware, for applications with any types
 type AnyEnv = any;
@@ -44,7 +39,7 @@ type AnyEnv = any;
  * Middleware for an application or a route. `Key` is a string or, with several limits, an object with a key per limit.
  */
 export interface RateLimitMiddleware<Key = string, E extends Env = Env>
-  extends MiddlewareHandler<E>, Omit<Limited<Context<E>, Key>, 'enforce'> {}
+  extends MiddlewareHandler<E>, Limited<Context<E>, Key> {}
 
 /**
  * Hono middleware, for `app.use` or a route. A request over the limit gets 429. When the store fails, `onStoreError`
@@ -68,112 +63,78 @@ export function rateLimit<E extends Env = Env>(
 ): RateLimitMiddleware<string | KeyByLimit, E>;
 export function rateLimit(options: object): RateLimitMiddleware<never> {
   const { address } = (options as RateLimitOptions | undefined) ?? {};
-  const framework = frameworkOf<Context>(
+  const source = address === undefined ? undefined : parseAddress(address);
+  const open = (c: Context, runs: boolean): Exchange<Context> => new Exchange(c, c.req.raw, [c.env], source, runs);
+  const framework = frameworkFor<Context>(
     {
-      incoming: (c) => c.req.raw,
-      context: (c) => [c.env as unknown],
       method: (c) => c.req.method,
       route: routeTemplate,
       header: (c, name) => c.req.header(name),
-      user: (c) => userIdOf((c.get('user') ?? c.get('jwtPayload')) as unknown),
-      early: (c, name) => c.res.headers.get(name) ?? undefined,
-      record: (c, info) => {
-        c.set('rateLimit', info);
-      },
+      user: (c) => readUserId((c.get('user') ?? c.get('jwtPayload')) as unknown),
     },
-    parseAddress(address),
+    source,
+    (c) => Exchange.of(c) ?? open(c, false),
   );
-  const own = options as NeutralOptions<Context, Exchange<Context>>;
-  const { enforcer, layer } = createEnforcer(own, framework, ['address']);
-  const exposes = layer.settings.cors;
-  const follows = layer.followsRequests;
-  const middleware = (c: Context, next: Next): Promise<Response | undefined> => {
-    const open = Exchange.of(c);
-    const isOutermost = open?.isOpen !== true;
-    const exchange = (isOutermost ? Exchange.open(c, c.req.raw, [c.env]) : open) as Exchange<Context>;
-    if (exposes) exchange.exposes = true;
-    if (follows) exchange.watch();
-    const call: Call = { c, next, exchange, isOutermost };
-    let passes: boolean | Promise<boolean>;
+  const own = options as NeutralOptions<Context, Exchange<Context> | undefined>;
+  const limited = limitRequests(own, framework, ['address']);
+  const { requests } = limited;
+  const middleware = async (c: Context, next: Next): Promise<Response | undefined> => {
+    const exchange = open(c, true);
+    if (requests.followsResponses) exchange.watch();
     try {
-      passes = enforcer.limit(c, exchange);
+      const planned = requests.plan(c, exchange);
+      const plan = planned instanceof Promise ? await planned : planned;
+      if (plan.info !== undefined) c.set('rateLimit', plan.info);
+      if (plan.denial !== undefined || plan.isGone) {
+        return replace(c, exchange.endWith(await deny(exchange, plan, maker)));
+      }
+      await next(); // its errors have become responses here, unless they are no errors of JavaScript
+      const response = c.finalized ? c.res : undefined;
+      const ended = addFields(response ?? new Response(), plan.fields, plan.settings?.cors === true, exchange);
+      const sent = exchange.endWith(ended);
+      if (response !== undefined && sent !== response) replace(c, sent);
+      return undefined;
     } catch (error) {
-      return fail(call, error);
+      exchange.endWith(new Response(null, { status: statusOf(error) }));
+      if (error instanceof RateLimitError) prepare(c, error);
+      throw error;
+    } finally {
+      exchange.leave();
     }
-    if (typeof passes !== 'boolean') {
-      return passes.then(
-        (late) => (late ? proceed(call) : deny(call)),
-        (error: unknown) => fail(call, error),
-      );
-    }
-    return passes ? proceed(call) : Promise.resolve(deny(call));
   };
-  return withLimiter(middleware, layer);
-}
-
-/** One call of the middleware. */
-interface Call {
-  readonly c: Context;
-  readonly next: Next;
-  readonly exchange: Exchange<Context>;
-  /** Whether no other limiter is around this one. The outermost one adds the fields of all. */
-  readonly isOutermost: boolean;
+  return withLimiter(middleware, limited);
 }
 
 /**
- * Calls the rest of the application. Its errors have become responses here, unless they are no errors of JavaScript.
+ * A {@link rateLimit} for an application: its limits need no option `address`, and may have one.
+ *
+ * @throws PolicyError for bad or unknown options.
  */
-async function proceed({ c, next, exchange, isOutermost }: Call): Promise<undefined> {
-  if (!isOutermost) {
-    await next();
-    return;
-  }
-  try {
-    await next();
-  } catch (error) {
-    concludeWithout(exchange, statusOf(error));
-    throw error;
-  }
-  if (!c.finalized) {
-    concludeWithout(exchange, 101);
-    return;
-  }
-  const response = c.res;
-  const ended = conclude(exchange, response);
-  if (ended !== response) replace(c, ended);
+export function createRateLimit(options: Required<AddressOption>): typeof rateLimit {
+  return withAddress(rateLimit, options);
 }
 
-/** Sets the response. Hono would add the fields of the one before to it. */
-function replace(c: Context, response: Response): void {
+const maker: ResponseMaker<Context> = {
+  make: (c, body, status, fields) => c.body(body as string, status as ContentfulStatusCode, fields),
+  adopt(c, response) {
+    c.res = response; // with the fields that middleware has set before
+    return c.res;
+  },
+};
+
+/** Sets a response that has all fields. Hono would add those of the one before to it. */
+function replace(c: Context, response: Response): Response {
   c.res = undefined;
   c.res = response;
-}
-
-function deny({ c, exchange, isOutermost }: Call): Response {
-  const isOurs = exchange.response === undefined; // otherwise it is the one of onDenied
-  const denial = denialOf(
-    exchange,
-    (body, status, fields) => c.body(body as string, status as ContentfulStatusCode, fields),
-    isOutermost,
-  );
-  const sent = isOutermost ? send(exchange, denial) : denial;
-  // It has the fields that are set so far: Hono must not set them over ours.
-  if (isOurs) replace(c, sent);
-  return sent;
+  return response;
 }
 
 /**
- * Passes an error to Hono's error handler, which knows how to send those with a response. The fields of a denial are on
- * the context, so that the responses of any error handler have them; the outermost limiter adds them by itself.
+ * Prepares an error for Hono's error handler, which knows how to send one that has a response. The fields are on the
+ * context too, so that the responses of any error handler have them.
  */
-function fail({ c, exchange, isOutermost }: Call, error: unknown): Promise<never> {
-  if (isOutermost) concludeWithout(exchange, statusOf(error));
-  if (error instanceof RateLimitError) {
-    const { message, status } = error;
-    const headers = isOutermost ? error.headers : {};
-    for (const [name, value] of Object.entries(headers)) c.header(name, value);
-    Object.assign(error, { getResponse: () => new Response(message, { status, headers }) });
-  }
-  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as it was thrown
-  return Promise.reject(error);
+function prepare(c: Context, error: RateLimitError): void {
+  const { message, status, headers } = error;
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
+  Object.assign(error, { getResponse: () => new Response(message, { status, headers }) });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { createLimiter, fixedWindow, tokenBucket, type Limiter } from '@sluice/old-core';
+import { createLimiter, fixedWindow, tokenBucket, type Limiter } from '@sluice/core';
 import { limitTokens } from '@sluice/web/ai';
 import { generateText, simulateReadableStream, streamText, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';

@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import { createLimiter, fixedWindow, type Limiter } from '@sluice/old-core';
+import { createLimiter, fixedWindow, type Limiter } from '@sluice/core';
 import { limitTools, type Caller, type LimitedTool } from '@sluice/web/mcp';
 import { z } from 'zod';
 

@@ -1,4 +1,4 @@
 import { describeAdapter } from '@sluice/testkit/contract';
 import { web } from '../adapters.ts';
 
-describeAdapter(web, 'keys');
+describeAdapter(web);

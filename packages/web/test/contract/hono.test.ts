@@ -1,4 +1,4 @@
 import { describeAdapter } from '@sluice/testkit/contract';
 import { hono } from '../adapters.ts';
 
-describeAdapter(hono, 'answers');
+describeAdapter(hono);

@@ -1,0 +1,47 @@
+import { mapMaybe, RateLimitError, type Plan } from '@sluice/core/http';
+import { shown } from '@sluice/core/spi';
+import { addFields, expose } from './add-fields.ts';
+import type { Exchange } from './exchange.ts';
+import { isResponse } from './responses.ts';
+
+/** For a request whose client left while it waited: not received. */
+const CLIENT_LEFT = 499;
+
+/** How a framework makes responses. */
+export interface ResponseMaker<Req> {
+  make(request: Req, body: string | null, status: number, fields: Readonly<Record<string, string>>): Response;
+  /** Takes over the response that `onDenied` has made. */
+  adopt(request: Req, response: Response): Response;
+}
+
+/**
+ * The response to a denied request: that of `onDenied`, or problem details.
+ *
+ * @throws RateLimitError with `throw: true`; errors of `onDenied`. (Rejects with them if `onDenied` returns a promise.)
+ */
+export function deny<Req extends object>(
+  exchange: Exchange<Req>,
+  { denial, fields, info, settings }: Plan<Req, never>,
+  maker: ResponseMaker<Req>,
+): Response | Promise<Response> {
+  const { request } = exchange;
+  if (denial === undefined) return maker.make(request, null, CLIENT_LEFT, {});
+  const all = [...fields, ...denial.fields];
+  const exposes = settings?.cors === true;
+  const written = Object.fromEntries(all.map(({ name, value }) => [name, value]));
+  if (settings?.throw === true) throw new RateLimitError(denial, info?.decision, written);
+  const make = (body: string | null): Response => {
+    const response = maker.make(request, body, denial.status, written);
+    if (exposes) expose(response, all);
+    return response;
+  };
+  if (info === undefined || settings?.onDenied === undefined) {
+    written['Content-Type'] = denial.contentType;
+    return make(exchange.incoming.method === 'HEAD' ? null : denial.body);
+  }
+  return mapMaybe(settings.onDenied(request, undefined as never, info.decision), (value) => {
+    if (value === undefined) return make(null);
+    if (isResponse(value)) return addFields(maker.adopt(request, value), all, exposes, exchange);
+    throw new TypeError(`onDenied must return a Response, or undefined for one without a body, got ${shown(value)}`);
+  });
+}
