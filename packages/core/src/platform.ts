@@ -1,6 +1,7 @@
 import type * as AsyncHooks from 'node:async_hooks';
 import type { Cluster } from 'node:cluster';
 import type * as DiagnosticsChannel from 'node:diagnostics_channel';
+import type * as Module from 'node:module';
 
 /** The parts of a timer that some runtimes do not have: those of browsers are numbers. */
 export interface Timer {
@@ -19,11 +20,28 @@ interface Builtins {
   'node:async_hooks': typeof AsyncHooks;
   'node:cluster': Cluster;
   'node:diagnostics_channel': typeof DiagnosticsChannel;
+  'node:module': typeof Module;
 }
 
 /** A module of Node.js; undefined if this runtime does not have it. */
 export function findBuiltin<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
   return runtime.getBuiltinModule?.(name) as Builtins[Name] | undefined;
+}
+
+/** Where this module lies unless it is part of a bundle. */
+const UNBUNDLED = /\/core\/dist\/[\w-]+\.c?js$/;
+
+/** Whether a package surely cannot be imported. False if that is not known: a bundle may hold it. */
+export function isMissing(name: string): boolean {
+  const url: unknown = import.meta.url;
+  const nodeModule = findBuiltin('node:module');
+  if (typeof url !== 'string' || !UNBUNDLED.test(url) || nodeModule === undefined) return false;
+  try {
+    nodeModule.createRequire(url).resolve(name);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 type Detached = <Result>(run: () => Result) => Result;

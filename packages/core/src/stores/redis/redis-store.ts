@@ -54,7 +54,8 @@ export interface RedisStore extends Store {
  * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see
  * {@link RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it makes
  * one with ioredis at the first decision, and closes it with the store.
- * @throws PolicyError for any other client, for a missing prefix, and for bad or unknown options.
+ * @throws PolicyError for any other client, for a missing prefix, and for bad or unknown options; StoreError
+ * `SLUICE_REDIS_CLIENT_MISSING` for a URL without the package ioredis (in a bundle only the first call tells).
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions): RedisStore;
 // Two overloads, so that the functions of an inline object have types.
@@ -70,7 +71,7 @@ export function createRedisStore(
   options: RedisStoreOptions,
   clock?: () => number,
 ): RedisStore {
-  const { prefix, connectTimeoutMs } = readOptions(options, SHAPE, 'redisStore');
+  const { prefix, connectTimeoutMs } = readOptions((options as unknown) ?? {}, SHAPE, 'redisStore');
   if (typeof client !== 'string' && connectTimeoutMs !== undefined) {
     throw new PolicyError(
       'connectTimeoutMs',

@@ -127,6 +127,21 @@ describe('the first connection to a URL', () => {
     await take(store);
     expect(proxy.connections).toBe(1);
   });
+
+  it('is not made any more if the store is closed before the client is loaded', async () => {
+    const proxy = await startTcpProxy(redis.server);
+    closing.push(() => {
+      proxy.close();
+    });
+    const store = redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' });
+    const first = failure(take(store));
+
+    await store.close();
+
+    expect(await first).toMatchObject({ kind: 'connection', sent: false });
+    await take(storeAt(proxy.through(redis.server.storeUrl)));
+    expect(proxy.connections).toBe(1);
+  });
 });
 
 describe('the connection to a URL', () => {

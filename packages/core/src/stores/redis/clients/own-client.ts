@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { StoreError } from '../../../errors.ts';
-import { detached, startTimer, stopTimer, type Timer } from '../../../platform.ts';
+import { detached, isMissing, startTimer, stopTimer, type Timer } from '../../../platform.ts';
 import { failureOf, withoutCommand } from '../failure.ts';
 import { adoptIoredis } from './ioredis.ts';
 import type { Port } from './port.ts';
@@ -34,11 +34,13 @@ export class OwnClient implements Port {
   #waitUntilMs = 0;
   /** Why there is no connection. */
   #trouble: NodeJS.ErrnoException | undefined;
+  #closings = 0;
 
-  /** @throws PolicyError for a bad URL. */
+  /** @throws PolicyError for a bad URL; StoreError `SLUICE_REDIS_CLIENT_MISSING` if it is known that ioredis is missing. */
   constructor(url: string, connectTimeoutMs: number = CONNECT_TIMEOUT_MS) {
     this.#address = parseRedisUrl(url);
     this.#connectTimeoutMs = connectTimeoutMs;
+    if (isMissing('ioredis')) throw clientMissing();
     loadIoredis().catch(() => undefined); // it takes longer than a decision may wait
   }
 
@@ -72,6 +74,7 @@ export class OwnClient implements Port {
   }
 
   close(): Promise<void> {
+    this.#closings++;
     this.#redis?.disconnect(); // not quit(), which waits for a server that may never reply
     this.#redis = this.#port = this.#opening = undefined;
     return Promise.resolve();
@@ -108,7 +111,9 @@ export class OwnClient implements Port {
 
   async #open(): Promise<void> {
     this.#waitUntilMs = Infinity;
+    const closings = this.#closings;
     const { Redis } = await loadIoredis().finally(this.#endWait);
+    if (closings !== this.#closings) return;
     const redis = (this.#redis = makeRedis(Redis, this.#address));
     const port = adoptIoredis(redis);
     await new Promise<void>((resolve) => {
@@ -193,10 +198,14 @@ async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {
   try {
     return await import('ioredis');
   } catch (error) {
-    throw new StoreError(
-      'SLUICE_REDIS_CLIENT_MISSING',
-      'redisStore was given a URL, which needs the package ioredis: run `npm install ioredis`, or pass a client instead',
-      { cause: error, sent: false },
-    );
+    throw clientMissing(error);
   }
+}
+
+function clientMissing(cause?: unknown): StoreError {
+  return new StoreError(
+    'SLUICE_REDIS_CLIENT_MISSING',
+    'redisStore was given a URL, which needs the package ioredis: run `npm install ioredis`, or pass a client instead',
+    { cause, sent: false },
+  );
 }
