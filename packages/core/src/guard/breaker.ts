@@ -12,6 +12,8 @@ const SLACK_MS = 10;
 
 /** What a breaker needs of its guard. */
 export interface BreakerOwner {
+  /** Whether nobody needs probes. */
+  readonly isUnused: boolean;
   /** Rejects while the store still fails. */
   probe(breaker: Breaker): Promise<unknown>;
   changed(breaker: Breaker, previous: BreakerState): void;
@@ -63,7 +65,7 @@ export class Breaker {
   }
 
   failed(sentMs: number, error: unknown): void {
-    if (this.state !== 'closed' || sentMs < this.#changedMs) return;
+    if (this.state !== 'closed' || sentMs < this.#changedMs || this.#owner.isUnused) return;
     if (isAnswer(error)) {
       this.answered(true);
       return;

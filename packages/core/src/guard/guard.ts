@@ -38,9 +38,13 @@ export class Guard implements BreakerOwner {
   readonly #whole: readonly Breaker[] = [this.#breakerOf(undefined)];
   /** The limiters that use the store. */
   readonly #limiters = new Set<{ readonly name: string }>();
+  /** Whether all its limiters have left: then nothing may open the store again, which nobody would close. */
+  isUnused = false;
   /** The kinds of failures that were warned about. */
   readonly #warned = new Set<StoreFailureKind>();
-  readonly #kept = new KeptEdits(async (op, asks) => this.perform(op, asks, performance.now() + this.#probeMs));
+  readonly #kept = new KeptEdits(async (op, asks) => {
+    if (!this.isUnused) await this.perform(op, asks, performance.now() + this.#probeMs);
+  });
   #fallback: MemoryStore | undefined;
   /** The longest time that a request has had for a call. */
   #patienceMs = 0;
@@ -64,8 +68,10 @@ export class Guard implements BreakerOwner {
   join(name: string): () => void {
     const limiter = { name };
     this.#limiters.add(limiter);
+    this.isUnused = false;
     return () => {
       if (!this.#limiters.delete(limiter) || this.#limiters.size > 0) return;
+      this.isUnused = true;
       for (const breaker of this.#breakers.values()) breaker.close();
     };
   }

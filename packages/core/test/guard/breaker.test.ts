@@ -200,6 +200,17 @@ describe('a probe', () => {
     expect([guard.state, store.probes, jest.getTimerCount()]).toEqual(['closed', 1, 0]);
   });
 
+  it('is not sent for calls that fail after the last limiter of the store has left', async () => {
+    const store = storeThat('fails');
+    const guard = new Guard(store);
+    guard.join('one')();
+
+    await ask(guard, 10);
+    await pass(10_000);
+
+    expect([guard.state, store.probes]).toEqual(['closed', 0]);
+  });
+
   it('does not hear of calls from before it closed the breaker', async () => {
     const store = storeThat('hangs');
     const guard = new Guard(store);
@@ -269,7 +280,9 @@ describe('the channel sluice:breaker', () => {
 describe('an outage', () => {
   it('is warned of once for each kind of failure', async () => {
     const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const store = storeThat({ failsWith: new StoreError('SLUICE_STORE_FAILED', 'no connection', { kind: 'connection' }) });
+    const store = storeThat({
+      failsWith: new StoreError('SLUICE_STORE_FAILED', 'no connection', { kind: 'connection' }),
+    });
     const guard = new Guard(store);
     guard.join('warned');
     await ask(guard, 5);

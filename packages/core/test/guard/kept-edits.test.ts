@@ -50,6 +50,19 @@ describe('an edit that is kept', () => {
     expect(gives(store)).toBe(2);
   });
 
+  it('is dropped when the last limiter of the store has left, because it would open the store again', async () => {
+    const store = new FakeStore();
+    const guard = await openGuard(store);
+    const leave = guard.join('one');
+    guard.keep('give', ASKS);
+    store.behaviour = 'answers';
+
+    leave();
+    await pass(10_000);
+
+    expect(store.asked).toEqual([]);
+  });
+
   it('is never sent again if it may have been executed', async () => {
     const store = Object.assign(new FakeStore(), { behaviour: perhapsSent });
     const guard = new Guard(store);
