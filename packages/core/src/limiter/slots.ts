@@ -10,6 +10,7 @@ import type { PolicyAsk } from './limits.ts';
 
 /** The same slots, held by all acquisitions of one holder in this process. */
 interface Shared {
+  readonly id: string;
   acquirers: number;
   /** When they expire, by `performance.now()`. */
   untilMs: number;
@@ -62,7 +63,7 @@ export class Slots {
           return;
         }
         this.#held.delete(acquirer);
-        shared.acquirers--;
+        if (--shared.acquirers === 0) this.#forget(shared);
         try {
           if (shared.acquirers === 0) await this.#release(asks, isLocal);
         } finally {
@@ -77,8 +78,8 @@ export class Slots {
     const nowMs = performance.now();
     const known = sharedIn.get(this.#host.store) ?? new Map<string, Shared>();
     sharedIn.set(this.#host.store, known);
-    for (const [id, { acquirers, untilMs }] of known) {
-      if (acquirers > 0 && untilMs > nowMs) break;
+    for (const [id, { untilMs }] of known) {
+      if (untilMs > nowMs) break;
       known.delete(id);
     }
     for (const [acquirer, { untilMs }] of this.#held) {
@@ -87,12 +88,18 @@ export class Slots {
     }
     const id = asks.map(({ key, holder, cost }) => `${key} ${String(holder)} ${String(cost)}`).join();
     const found = known.get(id);
-    const shared = found === undefined || found.untilMs <= nowMs ? { acquirers: 0, untilMs: 0 } : found;
+    const shared = found === undefined || found.untilMs <= nowMs ? { id, acquirers: 0, untilMs: 0 } : found;
     shared.acquirers++;
     shared.untilMs = nowMs + ttlMs;
     known.delete(id);
     known.set(id, shared);
     return shared;
+  }
+
+  /** Others that are held for hours may stand before it. */
+  #forget(shared: Shared): void {
+    const known = sharedIn.get(this.#host.store);
+    if (known?.get(shared.id) === shared) known.delete(shared.id);
   }
 
   async #perform(op: Op, asks: readonly Ask[], isLocal: boolean): Promise<Answer> {
