@@ -82,8 +82,9 @@ export function transactionStore(options: TransactionStoreOptions): Store {
       const request = new Request(op, asks);
       try {
         const committed = transaction(request.keys, request.decide);
-        if (committed === undefined) return request.answered();
-        return committed.then(
+        // What a function returns that need not return anything is no promise, as a rule.
+        if (typeof (committed as Partial<Promise<void>> | undefined)?.then !== 'function') return request.answered();
+        return (committed as Promise<void>).then(
           () => request.answered(),
           (error: unknown) => {
             throw asStoreError(error);

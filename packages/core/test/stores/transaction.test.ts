@@ -115,6 +115,12 @@ describe('a store over transactions', () => {
     expect([texts.get('reset'), texts.get('taken')?.slice(0, 2)]).toEqual(['', 'f1']);
   });
 
+  it('answers at once whatever a function returns that is no promise', () => {
+    const transaction = ((_keys, decide) => decide([null], NOW).length) as unknown as Transaction;
+
+    expect(storeWith(transaction).perform('take', [ask('key')])).toMatchObject({ atMs: NOW });
+  });
+
   it('answers at once if the transaction does, and otherwise by a promise', async () => {
     const inTime = storeWith((_keys, decide) => void decide([undefined], NOW));
     const later = storeWith(async (_keys, decide) => {
