@@ -1,4 +1,5 @@
 import { PolicyError, StoreError, messageOf, shown, type StoreFailureKind } from '../errors.ts';
+import { startTimer, stopTimer } from '../platform.ts';
 import type { Policy } from '../policies/index.ts';
 import { optional, readOptions, valueThat, type Optional, type Options } from '../values/shape.ts';
 import { DenialCache } from './redis/denial-cache.ts';
@@ -24,6 +25,8 @@ export interface RemoteStore extends Store {
 
 /** A body of at most 64 kB, whatever the characters are. */
 const MAX_CHARACTERS = 20_000;
+/** How long a service that hangs keeps a connection. Decisions have ended long before. */
+const MAX_REQUEST_MS = 10_000;
 /** How many figures an ask has. */
 const FIGURES = 8;
 /** What says in an error of `fetch` that the request was not sent. */
@@ -99,10 +102,16 @@ class ServiceStore implements RemoteStore {
         });
       }
     });
-    if (!decides) return op === 'peek' ? answer : answer.finally(() => { this.#denials.wrote(asks); });
+    if (!decides)
+      return op === 'peek'
+        ? answer
+        : answer.finally(() => {
+            this.#denials.wrote(asks);
+          });
     return answer.then((told) => {
       if (told.figures.every(([allowed]) => allowed === 1)) this.#denials.allowed(asks);
-      else this.#denials.remember(asks, told, { sentMs, answeredMs: performance.now(), writes });
+      // A denial of another operation may have to start a block when it is asked as this one.
+      else if (op === 'take') this.#denials.remember(asks, told, { sentMs, answeredMs: performance.now(), writes });
       return told;
     });
   }
@@ -127,12 +136,16 @@ class ServiceStore implements RemoteStore {
   async #send(calls: readonly Call[]): Promise<void> {
     const aborting = new AbortController();
     this.#open.add(aborting);
+    const late = startTimer(MAX_REQUEST_MS, () => {
+      aborting.abort();
+    });
     try {
       const told = await this.#ask(calls, aborting.signal);
       for (const [i, call] of calls.entries()) answer(call, told[i]);
     } catch (error) {
       for (const { reject } of calls) reject(error as Error);
     } finally {
+      stopTimer(late);
       this.#open.delete(aborting);
     }
   }

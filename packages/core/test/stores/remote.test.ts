@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { fixedWindow, remoteStore, type Ask, type RemoteStore } from '@sluice/core';
+
+const ASKS: readonly Ask[] = [
+  { key: '{ann}:api', policy: fixedWindow({ limit: 1, window: '1m', blockFor: '1h' }), cost: 1 },
+];
+const DENIAL = { answers: [{ atMs: 1_900_000_000_000, figures: [[0, 0, 1, 900, 900, 900, 0, 0]] }] };
+
+let service: Server;
+let store: RemoteStore;
+let requests = 0;
+let hangs = false;
+
+beforeEach(async () => {
+  requests = 0;
+  hangs = false;
+  service = createServer((_request, response) => {
+    requests++;
+    if (!hangs) response.setHeader('content-type', 'application/json').end(JSON.stringify(DENIAL));
+  });
+  await once(service.listen(0, '127.0.0.1'), 'listening');
+  store = remoteStore(`http://127.0.0.1:${String((service.address() as AddressInfo).port)}`);
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  await store.close();
+  service.closeAllConnections();
+  service.close();
+});
+
+describe('a remote store', () => {
+  it('remembers a denial, so that the next request needs no call', async () => {
+    await store.perform('take', ASKS);
+
+    expect(await store.perform('take', ASKS)).toMatchObject({ source: 'cache' });
+    expect(requests).toBe(1);
+  });
+
+  it('does not remember what a waiting request was denied: that of another starts the block', async () => {
+    await store.perform('try', ASKS);
+    await store.perform('take', ASKS);
+
+    expect(requests).toBe(2);
+  });
+
+  it('ends a request that the service does not answer within 10 s', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
+    hangs = true;
+    const outcome = Promise.resolve(store.perform('take', ASKS)).catch((error: unknown) => error);
+    const [, response] = (await once(service, 'request')) as [unknown, ServerResponse];
+    const closed = once(response, 'close');
+
+    jest.advanceTimersByTime(10_000);
+
+    expect(await outcome).toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'connection', sent: true });
+    await closed;
+  });
+});
