@@ -3,7 +3,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rateLimit, type RateLimitOptions } from '@sluice/express';
 import {
-  withoutHttp2,
   type AdapterUnderTest,
   type App,
   type Limit,
@@ -11,24 +10,16 @@ import {
   type RunningApp,
 } from '@sluice/testkit/contract';
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { frameworks } from './frameworks.ts';
 
-/** The contract's applications, written with a version of Express. */
-export function adapterOf({
-  version,
-  express,
-}: {
-  readonly version: string;
-  readonly express: () => Express;
-}): AdapterUnderTest {
-  return {
-    name: version,
-    start: async (app) => listening(appOf(express(), app)),
-    answer(response: Response, { status = 200, body }) {
-      response.status(status).send(body);
-    },
-    impossible: withoutHttp2('Express speaks no HTTP/2'),
-  };
-}
+/** Express 5 and 4, as the contract starts them. */
+export const [express5, express4] = frameworks.map(({ version, express }): AdapterUnderTest => ({
+  name: version,
+  start: async (app) => listening(appOf(express(), app)),
+  answer(response: Response, { status = 200, body }) {
+    response.status(status).send(body);
+  },
+})) as [AdapterUnderTest, AdapterUnderTest];
 
 function appOf(app: Express, { limits = [], routes, before, trustLoopback, users, methodOverride }: App): Express {
   const limiterOf = (options: Limit): RequestHandler => rateLimit(options as unknown as RateLimitOptions);

@@ -1,6 +1,5 @@
 export { memory, realRedis, type ClockedStores } from './clocked-stores.ts';
-export { ipv4Spellings, ipv6Spellings } from './contract/addresses.ts';
-export { spellingsOf } from './contract/spellings.ts';
+export { ipv4Spellings, ipv6Spellings, spellingsOf } from './spellings.ts';
 export { describeStore, type StoreFactory } from '@sluice/old-testing';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { cases, depth, type Depth } from './depth.ts';

@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { RateLimitInfo } from '@sluice/old-http';
-import type { Store } from '@sluice/old-core';
-import type { RateLimitOptions } from '@sluice/old-http/spi';
+import type { Store } from '@sluice/core';
+import type { RateLimitInfo, RateLimitOptions } from '@sluice/core/http';
 
 /** The common part of requests of every framework, for {@link header}. */
 export interface AnyRequest {
@@ -74,10 +73,7 @@ export interface RunningApp {
   close(): Promise<void>;
 }
 
-/**
- * Scenarios that cannot be played with an adapter: a title, of one test or of a block, or several that follow each
- * other joined by ` › `; and the reason. Each must exist.
- */
+/** Why scenarios cannot be played with an adapter, by their titles. Each must exist. */
 export type Impossible = Readonly<Record<string, string>>;
 
 /** An adapter with its framework in one version: how applications are built with it, and served on a real port. */
@@ -91,7 +87,6 @@ export interface AdapterUnderTest {
   answer(response: never, answer: Answer): unknown;
   /** The store that an application is given in place of this one, such as one that counts in it from afar. */
   through?(store: Store): Store;
-  /** Scenarios that cannot be played, by title: why not. */
   readonly impossible?: Impossible;
 }
 
@@ -107,4 +102,9 @@ export function header(request: AnyRequest, name: string): string | undefined {
 /** The number in a header. */
 export function numberIn(request: AnyRequest, name: string, missing: number): number {
   return Number(header(request, name) ?? missing);
+}
+
+/** For the option `cost`: the units in the header `x-cost`. */
+export function costOf(request: AnyRequest): number {
+  return numberIn(request, 'x-cost', 1);
 }

@@ -2,15 +2,19 @@ import { once } from 'node:events';
 import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { open } from '../raw-http.ts';
-import { header, type AnyRequest, type Route } from './adapter.ts';
+import { header, type AnyRequest } from './adapter.ts';
 import { send } from './http-client.ts';
-import type { Suite } from './suite.ts';
+import type { Server, Stage } from './stage.ts';
 
-export const GET = 'GET /items HTTP/1.1\r\nHost: test\r\n\r\n';
+/** The bytes of a request for the usual route. */
+export function bytesOf(...lines: readonly string[]): string {
+  return ['GET /items HTTP/1.1', 'Host: test', ...lines, '', ''].join('\r\n');
+}
 
 /** A connection over which this was sent. */
-export async function begin(port: number, bytes: string = GET): Promise<Socket> {
+export async function begin(port: number, bytes: string = bytesOf()): Promise<Socket> {
   const socket = await open(port);
+  socket.on('error', () => undefined);
   socket.write(bytes);
   return socket;
 }
@@ -22,24 +26,42 @@ export async function leave(socket: Socket): Promise<void> {
   await closed;
 }
 
-/** A route for {@link pings}, which asks for no limit where `skip` is {@link isPing}. */
-export const ping: Route = { method: 'GET', path: '/ping', handle: () => ({ body: 'pong' }) };
-
-export function isPing(request: AnyRequest): boolean {
-  return header(request, 'x-ping') === 'yes';
+/** A client of one request. */
+export interface Visit {
+  /** Resolves when its answer begins. */
+  readonly answered: () => Promise<unknown>;
+  /** Resets its connection, or its stream. */
+  readonly leave: () => Promise<void>;
 }
 
-/** When another connection has its response, the server has noticed what happened to those before. */
-export async function pings({ port }: { readonly port: number }, count = 3): Promise<void> {
-  for (let i = 0; i < count; i++) await send(port, { path: '/ping', headers: { 'X-Ping': 'yes' } });
+/** Begins a request over a connection of its own or, over HTTP/2, over a stream of the session of all visits. */
+export async function visit(stage: Stage, server: Server, headers: Record<string, string> = {}): Promise<Visit> {
+  if (stage.way !== 'over HTTP/2') {
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const socket = await begin(server.port, bytesOf(...lines));
+    return { answered: () => once(socket, 'data'), leave: () => leave(socket) };
+  }
+  const asked = stream(await sessionOf(stage, server), headers);
+  const closed = once(asked, 'close');
+  return {
+    answered: () => once(asked, 'data'),
+    async leave() {
+      asked.resume().close(8);
+      await closed;
+    },
+  };
 }
 
-/** A session of HTTP/2, which ends with the test. */
-export async function http2Session(suite: Suite, port: number): Promise<ClientHttp2Session> {
-  const session = connect(`http://127.0.0.1:${String(port)}`);
+const sessions = new WeakMap<Server, ClientHttp2Session>();
+
+/** The session of HTTP/2 with a server, which ends with the scenario. */
+export async function sessionOf(stage: Stage, server: Server): Promise<ClientHttp2Session> {
+  const known = sessions.get(server);
+  if (known !== undefined) return known;
+  const session = connect(`http://127.0.0.1:${String(server.port)}`);
+  sessions.set(server, session);
   session.on('error', () => {});
-  suite.atEnd(async () => {
-    if (session.closed) return;
+  stage.atEnd(async () => {
     const closed = once(session, 'close');
     session.destroy();
     await closed;
@@ -48,10 +70,24 @@ export async function http2Session(suite: Suite, port: number): Promise<ClientHt
   return session;
 }
 
-/** The status of a response over HTTP/2, once it has ended. */
-export async function statusOf(stream: ClientHttp2Stream): Promise<number> {
-  const [headers] = (await once(stream, 'response')) as [{ ':status': number }];
-  stream.resume();
-  await once(stream, 'close');
-  return headers[':status'];
+/** A request of a session, which may be denied before its body is complete. */
+export function stream(session: ClientHttp2Session, headers: Record<string, string> = {}): ClientHttp2Stream {
+  const asked = session.request({ ':path': '/items', 'content-type': 'application/json', ...headers });
+  asked.on('error', () => {});
+  return asked;
+}
+
+/** For the option `skip`: whether a request is one of {@link pings}. */
+export function isPing(request: AnyRequest): boolean {
+  return header(request, 'x-ping') === 'yes';
+}
+
+/** When another connection has its response, the server has noticed what happened to those before. */
+export async function pings({ port }: { readonly port: number }, count = 3): Promise<void> {
+  for (let i = 0; i < count; i++) await send(port, { path: '/nowhere', headers: { 'X-Ping': 'yes' } });
+}
+
+/** Whether a request asks its handler to wait. */
+export function isHeld(request: AnyRequest): boolean {
+  return header(request, 'x-held') === 'yes';
 }

@@ -11,6 +11,5 @@ export {
   type Route,
   type RunningApp,
 } from './adapter.ts';
-export { contractParts, describeAdapter, type ContractPart } from './describe-adapter.ts';
-export { smoke } from './smoke.ts';
-export { withoutHttp2 } from './without-http2.ts';
+export { describeAdapter, rows, smoke } from './describe-adapter.ts';
+export type { Row } from './row.ts';

@@ -9,13 +9,24 @@ export class Log<Entry = unknown> {
 
   readonly add = (entry: Entry): void => {
     this.all.push(entry);
-    const isDue = ({ count }: { readonly count: number }): boolean => count <= this.all.length;
-    const due = this.#waiting.filter(isDue);
-    this.#waiting = this.#waiting.filter((waiting) => !isDue(waiting));
+    const due = this.#waiting.filter(({ count }) => count <= this.all.length);
+    this.#waiting = this.#waiting.filter(({ count }) => count > this.all.length);
     for (const { resolve } of due) resolve();
   };
 
   async reaches(count: number): Promise<void> {
     if (this.all.length < count) await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
   }
+}
+
+/** A promise-based gate: callers wait until it opens. */
+export interface Gate {
+  readonly opened: Promise<void>;
+  readonly open: () => void;
+}
+
+export function gate(): Gate {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
 }

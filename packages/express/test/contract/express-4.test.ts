@@ -1,0 +1,4 @@
+import { describeAdapter } from '@sluice/testkit/contract';
+import { express4 } from '../adapter.ts';
+
+describeAdapter(express4);

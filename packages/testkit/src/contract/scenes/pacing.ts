@@ -1,0 +1,139 @@
+import { expect } from '@jest/globals';
+import { createLimiter, fixedWindow, leakyBucket, type Decision, type Policy } from '@sluice/core';
+import { until } from '../../until.ts';
+import { numberIn } from '../adapter.ts';
+import { begin, bytesOf, leave, visit, type Visit } from '../connections.ts';
+import type { Ask } from '../http-client.ts';
+import { Log } from '../log.ts';
+import { shows } from '../row.ts';
+import { BOTH, exactly, scene, type RecordedCall, type Scene, type Stage } from '../stage.ts';
+import { watched } from '../stores.ts';
+
+const HOUR_MS = 3_600_000;
+const SOON_MS = 200;
+/** More than timers of the runtime alone. */
+const MANY = 30;
+const SOME = 15;
+/** One an hour, so that a waiting request waits longer than any test. */
+const hourly = leakyBucket({ name: 'pace', limit: 1, window: '1h', maxDelay: '9h' });
+const roomy = leakyBucket({ name: 'pace', limit: 1, window: '1h', maxDelay: '2d' });
+const daily = fixedWindow({ name: 'window', limit: 100, window: '1d' });
+
+const sentNow = (): Ask => ({ headers: { 'X-Sent': String(performance.now()) } });
+const waitedMs = (call: RecordedCall): number => call.startedAtMs - numberIn(call, 'x-sent', NaN);
+/** Timers that keep this process alive. */
+const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+
+/** A server that starts one request an hour, by a clock that does not move. */
+async function hourlyScene(stage: Stage, policy: Policy | readonly Policy[] = hourly, maxPaced = 1000) {
+  const [store, decisions] = [watched(stage.store()), new Log<Decision>()];
+  const own = { name: 'pace', shared: true, policy, ...exactly(store) };
+  const limiter = createLimiter(own);
+  const server = await stage.serve({ ...own, maxPaced, onDecision: decisions.add });
+  return {
+    ...{ server, decisions, gives: store.performed('give') },
+    hours: () => decisions.all.map(({ delayMs }) => delayMs / HOUR_MS),
+    left: async () => (await limiter.peek('127.0.0.1')).policies.map(({ remaining }) => remaining),
+    /** Begins this many requests, each when the one before is decided. */
+    visits: async (count: number): Promise<Visit[]> => {
+      const begun: Visit[] = [];
+      for (let i = 0; i < count; i++) {
+        const before = decisions.count;
+        begun.push(await visit(stage, server));
+        await decisions.reaches(before + 1);
+      }
+      return begun;
+    },
+  };
+}
+
+/** Requests that a leaky bucket starts one by one. */
+export const pacing: readonly Scene[] = [
+  scene('pacing starts ten of 50 simultaneous requests, none before its time, and denies 40', BOTH, async (stage) => {
+    const server = await stage.serve({ policy: leakyBucket({ limit: 50, window: '1s', maxDelay: 180 }) });
+
+    const answers = await Promise.all(Array.from({ length: 50 }, async () => server.send(sentNow())));
+    const denied = answers.filter(({ status }) => status === 429);
+    // A busy machine begins several at once, in an order of its own.
+    const delays = server.calls.all.map((call) => call.rateLimit?.decision.delayMs ?? NaN);
+    const early = server.calls.all.filter((call, i) => waitedMs(call) < (delays[i] ?? NaN));
+
+    expect(denied.map(({ headers }) => headers['retry-after'])).toEqual(new Array(40).fill('1'));
+    expect(delays.toSorted((a, b) => a - b)).toEqual([0, 20, 40, 60, 80, 100, 120, 140, 160, 180]);
+    expect(early).toEqual([]);
+  }),
+  scene('pacing frees only the last position when its client disconnects', BOTH, async (stage) => {
+    const { gives, hours, left, visits } = await hourlyScene(stage, [hourly, daily]);
+    const [, second, third, , fifth] = await visits(5);
+
+    await second?.leave();
+    await third?.leave();
+    await gives.reaches(2);
+    const withinTheLine = await left();
+    await fifth?.leave();
+    await gives.reaches(3);
+    const atItsEnd = await left();
+    await visits(1);
+
+    expect(withinTheLine).toEqual([5, 95]);
+    expect(atItsEnd).toEqual([6, 95]); // units of a window stay taken
+    expect(hours()).toEqual([0, 1, 2, 3, 4, 4]);
+  }),
+  scene('pacing forgets clients that leave, and keeps no timer', [...BOTH, 'over HTTP/2'], async (stage) => {
+    const before = timers();
+    const { server, visits } = await hourlyScene(stage, roomy);
+    const begun = await visits(MANY + 1);
+    await until('the first has started', () => server.calls.count === 1);
+
+    for (const one of begun) await one.leave();
+    await until('their timers are gone', () => timers() < before + SOME);
+
+    expect(server.calls.count).toBe(1);
+  }),
+  scene('pacing forgets requests that are pipelined on a connection that ends', BOTH, async (stage) => {
+    const { server, decisions, gives } = await hourlyScene(stage, roomy);
+    const socket = await begin(server.port, bytesOf().repeat(MANY));
+    await decisions.reaches(MANY);
+    await until('the first has started', () => server.calls.count === 1);
+
+    await leave(socket);
+    await gives.reaches(MANY - 1);
+
+    expect(server.calls.count).toBe(1);
+  }),
+  scene('pacing starts a request behind a disconnected one at its own time', BOTH, async (stage) => {
+    const { server, decisions, hours, visits } = await hourlyScene(stage);
+    await server.send();
+    const [second] = await visits(1);
+    // The timer of the second request runs for an hour, however slow the machine is.
+    stage.clock.advance(2 * HOUR_MS - SOON_MS);
+    const third = server.send(sentNow());
+    await decisions.reaches(3);
+
+    await second?.leave();
+
+    expect((await third).status).toBe(200);
+    expect(hours()).toEqual([0, 1, SOON_MS / HOUR_MS]);
+    expect(server.calls.count).toBe(2);
+    expect(server.calls.all.map(waitedMs)[1]).toBeGreaterThanOrEqual(SOON_MS);
+  }),
+  scene(
+    'pacing holds at most maxPaced requests: one more is denied at once, and takes nothing',
+    BOTH,
+    async (stage) => {
+      const { server, gives, hours, left, visits } = await hourlyScene(stage, hourly, 2);
+      const [, , third] = await visits(3);
+
+      const denied = await server.send();
+      const during = await left();
+      await third?.leave();
+      await gives.reaches(1);
+      await visits(1);
+
+      expect(denied.status).toBe(429);
+      expect(denied.headers).toMatchObject(shows('"pace";q=10;w=3600', '"pace";r=0;t=10800', '10800'));
+      expect(during).toEqual([7]);
+      expect(hours()).toEqual([0, 1, 2, 0, 2]);
+    },
+  ),
+];

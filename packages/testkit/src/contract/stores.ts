@@ -1,0 +1,72 @@
+import type { Answer, Ask, OnStoreError, Op, Store } from '@sluice/core';
+import { Log, type Gate } from './log.ts';
+
+/** A store as over a network: decides when it is asked, and answers in a later turn of the event loop. */
+export function answeringLater(inner: Store): Store {
+  return {
+    source: 'later',
+    async perform(op, asks) {
+      const answer = inner.perform(op, asks);
+      await new Promise(setImmediate);
+      return answer;
+    },
+  };
+}
+
+/** A store that a scenario looks at. */
+export interface WatchedStore extends Store {
+  /** What it has performed of this kind, slots apart: they are given back by their holder. */
+  performed(op: Op | 'release'): Log<Ask>;
+}
+
+/** @param hold - Takes are decided at once, and answered when this gate opens. */
+export function watched(inner: Store, hold?: Gate): WatchedStore {
+  const logs = new Map<string, Log<Ask>>();
+  const performed = (op: string): Log<Ask> => {
+    const log = logs.get(op) ?? new Log<Ask>();
+    logs.set(op, log);
+    return log;
+  };
+  const tell = (op: Op, asks: readonly Ask[], answer: Answer): Answer => {
+    for (const ask of asks) performed(op === 'give' && ask.holder ? 'release' : op).add(ask);
+    return answer;
+  };
+  return {
+    source: hold === undefined ? inner.source : 'later',
+    performed,
+    perform(op, asks) {
+      const answer = inner.perform(op, asks);
+      if (hold !== undefined && op === 'take') {
+        return Promise.resolve(answer).then(async (late) => {
+          tell(op, asks, late);
+          await hold.opened;
+          return late;
+        });
+      }
+      return answer instanceof Promise ? answer.then((late) => tell(op, asks, late)) : tell(op, asks, answer);
+    },
+  };
+}
+
+/** How a store fails. */
+export type Failure = 'rejects' | 'throws' | 'never answers';
+
+const FAILURES: Readonly<Record<Failure, Store['perform']>> = {
+  rejects: async () => Promise.reject(new Error('connection lost')),
+  throws() {
+    throw new Error('broken');
+  },
+  'never answers': async () => new Promise(() => {}),
+};
+
+export function failing(how: Failure): Store {
+  return { source: 'later', perform: FAILURES[how] };
+}
+
+/** What follows two requests of a limit of one if its store fails. */
+export const OUTCOMES: readonly (readonly [OnStoreError, readonly [number, number]])[] = [
+  ['local', [200, 429]],
+  ['allow', [200, 200]],
+  ['deny', [503, 503]],
+  ['throw', [500, 500]],
+];
