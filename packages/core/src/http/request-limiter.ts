@@ -249,27 +249,34 @@ export class RequestLimiter<
     const { paced } = this.#places.at(-1) as PlacedLimits<Request, Response>;
     return decidePaced(
       { ...pacing, paced },
-      (op) => (op === 'peek' ? this.#askStore(call, op) : this.#take(call)),
+      (op) => (op === 'peek' ? this.#askStore(op, call) : this.#take(call)),
       (decision) => this.#conclude(call, decision),
     ).then((plan) => (plan === 'gone' ? GONE : plan));
   }
 
   /** Takes units, and holds the slots among them until the response closes. */
   #take(call: Call<Request, Response>): Decision | Promise<Decision> {
-    const taken = this.#askStore(call, this.#reports ? 'try' : 'take');
+    const taken = this.#askStore(this.#reports ? 'try' : 'take', call);
     if (!this.#holds) return taken;
     return mapMaybe(taken, (decision) => {
       const rawResponse = this.framework.rawResponse(call.response);
-      holdUntilClosed(this.#core, decision, call.raw, rawResponse, this.#settings.maxSlotMs);
+      holdUntilClosed(this.#core, decision, call.raw, rawResponse, call.settings.maxSlotMs);
       return decision;
     });
   }
 
-  /** Asks within what is left of the patience that all limiters of the request share. */
-  #askStore({ mark, wants }: Call<Request, Response>, op: 'take' | 'peek' | 'try'): Decision | Promise<Decision> {
+  /**
+   * Asks within what is left of the patience that all limiters of the request share.
+   *
+   * @param isSilent - Whether the decision is published later, once it is clear whether the request waits.
+   */
+  #askStore(
+    op: 'take' | 'peek' | 'try',
+    { mark, wants }: { readonly mark: RequestMark; readonly wants: readonly Want[] },
+    isSilent = this.#paces,
+  ): Decision | Promise<Decision> {
     let waitedMs = 0;
     for (let at: RequestMark | undefined = mark; at !== undefined; at = at.before) waitedMs += at.waitedMs;
-    const isSilent = this.#paces; // published once it is clear whether the request waits
     const onStoreError = this.#onStoreError;
     const isUsual = waitedMs === 0 && !isSilent && onStoreError === undefined;
     const endMs = waitedMs === 0 ? undefined : this.#core.timeoutMs - waitedMs + performance.now();
@@ -318,7 +325,7 @@ export class RequestLimiter<
     const mark = markOnce(framework.marks ?? privateFieldMarks, framework.rawRequest(request), this);
     const isAllowed = settings.allow?.hasAddress(framework.address(request)) === true;
     if (mark === undefined || wants.length === 0 || isAllowed || this.#reports) return PASS;
-    return mapMaybe(this.#core.decide('take', wants), (decision) =>
+    return mapMaybe(this.#askStore('take', { mark, wants }, false), (decision) =>
       decision.allowed ? PASS : deniedBy(denialFor(decision, undefined, settings.status), settings),
     );
   }
@@ -385,7 +392,7 @@ function addWant<Request, Response>(
     if (mode === 'enforce' && deny?.hasKey(key) === true) return deniedBy(forbiddenDenial(status), settings);
     // Lifts this limit alone: the keys of other limits may be ones that any client can send.
     if (allow?.hasKey(key) === true) return undefined;
-  } else if (onMissingKey === 'skip') {
+  } else if (call.isExempt || onMissingKey === 'skip') {
     return undefined;
   } else if (onMissingKey === 'deny') {
     if (!expectsMissingKeys) warnOfMissingKey(core.name, call.request);

@@ -67,9 +67,9 @@ function errorFor<Request, Response>(
   denial: Denial,
   response: Response,
 ): RateLimitError {
-  const written = [...fields, ...denial.fields].map(({ name, key }): [string, string] => [
+  const written = [...fields, ...denial.fields].map(({ name, key, value }): [string, string] => [
     name,
-    framework.getHeader(response, key) ?? '',
+    framework.getHeader(response, key) ?? value,
   ]);
   return new RateLimitError(denial, info?.decision, Object.fromEntries(written));
 }

@@ -1,0 +1,129 @@
+import { describe, expect, it } from '@jest/globals';
+import { fixedWindow } from '@sluice/core';
+import { byHeader, byIp, byMethod, byRoute, byUser, foldCase, joinParts, readingsOf } from '@sluice/core/http';
+import { cases, testSeed } from '@sluice/testkit';
+import fc from 'fast-check';
+import { sending } from '../plain-framework.ts';
+
+const policy = fixedWindow({ limit: 1, window: '1m' });
+
+const part = fc.oneof(
+  fc.string({ unit: fc.constantFrom(...'|%:/7C25a\0{}#'), minLength: 1, maxLength: 6 }),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 6 }),
+  fc.constantFrom('\u00e9', 'e\u0301', '\ud800', '\udfff', '%7C', '%257C', '#missing', '*'),
+);
+
+describe('a key of several parts', () => {
+  it('is another one for every other list of parts', () => {
+    const tuples = fc.array(part, { minLength: 1, maxLength: 4 });
+    // The same characters with the borders elsewhere: what careless joining confuses.
+    const moved = fc.tuple(tuples, fc.nat(8)).map(([parts, shift]): [string[], string[]] => {
+      const text = parts.join('|');
+      return [parts, [text.slice(0, shift), text.slice(shift)].filter((piece) => piece !== '')];
+    });
+    fc.assert(
+      fc.property(fc.oneof(fc.tuple(tuples, tuples), moved), ([one, other]) => {
+        const isSame = one.length === other.length && one.every((text, i) => text === other[i]);
+        expect(joinParts(one) === joinParts(other)).toBe(isSame);
+      }),
+      { numRuns: cases(3_000), seed: testSeed(42) },
+    );
+  });
+
+  it('is joined in the order in which they are written', async () => {
+    const key = [byMethod(), byRoute(), byIp(), byUser(), byHeader('X-Api-Key'), () => 7];
+
+    const { info } = await sending({ policy, key })({
+      ...{ method: 'HEAD', route: '/users/:id', address: '::ffff:192.0.2.7', user: 'ann|bob' },
+      headers: { 'x-api-key': '100%' },
+    });
+
+    expect(info?.key).toBe('GET|/users/:id|192.0.2.7|ann%7Cbob|100%25|7');
+  });
+
+  it.each([[{}], [true], [['a']], [Symbol('s')], [10n], [NaN], [Infinity]])(
+    'cannot have %p as a part',
+    async (value) => {
+      for (const key of [() => value, [byIp(), () => value], async () => Promise.resolve(value)]) {
+        await expect(sending({ policy, key })()).rejects.toMatchObject({
+          name: 'TypeError',
+          code: 'SLUICE_KEY_INVALID',
+        });
+      }
+    },
+  );
+
+  it('reads no part after one that rejects, whose rejection would be unhandled', async () => {
+    const read: string[] = [];
+    const failing = (name: string) => async () => {
+      read.push(name);
+      return Promise.reject(new Error(name));
+    };
+
+    await expect(sending({ policy, key: [failing('first'), failing('second')] })()).rejects.toThrow('first');
+
+    expect(read).toEqual(['first']);
+  });
+
+  it('takes any thenable for a promise', async () => {
+    const late = { then: (resolve: (value: string) => void) => void resolve('late') };
+
+    expect((await sending({ policy, key: [() => late, byIp()] })()).info?.key).toBe('late|192.0.2.1');
+  });
+});
+
+describe('a key of the body', () => {
+  const send = sending({ policy, key: (request: { body: { email: string } }) => request.body.email });
+
+  it.each(['content-length', 'transfer-encoding'])('that is not parsed names the parser: %s', async (name) => {
+    await expect(send({ headers: { [name]: '12' } })).rejects.toThrow(
+      /^the option key threw: Cannot read properties of undefined \(reading 'email'\); the request has no body yet: put the parser of the body before the limiter \[SLUICE_KEY_INVALID\]$/,
+    );
+  });
+
+  it('of a request without one is the error of the function itself', async () => {
+    await expect(send()).rejects.toThrow(/^Cannot read properties of undefined \(reading 'email'\)$/);
+  });
+});
+
+describe('the readings of a path', () => {
+  it.each([
+    ['/users/42', ['/users/42']],
+    ['/a/...b/c.d/', ['/a/...b/c.d/']],
+    ['/a%2Fb', ['/a%2Fb', '/a/b']],
+    ['/a/./b', ['/a/./b', '/a/b']],
+    ['/login.', ['/login.', '/login']],
+  ])('of %s are %p', (path, expected) => {
+    expect(readingsOf(path)).toEqual(expected);
+  });
+
+  it.each([
+    ...[
+      '/login/',
+      '//login',
+      '/./login',
+      '/x/../login',
+      '/%6cogin',
+      '/%256cogin',
+      '/login;a=1',
+      '/login%3Fx',
+      '\\login',
+    ],
+    ...['/login%00', '/login%20', '/x/%2e%2e/login', '/lo%09gin', '/login#f', '///host/login', '/login%2f'],
+  ])('of %s include /login', (path) => {
+    const readings = readingsOf(path)?.map((reading) => reading.replace(/(?<=.)\/$/, ''));
+
+    expect(readings).toContain('/login');
+  });
+
+  it.each([`/%${'25'.repeat(17)}41`, `/%41${'a'.repeat(9_000)}`])(
+    'of %.30s... are too many to be a mistake',
+    (path) => {
+      expect(readingsOf(path)).toBeUndefined();
+    },
+  );
+
+  it('are compared without capitals, and with the letters that some upstreams take for others', () => {
+    expect(['/LOGIN', '/\u017fales', '/\u212aeys'].map(foldCase)).toEqual(['/login', '/sales', foldCase('/KEYS')]);
+  });
+});
