@@ -88,15 +88,6 @@ describe('the limit of a route', () => {
 
     expect(statuses).toEqual([200, 200, 429, 429]);
   });
-
-  it('may be in another store', async () => {
-    const [outer, inner] = [counting(), counting()];
-    const app = await limited({ policy: ten, store: outer });
-    app.get('/a', at({ policy: one, store: inner }), ok);
-
-    expect(await statusesOf(app, '/a', '/a')).toEqual([200, 429]);
-    expect([outer.calls, inner.calls]).toEqual([0, 2]);
-  });
 });
 
 describe('the limit of a scope', () => {

@@ -66,14 +66,6 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
     ]);
   });
 
-  it('takes nothing from the others when it denies', async () => {
-    const limited = orders('tight', RateLimit({ policy: upTo(1) }));
-    const { statuses } = await serve(platform, rootOf({ policy: upTo(3) }, limited, orders('free')));
-
-    expect(await statuses('/tight', 5)).toEqual([200, 429, 429, 429, 429]);
-    expect(await statuses('/free', 3)).toEqual([200, 200, 429]);
-  });
-
   it('gives back by its own refund, and takes the strictest onStoreError of them', async () => {
     const store = { source: 'away', perform: () => Promise.reject(new Error('away')) };
     const failing = (['allow', 'deny', 'allow'] as const).map((onStoreError) =>
@@ -140,13 +132,6 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
 
     expect(policiesOf(await fetch('/base'))).toBe('"Base";q=2;w=3600, "Orders";q=9;w=3600');
     expect(await statuses('/own', 2)).toEqual([200, 429]);
-  });
-
-  it('shares a budget with another of its name if both say shared: true', async () => {
-    const limit = RateLimit({ policy: upTo(1), shared: true });
-    const { statuses } = await serve(platform, rootOf({}, orders('v1', limit), orders('v2', limit)));
-
-    expect([...(await statuses('/v1', 1)), ...(await statuses('/v2', 1))]).toEqual([200, 429]);
   });
 
   it('has its limiter and its keys in RateLimits, by its name', async () => {
