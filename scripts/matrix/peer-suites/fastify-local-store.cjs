@@ -1,6 +1,6 @@
 // In the place of LocalStore.js of @fastify/rate-limit: its store in memory.
 const { fastifyStore } = require('@sluice/compat/stores');
-const { memoryStore } = require('@sluice/old-core');
+const { memoryStore } = require('@sluice/core');
 
 module.exports = function LocalStore(continueExceeding, exponentialBackoff) {
   // The suite's fake clocks are those of Date.

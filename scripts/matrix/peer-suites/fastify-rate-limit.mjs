@@ -19,7 +19,7 @@ installed(folder, [
   'toad-cache@3',
   '@sinonjs/fake-timers@15',
 ]);
-linked(folder, ['old-core', 'old-http', 'compat']);
+linked(folder, ['core', 'compat']);
 replaced(folder, {
   'fastify-local-store.cjs': 'store/LocalStore.js',
   'fastify-redis-store.cjs': 'store/RedisStore.js',

@@ -1,7 +1,7 @@
 // In the place of throttler.service.ts of @nestjs/throttler: its storage in memory, or in Redis.
 const { randomUUID } = require('node:crypto');
 const { NestStorage } = require('@sluice/compat/stores');
-const { memoryStore, redisStore } = require('@sluice/old-core');
+const { memoryStore, redisStore } = require('@sluice/core');
 
 const { SUITE_REDIS } = process.env;
 

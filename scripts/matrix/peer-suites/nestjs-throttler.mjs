@@ -13,7 +13,7 @@ const nest = ['common', 'core', 'testing', 'platform-express', 'platform-fastify
   (name) => `@nestjs/${name}@11.1.0`,
 );
 installed(folder, [...nest, 'reflect-metadata@0.2.2', 'rxjs@7.8.2', 'pactum@3', 'jest@29.7.0']);
-linked(folder, ['old-core', 'old-http', 'compat']);
+linked(folder, ['core', 'compat']);
 replaced(folder, { 'nest-throttler-service.cjs': 'src/throttler.service.ts' });
 const config = join(folder, 'jest.sluice.json');
 writeFileSync(

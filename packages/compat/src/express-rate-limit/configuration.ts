@@ -1,82 +1,85 @@
-import type { Store as SluiceStore } from '@sluice/old-core';
-import type { Request, Response } from 'express';
+import { isIPv6 } from 'node:net';
+import type { Store as SluiceStore } from '@sluice/core';
+import type { Request } from 'express';
+import { ExpressStore } from './express-store.ts';
 import { ConsoleLogger } from './console-logger.ts';
 import { ipKeyGenerator } from './ip-key-generator.ts';
 import { MemoryStore } from './memory-store.ts';
 import type {
   AugmentedRequest,
   DraftHeadersVersion,
+  LegacyStore,
   Options,
   RateLimitExceededEventHandler,
   RateLimitOptions,
   Store,
   ValueDeterminingMiddleware,
 } from './options.ts';
-import { SluiceBackedStore, isSluiceStore } from './sluice-backed-store.ts';
-import { PromisifiedStore, checkStore, isLegacyStore } from './legacy-store.ts';
 import { getValidations, type Validations } from './validations.ts';
 
 /** The options with their defaults. */
-export interface Configuration extends Omit<Options, 'validate' | 'store' | 'standardHeaders' | 'mode' | 'handler'> {
+export interface Configuration extends Omit<Options, 'validate' | 'store' | 'standardHeaders' | 'handler'> {
   readonly handler: (...given: Parameters<RateLimitExceededEventHandler>) => void | Promise<void>;
   readonly store: Store;
   readonly standardHeaders: false | DraftHeadersVersion;
-  readonly mode: 'enforce' | 'report';
   readonly validations: Validations;
 }
 
-const SECONDS_A_MINUTE = 60;
-const SECONDS_AN_HOUR = 3600;
-const SECONDS_A_DAY = 86_400;
-
 /**
- * The configuration of a limiter. What is wrong is logged, as express-rate-limit does.
+ * The configuration of a limiter. Mistakes are logged, as express-rate-limit does.
  *
- * @throws TypeError for a store or a logger that is none.
+ * @throws TypeError for a bad store or logger.
  */
-export function configurationOf(passed: RateLimitOptions): Configuration {
-  const given = withoutUndefined(passed);
-  const logger = given.logger ?? ConsoleLogger;
-  const validations = getValidations(given.validate ?? true, logger);
-  checkOptions(given, validations);
-  const { standardHeaders = false, ...more } = given;
-  delete more.validate;
+export function readConfiguration(passed: RateLimitOptions): Configuration {
+  // An option that is undefined is left out.
+  const given: RateLimitOptions = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined));
+  const { validate = true, standardHeaders = false, logger = ConsoleLogger } = given;
   const { max, headers }: { readonly max?: Options['limit']; readonly headers?: boolean } = given;
+  const validations = getValidations(validate, logger);
+  checkOptions(given, validations);
   const config: Configuration = {
     windowMs: 60_000,
     limit: max ?? 5,
     message: 'Too many requests, please try again later.',
     statusCode: 429,
     legacyHeaders: headers ?? true,
-    identifier: (request) => quotaName(limitOn(request, config), config.windowMs),
+    identifier: (request) => {
+      const { limit } = (request as AugmentedRequest)[config.requestPropertyName] ?? {};
+      return `${String(limit)}-in-${describeWindow(config.windowMs)}`;
+    },
     requestPropertyName: 'rateLimit',
     skipFailedRequests: false,
     skipSuccessfulRequests: false,
     requestWasSuccessful: (_request, response) => response.statusCode < 400,
     skip: () => false,
-    keyGenerator: (request, response) => keyOf(request, response, config),
+    keyGenerator: async (request, response) => {
+      const ip = checkedAddress(request, validations);
+      const { ipv6Subnet } = config;
+      if (typeof ipv6Subnet !== 'function' || !isIPv6(ip)) return ipKeyGenerator(ip, ipv6Subnet as number | false);
+      const bits = await ipv6Subnet(request, response);
+      validations.ipv6Subnet(bits);
+      return ipKeyGenerator(ip, bits);
+    },
     ipv6Subnet: 56,
-    handler: (request, response) => deny(request, response, config),
+    handler: async (request, response) => {
+      response.status(config.statusCode);
+      const message = config.message as ValueDeterminingMiddleware<unknown>; // or any other value
+      const body: unknown = typeof message === 'function' ? await message(request, response) : message;
+      if (!response.writableEnded) response.send(body);
+    },
     passOnStoreError: false,
-    mode: 'enforce',
-    ...more,
+    ...given,
     standardHeaders: standardHeaders === true ? 'draft-6' : standardHeaders,
-    store: storeOf(given.store, validations),
+    store: readStore(given.store, validations),
     validations,
     logger,
   };
-  checkStore(config.store);
   return config;
 }
 
 /** What `init` of a store and `handler` are given. */
-export function optionsOf({ validations, ...options }: Configuration): Options {
+export function writeOptions({ validations, ...options }: Configuration): Options {
   return { ...options, validate: validations.enabled };
-}
-
-/** The options that are not undefined, which is the same as left out. */
-function withoutUndefined(options: RateLimitOptions): RateLimitOptions {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 function checkOptions(given: RateLimitOptions, validations: Validations): void {
@@ -86,64 +89,70 @@ function checkOptions(given: RateLimitOptions, validations: Validations): void {
   validations.draftPolliHeaders(draft_polli_ratelimit_headers);
   validations.onLimitReached(onLimitReached);
   // That of a function is checked with each request.
-  if (given.ipv6Subnet !== undefined && typeof given.ipv6Subnet !== 'function')
+  if (given.ipv6Subnet !== undefined && typeof given.ipv6Subnet !== 'function') {
     validations.ipv6Subnet(given.ipv6Subnet);
+  }
   validations.keyGeneratorIpFallback(given.keyGenerator);
   validations.ipv6SubnetOrKeyGenerator(given);
 }
 
-function storeOf(given: RateLimitOptions['store'], validations: Validations): Store {
-  if (given === undefined) return new MemoryStore(validations);
-  if (isLegacyStore(given)) return new PromisifiedStore(given);
-  return isSluiceStore(given) ? backedBy(given, validations) : given;
-}
-
-/** Of two limiters that are given one store of Sluice, the second one is told: they count the same hits. */
-function backedBy(store: SluiceStore, validations: Validations): SluiceBackedStore {
-  validations.unsharedStore(store as Partial<Store> as Store);
-  return new SluiceBackedStore({ store });
-}
-
-function keyOf(request: Request, response: Response, config: Configuration): string | Promise<string> {
-  const { ip } = request;
-  const { ipv6Subnet, validations } = config;
-  validations.ip(ip);
+function checkedAddress(request: Request, validations: Validations): string {
+  validations.ip(request.ip);
   validations.trustProxy(request);
   validations.xForwardedForHeader(request);
   validations.forwardedHeader(request);
-  if (typeof ip !== 'string' || !ip.includes(':')) return ip as unknown as string; // which is no IPv6 address
-  return typeof ipv6Subnet === 'function'
-    ? keyInSubnet(ip, ipv6Subnet(request, response), validations)
-    : ipKeyGenerator(ip, ipv6Subnet);
+  return request.ip as string;
 }
 
-async function keyInSubnet(ip: string, subnet: number | Promise<number>, validations: Validations): Promise<string> {
-  const bits = await subnet;
-  validations.ipv6Subnet(bits);
-  return ipKeyGenerator(ip, bits);
+/** @throws TypeError for an object that is not a store. */
+function readStore(given: RateLimitOptions['store'], validations: Validations): Store {
+  const store: object = given ?? new MemoryStore(validations);
+  const typeOf = (name: string): string => typeof (store as Record<string, unknown>)[name];
+  const isOptional = (name: string): boolean => ['function', 'undefined'].includes(typeOf(name));
+  if (typeOf('increment') !== 'function') {
+    if (typeOf('incr') === 'function') return promisify(store as LegacyStore);
+    if (typeOf('perform') === 'function') {
+      // The second of two limiters with one store of Sluice is reported: they count the same hits.
+      validations.unsharedStore(store);
+      return new ExpressStore({ store: store as SluiceStore });
+    }
+  }
+  const isStore = ['increment', 'decrement', 'resetKey'].every((name) => typeOf(name) === 'function');
+  if (isStore && ['resetAll', 'init'].every(isOptional)) return store as Store;
+  throw new TypeError(
+    'store must be a Store of express-rate-limit (increment, decrement and resetKey), redisStore(...) or memoryStore()',
+  );
 }
 
-async function deny(request: Request, response: Response, { statusCode, message }: Configuration): Promise<void> {
-  response.status(statusCode);
-  const given: unknown = message;
-  const isFunction = typeof given === 'function';
-  const body = isFunction ? await (given as ValueDeterminingMiddleware<unknown>)(request, response) : given;
-  if (!response.writableEnded) response.send(body);
-}
-
-function limitOn(request: Request, { requestPropertyName }: Configuration): number | undefined {
-  return (request as AugmentedRequest)[requestPropertyName]?.limit;
-}
-
-/** `5-in-2hrs`. */
-function quotaName(limit: number | undefined, windowMs: number): string {
-  const seconds = windowMs / 1000;
-  const named = (unit: number, name: string, plural = name): string => {
-    const count = seconds / unit;
-    return `${String(limit)}-in-${String(count)}${count > 1 ? plural : name}`;
+/** A store on one with callbacks. */
+function promisify(legacy: LegacyStore): Store {
+  return {
+    increment: (key) =>
+      new Promise((resolve, reject) => {
+        legacy.incr(key, (error, totalHits, resetTime) => {
+          if (error) reject(error);
+          else resolve({ totalHits, resetTime });
+        });
+      }),
+    decrement: (key) => {
+      legacy.decrement(key);
+    },
+    resetKey: (key) => {
+      legacy.resetKey(key);
+    },
+    resetAll: () => legacy.resetAll?.(),
   };
-  if (seconds < SECONDS_A_MINUTE) return named(1, 'sec');
-  if (seconds < SECONDS_AN_HOUR) return named(SECONDS_A_MINUTE, 'min');
-  if (seconds < SECONDS_A_DAY) return named(SECONDS_AN_HOUR, 'hr', 'hrs');
-  return named(SECONDS_A_DAY, 'day', 'days');
+}
+
+/** `2hrs`. */
+function describeWindow(windowMs: number): string {
+  const seconds = windowMs / 1000;
+  const write = (unit: number, name: string, plural = name): string => {
+    const count = seconds / unit;
+    return `${String(count)}${count > 1 ? plural : name}`;
+  };
+  if (seconds < 60) return write(1, 'sec');
+  if (seconds < 3600) return write(60, 'min');
+  if (seconds < 86_400) return write(3600, 'hr', 'hrs');
+  return write(86_400, 'day', 'days');
 }

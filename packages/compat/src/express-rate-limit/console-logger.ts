@@ -1,4 +1,10 @@
-import type { Logger } from './options.ts';
+export type LoggerFn = (error: unknown, message?: string) => void;
+
+/** Where errors and warnings are written. */
+export interface Logger {
+  error: LoggerFn;
+  warn: LoggerFn;
+}
 
 /** Writes to the console, the message before its error. */
 export const ConsoleLogger: Logger = {

@@ -4,32 +4,31 @@ import type { DraftHeadersVersion, RateLimitInfo } from './options.ts';
 
 export const SUPPORTED_DRAFT_VERSIONS: readonly DraftHeadersVersion[] = ['draft-6', 'draft-7', 'draft-8'];
 
-/** The fields of earlier versions. */
+/** The fields of earlier versions. A limit that is not a number is an error here, as in express-rate-limit. */
 export function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: RateLimitInfo): void {
   if (response.headersSent) return;
-  response.setHeader('X-RateLimit-Limit', String(limit));
-  response.setHeader('X-RateLimit-Remaining', String(remaining));
+  response.setHeader('X-RateLimit-Limit', limit.toString());
+  response.setHeader('X-RateLimit-Remaining', remaining.toString());
   if (!(resetTime instanceof Date)) return;
   response.setHeader('Date', new Date().toUTCString()); // for clients whose clock is wrong
-  response.setHeader('X-RateLimit-Reset', String(Math.ceil(resetTime.getTime() / 1000)));
+  response.setHeader('X-RateLimit-Reset', Math.ceil(resetTime.getTime() / 1000).toString());
 }
 
 /** See https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-06. */
 export function setDraft6Headers(response: Response, info: RateLimitInfo, windowMs: number): void {
   if (response.headersSent) return;
-  response.setHeader('RateLimit-Policy', policyOf(info, windowMs));
-  response.setHeader('RateLimit-Limit', String(info.limit));
-  response.setHeader('RateLimit-Remaining', String(info.remaining));
-  response.setHeader('RateLimit-Reset', String(resetSeconds(info, windowMs)));
+  response.setHeader('RateLimit-Policy', writePolicy(info, windowMs));
+  response.setHeader('RateLimit-Limit', info.limit.toString());
+  response.setHeader('RateLimit-Remaining', info.remaining.toString());
+  response.setHeader('RateLimit-Reset', resetSeconds(info, windowMs));
 }
 
 /** See https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-07. */
 export function setDraft7Headers(response: Response, info: RateLimitInfo, windowMs: number): void {
   if (response.headersSent) return;
-  const { limit, remaining } = info;
-  const reset = String(resetSeconds(info, windowMs));
-  response.setHeader('RateLimit-Policy', policyOf(info, windowMs));
-  response.setHeader('RateLimit', `limit=${String(limit)}, remaining=${String(remaining)}, reset=${reset}`);
+  const [limit, remaining] = [String(info.limit), String(info.remaining)];
+  response.setHeader('RateLimit-Policy', writePolicy(info, windowMs));
+  response.setHeader('RateLimit', `limit=${limit}, remaining=${remaining}, reset=${resetSeconds(info, windowMs)}`);
 }
 
 /**
@@ -46,14 +45,10 @@ export function setDraft8Headers(
   key: string,
 ): void {
   if (response.headersSent) return;
-  const { limit, remaining } = info;
-  const reset = String(resetSeconds(info, windowMs));
-  const partition = partitionKey(key); // first, because a key that is no text is an error
-  response.append('RateLimit', `"${name}"; r=${String(remaining)}; t=${reset}`);
-  response.append(
-    'RateLimit-Policy',
-    `"${name}"; q=${String(limit)}; w=${String(Math.ceil(windowMs / 1000))}; pk=:${partition}:`,
-  );
+  const partition = partitionKey(key); // first, because a key that is not a string is an error
+  const [limit, remaining] = [String(info.limit), String(info.remaining)];
+  response.append('RateLimit', `"${name}"; r=${remaining}; t=${resetSeconds(info, windowMs)}`);
+  response.append('RateLimit-Policy', `"${name}"; q=${limit}; w=${seconds(windowMs)}; pk=:${partition}:`);
 }
 
 /** @param retryAfter - Seconds. Default: until the window ends. */
@@ -64,17 +59,20 @@ export function setRetryAfterHeader(
   retryAfter?: number,
 ): void {
   if (response.headersSent) return;
-  response.setHeader('Retry-After', String(retryAfter ?? resetSeconds(info, windowMs)));
+  response.setHeader('Retry-After', retryAfter?.toString() ?? resetSeconds(info, windowMs));
 }
 
-function policyOf({ limit }: RateLimitInfo, windowMs: number): string {
-  return `${String(limit)};w=${String(Math.ceil(windowMs / 1000))}`;
+function writePolicy({ limit }: RateLimitInfo, windowMs: number): string {
+  return `${String(limit)};w=${seconds(windowMs)}`;
 }
 
-/** Seconds until the window ends; its length where the store does not tell. */
-function resetSeconds({ resetTime }: RateLimitInfo, windowMs: number): number {
-  if (!resetTime) return Math.ceil(windowMs / 1000);
-  return Math.max(0, Math.ceil((resetTime.getTime() - Date.now()) / 1000));
+/** Until the window ends; its length if the store does not tell. */
+function resetSeconds({ resetTime }: RateLimitInfo, windowMs: number): string {
+  return seconds(resetTime ? Math.max(0, resetTime.getTime() - Date.now()) : windowMs);
+}
+
+function seconds(ms: number): string {
+  return Math.ceil(ms / 1000).toString();
 }
 
 /** The first 12 hexadecimal digits of the hash, and these in base64: express-rate-limit writes them so. */

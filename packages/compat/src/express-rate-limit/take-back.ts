@@ -1,55 +1,57 @@
 import type { Request, Response } from 'express';
 import type { Configuration } from './configuration.ts';
 
-/** Does something once the response is known: `finish` when it was sent, `close` and `error` when it was not. */
-export type AfterResponse = (act: (event: 'finish' | 'close' | 'error') => Promise<void>) => void;
+type End = 'finish' | 'close' | 'error';
 
 /**
- * Listens at once, before anything is awaited, so that no end of a response is missed. Undefined where no hit is ever
- * taken back.
+ * The ends of a response that may take a hit back. Listens at once, before anything is awaited, so that none is missed.
  */
-export function listen(
+export function listenForEnds(
   response: Response,
   { skipFailedRequests, skipSuccessfulRequests }: Configuration,
-): AfterResponse | undefined {
-  if (!skipFailedRequests && !skipSuccessfulRequests) return undefined;
-  const events = skipFailedRequests ? (['finish', 'close', 'error'] as const) : (['finish'] as const);
-  const seen = events.map(
-    (event) => [event, new Promise<void>((resolve) => void response.once(event, resolve))] as const,
+): readonly Promise<End>[] {
+  if (!skipFailedRequests && !skipSuccessfulRequests) return [];
+  const ends: readonly End[] = skipFailedRequests ? ['finish', 'close', 'error'] : ['finish'];
+  return ends.map(
+    (end) =>
+      new Promise((resolve) => {
+        response.once(end, () => {
+          resolve(end);
+        });
+      }),
   );
-  return (act) => {
-    for (const [event, ended] of seen) void ended.then(() => act(event));
-  };
 }
 
 /** Takes a hit back when the response turns out to be one that does not count: at most once, and in its window. */
 export function takeBackAfter(
-  after: AfterResponse,
+  ends: readonly Promise<End>[],
   config: Configuration,
-  counted: {
+  {
+    request,
+    response,
+    key,
+    endsMs = Infinity,
+  }: {
     readonly request: Request;
     readonly response: Response;
     readonly key: string;
-    readonly resetTime?: Date | undefined;
+    readonly endsMs: number | undefined;
   },
 ): void {
-  const { request, response, key, resetTime } = counted;
-  const endsMs = resetTime?.getTime();
   let isTakenBack = false;
-  const takeBack = async (): Promise<void> => {
-    if (isTakenBack) return;
-    isTakenBack = true;
-    if (endsMs === undefined || Date.now() < endsMs) await config.store.decrement(key);
-  };
-  const act = async (event: 'finish' | 'close' | 'error'): Promise<void> => {
+  const act = async (event: End): Promise<void> => {
     if (event === 'close' && response.writableEnded) return;
-    if (event !== 'finish') return takeBack();
-    const isSuccess = await config.requestWasSuccessful(request, response);
-    if (isSuccess ? config.skipSuccessfulRequests : config.skipFailedRequests) await takeBack();
+    if (event === 'finish') {
+      const isSuccess = await config.requestWasSuccessful(request, response);
+      if (!(isSuccess ? config.skipSuccessfulRequests : config.skipFailedRequests)) return;
+    }
+    if (isTakenBack || Date.now() >= endsMs) return;
+    isTakenBack = true;
+    await config.store.decrement(key);
   };
-  after((event) =>
-    act(event).catch((error: unknown) => {
-      config.logger.error(error, `express-rate-limit: error while a hit was taken back after the event ${event}.`);
-    }),
-  );
+  for (const end of ends) {
+    end.then(act).catch((error: unknown) => {
+      config.logger.error(error, 'express-rate-limit: error while a hit was taken back.');
+    });
+  }
 }

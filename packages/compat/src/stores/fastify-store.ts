@@ -1,8 +1,6 @@
-import { LONGEST_MS } from '@sluice/old-core/spi';
-import type { Store } from '@sluice/old-core';
-import { StoreHits, type Hits } from '../hits/store-hits.ts';
+import { CallLimiter, MAX_WINDOW_MS, wholeMs, type PeerStoreOptions } from '../call-limiter.ts';
 
-/** What `@fastify/rate-limit` hands a store: the options of the plugin, or those of a route with its place. */
+/** What `@fastify/rate-limit` passes to a store: the options of the plugin, or those of a route with its place. */
 interface PluginOptions {
   readonly continueExceeding?: boolean;
   readonly exponentialBackoff?: boolean;
@@ -28,106 +26,96 @@ export interface FastifyStore {
 /** The class that the option `store` of `@fastify/rate-limit` takes. */
 export type FastifyStoreClass = new (options: PluginOptions) => FastifyStore;
 
-export interface FastifyStoreOptions {
-  /** Where hits are counted: `redisStore(...)`, or any other store of Sluice. */
-  readonly store: Store;
-  /** The name of the limiter: part of keys, and in metrics. Default `'fastify-rate-limit'`. */
-  readonly name?: string;
-  /** While the store fails: the error of the peer, or counts in this process's memory. Default `'throw'`. */
-  readonly onStoreError?: 'throw' | 'local';
-  /** The longest a hit waits for the store, in milliseconds. Default 100. */
-  readonly timeoutMs?: number;
-}
-
 /**
  * A store class for `@fastify/rate-limit`, on a store of Sluice: each hit is one atomic call, by the clock of that store.
- * With `continueExceeding` or `exponentialBackoff` a hit over `max` takes a second call, which begins a longer window.
+ * With `continueExceeding` a hit over `max` takes a second call, which begins its window again. With
+ * `exponentialBackoff` every hit takes two, of which the first reads how long its window is; two hits over `max` at once
+ * may count as one.
  *
  * @throws PolicyError for an invalid name or option.
  */
-export function fastifyStore(options: FastifyStoreOptions): FastifyStoreClass {
-  const hits = new StoreHits({ ...options, name: options.name ?? 'fastify-rate-limit' });
+export function fastifyStore(options: PeerStoreOptions): FastifyStoreClass {
+  const limiter = new CallLimiter({ name: 'fastify-rate-limit', onStoreError: 'throw', ...options });
   return class SluiceFastifyStore extends CountingStore {
     constructor(plugin: PluginOptions) {
-      super(hits, plugin, '');
+      super(limiter, plugin, '');
     }
   };
 }
 
+/** What a decision tells of a window, and a window that was lengthened. */
+interface Hits {
+  readonly used: number;
+  readonly resetAfterMs: number;
+}
+
 class CountingStore implements FastifyStore {
-  readonly #hits: StoreHits;
+  readonly #limiter: CallLimiter;
   readonly #plugin: PluginOptions;
   readonly #prefix: string;
 
-  constructor(hits: StoreHits, plugin: PluginOptions, prefix: string) {
-    this.#hits = hits;
+  constructor(limiter: CallLimiter, plugin: PluginOptions, prefix: string) {
+    this.#limiter = limiter;
     this.#plugin = plugin;
     this.#prefix = prefix;
   }
 
   incr(key: string, callback: FastifyStoreCallback, timeWindow: number, max: number): void {
-    const { continueExceeding, exponentialBackoff } = this.#plugin;
-    const whole = this.#prefix + key;
-    if (continueExceeding === true || exponentialBackoff === true) {
-      answer(this.#exceed(whole, timeWindow, max), callback);
-    } else this.#hit(whole, callback, timeWindow, max);
+    answer(this.#count(`${this.#prefix}${key}`, timeWindow, max), callback);
   }
 
   read(key: string, callback: FastifyStoreCallback, timeWindow: number): void {
-    const read = this.#hits.peek(`${this.#prefix}${key}`, timeWindow);
-    answer(
-      read.then((hits) => hits ?? { total: 0, resetAfterMs: 0 }),
-      callback,
-    );
+    const windowMs = this.#plugin.exponentialBackoff === true ? MAX_WINDOW_MS : timeWindow;
+    answer(this.#decide('peek', `${this.#prefix}${key}`, windowMs), callback);
   }
 
   child(options: object): FastifyStore {
     const { method, url } = (options as PluginOptions).routeInfo ?? {};
-    return new CountingStore(this.#hits, options, `${this.#prefix}${String(method)}${String(url)}-`);
+    return new CountingStore(this.#limiter, options, `${this.#prefix}${String(method)}${String(url)}-`);
   }
 
-  /** In memory within the call, as the peer's own memory answers. */
-  #hit(key: string, callback: FastifyStoreCallback, timeWindow: number, max: number): void {
-    const answered = ({ total, resetAfterMs }: Hits): void => {
-      callback(null, { current: total, ttl: resetAfterMs });
-    };
-    const failed = (error: unknown): void => {
-      callback(failureOf(error));
-    };
-    void this.#hits.hit(key, timeWindow, max, answered, failed);
+  async #count(key: string, timeWindow: number, max: number): Promise<Hits> {
+    const { continueExceeding, exponentialBackoff } = this.#plugin;
+    if (continueExceeding === true) {
+      const hits = await this.#decide('take', key, timeWindow);
+      return hits.used > max ? this.#restart(key, timeWindow, hits.used) : hits;
+    }
+    if (exponentialBackoff !== true) return this.#decide('take', key, timeWindow);
+    // A policy reads a longer window as one of its own; the longest policy reads every window as it is.
+    const before = (await this.#decide('peek', key, MAX_WINDOW_MS)).used;
+    const hits = before < max ? await this.#decide('take', key, timeWindow) : undefined;
+    if (hits !== undefined && hits.used <= max) return hits;
+    const used = hits?.used ?? before + 1;
+    return this.#restart(key, timeWindow * 2 ** (used - max - 1), used);
   }
 
-  async #exceed(key: string, timeWindow: number, max: number): Promise<Hits> {
-    const hits = await this.#hits.hit(key, timeWindow, max, itself);
-    if (hits.total <= max) return hits;
-    const overMs = this.#plugin.continueExceeding === true ? timeWindow : backoffMs(timeWindow, hits.total - max);
-    await this.#hits.restart(key, overMs, hits.total);
-    return { total: hits.total, resetAfterMs: overMs };
+  async #decide(op: 'take' | 'peek', key: string, windowMs: number): Promise<Hits> {
+    return this.#limiter.decide(op, this.#limiter.hit(key, windowMs));
   }
-}
 
-function itself(hits: Hits): Hits {
-  return hits;
-}
-
-/** Twice as long with each hit over the limit. */
-function backoffMs(timeWindow: number, over: number): number {
-  return Math.min(timeWindow * 2 ** (over - 1), LONGEST_MS);
+  /** Begins a window with this count now. Both steps leave in one call of the store. */
+  async #restart(key: string, windowMs: number, used: number): Promise<Hits> {
+    const hit = this.#limiter.hit(key, windowMs);
+    await Promise.all([this.#limiter.edit('reset', hit), this.#limiter.settle('charge', { ...hit, cost: used })]);
+    return { used, resetAfterMs: wholeMs(windowMs) };
+  }
 }
 
 function answer(hits: Promise<Hits>, callback: FastifyStoreCallback): void {
   hits.then(
-    ({ total, resetAfterMs }) => {
-      callback(null, { current: total, ttl: resetAfterMs });
+    ({ used, resetAfterMs }) => {
+      callback(null, { current: used, ttl: resetAfterMs });
     },
     (error: unknown) => {
-      callback(failureOf(error));
+      callback(firstCause(error));
     },
   );
 }
 
-/** The first error, which is the client's, as the peer's own store hands it on: a response may contain its message. */
-function failureOf(error: unknown): Error {
-  const { cause } = error as Error;
-  return cause instanceof Error ? failureOf(cause) : (error as Error);
+/** The client's error, as the peer's own store passes it on: a response may contain its message. */
+function firstCause(error: unknown): Error {
+  const { cause, name } = error as Error;
+  if (cause instanceof Error) return firstCause(cause);
+  // What ioredis calls a call that it must not send again.
+  return name === 'AbortError' ? new Error('Connection is closed.', { cause: error }) : (error as Error);
 }

@@ -1,12 +1,4 @@
-export {
-  SluiceBackedStore as ExpressStore,
-  type SluiceBackedStoreOptions as ExpressStoreOptions,
-} from '../express-rate-limit/sluice-backed-store.ts';
-export {
-  fastifyStore,
-  type FastifyStore,
-  type FastifyStoreCallback,
-  type FastifyStoreClass,
-  type FastifyStoreOptions,
-} from './fastify-store.ts';
-export { NestStorage, type NestStorageOptions, type ThrottlerRecord } from './nest-storage.ts';
+export type { PeerStoreOptions } from '../call-limiter.ts';
+export { ExpressStore } from '../express-rate-limit/express-store.ts';
+export { fastifyStore, type FastifyStore, type FastifyStoreCallback, type FastifyStoreClass } from './fastify-store.ts';
+export { NestStorage, type ThrottlerRecord } from './nest-storage.ts';

@@ -7,11 +7,13 @@ import { get, type Received } from '../get.ts';
 
 export interface Running {
   get(path?: string, headers?: Record<string, string>): Promise<Received>;
+  /** Asks for these paths in turn, each once the one before was answered. */
+  statuses(...paths: readonly string[]): Promise<readonly (number | undefined)[]>;
   close(): Promise<void>;
 }
 
 /** An application of Express with these middleware: `/error` answers 400, all other paths 200. */
-export async function served(
+export async function serve(
   middleware: readonly RequestHandler[],
   setUp: (app: Express) => void = () => undefined,
 ): Promise<Running> {
@@ -29,6 +31,11 @@ export async function served(
   const { port } = server.address() as AddressInfo;
   return {
     get: (path = '/', headers = {}) => get(port, path, headers),
+    statuses: async (...paths) => {
+      const all: (number | undefined)[] = [];
+      for (const path of paths) all.push((await get(port, path, {})).status);
+      return all;
+    },
     close: async () => {
       server.close();
       server.closeAllConnections();
@@ -37,20 +44,14 @@ export async function served(
   };
 }
 
-/** A logger that keeps codes, or messages where there is none. */
-export function keptLog(): { readonly codes: string[]; error(error: unknown): void; warn(error: unknown): void } {
+/** A logger that keeps codes, or messages of errors without one. */
+export function keepLog(): { readonly codes: string[]; error(error: unknown): void; warn(error: unknown): void } {
   const codes: string[] = [];
-  const keep = (kind: string, error: unknown): void => {
-    const { code, message } = error as { readonly code?: string; readonly message: string };
-    codes.push(`${kind} ${code ?? message}`);
-  };
-  return {
-    codes,
-    error: (error) => {
-      keep('error', error);
-    },
-    warn: (error) => {
-      keep('warn', error);
-    },
-  };
+  const keep =
+    (kind: string) =>
+    (error: unknown): void => {
+      const { code, message } = error as { readonly code?: string; readonly message: string };
+      codes.push(`${kind} ${code ?? message}`);
+    };
+  return { codes, error: keep('error'), warn: keep('warn') };
 }

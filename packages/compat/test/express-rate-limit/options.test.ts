@@ -1,31 +1,15 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import * as ours from '@sluice/compat/express-rate-limit';
-import { memoryStore } from '@sluice/old-core';
+import { memoryStore } from '@sluice/core';
 import * as theirs from 'express-rate-limit';
-import { keptLog, served } from './applications.ts';
-
-/** A store that keeps what `init` was given. */
-class Initialized implements ours.Store {
-  options: ours.Options | undefined;
-  init(options: ours.Options): void {
-    this.options = options;
-  }
-  increment(): ours.IncrementResponse {
-    return { totalHits: 1, resetTime: undefined };
-  }
-  decrement(): void {
-    // counts nothing
-  }
-  resetKey(): void {
-    // counts nothing
-  }
-}
+import { keepLog, serve } from './applications.ts';
 
 function optionsOf({ rateLimit }: { readonly rateLimit: (options: never) => unknown }, given: object): ours.Options {
-  const store = new Initialized();
+  let options: unknown;
+  const store = Object.assign(new ours.MemoryStore(), { init: (told: ours.Options) => void (options = told) });
   rateLimit({ validate: false, ...given, store } as never);
-  return store.options as ours.Options;
+  return options as ours.Options;
 }
 
 describe('the options', () => {
@@ -36,30 +20,20 @@ describe('the options', () => {
     ['standardHeaders: true, which is draft-6', { standardHeaders: true }],
     ['all of them', { limit: 1, windowMs: 2, message: 'm', statusCode: 3, ipv6Subnet: 60, identifier: 'i' }],
   ])('have the defaults of express-rate-limit: %s', (_title, given) => {
-    const { mode, ...options } = optionsOf(ours, given);
-    const expected = optionsOf(theirs, given);
-    const shown = (value: unknown): unknown => (typeof value === 'function' ? 'function' : value);
-    const read = (all: object): object =>
+    const read = (options: object): object =>
       Object.fromEntries(
-        Object.entries({ ...all, store: 'store', logger: 'logger' }).map(([name, value]) => [name, shown(value)]),
+        Object.entries({ ...options, store: 'store', logger: 'logger' }).map(([name, value]) => [
+          name,
+          typeof value === 'function' ? 'function' : value,
+        ]),
       );
 
-    expect(read(options)).toEqual(read(expected));
-    expect(mode).toBe('enforce');
-  });
-
-  it('are not changed', () => {
-    const given = {};
-
-    ours.rateLimit(given);
-
-    expect(given).toEqual({});
+    expect(read(optionsOf(ours, given))).toEqual(read(optionsOf(theirs, given)));
   });
 
   it.each<[string, object]>([
     ['a store without methods', { store: {} }],
-    ['a store whose init is no function', { store: Object.assign(new Initialized(), { init: 'init' }) }],
-    ['a store whose resetAll is no function', { store: Object.assign(new Initialized(), { resetAll: 1 }) }],
+    ['a store whose init is not a function', { store: Object.assign(new ours.MemoryStore(), { init: 'init' }) }],
     ['a logger without functions', { logger: { error: 'error' } }],
   ])('are a TypeError: %s', (_title, options) => {
     expect(() => ours.rateLimit(options as never)).toThrow(TypeError);
@@ -72,11 +46,9 @@ describe('the options', () => {
 
 describe('the exports', () => {
   it('are those of express-rate-limit', () => {
-    expect(Object.keys(ours).sort()).toEqual(
-      Object.keys(theirs)
-        .filter((name) => name !== 'module.exports')
-        .sort(),
-    );
+    const names = Object.keys(theirs).filter((name) => name !== 'module.exports');
+
+    expect(Object.keys(ours).sort()).toEqual(names.sort());
     expect(ours.default).toBe(ours.rateLimit);
     expect([ours.SECOND, ours.MINUTE, ours.HOUR, ours.DAY]).toEqual([1000, 60_000, 3_600_000, 86_400_000]);
   });
@@ -92,86 +64,47 @@ describe('the exports', () => {
 
 describe('the key of an address', () => {
   it.each([
-    ['1.2.3.4'],
-    ['::ffff:1.2.3.4'],
-    ['::ffff:102:304'],
-    ['::1.2.3.4'],
-    ['::1'],
-    ['::'],
-    ['2001:db8:1234:5678::1.2.3.4'],
-    ['64:ff9b::1.2.3.4'],
-    ['0123:4567:89ab:cdef:0123:4567:89ab:cdef'],
-    ['123:ABC::89'],
-    ['2001:db8:0:0:1:0:0:1'],
-    ['not an address'],
+    ...['1.2.3.4', '::ffff:1.2.3.4', '::ffff:102:304', '::1.2.3.4', '::1', '::', '2001:db8:1234:5678::1.2.3.4'],
+    ...[
+      '64:ff9b::1.2.3.4',
+      '0123:4567:89ab:cdef:0123:4567:89ab:cdef',
+      '123:ABC::89',
+      '2001:db8:0:0:1:0:0:1',
+      'no address',
+    ],
   ])('is that of express-rate-limit: %s', (ip) => {
     for (const bits of [undefined, 32, 48, 56, 60, 63, 64, 128, false] as const) {
       expect([bits, ours.ipKeyGenerator(ip, bits)]).toEqual([bits, theirs.ipKeyGenerator(ip, bits)]);
     }
   });
-
-  it.each<[string, Partial<ours.Options>, string]>([
-    ['cuts IPv6 to 56 bits', {}, '2001:db8:1:2200::/56'],
-    ['cuts it to ipv6Subnet', { ipv6Subnet: 48 }, '2001:db8:1::/48'],
-    ['cuts it to what a function says', { ipv6Subnet: () => Promise.resolve(64) }, '2001:db8:1:2233::/64'],
-    ['leaves it whole', { ipv6Subnet: false }, '2001:db8:1:2233::9'],
-  ])('%s', async (_title, options, key) => {
-    const limit = ours.rateLimit({
-      ...options,
-      handler: (request, response) => void response.json(request.headers),
-      limit: 5,
-    });
-    const running = await served(
-      [limit, (request, response) => void response.send((request as ours.AugmentedRequest)['rateLimit']?.key)],
-      (app) => app.set('trust proxy', 'loopback'),
-    );
-
-    const { body } = await running.get('/', { 'x-forwarded-for': '2001:db8:1:2233::9' });
-    await running.close();
-
-    expect(body).toBe(key);
-  });
 });
 
-describe('mode: report', () => {
-  it('counts, states and denies nothing', async () => {
-    const limit = ours.rateLimit({
-      limit: 1,
-      mode: 'report',
-      standardHeaders: 'draft-6',
-      requestPropertyName: 'trial',
-    });
-    const running = await served([
+describe('what is our own', () => {
+  it('mode: report counts and states, and denies nothing', async () => {
+    const limit = ours.rateLimit({ limit: 1, mode: 'report', standardHeaders: 'draft-6' });
+    const app = await serve([
       limit,
-      (request, response) => void response.json((request as ours.AugmentedRequest)['trial']),
+      (request, response) => void response.json((request as ours.AugmentedRequest)['rateLimit']),
     ]);
+    await app.get();
 
-    const [first, second] = [await running.get(), await running.get()];
-    await running.close();
+    const { status, headers, body } = await app.get();
+    await app.close();
 
-    expect([first.status, second.status]).toEqual([200, 200]);
-    expect(JSON.parse(second.body)).toMatchObject({ limit: 1, used: 2, remaining: 0 });
-    expect(second.headers['ratelimit-remaining']).toBe('0');
-    expect(second.headers['retry-after']).toBeUndefined();
+    expect(status).toBe(200);
+    expect(JSON.parse(body)).toMatchObject({ limit: 1, used: 2, remaining: 0 });
+    expect([headers['ratelimit-remaining'], headers['retry-after']]).toEqual(['0', undefined]);
   });
-});
 
-describe('a store of Sluice', () => {
-  it('is taken as it is, and counts as the default one', async () => {
-    const running = await served([ours.rateLimit({ limit: 1, store: memoryStore() })]);
+  it('a store of Sluice is taken as it is, and that two limiters share one is reported, as for every other', async () => {
+    const [store, logger] = [memoryStore(), keepLog()];
+    const app = await serve([ours.rateLimit({ limit: 1, store, logger })]);
 
-    const statuses = [(await running.get()).status, (await running.get()).status];
-    await running.close();
+    const statuses = await app.statuses('/', '/');
+    await app.close();
+    ours.rateLimit({ store, logger });
 
     expect(statuses).toEqual([200, 429]);
-  });
-
-  it('that two limiters share is told of, like every other store', () => {
-    const [store, logger] = [memoryStore(), keptLog()];
-
-    ours.rateLimit({ store, logger });
-    ours.rateLimit({ store, logger });
-
     expect(logger.codes).toEqual(['error ERR_ERL_STORE_REUSE']);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { betterAuthStorage, type BetterAuthStorage, type BetterAuthStorageOptions } from '@sluice/compat/better-auth';
-import { memoryStore, redisStore, silenceWarnings } from '@sluice/old-core';
-import { fakeClock } from '@sluice/old-testing';
+import { memoryStore, redisStore, silenceWarnings } from '@sluice/core';
+import { fakeClock } from '@sluice/core/testing';
 import { useRedis } from '@sluice/testkit';
 import { betterAuth, type BetterAuthOptions } from 'better-auth';
 import { memoryAdapter } from 'better-auth/adapters/memory';
@@ -46,6 +46,8 @@ async function statuses(count: number, ask: () => Promise<Response>): Promise<re
 const SIGN_IN = '/sign-in/email';
 
 describe('better-auth', () => {
+  const redis = useRedis();
+
   it('allows what its rule allows, of requests at once too, by address and path', async () => {
     const ask = application({});
 
@@ -55,14 +57,12 @@ describe('better-auth', () => {
   });
 
   it('keeps its own rule for sign-ins, and those of custom rules', async () => {
-    const ask = application(
-      {},
-      { window: 60, max: 100, customRules: { '/ok': { window: 10, max: 1 }, '/get-session': false } },
-    );
+    const customRules = { '/ok': { window: 10, max: 1 }, '/get-session': false } as const;
+    const ask = application({}, { window: 60, max: 3, customRules });
 
     expect(await statuses(5, async () => ask(SIGN_IN))).toEqual([401, 401, 401, 429, 429]);
     expect(await statuses(2, async () => ask('/ok'))).toEqual([200, 429]);
-    expect(await statuses(20, async () => ask('/get-session'))).toEqual(Array.from({ length: 20 }, () => 200));
+    expect(await statuses(5, async () => ask('/get-session'))).toEqual([200, 200, 200, 200, 200]);
   });
 
   it('tells how long to wait, after which the request is allowed', async () => {
@@ -76,10 +76,8 @@ describe('better-auth', () => {
     const early = await ask('/ok');
     clock.advance(1000);
 
-    expect([denied.status, early.status]).toEqual([429, 429]);
-    expect(seconds).toBeGreaterThanOrEqual(10);
-    expect(seconds).toBeLessThanOrEqual(11);
-    expect((await ask('/ok')).status).toBe(200);
+    expect([denied.status, early.status, (await ask('/ok')).status]).toEqual([429, 429, 200]);
+    expect([10, 11]).toContain(seconds);
   });
 
   it('does not prolong the window at every request, as its own storages do', async () => {
@@ -94,17 +92,11 @@ describe('better-auth', () => {
 
     expect(seen).toEqual([200, 200, 200, 200, 200, 200]);
   });
-});
 
-describe('better-auth in two processes with Redis', () => {
-  const redis = useRedis();
+  it('has one limit in two processes with Redis', async () => {
+    const make = (): Ask => application({ store: redisStore(redis.client, { prefix: 'sluice' }), timeoutMs: 60_000 });
 
-  it('has one limit', async () => {
-    const asks = [1, 2].map(() =>
-      application({ store: redisStore(redis.client, { prefix: 'sluice' }), timeoutMs: 60_000 }),
-    );
-
-    const both = asks.map(async (ask) => statuses(6, async () => ask('/ok')));
+    const both = [make(), make()].map(async (ask) => statuses(6, async () => ask('/ok')));
 
     expect((await Promise.all(both)).flat().filter((status) => status === 200)).toHaveLength(5);
   });

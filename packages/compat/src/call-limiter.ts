@@ -1,0 +1,119 @@
+import {
+  StoreError,
+  fixedWindow,
+  type Decision,
+  type Duration,
+  type LimiterCoreOptions,
+  type Policy,
+  type Store,
+} from '@sluice/core';
+import { LimiterCore, editKeys, readSubject, settleKeys, type Limit, type Want } from '@sluice/core/spi';
+
+/** What the stores for all peers take. */
+export interface PeerStoreOptions {
+  /** Where hits are counted: `redisStore(...)`, or any other store of Sluice. */
+  readonly store: Store;
+  /**
+   * Part of keys, and in metrics. Stores of one name on one store share their counts. Default: `express-rate-limit`,
+   * `fastify-rate-limit` or `throttler`.
+   */
+  readonly name?: string;
+  /** While the store fails: the error of the peer, or counts in this process's memory. Default `'throw'`. */
+  readonly onStoreError?: 'throw' | 'local';
+  /** The longest a hit waits for the store, in milliseconds. Default 100. */
+  readonly timeoutMs?: number;
+}
+
+/** The largest limit of a policy. */
+const MAX_LIMIT = 999_999_999_999_999;
+/** The longest window of a policy: 100 years. */
+export const MAX_WINDOW_MS: number = 36_500 * 86_400_000;
+/** Policies are made once. A limit that is a function has a value for each plan, and seldom more than this. */
+const MAX_POLICIES = 256;
+
+/** A limiter whose policies come with each call, as peers pass their numbers. */
+export class CallLimiter {
+  readonly #core: LimiterCore;
+  readonly #limits = new Map<string, Limit>();
+
+  /** @throws PolicyError for an invalid name or option. */
+  constructor(options: LimiterCoreOptions) {
+    this.#core = new LimiterCore({ denialCache: false, ...options, shared: true });
+    this.#core.claim();
+  }
+
+  /**
+   * What a call wants of a key.
+   *
+   * @param key - Any value: JavaScript users of the peers pass a user's id that is a number, or undefined.
+   * @param numbers - Of the policy, which is made once for them.
+   */
+  want(key: unknown, numbers: readonly unknown[], makePolicy: () => Policy): Want {
+    const id = numbers.join();
+    let limit = this.#limits.get(id);
+    if (limit === undefined) {
+      if (this.#limits.size === MAX_POLICIES) this.#limits.clear();
+      limit = this.#core.limitFor(makePolicy());
+      this.#limits.set(id, limit);
+    }
+    const text = String(key) || ' ';
+    return { limit, key: text, subject: readSubject(text), cost: 1, holder: 0, isNamed: false };
+  }
+
+  /**
+   * A hit in a window that begins at the first one, and allows all: the peers compare `used` of the decision with their
+   * limit themselves.
+   */
+  hit(key: unknown, windowMs: number): Want {
+    const ms = wholeMs(windowMs);
+    return this.want(key, [ms], () => fixedWindow({ limit: MAX_LIMIT, window: writeMs(ms) }));
+  }
+
+  /** At once in memory. Throws, or rejects, as `consume` of a limiter rejects. */
+  decide(op: 'take' | 'peek', want: Want): Decision | Promise<Decision> {
+    return this.#core.decide(op, [want]);
+  }
+
+  async settle(op: 'give' | 'charge', want: Want): Promise<void> {
+    await settleKeys(this.#core, op, [want]);
+  }
+
+  /** @param blockMs - With `block`: for how long. The key starts afresh after it. */
+  async edit(op: 'reset' | 'block', want: Want, blockMs = 0): Promise<void> {
+    try {
+      await editKeys(this.#core, op, [want], blockMs);
+    } catch (error) {
+      // The memory that decides meanwhile has the edit.
+      if (this.#core.onStoreError !== 'local' || !(error instanceof StoreError)) throw error;
+    }
+  }
+
+  /** @throws SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` if the store is not a memory store. */
+  resetAll(): void {
+    this.#core.resetAll();
+  }
+
+  /** Leaves the store, and closes it if nothing else uses it. */
+  async close(): Promise<void> {
+    await this.#core.close();
+  }
+}
+
+/** Milliseconds as a policy takes them: peers take any number. */
+export function wholeMs(ms: number): number {
+  return Math.min(Math.max(Math.ceil(ms) || 1, 1), MAX_WINDOW_MS);
+}
+
+/** As a policy is told milliseconds: a number below 1000 may be meant as seconds, and is warned about. */
+export function writeMs(ms: number): Duration {
+  return `${String(ms) as `${number}`}ms`;
+}
+
+/** A limit as a policy takes it: peers allow as many hits as the next whole number below. */
+export function wholeLimit(limit: number): number {
+  return Math.min(Math.max(Math.floor(limit) || 0, 0), MAX_LIMIT);
+}
+
+export function wholeSeconds(ms: number): number {
+  return Math.ceil(ms / 1000);
+}
