@@ -24,18 +24,25 @@ export async function runHolding<Result>(
   fn: (running: Running) => Result | Promise<Result>,
 ): Promise<Result> {
   const slots = host.slots.heldBy(decision);
-  const loss = new AbortController();
-  const running = { decision, signal: signal === undefined ? loss.signal : AbortSignal.any([signal, loss.signal]) };
-  if (slots === undefined) return fn(running);
-  const stopRenewing = keepRenewing(slots, () => {
-    const what = `the slot of the limiter ${host.name} is not held any more`;
-    const why = 'it was not renewed within its ttl, or the store lost it; another holder may run beside this one';
-    loss.abort(new SluiceError('SLUICE_SLOT_LOST', `${what}: ${why}`));
-  });
+  const aborting = new AbortController();
+  // Not AbortSignal.any, which leaves something behind in a signal that lives on.
+  const abort = (): void => {
+    aborting.abort(signal?.reason);
+  };
+  if (signal?.aborted === true) abort();
+  signal?.addEventListener('abort', abort, { once: true });
+  const stopRenewing =
+    slots &&
+    keepRenewing(slots, () => {
+      const what = `the slot of the limiter ${host.name} is not held any more`;
+      const why = 'it was not renewed within its ttl, or the store lost it; another holder may run beside this one';
+      aborting.abort(new SluiceError('SLUICE_SLOT_LOST', `${what}: ${why}`));
+    });
   try {
-    return await fn(running);
+    return await fn({ decision, signal: aborting.signal });
   } finally {
-    stopRenewing();
-    await slots.release(); // awaited, so that the slot is free when the caller goes on
+    signal?.removeEventListener('abort', abort);
+    stopRenewing?.();
+    await slots?.release(); // awaited, so that the slot is free when the caller goes on
   }
 }
