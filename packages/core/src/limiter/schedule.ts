@@ -8,6 +8,8 @@ interface ScheduledCall {
 /** Ordered by `dueMs`, then by arrival. */
 const scheduled: ScheduledCall[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
+/** Fake timers of a test that has ended never fire. */
+let timerIsOf: typeof setTimeout | undefined;
 
 /**
  * Calls back at `dueMs` (by `performance.now()`), never earlier; immediately when that has passed. Calls run in the
@@ -20,7 +22,7 @@ export function schedule(dueMs: number, run: () => void): () => void {
   const call = { dueMs, run };
   const index = search((other) => other.dueMs > dueMs);
   scheduled.splice(index, 0, call);
-  if (index === 0) runDue();
+  if (index === 0 || timerIsOf !== setTimeout) runDue();
   return () => {
     // From the first one of its instant on: calls that were scheduled first are usually cancelled first.
     const found = scheduled.indexOf(
@@ -47,7 +49,8 @@ function search(isAfter: (call: ScheduledCall) => boolean): number {
 
 /** Runs the calls that are due, and sets the timer for the next one. A timer can fire a millisecond early. */
 function runDue(): void {
-  clearTimeout(timer);
+  if (timerIsOf === setTimeout) clearTimeout(timer);
+  timerIsOf = setTimeout;
   for (;;) {
     const [first] = scheduled;
     if (first === undefined) return;

@@ -1,4 +1,4 @@
-import { type Reader, valueThat } from '../values/shape.ts';
+import { checkNames, type Reader, valueThat } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
 import type { Want } from './limits.ts';
 import type { SeenDecision } from './publish.ts';
@@ -30,10 +30,16 @@ export interface ThresholdEvent {
 /** Keys that are remembered; beyond that, the one that reached a level longest ago may be reported again. */
 const MAX_KEYS = 10_000;
 
-export const THRESHOLDS: Reader<ThresholdOptions> = /* @__PURE__ */ valueThat(
+const checkThresholds: Reader<ThresholdOptions> = /* @__PURE__ */ valueThat(
   isThresholds,
   'an object such as { at: [0.5, 0.8], call: (event) => ... }, its levels above 0 and at most 1',
 );
+
+export const THRESHOLDS: Reader<ThresholdOptions> = (given, field, code) => {
+  const thresholds = checkThresholds(given, field, code);
+  checkNames(thresholds, ['at', 'call'], field);
+  return thresholds;
+};
 
 function isThresholds(given: unknown): boolean {
   const { at, call } = (given ?? {}) as Partial<ThresholdOptions>;
@@ -53,8 +59,9 @@ export function watchThresholds({ at, call }: ThresholdOptions): (seen: SeenDeci
     for (const [i, policy] of policies.entries()) {
       const { used, limit, resetAfterMs, nextAfterMs, windowMs } = policy;
       const want = wants[i] as Want;
-      if (limit === 0 || used < limit * (levels[0] as number)) continue;
-      const id = `${policy.name}:${want.subject}`;
+      // Divided, because 0.55 * 100 is a bit more than 55.
+      if (limit === 0 || used / limit < (levels[0] as number)) continue;
+      const id = `${want.limit.name}:${policy.name}:${want.subject}`;
       let last = reported.get(id);
       if (last === undefined || last.untilMs <= atMs) {
         reported.delete(id);
@@ -63,7 +70,7 @@ export function watchThresholds({ at, call }: ThresholdOptions): (seen: SeenDeci
         if (reported.size > MAX_KEYS) reported.delete(reported.keys().next().value as string);
       }
       for (const level of levels) {
-        if (level <= last.level || used < limit * level) continue;
+        if (level <= last.level || used / limit < level) continue;
         last.level = level;
         const event = { limiter: name, policy: policy.name, key: want.key, level, used, limit, resetAfterMs, atMs };
         new Promise((resolve) => {

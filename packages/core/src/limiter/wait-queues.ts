@@ -28,7 +28,7 @@ export class WaitQueues {
     const { signal } = settings;
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the reason, whatever it is
     if (signal?.aborted === true) return Promise.reject(signal.reason);
-    const id = wants.map(({ limit, subject }) => `${limit.name} ${subject}`).join(' ');
+    const id = wants.map(({ limit, subject }) => `${limit.name}{${subject}}`).join(''); // no subject has braces
     const queue = this.#queues.get(id) ?? this.#open(id, wants);
     return queue.add(makeWants, settings);
   }

@@ -49,6 +49,41 @@ describe('onThreshold', () => {
     });
   });
 
+  it('calls at the unit that reaches a share, although 0.55 * 100 is a bit more than 55', async () => {
+    const limiter = limiterWith([0.55], { policy: fixedWindow({ limit: 100, window: '1m' }) });
+
+    for (let i = 0; i < 60; i++) await limiter.consume('ann');
+
+    expect(told.map(({ used }) => used)).toEqual([55]);
+  });
+
+  it('calls for policies of one name that belong to several limits', async () => {
+    const burst = [
+      fixedWindow({ name: 'burst', limit: 2, window: '1s' }),
+      fixedWindow({ name: 'day', limit: 9, window: '1d' }),
+    ];
+    const limits = [
+      { name: 'ip', policy: burst },
+      { name: 'user', policy: burst },
+    ];
+    const limiter = createLimiter({
+      limits: limits as never,
+      onThreshold: { at: [0.5], call: (event: ThresholdEvent) => told.push(event) },
+    });
+    open.push(limiter);
+
+    await limiter.consume({ ip: 'ann', user: 'ann' });
+
+    expect(told.map(({ policy }) => policy)).toEqual(['burst', 'burst']);
+  });
+
+  it('rejects an option that does not exist', () => {
+    const make = (): unknown =>
+      limiterWith([0.5], { onThreshold: { at: [0.5], call: () => undefined, levels: [1] } as never });
+
+    expect(make).toThrow(expect.objectContaining({ code: 'SLUICE_OPTION_UNKNOWN', field: 'levels' }));
+  });
+
   it('calls for each key and policy', async () => {
     const limiter = limiterWith([0.5], {
       policy: [

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createLimiter, fixedWindow, leakyBucket, memoryStore, type Decision } from '@sluice/core';
+import { schedule } from '../../src/limiter/schedule.ts';
 import { WatchedStore } from './watched-store.ts';
 
 const policy = fixedWindow({ limit: 2, window: '1s' });
@@ -308,5 +309,33 @@ describe('calls that overtake each other', () => {
 
     expect(started).toEqual([1, 2, 3, 4]);
     await limiter.close();
+  });
+});
+
+describe('a wait', () => {
+  it('ends although another one began under fake timers that are gone', async () => {
+    schedule(performance.now() + 1_000, () => undefined);
+    jest.useRealTimers();
+    jest.useFakeTimers();
+    const run = jest.fn();
+
+    schedule(performance.now() + 2_000, run);
+    await pass(2_000);
+
+    expect(run).toHaveBeenCalledTimes(1);
+  });
+
+  it('is not behind that for other keys, whatever they contain', async () => {
+    const limits = [
+      { name: 'a', policy: fixedWindow({ limit: 1, window: '1h' }) },
+      { name: 'b', policy: fixedWindow({ limit: 5, window: '1h' }) },
+    ] as const;
+    const limiter = createLimiter({ limits });
+    await limiter.consume({ a: 'x b y' });
+    const blocked = limiter.wait({ a: 'x b y' }).catch((error: unknown) => error);
+
+    expect(await limiter.wait({ a: 'x', b: 'y' })).toMatchObject({ allowed: true });
+    await limiter.close();
+    expect(await blocked).toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
   });
 });
