@@ -116,9 +116,9 @@ describe('a store over transactions', () => {
   });
 
   it('answers at once whatever a function returns that is no promise', () => {
-    const transaction = ((_keys, decide) => decide([null], NOW).length) as unknown as Transaction;
+    const transaction = (...[, decide]: Parameters<Transaction>): number => decide([null], NOW).length;
 
-    expect(storeWith(transaction).perform('take', [ask('key')])).toMatchObject({ atMs: NOW });
+    expect(storeWith(transaction as unknown as Transaction).perform('take', [ask('key')])).toMatchObject({ atMs: NOW });
   });
 
   it('answers at once if the transaction does, and otherwise by a promise', async () => {
