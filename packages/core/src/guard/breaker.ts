@@ -12,7 +12,7 @@ const SLACK_MS = 10;
 
 /** What a breaker needs of its guard. */
 export interface BreakerOwner {
-  /** Whether nobody needs probes. */
+  /** Whether no limiter needs probes. */
   readonly isUnused: boolean;
   /** Rejects while the store still fails. */
   probe(breaker: Breaker): Promise<unknown>;

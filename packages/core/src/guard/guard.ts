@@ -38,7 +38,7 @@ export class Guard implements BreakerOwner {
   readonly #whole: readonly Breaker[] = [this.#breakerOf(undefined)];
   /** The limiters that use the store. */
   readonly #limiters = new Set<{ readonly name: string }>();
-  /** Whether all its limiters have left: then nothing may open the store again, which nobody would close. */
+  /** Whether all its limiters have left: then nothing may open the store again, because it would stay open. */
   isUnused = false;
   /** The kinds of failures that were warned about. */
   readonly #warned = new Set<StoreFailureKind>();

@@ -179,7 +179,7 @@ describe('the options of a limiter', () => {
     [{ policy, timeoutMs: 0 }, 'SLUICE_OPTION_INVALID', /timeoutMs/],
     [{ policy, name: '1st' }, 'SLUICE_POLICY_INVALID', /name must be a letter/],
     [{ policy, timeout: 5 }, 'SLUICE_OPTION_UNKNOWN', /did you mean/],
-  ])('%j are refused', (options, code, message) => {
+  ])('%j are rejected', (options, code, message) => {
     const make = (): unknown => createLimiter(options as LimiterOptions);
 
     expect(make).toThrow(expect.objectContaining({ code }));

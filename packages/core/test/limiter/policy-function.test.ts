@@ -213,7 +213,7 @@ describe('a marked function', () => {
     expect(events).toEqual(['open', 'close']);
   });
 
-  it('may refuse a limiter, whose name stays free', () => {
+  it('may reject a limiter, whose name stays free', () => {
     const store = memoryStore();
     const open = (): never => {
       throw new Error('app is missing');

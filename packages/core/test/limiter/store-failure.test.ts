@@ -159,7 +159,7 @@ describe('a local share', () => {
       { policy: tokenBucket({ capacity: 1, refill: 1, every: '36500d' }) },
       /localShare 1e-9 of the policy "default" cannot be counted/,
     ],
-  ])('of %p with %j is refused', (localShare, more, message) => {
+  ])('of %p with %j is rejected', (localShare, more, message) => {
     expect(() => shared(localShare, more)).toThrow(message);
   });
 });

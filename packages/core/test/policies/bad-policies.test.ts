@@ -65,7 +65,7 @@ describe('the value of an option that cannot be used', () => {
     ['a precision beyond the window', () => sliding({ precision: '2m' }), 'precision', /at most the window, got "2m"/],
     ['name "café"', () => fixed({ name: 'café' }), 'name', /letter followed by up to 63.*got "café"/],
     ['a name of 65', () => fixed({ name: 'x'.repeat(65) }), 'name', /up to 63/],
-  ])('is refused with what to write: %s', (_what, call, field, text) => {
+  ])('is rejected with what to write: %s', (_what, call, field, text) => {
     expect(call).toThrow(expect.objectContaining({ name: 'PolicyError', code: 'SLUICE_POLICY_INVALID', field }));
     expect(call).toThrow(text);
   });
@@ -127,7 +127,7 @@ describe('numbers that are too large together', () => {
     ['a bucket', (units, every) => bucket({ capacity: units - 1, overdraft: 1, refill: 7, every })],
     ['a bucket that is refilled at intervals', (units, every) => bucket({ capacity: units, every, mode: 'interval' })],
     ['a counter', (units, window) => make.slidingCounter({ limit: units, window })],
-  ])('are refused with the largest that can be counted: %s', (_kind, call) => {
+  ])('are rejected with the largest that can be counted: %s', (_kind, call) => {
     const lengths = fc.integer({ min: 1, max: 36_500 * 86_400_000 });
 
     fc.assert(
@@ -142,7 +142,7 @@ describe('numbers that are too large together', () => {
     );
   });
 
-  it('are refused with the longest wait that can be counted: a leaky bucket', () => {
+  it('are rejected with the longest wait that can be counted: a leaky bucket', () => {
     const leaky = (maxDelay: number): unknown => make.leakyBucket({ limit: 99_999_999_999, window: '1h', maxDelay });
     const max = most(() => leaky(86_400_000));
 

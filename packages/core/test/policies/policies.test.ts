@@ -125,7 +125,7 @@ describe('a policy as plain data', () => {
     [{ ...fixed, limit: 0.5 }, /limit must be a whole number .* got 0\.5/],
     [{ ...fixed, windowMs: null }, /window must be a duration .* got null/],
     [{ ...fixed, burst: 5 }, /fixedWindow has no option "burst"/],
-  ])('is refused if it is not one: %p', (given, message) => {
+  ])('is rejected if it is not one: %p', (given, message) => {
     expect(() => parsePolicy(given)).toThrow(message);
   });
 
@@ -169,7 +169,7 @@ describe('a share of a policy', () => {
     expect(scalePolicy({ ...policy, name: 'api' }, share)).toMatchObject({ ...expected, name: 'api' });
   });
 
-  it('is refused if it cannot be counted', () => {
+  it('is rejected if it cannot be counted', () => {
     const slow = leakyBucket({ limit: 1, window: '36500d', maxDelay: 0 });
 
     expect(() => scalePolicy(slow, 0.5)).toThrow(/window must be .* to 36500d/);

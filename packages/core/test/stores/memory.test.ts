@@ -294,7 +294,7 @@ describe('the clock of a memory store', () => {
     },
   );
 
-  it('that ran ahead for an hour locks nobody out once it is set back', () => {
+  it('that ran ahead for an hour locks no key out once it is set back', () => {
     const { clock, ask, exhaust } = setup(100);
     clock.advance(3_600_000);
     exhaust('key');
@@ -311,7 +311,7 @@ describe('the options of a memory store', () => {
     [{ maxKeys: '5' }, 'SLUICE_OPTION_INVALID', 'maxKeys must be'],
     [{ clock: () => 5 }, 'SLUICE_OPTION_INVALID', 'clock must be an object with now()'],
     [{ max: 5 }, 'SLUICE_OPTION_UNKNOWN', 'maxKeys'],
-  ])('%p are refused', (options, code, message) => {
+  ])('%p are rejected', (options, code, message) => {
     expect(() => memoryStore(options as never)).toThrow(
       expect.objectContaining({ name: 'PolicyError', code, message: expect.stringContaining(message) as unknown }),
     );

@@ -211,7 +211,7 @@ describe('the options of transactionStore', () => {
     [{ source: 'two words', transaction: () => undefined }, 'source must be'],
     [{ source: 'sqlite' }, 'transaction must be a function'],
     [{ source: 'sqlite', transaction: () => undefined, prefix: 'shop' }, 'prefix'],
-  ])('%p are refused', (options, message) => {
+  ])('%p are rejected', (options, message) => {
     expect(() => transactionStore(options as never)).toThrow(
       expect.objectContaining({ name: 'PolicyError', message: expect.stringContaining(message) as unknown }),
     );

@@ -52,7 +52,7 @@ describe('options read by their shape', () => {
     [{ volume: 'low', call: 5 }, 'call', 'call must be a function, got 5'],
     [{ volume: 'low', tune: { notes: 'yes' } }, 'tune.notes', 'tune.notes must be true or false, got "yes"'],
     [{ volume: 'low', tune: null }, 'tune', 'tune takes an object with notes, got null'],
-  ])('are refused one by one, with what was expected and what came: %j', (options, field, message) => {
+  ])('are rejected one by one, with what was expected and what came: %j', (options, field, message) => {
     const call = (): unknown => ring(options as never);
 
     expect(call).toThrow(expect.objectContaining({ name: 'PolicyError', code: 'SLUICE_OPTION_INVALID', field }));

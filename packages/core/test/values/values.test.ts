@@ -20,13 +20,13 @@ describe('a duration', () => {
   });
 
   it.each(['', '10', 's', '-1s', '1e3s', '10 parsecs', '1m30s', null, {}, Number.NaN])(
-    '%p is refused with the units',
+    '%p is rejected with the units',
     (given) => {
       expect(() => parseDuration(given, 'length')).toThrow(/length must be a duration .* known units: ms, s, m, h, d/);
     },
   );
 
-  it.each([0, -5, 1.5, '0s', '0.5ms', '36501d', Infinity])('%p is refused with the bounds', (given) => {
+  it.each([0, -5, 1.5, '0s', '0.5ms', '36501d', Infinity])('%p is rejected with the bounds', (given) => {
     expect(() => parseDuration(given, 'length')).toThrow(/whole number of milliseconds from 1 to 36500d, got/);
   });
 

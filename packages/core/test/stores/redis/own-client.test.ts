@@ -90,7 +90,7 @@ describe('the first connection to a URL', () => {
     expect(await remaining(store, ask('ann'))).toEqual([4]);
   });
 
-  it('is not waited for if it is refused', async () => {
+  it('is not waited for if it is rejected', async () => {
     const store = storeAt(`redis://127.0.0.1:${String(await freePort())}`, 60_000);
 
     expect(await failure(take(store))).toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'connection', sent: false });

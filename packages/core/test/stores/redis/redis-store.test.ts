@@ -92,7 +92,7 @@ describe('a store in Redis', () => {
   });
 });
 
-describe('a key with a value of someone else', () => {
+describe('a key with a value of another program', () => {
   it.each(['hello', '5', 'f1-9,1', 'z11900000000000,60000,1'])(
     '%s fails its own request, without its subject',
     async (value) => {

@@ -96,7 +96,7 @@ describe('a remoteStore', () => {
   it.each([
     ['without', {}],
     ['with another', { token: 'another-token-of-more' }],
-  ])('%s token is refused by a listener that others can reach', async (_which, options) => {
+  ])('%s token is rejected by a listener that others can reach', async (_which, options) => {
     const { url } = await serve({ http: '0.0.0.0:0', token: TOKEN });
     const reached = url.replace('0.0.0.0', '127.0.0.1');
     const limiter = createLimiter({ policy: limit, store: storeAt(reached, options), ...strict });

@@ -68,7 +68,7 @@ function preflight(path = '/items', method = 'GET', headers: Ask['headers'] = {}
   return { method: 'OPTIONS', path, headers: { ...asked, ...headers } };
 }
 
-const refuse = (tools: Tools, name: string) => (): never => {
+const fail = (tools: Tools, name: string) => (): never => {
   tools.log(name);
   throw new Error(`${name} expects a user`);
 };
@@ -96,8 +96,8 @@ const preflights = rowsOf(
     ]),
     'preflights call no function that may expect a user': [
       within({ logged: [] }, (tools) => ({
-        ...{ key: refuse(tools, 'key'), cost: refuse(tools, 'cost'), policy: refuse(tools, 'policy') },
-        ...{ skip: refuse(tools, 'skip'), onDecision: refuse(tools, 'onDecision') },
+        ...{ key: fail(tools, 'key'), cost: fail(tools, 'cost'), policy: fail(tools, 'policy') },
+        ...{ skip: fail(tools, 'skip'), onDecision: fail(tools, 'onDecision') },
       })),
       [preflight(), [passes, passes]],
     ],
