@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '@sluice/core';
-import { byHeader, byIp, TrustedProxies } from '@sluice/core/http';
+import { byHeader, byIp } from '@sluice/core/http';
 import { cases, expectWarnings, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import { ClientList } from '../../../src/http/keys/client-list.ts';
@@ -11,25 +11,17 @@ expectWarnings('SLUICE_KEY_MISSING');
 describe('a list of clients', () => {
   it.each([
     ['10.1.2.3', '64:ff9b::10.1.2.3', true],
-    ['10.1.2.3:80', '::FFFF:0a01:0203', true],
-    ['64:ff9b::a01:203', '10.1.2.3', true],
-    ['2001:db8::1', '[2001:0DB8:0:0::0:1]:443', true],
     ['fe80::1%eth0', 'fe80::1%eth1', true],
-    ['10.1.2.3/8', '10.0.0.0', true],
     ['10.0.0.0:80/8', '10.9.9.9', true],
-    ['::ffff:10.0.0.0/104', '10.9.9.9', true],
-    ['0.0.0.0/0', '255.255.255.255', true],
     ['[2001:db8::]/32', '2001:db8:ffff::1', true],
     ['fe80::%eth0/10', 'fe80::1%eth1', true],
     ['64:ff9b::/32', '64:ff9b:1::1', true],
     ['::/0', '::1', true],
-    ['10.1.2.3/31', '10.1.2.4', false],
     ['0.0.0.0/0', '2001:db8::1', false],
     ['::/0', '::ffff:10.1.2.3', false],
     ['::/0', '64:ff9b::10.1.2.3', false],
     ['::ffff:0:0/95', '10.1.2.3', false],
     ['64:ff9b::/32', '::1', false],
-    ['10.1.2.3', '', false],
     ['10.1.2.3', '10.1.2.03', false],
     ['10.1.2.3', undefined, false],
   ])('with %s: has %s is %p', (entry, address, expected) => {
@@ -133,37 +125,5 @@ describe('allow and deny of one limit', () => {
     const statuses = await statusesOf({ limits, allow: ['shop'], deny: ['blog'] }, ['blog', 'wiki', 'shop'].map(app));
 
     expect(statuses).toEqual([403, 200, 429]);
-  });
-
-  it('deny an address before skip is called, a key after it', async () => {
-    const skip = (): boolean => true;
-
-    expect(await statusesOf({ ...listed, skip, allow: [], deny: ['192.0.2.1'] }, [{}])).toEqual([403]);
-    expect(await statusesOf({ ...listed, skip, allow: [] }, [app('blog')])).toEqual([200]);
-  });
-});
-
-describe('the client behind trusted proxies', () => {
-  const proxies = new TrustedProxies(['10.0.0.0/8', '::1'], 'trustedProxies');
-
-  it.each([
-    [undefined, '10.0.0.1'],
-    ['203.0.113.7', '203.0.113.7'],
-    ['6.6.6.6, 203.0.113.7 ,10.0.0.2', '203.0.113.7'],
-    ['203.0.113.7, ::ffff:10.0.0.2', '203.0.113.7'],
-    ['203.0.113.7, 10.0.0.2:4711', '203.0.113.7'],
-    ['10.0.0.3, 10.0.0.2', '10.0.0.3'],
-    ['203.0.113.7, unknown, 10.0.0.2', 'unknown'],
-    ['203.0.113.7,', ''],
-    ['', ''],
-  ])('is, of the field %j, %j', (field, expected) => {
-    expect(proxies.clientOf('10.0.0.1', field)).toBe(expected);
-  });
-
-  it('is trusted in any of a thousand spellings, and no other one', () => {
-    const spellings = Array.from({ length: 1_000 }, (_, i) => `10.0.0.1:${String(i + 1)}`);
-
-    expect(spellings.every((text) => proxies.trusts(text) && proxies.trusts(text))).toBe(true);
-    expect(['11.0.0.1', undefined, 'localhost'].map((text) => proxies.trusts(text))).toEqual([false, false, false]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '@sluice/core';
-import { byHeader, byIp, byMethod, byRoute, byUser, foldCase, joinParts, readingsOf } from '@sluice/core/http';
+import { byIp, joinParts } from '@sluice/core/http';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import { sending } from '../plain-framework.ts';
@@ -8,7 +8,7 @@ import { sending } from '../plain-framework.ts';
 const policy = fixedWindow({ limit: 1, window: '1m' });
 
 const part = fc.oneof(
-  fc.string({ unit: fc.constantFrom(...'|%:/7C25a\0{}#'), minLength: 1, maxLength: 6 }),
+  fc.string({ unit: fc.constantFrom(...Array.from('|%:/7C25a\0{}#')), minLength: 1, maxLength: 6 }),
   fc.string({ unit: 'binary', minLength: 1, maxLength: 6 }),
   fc.constantFrom('\u00e9', 'e\u0301', '\ud800', '\udfff', '%7C', '%257C', '#missing', '*'),
 );
@@ -26,19 +26,8 @@ describe('a key of several parts', () => {
         const isSame = one.length === other.length && one.every((text, i) => text === other[i]);
         expect(joinParts(one) === joinParts(other)).toBe(isSame);
       }),
-      { numRuns: cases(3_000), seed: testSeed(42) },
+      { numRuns: cases(1_000), seed: testSeed(42) },
     );
-  });
-
-  it('is joined in the order in which they are written', async () => {
-    const key = [byMethod(), byRoute(), byIp(), byUser(), byHeader('X-Api-Key'), () => 7];
-
-    const { info } = await sending({ policy, key })({
-      ...{ method: 'HEAD', route: '/users/:id', address: '::ffff:192.0.2.7', user: 'ann|bob' },
-      headers: { 'x-api-key': '100%' },
-    });
-
-    expect(info?.key).toBe('GET|/users/:id|192.0.2.7|ann%7Cbob|100%25|7');
   });
 
   it.each([[{}], [true], [['a']], [Symbol('s')], [10n], [NaN], [Infinity]])(
@@ -66,7 +55,11 @@ describe('a key of several parts', () => {
   });
 
   it('takes any thenable for a promise', async () => {
-    const late = { then: (resolve: (value: string) => void) => void resolve('late') };
+    const late = {
+      then(resolve: (value: string) => void) {
+        resolve('late');
+      },
+    };
 
     expect((await sending({ policy, key: [() => late, byIp()] })()).info?.key).toBe('late|192.0.2.1');
   });
@@ -83,47 +76,5 @@ describe('a key of the body', () => {
 
   it('of a request without one is the error of the function itself', async () => {
     await expect(send()).rejects.toThrow(/^Cannot read properties of undefined \(reading 'email'\)$/);
-  });
-});
-
-describe('the readings of a path', () => {
-  it.each([
-    ['/users/42', ['/users/42']],
-    ['/a/...b/c.d/', ['/a/...b/c.d/']],
-    ['/a%2Fb', ['/a%2Fb', '/a/b']],
-    ['/a/./b', ['/a/./b', '/a/b']],
-    ['/login.', ['/login.', '/login']],
-  ])('of %s are %p', (path, expected) => {
-    expect(readingsOf(path)).toEqual(expected);
-  });
-
-  it.each([
-    ...[
-      '/login/',
-      '//login',
-      '/./login',
-      '/x/../login',
-      '/%6cogin',
-      '/%256cogin',
-      '/login;a=1',
-      '/login%3Fx',
-      '\\login',
-    ],
-    ...['/login%00', '/login%20', '/x/%2e%2e/login', '/lo%09gin', '/login#f', '///host/login', '/login%2f'],
-  ])('of %s include /login', (path) => {
-    const readings = readingsOf(path)?.map((reading) => reading.replace(/(?<=.)\/$/, ''));
-
-    expect(readings).toContain('/login');
-  });
-
-  it.each([`/%${'25'.repeat(17)}41`, `/%41${'a'.repeat(9_000)}`])(
-    'of %.30s... are too many to be a mistake',
-    (path) => {
-      expect(readingsOf(path)).toBeUndefined();
-    },
-  );
-
-  it('are compared without capitals, and with the letters that some upstreams take for others', () => {
-    expect(['/LOGIN', '/\u017fales', '/\u212aeys'].map(foldCase)).toEqual(['/login', '/sales', foldCase('/KEYS')]);
   });
 });

@@ -1,0 +1,137 @@
+import { EventEmitter } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { fixedWindow, leakyBucket, memoryStore, type Decision } from '@sluice/core';
+import { byAll, byUser, RequestLimiter } from '@sluice/core/http';
+import { place, plainFramework, PlainResponse, remembering, turns, type PlainRequest } from '../plain-framework.ts';
+
+const pace = leakyBucket({ name: 'pace', limit: 10, window: '1s', maxDelay: '5s' });
+const window = fixedWindow({ name: 'window', limit: 100, window: '1d' });
+/** Goes with the timers. */
+const clock = { now: () => 1_795_262_400_000 + performance.now() };
+
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
+});
+afterEach(() => {
+  expect(jest.getTimerCount()).toBe(0);
+  jest.useRealTimers();
+});
+
+async function pass(ms: number): Promise<void> {
+  await jest.advanceTimersByTimeAsync(ms);
+  await turns();
+}
+
+interface Visit {
+  readonly response: PlainResponse;
+  /** `waits`, `runs`, `left`, `failed`, or the status of the denial. */
+  fate: string;
+}
+
+function scene(options: object = {}) {
+  const own = place({ policy: pace, key: byAll(), store: memoryStore({ clock }), ...options });
+  const limiter = new RequestLimiter([own], plainFramework);
+  const visit = (request: PlainRequest = {}): Visit => {
+    const made: Visit = { response: new PlainResponse(), fate: 'waits' };
+    Promise.resolve(limiter.plan({ ...request }, made.response)).then(
+      ({ denial, isGone }) => (made.fate = isGone ? 'left' : String(denial?.status ?? 'runs')),
+      () => (made.fate = 'failed'),
+    );
+    return made;
+  };
+  return {
+    visit,
+    visits: (count: number, request?: PlainRequest) => Array.from({ length: count }, () => visit(request)),
+    left: async () => (await own.limiter.peek('*' as never)).policies.map(({ remaining }) => remaining),
+  };
+}
+
+const fates = (visits: readonly Visit[]): string[] => visits.map(({ fate }) => fate);
+
+describe('a request that is allowed with a delay', () => {
+  it('waits for it from its decision on, and not a millisecond less, however long onDecision takes', async () => {
+    const onDecision = async (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 60));
+    const all = scene({ onDecision }).visits(3);
+
+    await pass(99);
+    expect(fates(all)).toEqual(['runs', 'waits', 'waits']);
+    await pass(1);
+    expect(fates(all)).toEqual(['runs', 'runs', 'waits']);
+    await pass(100);
+  });
+
+  it('fails with onDecision, and its place is free', async () => {
+    const onDecision = ({ delayMs }: Decision): void => {
+      if (delayMs > 0) throw new Error('broken');
+    };
+    const { visits, left } = scene({ onDecision });
+
+    const all = visits(2);
+    await turns();
+
+    expect([fates(all), await left()]).toEqual([['runs', 'failed'], [50]]);
+  });
+
+  it('leaves with the socket of pipelined requests, which has one listener for all', async () => {
+    const socket = new EventEmitter();
+    const all = scene().visits(12, { socket });
+    await turns();
+    const listeners = socket.listenerCount('close');
+
+    socket.emit('close');
+    await turns();
+
+    expect([listeners, fates(all).filter((fate) => fate === 'left').length]).toEqual([1, 11]);
+  });
+});
+
+describe('maxPaced', () => {
+  it('denies one more at once, which takes nothing, with the wait and the policy', async () => {
+    const [store, told] = [remembering(memoryStore({ clock })), [] as Decision[]];
+    const onDecision = (decision: Decision): unknown => told.push(decision);
+    const { visits, left } = scene({ maxPaced: 1, policy: [pace, window], store, onDecision });
+
+    const all = visits(3);
+    await turns();
+
+    expect([fates(all), store.ops]).toEqual([
+      ['runs', 'waits', '429'],
+      ['take', 'take', 'peek'],
+    ]);
+    expect(told[2]).toMatchObject({ outcome: 'denied', policy: 'pace', retryAfterMs: 200, delayMs: 0 });
+    expect((await left())[1]).toBe(98);
+    await pass(100);
+  });
+
+  it('leaves room for other keys, however many requests one key sends', async () => {
+    const limits = [
+      { name: 'all', policy: pace, key: byAll() },
+      { name: 'each', policy: window, key: byUser() },
+    ];
+    for (const own of [{ key: byUser() }, { limits, policy: undefined, key: undefined }]) {
+      const { visits } = scene({ maxPaced: 10, ...own });
+      const ofAnn = visits(30, { user: 'ann' });
+      await turns();
+      const ofBob = visits(2, { user: 'bob' });
+      await turns();
+
+      expect([fates(ofAnn).filter((fate) => fate === 'waits').length, ofBob[1]?.fate]).toEqual([6, 'waits']);
+      await pass(2_000);
+    }
+  });
+
+  it('is all for the one key of byAll(), and is free again when one starts or leaves', async () => {
+    const { visits, visit } = scene({ maxPaced: 2 });
+    const all = visits(4);
+    await turns();
+    expect(fates(all)).toEqual(['runs', 'waits', 'waits', '429']);
+
+    all[2]?.response.leave();
+    await pass(100);
+    const later = [visit(), visit(), visit(), visit()];
+    await turns();
+
+    expect(fates(later).filter((fate) => fate === '429')).toHaveLength(2);
+    await pass(1_000);
+  });
+});

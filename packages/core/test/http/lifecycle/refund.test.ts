@@ -1,0 +1,113 @@
+import { describe, expect, it } from '@jest/globals';
+import { fixedWindow, memoryStore } from '@sluice/core';
+import { byAll, NO_RESPONSE, RequestLimiter } from '@sluice/core/http';
+import { expectWarnings } from '@sluice/testkit';
+import { place, plainFramework, PlainResponse, remembering, turns } from '../plain-framework.ts';
+
+expectWarnings('SLUICE_REFUND_FAILED');
+
+/** Places with these refunds, and what is left of five units in each. */
+function scene(...refunds: readonly unknown[]) {
+  const store = remembering(memoryStore());
+  const policy = fixedWindow({ limit: 5, window: '1h' });
+  const places = refunds.map((refund, i) => place({ name: `place-${String(i)}`, policy, key: byAll(), store, refund }));
+  return {
+    store,
+    limiter: new RequestLimiter(places, plainFramework),
+    places,
+    async left() {
+      await turns();
+      return Promise.all(places.map(async ({ limiter }) => (await limiter.peek('*' as never)).remaining));
+    },
+  };
+}
+
+describe('a refund', () => {
+  it.each<[unknown, number, number]>([
+    ['on-success', 399, 5],
+    ['on-success', 400, 4],
+    ['on-failure', 399, 4],
+    ['on-failure', 400, 5],
+    [(_request: unknown, { statusCode }: PlainResponse) => statusCode === 402, 402, 5],
+    [() => 'yes', 500, 5],
+  ])('by %p of a response with %d leaves %d', async (refund, status, expected) => {
+    const { limiter, left } = scene(refund);
+    const response = new PlainResponse();
+    await limiter.plan({}, response);
+
+    response.finish(status);
+
+    expect(await left()).toEqual([expected]);
+  });
+
+  it('happens once, and never after the response was cut off', async () => {
+    const { limiter, left } = scene('on-success');
+    const [whole, cut, other] = [new PlainResponse(), new PlainResponse(), new PlainResponse()];
+    for (const response of [whole, cut, other]) await limiter.plan({}, response);
+
+    whole.finish();
+    whole.finish();
+    cut.leave();
+    cut.finish();
+
+    expect(await left()).toEqual([3]);
+    expect([whole, cut].map((response) => response.eventNames())).toEqual([[], []]);
+  });
+
+  it.each<[string, object, (response: PlainResponse) => void]>([
+    ['over HTTP/1', { socket: { destroyed: true } }, () => undefined],
+    ['over HTTP/2', {}, (response) => Object.assign(response, { stream: { rstCode: 8 }, writableEnded: true })],
+  ])('is not that of a response that was cut off, and finished all the same: %s', async (_how, request, cut) => {
+    const { limiter, left } = scene('on-success');
+    const response = new PlainResponse();
+    await limiter.plan(request, response);
+
+    cut(response);
+    response.finish();
+
+    expect(await left()).toEqual([4]);
+  });
+
+  it.each<[string, unknown, number]>([
+    ['on-success', 'on-success', 4],
+    ['on-failure', 'on-failure', 5],
+    ['a function', () => true, 5],
+  ])('judges a client that left before the decision with onAbort, by %s', async (_what, when, expected) => {
+    const { limiter, left } = scene({ when, onAbort: true });
+    const response = Object.assign(new PlainResponse(), { destroyed: true });
+
+    await limiter.plan({ socket: { destroyed: true } }, response);
+
+    expect(await left()).toEqual([expected]);
+  });
+
+  it('is that of each place by its own rule, and one that throws leaves the others alone', async () => {
+    const broken = (): never => {
+      throw new Error('no such column');
+    };
+    const { limiter, left, store } = scene('on-success', undefined, broken, async () =>
+      Promise.reject(new Error('late')),
+    );
+    const response = new PlainResponse();
+    await limiter.plan({}, response);
+
+    response.finish();
+
+    expect(await left()).toEqual([5, 4, 4, 4]);
+    expect(store.ops.filter((op) => op === 'give')).toHaveLength(1);
+  });
+
+  it('never happens without a response, or once the limiter is closed', async () => {
+    const { limiter, places, store } = scene({ when: 'on-failure', onAbort: true });
+    const framework = { ...plainFramework, rawResponse: () => NO_RESPONSE };
+    const response = new PlainResponse();
+    await limiter.plan({}, response);
+    await new RequestLimiter(places, framework).plan({}, new PlainResponse());
+
+    await places[0]?.close();
+    response.finish(500);
+    await turns();
+
+    expect(store.ops).toEqual(['take', 'take']);
+  });
+});

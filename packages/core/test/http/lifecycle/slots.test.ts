@@ -1,0 +1,175 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { concurrency, createLimiter, memoryStore, type Answer, type Ask, type Op } from '@sluice/core';
+import { NO_RESPONSE, RequestLimiter } from '@sluice/core/http';
+import { place, plainFramework, PlainResponse, turns, type PlainRequest } from '../plain-framework.ts';
+
+const TTL_MS = 30_000;
+const THIRD_MS = TTL_MS / 3;
+/** Goes with the timers. */
+const clock = { now: () => 1_795_262_400_000 + performance.now() };
+const warnings: string[] = [];
+
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
+  warnings.length = 0;
+  jest.spyOn(process, 'emitWarning').mockImplementation((_message, options) => {
+    warnings.push((options as { code: string }).code);
+  });
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
+
+async function pass(ms: number): Promise<void> {
+  await jest.advanceTimersByTimeAsync(ms);
+  await turns();
+}
+
+/** A store over memory that counts what it was asked, and can lose what it has. */
+class CountingStore {
+  readonly source = 'redis';
+  readonly counts = new Map<string, number>();
+  memory = memoryStore({ clock });
+
+  perform(op: Op, asks: readonly Ask[]): Promise<Answer> {
+    this.counts.set(op, this.count(op) + 1);
+    return Promise.resolve(this.memory.perform(op, asks));
+  }
+
+  count(op: Op): number {
+    return this.counts.get(op) ?? 0;
+  }
+}
+
+let names = 0;
+
+function scene(options: object = {}) {
+  const store = new CountingStore();
+  const policy = concurrency({ limit: 1, ttl: TTL_MS });
+  const own = { name: `slots${String(names++)}`, policy, store, onStoreError: 'throw' as const }; // warnings name it
+  const limiter = createLimiter(own);
+  const requests = new RequestLimiter([place({ limiter, key: () => 'all', ...options })], plainFramework);
+  return {
+    store,
+    free: async () => (await limiter.peek('all')).remaining,
+    visit: async (response = new PlainResponse(), request: PlainRequest = {}) =>
+      (await requests.plan(request, response)).denial?.status ?? 200,
+  };
+}
+
+describe('the slot of a request', () => {
+  it('is released once, however often the response ends, and leaves no listener', async () => {
+    const { store, visit, free } = scene();
+    const response = new PlainResponse();
+    const statuses = [await visit(response), await visit()];
+
+    response.finish();
+    response.emit('close');
+    await turns();
+
+    expect([statuses, await free(), store.count('give')]).toEqual([[200, 429], 1, 1]);
+    expect(response.eventNames()).toEqual([]);
+  });
+
+  it.each<[string, (response: PlainResponse) => void]>([
+    ['was sent completely', (response) => (response.writableFinished = true)],
+    ['has a stream that is closed', (response) => (response.stream = { closed: true })],
+    ['has a stream that was sent completely', (response) => (response.stream = { writableFinished: true })],
+  ])('is released without an event once the response %s', async (_what, end) => {
+    const { store, visit, free } = scene();
+    const response = new PlainResponse();
+    await visit(response);
+
+    end(response);
+    await pass(THIRD_MS);
+
+    expect([await free(), store.count('give'), warnings]).toEqual([1, 1, []]);
+  });
+
+  it('is held for maxSlotMs, ten minutes by default, and the release is warned of once', async () => {
+    const { store, visit, free } = scene();
+    await visit();
+
+    await pass(599_000);
+    const before = await free();
+    await pass(1_000);
+    const after = await free();
+    await visit();
+    await pass(600_000);
+
+    expect([before, after, store.count('give'), warnings]).toEqual([0, 1, 2, ['SLUICE_SLOT_TIMEOUT']]);
+  });
+
+  it.each<[string, (handle: object) => object]>([
+    ['', (handle) => handle],
+    [' over TLS', (handle) => ({ _parent: handle })],
+  ])('is released once the client has read nothing for three minutes%s', async (_where, wrap) => {
+    const { store, visit, free } = scene();
+    const handle = { writeQueueSize: 400 };
+    const socket = { destroyed: false, bytesWritten: 1_000, writableLength: 400, _handle: wrap(handle) };
+    await visit(new PlainResponse(), { socket });
+    await pass(160_000);
+    handle.writeQueueSize -= 300; // it has read a part
+    await pass(THIRD_MS);
+    for (let i = 0; i < 17; i++) {
+      socket.bytesWritten += 50; // the application goes on writing
+      socket.writableLength += 50;
+      await pass(THIRD_MS);
+    }
+    const before = await free();
+
+    await pass(THIRD_MS);
+
+    expect([before, await free(), store.count('give'), warnings]).toEqual([0, 1, 1, ['SLUICE_SLOT_TIMEOUT']]);
+  });
+
+  it.each<
+    [string, (socket: { bytesWritten: number; writableLength: number; _handle: { writeQueueSize: number } }) => void]
+  >([
+    ['nothing waits for the client', (socket) => (socket.writableLength = socket._handle.writeQueueSize = 0)],
+    ['the system takes a part', (socket) => socket._handle.writeQueueSize--],
+    ['pieces leave', (socket) => (socket.bytesWritten += 400)],
+    ['what waits is unknown', (socket) => (socket._handle = { writeQueueSize: NaN })],
+  ])('is held while %s', async (_why, change) => {
+    const { visit, free } = scene();
+    const socket = { destroyed: false, bytesWritten: 1_000, writableLength: 400, _handle: { writeQueueSize: 400 } };
+    const response = new PlainResponse();
+    await visit(response, { socket });
+
+    for (let i = 0; i < 9; i++) {
+      change(socket);
+      await pass(60_000);
+    }
+
+    expect([await free(), warnings]).toEqual([0, []]);
+    response.finish();
+  });
+
+  it('is warned of if it is lost, and its release frees no slot of another request', async () => {
+    const { store, visit } = scene();
+    const [response, other] = [new PlainResponse(), new PlainResponse()];
+    await visit(response);
+
+    store.memory = memoryStore({ clock });
+    await pass(TTL_MS);
+    const status = await visit(other);
+    response.leave();
+    await turns();
+
+    expect([warnings, status, await visit()]).toEqual([['SLUICE_SLOT_LOST'], 200, 429]);
+    other.leave();
+  });
+
+  it('is not held without a response, which has no end', async () => {
+    const store = new CountingStore();
+    const framework = { ...plainFramework, rawResponse: () => NO_RESPONSE };
+    const own = place({ policy: concurrency({ limit: 1, ttl: TTL_MS }), store, key: () => 'all' }, framework);
+    const limiter = new RequestLimiter([own], framework);
+
+    for (let i = 0; i < 2; i++) {
+      await expect(limiter.plan({}, new PlainResponse())).rejects.toMatchObject({ code: 'SLUICE_ACQUIRE_NEEDED' });
+    }
+    expect(store.count('give')).toBe(2);
+  });
+});
