@@ -4,14 +4,6 @@ const OLD = [
   [/@sluice\/core\/(managed|split|testing)\b/g, '@sluice/old-$1'],
   [/@sluice\/core\b/g, '@sluice/old-core'],
 ];
-/** `expectLimited` has not moved yet. On one line, so that errors name the lines of the document. */
-const MOVES = [
-  /import \{ expectLimited, (\w+) \} from '@sluice\/core\/testing';/g,
-  "import { expectLimited } from '@sluice/old-testing'; import { $1 } from '@sluice/core/testing';",
-];
-
 /** The text of a program, with the names of the old packages where it needs them. */
-export const withOldNames = (program) => {
-  const rules = OLD_CORE.test(program) ? OLD : [MOVES];
-  return rules.reduce((text, [name, old]) => text.replace(name, old), program);
-};
+export const withOldNames = (program) =>
+  OLD_CORE.test(program) ? OLD.reduce((text, [name, old]) => text.replace(name, old), program) : program;

@@ -3,6 +3,3 @@ export { redisStoreWithClock } from './redis-store-with-clock.ts';
 export { describeStore } from './describe-store/describe-store.ts';
 export type { StoreFactory } from './describe-store/setup.ts';
 export type { Runner } from './runner.ts';
-export { expectLimited, type ExpectLimitedOptions, type TestedAnswer } from './expect-limited/expect-limited.ts';
-export type { FieldFormat } from './expect-limited/fields.ts';
-export type { FetchHandler, NodeHandler, TestedApp } from './expect-limited/served-app.ts';
