@@ -1,0 +1,207 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { fixedWindow } from '../../src/policies/fixed-window.ts';
+import { createLimiter } from '../../src/limiter/limiter.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { expectLimited, fakeClock, type ExpectLimitedOptions, type TestedApp } from '../../src/testing/index.ts';
+
+const FIELDS = { 'RateLimit-Policy': '"default";q=3;w=60', RateLimit: '"default";r=0;t=60' };
+
+function answer(status: number, headers: Record<string, string> = {}): Response {
+  return new Response(status === 200 ? 'hello' : '', { status, headers });
+}
+
+/** Allows three requests. */
+function threeTimes(): (request: Request) => Response {
+  let left = 3;
+  return () => (left-- > 0 ? answer(200, FIELDS) : answer(429, { ...FIELDS, 'Retry-After': '60' }));
+}
+
+/** A handler of `node:http` that answers as one of fetch does. */
+function forNode(
+  handler: (request: Request) => Response,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return ({ url }, response) => {
+    const { status, headers } = handler(new Request(new URL(url ?? '/', 'http://localhost')));
+    response.writeHead(status, Object.fromEntries(headers)).end();
+  };
+}
+
+/** Limits the address that it reads from what servers pass beside a request. */
+function withPeer<Beside>(read: (beside: Beside) => string): (request: Request, ...beside: Beside[]) => Response {
+  const limited = threeTimes();
+  return (request, ...[beside]) =>
+    beside !== undefined && read(beside) === '127.0.0.1' ? limited(request) : answer(500);
+}
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function listening(): Promise<Server> {
+  const server = createServer(forNode(threeTimes())).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  return server;
+}
+
+async function messageOf(app: TestedApp, options: ExpectLimitedOptions): Promise<string> {
+  const failed = await expectLimited(app, options).catch((reason: unknown) => reason as Error);
+  return 'message' in failed ? failed.message : 'nothing was thrown';
+}
+
+interface Bun {
+  requestIP(): { readonly address: string };
+}
+interface Deno {
+  readonly remoteAddr: { readonly hostname: string };
+}
+interface Node {
+  readonly incoming: { readonly socket: { readonly remoteAddress: string } };
+}
+
+describe('expectLimited passes for', () => {
+  it.each<[string, () => TestedApp | Promise<TestedApp>]>([
+    ['a handler of node:http, as Express is', () => forNode(threeTimes())],
+    ['a node:http server that does not listen', () => createServer(forNode(threeTimes()))],
+    ['a node:http server that listens', listening],
+    ['a URL', async () => `http://127.0.0.1:${String(((await listening()).address() as AddressInfo).port)}`],
+    ['an object with callback, as Koa', () => ({ callback: () => forNode(threeTimes()) })],
+    [
+      'one with ready and routing, as Fastify',
+      () => ({ ready: () => Promise.resolve(), routing: forNode(threeTimes()) }),
+    ],
+    [
+      'one with init and getHttpAdapter, as NestJS',
+      () => ({ init: () => Promise.resolve(), getHttpAdapter: () => ({ getInstance: () => forNode(threeTimes()) }) }),
+    ],
+    ['a handler of fetch', threeTimes],
+    ['one that reads the address as on Bun', () => withPeer((server: Bun) => server.requestIP().address)],
+    ['one that reads the address as on Deno', () => withPeer((info: Deno) => info.remoteAddr.hostname)],
+    ['an object with fetch, as Hono', () => ({ fetch: withPeer((env: Node) => env.incoming.socket.remoteAddress) })],
+  ])('%s', async (_name, make) => {
+    const denial = await expectLimited(await make(), { limit: 3 });
+
+    expect([denial.status, denial.headers.get('retry-after')]).toEqual([429, '60']);
+  });
+
+  it.each<[ExpectLimitedOptions['fields'], Record<string, string>]>([
+    ['draft-7', { 'RateLimit-Policy': '3;w=60', RateLimit: 'limit=3, remaining=0, reset=60' }],
+    [
+      'draft-6',
+      { 'RateLimit-Policy': '3;w=60', 'RateLimit-Limit': '3', 'RateLimit-Remaining': '0', 'RateLimit-Reset': '60' },
+    ],
+    ['legacy', { 'X-RateLimit-Limit': '3', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '60' }],
+    [false, {}],
+  ])('fields of %s', async (fields, headers) => {
+    await expectLimited((_request: Request) => answer(429, { ...headers, 'Retry-After': '60' }), { limit: 0, fields });
+  });
+
+  it('a method, header fields and a body of the test, a limit of 0, and statuses of its own', async () => {
+    const login = async (request: Request): Promise<Response> => {
+      const isAnn =
+        request.method === 'POST' && request.headers.get('x-key') === 'k' && (await request.text()) === 'ann';
+      return answer(isAnn ? 420 : 400, { ...FIELDS, RateLimit: '"login";r=0', 'RateLimit-Policy': '"login";q=0' });
+    };
+    const request = { method: 'POST', headers: { 'X-Key': 'k' }, body: 'ann' };
+
+    const denial = await expectLimited(login, {
+      ...request,
+      policy: 'login',
+      limit: 0,
+      deniedStatus: 420,
+      retryAfter: false,
+    });
+
+    expect(denial.status).toBe(420);
+  });
+
+  it('the same application again, when the clock has moved', async () => {
+    const clock = fakeClock();
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 3, window: '1m' }), store: memoryStore({ clock }) });
+    const app = async (): Promise<Response> =>
+      (await limiter.consume('ann')).allowed ? answer(201) : answer(429, { 'Retry-After': '60' });
+    const expected = { limit: 3, allowedStatus: 201, fields: false } as const;
+
+    await expectLimited(app, expected);
+    clock.advance(60_000);
+
+    await expect(expectLimited(app, expected)).resolves.toMatchObject({ status: 429 });
+  });
+});
+
+describe('expectLimited fails', () => {
+  it.each<[string, TestedApp, ExpectLimitedOptions, RegExp]>([
+    [
+      'a request that is denied too early',
+      threeTimes(),
+      { limit: 5, path: '/a' },
+      /^GET \/a: exactly 5 requests should be allowed, but request 4 got 429, RateLimit: "default";r=0;t=60: only 3 were\. .*resetAll/,
+    ],
+    ['a limit that is larger', threeTimes(), { limit: 2 }, /request 3 got 200, .*: 3 were\. The limit is larger/],
+    [
+      'a route without a limit',
+      () => answer(200),
+      { limit: 2 },
+      /request 1 got 200: it has no field RateLimit-Policy\. .* no limiter acts on this route/,
+    ],
+    [
+      'a route that is not there',
+      () => answer(404),
+      { limit: 2 },
+      /request 1 got 404: that is the answer of no limited route/,
+    ],
+    [
+      'an error',
+      () => answer(500),
+      { limit: 2, fields: false },
+      /got 500: that is the answer of no limited route: \(empty\)/,
+    ],
+    [
+      'no Retry-After',
+      () => answer(429, FIELDS),
+      { limit: 0 },
+      /a denial has a Retry-After of whole .*, and it has none/,
+    ],
+    [
+      'a Retry-After of 0',
+      () => answer(429, { ...FIELDS, 'Retry-After': '0' }),
+      { limit: 0 },
+      /Retry-After of whole seconds above 0, and it has 0/,
+    ],
+    ['a Retry-After if none helps', threeTimes(), { limit: 3, retryAfter: false }, /no Retry-After, and it has 60/],
+    [
+      'fields of another draft',
+      () => answer(200, { ...FIELDS, RateLimit: 'limit=1, remaining=0' }),
+      { limit: 1 },
+      /no field of draft-11, but RateLimit: limit=1/,
+    ],
+    [
+      'another policy',
+      threeTimes(),
+      { limit: 3, policy: 'login' },
+      /not name the policy "login": RateLimit-Policy: "default";q=3/,
+    ],
+    [
+      'a handler of fetch with two parameters, and says how to pass it',
+      ((_request: Request, _info: unknown) => answer(200)) as never,
+      { limit: 1 },
+      /request 1 got 500: .* it returned a Response\. Pass a handler of fetch as \{ fetch: handler \}/,
+    ],
+    [
+      'a handler that throws',
+      (_request: IncomingMessage, _response: ServerResponse) => Promise.reject(new Error('broken')),
+      { limit: 1 },
+      /Error: broken/,
+    ],
+    ['what is not an application', 5 as never, { limit: 1 }, /takes an Express, Koa, .* got 5/],
+    ['no limit', threeTimes(), {} as never, /limit must be a whole number/],
+    ['a misspelt option', threeTimes(), { limit: 1, pth: '/' } as never, /no option "pth".*path/],
+    ['unknown fields', threeTimes(), { limit: 1, fields: 'draft-8' as never }, /fields must be "draft-11"/],
+  ])('for %s', async (_name, app, options, message) => {
+    expect(await messageOf(app, options)).toMatch(message);
+  });
+});
