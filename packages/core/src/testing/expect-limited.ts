@@ -16,8 +16,11 @@ import {
 } from '../values/shape.ts';
 import { serve, type TestedApp } from './tested-app.ts';
 
+/** The header fields of answers, by the option `headers` of the application. */
+export type FieldFormat = 'draft-11' | 'draft-7' | 'draft-6' | 'legacy';
+
 /** The fields of each format, and how they look. */
-const FIELDS = {
+const FIELDS: Readonly<Record<FieldFormat, Readonly<Record<string, RegExp>>>> = {
   'draft-11': { 'RateLimit-Policy': /^".*;\s*q=\d/, RateLimit: /^".*;\s*r=\d/ },
   'draft-7': { 'RateLimit-Policy': /\d/, RateLimit: /limit=/ },
   'draft-6': {
@@ -27,10 +30,7 @@ const FIELDS = {
     'RateLimit-Reset': /\d/,
   },
   legacy: { 'X-RateLimit-Limit': /\d/, 'X-RateLimit-Remaining': /\d/, 'X-RateLimit-Reset': /\d/ },
-} as const;
-
-/** The header fields of answers, by the option `headers` of the application. */
-export type FieldFormat = keyof typeof FIELDS;
+};
 
 const text: Reader<string> = valueThat((given) => typeof given === 'string', 'a text');
 const fieldsOf: Reader<FieldFormat | false> = (given, field, code) =>
