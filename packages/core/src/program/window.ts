@@ -28,10 +28,15 @@ function reads(s: Nums): boolean {
   );
 }
 
+/** When a window of this policy begins that has a unit at t. */
+function begin(p: Nums, t: number): number {
+  return p[ON_CLOCK] === 1 ? t - (t % p[EVERY]) : t;
+}
+
 /** When the window that counts for this policy ends. */
 function ownEnd(p: Nums, s: Nums): number {
   if (p[EVERY] >= s[LENGTH]) return s[START] + s[LENGTH];
-  return s.length === 7 ? s[PART] + s[PART_LENGTH] : s[START] + p[EVERY];
+  return s.length === 7 ? s[PART] + s[PART_LENGTH] : begin(p, s[START]) + p[EVERY];
 }
 
 function used(p: Nums, s: Nums, t: number): number {
@@ -78,7 +83,7 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   const before = used(p, s, t);
   const more = Math.min(units, MAX_COUNT - before);
   if (more <= 0 || (until > 0 && (before === 0 || until !== ownEnd(p, s)))) return s;
-  const start = p[ON_CLOCK] === 1 ? t - (t % p[EVERY]) : t;
+  const start = begin(p, t);
   if (!isOpen && (s.length !== 7 || t >= s[PART] + s[PART_LENGTH])) return [start, p[EVERY], more, p[LIMIT]] as Nums;
   return p[EVERY] < s[LENGTH] ? addBeside(p, s, before, more, t, isOpen) : addToLongest(p, s, more, t, start, isOpen);
 }
@@ -91,8 +96,8 @@ function addBeside(p: Nums, s: Nums, before: number, more: number, t: number, is
     after[START] = s[START] % s[LENGTH] === 0 ? t - (t % s[LENGTH]) : t;
     after[UNITS] = more;
   }
-  if (before === 0) after.push(p[ON_CLOCK] === 1 ? t - (t % p[EVERY]) : t, p[EVERY], more);
-  else if (s.length === 4) after.push(s[START], p[EVERY], before + more);
+  if (before === 0) after.push(begin(p, t), p[EVERY], more);
+  else if (s.length === 4) after.push(begin(p, s[START]), p[EVERY], before + more);
   else after.push(s[PART], Math.max(p[EVERY], s[PART_LENGTH]), before + more);
   return after;
 }

@@ -7,7 +7,7 @@ import { Traffic } from './traffic.ts';
 
 /** Of the figures that were answered. What changes them on purpose changes these, and says why. */
 const DIGESTS: Readonly<Record<string, string>> = {
-  fixedWindow: '21e71eb7e83f7b0c',
+  fixedWindow: 'ced4ce7c3a6a956e',
   slidingWindow: 'b54ada506e7cad9f',
   slidingCounter: 'a47c9279c00f11f1',
   slidingLog: 'e285bf2141b651ed',

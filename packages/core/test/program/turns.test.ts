@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { cases, seeded, testSeed } from '@sluice/testkit';
-import { ALLOWED, RETRY_AFTER, USED } from '../../src/program/decide.ts';
+import { ALLOWED, RESET_AFTER, RETRY_AFTER, USED } from '../../src/program/decide.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import { compile, type Policy } from '../../src/policies/index.ts';
 import { leakyBucket } from '../../src/policies/leaky-bucket.ts';
@@ -173,6 +173,20 @@ describe('two policies of one kind that take turns on a key', () => {
     expect(take(short, 10)?.[ALLOWED]).toBe(1);
     expect(take(short, 1)?.[RETRY_AFTER]).toBeLessThanOrEqual(120_000);
     expect(take(long, 0)?.[USED]).toBe(910);
+  });
+
+  it('have windows on the clock beside longer ones, if they are on the clock alone', () => {
+    const long = fixedWindow({ limit: 2, window: '70s', align: 'clock' });
+    const short = fixedWindow({ limit: 9, window: '1m', align: 'clock' });
+    const store = new ProgramStore();
+    const ends: number[] = [];
+    for (const policy of [long, short, short, long, short, short]) {
+      const { figures } = store.perform('take', [{ key: 'one', policy, cost: 1 }]);
+      if (policy === short) ends.push((store.clock.atMs + (figures[0]?.[RESET_AFTER] ?? 0)) % 60_000);
+      store.clock.advance(13_000);
+    }
+
+    expect(ends).toEqual([0, 0, 0, 0]);
   });
 
   it('read a debt as as many units as were taken, whatever their rates', () => {

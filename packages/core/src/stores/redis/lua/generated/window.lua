@@ -24,12 +24,17 @@ local function window_endsAt(s)
   return (#s == 7 and math.max(end_, s[5] + s[6]) or end_)
 end
 
+-- When a window of this policy begins that has a unit at t.
+local function window_begin(p, t)
+  return (p[6] == 1 and t - (t % p[5]) or t)
+end
+
 -- When the window that counts for this policy ends.
 local function window_ownEnd(p, s)
   if p[5] >= s[2] then
     return s[1] + s[2]
   end
-  return (#s == 7 and s[5] + s[6] or s[1] + p[5])
+  return (#s == 7 and s[5] + s[6] or window_begin(p, s[1]) + p[5])
 end
 
 local function window_used(p, s, t)
@@ -69,11 +74,11 @@ local function window_addBeside(p, s, before, more, t, isOpen)
     after[3] = more
   end
   if before == 0 then
-    after[#after + 1] = (p[6] == 1 and t - (t % p[5]) or t)
+    after[#after + 1] = window_begin(p, t)
     after[#after + 1] = p[5]
     after[#after + 1] = more
   elseif #s == 4 then
-    after[#after + 1] = s[1]
+    after[#after + 1] = window_begin(p, s[1])
     after[#after + 1] = p[5]
     after[#after + 1] = before + more
   else
@@ -118,7 +123,7 @@ local function window_add(p, s, units, until_, t)
   if more <= 0 or (until_ > 0 and (before == 0 or until_ ~= window_ownEnd(p, s))) then
     return s
   end
-  local start = (p[6] == 1 and t - (t % p[5]) or t)
+  local start = window_begin(p, t)
   if not isOpen and (#s ~= 7 or t >= s[5] + s[6]) then
     return { start, p[5], more, p[1] }
   end
