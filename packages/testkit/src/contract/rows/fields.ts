@@ -71,7 +71,7 @@ const thrown: readonly (readonly [string, number, () => Limit])[] = [
 ];
 
 /** What answers say of a limit. The clock starts at 12:00:00.25. */
-export const fields = rowsOf({
+export const fields: readonly Row[] = rowsOf({
   // Byte for byte.
   'the fields of a first answer state what is left, and until when (V1)': [
     { policy: fixedWindow({ limit: 100, window: '60s' }) },
