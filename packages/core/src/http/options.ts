@@ -7,7 +7,6 @@ import { parseDuration, type Duration } from '../values/duration.ts';
 import {
   flag,
   functionThat,
-  invalid,
   oneOf,
   optional,
   optionsOf,
@@ -339,9 +338,4 @@ function readRows(options: object, shape: Readonly<Record<string, Reader<unknown
     read(given[name], where + name, 'SLUICE_OPTION_INVALID'),
   ]);
   return Object.fromEntries(rows) as unknown;
-}
-
-/** The error of an option that cannot be used beside others. */
-export function misplaced(name: string, where: string, got: unknown): Error {
-  return invalid(name, where, got);
 }
