@@ -12,7 +12,7 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 let timerIsOf: typeof setTimeout | undefined;
 
 /**
- * Calls back at `dueMs` (by `performance.now()`), never earlier; immediately when that has passed. Calls run in the
+ * Calls back at `dueMs` (by `performance.now()`), never earlier, and never before it has returned. Calls run in the
  * order of `dueMs`, even when the event loop is late: separate timers would then run in the order of their durations.
  * All of them share one timer, which keeps the process alive.
  *
@@ -22,7 +22,7 @@ export function schedule(dueMs: number, run: () => void): () => void {
   const call = { dueMs, run };
   const index = search((other) => other.dueMs > dueMs);
   scheduled.splice(index, 0, call);
-  if (index === 0 || timerIsOf !== setTimeout) runDue();
+  if (index === 0 || timerIsOf !== setTimeout) startTimer();
   return () => {
     // From the first one of its instant on: calls that were scheduled first are usually cancelled first.
     const found = scheduled.indexOf(
@@ -31,7 +31,7 @@ export function schedule(dueMs: number, run: () => void): () => void {
     );
     if (found === -1) return;
     scheduled.splice(found, 1);
-    if (found === 0) runDue();
+    if (found === 0) startTimer();
   };
 }
 
@@ -47,19 +47,21 @@ function search(isAfter: (call: ScheduledCall) => boolean): number {
   return from;
 }
 
-/** Runs the calls that are due, and sets the timer for the next one. A timer can fire a millisecond early. */
-function runDue(): void {
+/** Sets the timer for the next call. */
+function startTimer(): void {
   if (timerIsOf === setTimeout) clearTimeout(timer);
   timerIsOf = setTimeout;
-  for (;;) {
-    const [first] = scheduled;
-    if (first === undefined) return;
-    const leftMs = first.dueMs - performance.now();
-    if (leftMs > 0) {
-      timer = detached(() => setTimeout(runDue, Math.min(Math.ceil(leftMs), MAX_TIMER_MS)));
-      return;
-    }
+  const [first] = scheduled;
+  if (first === undefined) return;
+  const ms = Math.min(Math.max(Math.ceil(first.dueMs - performance.now()), 1), MAX_TIMER_MS);
+  timer = detached(() => setTimeout(runDue, ms));
+}
+
+/** Runs the calls that are due. A timer can fire a millisecond early. */
+function runDue(): void {
+  for (let [first] = scheduled; first !== undefined && first.dueMs <= performance.now(); [first] = scheduled) {
     scheduled.shift();
     first.run();
   }
+  startTimer();
 }

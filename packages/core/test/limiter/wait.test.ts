@@ -325,6 +325,16 @@ describe('a wait', () => {
     expect(run).toHaveBeenCalledTimes(1);
   });
 
+  it('is called back after it has begun, although this process stalled meanwhile', async () => {
+    const run = jest.fn();
+
+    schedule(performance.now() - 1, run);
+    expect(run).not.toHaveBeenCalled();
+    await pass(1);
+
+    expect(run).toHaveBeenCalledTimes(1);
+  });
+
   it('is not behind that for other keys, whatever they contain', async () => {
     const limits = [
       { name: 'a', policy: fixedWindow({ limit: 1, window: '1h' }) },
