@@ -2,7 +2,7 @@ import { fromNode } from '@sluice/web';
 import type { AdapterUnderTest } from '@sluice/testkit/contract';
 import { fetchApp, responseOf } from './fetch-app.ts';
 import { honoApp } from './hono-app.ts';
-import { ofFetchHandlers, ofHono } from './impossible.ts';
+import { impossibleInHono, impossibleOn } from './impossible.ts';
 import { serve } from './serve.ts';
 
 /** Fetch handlers on Node, as the contract starts them. */
@@ -11,7 +11,7 @@ export const web: AdapterUnderTest = {
   start: async (app) => serve(fetchApp(app, fromNode)),
   startHttp2: async (app) => serve(fetchApp(app, fromNode), { isHttp2: true }),
   answer: (_response, answer) => responseOf(answer),
-  impossible: ofFetchHandlers,
+  impossible: impossibleOn('Node'),
 };
 
 /** Hono on Node, likewise. */
@@ -20,5 +20,5 @@ export const hono: AdapterUnderTest = {
   start: async (app) => serve(honoApp(app, fromNode).fetch, { overrides: true }),
   startHttp2: async (app) => serve(honoApp(app, fromNode).fetch, { isHttp2: true, overrides: true }),
   answer: (_response, answer) => responseOf(answer),
-  impossible: ofHono,
+  impossible: impossibleInHono('Node'),
 };

@@ -3,7 +3,7 @@ import { fromBun, fromDeno } from '@sluice/web';
 import { describeAdapter, smoke, type RunningApp } from '@sluice/testkit/contract';
 import { errorResponse, fetchApp, responseOf } from '../fetch-app.ts';
 import { honoApp } from '../hono-app.ts';
-import { ofFetchHandlers, ofHono } from '../impossible.ts';
+import { impossibleInHono, impossibleOn } from '../impossible.ts';
 
 type Handler = (request: Request, context: never) => Response | Promise<Response>;
 
@@ -33,7 +33,7 @@ interface Runtimes {
 }
 
 const { Bun, Deno } = globalThis as Runtimes;
-const peer = Bun === undefined ? fromDeno : fromBun();
+const [runtime, peer] = Bun === undefined ? (['Deno', fromDeno] as const) : (['Bun', fromBun()] as const);
 
 function serve(fetch: Handler): RunningApp {
   const [hostname, port] = ['127.0.0.1', 0];
@@ -61,7 +61,7 @@ describeAdapter(
     name: 'fetch handlers',
     start: async (app) => Promise.resolve(serve(fetchApp(app, peer))),
     answer: (_response, answer) => responseOf(answer),
-    impossible: ofFetchHandlers,
+    impossible: impossibleOn(runtime),
   },
   smoke,
 );
@@ -73,7 +73,7 @@ describeAdapter(
       return Promise.resolve(serve((request, context) => hono.fetch(request, context)));
     },
     answer: (_response, answer) => responseOf(answer),
-    impossible: ofHono,
+    impossible: impossibleInHono(runtime),
   },
   smoke,
 );
