@@ -46,11 +46,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new BoundedStore(maxKeys, clock ?? localClock());
 }
 
-/** The walk over old keys goes on after some requests, of which one that adds a key counts as five, */
-const REQUESTS_PER_WALK = 20;
-const ADDED = 4;
-/** by half as many keys: two and a half for each that is added, so that ended keys go faster than new ones come. */
-const REQUESTS_PER_KEY = 2;
+/** The walk over old keys goes on after some requests, by a third as many keys, */
+const REQUESTS_PER_WALK = 21;
+const REQUESTS_PER_KEY = 3;
+/** and by more than two for each key that was added meanwhile, so that ended keys go faster than new ones come. */
+const KEYS_PER_ADDED = 2.5;
 
 class BoundedStore implements MemoryStore {
   readonly source = 'memory';
@@ -62,6 +62,8 @@ class BoundedStore implements MemoryStore {
   /** Walks over all keys, again and again. A new walk would pass over all that were deleted at the front. */
   #walk: MapIterator<[string, Held]>;
   #requests = 0;
+  /** How many keys there were when the walk last stopped. */
+  #sizeBefore = 0;
 
   constructor(maxKeys: number, clock: Clock) {
     this.#maxKeys = maxKeys;
@@ -76,11 +78,13 @@ class BoundedStore implements MemoryStore {
   perform(op: Op, asks: readonly Ask[]): Answer {
     const now = Math.floor(this.#clock.now());
     if (!(now >= 0 && now <= Number.MAX_SAFE_INTEGER)) throw badTime(now);
-    const before = this.#keys.size;
     const answer = perform(this.#keys, op, asks, now);
-    for (let i = 0; i < asks.length; i++) this.#protect(asks[i] as Ask, answer.figures[i] as Figures, now);
-    this.#requests += 1 + ADDED * (this.#keys.size - before);
-    if (this.#requests >= REQUESTS_PER_WALK || this.#keys.size > this.#maxKeys) this.#trim(now);
+    for (let i = 0; i < asks.length; i++) {
+      const figures = answer.figures[i] as Figures;
+      const deniedMs = Math.max(figures[RETRY_AFTER] as number, figures[BLOCKED] as number);
+      if (deniedMs > 0) this.#protect((asks[i] as Ask).key, now + deniedMs);
+    }
+    if (++this.#requests >= REQUESTS_PER_WALK || this.#keys.size > this.#maxKeys) this.#trim(now);
     return answer;
   }
 
@@ -89,15 +93,14 @@ class BoundedStore implements MemoryStore {
   }
 
   /** Remembers until when a key is denied. */
-  #protect({ key }: Ask, figures: Figures, now: number): void {
-    const denied = Math.max(figures[RETRY_AFTER] as number, figures[BLOCKED] as number);
-    if (denied <= 0 || (this.#denied.get(key) ?? 0) >= now + denied) return;
-    if (this.#keys.has(key)) this.#denied.set(key, now + denied);
+  #protect(key: string, until: number): void {
+    if ((this.#denied.get(key) ?? 0) < until && this.#keys.has(key)) this.#denied.set(key, until);
   }
 
   /** Keeps to `maxKeys`. */
   #trim(now: number): void {
-    const due = this.#requests / REQUESTS_PER_KEY;
+    const added = Math.max(this.#keys.size - this.#sizeBefore, 0);
+    const due = Math.min(this.#requests / REQUESTS_PER_KEY + added * KEYS_PER_ADDED, this.#keys.size);
     this.#requests = 0;
     if (this.#denied.size * 2 > this.#maxKeys) this.#trimDenied(now);
     for (let i = 0; i < due || this.#keys.size > this.#maxKeys; i++) {
@@ -105,13 +108,14 @@ class BoundedStore implements MemoryStore {
       if (step.done === true) {
         this.#walk = this.#keys.entries();
         step = this.#walk.next();
-        if (step.done === true) return;
+        if (step.done === true) break;
       }
       const [key, held] = step.value;
       if (endOf(held) + KEPT_MS <= now) this.#drop(key);
       else if (held.isRecent) held.isRecent = false;
       else if (this.#keys.size > this.#maxKeys && (this.#denied.get(key) ?? 0) <= now) this.#drop(key);
     }
+    this.#sizeBefore = this.#keys.size;
   }
 
   /**

@@ -13,7 +13,6 @@ import {
   TRY,
   type Part,
 } from '../program/decide.ts';
-import type { Family } from '../program/family.ts';
 import { type Nums, unused } from '../program/numbers.ts';
 import type { Answer, Ask, Figures, Op } from './store.ts';
 
@@ -68,7 +67,7 @@ export function perform(keys: Keys, op: Op, asks: readonly Ask[], now: number): 
   const parts = new Array<KeyPart>(length);
   for (let i = 0; i < length; i++) {
     const ask = asks[i] as Ask;
-    parts[i] = new KeyPart(ask, keys.get(ask.key), now);
+    parts[i] = makePart(ask, keys.get(ask.key), now);
   }
   if (code < GIVE) decide(parts, code, now);
   const answered = new Array<Figures>(length);
@@ -82,36 +81,31 @@ export function perform(keys: Keys, op: Op, asks: readonly Ask[], now: number): 
 }
 
 /** An ask beside what its key holds. */
-class KeyPart implements Part {
+interface KeyPart extends Part {
   readonly ask: Ask;
   readonly rule: Rule;
   readonly held: Held | undefined;
-  readonly f: Family;
-  readonly p: Nums;
-  readonly cost: number;
-  readonly holder: number;
-  s: Nums;
-  blocked: number;
-  t: number;
-  endsAt = 0;
-  wait = 0;
-  delay = 0;
-  changed = false;
+}
 
-  constructor(ask: Ask, held: Held | undefined, now: number) {
-    const rule = compile(ask.policy);
-    this.ask = ask;
-    this.rule = rule;
-    this.held = held;
-    this.f = rule.family;
-    this.p = rule.numbers;
-    this.cost = ask.cost;
-    this.holder = ask.holder ?? 0;
+function makePart(ask: Ask, held: Held | undefined, now: number): KeyPart {
+  const rule = compile(ask.policy);
+  return {
+    ask,
+    rule,
+    held,
+    f: rule.family,
+    p: rule.numbers,
+    cost: ask.cost,
+    holder: ask.holder ?? 0,
     // A state of another kind counts as none.
-    this.s = held !== undefined && held.rule.kind === rule.kind ? held.s : unused();
-    this.blocked = held === undefined ? 0 : held.blocked;
-    this.t = now;
-  }
+    s: held !== undefined && held.rule.kind === rule.kind ? held.s : unused(),
+    blocked: held === undefined ? 0 : held.blocked,
+    t: now,
+    endsAt: 0,
+    wait: 0,
+    delay: 0,
+    changed: false,
+  };
 }
 
 function write(keys: Keys, { ask, rule, held, s, blocked }: KeyPart, code: number): void {
