@@ -5,7 +5,7 @@ import { forget, remember, type LiveLimiter, type Status } from '../observe/live
 import { isClusterWorker, startTimer, stopTimer, type Timer } from '../platform.ts';
 import { ALLOWED, BLOCKED, DELAY, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
 import { memoryStore } from '../stores/memory.ts';
-import type { Answer, Ask, Op, Store } from '../stores/store.ts';
+import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
 import { readOptions } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
 import {
@@ -18,10 +18,12 @@ import {
 } from './decision.ts';
 import type { DecideOptions, DecidingOp, LimiterHost } from './host.ts';
 import {
+  askForUnit,
   joinAsks,
   makeAsks,
   readLimit,
   readLocal,
+  readWant,
   type Counted,
   type Limit,
   type PolicyAsk,
@@ -36,7 +38,6 @@ import {
   type OnStoreError,
   type OnUnconfigured,
 } from './options.ts';
-import { isPromise } from './pending.ts';
 import { readMark, type PolicyContext, type PolicyMark } from './policy-function.ts';
 import { isWatched, publish, type Watcher } from './publish.ts';
 import { Slots } from './slots.ts';
@@ -201,7 +202,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
    */
   decide(op: DecidingOp, wants: readonly Want[], options: DecideOptions = USUAL): Decision | Promise<Decision> {
     if (this.#closing !== undefined) this.checkOpen();
-    if ((this.#thresholds !== undefined || isWatched()) && options.isSilent !== true) {
+    if (options.isSilent !== true && (this.#thresholds !== undefined || isWatched())) {
       return this.#decideInPublic(op, wants, options);
     }
     let asks: readonly PolicyAsk[] = NO_ASKS;
@@ -210,39 +211,59 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     let cost = 0;
     for (const want of wants) {
       const { limit } = want;
-      let policies = limit.fixed;
-      if (policies === undefined) {
-        const current = limit.read(want.key);
-        if (isPromise(current)) return this.#decideLater(op, wants, options, { want, policies: current });
-        policies = current;
-      }
+      const policies = want.policies ?? limit.fixed ?? limit.read(want.key);
+      if (policies instanceof Promise) return this.#decideLater(op, wants, options, { want, policies });
       if (policies.length === 0) missing ??= limit;
-      const more = makeAsks(want, policies, this.#uncached);
-      asks = asks === NO_ASKS ? more : joinAsks(asks, more);
-      if (want.cost > cost) cost = want.cost;
-      if (limit.mayHold) mayHold = true;
+      asks = joinAsks(asks, makeAsks(want, policies, this.#uncached));
+      cost = Math.max(cost, want.cost);
+      mayHold ||= limit.mayHold;
     }
-    // A literal: the copy that a spread makes costs more than the decision.
-    const call: Call = {
+    if (missing !== undefined && (asks.length === 0 || this.onUnconfigured === 'deny')) {
+      const receipt = this.#begin(op, cost, asks, this.onStoreError);
+      return undecided(receipt, 'unconfigured', this.onUnconfigured === 'allow', missing.name);
+    }
+    if (mayHold && op !== 'peek' && cost > 0) checkHolders(asks);
+    return this.#ask(this.#begin(op, cost, asks, options.onStoreError ?? this.onStoreError), options.endMs);
+  }
+
+  /**
+   * Takes a unit of one limit, as `decide` does, and in less time: to join and hash keys costs more than to decide, so what
+   * was asked for the last keys is remembered.
+   */
+  takeUnit(limit: Limit, key: unknown): Decision | Promise<Decision> {
+    if (limit.asked === undefined) return this.decide('take', [readWant(limit, key, 1)]);
+    const asks = limit.asked.get(key as string) ?? askForUnit(limit, key, this.#uncached);
+    if (this.#closing !== undefined || this.#thresholds !== undefined || isWatched()) {
+      return this.decide(
+        'take',
+        asks.slice(0, 1).map(({ want }) => want),
+      );
+    }
+    return this.#ask(this.#begin('take', 1, asks, this.onStoreError), undefined);
+  }
+
+  #begin(op: DecidingOp, cost: number, asks: readonly PolicyAsk[], onStoreError: OnStoreError): Call {
+    // A request without cost writes nothing.
+    return {
       issuer: this,
-      op: cost === 0 ? 'peek' : op, // a request without cost writes nothing
+      op: cost === 0 ? 'peek' : op,
       cost,
       asks,
       isLocal: false,
       isSpent: true,
       error: undefined,
-      onStoreError: options.onStoreError ?? this.onStoreError,
+      onStoreError,
     };
-    if (missing !== undefined && (asks.length === 0 || this.onUnconfigured === 'deny')) {
-      return undecided(call, 'unconfigured', this.onUnconfigured === 'allow', missing.name);
-    }
-    if (mayHold && call.op !== 'peek') checkHolders(asks);
+  }
+
+  #ask(call: Call, endMs: number | undefined): Decision | Promise<Decision> {
+    const guard = this.#guard;
     try {
       const answer =
-        this.#guard === undefined
-          ? this.store.perform(call.op, asks)
-          : this.#guard.perform(call.op, asks, options.endMs ?? performance.now() + this.timeoutMs);
-      return isPromise(answer) ? this.#concludeLater(call, answer) : this.#conclude(call, answer);
+        guard === undefined
+          ? this.store.perform(call.op, call.asks)
+          : guard.perform(call.op, call.asks, endMs ?? performance.now() + this.timeoutMs);
+      return answer instanceof Promise ? this.#concludeLater(call, answer) : this.#conclude(call, answer);
     } catch (error) {
       return this.#fallBack(call, error);
     }
@@ -256,7 +277,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
       return decision;
     };
     const decided = this.decide(op, wants, { ...options, isSilent: true });
-    return isPromise(decided) ? decided.then(publishNow) : publishNow(decided);
+    return decided instanceof Promise ? decided.then(publishNow) : publishNow(decided);
   }
 
   /**
@@ -299,25 +320,12 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
       throw new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store did not answer what it was asked');
     }
     const source = remembered ?? (call.isLocal ? 'local' : this.store.source);
-    const policies = new Array<PolicyDecision>(call.asks.length); // not pushed to: V8 makes room for 17 then
+    const policies = new Array<PolicyDecision>(figures.length); // not pushed to: V8 makes room for 17 then
     let isBlocked = false;
-    for (let i = 0; i < call.asks.length; i++) {
-      const { name, rule } = (call.asks[i] as PolicyAsk).counted;
-      const of = figures[i] as readonly number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6 | 7, number>;
-      const policy = {
-        name,
-        allowed: of[ALLOWED] === 1,
-        limit: rule.limit,
-        remaining: of[REMAINING],
-        used: of[USED],
-        retryAfterMs: of[RETRY_AFTER] < 0 ? null : of[RETRY_AFTER],
-        resetAfterMs: of[RESET_AFTER],
-        delayMs: of[DELAY],
-        windowMs: rule.windowMs,
-        nextAfterMs: of[NEXT_AFTER] < 0 ? null : of[NEXT_AFTER],
-      };
-      if (of[BLOCKED] > 0) isBlocked = true;
-      policies[i] = rule.holds ? { ...policy, unit: 'concurrent-requests' } : policy;
+    for (let i = 0; i < figures.length; i++) {
+      const of = figures[i] as Figures;
+      if ((of[BLOCKED] as number) > 0) isBlocked = true;
+      policies[i] = readFigures((call.asks[i] as PolicyAsk).counted, of);
     }
     const decision = new LimiterDecision(call, policies, source, atMs, isBlocked);
     call.isSpent = call.op === 'peek' || !decision.allowed;
@@ -362,7 +370,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
         const effect = `its requests are ${isAllowed ? 'let through' : 'denied'} until it has, as onStoreError says.`;
         warnOnce('SLUICE_POLICIES_UNKNOWN', `${what}; ${effect}`, this.name);
         const cost = Math.max(...wants.map((want) => want.cost));
-        const receipt = { issuer: this, op, cost, asks: [], isLocal: false, isSpent: true, error };
+        const receipt = { ...this.#begin(op, cost, NO_ASKS, onStoreError), error };
         const name = wants.find(({ limit }) => limit.fixed === undefined)?.limit.name ?? this.name;
         return undecided(receipt, 'unavailable', isAllowed, name);
       },
@@ -389,8 +397,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     });
     const reading = wants.map(async (want) => {
       const policies = want === loading?.want ? loading.policies : want.limit.read(want.key);
-      const fixed = want.limit.fixed ?? (await policies);
-      return { ...want, limit: { ...want.limit, fixed } };
+      return { ...want, policies: await policies };
     });
     try {
       return await Promise.race([Promise.all(reading), late]);
@@ -402,8 +409,9 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   /** The asks of wants whose policies are known: in the store, or as this process counts by itself. */
   asksFor(wants: readonly Want[], isLocal: boolean): readonly PolicyAsk[] {
     return wants.reduce((asks, want) => {
-      const { fixed = [] } = want.limit;
-      return joinAsks(asks, makeAsks(want, isLocal ? fixed.map((one) => this.#localFor(one)) : fixed, true));
+      const policies = want.policies ?? want.limit.fixed ?? [];
+      const own = isLocal ? policies.map((one) => this.#localFor(one)) : policies;
+      return joinAsks(asks, makeAsks(want, own, true));
     }, NO_ASKS);
   }
 
@@ -418,7 +426,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
         this.#guard === undefined
           ? this.store.perform(op, asks)
           : this.#guard.perform(op, asks, performance.now() + this.timeoutMs);
-      return await (isPromise(answer) ? this.track(answer) : answer);
+      return await (answer instanceof Promise ? this.track(answer) : answer);
     } catch (error) {
       throw this.report(error, false);
     } finally {
@@ -525,6 +533,23 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   async #closeFunctions(): Promise<void> {
     await Promise.all([...this.#functions.values()].map(async (close) => close?.()));
   }
+}
+
+function readFigures({ name, rule }: Counted, figures: Figures): PolicyDecision {
+  const of = figures as readonly number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6, number>;
+  const policy = {
+    name,
+    allowed: of[ALLOWED] === 1,
+    limit: rule.limit,
+    remaining: of[REMAINING],
+    used: of[USED],
+    retryAfterMs: of[RETRY_AFTER] < 0 ? null : of[RETRY_AFTER],
+    resetAfterMs: of[RESET_AFTER],
+    delayMs: of[DELAY],
+    windowMs: rule.windowMs,
+    nextAfterMs: of[NEXT_AFTER] < 0 ? null : of[NEXT_AFTER],
+  };
+  return rule.holds ? { ...policy, unit: 'concurrent-requests' } : policy;
 }
 
 /** @throws TypeError if slots would be held without a holder, so that nothing could release them. */

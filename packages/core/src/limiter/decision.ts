@@ -50,44 +50,18 @@ export class LimiterDecision implements Decision {
     atMs: number,
     isBlocked: boolean,
   ) {
-    let allowed = true;
-    let remaining = Infinity;
-    let resetAfterMs = 0;
-    let delayMs = 0;
-    let tightest = 0;
-    let leastLeft = Infinity;
-    let slowest = 0;
-    let longestMs = -1;
-    for (let i = 0; i < policies.length; i++) {
-      const policy = policies[i] as PolicyDecision;
-      const waitMs = policy.retryAfterMs ?? Infinity;
-      // A peek names the same policy as a consume: by what that would leave.
-      const taken = receipt.op === 'peek' ? (receipt.asks[i]?.cost ?? 0) : 0;
-      const left = policy.limit === 0 ? 0 : Math.max(policy.remaining - taken, 0) / policy.limit;
-      if (!policy.allowed) allowed = false;
-      if (left < leastLeft) {
-        leastLeft = left;
-        tightest = i;
-      }
-      if (waitMs > longestMs) {
-        longestMs = waitMs;
-        slowest = i;
-      }
-      remaining = Math.min(remaining, policy.remaining);
-      resetAfterMs = Math.max(resetAfterMs, policy.resetAfterMs);
-      delayMs = Math.max(delayMs, policy.delayMs);
-    }
-    const deciding = policies[allowed ? tightest : slowest] as PolicyDecision;
+    const all = policies.length === 1 ? (policies[0] as PolicyDecision) : combine(policies, receipt);
+    const { allowed } = all;
     this.allowed = allowed;
     this.outcome = isBlocked ? 'blocked' : allowed ? 'allowed' : 'denied';
-    this.policy = deciding.name;
+    this.policy = all.name;
     this.cost = receipt.cost;
-    this.limit = deciding.limit;
-    this.remaining = remaining;
-    this.used = deciding.used;
-    this.retryAfterMs = deciding.retryAfterMs;
-    this.resetAfterMs = resetAfterMs;
-    this.delayMs = allowed ? delayMs : 0;
+    this.limit = all.limit;
+    this.remaining = all.remaining;
+    this.used = all.used;
+    this.retryAfterMs = all.retryAfterMs;
+    this.resetAfterMs = all.resetAfterMs;
+    this.delayMs = allowed ? all.delayMs : 0;
     this.source = source;
     this.atMs = atMs;
     if (receipt.error !== undefined) this.error = receipt.error;
@@ -99,6 +73,31 @@ export class LimiterDecision implements Decision {
   static readReceipt(decision: unknown): Receipt | undefined {
     return typeof decision === 'object' && decision !== null && #receipt in decision ? decision.#receipt : undefined;
   }
+}
+
+/** Several policies as one: under the name and with the limit of the one that decides. */
+function combine(policies: readonly PolicyDecision[], { op, asks }: Receipt): PolicyDecision {
+  let allowed = true;
+  let remaining = Infinity;
+  let resetAfterMs = 0;
+  let delayMs = 0;
+  let tightest = 0;
+  let leastLeft = Infinity;
+  let slowest = 0;
+  let longestMs = -1;
+  for (const [i, policy] of policies.entries()) {
+    const waitMs = policy.retryAfterMs ?? Infinity;
+    // A peek names the same policy as a consume: by what that would leave.
+    const taken = op === 'peek' ? (asks[i]?.cost ?? 0) : 0;
+    const left = policy.limit === 0 ? 0 : Math.max(policy.remaining - taken, 0) / policy.limit;
+    if (left < leastLeft) [leastLeft, tightest] = [left, i];
+    if (waitMs > longestMs) [longestMs, slowest] = [waitMs, i];
+    allowed &&= policy.allowed;
+    remaining = Math.min(remaining, policy.remaining);
+    resetAfterMs = Math.max(resetAfterMs, policy.resetAfterMs);
+    delayMs = Math.max(delayMs, policy.delayMs);
+  }
+  return { ...(policies[allowed ? tightest : slowest] as PolicyDecision), allowed, remaining, resetAfterMs, delayMs };
 }
 
 /** A decision without a store, or without a policy: it states no numbers. */

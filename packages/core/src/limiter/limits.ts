@@ -2,11 +2,11 @@ import { PolicyError, messageOf, shown, typeError } from '../errors.ts';
 import { compile, parsePolicy, scalePolicy, type Policy, type Rule } from '../policies/index.ts';
 import { slidingWindow } from '../policies/sliding-window.ts';
 import type { Ask } from '../stores/store.ts';
+import { checkCost } from '../values/cost.ts';
 import { listed, nearest } from '../values/hint.ts';
 import { readSubject } from '../values/key.ts';
 import { checkDistinct, parseName } from '../values/name.ts';
 import { readOptions, type Reader } from '../values/shape.ts';
-import { isPromise } from './pending.ts';
 import { readMark, type PolicyContext, type PolicyFunction, type ReturnedPolicy } from './policy-function.ts';
 
 const MAX_REMEMBERED = 10_000;
@@ -17,8 +17,6 @@ export interface Counted {
   readonly policy: Policy;
   readonly rule: Rule;
   readonly suffix: string;
-  /** The keys of the last subjects: to join and hash one costs more than all else that a limiter does in memory. */
-  readonly keys: Map<string, string>;
   /** Set on first use: what this process allows by itself, by `localShare`. */
   local: Counted | undefined;
 }
@@ -33,6 +31,8 @@ export interface Limit {
   /** Whether its policies may hold slots, and whether they may delay a request: true if they are not fixed. */
   readonly mayHold: boolean;
   readonly mayPace: boolean;
+  /** What was asked for one unit of each of the last keys, if its policies are fixed, and hold no slots. */
+  readonly asked: Map<string, readonly PolicyAsk[]> | undefined;
 }
 
 /** What a request wants of one limit. */
@@ -46,6 +46,8 @@ export interface Want {
   readonly holder: number;
   /** Whether the caller named the holder, who may have held the slots before. */
   readonly isNamed: boolean;
+  /** The policies of the key, if its limit had to load them. */
+  readonly policies?: readonly Counted[];
 }
 
 /** What is asked of one policy of a want. */
@@ -56,20 +58,44 @@ export interface PolicyAsk extends Ask {
 
 /** The asks of a want with these policies. */
 export function makeAsks(want: Want, policies: readonly Counted[], uncached: boolean): readonly PolicyAsk[] {
-  const { subject, cost } = want;
-  const asks = new Array<PolicyAsk>(policies.length); // not pushed to: V8 makes room for 17 then
-  for (let i = 0; i < policies.length; i++) {
-    const counted = policies[i] as Counted;
-    const { policy, rule, keys } = counted;
-    let key = keys.get(subject);
-    if (key === undefined) {
-      key = `{${subject}${counted.suffix}`;
-      if (keys.size === MAX_REMEMBERED) keys.clear();
-      keys.set(subject, key);
-    }
-    asks[i] = { key, policy, cost, holder: rule.holds ? want.holder : 0, until: 0, uncached, want, counted };
-  }
+  return policies.map((counted): PolicyAsk => {
+    const { policy, rule, suffix } = counted;
+    const key = `{${want.subject}${suffix}`;
+    return { key, policy, cost: want.cost, holder: rule.holds ? want.holder : 0, until: 0, uncached, want, counted };
+  });
+}
+
+/**
+ * What a request wants of the only limit of its limiter.
+ *
+ * @throws TypeError `SLUICE_KEY_INVALID`; RangeError or TypeError `SLUICE_COST_INVALID`.
+ */
+export function readWant(limit: Limit, key: unknown, cost: number): Want {
+  checkCost(cost);
+  return { limit, key: key as string, subject: readSubject(key), cost, holder: 0, isNamed: false };
+}
+
+/**
+ * Asks for a unit of a key whose limit remembers what is asked.
+ *
+ * @throws TypeError `SLUICE_KEY_INVALID`.
+ */
+export function askForUnit(limit: Limit, key: unknown, uncached: boolean): readonly PolicyAsk[] {
+  const { asked, fixed = [] } = limit;
+  const want = readWant(limit, key, 1);
+  if (want.subject !== key) return makeAsks(want, fixed, uncached); // it may be long
+  const own = copy(key);
+  const asks = makeAsks({ ...want, key: own, subject: own }, fixed, uncached);
+  if (asked?.size === MAX_REMEMBERED) asked.clear();
+  asked?.set(own, asks);
   return asks;
+}
+
+/** The text without the longer one that it may have been cut from: V8 would keep that as well. */
+function copy(text: string): string {
+  const joined = ` ${text}`;
+  joined.charCodeAt(0); // any use of a character makes V8 join the parts
+  return joined.slice(1);
 }
 
 /** The asks of several wants. Functions of several limits may return one policy: then one key counts a request once. */
@@ -145,7 +171,8 @@ export function readLimit(
     const name = entry ?? limiter;
     const fixed = countPolicies(given, { name, suffix, isEntry, field });
     const mayHold = fixed.some(({ rule }) => rule.holds);
-    return { name, fixed, read: () => fixed, mayHold, mayPace: fixed.some(({ rule }) => rule.paces) };
+    const mayPace = fixed.some(({ rule }) => rule.paces);
+    return { name, fixed, read: () => fixed, mayHold, mayPace, asked: mayHold ? undefined : new Map() };
   }
   const mark = readMark(given);
   const name = entry ?? mark?.name ?? limiter;
@@ -162,13 +189,17 @@ export function readLimit(
   const read: Limit['read'] = (key) => {
     try {
       const policy = (given as PolicyFunction)(key, context);
-      return isPromise(policy) ? policy.then(count) : count(policy);
+      return isThenable(policy) ? Promise.resolve(policy).then(count) : count(policy);
     } catch (error) {
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
       return Promise.reject(error);
     }
   };
-  return { name, fixed: undefined, read, mayHold: true, mayPace: true };
+  return { name, fixed: undefined, read, mayHold: true, mayPace: true, asked: undefined };
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as Partial<PromiseLike<T>> | undefined)?.then === 'function';
 }
 
 /**
@@ -222,7 +253,7 @@ function countPolicies(
       throw new PolicyError(`${where}.name`, `${expected}; write fixedWindow({ name: "burst", ... })`);
     }
     const suffix = name === ownName ? ownSuffix : `${ownSuffix}:${name}`;
-    return { name, policy, rule: compile(policy), suffix, keys: new Map(), local: undefined };
+    return { name, policy, rule: compile(policy), suffix, local: undefined };
   });
   checkDistinct(
     counted.map(({ name }) => name),
@@ -251,9 +282,10 @@ export function readLocal(counted: Counted, share: number): Counted {
 /**
  * What a request wants of the limits that have a key.
  *
- * @throws TypeError `SLUICE_KEY_INVALID`.
+ * @throws as {@link readWant} does.
  */
 export function readWants(limits: ReadonlyMap<string, Limit>, keys: unknown, cost: number): readonly Want[] {
+  checkCost(cost);
   const names = [...limits.keys()];
   const invalidKeys = (what: string): TypeError => typeError('SLUICE_KEY_INVALID', `${what}; nothing was consumed`);
   if (typeof keys !== 'object' || keys === null) {

@@ -104,7 +104,7 @@ export async function editKeys(
  */
 export async function settleKeys(host: LimiterHost, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
   await editConfigured(host, given, async (wants) => {
-    const held = wants.flatMap(({ limit }) => limit.fixed ?? []).find(({ rule }) => rule.holds);
+    const held = wants.flatMap(({ policies, limit }) => policies ?? limit.fixed ?? []).find(({ rule }) => rule.holds);
     if (held !== undefined) {
       const what = `the policy ${shown(held.name)} holds slots, which belong to their holders`;
       const instead = 'call the release() that limiter.acquire(key) returned';
@@ -128,7 +128,7 @@ async function editConfigured(
 ): Promise<void> {
   host.checkOpen();
   const editing = host.readCurrent(given).then(async (wants) => {
-    const missing = wants.find(({ limit }) => limit.fixed?.length === 0);
+    const missing = wants.find(({ policies }) => policies?.length === 0);
     if (missing !== undefined && (host.onUnconfigured === 'deny' || wants.length === 1)) {
       const what = `the policy ${shown(missing.limit.name)} is not configured, or not for this application`;
       throw new SluiceError('SLUICE_POLICY_UNCONFIGURED', `${what}: nothing was done`);
