@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -9,72 +9,50 @@ import { z } from 'zod';
 
 const perHour = (limit: number): Limiter => createLimiter({ policy: fixedWindow({ limit, window: '1h' }) });
 const text = (words: string): CallToolResult => ({ content: [{ type: 'text', text: words }] });
-const ann: Caller = { sessionId: 's1', authInfo: { clientId: 'desktop', extra: { sub: 'ann' } } };
 
-/** A server whose tool `search` costs as many units as it is asked for, and a client of it with one session. */
-async function serve(limited: LimitedTool, search = jest.fn(text)): Promise<Client> {
-  const server = new McpServer({ name: 'archive', version: '1.0.0' });
-  server.registerTool(
-    'search',
-    { inputSchema: { words: z.string(), results: z.number() } },
-    limited('search', ({ words }: { words: string; results: number }) => search(words), {
-      cost: ({ results }) => results,
-    }),
-  );
-  server.registerTool(
-    'time',
-    {},
-    limited('time', () => text('noon')),
-  );
-  const [here, there] = InMemoryTransport.createLinkedPair();
-  here.sessionId = 's1';
-  there.sessionId = 's1';
-  const client = new Client({ name: 'test', version: '1.0.0' });
-  await Promise.all([server.connect(there), client.connect(here)]);
-  return client;
-}
+describe('the tools of an MCP server', () => {
+  it('cost what their arguments ask for; a denied one is not called, and the model reads why and for how long', async () => {
+    const [found, server] = [[] as string[], new McpServer({ name: 'archive', version: '1.0.0' })];
+    const limited = limitTools({ limiter: perHour(5) });
+    const search = ({ words }: { words: string; results: number }): CallToolResult => {
+      found.push(words);
+      return text(words);
+    };
+    const inputSchema = { words: z.string(), results: z.number() };
+    server.registerTool('search', { inputSchema }, limited('search', search, { cost: ({ results }) => results }));
+    server.registerTool(
+      'time',
+      {},
+      limited('time', () => text('noon')),
+    );
+    const [here, there] = InMemoryTransport.createLinkedPair();
+    [here.sessionId, there.sessionId] = ['s1', 's1'];
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    await Promise.all([server.connect(there), client.connect(here)]);
+    const ask = async (results: number) => client.callTool({ name: 'search', arguments: { words: 'otters', results } });
 
-const search = (client: Client, results: number): Promise<unknown> =>
-  client.callTool({ name: 'search', arguments: { words: 'otters', results } });
+    const answers = [await ask(3), await ask(3), await ask(6), await client.callTool({ name: 'time' })];
 
-describe('a tool of an MCP server', () => {
-  it('costs what its arguments ask for; beyond the limit it is not called, and the model reads why and for how long', async () => {
-    const found = jest.fn(text);
-    const client = await serve(limitTools({ limiter: perHour(5) }), found);
-
-    expect(await search(client, 3)).toMatchObject({ content: [{ text: 'otters' }] });
-    expect(await search(client, 3)).toMatchObject({
-      isError: true,
-      content: [
-        { type: 'text', text: 'The limit default is used up. Try again in 60 minutes. The tool was not called.' },
-      ],
-      _meta: { 'sluice/retryAfterMs': expect.any(Number) as unknown },
-    });
-    expect(found).toHaveBeenCalledTimes(1);
-    await client.close();
-  });
-
-  it('has a budget of its own, also without arguments', async () => {
-    const client = await serve(limitTools({ limiter: perHour(1) }));
-
-    await search(client, 1);
-    expect(await client.callTool({ name: 'time' })).toMatchObject({ content: [{ text: 'noon' }] });
-    expect(await client.callTool({ name: 'time' })).toMatchObject({ isError: true });
-    await client.close();
-  });
-
-  it('says that a call larger than the limit is never allowed', async () => {
-    const client = await serve(limitTools({ limiter: perHour(5) }));
-
-    expect(await search(client, 6)).toMatchObject({
-      content: [{ text: 'The limit default is used up, and waiting does not help. The tool was not called.' }],
-      _meta: { 'sluice/retryAfterMs': null },
-    });
+    expect(answers).toMatchObject([
+      { content: [{ text: 'otters' }] },
+      {
+        isError: true,
+        content: [{ text: 'The limit default is used up. Try again in 60 minutes. The tool was not called.' }],
+        _meta: { 'sluice/retryAfterMs': expect.any(Number) as unknown },
+      },
+      {
+        content: [{ text: 'The limit default is used up, and waiting does not help. The tool was not called.' }],
+        _meta: { 'sluice/retryAfterMs': null },
+      },
+      { content: [{ text: 'noon' }] },
+    ]);
+    expect(found).toEqual(['otters']);
     await client.close();
   });
 });
 
 describe('the budget of a call', () => {
+  const ann: Caller = { sessionId: 's1', authInfo: { clientId: 'desktop', extra: { sub: 'ann' } } };
   const call = async (limited: LimitedTool, caller: Caller): Promise<boolean> => {
     const answer = await limited('search', (_args: object, _extra: Caller) => text('found'))({}, caller);
     return !('isError' in answer);
@@ -88,7 +66,7 @@ describe('the budget of a call', () => {
     expect(await call(limited, { ...ann, authInfo: { clientId: 'desktop', extra: { sub: 'bob' } } })).toBe(true);
   });
 
-  it('is that of the client where the token names no user, and never that of a session called alike', async () => {
+  it('is that of the client if the token names no user, and never that of a session with the same name', async () => {
     const limited = limitTools({ limiter: perHour(1) });
 
     expect(await call(limited, { authInfo: { clientId: 'desktop' } })).toBe(true);
@@ -97,14 +75,12 @@ describe('the budget of a call', () => {
   });
 
   it('is several at once, as one decision', async () => {
-    const limiter = createLimiter({
-      limits: [
-        { name: 'per-session', policy: fixedWindow({ limit: 1, window: '1h' }) },
-        { name: 'per-user', policy: fixedWindow({ limit: 2, window: '1h' }) },
-      ],
-    });
+    const limits = [
+      { name: 'per-session', policy: fixedWindow({ limit: 1, window: '1h' }) },
+      { name: 'per-user', policy: fixedWindow({ limit: 2, window: '1h' }) },
+    ] as const;
     const limited = limitTools({
-      limiter,
+      limiter: createLimiter({ limits }),
       key: ({ user = 'guest', session = 'none' }) => ({ 'per-session': session, 'per-user': user }),
     });
 
@@ -114,10 +90,8 @@ describe('the budget of a call', () => {
     expect(await call(limited, { ...ann, sessionId: 's3' })).toBe(false);
   });
 
-  it('is an error where there is neither a user nor a session, and consumes nothing', async () => {
-    const limited = limitTools({ limiter: perHour(1) });
-
-    await expect(call(limited, {})).rejects.toMatchObject({
+  it('is an error if there is neither a user nor a session, and no key', async () => {
+    await expect(call(limitTools({ limiter: perHour(1) }), {})).rejects.toMatchObject({
       code: 'SLUICE_KEY_INVALID',
       message: expect.stringContaining('write key: ({ tool }) => tool') as unknown,
     });
