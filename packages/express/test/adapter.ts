@@ -2,13 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rateLimit, type RateLimitOptions } from '@sluice/express';
-import {
-  type AdapterUnderTest,
-  type App,
-  type Limit,
-  type Route,
-  type RunningApp,
-} from '@sluice/testkit/contract';
+import { type AdapterUnderTest, type App, type Limit, type Route, type RunningApp } from '@sluice/testkit/contract';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { frameworks } from './frameworks.ts';
 

@@ -149,20 +149,19 @@ function checkOptions(options: object, ownOptions: readonly string[]): void {
   }
   checkNames(options, [...OPTION_NAMES, ...ownOptions], 'rateLimit');
   const given = options;
-  const forbid = (names: readonly string[], where: string): void => {
+  const forbid = (names: readonly string[], where: string, instead: string): void => {
     for (const name of names) {
       if (given[name] === undefined) continue;
-      const got = `got ${shown(given[name])}`;
-      throw new PolicyError(name, `${name} cannot be combined with ${where}, ${got}`, 'SLUICE_OPTION_INVALID');
+      const told = `${name} cannot be combined with ${where}, got ${shown(given[name])}; ${instead}`;
+      throw new PolicyError(name, told, 'SLUICE_OPTION_INVALID');
     }
   };
   if (given['limiter'] !== undefined) {
-    forbid(
-      ['policy', 'limit', 'window', 'limits', ...LIMITER_NAMES],
-      'limiter; set it in the createLimiter() call instead',
-    );
+    const names = ['policy', 'limit', 'window', 'limits', ...LIMITER_NAMES];
+    forbid(names, 'limiter', 'set it in the createLimiter() call instead');
   } else if (given['limits'] !== undefined) {
-    forbid(['policy', 'limit', 'window', 'key', 'onMissingKey'], 'limits; write it into the entries of limits instead');
+    const names = ['policy', 'limit', 'window', 'key', 'onMissingKey'];
+    forbid(names, 'limits', 'write it into the entries of limits instead');
   }
 }
 
