@@ -47,8 +47,17 @@ export type { Status } from './observe/live-limiters.ts';
 export type { Clock } from './platform.ts';
 export { memoryStore, type MemoryStore, type MemoryStoreOptions } from './stores/memory.ts';
 export { redisStore, type RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
+export type { IoredisClient } from './stores/redis/clients/ioredis.ts';
+export type { NodeRedisClient } from './stores/redis/clients/node-redis.ts';
+export type { RedisClient } from './stores/redis/clients/port.ts';
 export type { Answer, Ask, Figures, Op, Store } from './stores/store.ts';
-export { transactionStore, type TransactionStoreOptions } from './stores/transaction.ts';
+export {
+  transactionStore,
+  type Decide,
+  type Transaction,
+  type TransactionStoreOptions,
+  type Write,
+} from './stores/transaction.ts';
 export { silenceWarnings, type SluiceWarningCode } from './warnings.ts';
 // Known to every program of Node. A bundle does without, because nothing here is named by it.
 export { namesElsewhere } from './values/names-elsewhere.ts';
