@@ -50,12 +50,6 @@ function end(result: unknown, exchange: Exchange): unknown {
 
 function fail(error: unknown, exchange: Exchange): never {
   exchange.leave();
-  exchange.endWith(new Response(null, { status: statusOf(error) }));
+  exchange.endWith(new Response(null, { status: 500 }));
   throw error;
-}
-
-/** The status that the caller of a handler sends for its error. */
-export function statusOf(error: unknown): number {
-  const { status } = (typeof error === 'object' && error !== null ? error : {}) as { readonly status?: unknown };
-  return typeof status === 'number' && status >= 400 && status <= 599 ? status : 500;
 }

@@ -1,6 +1,6 @@
-import { PolicyError, type Decision, type Limiter } from '@sluice/core';
+import type { Decision, Limiter } from '@sluice/core';
 import type { KeyByLimit, RateLimitInfo } from '@sluice/core/http';
-import { shown } from '@sluice/core/spi';
+import { shown, typeError } from '@sluice/core/spi';
 import { withAddress, type AddressOption } from './addresses.ts';
 import { deny } from './deny.ts';
 import { Exchange } from './exchange.ts';
@@ -55,7 +55,7 @@ export interface RateLimit<Key = string, Req extends Request = Request> {
    * Decides about a request whose response is made elsewhere, as in middleware of Next.js. Every call counts, but not
    * inside of a handler that this limiter has counted: then there are neither fields nor a decision.
    *
-   * @throws (rejects) as `handle` does; TypeError `SLUICE_ACQUIRE_NEEDED` for a `concurrency` policy, and
+   * @throws (rejects) as `handle` does; TypeError, `SLUICE_ACQUIRE_NEEDED` for a `concurrency` policy and
    * `SLUICE_OPTION_INVALID` with the option `refund`: both follow the response, which only `handle` sees.
    */
   check(request: Req, ...context: readonly unknown[]): Promise<Checked>;
@@ -91,11 +91,18 @@ export function rateLimit(given: object): RateLimit<never> {
   const { requests, place, maker, open } = limits;
   return {
     handle: ((handler: Handler) => {
-      checkHandler(handler);
-      return limitHandler(handler, limits);
+      if (typeof handler === 'function') return limitHandler(handler, limits);
+      throw new TypeError(
+        `handle takes a fetch handler, a function of the request that returns a Response, got ${shown(handler)}; of an application, pass its function: handle((request) => app.fetch(request))`,
+      );
     }) as RateLimit['handle'],
     async check(request, ...context) {
-      if (place.settings.refund !== undefined) throw needsHandle();
+      if (place.settings.refund !== undefined) {
+        throw typeError(
+          'SLUICE_OPTION_INVALID',
+          'refund follows the response, which check(request) does not see; wrap the handler with handle(handler), or leave refund out',
+        );
+      }
       checkRequest(request);
       const exchange = open(request, context, false);
       if (requests.followsResponses) exchange.watch();
@@ -129,21 +136,4 @@ export function rateLimit(given: object): RateLimit<never> {
  */
 export function createRateLimit(options: Required<AddressOption>): typeof rateLimit {
   return withAddress(rateLimit, options);
-}
-
-function needsHandle(): PolicyError {
-  return new PolicyError(
-    'refund',
-    'refund follows the response, which check(request) does not see; wrap the handler with handle(handler), or leave refund out',
-    'SLUICE_OPTION_INVALID',
-  );
-}
-
-function checkHandler(handler: unknown): void {
-  if (typeof handler === 'function') return;
-  throw new PolicyError(
-    'handler',
-    `handle takes a fetch handler, a function of the request that returns a Response, got ${shown(handler)}; of an application, pass its function: handle((request) => app.fetch(request))`,
-    'SLUICE_OPTION_INVALID',
-  );
 }

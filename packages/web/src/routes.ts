@@ -72,22 +72,16 @@ function badRoutes(field: string, got: unknown): PolicyError {
   );
 }
 
-/** Compares segment by segment. Capitals, and slashes at the end, do not count. */
+/** Capitals, and slashes at the end, do not count. */
 function matcherOf(template: string): (path: string) => boolean {
-  const parts = segmentsOf(foldCase(template));
-  const isOpen = parts.at(-1) === '*';
-  if (isOpen) parts.pop();
-  const fits = (part: string, segment: string): boolean =>
-    part === '*' || part.startsWith(':') ? segment !== '' : part === segment;
-  return (path) => {
-    const segments = segmentsOf(foldCase(path));
-    const isLong = isOpen ? segments.length >= parts.length : segments.length === parts.length;
-    return isLong && parts.every((part, i) => fits(part, segments[i] as string));
-  };
+  const isOpen = template.endsWith('/*');
+  const segments = foldCase(isOpen ? template.slice(0, -2) : template.replace(/\/+$/, '')).split('/');
+  const fitting = segments.map((part) => (part === '*' || part.startsWith(':') ? '[^/]+' : escape(part)));
+  const pattern = new RegExp(`^${fitting.join('/')}${isOpen ? '(?:/.*)?' : '/*'}$`, 's');
+  return (path) => pattern.test(foldCase(path));
 }
 
-function segmentsOf(path: string): string[] {
-  const segments = path.split('/').slice(1);
-  while (segments.at(-1) === '') segments.pop();
-  return segments;
+/** For a pattern that matches this text. */
+function escape(text: string): string {
+  return text.replaceAll(/[^\w]/g, '\\$&');
 }

@@ -26,6 +26,7 @@ const routes: readonly Route[] = [
   '/users/me',
   '/users/:id',
   '/files/*',
+  '/café.html',
   new Pattern({ hostname: 'api.example.com', pathname: '/v1/:id' }),
 ];
 const keysOf = async (paths: readonly string[], given?: readonly Route[]): Promise<unknown[]> => {
@@ -41,8 +42,9 @@ describe('byRoute()', () => {
     ['/users/me', ['/users/me', '/users/ME/', '/users/%6de']],
     ['/users/:id', ['/users/7', '/users/eight', '/USERS/9']],
     ['/files/*', ['/files', '/files/a', '/files/a/b%2Fc']],
+    ['/café.html', ['/caf%C3%A9.html', '/CAF%C3%89.html/']],
     ['/v1/:id', ['/v1/7', '/V1/8']],
-    ['(unmatched)', ['/', '/other', '/users', '/users/7/orders']],
+    ['(unmatched)', ['/', '/other', '/users', '/users/7/orders', '/filesystem', '/cafe-html']],
   ])('is %s for all its spellings', async (template, paths) => {
     expect(new Set(await keysOf(paths, routes))).toEqual(new Set([template]));
   });

@@ -76,7 +76,7 @@ describe('a checked request', () => {
     const refunding = rateLimit({ policy, key: byAll(), refund: 'on-success' });
     const holding = rateLimit({ policy: concurrency({ limit: 1, ttl: '1m' }), key: byAll() });
 
-    await expect(refunding.check(get())).rejects.toMatchObject({ code: 'SLUICE_OPTION_INVALID', field: 'refund' });
+    await expect(refunding.check(get())).rejects.toMatchObject({ code: 'SLUICE_OPTION_INVALID' });
     await expect(holding.check(get())).rejects.toMatchObject({ code: 'SLUICE_ACQUIRE_NEEDED' });
   });
 });

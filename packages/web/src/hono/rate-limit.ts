@@ -17,7 +17,6 @@ import { parseAddress, withAddress, type AddressOption } from '../addresses.ts';
 import { deny, type ResponseMaker } from '../deny.ts';
 import { Exchange } from '../exchange.ts';
 import { frameworkFor } from '../framework.ts';
-import { statusOf } from '../handle.ts';
 import { routeTemplate } from './route-template.ts';
 
 declare module 'hono' {
@@ -95,7 +94,7 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
       if (response !== undefined && sent !== response) replace(c, sent);
       return undefined;
     } catch (error) {
-      exchange.endWith(new Response(null, { status: statusOf(error) }));
+      exchange.endWith(new Response(null, { status: 500 }));
       if (error instanceof RateLimitError) prepare(c, error);
       throw error;
     } finally {
