@@ -1,0 +1,244 @@
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { byIp, byUser, fixedWindow, memoryStore, rateLimit, type RateLimitOptions, type Store } from '@sluice/koa';
+import { open } from '@sluice/testkit';
+import type Koa from 'koa';
+import type { Middleware } from 'koa';
+import { frameworks } from './frameworks.ts';
+import { useServers } from './serve.ts';
+
+const policy = fixedWindow({ limit: 1, window: '1h' });
+const DENIED = /^\{"type":"https:\/\/iana\.org\/assignments\/http-problem-types#quota-exceeded"/;
+const tell: Middleware = (ctx) => {
+  ctx.body = ctx.state.rateLimit?.key ?? 'handled';
+};
+function fail(): never {
+  throw new TypeError('of the user');
+}
+async function failLater(): Promise<never> {
+  await new Promise(setImmediate);
+  throw new TypeError('of the user');
+}
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+describe.each(frameworks)('on $version', ({ Koa: Application }) => {
+  const serve = useServers();
+  /** Serves these middleware, with what the application hears of errors. */
+  const served = async (...middleware: readonly Middleware[]) => {
+    const heard: unknown[] = [];
+    const app = new Application();
+    app.on('error', (error) => heard.push(error));
+    for (const one of middleware) app.use(one);
+    return { heard, ...(await serve(app)) };
+  };
+
+  it('a denial is no error, and keeps cookies and header fields', async () => {
+    const seen: unknown[] = [];
+    const around: Middleware = async (ctx, next) => {
+      ctx.cookies.set('session', 'abc');
+      ctx.set('X-Request-Id', '17');
+      await next();
+      seen.push(ctx.status);
+    };
+    const { ask, heard } = await served(around, rateLimit({ policy }), tell);
+    await ask();
+
+    const { headers, text } = await ask();
+
+    expect(text).toMatch(DENIED);
+    expect([headers.get('x-request-id'), headers.get('retry-after')]).toEqual(['17', '3600']);
+    expect(headers.get('set-cookie')).toContain('session=abc');
+    expect([seen, heard]).toEqual([[200, 429], []]);
+  });
+
+  it.each<[string, (ctx: Koa.Context) => void]>([
+    ['a page', (ctx) => (ctx.body = '<p>Please wait.</p>')],
+    ['a stream', (ctx) => (ctx.body = new PassThrough())],
+    ['an object', (ctx) => (ctx.body = {})],
+    ['no content', (ctx) => (ctx.status = 204)],
+  ])('a denial replaces %s that was prepared before', async (_what, prepare) => {
+    const before: Middleware = async (ctx, next) => {
+      prepare(ctx);
+      await next();
+    };
+    const { ask } = await served(before, rateLimit({ policy, cost: 2 }), tell);
+
+    const { status, headers, text } = await ask();
+    const head = await ask('/', { method: 'HEAD' });
+
+    expect(status).toBe(429);
+    expect(text).toMatch(DENIED);
+    expect(headers.get('content-type')).toBe('application/problem+json');
+    expect([headers, head.headers].map((of) => of.get('content-length'))).toEqual([
+      String(text.length),
+      String(text.length),
+    ]);
+  });
+
+  it('a denial is sent if Koa was told not to respond', async () => {
+    const bypass: Middleware = async (ctx, next) => {
+      ctx.respond = false;
+      await next();
+    };
+    const byHand: Middleware = ({ res }) => {
+      res.statusCode = 200;
+      res.end('by hand');
+    };
+    const { ask } = await served(bypass, rateLimit({ policy }), byHand);
+
+    expect([(await ask()).text, (await ask()).text]).toEqual(['by hand', expect.stringMatching(DENIED)]);
+  });
+
+  it.each<[string, Partial<RateLimitOptions>]>([
+    ['key', { key: fail }],
+    ['one part of the key, later', { key: [byIp(), failLater] }],
+    ['onDecision, later', { onDecision: failLater }],
+    ['onDenied', { cost: 2, onDenied: fail }],
+    ['onDenied, later', { cost: 2, onDenied: failLater }],
+  ])('what a function throws reaches the middleware around, or Koa’s listener: %s', async (_option, options) => {
+    const limit = rateLimit({ policy, ...options } as RateLimitOptions);
+    const around: Middleware = async (ctx, next) => {
+      await next().catch((error: unknown) => (ctx.body = String(error)));
+    };
+    const { ask, heard } = await served(limit);
+
+    expect((await ask()).status).toBe(500);
+    expect(heard).toEqual([new TypeError('of the user')]);
+    expect((await (await served(around, limit)).ask()).text).toBe('TypeError: of the user');
+  });
+
+  it('with throw: true a denial reaches them too, and what a handler throws passes through', async () => {
+    const handle: Middleware = () => {
+      throw Object.assign(new Error('no such order'), { status: 404, expose: true });
+    };
+    const { ask, heard } = await served(rateLimit({ policy, throw: true }), handle);
+
+    const [first, second] = [await ask(), await ask()];
+
+    expect([first.status, first.text]).toEqual([404, 'no such order']);
+    expect([second.status, second.headers.get('retry-after')]).toEqual([429, '3600']);
+    expect(heard).toEqual([
+      expect.objectContaining({ status: 404 }),
+      expect.objectContaining({ code: 'SLUICE_DENIED' }),
+    ]);
+  });
+
+  it('a stream that began before goes on if it is allowed; a denial is an error to who began it', async () => {
+    const caught: unknown[] = [];
+    const begin: Middleware = async (ctx, next) => {
+      ctx.respond = false;
+      ctx.res.write('early ');
+      await next().catch((error: unknown) => caught.push(error));
+      ctx.res.end('late');
+    };
+    const { ask } = await served(begin, rateLimit({ policy }), (ctx) => void ctx.res.write('handled '));
+
+    expect([(await ask()).text, (await ask()).text]).toEqual(['early handled late', 'early late']);
+    expect(caught).toEqual([expect.objectContaining({ code: 'SLUICE_DENIED', status: 429 })]);
+  });
+
+  it.each([1, 2])('an answer that was sent while the store was asked is left as it is (cost %i)', async (cost) => {
+    const { store, asked, answer } = gatedStore();
+    const events: unknown[] = [];
+    const tooSlow: Middleware = async (ctx, next) => {
+      next().catch((error: unknown) => events.push(error));
+      await asked;
+      ctx.status = 503;
+      ctx.body = 'too slow';
+    };
+    const onDenied = () => events.push('denied');
+    const limit = rateLimit({ policy, store, cost, timeoutMs: 60_000, onDenied });
+    const { ask } = await served(tooSlow, limit, () => void events.push('handled'));
+
+    const { text, headers } = await ask();
+    await answer();
+
+    expect([text, headers.has('ratelimit'), events]).toEqual(['too slow', false, []]);
+  });
+
+  it.each([1, 2])('nothing is done for a client that left while the store was asked (cost %i)', async (cost) => {
+    const { store, asked, answer } = gatedStore();
+    const events: unknown[] = [];
+    const limit = rateLimit({ policy, store, cost, timeoutMs: 60_000 });
+    const { port, server, heard } = await served(limit, () => void events.push('handled'));
+    const gone = new Promise((resolve) => server.on('connection', (connection) => connection.on('close', resolve)));
+    const socket = await open(port);
+    socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n');
+    await asked;
+    socket.destroy();
+    await gone;
+
+    await answer();
+
+    expect([...events, ...heard]).toEqual([]);
+  });
+
+  it('a middleware that stands in two places counts a request once, and a handler resets what it counts', async () => {
+    const limit = rateLimit({ policy });
+    const reset: Middleware = async (ctx) => {
+      if (ctx.path === '/right') await limit.limiter.reset(await limit.keyFor(ctx));
+      ctx.body = 'done';
+    };
+    const { statuses } = await served(limit, limit, reset);
+
+    expect(await statuses('/right', '/right', '/wrong', '/right')).toEqual([200, 200, 200, 429]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['the id', { id: 7, sub: 'other' }, '7'],
+    ['the subject of a token', { sub: 'auth|7' }, 'auth|7'],
+    ['no user in null', null, 'handled'],
+    ['no user in an id of null', { id: null }, 'handled'],
+  ])('byUser() reads %s from ctx.state.user', async (_what, user, key) => {
+    const authenticate: Middleware = async (ctx, next) => {
+      Object.assign(ctx.state, { user });
+      await next();
+    };
+    const { ask } = await served(authenticate, rateLimit({ policy, key: byUser(), onMissingKey: 'skip' }), tell);
+
+    expect((await ask()).text).toBe(key);
+  });
+
+  it('counts the client that a trusted proxy names, and warns of a setting by which clients choose', async () => {
+    const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const headers = { 'X-Forwarded-For': '6.6.6.6, 203.0.113.9', 'X-Real-IP': '203.0.113.9' };
+    const keyUnder = async (settings: object): Promise<string> => {
+      const app = Object.assign(new Application(), settings);
+      return (await (await serve(app.use(rateLimit({ policy })).use(tell))).ask('/', { headers })).text;
+    };
+
+    expect(await keyUnder({ proxy: true, maxIpsCount: 1 })).toBe('203.0.113.9');
+    expect(await keyUnder({ proxy: true, proxyIpHeader: 'X-Real-IP' })).toBe('203.0.113.9');
+    expect(emitWarning).not.toHaveBeenCalled();
+    expect(await keyUnder({ proxy: true })).toBe('6.6.6.6');
+    const codes = emitWarning.mock.calls.map(([, options]) => (options as unknown as { code: string }).code);
+    expect(['SLUICE_PROXY_TRUSTS_ALL', undefined]).toContain(codes[0]); // once for both versions
+  });
+});
+
+/** A store that answers when it is told to. */
+function gatedStore(): { store: Store; asked: Promise<void>; answer: () => Promise<void> } {
+  const inner = memoryStore();
+  let [tellAsked, open] = [(): void => {}, (): void => {}];
+  const asked = new Promise<void>((resolve) => (tellAsked = resolve));
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return {
+    asked,
+    store: {
+      source: 'later',
+      async perform(op, asks) {
+        tellAsked();
+        await opened;
+        return inner.perform(op, asks);
+      },
+    },
+    async answer() {
+      open();
+      // What follows from it is done when the queue has been emptied.
+      for (let i = 0; i < 3; i++) await new Promise(setImmediate);
+    },
+  };
+}
