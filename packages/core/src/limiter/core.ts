@@ -1,7 +1,7 @@
 import { storeErrors } from '../channels.ts';
 import { PolicyError, SluiceError, StoreError, asStoreError, shown, typeError } from '../errors.ts';
 import { guardOf, isFault, type Guard } from '../guard/guard.ts';
-import { forget, remember, type LiveLimiter, type Status } from '../observe/live-limiters.ts';
+import { forget, type LiveLimiter, type Status } from '../observe/live-limiters.ts';
 import { isClusterWorker, startTimer, stopTimer, type Timer } from '../platform.ts';
 import { ALLOWED, BLOCKED, DELAY, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
 import { memoryStore } from '../stores/memory.ts';
@@ -29,7 +29,7 @@ import {
   type PolicyAsk,
   type Want,
 } from './limits.ts';
-import { claimName, isInUse, stayOn } from './names.ts';
+import { checkNameIsFree, isInUse, stayOn, useName } from './names.ts';
 import {
   checkSettings,
   LIMITER,
@@ -65,6 +65,7 @@ const USUAL: DecideOptions = {};
 export class LimiterCore implements LiveLimiter, LimiterHost {
   readonly name: string;
   readonly store: Store;
+  readonly shared: boolean;
   /** How long a decision waits for the store at most. */
   readonly timeoutMs: number;
   readonly onStoreError: OnStoreError;
@@ -87,7 +88,8 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   readonly #shared = new Map<string, PolicyMark>();
   /** Functions that are opened, and what closes them. */
   readonly #functions = new Map<unknown, (() => void | Promise<void>) | undefined>();
-  #release: (() => void) | undefined;
+  /** Set once the name is claimed. */
+  #leave: (() => void) | undefined;
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -99,6 +101,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     const {
       name,
       store = memoryStore(),
+      shared,
       timeoutMs,
       onStoreError,
       onThreshold,
@@ -109,6 +112,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     } = settings;
     this.name = name;
     this.store = store;
+    this.shared = shared;
     this.timeoutMs = timeoutMs;
     this.onStoreError = onStoreError;
     this.onUnconfigured = onUnconfigured;
@@ -119,24 +123,19 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     this.#thresholds = onThreshold === undefined ? undefined : watchThresholds(onThreshold);
   }
 
-  /** Claims the name on the store: the last step of making a limiter, after every check. */
+  /** Takes the name on the store: the last step of making a limiter, after every check. */
   claim(): void {
-    const { name, store } = this;
-    const { shared, store: given } = this.#settings;
-    const releaseName = claimName(this, store, { name, shared, ownsMemory: given === undefined });
-    const leaveGuard = this.#guard?.join(name);
-    this.#release = () => {
-      releaseName();
-      leaveGuard?.();
-    };
+    const { name } = this;
+    checkNameIsFree(this);
+    this.#leave = this.#guard?.join(name) ?? (() => undefined);
     try {
       for (const read of this.#functions.keys()) this.#open(read);
     } catch (error) {
-      this.#release();
+      this.#leave();
       void this.#closeFunctions();
       throw error;
     }
-    remember(this);
+    useName(this, this.#settings.store === undefined);
     if (this.#guard !== undefined || !isClusterWorker()) return;
     const what = `the limiter ${name} counts in the memory of this worker, and every worker of a cluster has its own`;
     const then = 'N workers together allow N times the limit. Pass store: redisStore(...).';
@@ -161,7 +160,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     }
     if (isKept) this.#limits.set(given, limit);
     if (limit.fixed === undefined) this.#open(given);
-    if (this.#release === undefined) this.#known.push(limit);
+    if (this.#leave === undefined) this.#known.push(limit);
     return limit;
   }
 
@@ -171,7 +170,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     if (mark?.name !== undefined) this.#shared.set(mark.name, mark);
     const open = mark?.open;
     if (open === undefined || this.#functions.get(read) !== undefined) return;
-    this.#functions.set(read, this.#release === undefined ? undefined : open(this.#context));
+    this.#functions.set(read, this.#leave === undefined ? undefined : open(this.#context));
   }
 
   /** What this process allows of a policy by itself. */
@@ -518,7 +517,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     forget(this);
     // Running requests release their slots when they end, which may be hours from now: close does not wait for them.
     const leave = stayOn(this.store);
-    this.#release?.();
+    this.#leave?.();
     const end = async (): Promise<void> => {
       leave();
       if (!isInUse(this.store)) await this.store.close?.();

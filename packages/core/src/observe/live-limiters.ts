@@ -15,23 +15,39 @@ export interface LiveLimiter {
   readonly name: string;
   /** Limiters of one name on one store count as one. */
   readonly store: object;
+  /** Whether others may have its name on its store. */
+  readonly shared: boolean;
   status(): Status;
   /** Its policies at present, as decisions name them, with the units that each allows at once. */
   policies(): readonly { readonly name: string; readonly limit: number }[];
 }
 
 const live = new Set<WeakRef<LiveLimiter>>();
-const collected = /* @__PURE__ */ new FinalizationRegistry<WeakRef<LiveLimiter>>((ref) => live.delete(ref));
+const collected = /* @__PURE__ */ new FinalizationRegistry<() => void>((end) => {
+  end();
+});
 
-/** Lists a limiter until it is closed or garbage-collected. */
-export function remember(limiter: LiveLimiter): void {
+/**
+ * Lists a limiter until it is closed or garbage-collected.
+ *
+ * @param dropped - Called if it is collected without being closed. It must not refer to the limiter.
+ */
+export function remember(limiter: LiveLimiter, dropped?: () => void): void {
   const ref = new WeakRef(limiter);
   live.add(ref);
-  collected.register(limiter, ref);
+  const end = (): void => {
+    live.delete(ref);
+    dropped?.();
+  };
+  collected.register(limiter, end, ref);
 }
 
 export function forget(limiter: LiveLimiter): void {
-  for (const ref of live) if (ref.deref() === limiter) live.delete(ref);
+  for (const ref of live) {
+    if (ref.deref() !== limiter) continue;
+    live.delete(ref);
+    collected.unregister(ref);
+  }
 }
 
 /** The limiters that are in use. */

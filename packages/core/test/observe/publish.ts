@@ -44,6 +44,7 @@ export function useLiveLimiters(): (limiter: Partial<LiveLimiter>, status?: Part
     const live: LiveLimiter = {
       name: 'api',
       store: {},
+      shared: false,
       status: () => ({ store: 'redis', breaker: 'closed', keysInMemory: 0, ...status }),
       policies: () => [{ name: 'hourly', limit: 10 }],
       ...limiter,
