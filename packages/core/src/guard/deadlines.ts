@@ -6,22 +6,17 @@ const LATE_MS = 10;
 const GRACE_MS = 40;
 
 /** A call that waits for its store. */
-export abstract class WaitingCall {
+export interface WaitingCall {
   /** When it ends, by `performance.now()`. */
   endMs: number;
   /** Whether it has had its extra time after a stall. */
-  hadGrace = false;
+  hadGrace: boolean;
   /** Its neighbours in the list of all that wait. */
   before: WaitingCall | undefined;
   after: WaitingCall | undefined;
-  isWaiting = false;
-
-  constructor(endMs: number) {
-    this.endMs = endMs;
-  }
-
+  isWaiting: boolean;
   /** Called when its time has passed. It may set a later `endMs` instead of giving up. */
-  abstract giveUp(nowMs: number): void;
+  giveUp(nowMs: number): void;
 }
 
 /**

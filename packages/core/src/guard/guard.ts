@@ -84,7 +84,7 @@ export class Guard implements BreakerOwner {
    * @throws (at once, or as a rejection) StoreError `SLUICE_BREAKER_OPEN`, `SLUICE_STORE_TIMEOUT`, or the store's own.
    */
   perform(op: Op, asks: readonly Ask[], endMs: number): Answer | Promise<Answer> {
-    const called = this.#breakersOf(asks);
+    const called = this.#store.nodeOf === undefined ? this.#whole : this.#breakersOf(asks);
     for (const breaker of called) if (breaker.state !== 'closed') throw breaker.rejection();
     const sentMs = performance.now();
     const lastMs = endMs > sentMs ? endMs : findGrace(sentMs);
@@ -129,12 +129,11 @@ export class Guard implements BreakerOwner {
     this.#kept.add(op, asks);
   }
 
-  /** The breakers of all parts of the store that have these keys. */
+  /** The breakers of the nodes of a cluster that have these keys. */
   #breakersOf(asks: readonly Ask[]): readonly Breaker[] {
-    if (this.#store.nodeOf === undefined) return this.#whole;
     const called = new Set<Breaker>();
     for (const { key } of asks) {
-      const breaker = this.#breakerOf(this.#store.nodeOf(key));
+      const breaker = this.#breakerOf(this.#store.nodeOf?.(key));
       breaker.key = key;
       called.add(breaker);
     }

@@ -1,13 +1,18 @@
 import { StoreError, asStoreError } from '../errors.ts';
 import type { Store } from '../stores/store.ts';
 import type { Breaker } from './breaker.ts';
-import { stopWaiting, WaitingCall } from './deadlines.ts';
+import { stopWaiting, type WaitingCall } from './deadlines.ts';
 
 /** How often a first connection is asked whether it may still be waited for. */
 const CONNECTION_CHECK_MS = 20;
 
 /** A call of a store that is under way. */
-export class StoreCall extends WaitingCall {
+export class StoreCall implements WaitingCall {
+  endMs: number;
+  hadGrace = false;
+  before: WaitingCall | undefined;
+  after: WaitingCall | undefined;
+  isWaiting = false;
   readonly #store: Store;
   readonly #called: readonly Breaker[];
   readonly #sentMs: number;
@@ -22,7 +27,7 @@ export class StoreCall extends WaitingCall {
     endMs: number,
     reject: (error: unknown) => void,
   ) {
-    super(endMs);
+    this.endMs = endMs;
     this.#store = store;
     this.#called = called;
     this.#sentMs = sentMs;
