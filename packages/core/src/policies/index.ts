@@ -4,7 +4,8 @@ import { listed } from '../values/hint.ts';
 import { concurrency, type ConcurrencyPolicy } from './concurrency.ts';
 import { fixedWindow, type FixedWindowPolicy } from './fixed-window.ts';
 import { leakyBucket, type LeakyBucketPolicy } from './leaky-bucket.ts';
-import { ALGORITHMS, definePolicy, findRule, makePolicy, type Algorithm, type Rule, type Share } from './rule.ts';
+import { ALGORITHMS, definePolicy, makePolicy, RULE } from './rule.ts';
+import type { Algorithm, Rule, Share, WithRule } from './rule.ts';
 import { slidingCounter, type SlidingCounterPolicy } from './sliding-counter.ts';
 import { slidingLog, type SlidingLogPolicy } from './sliding-log.ts';
 import { slidingWindow, type SlidingWindowPolicy } from './sliding-window.ts';
@@ -50,7 +51,7 @@ export const MAKERS: {
  * @throws PolicyError for anything else.
  */
 export function parsePolicy(given: unknown, field = 'policy'): Policy {
-  if (findRule(given) !== undefined) return given as Policy;
+  if ((given as WithRule | null | undefined)?.[RULE] !== undefined) return given as Policy;
   const data: Record<string, unknown> = typeof given === 'object' && given !== null ? { ...given } : {};
   const { algorithm, ...fields } = data;
   const isInterval = algorithm === 'tokenBucket' && fields['mode'] === 'interval';
@@ -81,13 +82,15 @@ function notAPolicy(given: unknown, field: string, algorithm: unknown): PolicyEr
  * @throws PolicyError as {@link parsePolicy} does.
  */
 export function compile(policy: Policy): Rule {
-  return findRule(policy) ?? RULES_OF_DATA.get(policy) ?? compileData(policy);
+  return (policy as WithRule)[RULE] ?? compileData(policy);
 }
 
 const RULES_OF_DATA = /* @__PURE__ */ new WeakMap<object, Rule>();
 
 function compileData(data: Policy): Rule {
-  const rule = findRule(parsePolicy(data)) as Rule;
+  const known = RULES_OF_DATA.get(data);
+  if (known !== undefined) return known;
+  const rule = (parsePolicy(data) as WithRule)[RULE] as Rule;
   RULES_OF_DATA.set(data, rule);
   return rule;
 }

@@ -131,7 +131,7 @@ export function makePolicy<P extends PolicyBase>(algorithm: Algorithm<P>, option
 }
 
 /** Where a policy has its rule: a property that is not listed or copied, because a WeakMap takes several times as long. */
-const RULE = Symbol('rule');
+export const RULE: unique symbol = Symbol('rule');
 
 /** Freezes checked fields as a policy, and compiles it. */
 export function definePolicy<P extends PolicyBase>(algorithm: Algorithm<P>, policy: P): P {
@@ -149,9 +149,9 @@ export function definePolicy<P extends PolicyBase>(algorithm: Algorithm<P>, poli
   return Object.freeze(Object.defineProperty(policy, RULE, { value: rule }));
 }
 
-/** The rule of a policy that was made here; undefined for any other value. */
-export function findRule(policy: unknown): Rule | undefined {
-  return (policy as { readonly [RULE]?: Rule } | null | undefined)?.[RULE];
+/** A policy that was made here has a rule; any other value has none. */
+export interface WithRule {
+  readonly [RULE]?: Rule;
 }
 
 /**
