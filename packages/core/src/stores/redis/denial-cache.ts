@@ -32,17 +32,13 @@ export class DenialCache {
   readonly #entries = new Map<string, Entry>();
   /** For each cell of keys, which of the writes of this process was its last. */
   readonly #written = new Uint32Array(CELLS);
-  #writes = 0;
-
   /** How many writes there were: pass it with the answer of a call that is sent now. */
-  get writes(): number {
-    return this.#writes;
-  }
+  writes = 0;
 
   /** Call this before a request that may make more available is sent, and again when it is answered or has failed. */
   wrote(asks: readonly Ask[]): void {
-    this.#writes++;
-    for (const { key } of asks) this.#written[cellOf(key)] = this.#writes;
+    this.writes++;
+    for (const { key } of asks) this.#written[cellOf(key)] = this.writes;
   }
 
   /** Call this when a request was allowed: a denial with another cost has other waits now. */

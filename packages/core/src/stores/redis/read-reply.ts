@@ -25,25 +25,21 @@ export function answerCallers(reply: unknown, call: Call, requests: readonly Req
   let key = 0;
   for (const request of requests) {
     const { op, asks, caller, others } = request;
-    const answer = (one: Caller, made: Answer): void => {
-      onAnswer(op, asks, made);
-      one.resolve(made);
-    };
+    const times = timesOf(request);
     try {
-      if (call.answersFigures) {
-        for (let i = 0; i < timesOf(request); i++) {
-          const figures = readFigures(call.keys.slice(key, key + asks.length), lines[line + i] as string);
-          answer(i === 0 ? caller : (others?.[i - 1] as Caller), { atMs, figures });
-        }
-      } else {
-        const held = readValues(asks, lines, line, call.keys, key);
-        answer(caller, perform(held, op, asks, atMs));
-        if (others !== undefined) for (const other of others) answer(other, perform(held, op, asks, atMs));
+      const held = call.answersFigures ? undefined : readValues(asks, lines, line, call.keys, key);
+      for (let i = 0; i < times; i++) {
+        const answer =
+          held === undefined
+            ? { atMs, figures: readFigures(call.keys.slice(key, key + asks.length), lines[line + i] as string) }
+            : perform(held, op, asks, atMs);
+        onAnswer(op, asks, answer);
+        (i === 0 ? caller : (others?.[i - 1] as Caller)).resolve(answer);
       }
     } catch (error) {
       rejectCallers([request], error);
     }
-    line += call.answersFigures ? timesOf(request) : asks.length;
+    line += call.answersFigures ? times : asks.length;
     key += asks.length;
   }
 }

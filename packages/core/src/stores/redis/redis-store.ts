@@ -2,7 +2,7 @@ import { PolicyError, StoreError } from '../../errors.ts';
 import { fixedWindow } from '../../policies/fixed-window.ts';
 import { optional, readOptions, timerMs, type Field, type Optional, type Options } from '../../values/shape.ts';
 import type { Answer, Ask, Op, Store } from '../store.ts';
-import { Batching } from './batching.ts';
+import { Batching, type Send } from './batching.ts';
 import type { AnyRedisClient } from './clients/adopt.ts';
 import type { Port, RedisClient } from './clients/port.ts';
 import { areOnNodes, decideOnNodes, hashTag, isAllowed } from './cluster.ts';
@@ -12,7 +12,7 @@ import { warnOfEviction } from './eviction.ts';
 import { failureOf } from './failure.ts';
 import { hashSlot } from './hash-slot.ts';
 import { answerCallers } from './read-reply.ts';
-import { rejectCallers, type Request } from './requests.ts';
+import { rejectCallers } from './requests.ts';
 import { ScriptRunner } from './run-script.ts';
 import { writeCall } from './write-call.ts';
 
@@ -111,12 +111,7 @@ class ScriptedStore implements RedisStore {
     this.#prefix = prefix;
     this.#clock = clock;
     this.#scripts = new ScriptRunner(port);
-    this.#batching = new Batching(
-      (requests, ended) => {
-        this.#call(requests, ended);
-      },
-      port.cluster === true ? hashTag : undefined,
-    );
+    this.#batching = new Batching(this.#call, port.cluster === true ? hashTag : undefined);
     if (port.nodeOf !== undefined) this.nodeOf = (key) => port.nodeOf?.(hashSlot(hashTag(key)));
   }
 
@@ -152,7 +147,7 @@ class ScriptedStore implements RedisStore {
     }
   }
 
-  #call(requests: readonly Request[], ended: () => void): void {
+  readonly #call: Send = (requests, ended) => {
     const call = writeCall(this.#prefix, requests);
     const { script, keys } = call;
     const args = this.#clock === undefined ? call.args : [...call.args, String(this.#clock())];
@@ -179,7 +174,7 @@ class ScriptedStore implements RedisStore {
     this.#scripts.run(script, keys, args).then(read, (error: unknown) => {
       this.#scripts.sendInFull(error, script, keys, args).then(read, fail);
     });
-  }
+  };
 
   #learn(op: Op, asks: readonly Ask[], answer: Answer, sent: Sent): void {
     if (op !== 'take' && op !== 'try') return;
