@@ -71,14 +71,13 @@ for (const name of readdirSync(new URL('examples/', root))) {
   }
 }
 
-for (const folder of ['core', 'old-core'])
-  await write(
-    `packages/${folder}/src/site.generated.ts`,
-    `// Written by scripts/build/manifests.mjs from the manifest at the root. Do not edit: edit that.
+await write(
+  'packages/old-core/src/site.generated.ts',
+  `// Written by scripts/build/manifests.mjs from the manifest at the root. Do not edit: edit that.
 /** Where the documents are read, without a slash at the end. */
 export const SITE = '${ADDRESSES.site}';
 `,
-  );
+);
 process.exit(stale ? 1 : 0);
 
 /** The conditions of each entry point, as published. Types come first in each. */

@@ -35,12 +35,12 @@ const RULES = {
     why: 'redis.call(...) and KEYS[...] are written out where they are used: some services look for them',
   },
   commands: {
-    code: /\bredis\.p?call\((?!"TIME"\)|"PUBLISH", ARGV\[|"(?:GET|SET|DEL|HGET|HGETALL|HSET|HDEL|LINDEX|LLEN|LSET|LTRIM|PEXPIRE|PEXPIREAT|PTTL|PUBLISH|RPUSH|ZADD|ZCARD|ZRANGEBYSCORE|ZREM|ZREMRANGEBYSCORE|ZREVRANGEBYSCORE|ZSCORE)", KEYS\[)/,
-    why: 'only TIME, GET, SET, DEL, PEXPIRE, PEXPIREAT, PTTL, PUBLISH, of hashes HGET, HGETALL, HSET, HDEL, of lists LINDEX, LLEN, LSET, LTRIM, RPUSH, of sorted sets ZADD, ZCARD, ZREM, ZSCORE and ranges by score; every key as KEYS[...], and a channel as KEYS[...] or ARGV[...]',
+    code: /\bredis\.p?call\((?!"TIME"\)|"PUBLISH", (?:ARGV\[|channel)|"(?:GET|SET|DEL|HGET|HGETALL|HMGET|HSET|HDEL|LINDEX|LLEN|LPOS|LPUSH|LSET|LTRIM|PEXPIRE|PEXPIREAT|PTTL|PUBLISH|RPUSH|ZADD|ZCARD|ZRANGEBYSCORE|ZREM|ZREMRANGEBYSCORE|ZREVRANGEBYSCORE|ZSCORE)", KEYS\[)/,
+    why: 'only TIME, GET, SET, DEL, PEXPIRE, PEXPIREAT, PTTL, PUBLISH, of hashes HGET, HGETALL, HMGET, HSET, HDEL, of lists LINDEX, LLEN, LPOS, LPUSH, LSET, LTRIM, RPUSH, of sorted sets ZADD, ZCARD, ZREM, ZSCORE and ranges by score; every key as KEYS[...], and a channel as KEYS[...] or ARGV[...]',
   },
   numbers: {
-    code: /\.\.\s*[\w.]*(?:_ms|sum|used|cost|limit|part)\b(?!\s*[([])|\b[\w.]*_ms\s*\.\.|(?<![\w.])\d+\s*\.\.|string\.format\("[^"]*%(?!\d*d|s|%)/,
-    why: 'numbers become text by string.format and %d alone: .. and %g keep 14 digits, or add a fraction',
+    code: /\.\.\s*[\w.]*(?:_ms|sum|used|cost|limit|part)\b(?!\s*[([])|\b[\w.]*_ms\s*\.\.|(?<![\w.])\d+\s*\.\.|string\.format\("[^"]*%(?!\d*d|\.0f|s|%)/,
+    why: 'numbers become text by string.format with %d or %.0f alone: .. and %g keep 14 digits, or add a fraction',
   },
   operators: {
     bare: /\/\/|<<|>>|[&|]|~(?!=)|<\s*(?:const|close)\s*>/,
@@ -131,7 +131,7 @@ function lintAll() {
   for (const file of standaloneScripts(packages)) {
     const path = fileURLToPath(new URL(file, packages));
     const source = readFileSync(path, 'utf8');
-    found += lint(path, source) + luacheck(source);
+    found += lint(path, source) + luacheck(source, ['--read-globals', 'unpack']);
   }
   return found;
 }

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Response } from 'express';
-import type { DraftHeadersVersion, RateLimitInfo } from './options.ts';
-
-export const SUPPORTED_DRAFT_VERSIONS: readonly DraftHeadersVersion[] = ['draft-6', 'draft-7', 'draft-8'];
+import type { RateLimitInfo } from './options.ts';
 
 /** The fields of earlier versions. A limit that is not a number is an error here, as in express-rate-limit. */
 export function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: RateLimitInfo): void {

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import type { Request } from 'express';
 import type { Logger } from './console-logger.ts';
-import { SUPPORTED_DRAFT_VERSIONS } from './headers.ts';
+
+export const SUPPORTED_DRAFT_VERSIONS: readonly string[] = ['draft-6', 'draft-7', 'draft-8'];
 
 /** What checks read of a store. */
 interface StoreFacts {
