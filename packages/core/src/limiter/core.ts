@@ -262,7 +262,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
         guard === undefined
           ? this.store.perform(call.op, call.asks)
           : guard.perform(call.op, call.asks, endMs ?? performance.now() + this.timeoutMs);
-      return answer instanceof Promise ? this.#concludeLater(call, answer) : this.#conclude(call, answer);
+      return 'then' in answer ? this.#concludeLater(call, answer) : this.#conclude(call, answer);
     } catch (error) {
       return this.#fallBack(call, error);
     }
@@ -425,7 +425,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
         this.#guard === undefined
           ? this.store.perform(op, asks)
           : this.#guard.perform(op, asks, performance.now() + this.timeoutMs);
-      return await (answer instanceof Promise ? this.track(answer) : answer);
+      return await ('then' in answer ? this.track(answer) : answer);
     } catch (error) {
       throw this.report(error, false);
     } finally {

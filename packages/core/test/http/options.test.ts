@@ -57,10 +57,10 @@ describe('an option', () => {
     [{ policy: undefined, limit: () => 5, window: '1m' }, 'limit', 'write policy: (request) => policy'],
     [{ whitelist: ['::1'] }, 'whitelist', '(got an array of 1); did you mean "allow"?'],
     [{ _events: {} }, 'rateLimit', 'takes options and returns the handler, got a request'],
-    [{ limits: [entry] }, 'policy', 'cannot be combined with limits; write it into the entries of limits instead'],
+    [{ limits: [entry] }, 'policy', 'write it into the entries of limits instead'],
     ...(['shared', 'store', 'timeoutMs'] as const).map((name): [object, string, string] => [
       { policy: undefined, limiter: createLimiter({ policy }), [name]: 1 },
-      ...([name, 'cannot be combined with limiter; set it in the createLimiter() call instead, got 1'] as const),
+      ...([name, 'set it in the createLimiter() call instead, got 1'] as const),
     ]),
   ])('%j is an error of %s', (options, field, message) => {
     expect(() => place({ policy, ...options })).toThrow(

@@ -11,10 +11,7 @@ import {
   type Policy,
 } from '../../src/index.ts';
 import { splitStore } from '../../src/split/index.ts';
-import { expectWarnings } from '@sluice/testkit';
 import { allowedBy, ManualMembership, NOON_MS, settled } from './manual-membership.ts';
-
-expectWarnings('SLUICE_SPLIT_SHARE_ZERO');
 
 const perMinute = (limit: number) => fixedWindow({ limit, window: '1m', align: 'clock' });
 

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis-5';
@@ -55,7 +54,7 @@ async function ofNodeRedis(
   return { client, close: () => client.destroy() };
 }
 
-const { name: username, password, keys } = STORE_USER;
+const { name: username, password } = STORE_USER;
 const credentials = { username, password };
 const policy = fixedWindow({ limit: 100, window: '1h' });
 
@@ -156,20 +155,6 @@ const forgetScripts = (admins: readonly Redis[]): Promise<unknown> =>
 const hush = (): void => void jest.spyOn(console, 'warn').mockImplementation(() => undefined);
 afterEach(() => {
   jest.restoreAllMocks();
-});
-
-describe('the rights of the guide on permissions', () => {
-  it('are the rights of the stores under test', async () => {
-    const guide = await readFile(new URL('../../../../docs/guides/redis-permissions.md', import.meta.url), 'utf8');
-    const stated = [...guide.matchAll(/^ACL SETUSER (.*)$/gm)].map(([, rule]) => rule);
-
-    expect(stated).toEqual([
-      `${username} on >${password} ${keys} ${leastPrivilege.server}`,
-      `${username} ${leastPrivilege.details}`,
-      `${username} on >${password} ${leastPrivilege.sentinel}`,
-      `${username} on >${password} ${keys} ${leastPrivilege.cluster}`,
-    ]);
-  });
 });
 
 describe('on one server', () => {
