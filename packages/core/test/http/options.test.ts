@@ -60,7 +60,7 @@ describe('an option', () => {
     [{ limits: [entry] }, 'policy', 'write it into the entries of limits instead'],
     ...(['shared', 'store', 'timeoutMs'] as const).map((name): [object, string, string] => [
       { policy: undefined, limiter: createLimiter({ policy }), [name]: 1 },
-      ...([name, 'set it in the createLimiter() call instead, got 1'] as const),
+      ...([name, 'got 1; set it in the createLimiter() call instead'] as const),
     ]),
   ])('%j is an error of %s', (options, field, message) => {
     expect(() => place({ policy, ...options })).toThrow(
