@@ -25,8 +25,6 @@ function broken(snippets: readonly string[]): string[][] {
 
 const bad: readonly (readonly [rule: string, snippet: string])[] = [
   ['shebang', '#!lua flags=no-writes'],
-  ['globals', 'return unpack(KEYS[1])'],
-  ['globals', 'local list = cjson.decode(ARGV[1])'],
   ['globals', 'local low = bit.band(1, 3)'],
   ['globals', 'local ip = server.call("TIME")'],
   ['globals', 'return tostring(now)'],
@@ -35,7 +33,6 @@ const bad: readonly (readonly [rule: string, snippet: string])[] = [
   ['globals', 'local at = os.time()'],
   ['globals', '_G.x = 1'],
   ['libraries', 'return table.getn(list)'],
-  ['libraries', 'return table.unpack(list)'],
   ['libraries', 'redis.setresp(3)'],
   ['libraries', 'redis.replicate_commands()'],
   ['libraries', 'return redis.sha1hex("")'],
@@ -51,7 +48,6 @@ const bad: readonly (readonly [rule: string, snippet: string])[] = [
   ['numbers', 'return now_ms .. ":"'],
   ['numbers', 'return ":" .. used'],
   ['numbers', 'return 17 .. ""'],
-  ['numbers', 'return string.format("%.0f", now_ms)'],
   ['operators', 'local half = 7 // 2'],
   ['operators', 'local low = 7 & 2'],
   ['operators', 'local high = 1 << 4'],
