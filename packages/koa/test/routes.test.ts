@@ -159,7 +159,7 @@ describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application 
       { '/users/me': '/users/:id' },
     ],
     'that of the most specific route, if the router prefers it': [
-      () => [limit, routed({ exclusive: 'specificity' as never }, '/users/me', '/users/:id')],
+      () => [limit, routed({ exclusive: 'specificity' }, '/users/me', '/users/:id')],
       { '/users/me': '/users/me' },
     ],
     'that of GET for a HEAD': [
