@@ -176,9 +176,7 @@ function emptyFolder(row, tarballs, adapters, dependencies) {
   const packed = Object.fromEntries(
     Object.entries(tarballs).map(([name, file]) => [`@sluice/${name}`, `file:${file}`]),
   );
-  const ours = Object.fromEntries(
-    ['core', ...adapters].map((name) => [`@sluice/${name}`, packed[`@sluice/${name}`]]),
-  );
+  const ours = Object.fromEntries(['core', ...adapters].map((name) => [`@sluice/${name}`, packed[`@sluice/${name}`]]));
   const manifest = {
     name: 'a-new-user',
     private: true,

@@ -54,7 +54,11 @@ describe('policies in Consul', () => {
     await newPolicies().put('logins', fifty, { apps: ['shop', 'mail'] });
 
     expect(put.change).toBe('created');
-    expect(await newPolicies().get('orders')).toMatchObject({ policy: { limit: 100 }, apps, changedAtMs: put.changedAtMs });
+    expect(await newPolicies().get('orders')).toMatchObject({
+      policy: { limit: 100 },
+      apps,
+      changedAtMs: put.changedAtMs,
+    });
     expect((await newPolicies().list()).map(({ name }) => name)).toEqual(['logins', 'orders']);
   });
 

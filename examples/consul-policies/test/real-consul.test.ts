@@ -74,7 +74,7 @@ describe.each(consulAgents())('a policy in %s', (_name, start) => {
 
     const limits = [];
     for (const key of [...keys, 'team/7', 'bob']) limits.push((await limiter.peek(key)).limit);
-    const byPrefix = ( await policiesOf().overrides('orders')).find(({ target }) => typeof target === 'object');
+    const byPrefix = (await policiesOf().overrides('orders')).find(({ target }) => typeof target === 'object');
 
     expect(limits).toEqual([10, ...keys.slice(1).map((_, i) => 101 + i), 50, 10]);
     expect(byPrefix).toMatchObject({ target: { prefix: 'team/' }, by: 'eve', reason: 'a sale' });

@@ -67,8 +67,12 @@ export function rateLimit(options: object): RateLimitHandler<never> {
  * @throws PolicyError for bad or unknown options, when the class is defined.
  */
 export function RateLimit(options: RateLimitOptions): MethodDecorator {
-  return limitMethods(options, frameworkFor(() => undefined), (args) => {
-    const [request, response, next] = args as [Request, Response, NextFunction | undefined];
-    return { request, response, fail: next }; // Express 4 ignores a rejected promise, and the request would hang
-  });
+  return limitMethods(
+    options,
+    frameworkFor(() => undefined),
+    (args) => {
+      const [request, response, next] = args as [Request, Response, NextFunction | undefined];
+      return { request, response, fail: next }; // Express 4 ignores a rejected promise, and the request would hang
+    },
+  );
 }

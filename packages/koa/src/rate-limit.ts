@@ -103,10 +103,14 @@ export function RateLimit<State = DefaultState, Custom = DefaultContext>(
   options: RateLimitOptions<State, Custom>,
 ): MethodDecorator;
 export function RateLimit(options: object): MethodDecorator {
-  return limitMethods(options as RateLimitOptions, frameworkFor(() => undefined), ([ctx]) => {
-    const context = ctx as ParameterizedContext;
-    return { request: context, response: context, goesOn: () => context.writable };
-  });
+  return limitMethods(
+    options as RateLimitOptions,
+    frameworkFor(() => undefined),
+    ([ctx]) => {
+      const context = ctx as ParameterizedContext;
+      return { request: context, response: context, goesOn: () => context.writable };
+    },
+  );
 }
 
 /** Koa takes undefined or null for no error, and would send no response. Other thrown values stay unchanged. */

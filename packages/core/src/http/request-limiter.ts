@@ -145,11 +145,7 @@ export class RequestLimiter<
    * @throws (or rejects with) errors of the user's functions; StoreError, with `onStoreError: 'throw'`;
    * RateLimitError for a denial, with `throw: true`.
    */
-  limit(
-    this: RequestLimiter<Request, Response>,
-    request: Request,
-    response: Response,
-  ): boolean | Promise<boolean> {
+  limit(this: RequestLimiter<Request, Response>, request: Request, response: Response): boolean | Promise<boolean> {
     const plan = this.plan(request, response);
     return plan instanceof Promise
       ? plan.then((late) => respond(this.framework, late, request, response))

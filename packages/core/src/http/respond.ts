@@ -94,7 +94,10 @@ export function exposeFields<Response>(
 ): void {
   if (framework.getHeader(response, 'access-control-allow-origin') === undefined) return;
   const before = framework.getHeader(response, 'access-control-expose-headers') ?? '';
-  const exposed = before.split(',').map((name) => name.trim()).filter((name) => name !== '');
+  const exposed = before
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
   const known = new Set(exposed.map((name) => name.toLowerCase()));
   const ours = new Set([...fields.map(({ name }) => name), 'Retry-After'].sort());
   for (const name of ours) if (name !== 'Cache-Control' && !known.has(name.toLowerCase())) exposed.push(name);
