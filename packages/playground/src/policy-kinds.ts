@@ -63,7 +63,6 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
       limit,
       window,
       { name: 'align', type: 'choice', choices: ['first-hit', 'clock'], otherwise: 'first-hit' },
-      { name: 'countDenied', type: 'switch', choices: ['false', 'true'], otherwise: 'false' },
     ],
     initial: { limit: '40', window: '20s' },
     from: fixedWindow,

@@ -62,7 +62,7 @@ const addresses = new Map(run.map(([name]) => [name, programs.start(name)]));
 /** A policy of this kind with a value in every field. */
 function withFields(id: string): readonly PolicyChoice[] {
   const { values } = newPolicy(id);
-  const more = { precision: '4s', align: 'clock', countDenied: 'true', overdraft: '5' };
+  const more = { precision: '4s', align: 'clock', overdraft: '5' };
   return [{ kind: id, name: 'a-name', values: { ...more, ...values } }];
 }
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryStore, redisStore, type Limiter, type Store } from '@sluice/old-core';
-import { fakeClock } from '@sluice/old-testing';
+import { memoryStore, redisStore, type Limiter, type Store } from '@sluice/core';
+import { fakeClock } from '@sluice/core/testing';
 import { until, useRedis } from '@sluice/testkit';
 
 /** What a framework's application is to these tests. */
@@ -55,7 +55,7 @@ async function statuses(count: number, send: () => Promise<Response>): Promise<r
 
 it.each(readdirSync(new URL('answers', import.meta.url)))('%s uses what the skill of its package names', (file) => {
   const text = readFileSync(new URL(`answers/${file}`, import.meta.url), 'utf8');
-  const [, names = '', name = ''] = /import (?:sluice, )?\{([^}]*)\} from '@sluice\/(?:old-)?(\w+)'/.exec(text) ?? [];
+  const [, names = '', name = ''] = /import (?:sluice, )?\{([^}]*)\} from '@sluice\/(\w+)'/.exec(text) ?? [];
   const skill = readFileSync(new URL(`../../../${name}/SKILL.md`, import.meta.url), 'utf8');
 
   const used = names.split(',').map((one) => /(\w+)(?: as \w+)?$/.exec(one.trim())?.[1] ?? '');

@@ -1,4 +1,4 @@
-import { createLimiter as create, fixedWindow, slidingWindow, type Limiter, type Store } from '@sluice/old-core';
+import { createLimiter as create, fixedWindow, slidingWindow, type Limiter, type Store } from '@sluice/core';
 
 export function createLimiter(store: Store): Limiter {
   return create({

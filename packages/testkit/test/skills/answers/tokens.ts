@@ -1,4 +1,4 @@
-import { createLimiter, fixedWindow, type Store } from '@sluice/old-core';
+import { createLimiter, fixedWindow, type Store } from '@sluice/core';
 
 type Model = (prompt: string) => Promise<{ text: string; tokens: number }>;
 

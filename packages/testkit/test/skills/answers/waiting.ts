@@ -1,4 +1,4 @@
-import { concurrency, createLimiter } from '@sluice/old-core';
+import { concurrency, createLimiter } from '@sluice/core';
 
 const limiter = createLimiter({ name: 'jobs', policy: concurrency({ limit: 2, ttl: '30s' }) });
 
