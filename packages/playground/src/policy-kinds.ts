@@ -59,11 +59,7 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
     make: 'fixedWindow',
     title: 'Fixed window',
     promise: 'The limit per window. Around the edge of two windows nearly twice as much can pass.',
-    fields: [
-      limit,
-      window,
-      { name: 'align', type: 'choice', choices: ['first-hit', 'clock'], otherwise: 'first-hit' },
-    ],
+    fields: [limit, window, { name: 'align', type: 'choice', choices: ['first-hit', 'clock'], otherwise: 'first-hit' }],
     initial: { limit: '40', window: '20s' },
     from: fixedWindow,
   },
