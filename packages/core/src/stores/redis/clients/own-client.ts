@@ -139,6 +139,8 @@ export class OwnClient implements Port {
         wait(this.#connectTimeoutMs);
       });
       redis.on('connect', () => (this.#trouble = undefined));
+      // A probe may ask after the store was closed: what it opens must not keep the process alive.
+      if (closings > 0) redis.on('connect', () => (redis as { stream?: { unref?(): void } }).stream?.unref?.());
       // Failures reach their calls; without a listener ioredis would also print them.
       redis.on('error', lose);
       redis.on('close', () => {
