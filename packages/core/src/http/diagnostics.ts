@@ -4,7 +4,7 @@ import { addressBits, isIpv4 } from './keys/address.ts';
 
 const UNIX_SOCKET = 'a Unix socket';
 const FORWARDED_FOR = 'x-forwarded-for';
-/** The first requests are all looked at, and then one of so many. */
+/** The first requests are all checked, later ones only from time to time. */
 const FIRST = 128;
 const EVERY = 64;
 

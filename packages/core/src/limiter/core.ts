@@ -8,14 +8,7 @@ import { memoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
 import { readOptions } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
-import {
-  LimiterDecision,
-  deniedForWaiting,
-  undecided,
-  type Decision,
-  type PolicyDecision,
-  type Receipt,
-} from './decision.ts';
+import { LimiterDecision, undecided, type Decision, type PolicyDecision, type Receipt } from './decision.ts';
 import type { DecideOptions, DecidingOp, LimiterHost } from './host.ts';
 import {
   askForUnit,
@@ -289,18 +282,6 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     const durationMs = performance.now() - startMs;
     const wants = (LimiterDecision.readReceipt(decision) as Call).asks.map(({ want }) => want);
     publish({ limiter: this, op: op === 'peek' ? op : 'consume', decision, durationMs, wants }, this.#thresholds);
-  }
-
-  /**
-   * Turns a decision that allows after a wait into a denial, because no more requests can be held. Gives nothing back by
-   * itself.
-   *
-   * @param startMs - When the request came, by `performance.now()`.
-   */
-  denyWaiting(decision: Decision, startMs: number): Decision {
-    const denial = deniedForWaiting(decision);
-    this.publish('take', denial, startMs);
-    return denial;
   }
 
   async #concludeLater(call: Call, answer: Promise<Answer>): Promise<Decision> {

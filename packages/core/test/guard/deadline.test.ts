@@ -9,7 +9,7 @@ const TIMEOUT = { code: 'SLUICE_STORE_TIMEOUT', kind: 'timeout', sent: true };
 describe('the deadline of a call', () => {
   const { pass, stall } = useFakeTime();
 
-  /** Asks a store, with so much time. Returns what has become of the call. */
+  /** Asks a store, within this time. Returns what has become of the call. */
   const call = (store: FakeStore, timeoutMs: number, guard = new Guard(store)): { outcome?: unknown } => {
     const seen: { outcome?: unknown } = {};
     Promise.resolve(guard.perform('take', ASKS, performance.now() + timeoutMs)).then(
@@ -148,7 +148,7 @@ describe('a first connection', () => {
 });
 
 describe('a process that nothing else keeps alive', () => {
-  /** What a program prints of its calls, of which only the first so many are answered. */
+  /** What a program prints of its calls, of which only the first ones are answered. */
   const printed = (answers: number, calls: number, timeoutMs: number): string => {
     const contents = `
       import { startWaiting, stopWaiting } from '../../src/guard/deadlines.ts';

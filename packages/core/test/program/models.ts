@@ -8,7 +8,7 @@ export interface Model {
   left(t: number): number;
   /** Units that are left of an unused key. */
   readonly limit: number;
-  /** By so many units more a request may go beyond what is left, if a unit is. */
+  /** How many units a request may take beyond what is left, if a unit is. */
   readonly overdraft?: number;
   take(units: number, t: number): void;
   /** How long a request that a leaky bucket allows at t waits for its start. */

@@ -78,7 +78,7 @@ export function readShare(policy: SplittablePolicy, epochs: KnownEpochs, graceMs
   return { policy: scale(policy, counted), whole, untilMs, windowMs, next, counted };
 }
 
-/** When this instance's share is at least so many units, by the membership's clock; `Infinity` if it never is. */
+/** When this instance's share reaches this number of units, by the membership's clock; `Infinity` if it never does. */
 export function fitsAt({ counted }: Share, units: number): number {
   return Math.max(...counted.map((epoch) => (epoch.units < units ? epoch.endsAtMs : -Infinity)));
 }

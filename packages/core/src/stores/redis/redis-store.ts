@@ -39,7 +39,7 @@ export interface RedisStore extends Store {
    * Resolves when Redis can decide, so that the first requests do not wait for a connection; tries again until then. For
    * the start of an application and for readiness checks; a limiter does not need this call.
    *
-   * @param timeoutMs - Rejects after so many milliseconds, or when the store is closed, with the last error. Default 5000.
+   * @param timeoutMs - Milliseconds after which it rejects with the last error, as it does when the store is closed. Default 5000.
    * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for a bad timeout; StoreError.
    */
   ready(timeoutMs?: number): Promise<void>;

@@ -44,7 +44,7 @@ export interface Instance {
   readonly admissions: Map<string, Admission[]>;
 }
 
-/** At most so many live at once. */
+/** How many live at once, at most. */
 const MAX_INSTANCES = 7;
 /** The longest latency of a message without troubles. */
 export const WELL_MS = 5;
