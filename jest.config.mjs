@@ -63,6 +63,7 @@ export default {
     project('web'),
     project('live-traffic', 'examples/live-traffic'),
     project('example-consul-policies', 'examples/consul-policies'),
+    project('example-etcd-policies', 'examples/etcd-policies'),
     project('example-express', 'examples/express'),
     project('example-fastify', 'examples/fastify'),
     project('example-gateway', 'examples/gateway'),

@@ -1,5 +1,5 @@
 // Makes sure that the tests find the programs that they need beside Node, without starting a service: a redis-server or
-// valkey-server, the gateways nginx, Caddy and HAProxy, dnsmasq, Postgres and MariaDB, Python with gRPC, h2load, and
+// valkey-server, the gateways nginx, Caddy and HAProxy, dnsmasq, Postgres, MariaDB and etcd, Python with gRPC, h2load, and
 // faketime, which starts processes whose clocks are wrong. A missing program is installed with apt-get, as root or with
 // sudo, where apt-get exists. Without a database its tests are left out; all others are required.
 //
@@ -122,6 +122,12 @@ const tools = [
     folders: (root) => [join(root, 'usr/sbin')],
     findPackage: () => 'mariadb-server-core',
     help: 'Debian, Ubuntu: apt-get install mariadb-server; macOS: brew install mariadb',
+  }),
+  database({
+    program: 'etcd',
+    folders: (root) => [join(root, 'usr/bin')],
+    findPackage: () => 'etcd-server',
+    help: 'Debian, Ubuntu: apt-get install etcd-server; macOS: brew install etcd',
   }),
 ];
 

@@ -1,22 +1,11 @@
+import { createPolicies } from '@sluice/core/managed';
 import { fixedWindow, type Duration } from '@sluice/express';
-import { createPolicies, type Policies } from '@sluice/core/managed';
-import { APP, LIMIT, messageOf, sourceOf } from './settings.ts';
+import { consulSource } from './consul-source.ts';
 
-const [limit = '', window = ''] = process.argv.slice(2);
-if (window === '') {
-  console.error('Usage: change-limit.js LIMIT WINDOW, such as: change-limit.js 100 1m');
-  process.exit(1);
-}
-
-let policies: Policies | undefined;
-try {
-  const policy = fixedWindow({ limit: Number(limit), window: window as Duration }); // which checks both
-  policies = createPolicies(sourceOf(process.env));
-  const { change } = await policies.put(LIMIT, policy, { apps: [APP] });
-  console.log(`${LIMIT}: ${change}`);
-} catch (error) {
-  console.error(messageOf(error));
-  process.exitCode = 1;
-} finally {
-  await policies?.close();
-}
+const [limit, window] = process.argv.slice(2);
+const { CONSUL_HTTP_ADDR, CONSUL_HTTP_TOKEN } = process.env;
+const policies = createPolicies(consulSource({ address: CONSUL_HTTP_ADDR, token: CONSUL_HTTP_TOKEN }));
+const policy = fixedWindow({ limit: Number(limit), window: window as Duration }); // which checks both
+const { change } = await policies.put('orders', policy, { apps: ['shop'] });
+console.log(`orders: ${change}`);
+await policies.close();

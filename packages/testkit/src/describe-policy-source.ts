@@ -39,7 +39,9 @@ export function describePolicySource<Server extends PolicyServer>(name: string, 
     beforeAll(async () => {
       server = await (example.start as () => Promise<Server>)();
     }, 60_000);
-    beforeEach(() => server.clear());
+    beforeEach(async () => {
+      await server.clear();
+    });
     afterEach(async () => {
       for (const close of closing.splice(0).reverse()) await close();
       closing = [];
@@ -47,10 +49,10 @@ export function describePolicySource<Server extends PolicyServer>(name: string, 
     afterAll(() => server.stop());
 
     async function newPolicies(): Promise<Policies> {
-      const { source, close } = await example.open(server);
-      const policies = createPolicies(source);
+      const opened = await example.open(server);
+      const policies = createPolicies(opened.source);
       closing.push(
-        () => close?.(),
+        () => opened.close?.(),
         () => policies.close(),
       );
       return policies;

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describePolicySource, freePort, until, type PolicyServer } from '@sluice/testkit';
+import { etcdSource } from '../src/etcd-source.ts';
+
+interface Server extends PolicyServer {
+  readonly address: string;
+}
+
+// Where scripts/setup/test-tools.mjs unpacks it, too.
+const unpacked = fileURLToPath(new URL('../../../node_modules/.cache/sluice/etcd-package/usr/bin', import.meta.url));
+const program = [...(process.env['PATH'] ?? '').split(delimiter), unpacked]
+  .map((folder) => join(folder, 'etcd'))
+  .find((path) => existsSync(path));
+
+const encode = (text: string): string => Buffer.from(text).toString('base64');
+
+async function startEtcd(): Promise<Server> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-etcd-'));
+  const address = `http://127.0.0.1:${String(await freePort())}`;
+  const peers = `http://127.0.0.1:${String(await freePort())}`;
+  const clients = ['--listen-client-urls', address, '--advertise-client-urls', address];
+  const cluster = ['--listen-peer-urls', peers, '--initial-advertise-peer-urls', peers];
+  const args = ['--data-dir', folder, ...clients, ...cluster, '--initial-cluster', `default=${peers}`];
+  const child = spawn(program as string, args, { stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  const post = async (path: string, body: object): Promise<unknown> =>
+    (await fetch(`${address}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body) })).json();
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  await until('etcd answers', () => post('range', { key: encode('any') }));
+  return {
+    address,
+    clear: () => post('deleterange', { key: encode('sluice/'), range_end: encode('sluice0') }),
+    spoil: () => post('put', { key: encode('sluice/policies/orders'), value: encode('ten an hour') }),
+    kill,
+    stop: async () => {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+describePolicySource<Server>('etcd', {
+  start: program === undefined ? undefined : startEtcd,
+  open: ({ address }) => Promise.resolve({ source: etcdSource(address) }),
+  programs: new URL('../dist/', import.meta.url),
+  env: ({ address }) => ({ ETCD: address }),
+});
