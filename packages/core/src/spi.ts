@@ -24,6 +24,7 @@ export { connectTo, connectionOf, type RedisConnection } from './stores/redis/co
 
 // Values that users write, and the errors and warnings of wrong ones.
 export { readOptions, type Options } from './values/shape.ts';
+export { parseDuration, writeDuration } from './values/duration.ts';
 export { parseName } from './values/name.ts';
 export { shown, typeError } from './errors.ts';
 export { warnOnce } from './warnings.ts';
