@@ -24,7 +24,7 @@ export { compile, type Rule } from './policies/index.ts';
 export { connectTo, connectionOf, type RedisConnection } from './stores/redis/connection.ts';
 
 // What a value in Redis says by itself.
-export { readWriter, type Writer } from './stores/writer.ts';
+export { readWriter } from './stores/writer.ts';
 
 // Values that users write, and the errors and warnings of wrong ones.
 export { readOptions, type Options } from './values/shape.ts';
