@@ -3,16 +3,13 @@ import type { Pool as MysqlPool, ResultSetHeader, RowDataPacket } from 'mysql2/p
 import type { Pool as PgPool } from 'pg';
 
 /**
- * The table of Postgres: a row for each policy, and for each override of a single key. Processes that start together take
- * turns: `if not exists` alone fails if another session creates the table at the same time.
+ * The table of Postgres: a row for each policy and each override. Processes that start together take turns: `if not
+ * exists` alone fails if another session creates the table at the same time.
  */
 export const POSTGRES_TABLE = `select pg_advisory_xact_lock(hashtext('sluice_policies'));
-create table if not exists sluice_policies (
-  name text primary key,
-  record text not null
-)`;
+create table if not exists sluice_policies (name text primary key, record text not null)`;
 
-/** The table of MariaDB and MySQL. Names are bytes, because keys that differ only in case, or in spaces at their end, differ. */
+/** The table of MariaDB and MySQL. Names are bytes: keys that differ only in case, or in spaces at the end, differ. */
 export const MARIADB_TABLE = `create table if not exists sluice_policies (
   name varbinary(1200) primary key,
   record longtext character set utf8mb4 collate utf8mb4_bin not null
@@ -60,27 +57,26 @@ export function mariadbSource(pool: MysqlPool): PolicySource {
 function sqlSource({ readAll, insert, update }: Statements): PolicySource {
   /** The text of each record that was read: a write compares it, so that it replaces only what was read. */
   const texts = new WeakMap<object, string>();
-  const put: NonNullable<PolicySource['put']> = async (name, record, before) => {
-    const [text, textBefore] = [JSON.stringify(record), texts.get(before as object)];
-    return (await (textBefore === undefined ? insert(name, text) : update(name, text, textBefore))) === 1;
-  };
   return {
     name: 'the table sluice_policies',
     load: async () => {
       const records: Record<string, object> = {};
       for (const row of await readAll()) {
-        const record = recordOf(row.record);
+        const record = parseRecord(row.record);
         texts.set(record, row.record);
         records[String(row.name)] = record;
       }
       return records;
     },
-    put,
+    put: async (name, record, before) => {
+      const [text, textBefore] = [JSON.stringify(record), texts.get(before as object)];
+      return (await (textBefore === undefined ? insert(name, text) : update(name, text, textBefore))) === 1;
+    },
   };
 }
 
-/** Text that is not JSON is still a record, of a policy that is unusable and can be put again. */
-function recordOf(text: string): object {
+/** Text that is no JSON is still a record, of a policy that is unusable and can be put again. */
+function parseRecord(text: string): object {
   try {
     const record: unknown = JSON.parse(text);
     if (typeof record === 'object' && record !== null) return record;

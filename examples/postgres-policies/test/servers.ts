@@ -4,16 +4,13 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync }
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, until } from '@sluice/testkit';
+import { freePort, until, type PolicyServer } from '@sluice/testkit';
 import { createConnection } from 'mysql2/promise';
 import pg from 'pg';
 
 /** A database of one test file, on a free port of the loopback. */
-export interface Server {
+export interface Server extends PolicyServer {
   readonly url: string;
-  query(statement: string): Promise<unknown>;
-  kill(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** Where scripts/setup/test-tools.mjs unpacks it, too. */
@@ -65,7 +62,7 @@ async function startPostgres(programs: string): Promise<Server> {
     return client.query(statement).finally(() => client.end());
   };
   // SIGQUIT ends the processes of connections, too.
-  return whenReady({ url, query, ...ends(child, 'SIGQUIT', folder) }, () => query('select 1'));
+  return whenReady({ url, ...edits(query), ...ends(child, 'SIGQUIT', folder) }, () => query('select 1'));
 }
 
 async function startMariadb(program: string): Promise<Server> {
@@ -90,9 +87,16 @@ async function startMariadb(program: string): Promise<Server> {
     return connection.query(statement).finally(() => connection.end());
   };
   const query = (statement: string): Promise<unknown> => queryAt(url, statement);
-  return whenReady({ url, query, ...ends(child, 'SIGKILL', folder) }, () =>
+  return whenReady({ url, ...edits(query), ...ends(child, 'SIGKILL', folder) }, () =>
     queryAt(withoutDatabase, 'create database if not exists sluice'),
   );
+}
+
+function edits(query: (statement: string) => Promise<unknown>): Pick<Server, 'clear' | 'spoil'> {
+  return {
+    clear: () => query('drop table if exists sluice_policies'),
+    spoil: () => query("update sluice_policies set record = 'ten an hour'"),
+  };
 }
 
 async function whenReady(server: Server, ask: () => Promise<unknown>): Promise<Server> {

@@ -11,9 +11,10 @@ export class ExampleProcess {
   stdout = '';
   stderr = '';
 
-  constructor(main: URL, env: Readonly<Record<string, string>>) {
+  constructor(main: URL, env: Readonly<Record<string, string>>, args: readonly string[] = []) {
     const inherited = { ...process.env, HOST: '127.0.0.1', PORT: '0', REDIS_URL: '' };
-    this.#child = spawn(process.execPath, [fileURLToPath(main)], { env: { ...inherited, ...env }, stdio: 'pipe' });
+    const options = { env: { ...inherited, ...env }, stdio: 'pipe' } as const;
+    this.#child = spawn(process.execPath, [fileURLToPath(main), ...args], options);
     this.#exited = once(this.#child, 'close');
     this.#child.stdout.on('data', (data: Buffer) => (this.stdout += data.toString()));
     this.#child.stderr.on('data', (data: Buffer) => (this.stderr += data.toString()));

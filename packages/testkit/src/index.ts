@@ -3,6 +3,7 @@ export { ipv4Spellings, ipv6Spellings, spellingsOf } from './spellings.ts';
 export { describeStore, type StoreFactory } from '@sluice/old-testing';
 export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { cases, depth, type Depth } from './depth.ts';
+export { describePolicySource, type PolicyServer } from './describe-policy-source.ts';
 export { describeExample, ExampleClient } from './describe-example.ts';
 export { ExampleProcess } from './example-process.ts';
 export { expectWarnings } from './expect-warnings.ts';
