@@ -89,12 +89,12 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
         const { cost = 1, holder } = fields;
         if (!hasRights) checkSecret(holder);
         const named = holder === undefined ? undefined : readHolder(holder);
-        const decision = await decide(
-          'take',
-          readKeys(fields, atLeastOne(cost, 'cost')).map((want) => {
-            return { ...want, holder: named ?? newHolder(), isNamed: named !== undefined };
-          }),
-        );
+        const wants = readKeys(fields, atLeastOne(cost, 'cost'));
+        if (!wants.some(({ limit }) => limit.mayHold)) throw badRequest('no policy of these keys holds slots: consume');
+        const holding = wants.map((want) => {
+          return { ...want, holder: named ?? newHolder(), isNamed: named !== undefined };
+        });
+        const decision = await decide('take', holding);
         return { decision: write(decision), slot: receipts.write('slot', decision) };
       },
     },
