@@ -29,7 +29,13 @@ export default defineConfig({
     ['meta', { name: 'theme-color', content: '#0969da' }],
   ],
   // The playground is bundled from the sources of the packages.
-  vite: { plugins: [namedSearch()], resolve: { conditions: ['@sluice/source'] }, server: { fs: { allow: [ROOT] } } },
+  vite: {
+    plugins: [namedSearch()],
+    resolve: { conditions: ['@sluice/source'] },
+    // Clients of Redis, which only a store in Redis loads: the playground counts in memory.
+    build: { rollupOptions: { external: ['ioredis', 'redis'] } },
+    server: { fs: { allow: [ROOT] } },
+  },
   markdown: {
     anchor: { slugify: anchorOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },

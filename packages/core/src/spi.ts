@@ -5,8 +5,9 @@ export { LimiterCore } from './limiter/core.ts';
 export type { DecideOptions, DecidingOp, HeldSlots } from './limiter/host.ts';
 export { LimiterOfCore } from './limiter/limiter.ts';
 export { LIMITER } from './limiter/options.ts';
-export type { Limit, Want } from './limiter/limits.ts';
-export { newHolder } from './limiter/holder.ts';
+export { readWants, type Limit, type Want } from './limiter/limits.ts';
+export { LimiterDecision } from './limiter/decision.ts';
+export { newHolder, readHolder } from './limiter/holder.ts';
 export { keepRenewing } from './limiter/slots.ts';
 export { editKeys, refundDecision, refundPacing, settleKeys } from './limiter/settle.ts';
 export { readMark } from './limiter/policy-function.ts';
@@ -21,6 +22,9 @@ export { compile, type Rule } from './policies/index.ts';
 
 // Redis, as a store has connected to it.
 export { connectTo, connectionOf, type RedisConnection } from './stores/redis/connection.ts';
+
+// What a value in Redis says by itself.
+export { readWriter } from './stores/writer.ts';
 
 // Values that users write, and the errors and warnings of wrong ones.
 export { readOptions, type Options } from './values/shape.ts';

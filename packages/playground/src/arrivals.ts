@@ -1,5 +1,5 @@
-import { denialOf } from '@sluice/old-http/fields';
-import type { Decision } from '@sluice/old-core/kernels';
+import { denialFor } from '@sluice/core/http';
+import type { Decision } from '@sluice/core';
 import { COLUMNS, type Offered, type Retries } from './traffic.ts';
 
 /** A request that comes, for the first time (0) or again. */
@@ -57,6 +57,6 @@ export class Arrivals {
 
 /** The value of `Retry-After`; undefined where the response has none. */
 function toldMs(decision: Decision): number | undefined {
-  const field = denialOf(decision).fields.find(({ name }) => name === 'Retry-After');
+  const field = denialFor(decision).fields.find(({ name }) => name === 'Retry-After');
   return field && Number(field.value) * 1_000;
 }

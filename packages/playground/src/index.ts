@@ -41,7 +41,8 @@ export {
 } from './scenario.ts';
 export { readLink, writeLink, type LinkRead } from './link.ts';
 export { FRAMEWORKS, codeOf, type Framework } from './code/index.ts';
-export { writtenDuration, type Decision, type PolicyDecision } from '@sluice/old-core/kernels';
+export type { Decision, PolicyDecision } from '@sluice/core';
+export { writeDuration } from '@sluice/core/spi';
 export { columnSpan, columnText, counted, outcomeOf, requestText, shownTime } from './texts.ts';
 export { highlight, type Token } from './highlight.ts';
 export { DRAWING, nearest, remainingPath, ticksPath } from './curves.ts';

@@ -1,4 +1,4 @@
-import { parseDuration, writtenDuration } from '@sluice/old-core/kernels';
+import { parseDuration, writeDuration } from '@sluice/core/spi';
 import { FRAMEWORKS } from './code/frameworks.ts';
 import { readBars, readRequests, writeBars, writeRequests } from './link-traffic.ts';
 import { MOST_POLICIES, withNames, type PolicyChoice } from './policies.ts';
@@ -134,14 +134,14 @@ function readPolicy(written: string): PolicyChoice | undefined {
 function trafficFields(traffic: Traffic): URLSearchParams {
   const retry: Readonly<Record<string, string>> = traffic.retries === undefined ? {} : { retry: traffic.retries };
   if (traffic.from === 'pasted') {
-    return new URLSearchParams({ span: writtenDuration(traffic.spanMs), ...writeRequests(traffic), ...retry });
+    return new URLSearchParams({ span: writeDuration(traffic.spanMs), ...writeRequests(traffic), ...retry });
   }
   const { spanMs, cost, runsMs, clients } = traffic;
   return new URLSearchParams({
-    span: writtenDuration(spanMs),
+    span: writeDuration(spanMs),
     bars: clients.map(writeBars).join('.'),
     ...(cost === 1 ? {} : { cost: String(cost) }),
-    runs: writtenDuration(runsMs),
+    runs: writeDuration(runsMs),
     ...retry,
   });
 }

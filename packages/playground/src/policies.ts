@@ -1,4 +1,5 @@
-import { PolicyError, namePolicies, type NamedPolicy } from '@sluice/old-core/kernels';
+import { PolicyError, type Policy } from '@sluice/core';
+import { LimiterCore } from '@sluice/core/spi';
 import { kindOf, type PolicyField, type PolicyKind } from './policy-kinds.ts';
 
 /** A policy as its form has it: text, right or wrong. */
@@ -20,9 +21,6 @@ export interface FieldError {
 }
 
 export const MOST_POLICIES = 4;
-
-/** The name that a limiter, and so its only policy, has by default. */
-const LIMITER = 'default';
 
 /** A policy of this kind, with the numbers it starts with. */
 export function newPolicy(kind: string, name = ''): PolicyChoice {
@@ -73,23 +71,24 @@ function valueOf({ type }: PolicyField, text: string): string | number | boolean
   return trimmed;
 }
 
-/** The policies as the kernels take them, or what is wrong with them. */
+/** The policies, or what is wrong with them. */
 export function checkedPolicies(choices: readonly PolicyChoice[]): {
-  readonly policies: readonly NamedPolicy[] | undefined;
+  readonly policies: readonly Policy[] | undefined;
   readonly errors: readonly FieldError[];
 } {
   const errors: FieldError[] = [];
-  const made = choices.map((choice, policy) => {
+  const policies = choices.flatMap((choice, policy) => {
     try {
-      return (kindOf(choice.kind) as PolicyKind).from(optionsOf(choice) as never);
+      return [(kindOf(choice.kind) as PolicyKind).from(optionsOf(choice) as never)];
     } catch (error) {
       errors.push(fieldError(error, policy));
-      return undefined;
+      return [];
     }
   });
   if (errors.length > 0) return { policies: undefined, errors };
   try {
-    return { policies: namePolicies(made.length === 1 ? made[0] : made, LIMITER), errors };
+    new LimiterCore({}).limitFor(policies);
+    return { policies, errors };
   } catch (error) {
     // Which of several names it is, is in the message.
     return { policies: undefined, errors: [{ ...fieldError(error, choices.length - 1), field: 'name' }] };

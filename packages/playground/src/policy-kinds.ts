@@ -7,7 +7,7 @@ import {
   slidingWindow,
   tokenBucket,
   type Policy,
-} from '@sluice/old-core/kernels';
+} from '@sluice/core';
 
 /** One option of a policy, as a field of a form. All values are text, as they are typed. */
 export interface PolicyField {
@@ -37,11 +37,13 @@ export interface PolicyKind {
 const limit: PolicyField = { name: 'limit', type: 'units' };
 const window: PolicyField = { name: 'window', type: 'duration' };
 const overdraft: PolicyField = { name: 'overdraft', type: 'units', otherwise: '0' };
+const blockFor: PolicyField = { name: 'blockFor', type: 'duration', otherwise: 'no block' };
 const bucket: readonly PolicyField[] = [
   { name: 'capacity', type: 'units' },
   { name: 'refill', type: 'units' },
   { name: 'every', type: 'duration' },
   overdraft,
+  blockFor,
 ];
 
 export const POLICY_KINDS: readonly PolicyKind[] = [
@@ -50,7 +52,7 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
     make: 'slidingWindow',
     title: 'Sliding window',
     promise: 'Never more than the limit in any interval as long as the window.',
-    fields: [limit, window, { name: 'precision', type: 'duration', otherwise: 'window / 10' }],
+    fields: [limit, window, { name: 'precision', type: 'duration', otherwise: 'window / 10' }, blockFor],
     initial: { limit: '40', window: '20s' },
     from: slidingWindow,
   },
@@ -59,7 +61,12 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
     make: 'fixedWindow',
     title: 'Fixed window',
     promise: 'The limit per window. Around the edge of two windows nearly twice as much can pass.',
-    fields: [limit, window, { name: 'align', type: 'choice', choices: ['first-hit', 'clock'], otherwise: 'first-hit' }],
+    fields: [
+      limit,
+      window,
+      { name: 'align', type: 'choice', choices: ['first-hit', 'clock'], otherwise: 'first-hit' },
+      blockFor,
+    ],
     initial: { limit: '40', window: '20s' },
     from: fixedWindow,
   },
@@ -68,7 +75,7 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
     make: 'slidingCounter',
     title: 'Sliding counter',
     promise: 'The limit per window of the clock; an estimate smooths the edge. Two counts per key, whatever the limit.',
-    fields: [limit, window],
+    fields: [limit, window, blockFor],
     initial: { limit: '40', window: '20s' },
     from: slidingCounter,
   },
@@ -77,7 +84,7 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
     make: 'slidingLog',
     title: 'Sliding log',
     promise: 'Exactly the limit in any interval as long as the window. Remembers every allowed unit.',
-    fields: [limit, window],
+    fields: [limit, window, blockFor],
     initial: { limit: '40', window: '20s' },
     from: slidingLog,
   },

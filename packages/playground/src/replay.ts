@@ -1,13 +1,5 @@
-import {
-  combine,
-  evaluate,
-  holdsSlots,
-  type Decision,
-  type KeyState,
-  type Limit,
-  type NamedPolicy,
-  type Part,
-} from '@sluice/old-core/kernels';
+import { memoryStore, type Decision, type Policy } from '@sluice/core';
+import { LimiterCore, type HeldSlots, type Limit } from '@sluice/core/spi';
 import { Arrivals, type Coming } from './arrivals.ts';
 import type { Offered, Retries } from './traffic.ts';
 
@@ -45,14 +37,13 @@ export interface ReplayOptions {
 }
 
 const SAMPLES = 240;
-const SLOT_DIGITS = 12;
 
 /**
- * Sends the requests through the kernels, in virtual time: what a limiter in memory decides. Slots are held from the
- * decision until the request ends.
+ * Sends the requests through a limiter in memory, in virtual time. Slots are held from the decision until the request
+ * ends.
  */
 export function replay(
-  policies: readonly NamedPolicy[],
+  policies: readonly Policy[],
   offered: readonly Offered[],
   { spanMs, watched, shared, retries }: ReplayOptions,
 ): Replayed {
@@ -92,48 +83,46 @@ function nextOf(samples: readonly Sample[], stepMs: number): number {
 
 interface Held {
   readonly endMs: number;
-  readonly key: number;
-  readonly part: Part;
+  readonly slots: HeldSlots;
 }
 
-/** The states of all clients, as a store holds them. */
+/** The clients of a limiter whose clock is that of the traffic. */
 class Clients {
+  readonly #core: LimiterCore;
   readonly #limit: Limit;
-  readonly #holds: boolean;
-  readonly #states = new Map<number, KeyState>();
+  #atMs = 0;
   #held: Held[] = [];
   #requests = 0;
 
-  constructor(policies: readonly NamedPolicy[]) {
-    this.#limit = { policies, keySuffix: '' };
-    this.#holds = holdsSlots(policies);
+  constructor(policies: readonly Policy[]) {
+    const clock = { now: () => START_MS + Math.floor(this.#atMs) };
+    this.#core = new LimiterCore({ store: memoryStore({ clock }) });
+    this.#limit = this.#core.limitFor(policies);
   }
 
   send(key: number, request: Coming): Answer {
-    const { atMs, cost, runsMs } = request;
-    const part = this.#part(key, cost);
-    const nowMs = START_MS + atMs;
-    const { answer } = evaluate({ op: 'consume', parts: [part] }, [this.#stateOf(key)], nowMs);
-    const [{ policies, blocked }] = answer.parts as [(typeof answer.parts)[number]];
-    const decision = combine(policies, { cost, blocked, source: 'memory', atMs: nowMs });
+    const { atMs, runsMs } = request;
+    this.#atMs = atMs;
+    const decision = this.#decide('take', key, request.cost);
     const startMs = atMs + decision.delayMs;
     const endMs = startMs + runsMs;
-    if (this.#holds && decision.allowed && cost > 0) this.#hold({ endMs, key, part });
+    const slots = this.#core.slots.heldBy(decision);
+    if (slots !== undefined) this.#hold({ endMs, slots });
     return { ...request, decision, startMs, endMs };
   }
 
   /** Releases the slots of the requests that have ended by then. */
   releaseUntil(atMs: number): void {
     while ((this.#held[0]?.endMs ?? Infinity) <= atMs) {
-      const { endMs, key, part } = this.#held.shift() as Held;
-      evaluate({ op: 'release', part }, [this.#stateOf(key)], START_MS + endMs);
+      const { endMs, slots } = this.#held.shift() as Held;
+      this.#atMs = endMs;
+      void slots.release(); // done when it returns: the store is in this process
     }
   }
 
   remaining(key: number, atMs: number): readonly number[] {
-    const request = { op: 'peek', parts: [this.#part(key, 0)] } as const;
-    const { answer } = evaluate(request, [this.#stateOf(key)], START_MS + Math.floor(atMs));
-    return (answer.parts[0]?.policies ?? []).map(({ remaining }) => remaining);
+    this.#atMs = atMs;
+    return this.#decide('peek', key, 0).policies.map(({ remaining }) => remaining);
   }
 
   #hold(held: Held): void {
@@ -141,17 +130,9 @@ class Clients {
     this.#held.splice(after + 1, 0, held);
   }
 
-  #part(key: number, cost: number): Part {
-    const holder = String(++this.#requests).padStart(SLOT_DIGITS, '0');
-    return { limit: this.#limit, subject: String(key), cost, ...(this.#holds ? { holder } : {}) };
-  }
-
-  #stateOf(key: number): KeyState {
-    let state = this.#states.get(key);
-    if (state === undefined) {
-      state = { blockedUntilMs: 0, states: this.#limit.policies.map(() => undefined) };
-      this.#states.set(key, state);
-    }
-    return state;
+  #decide(op: 'take' | 'peek', client: number, cost: number): Decision {
+    const key = String(client);
+    const want = { limit: this.#limit, key, subject: key, cost, holder: ++this.#requests, isNamed: false };
+    return this.#core.decide(op, [want]) as Decision; // at once, as the store answers
   }
 }

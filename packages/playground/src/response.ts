@@ -1,5 +1,5 @@
-import { denialOf, fieldWriter, type HeaderFormat } from '@sluice/old-http/fields';
-import type { Decision } from '@sluice/old-core/kernels';
+import { denialFor, fieldWriter, type HeaderFormat } from '@sluice/core/http';
+import type { Decision } from '@sluice/core';
 
 /** A format of header fields, as the option `headers` names it. */
 export interface HeaderChoice {
@@ -27,7 +27,7 @@ export interface Response {
 export function responseTo(decision: Decision, { format }: HeaderChoice): Response {
   const fields = fieldWriter(format)(decision);
   if (decision.allowed) return { status: '200 OK', fields, body: undefined };
-  const denial = denialOf(decision);
+  const denial = denialFor(decision);
   return {
     status: '429 Too Many Requests',
     fields: [...fields, ...denial.fields, { name: 'Content-Type', value: denial.contentType }],

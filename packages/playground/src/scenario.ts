@@ -2,7 +2,7 @@ import { kindOf } from './policy-kinds.ts';
 import { newPolicy, type PolicyChoice } from './policies.ts';
 import { PRESETS, presetTraffic, type Preset, type Scale } from './presets.ts';
 import type { Traffic } from './traffic.ts';
-import { parseDuration } from '@sluice/old-core/kernels';
+import { parseDuration } from '@sluice/core/spi';
 
 /** Who is limited. */
 export const KEY_CHOICES = [

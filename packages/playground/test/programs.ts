@@ -5,8 +5,6 @@ import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@sluice/testkit';
 
-const untyped: string = '../../../scripts/build/old-names.mjs';
-const { withOldNames } = (await import(untyped)) as { withOldNames: (program: string) => string };
 const tsc = fileURLToPath(new URL('../../../node_modules/@typescript/native/bin/tsc', import.meta.url));
 const prettier = fileURLToPath(new URL('../../../node_modules/prettier/bin/prettier.cjs', import.meta.url));
 const cache = fileURLToPath(new URL('../.cache/', import.meta.url));
@@ -35,7 +33,7 @@ export async function compilePrograms(sources: Readonly<Record<string, string>>)
   for (const [name, source] of Object.entries(sources)) {
     const port = await freePort();
     ports.set(name, port);
-    const program = withOldNames(source.replaceAll('3000', String(port)));
+    const program = source.replaceAll('3000', String(port));
     writeFileSync(`${folder}/${name}.ts`, program);
     if (program.includes('@nestjs/core')) writeFileSync(`${folder}/${name}.cts`, program);
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, memoryStore, type Policy } from '@sluice/old-core';
-import { fakeClock, seeded } from '@sluice/testkit';
+import { createLimiter, memoryStore, type Policy } from '@sluice/core';
+import { fakeClock } from '@sluice/core/testing';
+import { seeded } from '@sluice/testkit';
 import {
   POLICY_KINDS,
   START_MS,
@@ -82,7 +83,7 @@ describe('the traffic of three minutes', () => {
     async (id) => {
       const choice = newPolicy(id);
       const { policies = [] } = checkedPolicies([choice]);
-      const byLimiter = await decidedByLimiter({ id, policy: policies[0]?.policy as Policy }, offered);
+      const byLimiter = await decidedByLimiter({ id, policy: policies[0] as Policy }, offered);
 
       const answers = decided([choice], offered);
 

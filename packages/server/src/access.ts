@@ -1,7 +1,7 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { digest } from '@sluice/old-http/spi';
 import { Seal } from './seal.ts';
+import { RequestProblem } from './transport/request-problem.ts';
 
 /** Where a request came in. */
 export interface Entrance {
@@ -14,7 +14,7 @@ export interface Entrance {
  * them.
  */
 export class Access {
-  readonly #token: Uint8Array | undefined;
+  readonly #token: Buffer | undefined;
   readonly #hostNames: ReadonlySet<string>;
   /** Signs what clients keep for the service. Processes with one token share it, and without a token those of one supervisor. */
   readonly seal: Seal;
@@ -22,16 +22,13 @@ export class Access {
   /**
    * @param token - The secret that callers send as `Authorization: Bearer TOKEN`. Undefined: no caller has one.
    * @param hostNames - Names of this machine, by which private listeners are called beside the loopback.
-   * @param secret - Signs where there is no token. Default: a random one of this process.
+   * @param secret - Signs if there is no token. Default: a random one of this process.
    */
   constructor(token: string | undefined, hostNames: readonly string[] = [], secret?: string) {
     this.#hostNames = new Set(hostNames.map((name) => name.toLowerCase()));
     this.#token = token === undefined ? undefined : digest(token);
-    this.seal = new Seal(
-      createHmac('sha256', this.#token ?? secret ?? randomBytes(32))
-        .update('seal')
-        .digest(),
-    );
+    const key = createHmac('sha256', this.#token ?? secret ?? randomBytes(32));
+    this.seal = new Seal(key.update('seal').digest());
   }
 
   /** @param authorization - The field `authorization` of the request. */
@@ -42,31 +39,53 @@ export class Access {
   }
 
   /**
-   * Why a request is not served on a private listener: a page reaches what its browser reaches, such as the loopback,
-   * also under a name of its own (DNS rebinding). Undefined where it is served: on other listeners, and with the token.
+   * @param needsRights - Whether the caller needs a private listener, or the token.
+   * @throws RequestProblem 403 for a request of a web page, and 401 for one without rights.
    */
-  problemOfPage({ headers, socket }: IncomingMessage, entrance: Entrance): string | undefined {
+  admit(request: IncomingMessage, entrance: Entrance, needsRights: boolean): void {
+    const problem = this.#problemOfPage(request, entrance);
+    if (problem !== undefined) throw new RequestProblem(403, `${problem}; nothing was done`);
+    if (!needsRights || this.allows(entrance, request.headers.authorization)) return;
+    const what = 'needs the header field Authorization: Bearer TOKEN, with the token of the service';
+    const path = request.url?.replace(/\?.*$/s, '') ?? '';
+    throw new RequestProblem(401, `${path} ${what}; nothing was done`, {}, { 'www-authenticate': 'Bearer' });
+  }
+
+  /**
+   * Why a request is not served on a private listener: a page reaches what its browser reaches, such as the loopback,
+   * also under a name of its own (DNS rebinding). Undefined if it is served: on other listeners, and with the token.
+   */
+  #problemOfPage({ headers, socket }: IncomingMessage, entrance: Entrance): string | undefined {
     if (!entrance.isPrivate || this.allows({ isPrivate: false }, headers.authorization)) return undefined;
     const { host = '', origin } = headers;
     // A Unix socket has no name; no page reaches it but through a proxy.
     if (socket.remoteAddress !== undefined && host !== '' && !this.#isOwn(host)) {
-      return `this listener is called by a name of the loopback, or with the token of the service; the field Host is ${JSON.stringify(host)}. If that is a name of this machine, start with --host-name ${hostNameOf(host)}`;
-    }
-    if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) {
-      return `this listener takes no requests of other pages without the token of the service; the field Origin is ${JSON.stringify(origin)}`;
+      const expected = 'this listener is called by a name of the loopback, or with the token of the service';
+      const instead = `If that is a name of this machine, start with --host-name ${withoutPort(host)}`;
+      return `${expected}; the field Host is ${JSON.stringify(host)}. ${instead}`;
     }
     const site = headers['sec-fetch-site'];
-    if (site === undefined || site === 'same-origin' || site === 'none') return undefined;
-    return `this listener takes no requests of other pages without the token of the service; the field Sec-Fetch-Site is ${JSON.stringify(site)}`;
+    const foreign =
+      origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`
+        ? `Origin is ${JSON.stringify(origin)}`
+        : site !== undefined && site !== 'same-origin' && site !== 'none'
+          ? `Sec-Fetch-Site is ${JSON.stringify(site)}`
+          : undefined;
+    if (foreign === undefined) return undefined;
+    return `this listener takes no requests of other pages without the token of the service; the field ${foreign}`;
   }
 
   #isOwn(host: string): boolean {
-    const name = hostNameOf(host).toLowerCase();
+    const name = withoutPort(host).toLowerCase();
     return name === 'localhost' || name === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(name) || this.#hostNames.has(name);
   }
 }
 
 /** The field Host without its port. */
-function hostNameOf(host: string): string {
+function withoutPort(host: string): string {
   return host.replace(/:\d+$/, '');
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

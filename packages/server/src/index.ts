@@ -4,8 +4,7 @@ export { ConfigurationError } from './config/configuration-error.ts';
 export { readEnvironment, type EnvironmentOptions } from './environment/environment.ts';
 export { checkConfiguration, type CheckedConfiguration } from './check-configuration.ts';
 export { joinWorkers, type WorkerLink } from './workers/join-workers.ts';
-export type { Siblings } from './stats/siblings.ts';
-export type { StatsReport } from './stats/stats-report.ts';
+export type { Siblings, StatsReport } from './stats/siblings.ts';
 export {
   superviseWorkers,
   WorkerFailed,

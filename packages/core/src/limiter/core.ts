@@ -69,14 +69,15 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   readonly waiting: WaitQueues = new WaitQueues(this);
   readonly #settings: LimiterSettings;
   readonly #uncached: boolean;
-  readonly #context: PolicyContext;
+  /** What its policy functions are given. */
+  readonly context: PolicyContext;
   /** None around memory, which is never late. */
   readonly #guard: Guard | undefined;
   readonly #thresholds: Watcher | undefined;
   /** Limits by what was given for them, as long as that lives: requests may bring policies of their own. */
   readonly #limits = new WeakMap<object, Limit>();
-  /** Those that were there from the start. */
-  readonly #known: Limit[] = [];
+  /** Those that operators and metrics see: the ones that were there from the start, unless others take their place. */
+  known: Limit[] = [];
   /** How the functions are marked that have a name, whose keys limiters share. */
   readonly #shared = new Map<string, PolicyMark>();
   /** Functions that are opened, and what closes them. */
@@ -111,7 +112,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     this.onUnconfigured = onUnconfigured;
     this.#uncached = !denialCache;
     this.#settings = settings;
-    this.#context = { app, policies, store };
+    this.context = { app, policies, store };
     this.#guard = store.source === 'memory' ? undefined : guardOf(store);
     this.#thresholds = onThreshold === undefined ? undefined : watchThresholds(onThreshold);
   }
@@ -146,14 +147,14 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     const isKept = entry === undefined && (typeof given === 'function' || typeof given === 'object') && given !== null;
     const known = isKept ? this.#limits.get(given) : undefined;
     if (known !== undefined) return known;
-    const limit = readLimit(given, { limiter: this.name, context: this.#context, entry, field });
+    const limit = readLimit(given, { limiter: this.name, context: this.context, entry, field });
     for (const one of limit.fixed ?? []) {
       this.#localFor(one);
       this.store.checkPolicy?.(one.policy);
     }
     if (isKept) this.#limits.set(given, limit);
     if (limit.fixed === undefined) this.#open(given);
-    if (this.#leave === undefined) this.#known.push(limit);
+    if (this.#leave === undefined) this.known.push(limit);
     return limit;
   }
 
@@ -163,7 +164,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     if (mark?.name !== undefined) this.#shared.set(mark.name, mark);
     const open = mark?.open;
     if (open === undefined || this.#functions.get(read) !== undefined) return;
-    this.#functions.set(read, this.#leave === undefined ? undefined : open(this.#context));
+    this.#functions.set(read, this.#leave === undefined ? undefined : open(this.context));
   }
 
   /** What this process allows of a policy by itself. */
@@ -172,7 +173,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   }
 
   policies(): readonly { readonly name: string; readonly limit: number }[] {
-    return this.#known.flatMap(({ fixed = [] }) => fixed.map(({ name, rule }) => ({ name, limit: rule.limit })));
+    return this.known.flatMap(({ fixed = [] }) => fixed.map(({ name, rule }) => ({ name, limit: rule.limit })));
   }
 
   /** The state of the limiter's store, as far as this process knows. Makes no call. */
@@ -464,7 +465,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
       const instead = 'reset one key with reset(key), or give each test a store of its own (in Redis: a prefix)';
       throw new SluiceError('SLUICE_RESET_ALL_UNSUPPORTED', `${what}; ${instead}; nothing was reset`);
     }
-    const shared = [...this.#shared].map(([own, { keyName }]) => `::${keyName?.(this.#context) ?? own}`);
+    const shared = [...this.#shared].map(([own, { keyName }]) => `::${keyName?.(this.context) ?? own}`);
     const owners = [`:${name}`, ...shared];
     store.forget((key) => {
       const rest = key.slice(key.indexOf('}') + 1);

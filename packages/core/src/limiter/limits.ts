@@ -7,7 +7,13 @@ import { listed, nearest } from '../values/hint.ts';
 import { readSubject } from '../values/key.ts';
 import { checkDistinct, parseName } from '../values/name.ts';
 import { readOptions, type Reader } from '../values/shape.ts';
-import { readMark, type PolicyContext, type PolicyFunction, type ReturnedPolicy } from './policy-function.ts';
+import {
+  readMark,
+  type PolicyContext,
+  type PolicyFunction,
+  type PolicyMark,
+  type ReturnedPolicy,
+} from './policy-function.ts';
 
 const MAX_REMEMBERED = 10_000;
 
@@ -26,6 +32,8 @@ export interface Limit {
   /** The name of its policy, unless that has one of its own. */
   readonly name: string;
   readonly fixed: readonly Counted[] | undefined;
+  /** If they are not fixed: how the function is marked that returns them. */
+  readonly mark: PolicyMark | undefined;
   /** If they are not fixed: the policies of a key at present; none if no policy is configured. Never throws. */
   readonly read: (key: string) => readonly Counted[] | Promise<readonly Counted[]>;
   /** Whether its policies may hold slots, and whether they may delay a request: true if they are not fixed. */
@@ -172,7 +180,8 @@ export function readLimit(
     const fixed = countPolicies(given, { name, suffix, isEntry, field });
     const mayHold = fixed.some(({ rule }) => rule.holds);
     const mayPace = fixed.some(({ rule }) => rule.paces);
-    return { name, fixed, read: () => fixed, mayHold, mayPace, asked: mayHold ? undefined : new Map() };
+    const asked = mayHold ? undefined : new Map<string, readonly PolicyAsk[]>();
+    return { name, fixed, mark: undefined, read: () => fixed, mayHold, mayPace, asked };
   }
   const mark = readMark(given);
   const name = entry ?? mark?.name ?? limiter;
@@ -195,7 +204,7 @@ export function readLimit(
       return Promise.reject(error);
     }
   };
-  return { name, fixed: undefined, read, mayHold: true, mayPace: true, asked: undefined };
+  return { name, fixed: undefined, mark, read, mayHold: true, mayPace: true, asked: undefined };
 }
 
 function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {

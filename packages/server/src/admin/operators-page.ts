@@ -1,12 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { connectionOf, LimiterImpl } from '@sluice/old-core/spi';
-import { page, type PageChange, type PageHandler } from '@sluice/page';
-import type { Entrance } from '../access.ts';
+import { connectionOf, LimiterOfCore } from '@sluice/core/spi';
+import { page, type PageChange } from '@sluice/page';
 import type { Settings } from '../options.ts';
 import type { Service } from '../service.ts';
 import { isLocal } from '../transport/address.ts';
 import type { Route } from '../transport/http.ts';
-import { sendProblem } from '../transport/send.ts';
+import { RequestProblem } from '../transport/request-problem.ts';
 
 /** What the page answers, below `/`. */
 const RESOURCES = ['', 'snapshot', 'events', 'key', 'block', 'unblock', 'reset', 'override', 'end-override'];
@@ -19,8 +18,8 @@ export interface ServedPage {
 }
 
 /**
- * The page on the listener of operators: for all on this machine where the listener is private, else for those with the
- * token. Undefined where there is no such listener. Counts from now on.
+ * The page on the listener of operators: for all on this machine if the listener is private, else for those with the
+ * token. Undefined if there is no such listener. Counts from now on.
  */
 export function operatorsPage(
   service: Service,
@@ -32,48 +31,37 @@ export function operatorsPage(
   const handler = page<IncomingMessage>({
     ...(entrance.isPrivate ? { authorize: () => true } : { token }),
     secret: token ?? siblings?.secret,
-    share: connectionOf(service.store) !== undefined, // memory is this process alone
-    limiters: [new LimiterImpl<never>(service.core, new Map())],
+    share: connectionOf(service.core.store) !== undefined, // memory is this process alone
+    limiters: [new LimiterOfCore<never>(service.core, new Map())],
     log: (change) => {
-      log(written(change));
+      log(write(change));
     },
   });
-  return {
-    routes: RESOURCES.map((name) => route(service, { path: `/${name}`, entrance, handler })),
-    close: () => handler.close(),
-  };
+  const routes = RESOURCES.map((name): Route => {
+    return {
+      path: `/${name}`,
+      isAlwaysServed: true, // the page itself bounds how many are open
+      admit: (request) => {
+        service.access.admit(request, entrance, false);
+      },
+      handle: async (request, response) => {
+        await handler(request, response);
+      },
+    };
+  });
+  return { routes, close: () => handler.close() };
 }
 
 /** Without a token no client could use the page. */
 const NEEDS_TOKEN: Route = {
   path: '/',
   method: 'GET',
-  handle: (_request, response) => {
-    sendProblem(
-      response,
-      401,
-      'Unauthorized',
-      "the operators' page needs a token on a listener that strangers reach: start with --token (SLUICE_TOKEN), or listen on the loopback",
-    );
+  handle: () => {
+    const what = "the operators' page needs a token on a listener that strangers reach";
+    throw new RequestProblem(401, `${what}: start with --token (SLUICE_TOKEN), or listen on the loopback`);
   },
 };
 
-function route(
-  { access }: Service,
-  { path, entrance, handler }: { readonly path: string; readonly entrance: Entrance; readonly handler: PageHandler },
-): Route {
-  return {
-    path,
-    // A page that is open would hold its place for hours; the page itself bounds how many are.
-    place: path === '/events' ? 'never' : 'at once',
-    handle: async (request, response) => {
-      const problem = access.problemOfPage(request, entrance);
-      if (problem === undefined) await handler(request, response);
-      else sendProblem(response, 403, 'Forbidden', problem);
-    },
-  };
-}
-
-function written({ by, action, target, detail, reason }: PageChange): string {
+function write({ by, action, target, detail, reason }: PageChange): string {
   return `${JSON.stringify(by)} used the page: ${action} ${JSON.stringify(target)} ${detail} (${JSON.stringify(reason)})`;
 }

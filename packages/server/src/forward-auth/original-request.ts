@@ -1,67 +1,84 @@
 import { type IncomingMessage, METHODS } from 'node:http';
-import { canonicalAddress, fieldText, type RawRequest, type TrustedProxies } from '@sluice/old-http/spi';
-import { originalFields, stateMethod, stateTarget } from './original-fields.ts';
-import { peerOf } from './peer.ts';
+import type { Socket } from 'node:net';
+import { canonicalAddress, joinLines, type TrustedProxies } from '@sluice/core/http';
 
 /** Where gateways ask. The rest of the path, as in `/auth/orders?page=2`, is the original target, as Envoy sends it. */
 const PREFIX = '/auth';
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 /** Stands in keys for every method that Node does not know: clients invent names. */
 const OTHER_METHOD = '(other)';
-const NO_HEADERS: readonly string[] = [];
-
-/** Why a request tells nothing that can be decided about. */
-export type Unusable = 'not trusted' | 'contradiction' | 'no target';
+/** The scheme and authority of a target in absolute form. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+/** The address that a Unix socket counts as: only processes of this machine reach it. */
+const LOOPBACK = '127.0.0.1';
+const TARGETS: readonly string[] = ['x-forwarded-uri', 'x-original-uri', 'x-original-url'];
+const METHOD_FIELDS: readonly string[] = ['x-forwarded-method', 'x-original-method'];
 
 /** The request that a gateway asks about, as far as the gateway is believed. */
-export class OriginalRequest implements RawRequest {
-  readonly socket: IncomingMessage['socket'];
-  /** Empty: what the gateway states is not to be read as a sign of a proxy that is not trusted. */
-  readonly rawHeaders: readonly string[] = NO_HEADERS;
+export interface OriginalRequest {
+  readonly socket: Socket;
   /** The address of the client. A malformed address has no key. */
   readonly address: string;
   /** Without the query. Begins with a slash. */
   readonly path: string;
-  /** Undefined where the gateway does not state it. */
+  /** Undefined if the gateway does not state it. */
   readonly statedMethod: string | undefined;
-  readonly #asked: IncomingMessage;
-
-  constructor(asked: IncomingMessage, address: string, target: string, method: string | undefined) {
-    this.socket = asked.socket;
-    this.address = address;
-    const query = target.indexOf('?');
-    this.path = query === -1 ? target : target.slice(0, query);
-    this.statedMethod = method;
-    this.#asked = asked;
-  }
-
   /** The method in keys. */
-  get method(): string {
-    const method = this.statedMethod ?? this.#asked.method ?? 'GET';
-    return KNOWN_METHODS.has(method) ? method : OTHER_METHOD;
-  }
-
-  /** A header field of the original request, which gateways pass on. */
-  header(name: string): string | undefined {
-    return fieldText(this.#asked.headers[name]);
-  }
+  readonly method: string;
+  /** Of the request of the gateway, which passes on those of the original one. */
+  readonly headers: IncomingMessage['headers'];
 }
 
-/** Reads what a gateway asks about. */
-export function readOriginal(asked: IncomingMessage, proxies: TrustedProxies): OriginalRequest | Unusable {
-  const peer = peerOf(asked.socket);
+/**
+ * Reads what a gateway asks about. A gateway writes the fields of one family and passes on what a client sends in the other,
+ * so that all that are present must state the same.
+ *
+ * @returns Why nothing can be decided, if the request does not tell.
+ */
+export function readOriginal(
+  { socket, rawHeaders, headers, url = '', method: askedMethod = 'GET' }: IncomingMessage,
+  proxies: TrustedProxies,
+): OriginalRequest | 'not trusted' | 'contradiction' | 'no target' {
+  const peer = readPeer(socket);
   if (peer === undefined || !proxies.trusts(peer)) return 'not trusted';
-  const fields = originalFields(asked.rawHeaders);
-  const below = asked.url?.slice(PREFIX.length) ?? '';
-  if (below.startsWith('/')) {
-    stateTarget(fields, below);
-    stateMethod(fields, asked.method ?? '');
+  const targets = new Set<string>();
+  const methods = new Set<string>();
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    const value = rawHeaders[i + 1] as string;
+    if (value === '') continue; // it states nothing
+    if (TARGETS.includes(name)) targets.add(pathAndQuery(value));
+    else if (METHOD_FIELDS.includes(name)) methods.add(value);
   }
-  const { forwardedFor, realIp, target, method } = fields;
+  if (url.startsWith(`${PREFIX}/`)) {
+    targets.add(pathAndQuery(url.slice(PREFIX.length)));
+    methods.add(askedMethod);
+  }
+  const forwardedFor = joinLines(headers['x-forwarded-for']);
+  const realIp = joinLines(headers['x-real-ip']);
   const address = proxies.clientOf(peer, forwardedFor ?? realIp);
-  const isTwo = forwardedFor !== undefined && realIp !== undefined && !areSame(address, realIp);
-  if (fields.contradicts || isTwo) return 'contradiction';
-  return target === undefined ? 'no target' : new OriginalRequest(asked, address, target, method);
+  const areTwo = forwardedFor !== undefined && realIp !== undefined && !areSame(address, realIp);
+  if (targets.size > 1 || methods.size > 1 || areTwo) return 'contradiction';
+  const [target] = targets;
+  if (target === undefined) return 'no target';
+  const [statedMethod] = methods;
+  const method = statedMethod ?? askedMethod;
+  const [path = '/'] = target.split('?', 1);
+  return { socket, address, path, statedMethod, method: KNOWN_METHODS.has(method) ? method : OTHER_METHOD, headers };
+}
+
+/** The address of the peer. Undefined once it has left. */
+export function readPeer({ remoteAddress, destroyed, localAddress }: Socket): string | undefined {
+  if (remoteAddress !== undefined) return remoteAddress;
+  // A connection over TCP keeps its own end when the peer has reset it.
+  return destroyed || localAddress !== undefined ? undefined : LOOPBACK;
+}
+
+/** The target as a path and a query: that of `*`, which names no path, is below `/`. */
+function pathAndQuery(target: string): string {
+  if (target.startsWith('/')) return target;
+  const below = target.replace(ORIGIN, '');
+  return below.startsWith('/') ? below : `/${below}`;
 }
 
 function areSame(address: string, other: string): boolean {

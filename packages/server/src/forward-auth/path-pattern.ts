@@ -1,4 +1,4 @@
-import { foldCase } from '@sluice/old-http/spi';
+import { foldCase } from '@sluice/core/http';
 import { Wildcard } from '../config/wildcard.ts';
 
 /**

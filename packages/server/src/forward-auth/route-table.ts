@@ -1,6 +1,6 @@
 import type { ForwardAuthRule } from '../config/configuration.ts';
 import { PathPattern } from './path-pattern.ts';
-import { foldCase, readingsOf } from '@sluice/old-http/spi';
+import { foldCase, readingsOf } from '@sluice/core/http';
 
 /** One pattern of a rule: what `route` means in a key. */
 export interface RuleRoute {
@@ -40,15 +40,15 @@ export class RouteTable {
    * The routes that a request is held to, without those of rules with `skip`.
    *
    * @param path - As the client wrote it, without a query.
-   * @param methods - That of the request and, for HEAD and preflights, those that it counts as. Undefined: not known.
+   * @param method - That of the request; HEAD counts as GET, too. Undefined: not known.
    * @returns Undefined for a path that can be read in too many ways.
    */
-  find(path: string, methods: readonly string[] | undefined): readonly RuleRoute[] | undefined {
+  find(path: string, method: string | undefined): readonly RuleRoute[] | undefined {
     const readings = readingsOf(path);
     if (readings === undefined) return undefined;
     const found: RuleRoute[] = [];
     const lists =
-      methods === undefined ? [...this.#byMethod.values()] : methods.map((method) => this.#routesOf(method));
+      method === undefined ? [...this.#byMethod.values()] : spellingsOf(method).map((one) => this.#routesOf(one));
     for (const routes of lists) for (const reading of readings) this.#addFirst(found, routes, reading);
     return found.length < 2 ? found : found.sort((one, other) => one.index - other.index);
   }
@@ -74,4 +74,11 @@ export class RouteTable {
 
 function add(found: RuleRoute[], route: RuleRoute | undefined): void {
   if (route !== undefined && !route.rule.skip && !found.includes(route)) found.push(route);
+}
+
+/** The methods that a method counts as: HEAD is GET too, and some upstreams accept small letters. */
+function spellingsOf(method: string): readonly string[] {
+  if (method === 'HEAD') return ['HEAD', 'GET'];
+  const capitals = method.toUpperCase();
+  return capitals === method ? [method] : [method, ...spellingsOf(capitals)];
 }

@@ -1,6 +1,5 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
-import type { Socket } from 'node:net';
-import { areSame, type Connections } from '../transport/connections.ts';
+import type { Clients } from '../transport/clients.ts';
 import type { CallConnection } from './open-calls.ts';
 import { startTimer } from './long-timer.ts';
 
@@ -43,13 +42,13 @@ const CONNECTION = Symbol('connection');
  */
 export class Sessions {
   readonly #options: SessionsOptions;
-  readonly #connections: Connections;
+  readonly #clients: Clients;
   readonly #open = new Set<CountingSession>();
   readonly #keepalive: NodeJS.Timeout;
 
-  constructor(options: SessionsOptions, connections: Connections) {
+  constructor(options: SessionsOptions, clients: Clients) {
     this.#options = options;
-    this.#connections = connections;
+    this.#clients = clients;
     this.#keepalive = setInterval(() => {
       for (const session of this.#open) keepAlive(session);
     }, options.keepaliveMs).unref();
@@ -73,9 +72,8 @@ export class Sessions {
     counting[UNANSWERED] = 0;
     const known = counting[CONNECTION];
     if (known !== undefined) return known;
-    this.#connections.served(session.socket);
     return (counting[CONNECTION] = {
-      isOfGateway: this.#connections.isOfGateway(session.socket),
+      isOfGateway: this.#clients.gateways.trusts(session.socket.remoteAddress),
       ...{ calls: 0, heldBytes: 0, isEnded: false },
       calm: () => {
         calm(session);
@@ -96,15 +94,6 @@ export class Sessions {
     clearInterval(this.#keepalive);
     this.destroy();
     await Promise.all(closed);
-  }
-
-  /** Ends the connection of a socket that was accepted, because its client has too many. */
-  end(accepted: Socket): void {
-    const own = [...this.#open].find(
-      ({ socket }) => (socket as Socket | undefined) !== undefined && areSame(socket, accepted),
-    );
-    if (own === undefined) accepted.destroy();
-    else calm(own);
   }
 
   /** Ends all connections, with the calls on them. */

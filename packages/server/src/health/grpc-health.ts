@@ -13,7 +13,7 @@ const SERVICE_UNKNOWN = 3;
 /** The names that clients check: the whole server, and that of envoyproxy/ratelimit. */
 const SERVICES: ReadonlySet<unknown> = new Set(['', 'ratelimit']);
 /** Calls that watch at once, in a process. */
-const MOST_WATCHERS = 1024;
+const MAX_WATCHERS = 1024;
 
 const SERVICE = 1 * 8 + DELIMITED;
 const writer = new WireWriter();
@@ -27,7 +27,7 @@ export class HealthCheck implements Method {
   }
 
   decode(message: Buffer): string {
-    return decodeService(message);
+    return readService(message);
   }
 
   answer(call: Call): void {
@@ -39,60 +39,39 @@ export class HealthCheck implements Method {
 /** `grpc.health.v1.Health/Watch`: sends the status now, and after each change. */
 export class HealthWatch implements Method {
   readonly #health: Health;
-  readonly #watchers = new Set<Watcher>();
+  readonly #watchers = new Set<Call>();
 
   constructor(health: Health) {
     this.#health = health;
   }
 
   decode(message: Buffer): string {
-    return decodeService(message);
+    return readService(message);
   }
 
+  /** A service changes once or twice in its life: those who do not read hold a few bytes. */
   answer(call: Call): void {
-    if (this.#watchers.size >= MOST_WATCHERS) {
-      throw new CallError(Status.RESOURCE_EXHAUSTED, `at most ${String(MOST_WATCHERS)} calls can watch`);
+    if (this.#watchers.size >= MAX_WATCHERS) {
+      throw new CallError(Status.RESOURCE_EXHAUSTED, `at most ${String(MAX_WATCHERS)} calls can watch`);
     }
-    const isKnown = SERVICES.has(call.request);
-    const watcher = new Watcher(call, () => (isKnown ? statusOf(this.#health) : SERVICE_UNKNOWN));
-    this.#watchers.add(watcher);
-    const stop = this.#health.watch(() => {
-      watcher.tell();
-    });
-    call.stream.on('close', () => {
+    const { stream, request } = call;
+    const tell = (): void => {
+      if (call.isGone || stream.writableEnded) return;
+      stream.write(response(SERVICES.has(request) ? statusOf(this.#health) : SERVICE_UNKNOWN));
+    };
+    call.begin();
+    tell();
+    const stop = this.#health.watch(tell);
+    this.#watchers.add(call);
+    stream.on('close', () => {
       stop();
-      this.#watchers.delete(watcher);
+      this.#watchers.delete(call);
     });
   }
 
   /** Ends all calls that watch, after what they have been told. */
   close(): void {
-    for (const { call } of this.#watchers) call.end(Status.UNAVAILABLE, 'the server shuts down');
-  }
-}
-
-/** A call that watches. Where its client does not read, it is told the last status alone. */
-class Watcher {
-  readonly call: Call;
-  readonly #status: () => number;
-  #told: number | undefined;
-
-  constructor(call: Call, status: () => number) {
-    this.call = call;
-    this.#status = status;
-    call.begin();
-    call.stream.on('drain', () => {
-      this.tell();
-    });
-    this.tell();
-  }
-
-  tell(): void {
-    const status = this.#status();
-    const { stream } = this.call;
-    if (status === this.#told || this.call.isGone || stream.writableNeedDrain || stream.writableEnded) return;
-    this.#told = status;
-    stream.write(response(status));
+    for (const call of this.#watchers) call.end(Status.UNAVAILABLE, 'the server shuts down');
   }
 }
 
@@ -101,7 +80,7 @@ function statusOf({ isServing }: Health): number {
 }
 
 /** Decodes a `HealthCheckRequest`: the name of a service. */
-function decodeService(message: Buffer): string {
+function readService(message: Buffer): string {
   const reader = new WireReader(message);
   let service = '';
   for (let tag = reader.next(); tag !== 0; tag = reader.next()) {

@@ -16,7 +16,7 @@ import { CallServer } from '../grpc/call-server.ts';
 import { OpenCalls } from '../grpc/open-calls.ts';
 import { Sessions } from '../grpc/sessions.ts';
 import type { StatusCode } from '../grpc/status.ts';
-import { Connections } from '../transport/connections.ts';
+import { Clients } from '../transport/clients.ts';
 import type { Decided } from './decide.ts';
 import type { OverrideRules } from './plan.ts';
 import { RateLimitMethod } from './rate-limit-method.ts';
@@ -39,7 +39,7 @@ export interface RlsOptions {
   /** The rules of limits that requests bring with them. */
   readonly overrides: OverrideRules;
   /** Those of the process. Default: those of this server alone. */
-  readonly connections?: Connections;
+  readonly clients?: Clients;
   /** Serves TLS: key, certificate, and what else `tls.createServer` takes. Default: HTTP/2 without TLS. */
   readonly tls?: SecureServerOptions;
   /** A server of HTTP/2 to serve on, instead of one that is made. */
@@ -93,10 +93,10 @@ const HANDSHAKE_MS = 10_000;
 /** Serves `envoy.service.ratelimit.v3.RateLimitService` and `grpc.health.v1.Health`. */
 export function serveRls(service: Service, options: RlsOptions): RlsServer {
   const { observer, maxConnectionAgeMs = DAY_MS, connectionGraceMs = 10_000, keepaliveMs = 5_000 } = options;
-  const { connections = new Connections() } = options;
+  const { clients = new Clients() } = options;
   const { health } = service;
   const server = options.server ?? serverOf(options.tls);
-  const sessions = new Sessions({ maxConnectionAgeMs, connectionGraceMs, keepaliveMs }, connections);
+  const sessions = new Sessions({ maxConnectionAgeMs, connectionGraceMs, keepaliveMs }, clients);
   const openCalls = new OpenCalls();
   const watch = new HealthWatch(health);
   const rateLimit = new RateLimitMethod(service, {
@@ -116,9 +116,7 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
     failed: (error) => observer?.failed?.(error),
     ended: (code) => observer?.ended?.(code),
   });
-  connections.follow(server, (socket) => {
-    sessions.end(socket);
-  });
+  clients.boundConnections(server);
   server.on('stream', (stream, headers) => {
     calls.begin(stream, headers);
   });

@@ -1,18 +1,24 @@
-import type { StatsReport } from './stats-report.ts';
+import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
+
+/** The counts of one process, as data that another process can add to its own. */
+export type StatsReport = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 /**
  * The processes of one service, which share its listeners: each adds what the others have counted at /metrics and
  * /stats, and opens what another has sealed.
  */
 export interface Siblings {
-  /** Signs what clients keep for the service where it has no token. Undefined: each process makes a secret of its own. */
+  /** Signs what clients keep for the service if it has no token. Undefined: each process makes a secret of its own. */
   readonly secret: string | undefined;
-  /**
-   * Gives the others what this process has counted, whenever one of them asks.
-   *
-   * @returns A function that ends this.
-   */
-  offer(own: () => Promise<StatsReport>): () => void;
-  /** The counts of every process, this one included. A process that does not answer in a second is left out. */
+  /** Gives the others what this process has counted, whenever one of them asks. */
+  offer(own: () => Promise<StatsReport>): void;
+  /** The counts of every process, this one included. */
   gather(): Promise<readonly StatsReport[]>;
+}
+
+/** The sum of several processes. */
+export function sumUp(
+  reports: readonly StatsReport[],
+): Pick<AggregatorRegistry<never>, 'metrics' | 'getMetricsAsJSON'> {
+  return AggregatorRegistry.aggregate([...reports]);
 }

@@ -1,7 +1,6 @@
 import { Counter, Registry } from 'prom-client';
-import { collectMetrics } from '@sluice/old-core/metrics';
-import type { Siblings } from './siblings.ts';
-import type { StatsReport } from './stats-report.ts';
+import { collectMetrics } from '@sluice/core/metrics';
+import { sumUp, type Siblings, type StatsReport } from './siblings.ts';
 
 /** The result of one rule for one descriptor. */
 export interface RuleDecision {
@@ -24,47 +23,49 @@ const COUNTERS = {
   within_limit: 'Hits of a rule that were allowed.',
   shadow_mode: 'Hits of a rule in shadow mode that would have been denied.',
 } as const;
-type CounterName = keyof typeof COUNTERS;
-const NAMES = Object.keys(COUNTERS) as CounterName[];
-
-/**
- * The names of rules are bounded by the configuration; this is for a configuration that is larger than it should be.
- */
-const MOST_RULES = 10_000;
-const OTHER = 'other';
-
-type Counts = Record<CounterName, number>;
+type Counts = Record<keyof typeof COUNTERS, number>;
+const RULE_COUNTER = /^sluice_rule_(\w+)_total$/;
+const LOADS = /^sluice_(config_load_(?:success|error))_total$/;
 
 /** The counters of the service: by rule, and what core counts of its limiters. */
 export class Stats {
   readonly #registry = new Registry();
   readonly #siblings: Siblings | undefined;
+  /** By the names of rules, which the configuration bounds. */
   readonly #rules = new Map<string, Counts>();
   readonly #stop: () => void;
-  #loads = 0;
-  #loadErrors = 0;
+  readonly #loads: Counter;
+  readonly #loadErrors: Counter;
 
   /** @param siblings - The other processes of the service. */
   constructor(siblings?: Siblings) {
+    const registers = [this.#registry];
+    const rules = this.#rules;
     this.#siblings = siblings;
-    const stopMetrics = collectMetrics({ register: this.#registry });
-    const stopOffer = siblings?.offer(() => this.#report());
-    this.#stop = () => {
-      stopMetrics();
-      stopOffer?.();
-    };
-    for (const name of NAMES) this.#register(name);
-    this.#registerLoads('sluice_config_load_success_total', 'Configurations that were loaded.', () => this.#loads);
-    this.#registerLoads(
-      'sluice_config_load_error_total',
-      'Configurations that were not loaded.',
-      () => this.#loadErrors,
-    );
+    this.#stop = collectMetrics({ register: this.#registry });
+    siblings?.offer(() => this.#report());
+    for (const [name, help] of Object.entries(COUNTERS)) {
+      new Counter({
+        ...{ name: `sluice_rule_${name}_total`, help, labelNames: ['rule'], registers },
+        // Written when it is read, so that a decision adds numbers and does nothing else.
+        collect() {
+          this.reset();
+          for (const [rule, counts] of rules) this.inc({ rule }, counts[name as keyof Counts]);
+        },
+      });
+    }
+    const [loaded, failed] = ['Configurations that were loaded.', 'Configurations that were not loaded.'];
+    this.#loads = new Counter({ name: 'sluice_config_load_success_total', help: loaded, registers });
+    this.#loadErrors = new Counter({ name: 'sluice_config_load_error_total', help: failed, registers });
   }
 
-  /** Counts the decision of a rule, by its name in metrics. Allocates nothing for a rule that is known. */
+  /** Counts the decision of a rule, by its name in metrics. */
   count(rule: string, { hits, allowed, isShadow, isNear, isCached }: RuleDecision): void {
-    const counts = this.#countsOf(rule);
+    let counts = this.#rules.get(rule);
+    if (counts === undefined) {
+      counts = Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 0])) as Counts;
+      this.#rules.set(rule, counts);
+    }
     counts.total_hits += hits;
     if (allowed) {
       counts.within_limit += hits;
@@ -77,59 +78,41 @@ export class Stats {
   }
 
   loaded(): void {
-    this.#loads++;
+    this.#loads.inc();
   }
 
   failedToLoad(): void {
-    this.#loadErrors++;
+    this.#loadErrors.inc();
   }
 
-  /** The counts of every process of the service. */
-  async reports(): Promise<readonly StatsReport[]> {
-    return this.#siblings === undefined ? [await this.#report()] : this.#siblings.gather();
+  /** The counts of every process of the service, in the format of Prometheus. */
+  async metrics(): Promise<string> {
+    return sumUp(await this.#reports()).metrics();
+  }
+
+  /** One counter a line, as `/stats` of envoyproxy/ratelimit writes them. */
+  async text(): Promise<string> {
+    const lines = (await sumUp(await this.#reports()).getMetricsAsJSON()).flatMap(({ name, values }) => {
+      const counter = RULE_COUNTER.exec(name)?.[1];
+      const loads = LOADS.exec(name)?.[1];
+      return values.flatMap(({ labels, value }) => {
+        if (loads !== undefined) return [`ratelimit.service.${loads}: ${String(value)}`];
+        if (counter === undefined) return [];
+        return [`ratelimit.service.rate_limit.${String(labels['rule'])}.${counter}: ${String(value)}`];
+      });
+    });
+    return `${lines.sort().join('\n')}\n`;
   }
 
   close(): void {
     this.#stop();
   }
 
+  async #reports(): Promise<readonly StatsReport[]> {
+    return this.#siblings === undefined ? [await this.#report()] : this.#siblings.gather();
+  }
+
   #report(): Promise<StatsReport> {
     return this.#registry.getMetricsAsJSON();
-  }
-
-  #countsOf(rule: string): Counts {
-    const known = this.#rules.get(rule);
-    if (known !== undefined) return known;
-    if (this.#rules.size >= MOST_RULES && rule !== OTHER) return this.#countsOf(OTHER);
-    const counts = Object.fromEntries(NAMES.map((name) => [name, 0])) as Counts;
-    this.#rules.set(rule, counts);
-    return counts;
-  }
-
-  /** Counters are written when they are read, so that a decision adds numbers and does nothing else. */
-  #register(name: CounterName): void {
-    const rules = this.#rules;
-    new Counter({
-      name: `sluice_rule_${name}_total`,
-      help: COUNTERS[name],
-      labelNames: ['rule'],
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        for (const [rule, counts] of rules) this.inc({ rule }, counts[name]);
-      },
-    });
-  }
-
-  #registerLoads(name: string, help: string, value: () => number): void {
-    new Counter({
-      name,
-      help,
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        this.inc(value());
-      },
-    });
   }
 }

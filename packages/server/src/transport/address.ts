@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { SluiceError } from '@sluice/old-core';
+import { SluiceError } from '@sluice/core';
 
 /** Where a listener accepts connections. */
 export type Address =

@@ -1,145 +1,73 @@
 import type { IncomingMessage } from 'node:http';
-import { Clients } from './clients.ts';
+import type { Clients } from './clients.ts';
 import { RequestProblem } from './request-problem.ts';
-import { Waiting, type Waiter, type WaitingBounds } from './waiting.ts';
+import { Shares } from './shares.ts';
 
-const MIB = 1024 * 1024;
-/**
- * Bodies that are not whole, and their bytes, in a process: clients that send headers and body apart have one for less
- * than a millisecond.
- */
-const BOUNDS: WaitingBounds = {
-  mostOfClient: 512,
-  most: 2048,
-  mostBytesOfClient: 8 * MIB,
-  mostBytes: 32 * MIB,
-};
-/** How long a body may take, in milliseconds. */
-const LONGEST_MS = 10_000;
+const MIB = 1_048_576;
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json *(?:;|$)/i;
 const CLOSE = { connection: 'close' };
-const SOON = { 'retry-after': '1' };
 
-/** The bodies of a process that are not whole: a gateway's by the gateway's client. */
-export class WaitingBodies extends Waiting<WaitingBody> {
-  readonly clients: Clients;
-
-  constructor(clients: Clients = new Clients(), bounds: WaitingBounds = BOUNDS) {
-    super(bounds);
-    this.clients = clients;
-  }
-}
-
-export interface BodiesOptions {
-  /** The longest body, in bytes. */
-  readonly longest: number;
-  /** Default 10 seconds. */
-  readonly longestMs?: number | undefined;
-  /** Those of all routes. Default: of these bodies alone. */
-  readonly waiting?: WaitingBodies | undefined;
-}
-
-/** Reads bodies of requests: bounds the bytes and the time of each, and what is not whole, of each client and of all. */
+/** Reads the bodies of a process: bounds each, and the bytes of those that are not whole, of each client and of all. */
 export class Bodies {
-  readonly #longest: number;
-  readonly #longestMs: number;
-  readonly #waiting: WaitingBodies;
+  readonly #clients: Clients;
+  readonly #bytes = new Shares(8 * MIB, 32 * MIB);
 
-  constructor({ longest, longestMs = LONGEST_MS, waiting = new WaitingBodies() }: BodiesOptions) {
-    this.#longest = longest;
-    this.#longestMs = longestMs;
-    this.#waiting = waiting;
+  constructor(clients: Clients) {
+    this.#clients = clients;
   }
 
   /**
-   * @throws (rejects) RequestProblem: 400 where it ends early, 408, 413 for what is too long, 503 where there are too
-   * many. The connection ends with the answer, because what is left of the body is not read; a gateway's does not where
-   * its other clients are the reason.
+   * Reads a body. The listener bounds its time.
+   *
+   * @param max - The longest body, in bytes.
+   * @throws (rejects) RequestProblem: 400 if it ends early, 413 if it is too long, 503 if its client sends too many at
+   * once. The connection ends with the answer, because what is left of the body is not read; one of a gateway goes on if
+   * it has other clients.
    */
-  read(request: IncomingMessage): Promise<Buffer> {
-    return new Promise<Buffer>((resolve, reject) => {
-      const body = new WaitingBody(request, this.#waiting, { resolve, reject });
-      body.read(this.#longest, this.#longestMs);
-    });
-  }
-}
-
-interface Outcome {
-  resolve(body: Buffer): void;
-  reject(error: RequestProblem): void;
-}
-
-/** A body that is read. */
-class WaitingBody implements Waiter {
-  readonly client: string;
-  heldBytes = 0;
-  readonly #request: IncomingMessage;
-  readonly #all: WaitingBodies;
-  readonly #outcome: Outcome;
-  #chunks: Buffer[] = [];
-  #longest = 0;
-  #timer: NodeJS.Timeout | undefined;
-  readonly #receive = (chunk: Buffer): void => {
-    this.#add(chunk);
-  };
-
-  constructor(request: IncomingMessage, all: WaitingBodies, outcome: Outcome) {
-    this.client = all.clients.clientOf(request);
-    this.#request = request;
-    this.#all = all;
-    this.#outcome = outcome;
-  }
-
-  read(longest: number, longestMs: number): void {
-    const request = this.#request;
-    this.#longest = longest;
-    request.on('error', () => undefined); // 'close' follows
-    if (Number(request.headers['content-length'] ?? 0) > longest) {
-      this.#failTooLong();
-      return;
+  async read(request: IncomingMessage, max: number): Promise<Buffer> {
+    const tooLong = new RequestProblem(413, `the body has at most ${String(max)} bytes, got more`, {}, CLOSE);
+    if (Number(request.headers['content-length'] ?? 0) > max) throw tooLong;
+    const client = this.#clients.clientOf(request);
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    try {
+      for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        if (bytes + chunk.length > max) throw tooLong;
+        if (!this.#bytes.take(client, chunk.length)) throw this.#tooMany(request);
+        bytes += chunk.length;
+        chunks.push(chunk);
+      }
+    } catch (error) {
+      throw error instanceof RequestProblem ? error : new RequestProblem(400, 'the body has ended early', {}, CLOSE);
+    } finally {
+      this.#bytes.give(client, bytes);
     }
-    this.#timer = setTimeout(() => {
-      this.#fail(408, `the body must be there within ${String(longestMs)} ms`, CLOSE);
-    }, longestMs);
-    request.once('end', () => {
-      this.#outcome.resolve(Buffer.concat(this.#chunks));
-      this.#end();
-    });
-    request.once('close', () => {
-      this.#fail(400, 'the body has ended early', CLOSE);
-    });
-    this.#all.add(this);
-    request.on('data', this.#receive);
+    return Buffer.concat(chunks);
   }
 
-  drop(): void {
-    const isOfGateway = this.#all.clients.isGateway(this.#request.socket.remoteAddress);
-    this.#fail(503, 'the service reads as many bodies as it can', isOfGateway ? SOON : { ...CLOSE, ...SOON });
-    if (isOfGateway) this.#request.resume(); // what is left is dropped: the connection serves other clients
+  #tooMany(request: IncomingMessage): RequestProblem {
+    const isOfGateway = this.#clients.gateways.trusts(request.socket.remoteAddress);
+    if (isOfGateway) request.resume(); // what is left is dropped
+    const soon = { 'retry-after': '1' };
+    const detail = 'the service reads as many bodies as it can; nothing was done';
+    return new RequestProblem(503, detail, {}, isOfGateway ? soon : { ...CLOSE, ...soon });
   }
+}
 
-  #add(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.heldBytes += chunk.length;
-    this.#all.held(this, chunk.length);
-    if (this.heldBytes > this.#longest) this.#failTooLong();
-  }
+/** @throws RequestProblem 415 for a request whose body is not JSON. */
+export function checkJson({ headers }: IncomingMessage): void {
+  const type = headers['content-type'];
+  if (type !== undefined && JSON_TYPE.test(type)) return;
+  // Also what keeps pages from sending this: a browser asks before it sends JSON to another origin.
+  const got = type === undefined ? 'none' : JSON.stringify(type);
+  throw new RequestProblem(415, `the body must be JSON: send Content-Type: application/json, got ${got}`);
+}
 
-  #failTooLong(): void {
-    this.#fail(413, `the body has at most ${String(this.#longest)} bytes, got more`, CLOSE);
-  }
-
-  #fail(status: 400 | 408 | 413 | 503, detail: string, fields: Readonly<Record<string, string>>): void {
-    this.#end();
-    this.#request.pause();
-    this.#outcome.reject(new RequestProblem(status, detail, {}, fields));
-  }
-
-  /** Ends what this body takes. Further calls change nothing. */
-  #end(): void {
-    this.#request.off('data', this.#receive);
-    clearTimeout(this.#timer);
-    this.#all.delete(this);
-    this.heldBytes = 0;
-    this.#chunks = [];
+/** @throws RequestProblem 400 for what is not JSON in UTF-8. */
+export function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown;
+  } catch (error) {
+    throw new RequestProblem(400, `the body must be JSON in UTF-8: ${(error as Error).message}; nothing was done`);
   }
 }

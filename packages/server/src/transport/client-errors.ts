@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 /** How long what a client still sends is read, and how many bytes. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 1_048_576;
-
 const STATUS: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
 /**
@@ -14,20 +13,16 @@ const STATUS: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR
  */
 export function answerClientErrors(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
-    const socket: Pick<Socket, 'bytesRead'> & typeof stream = stream as never;
+    const socket = stream as Socket;
     if (socket.destroyed || !socket.writable) {
       // Nothing can be sent. After an answer, each further piece of the same bytes is an error of its own.
       if (!socket.writableEnded || socket.bytesRead > LINGER_BYTES) socket.destroy();
       return;
     }
     const status = STATUS[error.code ?? ''] ?? 400;
-    socket.end(
-      `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
-    );
-    const timer = setTimeout(() => {
-      socket.destroy();
-    }, LINGER_MS);
-    timer.unref();
+    const line = `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}`;
+    socket.end(`${line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
     socket.once('close', () => {
       clearTimeout(timer);
     });

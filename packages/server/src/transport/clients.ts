@@ -1,50 +1,63 @@
 import type { IncomingMessage } from 'node:http';
-import { canonicalAddress, fieldText, TrustedProxies } from '@sluice/old-http/spi';
+import type { Server, Socket } from 'node:net';
+import { canonicalAddress, joinLines, TrustedProxies } from '@sluice/core/http';
+import { Shares } from './shares.ts';
 
 /** Bits of an IPv6 address that belong to one client. */
 const CLIENT_BITS = 64;
-/** Every peer of a Unix socket: it has no address. */
-const UNIX = 'unix';
+const MAX_CONNECTIONS_OF_CLIENT = 1024;
+const MAX_CONNECTIONS = 4096;
 const NONE: readonly string[] = [];
 
 /**
- * Whose a connection or a request is, for bounds on what waits: the peer's; behind a gateway of `trusted_proxies` that
- * of the gateway's client.
+ * The clients of a process, for bounds on what waits for them: the peers of its connections; behind a gateway of
+ * `trusted_proxies`, the gateway's clients.
  */
 export class Clients {
-  readonly #rangesOf: () => readonly string[] | undefined;
+  readonly #readRanges: () => readonly string[] | undefined;
+  readonly #connections = new Shares(MAX_CONNECTIONS_OF_CLIENT, MAX_CONNECTIONS);
   #ranges: readonly string[] = NONE;
   #gateways = new TrustedProxies(NONE, 'trusted_proxies');
 
-  /** @param rangesOf - The gateways of the present configuration: another list after a reload. */
-  constructor(rangesOf: () => readonly string[] | undefined = () => undefined) {
-    this.#rangesOf = rangesOf;
+  /** @param readRanges - The gateways of the present configuration: another list after a reload. */
+  constructor(readRanges: () => readonly string[] | undefined = () => undefined) {
+    this.#readRanges = readRanges;
   }
 
-  /** Whether a peer is a gateway, whose connections carry requests of many clients. */
-  isGateway(address: string | undefined): boolean {
-    return this.#current().trusts(address);
-  }
-
-  /** The name of a peer. IPv6 addresses of one network are one peer. */
-  peerOf(address: string | undefined): string {
-    return address === undefined ? UNIX : (canonicalAddress(address, CLIENT_BITS) ?? address);
-  }
-
-  /** The name of the client of a request. */
-  clientOf({ socket, headers }: IncomingMessage): string {
-    const { remoteAddress } = socket;
-    const gateways = this.#current();
-    if (remoteAddress === undefined || !gateways.trusts(remoteAddress)) return this.peerOf(remoteAddress);
-    return this.peerOf(gateways.clientOf(remoteAddress, fieldText(headers['x-forwarded-for'])));
-  }
-
-  #current(): TrustedProxies {
-    const ranges = this.#rangesOf() ?? NONE;
+  /** The gateways, whose connections carry requests of many clients. */
+  get gateways(): TrustedProxies {
+    const ranges = this.#readRanges() ?? NONE;
     if (ranges !== this.#ranges) {
       this.#ranges = ranges;
       this.#gateways = new TrustedProxies(ranges, 'trusted_proxies');
     }
     return this.#gateways;
   }
+
+  /** The name of the client of a request. IPv6 addresses of one network are one client, and all of a Unix socket. */
+  clientOf({ socket: { remoteAddress }, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
+    const { gateways } = this;
+    if (remoteAddress === undefined || !gateways.trusts(remoteAddress)) return nameOf(remoteAddress);
+    return nameOf(gateways.clientOf(remoteAddress, joinLines(headers['x-forwarded-for'])));
+  }
+
+  /** Refuses connections of a peer to a server beyond the peer's share. Those of gateways do not count. */
+  boundConnections(server: Server): void {
+    server.on('connection', (socket: Socket) => {
+      const { remoteAddress } = socket;
+      if (remoteAddress === undefined || this.gateways.trusts(remoteAddress)) return;
+      const peer = nameOf(remoteAddress);
+      if (!this.#connections.take(peer, 1)) {
+        socket.destroy();
+        return;
+      }
+      socket.once('close', () => {
+        this.#connections.give(peer, 1);
+      });
+    });
+  }
+}
+
+function nameOf(address: string | undefined): string {
+  return address === undefined ? 'unix' : (canonicalAddress(address, CLIENT_BITS) ?? address);
 }

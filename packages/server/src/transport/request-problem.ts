@@ -1,23 +1,10 @@
-import type { ServerResponse } from 'node:http';
-import { sendProblem } from './send.ts';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { sendText } from './send.ts';
 
-const TITLES = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  409: 'Conflict',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  503: 'Service Unavailable',
-} as const;
-
-/** Why a request is not served: what its client is told, as problem details. */
+/** Why a request is not served: what its client is told, as problem details (RFC 9457). */
 export class RequestProblem extends Error {
   override readonly name = 'RequestProblem';
-  readonly status: keyof typeof TITLES;
+  readonly status: number;
   readonly #members: Readonly<Record<string, unknown>>;
   readonly #fields: Readonly<Record<string, string>>;
 
@@ -26,7 +13,7 @@ export class RequestProblem extends Error {
    * @param fields - Header fields of the answer.
    */
   constructor(
-    status: keyof typeof TITLES,
+    status: number,
     detail: string,
     members: Readonly<Record<string, unknown>> = {},
     fields: Readonly<Record<string, string>> = {},
@@ -38,6 +25,8 @@ export class RequestProblem extends Error {
   }
 
   send(response: ServerResponse): void {
-    sendProblem(response, this.status, TITLES[this.status], this.message, this.#fields, this.#members);
+    const { status, message: detail } = this;
+    const problem = { type: 'about:blank', title: STATUS_CODES[status], status, detail, ...this.#members };
+    sendText(response, status, JSON.stringify(problem), 'application/problem+json', this.#fields);
   }
 }

@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mergedReport, retiredReport, type StatsReport } from '../stats/stats-report.ts';
 import type { CloseOptions } from '../close-options.ts';
-import { isFromWorker, SECRET_VARIABLE, type FromWorker, type ToWorker } from './messages.ts';
+import { sumUp, type StatsReport } from '../stats/siblings.ts';
+import { SECRET_VARIABLE, type FromWorker, type ToWorker } from './messages.ts';
 
 export interface SuperviseOptions {
   /** How many processes; each runs the program of this one again, as a worker of `node:cluster`. */
@@ -15,7 +15,7 @@ export interface SuperviseOptions {
 /** Processes that share the listeners of one service. */
 export interface SupervisedWorkers {
   /** Where they accept connections. */
-  readonly addresses: Readonly<Record<string, string>>;
+  readonly addresses: Readonly<Partial<Record<string, string>>>;
   /** Each reads its configuration. */
   reload(): void;
   /** Each answers what it has begun, and ends, as `close` of a server. Later calls return the same promise. */
@@ -39,8 +39,8 @@ export class WorkerFailed extends Error {
 const REPORT_MS = 1_000;
 /** A worker that lived for less is started again after a pause, which doubles each time. */
 const SHORT_LIFE_MS = 10_000;
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 10_000;
+const MIN_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 10_000;
 
 /**
  * Starts processes that share the listeners, one after the other, and resolves when all accept connections. A worker
@@ -55,16 +55,13 @@ export async function superviseWorkers({ workers, log }: SuperviseOptions): Prom
 }
 
 class Supervisor implements SupervisedWorkers {
-  addresses: Readonly<Record<string, string>> = {};
+  addresses: SupervisedWorkers['addresses'] = {};
   readonly #log: (line: string) => void;
-  readonly #workers = new Set<Worker>();
   readonly #secret = randomBytes(32).toString('base64url');
-  /** The counts of each worker at the last request. */
-  readonly #reports = new Map<number, StatsReport>();
-  readonly #asked = new Map<number, (worker: number, report: StatsReport) => void>();
+  /** What each worker had counted when it was asked last. */
+  readonly #workers = new Map<Worker, StatsReport>();
   #retired: Promise<StatsReport> = Promise.resolve([]);
-  #nextId = 0;
-  #pauseMs = FIRST_PAUSE_MS;
+  #pauseMs = MIN_PAUSE_MS;
   #closing: Promise<void> | undefined;
 
   constructor(log: (line: string) => void) {
@@ -75,21 +72,23 @@ class Supervisor implements SupervisedWorkers {
   async start(): Promise<void> {
     const startedAtMs = performance.now();
     const worker = cluster.fork({ [SECRET_VARIABLE]: this.#secret });
-    this.#workers.add(worker);
+    this.#workers.set(worker, []);
     worker.on('error', () => undefined); // a message to a process that has ended
     let isReady = false;
     await new Promise<void>((resolve, reject) => {
-      worker.on('message', (message: unknown) => {
-        if (!isFromWorker(message)) return;
-        if (message.sluice === 'ready') {
-          isReady = true;
-          this.addresses = message.addresses;
-          resolve();
-        } else this.#received(worker, message);
+      worker.on('message', (message: FromWorker) => {
+        if (message.sluice === 'report') {
+          this.#workers.set(worker, message.report);
+          worker.emit('report');
+        }
+        if (message.sluice === 'gather') void this.#tellAll(worker);
+        if (message.sluice !== 'ready') return;
+        isReady = true;
+        this.addresses = message.addresses;
+        resolve();
       });
       worker.once('exit', (code: number | null, signal: string | null) => {
-        this.#workers.delete(worker);
-        this.#retire(worker.id);
+        this.#retire(worker);
         if (!isReady) reject(new WorkerFailed(code ?? 1));
         else if (this.#closing === undefined) {
           const how = signal ?? `the exit code ${String(code)}`;
@@ -102,12 +101,12 @@ class Supervisor implements SupervisedWorkers {
   }
 
   reload(): void {
-    for (const worker of this.#workers) tell(worker, { sluice: 'reload' });
+    for (const worker of this.#workers.keys()) tell(worker, { sluice: 'reload' });
   }
 
   close({ delayMs = 0 }: CloseOptions = {}): Promise<void> {
     this.#closing ??= Promise.all(
-      [...this.#workers].map(async (worker) => {
+      [...this.#workers.keys()].map(async (worker) => {
         tell(worker, { sluice: 'close', delayMs });
         if (!worker.isDead()) await once(worker, 'exit');
       }),
@@ -116,21 +115,13 @@ class Supervisor implements SupervisedWorkers {
   }
 
   kill(): void {
-    for (const worker of this.#workers) worker.process.kill('SIGKILL');
-  }
-
-  #received(worker: Worker, message: Exclude<FromWorker, { sluice: 'ready' }>): void {
-    if (message.sluice === 'report') this.#asked.get(message.id)?.(worker.id, message.report);
-    else {
-      void this.#gather().then((reports) => {
-        tell(worker, { sluice: 'gathered', id: message.id, reports });
-      });
-    }
+    for (const worker of this.#workers.keys()) worker.process.kill('SIGKILL');
   }
 
   #replace(livedMs: number): void {
-    const pauseMs = livedMs >= SHORT_LIFE_MS ? 0 : this.#pauseMs;
-    this.#pauseMs = livedMs >= SHORT_LIFE_MS ? FIRST_PAUSE_MS : Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+    const isShort = livedMs < SHORT_LIFE_MS;
+    const pauseMs = isShort ? this.#pauseMs : 0;
+    this.#pauseMs = isShort ? Math.min(this.#pauseMs * 2, MAX_PAUSE_MS) : MIN_PAUSE_MS;
     setTimeout(() => {
       if (this.#closing !== undefined) return;
       this.start().catch((error: unknown) => {
@@ -141,33 +132,25 @@ class Supervisor implements SupervisedWorkers {
     }, pauseMs);
   }
 
-  /** Asks every worker what it has counted. */
-  async #gather(): Promise<readonly StatsReport[]> {
-    const id = this.#nextId++;
-    const missing = new Set([...this.#workers].map((worker) => worker.id));
-    const reports = [await this.#retired];
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, REPORT_MS);
-      this.#asked.set(id, (worker, report) => {
-        if (!missing.delete(worker)) return;
-        this.#reports.set(worker, report);
-        reports.push(report);
-        if (missing.size > 0) return;
-        clearTimeout(timer);
-        resolve();
-      });
-      for (const worker of this.#workers) tell(worker, { sluice: 'report', id });
-    });
-    this.#asked.delete(id);
-    return reports;
+  /** Tells a worker what all have counted. One that does not answer in a second counts as when it was asked last. */
+  async #tellAll(asking: Worker): Promise<void> {
+    const signal = AbortSignal.timeout(REPORT_MS);
+    await Promise.all(
+      [...this.#workers.keys()].map(async (worker) => {
+        const answered = once(worker, 'report', { signal });
+        tell(worker, { sluice: 'report' });
+        await answered.catch(() => undefined);
+      }),
+    );
+    tell(asking, { sluice: 'gathered', reports: [await this.#retired, ...this.#workers.values()] });
   }
 
-  /** Counters do not fall when a worker ends: what it had counted when it was asked last stays. */
-  #retire(worker: number): void {
-    const last = this.#reports.get(worker);
-    this.#reports.delete(worker);
-    if (last === undefined) return;
-    this.#retired = this.#retired.then((before) => mergedReport([before, retiredReport(last)]));
+  /** Counters do not fall when a worker ends: all that it had counted stays, but for its gauges. */
+  #retire(worker: Worker): void {
+    const last = this.#workers.get(worker)?.filter(({ type }) => (type as unknown) !== 'gauge');
+    this.#workers.delete(worker);
+    if (last === undefined || last.length === 0) return;
+    this.#retired = this.#retired.then((before) => sumUp([before, last]).getMetricsAsJSON());
   }
 }
 

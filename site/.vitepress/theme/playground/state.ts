@@ -54,7 +54,7 @@ export function usePlayground() {
   );
   const answers = computed(() => replayed.value.answers);
   const totals = computed(() =>
-    totalsOf(answers.value, policies.value[0]?.windowMs ?? 0, scenario.value.key === 'all'),
+    totalsOf(answers.value, answers.value[0]?.decision.policies[0]?.windowMs ?? 0, scenario.value.key === 'all'),
   );
   /** The clients that are shown, with their columns. */
   const rows = computed(() =>

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import type { Entrance } from '../../access.ts';
-import { Bodies, type BodiesOptions } from '../../transport/bodies.ts';
 import type { Route } from '../../transport/http.ts';
 import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
@@ -15,7 +14,6 @@ import { jsonOfResponse } from './write-response.ts';
 export interface JsonRouteOptions {
   readonly entrance: Entrance;
   readonly overrides: OverrideRules;
-  readonly bodies?: Partial<BodiesOptions>;
   decided(decided: Decided): void;
 }
 
@@ -28,16 +26,14 @@ const LONGEST_BODY = 1024 * 1024;
  * where the request is allowed, 429 where it is denied.
  */
 export function jsonRoute(service: Service, options: JsonRouteOptions): Route {
-  const bodies = new Bodies({ longest: LONGEST_BODY, ...options.bodies });
   return {
     path: PATH,
     method: 'POST',
-    place: 'whole',
-    async handle(request, response, takePlace) {
-      const problem = service.access.problemOfPage(request, options.entrance);
-      if (problem !== undefined) throw new RequestProblem(403, `${problem}; nothing was consumed`);
-      const body = await bodies.read(request);
-      takePlace(response);
+    maxBody: LONGEST_BODY,
+    admit: (request) => {
+      service.access.admit(request, options.entrance, false);
+    },
+    async handle(request, response, body) {
       try {
         const decided = await decide(service, options.overrides, requestOfJson(parse(body)), {
           entrance: options.entrance,

@@ -2,23 +2,24 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
-import { openApi } from '../../../src/native/http/open-api.ts';
-import { serveHttp, type HttpService } from './http-service.ts';
+import { serve, type Served } from '../serve.ts';
 
 const LIMITS = `limits:
   login: { fixedWindow: { limit: 5, window: 1h } }
   jobs: { concurrency: { limit: 1, ttl: 1m } }
 `;
 const AT_ONCE = 32;
-const NAMES = Object.keys(openApi['paths'] as object).map((path) => path.slice('/v1/'.length)) as [string, ...string[]];
 
-let service: HttpService;
+let service: Served;
+let names: [string, ...string[]];
 let agent: Agent;
 /** What clients keep, for requests that mean something. */
 let kept: readonly [reservation: string, slot: string];
 
 beforeAll(async () => {
-  service = await serveHttp(LIMITS, { isPrivate: false, token: 'token-of-the-tests' });
+  service = await serve(LIMITS, { http: '0.0.0.0:0', token: 'token-of-the-tests' });
+  const { paths } = (await service.request('/v1/openapi.json')).body as { readonly paths: object };
+  names = Object.keys(paths).map((path) => path.slice('/v1/'.length)) as [string, ...string[]];
   agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const { reservation } = (await service.post('reserve', { keys: { login: 'a' }, estimate: 1 })).body as {
     reservation: string;
@@ -77,8 +78,13 @@ async function statusOf(random: Random): Promise<number | undefined> {
   const body = bodyOf(random);
   const isTrusted = random.percent(30);
   const sent = request({
-    ...{ agent, host: '127.0.0.1', port: service.port, method: random.percent(98) ? 'POST' : 'PUT' },
-    path: `/v1/${random.percent(95) ? random.pick(NAMES) : encodeURIComponent(String(valueOf(random, 9)).replaceAll(/\p{Surrogate}/gu, ''))}`,
+    ...{
+      agent,
+      host: '127.0.0.1',
+      port: Number(service.server.addresses.http?.split(':').at(-1)),
+      method: random.percent(98) ? 'POST' : 'PUT',
+    },
+    path: `/v1/${random.percent(95) ? random.pick(names) : encodeURIComponent(String(valueOf(random, 9)).replaceAll(/\p{Surrogate}/gu, ''))}`,
     headers: {
       'content-type': random.percent(95) ? 'application/json' : 'text/plain',
       'content-length': body.length,
@@ -93,16 +99,16 @@ async function statusOf(random: Random): Promise<number | undefined> {
 }
 
 describe('/v1', () => {
-  it('answers each of ten thousand mutated requests, none of them with a failure of its own', async () => {
+  it('answers each of thousands of mutated requests, none of them with a failure of its own', async () => {
     const random = seeded(testSeed(19));
     const statuses = new Map<number | undefined, number>();
-    for (let i = 0; i < cases(10_000); i += AT_ONCE) {
+    for (let i = 0; i < cases(3000); i += AT_ONCE) {
       const together = await Promise.all(Array.from({ length: AT_ONCE }, () => statusOf(random)));
       for (const status of together) statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
 
     expect(
-      [...statuses.keys()].filter((status) => ![200, 204, 400, 401, 403, 404, 405, 415].includes(status ?? 0)),
+      [...statuses.keys()].filter((status) => ![200, 204, 400, 401, 403, 404, 405, 409, 415].includes(status ?? 0)),
     ).toEqual([]);
     expect(statuses.get(200)).toBeGreaterThan(0);
     expect(await service.post('peek', { keys: { login: 'another' } })).toMatchObject({ body: { used: 0 } });

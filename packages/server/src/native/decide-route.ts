@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
 import { parsePolicy, type Answer, type Ask, type Op, type Policy } from '@sluice/core';
 import type { LimiterCore } from '@sluice/core/spi';
-import type { Entrance } from '../../access.ts';
-import type { Service } from '../../service.ts';
-import { Bodies, type WaitingBodies } from '../../transport/bodies.ts';
-import type { Route } from '../../transport/http.ts';
-import { readJson } from '../../transport/read-json.ts';
-import { RequestProblem } from '../../transport/request-problem.ts';
-import { sendJson } from '../../transport/send.ts';
-import { badRequest } from './fields.ts';
+import type { Entrance } from '../access.ts';
+import type { Service } from '../service.ts';
+import { checkJson, parseJson } from '../transport/bodies.ts';
+import type { Route } from '../transport/http.ts';
+import { RequestProblem } from '../transport/request-problem.ts';
+import { sendJson } from '../transport/send.ts';
+import { MAX_BODY } from './routes.ts';
 
-const MAX_BODY = 65_536;
 const MAX_POLICIES = 1000;
 const MAX_ASKS = 100;
 const OPS: readonly Op[] = ['take', 'peek', 'try', 'give', 'charge', 'reset', 'block', 'renew'];
@@ -29,28 +27,18 @@ interface Given {
  * `POST /v1/decide`, for `remoteStore`. Its keys lie in a space of their own for each token, beside those of the limits in
  * the file.
  */
-export function decideRoute(
-  { access, remote }: Pick<Service, 'access' | 'remote'>,
-  entrance: Entrance,
-  waiting?: WaitingBodies,
-): Route {
-  const bodies = new Bodies({ longest: MAX_BODY, waiting });
+export function decideRoute({ access, core }: Pick<Service, 'access' | 'core'>, entrance: Entrance): Route {
   return {
     path: '/v1/decide',
     method: 'POST',
-    handle: async (request, response, takePlace) => {
-      const { authorization } = request.headers;
-      const problem = access.problemOfPage(request, entrance);
-      if (problem !== undefined) throw new RequestProblem(403, `${problem}; nothing was done`);
-      if (!access.allows(entrance, authorization)) {
-        const what = 'this listener takes only clients with a token: write remoteStore(url, { token })';
-        throw new RequestProblem(401, what, {}, { 'www-authenticate': 'Bearer' });
-      }
-      const given = readRequests(await readJson(request, bodies), spaceFor(authorization));
-      takePlace(response);
-      if (remote === undefined)
-        throw new RequestProblem(503, 'the service has a store of its own, and none for others');
-      sendJson(response, 200, { answers: await Promise.all(given.map((call) => perform(remote, call))) });
+    maxBody: MAX_BODY,
+    admit: (request) => {
+      access.admit(request, entrance, true);
+      checkJson(request);
+    },
+    handle: async (request, response, body) => {
+      const given = readRequests(parseJson(body), spaceFor(request.headers.authorization));
+      sendJson(response, 200, { answers: await Promise.all(given.map((call) => perform(core, call))) });
     },
   };
 }
@@ -60,14 +48,14 @@ function spaceFor(authorization = ''): string {
   return `:~${createHash('sha256').update(authorization).digest('base64url').slice(0, 10)}`;
 }
 
-async function perform(remote: LimiterCore, { op, asks }: Given): Promise<unknown> {
+async function perform(core: LimiterCore, { op, asks }: Given): Promise<unknown> {
   try {
-    const { atMs, figures }: Answer = await remote.send(op, asks);
+    const { atMs, figures }: Answer = await core.send(op, asks);
     return { atMs, figures };
   } catch (error) {
     // Messages of a store may hold addresses: clients get the code alone.
-    const { code } = error as { readonly code?: string };
-    return { error: { code: code ?? 'SLUICE_STORE_FAILED', detail: 'its store does not answer' } };
+    const { code = 'SLUICE_STORE_FAILED' } = error as { readonly code?: string };
+    return { error: { code, detail: 'its store does not answer' } };
   }
 }
 
@@ -94,13 +82,8 @@ function readAsk(given: unknown, policies: readonly Policy[], space: string, whe
   const [key, place, cost, holder = 0, until = 0] = Array.isArray(given) ? (given as unknown[]) : [];
   const [, subject, rest] = (typeof key === 'string' && KEY.exec(key)) || [];
   const policy = policies[Number(place)];
-  const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
-  if (
-    subject === undefined ||
-    rest === undefined ||
-    policy === undefined ||
-    ![place, cost, holder, until].every(isWhole)
-  ) {
+  const areWhole = [place, cost, holder, until].every((value) => Number.isSafeInteger(value) && Number(value) >= 0);
+  if (subject === undefined || rest === undefined || policy === undefined || !areWhole) {
     throw badRequest(`${where} has an ask that is no [key, policy, cost, holder, until] of a remoteStore`);
   }
   const numbers = { cost: Number(cost), holder: Number(holder), until: Number(until) };
@@ -110,4 +93,8 @@ function readAsk(given: unknown, policies: readonly Policy[], space: string, whe
 function readList(given: unknown, field: string, max: number): readonly unknown[] {
   if (Array.isArray(given) && given.length > 0 && given.length <= max) return given as readonly unknown[];
   throw badRequest(`${field} must be a list of 1 to ${String(max)}`);
+}
+
+function badRequest(detail: string): RequestProblem {
+  return new RequestProblem(400, `${detail}; nothing was done`);
 }

@@ -13,14 +13,13 @@ import {
 } from '@sluice/core';
 import { describeStore } from '@sluice/core/testing';
 import { useRedis } from '@sluice/testkit';
-import { createServer, type RunningServer } from '../../../src/index.ts';
-import type { ServerOptions } from '../../../src/options.ts';
+import { createServer, type RunningServer, type ServerOptions } from '../../src/index.ts';
 
 const TOKEN = 'a token of sixteen'.replaceAll(' ', '-');
 const folder = mkdtempSync(join(tmpdir(), 'sluice-decide-'));
 const config = join(folder, 'limits.yaml');
 writeFileSync(config, 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n');
-const off = { config, grpc: 'off', admin: 'off', timeoutMs: 10_000, log: () => undefined } as const;
+const off = { config, grpc: 'off', admin: 'off', timeoutMs: 10_000, drainMs: 0, log: () => undefined } as const;
 const redis = useRedis();
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -1,0 +1,43 @@
+import { parsePolicy, type Policy } from '../policies/index.ts';
+import type { Kind } from '../program/kinds.ts';
+import type { Nums } from '../program/numbers.ts';
+import { readText } from './text.ts';
+
+/**
+ * The policy that wrote a value, as far as the value tells. A policy with these numbers reads what is used and until when
+ * as the writer does; `tellsLimit` says whether its limit is the writer's as well, or just large enough.
+ */
+export interface Writer {
+  readonly policy: Policy;
+  readonly tellsLimit: boolean;
+}
+
+/**
+ * Reads which policy wrote a value. That of a key which is blocked and has used nothing tells the kind alone.
+ *
+ * @throws StoreError `SLUICE_STORE_KEY_FOREIGN` for a value that no store has written.
+ */
+export function readWriter(key: string, text: string): Writer {
+  const { rule, s } = readText(key, text);
+  const isUsed = s.length > 0;
+  const policy = parsePolicy(WRITERS[rule.kind](isUsed ? s : UNUSED));
+  return { policy, tellsLimit: isUsed && !/[til]/.test(rule.kind) };
+}
+
+/** In place of the numbers of a key that has used nothing. */
+const UNUSED = [0, 1, 1, 1, 1, 1, 1] as number[] as Nums;
+
+const WRITERS: Readonly<Record<Kind, (s: Nums) => object>> = {
+  f: ([, windowMs, , limit]) => ({ algorithm: 'fixedWindow', limit, windowMs }),
+  i: ([, units, refill, everyMs]) => ({ algorithm: 'intervalBucket', capacity: units, refill, everyMs }),
+  t: ([, owed, parts, rate]) => {
+    return { algorithm: 'tokenBucket', capacity: Math.ceil(owed / parts), refill: rate, everyMs: parts };
+  },
+  l: ([, owed, parts, rate]) => {
+    return { algorithm: 'leakyBucket', limit: rate, windowMs: parts, maxDelayMs: Math.ceil(owed / rate) };
+  },
+  s: ([, , , , windowMs, , limit]) => ({ algorithm: 'slidingWindow', limit, windowMs, precisionMs: windowMs }),
+  c: ([, windowMs, , , limit]) => ({ algorithm: 'slidingCounter', limit, windowMs }),
+  g: ([, , windowMs, , limit]) => ({ algorithm: 'slidingLog', limit, windowMs }),
+  h: ([, , , , limit]) => ({ algorithm: 'concurrency', limit, ttlMs: 1 }),
+};

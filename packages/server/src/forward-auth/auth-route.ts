@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { warnOnce } from '@sluice/core/spi';
+import type { Configuration } from '../config/configuration.ts';
+import type { Service } from '../service.ts';
+import type { Clients } from '../transport/clients.ts';
+import type { Route } from '../transport/http.ts';
+import { RequestProblem } from '../transport/request-problem.ts';
+import { readOriginal, readPeer } from './original-request.ts';
+import { RouteLimits } from './route-limits.ts';
+import { RouteTable } from './route-table.ts';
+
+/** The forward auth part of a configuration. */
+interface Rules {
+  readonly configuration: Configuration;
+  readonly table: RouteTable;
+  readonly limits: RouteLimits;
+}
+
+const NO_STORE = { 'cache-control': 'no-store' };
+/**
+ * 403 for all of them: nginx passes it on, and no gateway takes it for a service that failed, whose requests it may be
+ * told to forward.
+ */
+const DETAILS = {
+  'not trusted':
+    'the gateway that asks is not among the trusted_proxies of forward_auth, so that nothing it states is believed; add its address there',
+  contradiction:
+    'fields about the original request contradict each other, such as X-Forwarded-Uri and X-Original-URI, or X-Forwarded-For and X-Real-IP; a gateway removes those that it does not write itself',
+  'no target': 'the gateway does not state the original target; it must send X-Forwarded-Uri or X-Original-URI',
+  unreadable: 'the path can be read in too many ways',
+};
+
+/**
+ * Forward auth for gateways: nginx's `auth_request`, Caddy's `forward_auth`, ForwardAuth of Traefik, HAProxy, and
+ * Envoy's ext_authz with the path prefix `/auth`. Answers 200, or 429 for a request over its limit, both with our fields;
+ * 503 if a store that failed decides to deny. Follows the configuration of the service.
+ */
+export function authRoutes(service: Service, clients: Clients): readonly Route[] {
+  let rules: Rules | undefined;
+  /** A request that is being decided keeps those it began with. */
+  const readRules = (): Rules => {
+    const { configuration, core } = service;
+    const { forwardAuth } = configuration;
+    if (forwardAuth === undefined) throw new RequestProblem(404, 'the configuration has no forward_auth');
+    if (rules?.configuration !== configuration) {
+      rules = { configuration, table: new RouteTable(forwardAuth.rules), limits: new RouteLimits(core) };
+    }
+    return rules;
+  };
+  const handle = async (asked: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { table, limits } = readRules();
+    const original = readOriginal(asked, clients.gateways);
+    if (original === 'not trusted') warnOfProxy(readPeer(asked.socket));
+    if (typeof original === 'string') throw forbidden(original);
+    const routes = table.find(original.path, original.statedMethod);
+    if (routes === undefined) throw forbidden('unreadable');
+    if (routes.length === 0 || (await limits.limit(routes, original, response))) response.end();
+  };
+  return [
+    { path: '/auth', handle },
+    { path: '/auth/', handle },
+  ];
+}
+
+function forbidden(why: keyof typeof DETAILS): RequestProblem {
+  return new RequestProblem(403, DETAILS[why], {}, NO_STORE);
+}
+
+function warnOfProxy(peer: string | undefined): void {
+  if (peer === undefined) return;
+  const what = `${peer} asks for forward auth and is not among trusted_proxies, so that nothing it states is believed`;
+  const instead = 'If it is a gateway of yours, add its address there.';
+  warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: it gets 403. ${instead}`, 'forward_auth');
+}

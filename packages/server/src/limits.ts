@@ -1,0 +1,26 @@
+import type { Policy, PolicyFunction } from '@sluice/core';
+import { readSubject, type Limit, type Want } from '@sluice/core/spi';
+
+/**
+ * What a rule of the configuration decides by: a policy, several named ones, or a function, which `managed: NAME` and
+ * `overrides` of a file become.
+ */
+export type RulePolicy = Policy | readonly Policy[] | PolicyFunction;
+
+/**
+ * Makes the limit of a rule: `limitFor` of the service's core, or (`--check`) of a core that decides nothing. The same
+ * for the same object.
+ *
+ * @throws PolicyError for a policy that the store or the core cannot use.
+ */
+export type MakeLimit = (policy: RulePolicy) => Limit;
+
+/**
+ * What a request wants of a rule's limit, for `LimiterCore.decide`.
+ *
+ * @param subject - That of the key, if it is known.
+ * @throws TypeError `SLUICE_KEY_INVALID` for an empty key.
+ */
+export function wantOf(limit: Limit, key: string, cost: number, subject: string = readSubject(key)): Want {
+  return { limit, key, subject, cost, holder: 0, isNamed: false };
+}

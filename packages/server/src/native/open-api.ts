@@ -1,0 +1,195 @@
+import type { Operation } from './operations.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more });
+const whole = (description: string, more: Schema = {}): Schema => ({ type: 'integer', description, ...more });
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const units = (description: string, minimum = 0): Schema =>
+  whole(description, { minimum, maximum: Number.MAX_SAFE_INTEGER });
+
+/** Every field that a body of `/v1` may have. */
+const FIELDS = {
+  keys: {
+    type: 'object',
+    description: 'A key under the name of each limit. All of these limits must allow, or nothing is taken.',
+    minProperties: 1,
+    additionalProperties: { type: 'string', minLength: 1 },
+    examples: [{ 'per-user': '42' }],
+  },
+  cost: { ...units('Units.'), default: 1 },
+  estimate: units('The largest possible cost, if it is known, keeps the limit exact.', 1),
+  reservation: text('What reserve answered.'),
+  actual: units('The units that were used.'),
+  slot: text('What acquire answered.'),
+  holder: text(
+    'Who holds the slot, a secret: acquiring again with the same holder and cost returns the same slot. Without the token it has at least 16 characters.',
+    { minLength: 1 },
+  ),
+  duration: { type: ['integer', 'string'], description: 'Milliseconds, or a text such as 10s, 5m or 1h.' },
+  reset: { type: 'boolean', default: false, description: 'Whether what was used is forgotten in the same step.' },
+  limit: text('The name of a managed limit.'),
+  key: text('The key whose numbers are others. Either this or prefix.', { minLength: 1 }),
+  prefix: text('Or: every key that begins with this.', { minLength: 1, maxLength: 256 }),
+  policy: {
+    type: 'object',
+    description: 'A policy of the same kind, as in the file of limits, or as answers have it.',
+    examples: [{ fixedWindow: { limit: 500, window: '1m' } }],
+  },
+  until: {
+    type: ['integer', 'string'],
+    description: 'When it ends: milliseconds since 1970, or a text such as 2027-01-01T00:00:00Z. Default: it does not.',
+  },
+  by: text('Who changes it: kept with it.', { minLength: 1, maxLength: 256 }),
+  reason: text('Why: kept with it.', { minLength: 1, maxLength: 1000 }),
+} as const;
+
+export type FieldName = keyof typeof FIELDS;
+
+/** An object with these fields. */
+function record(properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', required, properties };
+}
+
+const orNull = (schema: Schema, description: string): Schema => ({
+  ...schema,
+  type: [schema['type'], 'null'],
+  description,
+});
+const NUMBERS = {
+  limit: whole('Units that can be had at once.', { minimum: 0 }),
+  remaining: whole('Units that would be allowed right now.', { minimum: 0 }),
+  used: whole('Units used after the decision.', { minimum: 0 }),
+  retryAfterMs: orNull({ type: 'integer' }, 'Milliseconds until the same cost is allowed; null if it never can be.'),
+  resetAfterMs: whole('Milliseconds until the key is as if never used.'),
+  delayMs: whole('Pacing: milliseconds to wait before you go on.'),
+};
+const CHANGED = {
+  name: text('The managed policy that it overrides.'),
+  target: { description: 'A key (a long one as # and its hash), or { prefix }.' },
+  policy: { type: 'object' },
+  untilMs: orNull({ type: 'integer' }, 'When it ends, milliseconds since 1970. Null: it does not.'),
+  changedAtMs: whole('When it was changed, milliseconds since 1970.'),
+  by: orNull({ type: 'string' }, 'Who changed it last.'),
+  reason: orNull({ type: 'string' }, 'Why.'),
+};
+
+const SCHEMAS: Readonly<Record<string, Schema>> = {
+  Decision: record({
+    allowed: { type: 'boolean' },
+    outcome: { enum: ['allowed', 'denied', 'blocked', 'unconfigured', 'unavailable'] },
+    policy: text('The policy that decided.'),
+    cost: units('Units.'),
+    ...NUMBERS,
+    source: text('What decided: the store, this process (cache), or the local fallback (local).'),
+    atMs: { type: 'number', description: 'The instant of the decision by the clock of the store.' },
+    policies: { type: 'array', items: ref('PolicyDecision') },
+    fields: {
+      type: 'object',
+      description:
+        'The header fields to copy onto the response that the decision leads to: RateLimit-Policy and RateLimit; of a denial Cache-Control and Retry-After too. None if no limit has decided.',
+      additionalProperties: { type: 'string' },
+      examples: [{ 'RateLimit-Policy': '"login";q=5;w=60', RateLimit: '"login";r=4;t=60' }],
+    },
+  }),
+  PolicyDecision: record(
+    {
+      name: { type: 'string' },
+      allowed: { type: 'boolean' },
+      ...NUMBERS,
+      windowMs: whole('The window, or the time that fills the bucket, in milliseconds.'),
+      nextAfterMs: orNull({ type: 'integer' }, 'Milliseconds until one more unit is free; null if it is not known.'),
+      unit: { const: 'concurrent-requests', description: 'Units are held until they are released.' },
+    },
+    ['unit'],
+  ),
+  Reservation: record({
+    decision: ref('Decision'),
+    reservation: orNull({ type: 'string' }, 'What settle takes. Null if there is nothing to settle.'),
+  }),
+  Acquisition: record({
+    decision: ref('Decision'),
+    slot: orNull({ type: 'string' }, 'What release and renew take. Null if nothing is held.'),
+  }),
+  Renewal: record({ held: { type: 'boolean', description: 'Whether the slots were still held.' } }),
+  Overrides: record({ overrides: { type: 'array', items: record(CHANGED) }, hasMore: { type: 'boolean' } }),
+  Override: record({
+    ...CHANGED,
+    change: { enum: ['created', 'changed', 'unchanged'] },
+    before: { type: 'object', description: 'The policy that counted for its keys until now.' },
+  }),
+  Removal: record({ removed: { type: 'boolean', description: 'Whether there was one.' } }),
+  Problem: record(
+    {
+      type: { type: 'string' },
+      title: { type: 'string' },
+      status: { type: 'integer' },
+      detail: { type: 'string' },
+      code: text('A code of docs/reference/errors.md.', { pattern: '^SLUICE_[A-Z_]+$' }),
+    },
+    ['code'],
+  ),
+};
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  400: 'The request is wrong. Nothing was done.',
+  401: 'The token is missing or wrong. Nothing was done.',
+  403: 'A page of another origin or a foreign Host on the loopback, without the token; or the reservation or slot is none of this service. Nothing was done.',
+  409: 'The reservation is too old, or the limit is not managed, or not configured. Nothing was done.',
+  413: 'The body is too long.',
+  415: 'The body is not JSON.',
+  503: 'The store does not answer, or the service has as many requests as it takes.',
+};
+
+function responseOf(description: string, schema: string, type = 'application/json'): Schema {
+  return { description, content: { [type]: { schema: ref(schema) } } };
+}
+
+function describe(name: string, { summary, needs, may = [], needsRights, answer }: Operation): Schema {
+  const body = record(Object.fromEntries([...needs, ...may].map((field) => [field, FIELDS[field]])), may);
+  const problems = Object.entries(PROBLEMS).map(([status, why]): [string, Schema] => [
+    status,
+    responseOf(why, 'Problem', 'application/problem+json'),
+  ]);
+  return {
+    operationId: name,
+    summary,
+    ...(needsRights === true ? { security: [{ token: [] }, {}] } : {}),
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: { ...body, additionalProperties: false } } },
+    },
+    responses: {
+      ...(answer === undefined ? { 204: { description: 'Done.' } } : { 200: responseOf('Done.', answer) }),
+      ...Object.fromEntries(problems),
+    },
+  };
+}
+
+/** The OpenAPI 3.1 document of `/v1`. */
+export function openApi(operations: Readonly<Record<string, Operation>>): Schema {
+  const paths = Object.entries(operations).map(([name, one]) => [`/v1/${name}`, { post: describe(name, one) }]);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Sluice',
+      version: '1',
+      description:
+        'Rate limits over the named limits of the configuration. The operations are those of a Limiter of @sluice/core. Any process of the service may serve any call.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    paths: Object.fromEntries(paths) as Schema,
+    components: {
+      schemas: SCHEMAS,
+      securitySchemes: {
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The token of the service. A listener on the loopback needs none.',
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,254 @@
+import type { Decision } from '@sluice/core';
+import { denialFor, fieldWriter } from '@sluice/core/http';
+import {
+  editKeys,
+  newHolder,
+  parseDuration,
+  readHolder,
+  readOptions,
+  readWants,
+  settleKeys,
+  shown,
+  type Limit,
+  type Want,
+} from '@sluice/core/spi';
+import type { Configuration } from '../config/configuration.ts';
+import type { Service } from '../service.ts';
+import { RequestProblem } from '../transport/request-problem.ts';
+import type { FieldName } from './open-api.ts';
+import { Overrides } from './overrides.ts';
+import { Receipts } from './receipts.ts';
+
+/** The fields of a body. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** One operation of `/v1`: from here come its route, its rights and its description. */
+export interface Operation {
+  readonly summary: string;
+  /** The fields of its body. */
+  readonly needs: readonly FieldName[];
+  readonly may?: readonly FieldName[];
+  /** Whether its caller needs rights: it could raise a limit, or deny others. */
+  readonly needsRights?: true;
+  /** The schema of its answer, in {@link SCHEMAS}. Undefined: 204 without a body. */
+  readonly answer?: 'Decision' | 'Reservation' | 'Acquisition' | 'Renewal' | 'Overrides' | 'Override' | 'Removal';
+  readonly run: (fields: Fields, caller: Caller) => unknown;
+}
+
+/** Who asks. */
+interface Caller {
+  readonly hasRights: boolean;
+}
+
+/** The operations of `/v1` over the named limits of the configuration. No state of theirs is in this process. */
+export function makeOperations(service: Service): Readonly<Record<string, Operation>> {
+  const { core } = service;
+  const receipts = new Receipts(service);
+  const overrides = new Overrides(service);
+  const limits = limitsOf(service);
+  const readKeys = ({ keys }: Fields, cost: unknown = 1): readonly Want[] => readWants(limits(), keys, cost as number);
+  const decide = async (op: 'take' | 'peek', wants: readonly Want[]): Promise<Decision> => core.decide(op, wants);
+  return {
+    consume: {
+      summary: 'Takes units if every limit allows them. A denial is an answer too: look at `allowed`.',
+      needs: ['keys'],
+      may: ['cost'],
+      answer: 'Decision',
+      run: async (fields) => write(await decide('take', readKeys(fields, fields['cost']))),
+    },
+    peek: {
+      summary: 'Tells whether consume would be allowed. Takes nothing.',
+      needs: ['keys'],
+      may: ['cost'],
+      answer: 'Decision',
+      run: async (fields) => write(await decide('peek', readKeys(fields, fields['cost']))),
+    },
+    reserve: {
+      summary: 'Takes an estimate of a cost that is known only afterwards. One that is never settled costs that.',
+      needs: ['keys', 'estimate'],
+      answer: 'Reservation',
+      run: async (fields) => {
+        const decision = await decide('take', readKeys(fields, atLeastOne(fields['estimate'], 'estimate')));
+        return { decision: write(decision), reservation: receipts.write('reservation', decision) };
+      },
+    },
+    settle: {
+      summary:
+        'States how many units of a reservation were used, once: what was not used comes back. Above the estimate it needs the token. After ten minutes a reservation costs its estimate.',
+      needs: ['reservation', 'actual'],
+      run: ({ reservation, actual }, { hasRights }) =>
+        receipts.settle(readText(reservation, 'reservation'), readWhole(actual, 'actual'), hasRights),
+    },
+    acquire: {
+      summary:
+        'Takes slots of a concurrency policy, and units of the others. A slot is held until it is released, or for the `ttl` of its policy after the last renewal.',
+      needs: ['keys'],
+      may: ['cost', 'holder'],
+      answer: 'Acquisition',
+      run: async (fields, { hasRights }) => {
+        const { cost = 1, holder } = fields;
+        if (!hasRights) checkSecret(holder);
+        const named = holder === undefined ? undefined : readHolder(holder);
+        const wants = readKeys(fields, atLeastOne(cost, 'cost'));
+        if (!wants.some(({ limit }) => limit.mayHold)) throw badRequest('no policy of these keys holds slots: consume');
+        const holding = wants.map((want) => {
+          return { ...want, holder: named ?? newHolder(), isNamed: named !== undefined };
+        });
+        const decision = await decide('take', holding);
+        return { decision: write(decision), slot: receipts.write('slot', decision) };
+      },
+    },
+    release: {
+      summary: 'Releases slots. Sent again, it does nothing.',
+      needs: ['slot'],
+      run: ({ slot }) => receipts.release(readText(slot, 'slot')),
+    },
+    renew: {
+      summary: 'Makes slots expire a ttl from now. Slots that have expired are not held again.',
+      needs: ['slot'],
+      answer: 'Renewal',
+      run: async ({ slot }) => ({ held: await receipts.renew(readText(slot, 'slot')) }),
+    },
+    refund: {
+      summary: 'Gives units back to keys, at most those that are used. Each call counts, so send it once.',
+      needs: ['keys'],
+      may: ['cost'],
+      needsRights: true,
+      run: (fields) => settleKeys(core, 'give', readKeys(fields, fields['cost'])),
+    },
+    charge: {
+      summary: 'Counts units that have been used already. Never denies.',
+      needs: ['keys', 'cost'],
+      needsRights: true,
+      run: (fields) => settleKeys(core, 'charge', readKeys(fields, fields['cost'])),
+    },
+    reset: {
+      summary: 'Forgets what keys have used. A block stays.',
+      needs: ['keys'],
+      needsRights: true,
+      run: (fields) => editKeys(core, 'reset', readKeys(fields, 0)),
+    },
+    block: {
+      summary: 'Denies every request of keys for a while. A later block replaces it.',
+      needs: ['keys', 'duration'],
+      may: ['reset'],
+      needsRights: true,
+      run: (fields) => {
+        const { duration, reset = false } = fields;
+        if (typeof reset !== 'boolean') throw badRequest(`reset must be true or false, got ${shown(reset)}`);
+        const lastsMs = parseDuration(duration, 'duration', 'SLUICE_OPTION_INVALID');
+        return editKeys(core, 'block', readKeys(fields, reset ? 1 : 0), lastsMs);
+      },
+    },
+    unblock: {
+      summary: 'Ends a block.',
+      needs: ['keys'],
+      needsRights: true,
+      run: (fields) => editKeys(core, 'block', readKeys(fields, 0)),
+    },
+    overrides: {
+      summary: 'Lists the overrides of a managed limit that are in force, at most 1000.',
+      needs: ['limit'],
+      needsRights: true,
+      answer: 'Overrides',
+      run: (fields) => overrides.list(fields),
+    },
+    override: {
+      summary:
+        'Gives a key, or all keys with a prefix, other numbers than their managed limit. In force in every process within a second; what was used stays used.',
+      needs: ['limit', 'policy'],
+      may: ['key', 'prefix', 'until', 'by', 'reason'],
+      needsRights: true,
+      answer: 'Override',
+      run: (fields) => overrides.put(fields),
+    },
+    'remove-override': {
+      summary: 'Removes an override.',
+      needs: ['limit'],
+      may: ['key', 'prefix', 'by', 'reason'],
+      needsRights: true,
+      answer: 'Removal',
+      run: (fields) => overrides.remove(fields),
+    },
+  };
+}
+
+/**
+ * Does an operation.
+ *
+ * @throws (rejects) RequestProblem and errors of core for fields that it cannot use.
+ */
+// eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
+export async function runOperation(
+  name: string,
+  operation: Operation,
+  body: unknown,
+  caller: Caller,
+): Promise<unknown> {
+  const { needs, may = [], run } = operation;
+  const shape = Object.fromEntries([...needs, ...may].map((field) => [field, (given: unknown) => given]));
+  const fields = readOptions(body, shape, `the body of /v1/${name}`);
+  const missing = needs.find((field) => fields[field] === undefined);
+  if (missing !== undefined) throw badRequest(`the field ${missing} is missing; /v1/${name} needs ${needs.join(', ')}`);
+  return run(fields, caller);
+}
+
+/** The limits of the present configuration by their names. */
+function limitsOf(service: Service): () => ReadonlyMap<string, Limit> {
+  let known: { readonly of: Configuration; readonly limits: ReadonlyMap<string, Limit> } | undefined;
+  return () => {
+    const { configuration } = service;
+    if (known?.of !== configuration) {
+      const limits = new Map([...configuration.limits].map(([name, { limit }]) => [name, limit]));
+      if (limits.size === 0) throw badRequest('the configuration has no limits: write some under limits:');
+      known = { of: configuration, limits };
+    }
+    return known.limits;
+  };
+}
+
+const writeFields = fieldWriter();
+
+/**
+ * A decision as clients see it: without the store's error, which may hold addresses, and with `fields`, the header
+ * fields of a response that it leads to, so that clients in no language have to write them.
+ */
+function write(decision: Decision): unknown {
+  const own = decision.policies.length === 0 ? [] : writeFields(decision);
+  const fields = [...own, ...(decision.allowed ? [] : denialFor(decision).fields)];
+  return { ...decision, error: undefined, fields: Object.fromEntries(fields.map(({ name, value }) => [name, value])) };
+}
+
+/** A problem of what a client sent. */
+function badRequest(detail: string): RequestProblem {
+  return new RequestProblem(400, `${detail}; nothing was done`);
+}
+
+/** Who knows a holder is given its slot, and can release it. */
+const MIN_HOLDER = 16;
+
+/** @throws RequestProblem 400 for a holder that other clients may guess. */
+function checkSecret(holder: unknown): void {
+  if (typeof holder !== 'string' || holder === '' || holder.length >= MIN_HOLDER) return;
+  const what = `without the token of the service a holder must have at least ${String(MIN_HOLDER)} characters`;
+  throw badRequest(`${what}, because who knows it can release its slot: a random UUID; got ${String(holder.length)}`);
+}
+
+function readText(given: unknown, field: string): string {
+  if (typeof given === 'string') return given;
+  throw badRequest(`${field} must be a text, got ${shown(given)}`);
+}
+
+function readWhole(given: unknown, field: string): number {
+  if (Number.isSafeInteger(given) && Number(given) >= 0) return Number(given);
+  throw costInvalid(`${field} must be a whole number of units, from 0 to 2^53 - 1, got ${shown(given)}`);
+}
+
+function atLeastOne(given: unknown, field: string): unknown {
+  if (given !== 0) return given;
+  throw costInvalid(`${field} must be at least 1 unit, got 0`);
+}
+
+function costInvalid(detail: string): RequestProblem {
+  return new RequestProblem(400, `${detail}; nothing was done`, { code: 'SLUICE_COST_INVALID' });
+}

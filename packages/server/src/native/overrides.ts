@@ -1,0 +1,64 @@
+import type { Policy } from '@sluice/core';
+import { createPolicies, type OverrideTarget, type Policies } from '@sluice/core/managed';
+import { shown } from '@sluice/core/spi';
+import { MAKERS } from '../config/policy-value.ts';
+import type { Service } from '../service.ts';
+import { RequestProblem } from '../transport/request-problem.ts';
+import type { Fields } from './operations.ts';
+
+/** How many overrides one answer lists. */
+const MAX_LISTED = 1000;
+
+/** Overrides of the managed limits of the configuration. Those of other limits are in its file. */
+export class Overrides {
+  readonly #service: Service;
+  #policies: Policies | undefined;
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  async list({ limit }: Fields): Promise<unknown> {
+    const { policies, name } = this.#find(limit);
+    const overrides = await policies.overrides(name);
+    return { overrides: overrides.slice(0, MAX_LISTED), hasMore: overrides.length > MAX_LISTED };
+  }
+
+  async put({ limit, key, prefix, policy, until, by, reason }: Fields): Promise<unknown> {
+    const { policies, name } = this.#find(limit);
+    const options = { until: typeof until === 'string' ? new Date(until) : until, by, reason };
+    return policies.override(name, readTarget(key, prefix), readPolicy(policy), options as object);
+  }
+
+  async remove({ limit, key, prefix, by, reason }: Fields): Promise<unknown> {
+    const { policies, name } = this.#find(limit);
+    const removed = await policies.removeOverride(name, readTarget(key, prefix), { by, reason } as object);
+    return { removed };
+  }
+
+  /** The name of the managed policy of a limit, and its source. */
+  #find(limit: unknown): { readonly policies: Policies; readonly name: string } {
+    const { configuration, core } = this.#service;
+    const known = typeof limit === 'string' ? configuration.limits.get(limit) : undefined;
+    if (known === undefined) throw new RequestProblem(400, `there is no limit named ${shown(limit)}; nothing was done`);
+    if (known.managed === undefined) {
+      const what = `the limit ${known.name} is of the configuration: write its overrides there`;
+      throw new RequestProblem(409, `${what}; nothing was done`);
+    }
+    this.#policies ??= createPolicies(core.store);
+    return { policies: this.#policies, name: known.managed };
+  }
+}
+
+function readTarget(key: unknown, prefix: unknown): OverrideTarget {
+  if ((key === undefined) !== (prefix === undefined)) return (key ?? { prefix }) as OverrideTarget;
+  throw new RequestProblem(400, 'write either key or prefix; nothing was done');
+}
+
+/** A policy as files write it, `{ "fixedWindow": { "limit": 500, "window": "1m" } }`, or as answers have it. */
+function readPolicy(given: unknown): Policy {
+  const [entry, ...others] = Object.entries(given ?? {}) as [string, unknown][];
+  const [kind, options] = entry ?? [''];
+  if (others.length > 0 || !Object.hasOwn(MAKERS, kind)) return given as Policy;
+  return (MAKERS[kind as keyof typeof MAKERS] as (options: unknown) => Policy)(options);
+}

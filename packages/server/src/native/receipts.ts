@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { fixedWindow, type Ask, type Decision } from '@sluice/core';
+import { LimiterDecision, type Limit } from '@sluice/core/spi';
+import { wantOf } from '../limits.ts';
+import type { Service } from '../service.ts';
+import { RequestProblem } from '../transport/request-problem.ts';
+
+/** What a decision took, as its client keeps it: signed, so that any process of the service can settle it. */
+interface Receipt {
+  /** Tells reservations apart, so that each is settled once. */
+  readonly id: string;
+  /** When it was taken, by the clock of the store. */
+  readonly atMs: number;
+  readonly cost: number;
+  /** `until` is when the units leave. */
+  readonly asks: readonly (Ask & { readonly until: number })[];
+}
+
+export type ReceiptKind = 'reservation' | 'slot';
+
+/** How long a reservation can be settled, and how long it is remembered that it was. */
+const LIFE_MS = 600_000;
+
+/** What clients have taken, and settle, renew or release later. The client has all that is known of it. */
+export class Receipts {
+  readonly #service: Service;
+  /** One unit for each reservation, in the store that all processes share. */
+  readonly #once: Limit;
+
+  constructor(service: Service) {
+    this.#service = service;
+    this.#once = service.core.limitFor(fixedWindow({ name: 'settled', limit: 1, window: LIFE_MS }));
+  }
+
+  /** The receipt of a decision, for its client; null if it took nothing, or not from the store. */
+  write(kind: ReceiptKind, decision: Decision): string | null {
+    const taken = LimiterDecision.readReceipt(decision);
+    if (!decision.allowed || taken === undefined || taken.isSpent || taken.isLocal) return null;
+    const asks = taken.asks
+      .map(({ key, policy, cost, holder }, i) => {
+        return { key, policy, cost, holder, until: decision.atMs + (decision.policies[i]?.resetAfterMs ?? 0) };
+      })
+      .filter(({ holder = 0 }) => kind === 'reservation' || holder > 0);
+    const receipt: Receipt = { id: randomUUID(), atMs: decision.atMs, cost: decision.cost, asks };
+    return asks.length === 0 ? null : this.#service.access.seal.close(kind, receipt);
+  }
+
+  /**
+   * Changes the cost of a reservation to the actual one, once, however often and by whatever process it is settled. Units
+   * come back only while those that were taken count: kept for later, they would come at once.
+   *
+   * @param hasRights - Whether the caller may charge: settling above the estimate could deny a key for long.
+   * @throws (rejects) RequestProblem; StoreError.
+   */
+  async settle(text: string, actual: number, hasRights: boolean): Promise<void> {
+    const { core } = this.#service;
+    const { id, atMs, cost, asks } = this.#open('reservation', text);
+    const beyond = actual - cost;
+    if (beyond > 0 && !hasRights) {
+      const what = `settling above the estimate of ${String(cost)} needs the token of the service, got ${String(actual)}`;
+      const instead = 'reserve the largest cost that is possible; nothing was settled';
+      throw new RequestProblem(401, `${what}; ${instead}`, {}, { 'www-authenticate': 'Bearer' });
+    }
+    const once = await core.decide('take', [wantOf(this.#once, `reservation|${id}`, 1)], {
+      onStoreError: 'throw',
+      isSilent: true,
+    });
+    if (once.atMs - atMs >= LIFE_MS) {
+      const what = 'the reservation is older than ten minutes, and costs its estimate';
+      throw new RequestProblem(409, `${what}; nothing was settled`);
+    }
+    const counted = asks.filter(({ until }) => until > once.atMs);
+    if (!once.allowed || beyond === 0 || counted.length === 0) return;
+    await core.send(
+      beyond > 0 ? 'charge' : 'give',
+      counted.map((ask) => ({ ...ask, cost: Math.abs(beyond) })),
+    );
+  }
+
+  /** Releases slots. Again, it does nothing. */
+  async release(text: string): Promise<void> {
+    await this.#service.core.send('give', this.#open('slot', text).asks);
+  }
+
+  /** Makes slots expire a `ttl` from now. Returns whether all of them were still held. */
+  async renew(text: string): Promise<boolean> {
+    const { figures } = await this.#service.core.send('renew', this.#open('slot', text).asks);
+    return figures.every(([isHeld]) => isHeld === 1);
+  }
+
+  #open(kind: ReceiptKind, text: string): Receipt {
+    const receipt = this.#service.access.seal.open(kind, text) as Receipt | undefined;
+    if (receipt !== undefined) return receipt;
+    const what = `the ${kind} is none that this service has given out`;
+    const why = "several processes need the same token to know each other's";
+    throw new RequestProblem(403, `${what}; ${why}; nothing was done`);
+  }
+}

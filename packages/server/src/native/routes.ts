@@ -1,0 +1,59 @@
+import type { Entrance } from '../access.ts';
+import type { Service } from '../service.ts';
+import { checkJson, parseJson } from '../transport/bodies.ts';
+import type { Route } from '../transport/http.ts';
+import { RequestProblem } from '../transport/request-problem.ts';
+import { sendJson } from '../transport/send.ts';
+import { makeOperations, runOperation } from './operations.ts';
+import { openApi } from './open-api.ts';
+
+export const MAX_BODY = 65_536;
+const SOON = { 'retry-after': '1' };
+
+/** The native protocol over HTTP: `POST /v1/consume` and the like, and `GET /v1/openapi.json`, which describes them. */
+export function nativeRoutes(service: Service, entrance: Entrance): readonly Route[] {
+  const { access } = service;
+  const operations = makeOperations(service);
+  const described = openApi(operations);
+  const routes = Object.entries(operations).map(([name, operation]): Route => {
+    return {
+      path: `/v1/${name}`,
+      method: 'POST',
+      maxBody: MAX_BODY,
+      admit: (request) => {
+        access.admit(request, entrance, operation.needsRights === true);
+        checkJson(request);
+      },
+      handle: async (request, response, body) => {
+        const hasRights = access.allows(entrance, request.headers.authorization);
+        const result = await runOperation(name, operation, parseJson(body), { hasRights }).catch((error: unknown) => {
+          throw readProblem(error);
+        });
+        if (result !== undefined) sendJson(response, 200, result);
+        else response.writeHead(204).end();
+      },
+    };
+  });
+  const document: Route = {
+    path: '/v1/openapi.json',
+    method: 'GET',
+    handle: (_request, response) => {
+      sendJson(response, 200, described);
+    },
+  };
+  return [...routes, document];
+}
+
+/** How errors of core are reported to a client. Other errors pass unchanged. */
+function readProblem(error: unknown): unknown {
+  const { code, message, name } = error as { code?: unknown; message: string; name: string };
+  if (error instanceof RequestProblem || typeof code !== 'string' || !code.startsWith('SLUICE_')) return error;
+  if (code === 'SLUICE_LIMITER_CLOSED') return new RequestProblem(503, 'the service ends', { code }, SOON);
+  // Messages of a store may hold addresses: clients get the code alone.
+  if (name === 'StoreError') {
+    return new RequestProblem(503, 'the store does not answer: the operation may have been done', { code }, SOON);
+  }
+  const here = code === 'SLUICE_ACQUIRE_NEEDED' ? '; over HTTP these are /v1/acquire, /v1/renew and /v1/release' : '';
+  const detail = message.replace(/ \[SLUICE_[A-Z_]+\]$/, '') + here;
+  return new RequestProblem(code === 'SLUICE_POLICY_UNCONFIGURED' ? 409 : 400, detail, { code });
+}
