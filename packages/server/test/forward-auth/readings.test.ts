@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readingsOf } from '@sluice/old-http/spi';
+import { readingsOf } from '@sluice/core/http';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import type { ForwardAuthRule } from '../../src/config/configuration.ts';
@@ -86,7 +86,7 @@ describe('the readings of a path', () => {
 });
 
 const rule = (name: string, paths: readonly string[], skip = false): ForwardAuthRule => ({
-  ...{ name, skip, key: ['ip'], cost: 1, policy: undefined },
+  ...{ name, skip, key: ['ip'], cost: 1, policy: undefined, written: '' },
   match: { paths, methods: [] },
 });
 
@@ -104,7 +104,7 @@ describe('the routes that a request is held to', () => {
     let [decided, tooMany] = [0, 0];
     /** The upstreams that route a target to a rule that the request is not held to. */
     const escapesOf = (target: string, matchesCase: boolean): readonly string[] => {
-      const found = table.find(target.split('?')[0] as string, ['GET']);
+      const found = table.find(target.split('?')[0] as string, 'GET');
       if (found === undefined) tooMany++;
       else decided++;
       return Object.entries(upstreams).flatMap(([name, upstream]) => {

@@ -9,14 +9,14 @@ import type { ForwardAuthRule } from '../../src/config/configuration.ts';
 import { RouteTable } from '../../src/forward-auth/route-table.ts';
 
 const rule = (name: string, path: string): ForwardAuthRule => ({
-  ...{ name, skip: false, key: ['ip'], cost: 1, policy: undefined },
+  ...{ name, skip: false, key: ['ip'], cost: 1, policy: undefined, written: '' },
   match: { paths: [path], methods: [] },
 });
 const table = new RouteTable([rule('login', '/login'), rule('orders', '/users/*/orders'), rule('rest', '/*')]);
 
 /** The rules that a request with this target is held to. */
 function heldTo(target: string): readonly string[] {
-  return table.find(target.split('?')[0] as string, ['POST'])?.map((route) => route.rule.name) ?? ['400'];
+  return table.find(target.split('?')[0] as string, 'POST')?.map((route) => route.rule.name) ?? ['400'];
 }
 
 /** Sends a target as it stands, which no client of Node does, and returns the body of the answer. */

@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { silenceWarnings } from '@sluice/old-core';
+import { silenceWarnings } from '@sluice/core';
 import { send, statusesOf } from './client.ts';
 import { configurationFile, type GatewayTarget } from './gateway-target.ts';
 import { useStack } from './stack.ts';

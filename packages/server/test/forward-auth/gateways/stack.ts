@@ -4,9 +4,8 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import type { Store } from '@sluice/old-core';
 import { freePort } from '@sluice/testkit';
-import { createServer, type RunningServer } from '../../../src/create-server.ts';
+import { createServer, type RunningServer } from '../../../src/index.ts';
 import { startGateway, type GatewayProcess } from './gateway-process.ts';
 import type { GatewayTarget, Ports, Variant } from './gateway-target.ts';
 
@@ -20,7 +19,7 @@ export interface Stack {
   /** Starts the service with these rules, one a line, as YAML. It stops when the test ends. */
   limit(...rules: readonly string[]): Promise<void>;
   /** As {@link limit}, with a whole configuration. */
-  configure(written: string, store?: Store): Promise<void>;
+  configure(written: string): Promise<void>;
   /** Ends the service. */
   stopService(): Promise<void>;
   /** Answers the requests that the gateway forwards, until the test ends. */
@@ -70,12 +69,12 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
       const lines = rules.map((rule) => `    - { ${rule} }`);
       await stack.configure(`forward_auth:\n  trusted_proxies: [127.0.0.1]\n  rules:\n${lines.join('\n')}\n`);
     },
-    async configure(written, store) {
+    async configure(written) {
       await stack.stopService();
       writeFileSync(config, written);
       const http = stack.ports.service;
       service = await createServer({
-        ...{ config, store, http, grpc: 'off', admin: 'off', timeoutMs: PATIENCE_MS },
+        ...{ config, http, grpc: 'off', admin: 'off', timeoutMs: PATIENCE_MS },
         log: () => undefined,
       });
     },
