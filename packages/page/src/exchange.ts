@@ -1,9 +1,11 @@
+import { STATUS_CODES } from 'node:http';
+
 /** A request as the page sees it, whatever the framework. */
 export interface PageRequest {
   readonly method: string;
   /** The path and query of the URL as the client sent it. */
   readonly url: string;
-  /** Where the page is mounted, without a slash at the end. Undefined where that is not known. */
+  /** Where the page is mounted, without a slash at the end. Undefined if that is not known. */
   readonly base: string | undefined;
   header(name: string): string | undefined;
   /**
@@ -11,7 +13,7 @@ export interface PageRequest {
    *
    * @throws (rejects) PageProblem 413 for a longer one, 400 for one that was read before.
    */
-  body(longest: number): Promise<unknown>;
+  body(maxBytes: number): Promise<unknown>;
   /** The request of the framework, for `authorize`. */
   readonly native: unknown;
 }
@@ -20,9 +22,7 @@ export interface PageRequest {
 export interface PageResponse {
   readonly status: number;
   readonly fields: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Sends texts until the client leaves, or until it calls `finish`; returns what stops it. */
-  readonly stream?: (send: (text: string) => void, finish: () => void) => () => void;
+  readonly body: string;
 }
 
 /** An error that the client is told. */
@@ -37,19 +37,6 @@ export class PageProblem extends Error {
   }
 }
 
-const TITLES: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  409: 'Conflict',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-};
-
 /** What every response has: nothing is kept, framed, or read by another site. */
 const COMMON = {
   'cache-control': 'no-store',
@@ -59,7 +46,7 @@ const COMMON = {
   'x-frame-options': 'DENY',
 };
 
-export function textResponse(
+export function respond(
   status: number,
   type: string,
   body: string,
@@ -68,17 +55,33 @@ export function textResponse(
   return { status, fields: { ...COMMON, 'content-type': type, ...fields }, body };
 }
 
-export function jsonResponse(value: unknown): PageResponse {
-  return textResponse(200, 'application/json', JSON.stringify(value));
-}
-
-export function streamResponse(stream: NonNullable<PageResponse['stream']>): PageResponse {
-  const fields = { ...COMMON, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
-  return { status: 200, fields, stream };
-}
-
 /** An error as RFC 9457 writes it. */
-export function problemResponse({ status, message, fields }: PageProblem): PageResponse {
-  const problem = { type: 'about:blank', title: TITLES[status] ?? 'Error', status, detail: message };
-  return textResponse(status, 'application/problem+json', JSON.stringify(problem), fields);
+export function respondProblem({ status, message, fields }: PageProblem): PageResponse {
+  const problem = { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail: message };
+  return respond(status, 'application/problem+json', JSON.stringify(problem), fields);
+}
+
+/**
+ * Reads a body piece by piece.
+ *
+ * @throws (rejects) PageProblem 413 if it is longer, 400 if it is not JSON.
+ */
+export async function readJson(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<unknown> {
+  const read: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    length += chunk.length;
+    if (length > maxBytes) throw tooLong(maxBytes);
+    read.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(read).toString()) as unknown;
+  } catch {
+    throw new PageProblem(400, 'the body must be JSON; nothing was done');
+  }
+}
+
+export function tooLong(maxBytes: number): PageProblem {
+  const text = `the body has more than ${String(maxBytes)} bytes; nothing was done`;
+  return new PageProblem(413, text, { connection: 'close' });
 }

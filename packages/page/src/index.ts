@@ -1,20 +1,19 @@
-import { handlerOf, type PageHandler } from './handler.ts';
+import { makeHandler, type PageHandler } from './frameworks.ts';
 import { readPageOptions, type PageOptions } from './options.ts';
 import { Page } from './page.ts';
 
-export type { PageHandler } from './handler.ts';
-export type { PageChange } from './history.ts';
+export type { PageHandler } from './frameworks.ts';
+export type { PageChange } from './changes.ts';
 export type { LimiterOption } from './limits.ts';
 export type { Authorized } from './operators.ts';
 export type { PageOptions } from './options.ts';
 
 /**
- * A page for operators: which keys are denied and used most, what a key may still do, blocks, and other numbers for one
- * key. It shows what this process has decided since the call. Nothing changes by GET, and every change is logged with who
- * made it and why.
+ * A page for operators: which keys are denied, what a key may still do, blocks, and other numbers for one key. It shows
+ * what this process has decided since the call. Nothing changes by GET, and every change is logged with who made it and
+ * why.
  *
- * @throws PolicyError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`: also where neither `token` nor `authorize` is
- * given.
+ * @throws PolicyError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`: also if neither `token` nor `authorize` is given.
  *
  * @example
  * ```ts
@@ -26,7 +25,7 @@ export type { PageOptions } from './options.ts';
 export function page<Request = never>(options: PageOptions<Request>): PageHandler {
   const settings = readPageOptions(options);
   const made = new Page(settings);
-  return handlerOf(
+  return makeHandler(
     (request) => made.answer(request),
     () => made.close(),
     settings.path,

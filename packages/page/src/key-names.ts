@@ -1,115 +1,89 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { PageProblem } from './exchange.ts';
-import { textOf, type Fields } from './fields.ts';
-import type { KnownLimit } from './limits.ts';
-import { keyUnder, type CountedKey } from './recorder.ts';
+import { limitId, type KnownLimit, type LimitedKey } from './limits.ts';
 
-/** Keys that were shown last, so that a click finds them. */
-const MOST_SHOWN = 2_000;
-const LONGEST_ID = 4_096;
+/** Ids hold keys, and can be longer than they are. */
+export const MAX_ID = 8_192;
+const MAX_SHOWN = 256;
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What an id holds, for a process that has not shown the key itself. */
-type Sealed = readonly [limiter: string, keySuffix: string, subject: string, policy: string];
+/** A key under a limit, as processes name it. `key`: unless it is the subject. */
+export type KeyRef = readonly [limiter: string, limit: string, subject: string, key?: string, length?: number];
 
 /**
  * How keys are shown: as they are, or as a hash. Each has an id for actions, which only processes with the same secret
  * can make and read, and which does not show the key.
  */
 export class KeyNames {
-  readonly isHashed: boolean;
+  readonly #isHashed: boolean;
   readonly #secret: Buffer;
-  readonly #sealing: Buffer;
-  readonly #limits: () => readonly KnownLimit[];
-  readonly #shown = new Map<string, CountedKey>();
-  /** Those of them that other processes have shown. */
-  readonly #opened = new WeakSet<CountedKey>();
+  readonly #find: (subject: string) => readonly KnownLimit[];
 
   /**
    * @param secret - That of all processes behind one address. Undefined: a random one.
-   * @param limits - The limits that an id may be of.
+   * @param find - The limits that a key with this subject may be under, the likely ones first.
    */
-  constructor(isHashed: boolean, secret: string | undefined, limits: () => readonly KnownLimit[]) {
-    this.isHashed = isHashed;
-    const given = secret ?? randomBytes(32);
-    this.#secret = createHmac('sha256', given).update('digests of keys').digest();
-    this.#sealing = createHmac('sha256', given).update('ids of keys').digest();
-    this.#limits = limits;
+  constructor(isHashed: boolean, secret: string | undefined, find: (subject: string) => readonly KnownLimit[]) {
+    this.#isHashed = isHashed;
+    this.#secret = createHmac('sha256', secret ?? randomBytes(32))
+      .update('keys of a page')
+      .digest();
+    this.#find = find;
   }
 
   /** The text of a key: its beginning, if it is long. */
-  textOf({ key, length, subject }: Pick<CountedKey, 'key' | 'length' | 'subject'>): string {
-    if (this.isHashed) return `#${this.#digest(subject).toString('base64url').slice(0, 16)}`;
-    return key.length < length ? `${key}… (${String(length)} characters)` : key;
+  show({ key, length, subject }: Pick<LimitedKey, 'key' | 'length' | 'subject'>): string {
+    if (this.#isHashed) return `#${this.#digest(subject).toString('base64url').slice(0, 16)}`;
+    return length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}… (${String(length)} characters)` : key;
   }
 
-  /** As it is given to other processes: of a long key nothing but its hash, as the store has it. */
-  sharedTextOf(key: Pick<CountedKey, 'key' | 'length' | 'subject'>): string {
-    return !this.isHashed && key.key.length < key.length ? key.subject : this.textOf(key);
+  /** The text of a key in records of changes, which others read, too: a long one may be a token, and is its hash. */
+  record(key: LimitedKey): string {
+    return `${key.length > MAX_SHOWN && !this.#isHashed ? key.subject : this.show(key)} of ${key.core.name}`;
   }
 
-  /** An id under which {@link find} finds the key. */
-  idOf(key: CountedKey): string {
-    const { core, limit, subject, policy } = key;
-    const id = this.#seal([core.name, limit.keySuffix, subject, policy]);
-    this.#remember(id, key);
-    return id;
+  /** A text that another process has recorded, as this one may show it. */
+  showRecorded(text: string): string {
+    return !this.#isHashed || /^#[\w-]{16} of /.test(text) ? text : 'a key';
+  }
+
+  /** The id of a key: the same for the same key, because the nonce is a digest of it. */
+  idOf({ core, limit, subject, key, length }: LimitedKey): string {
+    const ref = [core.name, limitId(core, limit), subject, ...(key === subject ? [] : [key, length])];
+    const text = JSON.stringify(ref);
+    const nonce = this.#digest(text).subarray(0, NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#secret, nonce);
+    return Buffer.concat([nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]).toString('base64url');
   }
 
   /**
-   * The key that the field `id` names.
+   * The key of an id that this process, or one with the same secret, has made.
    *
-   * @throws PageProblem 400 without an id, 404 for one that is not known.
+   * @throws PageProblem 404 for any other text.
    */
-  named(fields: Fields): CountedKey {
-    const key = this.find(textOf(fields, 'id', LONGEST_ID));
+  open(id: string): LimitedKey {
+    const ref = this.#unseal(Buffer.from(id, 'base64url'));
+    const key = ref && this.find(ref);
     if (key !== undefined) return key;
     throw new PageProblem(404, 'this key was not shown lately: look it up again; nothing was done');
   }
 
-  /** The key of an id that this process, or one with the same secret, has made. */
-  find(id: string): CountedKey | undefined {
-    const shown = this.#shown.get(id);
-    if (shown !== undefined && !this.#isReplaced(shown)) return shown;
-    const [name, keySuffix, subject, policy] = this.#open(id) ?? [];
-    if (subject === undefined || policy === undefined) return undefined;
-    const of = this.#limits().find(({ core, limit }) => core.name === name && limit.keySuffix === keySuffix);
-    if (of === undefined) return undefined;
-    const key = keyUnder(of, { policy, subject, key: subject, length: subject.length });
-    this.#opened.add(key);
-    this.#remember(id, key);
-    return key;
+  /** The key that processes name so; undefined if this one does not know its limit. */
+  find([limiter, limit, subject, key = subject, length = key.length]: KeyRef): LimitedKey | undefined {
+    const isIt = (one: KnownLimit): boolean => one.core.name === limiter && limitId(one.core, one.limit) === limit;
+    const known = this.#find(subject).find(isIt);
+    return known && { core: known.core, limit: known.limit, isUnsure: known.isUnsure, subject, key, length };
   }
 
-  /** Whether the limit of a key that was opened is not the one that decides now: a service has read its limits again. */
-  #isReplaced(key: CountedKey): boolean {
-    return this.#opened.has(key) && !key.core.limits.known.includes(key.limit);
-  }
-
-  #remember(id: string, key: CountedKey): void {
-    this.#shown.delete(id);
-    this.#shown.set(id, key);
-    if (this.#shown.size > MOST_SHOWN) this.#shown.delete(this.#shown.keys().next().value as string);
-  }
-
-  /** The same key has the same id: the nonce is a digest of it. */
-  #seal(sealed: Sealed): string {
-    const text = JSON.stringify(sealed);
-    const nonce = this.#digest(text).subarray(0, NONCE_BYTES);
-    const cipher = createCipheriv(CIPHER, this.#sealing, nonce);
-    return Buffer.concat([nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]).toString('base64url');
-  }
-
-  #open(id: string): Sealed | undefined {
-    const bytes = Buffer.from(id, 'base64url');
+  #unseal(bytes: Buffer): KeyRef | undefined {
     if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
-    const decipher = createDecipheriv(CIPHER, this.#sealing, bytes.subarray(0, NONCE_BYTES));
+    const decipher = createDecipheriv(CIPHER, this.#secret, bytes.subarray(0, NONCE_BYTES));
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
     try {
       const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
-      return JSON.parse(Buffer.concat([text, decipher.final()]).toString()) as Sealed;
+      return JSON.parse(Buffer.concat([text, decipher.final()]).toString()) as KeyRef;
     } catch {
       return undefined; // made with another secret, or changed
     }

@@ -1,74 +1,76 @@
-import { PolicyError, type Limiter } from '@sluice/old-core';
-import { isSource, LimiterImpl, liveLimiters, shown, type LimiterCore, type LimitRef } from '@sluice/old-core/spi';
+import { PolicyError, type Limiter } from '@sluice/core';
+import { LimiterCore, LimiterOfCore, liveLimiters, readSubject, shown, type Limit } from '@sluice/core/spi';
 
-/** A limiter of this process, of whichever copy of core. */
-export type LiveLimiter = Pick<LimiterCore, 'decide' | 'edit' | 'limits' | 'name' | 'status' | 'store'>;
-
-/** A limit of a limiter: policies that count the same key. */
+/** A limit that is shown. */
 export interface KnownLimit {
-  readonly core: LiveLimiter;
-  readonly limit: LimitRef;
-  /** Whether others with this kind of key have other numbers, as plans of customers and rules of descriptors do. */
-  readonly isOneOfSeveral: boolean;
+  readonly core: LimiterCore;
+  readonly limit: Limit;
+  /** Whether others that count the same keys have other numbers, as plans and rules do. */
+  readonly isUnsure: boolean;
+}
+
+/** A key under a limit. */
+export interface LimitedKey extends KnownLimit {
+  /** The key as the store has it: bounded. */
+  readonly subject: string;
+  /** As the application gave it; of a long one that was counted the beginning. */
+  readonly key: string;
+  /** The number of its characters. */
+  readonly length: number;
 }
 
 /** A limiter, or a middleware that has one. */
 export type LimiterOption = Limiter<never> | { readonly limiter: Limiter<never> };
 
-/** The limiters of the option `limiters`. Undefined: all of the process. */
-export function readLimiters(given: unknown): ReadonlySet<LiveLimiter> | undefined {
+/** @throws PolicyError for a list of anything else. */
+export function readLimiters(given: unknown): ReadonlySet<LimiterCore> | undefined {
   if (given === undefined) return undefined;
-  if (!Array.isArray(given)) {
-    throw new PolicyError(
-      'limiters',
-      `limiters must be a list of limiters, or of what rateLimit() returned, got ${shown(given)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  return new Set(given.map((one: unknown, i) => coreOf(one, `limiters[${String(i)}]`)));
-}
-
-function coreOf(given: unknown, field: string): LiveLimiter {
-  const isHandler = typeof given === 'function' || LimiterImpl.partsOf(given) === undefined;
-  const limiter: unknown = isHandler ? (given as { limiter?: unknown } | null)?.limiter : given;
-  const parts = LimiterImpl.partsOf(limiter);
-  if (parts !== undefined) return parts.core;
-  if (typeof (limiter as Partial<Limiter> | null | undefined)?.consume === 'function') {
-    throw new PolicyError(
-      field,
-      `${field} is a limiter of @sluice/core, which the page cannot show yet: it shows the limits of the service alone; leave it out`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  throw new PolicyError(
-    field,
-    `${field} must be a limiter, or what rateLimit() returned, got ${shown(given)}`,
-    'SLUICE_OPTION_INVALID',
+  const fail = (field: string, value: unknown): never => {
+    const expected = `${field === 'limiters' ? 'a list, each entry ' : ''}a limiter, or what rateLimit() returned`;
+    throw new PolicyError(field, `${field} must be ${expected}, got ${shown(value)}`, 'SLUICE_OPTION_INVALID');
+  };
+  if (!Array.isArray(given)) return fail('limiters', given);
+  return new Set(
+    given.map((one: unknown, i) => {
+      const limiter = typeof one === 'function' ? (one as { limiter?: unknown }).limiter : one;
+      return LimiterOfCore.readParts(limiter)?.core ?? fail(`limiters[${String(i)}]`, one);
+    }),
   );
 }
 
-/** The limiters that are shown, by name. */
-export function coresOf(only: ReadonlySet<LiveLimiter> | undefined): readonly LiveLimiter[] {
-  const all = only === undefined ? (liveLimiters() as readonly LiveLimiter[]) : [...only];
-  return all.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+/** The limiters that are shown, by name: those that were given, or all of the process. */
+export function listCores(only: ReadonlySet<LimiterCore> | undefined): readonly LimiterCore[] {
+  const all = only === undefined ? liveLimiters().filter((one) => one instanceof LimiterCore) : [...only];
+  return all.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Every limit that is shown. A managed policy that several limiters of a store use is one limit. */
-export function limitsOf(only: ReadonlySet<LiveLimiter> | undefined): readonly KnownLimit[] {
-  const byStore = new Map<object, Map<string, Found>>();
-  for (const core of coresOf(only)) {
-    const known = byStore.get(core.store) ?? new Map<string, Found>();
-    byStore.set(core.store, known);
-    for (const limit of core.limits.known) {
-      const one = known.get(limit.keySuffix) ?? { core, limit, numbers: new Set<string>() };
-      known.set(limit.keySuffix, one);
-      one.numbers.add(isSource(limit) ? '' : JSON.stringify(limit.policies.map(({ policy }) => policy)));
+export function listLimits(only: ReadonlySet<LimiterCore> | undefined): readonly KnownLimit[] {
+  const found = new Map<object, Map<string, KnownLimit>>();
+  for (const core of listCores(only)) {
+    const byId = found.get(core.store) ?? new Map<string, KnownLimit>();
+    found.set(core.store, byId);
+    for (const limit of core.known) {
+      const id = limitId(core, limit);
+      const before = byId.get(id);
+      const isUnsure = before !== undefined && (before.isUnsure || numbersOf(before.limit) !== numbersOf(limit));
+      byId.set(id, { core, limit, ...before, isUnsure });
     }
   }
-  const all = [...byStore.values()].flatMap((known) => [...known.values()]);
-  return all.map(({ core, limit, numbers }) => ({ core, limit, isOneOfSeveral: numbers.size > 1 }));
+  return [...found.values()].flatMap((byId) => [...byId.values()]);
 }
 
-interface Found extends Pick<KnownLimit, 'core' | 'limit'> {
-  readonly numbers: Set<string>;
+function numbersOf({ fixed }: Limit): string {
+  return JSON.stringify(fixed?.map(({ policy }) => policy));
+}
+
+/** Equal for limits that count the same keys in a store. */
+export function limitId({ name }: LimiterCore, limit: Limit): string {
+  const { fixed, mark } = limit;
+  return mark?.name ?? fixed?.map(({ suffix }) => suffix).join(' ') ?? `${name} ${limit.name}`;
+}
+
+/** A key that was not counted, under a limit. */
+export function keyUnder(known: KnownLimit, key: string): LimitedKey {
+  return { ...known, key, length: key.length, subject: readSubject(key) };
 }

@@ -1,9 +1,9 @@
-import { PolicyError } from '@sluice/old-core';
-import { flag, invalidOption, readOptions, type OptionTable } from '@sluice/old-core/spi';
+import { PolicyError } from '@sluice/core';
+import { readOptions, shown, type LimiterCore } from '@sluice/core/spi';
+import type { PageChange } from './changes.ts';
 import { PageProblem } from './exchange.ts';
-import type { PageChange } from './history.ts';
-import { readLimiters, type LimiterOption, type LiveLimiter } from './limits.ts';
-import { operatorsBy, operatorsByToken, type Authorized, type FindOperator } from './operators.ts';
+import { readLimiters, type LimiterOption } from './limits.ts';
+import { findByAuthorize, findByToken, type Authorized, type FindOperator } from './operators.ts';
 
 /** The options of {@link page}. */
 export interface PageOptions<Request = never> {
@@ -21,7 +21,7 @@ export interface PageOptions<Request = never> {
   limiters?: readonly LimiterOption[] | undefined;
   /** `hashed` shows a hash in place of each key. Default `plain`. */
   showKeys?: 'plain' | 'hashed' | undefined;
-  /** The path of the page, where the framework does not mount handlers; other requests are passed on. Such as `/limits`. */
+  /** The path of the page if the framework does not mount handlers; other requests are passed on. Such as `/limits`. */
   path?: string | undefined;
   /**
    * Makes the ids, and the hashes, of keys. Processes behind one address need the same, so that each finds the keys that
@@ -43,7 +43,7 @@ export interface PageSettings {
   readonly findOperator: FindOperator;
   /** What a client gets that may not use the page. */
   readonly unauthorized: PageProblem;
-  readonly limiters: ReadonlySet<LiveLimiter> | undefined;
+  readonly limiters: ReadonlySet<LimiterCore> | undefined;
   readonly showKeys: 'plain' | 'hashed';
   readonly path: string | undefined;
   readonly secret: string | undefined;
@@ -51,63 +51,54 @@ export interface PageSettings {
   readonly log: (change: PageChange) => void;
 }
 
-interface Read extends Omit<PageSettings, 'findOperator' | 'unauthorized'> {
-  readonly token: string | undefined;
-  readonly authorize: PageOptions['authorize'];
-}
+type Authorize = (request: never) => Authorized | Promise<Authorized>;
 
-const OPTIONS: OptionTable<Read> = {
-  token: (given) => checked(given, given === undefined || isText(given), 'token', 'a text that is not empty'),
-  authorize: (given) => checked(given, given === undefined || typeof given === 'function', 'authorize', 'a function'),
+const isText = (given: unknown): boolean => typeof given === 'string' && given !== '';
+const isPath = (given: unknown): boolean => /^\/.*[^/]$/s.test(String(given)) && typeof given === 'string';
+const isFunction = (given: unknown): boolean => typeof given === 'function';
+
+const OPTIONS = {
+  token: option<string | undefined>(undefined, isText, 'a text that is not empty', true),
+  authorize: option<Authorize | undefined>(undefined, isFunction, 'a function'),
   limiters: readLimiters,
-  showKeys: (given = 'plain') =>
-    checked(given, given === 'plain' || given === 'hashed', 'showKeys', '"plain" or "hashed"'),
-  path: (given) =>
-    checked(
-      given,
-      given === undefined || isPath(given),
-      'path',
-      'a path such as "/limits", without a slash at its end',
-    ),
-  secret: (given) => checked(given, given === undefined || isText(given), 'secret', 'a text that is not empty'),
-  share: flag(false),
-  log: (given = writeLine) => checked(given, typeof given === 'function', 'log', 'a function'),
+  showKeys: option<'plain' | 'hashed'>(
+    'plain',
+    (given) => given === 'hashed' || given === 'plain',
+    '"plain" or "hashed"',
+  ),
+  path: option<string | undefined>(undefined, isPath, 'a path such as "/limits", without a slash at its end'),
+  secret: option<string | undefined>(undefined, isText, 'a text that is not empty', true),
+  share: option(false, (given) => typeof given === 'boolean', 'true or false'),
+  log: option<(change: PageChange) => void>(writeLine, isFunction, 'a function'),
 };
+
+/** @param isSecret - No part of it may be in an error. */
+function option<Kept>(byDefault: Kept, is: (given: unknown) => boolean, expected: string, isSecret = false) {
+  return (given: unknown, field: string): Kept => {
+    if (given === undefined) return byDefault;
+    if (is(given)) return given as Kept;
+    const got = isSecret ? (given === '' ? 'an empty one' : typeof given) : shown(given);
+    throw new PolicyError(field, `${field} must be ${expected}, got ${got}`, 'SLUICE_OPTION_INVALID');
+  };
+}
 
 /** @throws PolicyError for bad or unknown options, and without `token` and `authorize`. */
 export function readPageOptions(given: PageOptions): PageSettings {
   const { token, authorize, ...settings } = readOptions(given, OPTIONS, 'page');
-  if ((token === undefined) === (authorize === undefined)) {
-    throw new PolicyError(
-      'token',
-      `page needs either token or authorize, got ${token === undefined ? 'neither' : 'both'}: write token: process.env.LIMITS_TOKEN, or authorize: (request) => whether it may see and change limits`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
-  if (token !== undefined) {
+  if (token !== undefined && authorize === undefined) {
     const fields = { 'www-authenticate': 'Basic realm="Sluice: your name, and the token", charset="UTF-8"' };
-    const unauthorized = new PageProblem(
-      401,
-      'the token is needed, as a password or as Authorization: Bearer TOKEN',
-      fields,
-    );
-    return { ...settings, secret: settings.secret ?? token, findOperator: operatorsByToken(token), unauthorized };
+    const detail = 'the token is needed, as a password or as Authorization: Bearer TOKEN';
+    const unauthorized = new PageProblem(401, detail, fields);
+    return { ...settings, secret: settings.secret ?? token, findOperator: findByToken(token), unauthorized };
   }
-  const unauthorized = new PageProblem(403, 'this request may not use the page');
-  return { ...settings, findOperator: operatorsBy(authorize as never), unauthorized };
-}
-
-function checked(given: unknown, is: boolean, field: string, expected: string): never {
-  if (is) return given as never;
-  throw invalidOption(field, expected, ['token', 'secret'].includes(field) ? typeof given : given); // no part of a secret in an error
-}
-
-function isText(given: unknown): boolean {
-  return typeof given === 'string' && given !== '';
-}
-
-function isPath(given: unknown): boolean {
-  return typeof given === 'string' && given.startsWith('/') && given.length > 1 && !given.endsWith('/');
+  if (token === undefined && authorize !== undefined) {
+    const unauthorized = new PageProblem(403, 'this request may not use the page');
+    return { ...settings, findOperator: findByAuthorize(authorize), unauthorized };
+  }
+  const got = token === undefined ? 'neither; is the environment variable set?' : 'both';
+  const instead = 'token: process.env.LIMITS_TOKEN, or authorize: (request) => whether it may see and change limits';
+  const text = `page needs either token or authorize, got ${got}; write ${instead}`;
+  throw new PolicyError('token', text, 'SLUICE_OPTION_INVALID');
 }
 
 function writeLine(change: PageChange): void {

@@ -1,138 +1,123 @@
-import type { Policy } from '@sluice/old-core';
-import { writtenPolicy } from '@sluice/old-core/inspect';
-import { currentOf, parseDuration, writtenDuration } from '@sluice/old-core/spi';
-import { sourceOf, type PolicyOverride, type SourcePolicy } from '@sluice/old-managed';
+import { describePolicy, parsePolicy, type Policy } from '@sluice/core';
+import { createPolicies, type Policies, type PolicyOverride } from '@sluice/core/managed';
+import { connectionOf, writeDuration } from '@sluice/core/spi';
 import { PageProblem } from './exchange.ts';
-import { reasonOf, textOf, type Fields } from './fields.ts';
-import type { History } from './history.ts';
-import type { KeyNames } from './key-names.ts';
-import { optionsOf, withOptions } from './policy-options.ts';
-import type { CountedKey } from './recorder.ts';
+import { readText, type Fields, type Reason } from './fields.ts';
+import type { LimitedKey } from './limits.ts';
 
-/** The managed policy of a key, which numbers count for the key, and its override. */
+/** The managed policy of a key, the numbers that count for the key, and its override. */
 export interface ManagedNumbers {
   readonly name: string;
   /** The numbers that count. */
   readonly text: string;
   readonly options: Readonly<Record<string, string>>;
-  /** The override of this key itself; null: without one, the numbers are of the policy, or of a prefix. */
-  readonly override: ShownOverride | null;
+  /** The override of this key itself; null without one: the numbers are those of the policy, or of a prefix. */
+  readonly override: Pick<PolicyOverride, 'untilMs' | 'by' | 'reason'> | null;
 }
 
-export type ShownOverride = Pick<PolicyOverride, 'untilMs' | 'by' | 'reason'>;
+interface Managed {
+  readonly name: string;
+  readonly policies: Policies;
+  readonly base: Policy;
+  readonly current: Policy;
+}
 
-const LONGEST_OVERRIDE_MS = 366 * 86_400_000;
-const LONGEST_TEXT = 200;
-const FIELDS = ['id', 'before', 'by', 'reason'];
+const MAX_VALUE = 40;
+const MAX_DESCRIPTION = 200;
 
-/** Sets and ends overrides of single keys, where their limit is a managed policy. */
-export class Overrides {
-  static readonly fields: Readonly<Record<string, readonly string[]>> = {
-    override: [...FIELDS, 'options', 'duration'],
-    'end-override': FIELDS,
+/** The numbers of a key if they can be overridden, else null. */
+export async function readManaged(key: LimitedKey): Promise<ManagedNumbers | null> {
+  const managed = await findManaged(key);
+  if (managed === undefined) return null;
+  const { name, policies, base, current } = managed;
+  // Few keys have other numbers, and there may be many overrides.
+  const all = current === base ? [] : await policies.overrides(name);
+  const own = all.find(({ target }) => target === key.subject);
+  const override = own === undefined ? null : { untilMs: own.untilMs, by: own.by, reason: own.reason };
+  return { name, text: describePolicy(current), options: writeOptions(current), override };
+}
+
+/**
+ * Gives a key other numbers of the same kind.
+ *
+ * @param lengthMs - How long; undefined: without an end.
+ * @returns The numbers before and after.
+ * @throws (rejects) PageProblem 409 if the numbers are not those that the operator saw; PolicyError for wrong numbers.
+ */
+export async function setOverride(
+  key: LimitedKey,
+  fields: Fields,
+  reason: Reason,
+  lengthMs: number | undefined,
+): Promise<string> {
+  const { name, policies, current } = await findSeen(key, fields);
+  const after = readOptions(current, fields['options']);
+  const until = lengthMs === undefined ? undefined : Date.now() + lengthMs;
+  await policies.override(name, key.key, after, { until, ...reason });
+  return `${describePolicy(current)} -> ${describePolicy(after)}`;
+}
+
+/**
+ * Ends the override of a key.
+ *
+ * @returns The numbers before and after.
+ * @throws (rejects) PageProblem 409 if there is none, or its numbers are not those that the operator saw.
+ */
+export async function endOverride(key: LimitedKey, fields: Fields, reason: Reason): Promise<string> {
+  const { name, policies, current, base } = await findSeen(key, fields);
+  if (!(await policies.removeOverride(name, key.key, { ...reason }))) {
+    throw new PageProblem(409, 'this key has no override of its own; nothing was done');
+  }
+  return `${describePolicy(current)} -> ${describePolicy(base)}`;
+}
+
+async function findManaged({ core: { context }, limit, key }: LimitedKey): Promise<Managed | undefined> {
+  const name = limit.mark?.name;
+  if (name === undefined) return undefined;
+  const isRedis = connectionOf(context.store) !== undefined;
+  const policies = (context.policies as Policies | undefined) ?? (isRedis ? createPolicies(context.store) : undefined);
+  const base = await policies?.get(name);
+  const [counted] = await limit.read(key);
+  if (policies === undefined || base === undefined || counted === undefined) return undefined;
+  return { name, policies, base: base.policy, current: counted.policy };
+}
+
+/** @throws (rejects) PageProblem 409 unless a key has a managed policy with the numbers that the operator saw: `before`. */
+async function findSeen(key: LimitedKey, fields: Fields): Promise<Managed> {
+  const managed = await findManaged(key);
+  const fail = (text: string): never => {
+    throw new PageProblem(409, `${text}; nothing was done`);
   };
-  readonly #names: KeyNames;
-  readonly #history: History;
-
-  constructor(names: KeyNames, history: History) {
-    this.#names = names;
-    this.#history = history;
-  }
-
-  /**
-   * Gives a key other numbers of the same kind.
-   *
-   * @throws (rejects) PageProblem 409 where the numbers are not those that the operator saw (`before`); PolicyError for
-   * wrong numbers.
-   */
-  async set(fields: Fields, operator: string | undefined): Promise<CountedKey> {
-    const { by, reason } = reasonOf(fields, operator);
-    const { key, source, current } = this.#found(fields);
-    const durationMs = durationOf(fields);
-    const after = withOptions(current, fields['options']);
-    checkSeen(fields, current);
-    const until = durationMs === undefined ? undefined : Date.now() + durationMs;
-    await source.override(key.subject, after, { until, by, reason });
-    const how = durationMs === undefined ? '' : ` for ${writtenDuration(durationMs)}`;
-    const detail = `${writtenPolicy(current)} -> ${writtenPolicy(after)}${how}`;
-    this.#log(key, { by, reason, action: 'set override', detail });
-    return key;
-  }
-
-  /**
-   * Ends the override of a key.
-   *
-   * @throws (rejects) PageProblem 409 where there is none, or its numbers are not those that the operator saw.
-   */
-  async end(fields: Fields, operator: string | undefined): Promise<CountedKey> {
-    const { by, reason } = reasonOf(fields, operator);
-    const { key, source, current } = this.#found(fields);
-    const base = await source.policies.get(source.name);
-    const override = await source.overrideOf(key.subject);
-    if (base === undefined || override === undefined) {
-      throw new PageProblem(409, 'this key has no override of its own; nothing was done');
-    }
-    checkSeen(fields, current);
-    await source.removeOverride(key.subject, { by, reason });
-    const detail = `${writtenPolicy(current)} -> ${writtenPolicy(base.policy)}`;
-    this.#log(key, { by, reason, action: 'end override', detail });
-    return key;
-  }
-
-  #found(fields: Fields): {
-    readonly key: CountedKey;
-    readonly source: SourcePolicy;
-    readonly current: Policy;
-  } {
-    const key = this.#names.named(fields);
-    const source = sourceOf(key.limit);
-    const current = numbersOf(key);
-    if (source !== undefined && current !== undefined) return { key, source, current };
-    throw new PageProblem(
-      409,
-      'the numbers of this limit are in code: make it a managed policy to override them for a key; nothing was done',
-    );
-  }
-
-  #log(key: CountedKey, change: Omit<Parameters<History['add']>[0], 'target'>): void {
-    const of = ` of ${key.core.name}`;
-    const target = `${this.#names.textOf(key)}${of}`;
-    this.#history.add({ ...change, target }, `${this.#names.sharedTextOf(key)}${of}`);
-  }
+  if (managed === undefined) return fail('the numbers of this limit are in code: give it a managed policy first');
+  if (key.key.length !== key.length)
+    return fail('only a part of this long key is known: look it up by all of its text');
+  const text = describePolicy(managed.current);
+  const isSeen = readText(fields, 'before', MAX_DESCRIPTION) === text;
+  return isSeen ? managed : fail(`the numbers were changed meanwhile: they are ${text} now`);
 }
 
-/** The numbers of a key, where they can be overridden; else null. */
-export async function managedNumbers(key: CountedKey): Promise<ManagedNumbers | null> {
-  const source = sourceOf(key.limit);
-  const current = numbersOf(key);
-  if (source === undefined || current === undefined) return null;
-  const override = await source.overrideOf(key.subject);
-  return {
-    name: source.name,
-    text: writtenPolicy(current),
-    options: optionsOf(current),
-    override: override === undefined ? null : shownOf(override),
-  };
+/** The options from which a policy can be made again, as texts. */
+function writeOptions(policy: Policy): Readonly<Record<string, string>> {
+  const fields = Object.entries(policy).filter(([name]) => name !== 'algorithm' && name !== 'name');
+  return Object.fromEntries(
+    fields.map(([name, value]) =>
+      name.endsWith('Ms') ? [name.slice(0, -2), writeDuration(value as number)] : [name, String(value)],
+    ),
+  );
 }
 
-function shownOf({ untilMs, by, reason }: PolicyOverride): ShownOverride {
-  return { untilMs, by, reason };
-}
-
-function numbersOf({ limit, subject }: CountedKey): Policy | undefined {
-  return currentOf(limit, subject)?.policies[0]?.policy as Policy | undefined;
-}
-
-/** Undefined: without an end. */
-function durationOf(fields: Fields): number | undefined {
-  if (fields['duration'] === undefined || fields['duration'] === '') return undefined;
-  const durationMs = parseDuration(textOf(fields, 'duration', 20), 'duration', 'SLUICE_OPTION_INVALID');
-  if (durationMs <= LONGEST_OVERRIDE_MS) return durationMs;
-  throw new PageProblem(400, 'an override lasts at most a year, or has no end; nothing was done');
-}
-
-function checkSeen(fields: Fields, current: Policy): void {
-  const text = writtenPolicy(current);
-  if (textOf(fields, 'before', LONGEST_TEXT) === text) return;
-  throw new PageProblem(409, `the numbers were changed meanwhile: they are ${text} now; nothing was done`);
+/**
+ * The policy with other options.
+ *
+ * @throws PageProblem 400; PolicyError for wrong values.
+ */
+function readOptions(policy: Policy, given: unknown): Policy {
+  const options = Object.entries({ ...writeOptions(policy), ...(given as object | null | undefined) });
+  const read = options.map(([name, value]: [string, unknown]) => {
+    if (typeof value === 'string' && value.length <= MAX_VALUE)
+      return [name, /^-?\d+$/.test(value) ? Number(value) : value];
+    const expected = `a text of at most ${String(MAX_VALUE)} characters`;
+    throw new PageProblem(400, `options.${name.slice(0, MAX_VALUE)} must be ${expected}; nothing was done`);
+  });
+  return parsePolicy({ algorithm: policy.algorithm, ...Object.fromEntries(read) });
 }

@@ -1,163 +1,121 @@
-import type { Store } from '@sluice/old-core';
-import { APP, APP_POLICY } from './app.generated.ts';
-import { jsonResponse, PageProblem, problemResponse, streamResponse, textResponse } from './exchange.ts';
-import type { PageRequest, PageResponse } from './exchange.ts';
-import { fieldsOf } from './fields.ts';
-import { History } from './history.ts';
-import { KeyActions } from './key-actions.ts';
+import type { LimiterCore } from '@sluice/core/spi';
+import { mergeChanges, type PageChange } from './changes.ts';
+import { PageProblem, respond, respondProblem, type PageRequest, type PageResponse } from './exchange.ts';
+import { readFields } from './fields.ts';
+import { ACTIONS, KeyActions, type Action } from './key-actions.ts';
 import { KeyNames } from './key-names.ts';
-import { coresOf, limitsOf } from './limits.ts';
-import type { PageSettings } from './options.ts';
+import { listCores, listLimits, type KnownLimit } from './limits.ts';
 import type { Operator } from './operators.ts';
-import { Overrides } from './overrides.ts';
+import type { PageSettings } from './options.ts';
 import { Recorder } from './recorder.ts';
-import { recordOf } from './shared/record-of.ts';
 import { Sharing } from './shared/sharing.ts';
-import { Snapshots } from './snapshot.ts';
+import { makeRecord, takeSnapshot } from './snapshot.ts';
+import { CONTENT_POLICY } from './view/app.generated.ts';
+import { viewKey, viewKeys } from './view/key.ts';
+import { viewPage, viewSnapshot } from './view/page.ts';
 
-type Action = (fields: Readonly<Record<string, unknown>>, operator: string | undefined) => Promise<unknown>;
-
-const LONGEST_BODY = 16_384;
-/** Pages that are kept up to date at once. */
-const MOST_STREAMS = 50;
-const READS = ['', 'snapshot', 'events'];
+const MAX_BODY = 16_384;
+const HTML = 'text/html; charset=utf-8';
+/** The page, the part of it that follows what is counted, and that as JSON. */
+const READS = ['', 'live', 'snapshot'];
 
 /** The page of one process: what it counts, and how it answers. */
 export class Page {
   readonly #settings: PageSettings;
   readonly #recorder: Recorder;
-  readonly #snapshots: Snapshots;
+  readonly #names: KeyNames;
+  readonly #keys: KeyActions;
   readonly #sharing: Sharing | undefined;
-  readonly #actions: ReadonlyMap<string, readonly [known: readonly string[], act: Action]>;
-  readonly #streams = new Set<() => void>();
-  #isClosed = false;
+  #changes: readonly PageChange[] = [];
 
   constructor(settings: PageSettings) {
     const { limiters, log, showKeys, secret, share } = settings;
     this.#settings = settings;
-    this.#recorder = new Recorder(limiters);
-    const names = new KeyNames(showKeys === 'hashed', secret, () => limitsOf(limiters));
-    const history = new History(({ change, shared }) => {
+    this.#recorder = new Recorder(limiters, () => this.#sharing?.tick());
+    const cores = (): readonly LimiterCore[] => listCores(limiters);
+    this.#sharing = share ? new Sharing(cores, () => makeRecord(this.#recorder)) : undefined;
+    this.#names = new KeyNames(showKeys === 'hashed', secret, this.#find);
+    this.#keys = new KeyActions(this.#names, this.#find, (change) => {
+      this.#changes = mergeChanges([change], this.#changes);
       log(change);
-      void sharing?.tell(shared, names.isHashed);
+      void this.#sharing?.tell(change);
     });
-    const keys = new KeyActions(
-      names,
-      history,
-      () => limitsOf(limiters),
-      (subject) => this.#recorder.seen(subject),
-    );
-    const overrides = new Overrides(names, history);
-    const storesOf = (): Iterable<Store> => coresOf(limiters).map(({ store }) => store);
-    const sharing = share ? new Sharing(storesOf, () => recordOf(this.#recorder, names)) : undefined;
-    if (sharing !== undefined) {
-      this.#recorder.everySecond(() => {
-        sharing.tick();
-      });
-    }
-    this.#sharing = sharing;
-    this.#snapshots = new Snapshots(this.#recorder, names, { history, only: limiters, sharing });
-    const acts: Readonly<Record<string, Action>> = {
-      key: (fields) => keys.states(fields),
-      block: (fields, operator) => keys.block(fields, operator),
-      unblock: (fields, operator) => keys.unblock(fields, operator),
-      reset: (fields, operator) => keys.reset(fields, operator),
-      override: async (fields, operator) => keys.state(await overrides.set(fields, operator)),
-      'end-override': async (fields, operator) => keys.state(await overrides.end(fields, operator)),
-    };
-    const known = { ...KeyActions.fields, ...Overrides.fields };
-    this.#actions = new Map(Object.entries(acts).map(([name, act]) => [name, [known[name] ?? [], act]]));
   }
 
   /** Answers a request. Undefined for one that is not for the page. */
   async answer(request: PageRequest): Promise<PageResponse | undefined> {
-    const resource = resourceOf(request, (name) => READS.includes(name) || this.#actions.has(name));
+    const resource = readResource(request);
     if (resource === undefined) return undefined;
     try {
       return await this.#answer(request, resource);
     } catch (error) {
-      return problemResponse(asProblem(error));
+      return respondProblem(readProblem(error, isAction(resource) && resource !== 'key'));
     }
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    for (const leave of this.#streams) leave();
     this.#recorder.close();
     await this.#sharing?.close();
   }
 
+  /** The limits that a key with this subject may be under: those that have denied it know its numbers. */
+  readonly #find = (subject: string): readonly KnownLimit[] => [
+    ...this.#recorder.seen(subject),
+    ...listLimits(this.#settings.limiters),
+  ];
+
   async #answer(request: PageRequest, resource: string): Promise<PageResponse> {
     const operator = await this.#settings.findOperator(request);
     if (operator === undefined) throw this.#settings.unauthorized;
-    const action = this.#actions.get(resource);
     if (resource === REDIRECT) return redirect(request);
-    if (!READS.includes(resource) && action === undefined) throw new PageProblem(404, 'there is nothing at this path');
+    if (!isKnown(resource)) throw new PageProblem(404, 'there is nothing at this path');
     if (resource !== '') checkOrigin(request);
-    if (action !== undefined) return this.#act(request, operator, action);
+    if (isAction(resource)) return this.#act(request, operator, resource);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new PageProblem(405, 'this takes GET; nothing was done', { allow: 'GET, HEAD' });
     }
-    if (resource === '') {
-      return textResponse(200, 'text/html; charset=utf-8', APP, { 'content-security-policy': APP_POLICY });
-    }
-    if (resource === 'snapshot') {
-      await this.#sharing?.refresh();
-      return jsonResponse(this.#snapshots.take(operator.name));
-    }
-    return request.method === 'HEAD' ? textResponse(200, 'text/event-stream', '') : this.#events(operator);
+    await this.#sharing?.refresh();
+    const shown = { recorder: this.#recorder, names: this.#names, sharing: this.#sharing, changes: this.#changes };
+    const snapshot = takeSnapshot({ ...shown, only: this.#settings.limiters }, operator.name);
+    if (resource === 'snapshot') return respondJson(snapshot);
+    const fields = { 'content-security-policy': CONTENT_POLICY };
+    return respond(200, HTML, (resource === '' ? viewPage : viewSnapshot)(snapshot).text, fields);
   }
 
-  async #act(
-    request: PageRequest,
-    operator: Operator,
-    [known, act]: readonly [readonly string[], Action],
-  ): Promise<PageResponse> {
+  async #act(request: PageRequest, { name }: Operator, action: Action): Promise<PageResponse> {
     if (request.method !== 'POST') throw new PageProblem(405, 'this takes POST; nothing was done', { allow: 'POST' });
     // A page of another site can send neither without asking first, and no answer allows it.
     if (request.header('x-sluice-page') !== '1' || !isJson(request.header('content-type') ?? '')) {
-      throw new PageProblem(
-        415,
-        'send JSON with the header fields Content-Type: application/json and X-Sluice-Page: 1; nothing was done',
-      );
+      const expected = 'the header fields Content-Type: application/json and X-Sluice-Page: 1';
+      throw new PageProblem(415, `send JSON with ${expected}; nothing was done`);
     }
-    const fields = fieldsOf(await request.body(LONGEST_BODY), known);
-    return jsonResponse((await act(fields, operator.name)) ?? null);
+    const fields = readFields(await request.body(MAX_BODY), ACTIONS[action]);
+    const isPage = request.header('accept') === 'text/html'; // and not a program
+    if (action === 'key') {
+      const states = await this.#keys.look(fields);
+      return isPage ? respond(200, HTML, viewKeys(states, name).text) : respondJson(states);
+    }
+    const state = await this.#keys.act(action, fields, name);
+    return isPage ? respond(200, HTML, viewKey(state, name).text) : respondJson(state);
   }
+}
 
-  #events({ name }: Operator): PageResponse {
-    if (this.#streams.size >= MOST_STREAMS) {
-      throw new PageProblem(503, `${String(MOST_STREAMS)} pages are open already`, { 'retry-after': '10' });
-    }
-    return streamResponse((send, finish) => {
-      if (this.#isClosed) {
-        finish();
-        return () => undefined;
-      }
-      const push = (): void => {
-        void this.#sharing?.refresh();
-        send(`data: ${JSON.stringify(this.#snapshots.take(name))}\n\n`);
-      };
-      const stop = this.#recorder.everySecond(push);
-      const end = (): void => {
-        stop();
-        this.#streams.delete(leave);
-      };
-      const leave = (): void => {
-        end();
-        finish();
-      };
-      this.#streams.add(leave);
-      push();
-      return end;
-    });
-  }
+function respondJson(value: unknown): PageResponse {
+  return respond(200, 'application/json', JSON.stringify(value));
+}
+
+function isAction(name: string): name is Action {
+  return Object.hasOwn(ACTIONS, name);
+}
+
+function isKnown(name: string): boolean {
+  return READS.includes(name) || isAction(name);
 }
 
 const REDIRECT = '/';
 
 /** What a request asks for: a resource, `/` for a page without its slash at the end, or undefined for another path. */
-function resourceOf({ url, base }: PageRequest, isKnown: (name: string) => boolean): string | undefined {
+function readResource({ url, base }: PageRequest): string | undefined {
   const path = url.split('?', 1)[0] ?? '';
   if (base !== undefined) {
     if (path === base) return REDIRECT;
@@ -171,7 +129,7 @@ function resourceOf({ url, base }: PageRequest, isKnown: (name: string) => boole
 function redirect({ url }: PageRequest): PageResponse {
   const path = url.split('?', 1)[0] ?? '';
   const location = `./${path.slice(path.lastIndexOf('/') + 1)}/`;
-  return textResponse(307, 'text/plain', `the page is at ${location}\n`, { location });
+  return respond(307, 'text/plain', `the page is at ${location}\n`, { location });
 }
 
 function isJson(type: string): boolean {
@@ -185,24 +143,19 @@ function checkOrigin(request: PageRequest): void {
   // A proxy may change Host, so that what the browser itself says goes first.
   const isOwn =
     site === undefined
-      ? origin === undefined || hostOf(origin) === request.header('host')
+      ? origin === undefined || (URL.canParse(origin) && new URL(origin).host === request.header('host'))
       : site === 'same-origin' || site === 'none';
   if (!isOwn) throw new PageProblem(403, 'a page of another site sent this; nothing was done');
 }
 
-function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
-}
-
 /** How errors are told: those of Sluice with their text, those of a store without, because it may hold addresses. */
-function asProblem(error: unknown): PageProblem {
+function readProblem(error: unknown, isChange: boolean): PageProblem {
   if (error instanceof PageProblem) return error;
-  const { code, message, name } = error as { code?: unknown; message: string; name: string };
+  const { code, message, name, sent } = error as { code?: unknown; message: string; name: string; sent?: unknown };
+  const effect = isChange && sent !== false ? 'the change may have been made' : 'nothing was done';
   if (typeof code !== 'string' || !code.startsWith('SLUICE_')) {
-    return new PageProblem(500, 'the page failed to answer; the change may have been made');
+    return new PageProblem(500, `the page failed to answer; ${effect}`);
   }
-  if (name === 'StoreError') {
-    return new PageProblem(503, `the store does not answer (${code}); the change may have been made`);
-  }
-  return new PageProblem(400, message);
+  if (name !== 'StoreError') return new PageProblem(400, message);
+  return new PageProblem(503, `the store does not answer (${code}); ${effect}`);
 }

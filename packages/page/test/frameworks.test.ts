@@ -7,10 +7,8 @@ import express, { type RequestHandler } from 'express';
 import fastify from 'fastify';
 import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import Koa from 'koa';
-import { createLimiter, fixedWindow } from '@sluice/old-core';
-import { until } from '@sluice/testkit';
+import { createLimiter, fixedWindow } from '@sluice/core';
 import type { PageHandler } from '@sluice/page';
 import type { KeyState } from '../src/key-actions.ts';
 import { pageWith, portOf, TOKEN, useCleanUp } from './serve-page.ts';
@@ -84,58 +82,6 @@ const FRAMEWORKS: Readonly<Record<string, (path?: string) => Promise<number>>> =
 function hello(_request: unknown, response: { end(text: string): unknown }): void {
   response.end('hello');
 }
-
-describe('a page that is kept up to date', () => {
-  const events = 'GET /limits/events HTTP/1.1\r\nHost: localhost\r\n\r\n';
-
-  it('costs nothing once its client has left, also while it was asked who that is', async () => {
-    const asked: (() => void)[] = [];
-    const made = pageWith({
-      token: undefined,
-      authorize: () =>
-        new Promise((resolve) => {
-          asked.push(() => {
-            resolve(true);
-          });
-        }),
-    });
-    const left: Promise<unknown>[] = [];
-    const port = await portOf((request, response) => {
-      left.push(once(response, 'close'));
-      void made(request, response);
-    });
-    const clients = Array.from({ length: 50 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
-    for (const client of clients) client.write(events);
-    await until('all are asked', () => asked.length === 50);
-    for (const client of clients) client.destroy();
-    await Promise.all(left);
-    for (const answer of asked.splice(0)) answer();
-
-    const last = connect(port, '127.0.0.1');
-    const received = once(last, 'data');
-    last.write(events);
-    await until('it is asked', () => asked.length === 1);
-    asked[0]?.();
-    const [first] = (await received) as [Buffer];
-    last.destroy();
-
-    expect(first.toString()).toMatch(/^HTTP\/1\.1 200 /);
-  });
-
-  it('answers HEAD, and the connection goes on', async () => {
-    const made = pageWith();
-    const port = await portOf((request, response) => {
-      void made(request, response);
-    });
-    const client = connect(port, '127.0.0.1');
-    const fields = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
-    client.end(
-      `HEAD /limits/events HTTP/1.1\r\n${fields}\r\nHEAD /limits/ HTTP/1.1\r\n${fields}Connection: close\r\n\r\n`,
-    );
-
-    expect((await text(client)).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
-  });
-});
 
 /** Those in which nothing of the application reads bodies before the page. */
 const UNREAD = Object.entries(FRAMEWORKS).filter(

@@ -2,12 +2,11 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { createLimiter, fixedWindow, redisStore, type Limiter, type Store } from '@sluice/old-core';
-import { connectionOf, type RedisConnection } from '@sluice/old-core/spi';
+import { createLimiter, fixedWindow, redisStore, type Limiter, type Store } from '@sluice/core';
+import { connectTo } from '@sluice/core/spi';
 import { startTcpProxy, until, useRedis } from '@sluice/testkit';
-import { RedisPages, type PageRecord } from '@sluice/page/spi';
+import { readShared, shareChange, shareRecord, type PageRecord } from '@sluice/page/spi';
 import type { PageChange } from '@sluice/page';
-import { Sharing } from '../src/shared/sharing.ts';
 import type { Snapshot } from '../src/snapshot.ts';
 import { ask, pageWith, useCleanUp } from './serve-page.ts';
 
@@ -18,21 +17,20 @@ beforeEach(async () => {
 });
 
 type Made = ReturnType<typeof pageWith>;
+const LIST = 'sluice:page:{page}:denied';
 const snapshotOf = async (made: Made): Promise<Snapshot> => (await ask(made, 'snapshot')).json;
-const sharedOf = async (made: Made): Promise<NonNullable<Snapshot['shared']>> => {
-  const { shared } = await snapshotOf(made);
-  if (shared === null) throw new Error('the page shares nothing');
-  return shared;
-};
+const deniedOf = async (made: Made): Promise<Snapshot['denied']> => (await snapshotOf(made)).denied;
+const connection = () => connectTo(redis.client, 'sluice', 'test');
+const storeOf = (): Store => redisStore(redis.client, { prefix: 'sluice' });
 
-function limiterOn(store: Store, name = 'api', onStoreError: 'allow' | 'throw' = 'throw'): Limiter {
+function limiterOn(store: Store, name = 'api'): Limiter {
   const policy = fixedWindow({ limit: 1, window: '1h' });
-  const limiter = createLimiter({ name, policy, store, timeoutMs: 60_000, onStoreError });
+  const limiter = createLimiter({ name, policy, store, timeoutMs: 60_000, onStoreError: 'allow' });
   later(() => limiter.close());
   return limiter;
 }
 
-/** Denies a key this often. */
+/** Denies a key this often, which has not been used yet. */
 async function deny(limiter: Limiter, key: string, times: number): Promise<void> {
   for (let i = 0; i <= times; i++) await limiter.consume(key);
 }
@@ -52,266 +50,128 @@ async function startDenying(denials: Readonly<Record<string, number>>): Promise<
   return child;
 }
 
-const recordsInRedis = (): Promise<string[]> => redis.admin.keys('sluice:page:{page}:of:*');
 const recordOf = (more: Partial<PageRecord> = {}): PageRecord => ({
-  process: { pid: 7, host: 'web-7', sinceMs: 1 },
-  ...{ isHashed: false, sinceMs: 1, oneIn: 1, beyond: 0, keys: [], ...more },
+  ...{ pid: 7, host: 'web-7', sinceMs: 1, beyond: 0, keys: [], ...more },
 });
 const keyOf = (key: string, count: number): PageRecord['keys'][number] => ({
-  ...{ id: 'x', limiter: 'api', policy: 'api', key, count, atLeast: count, atMost: count },
+  ...{ limiter: 'api', limit: '}:api', policy: 'api', key, count, atLeast: count },
 });
-const pagesIn = (): RedisPages =>
-  new RedisPages(connectionOf(redisStore(redis.client, { prefix: 'sluice' })) as RedisConnection);
 
 describe('pages of two processes that share their counts', () => {
   it('each show what both deny, which processes that are, and what an operator did in the other', async () => {
-    await startDenying({ ann: 4, bob: 1 });
+    const child = await startDenying({ ann: 4, bob: 1 });
     const made = pageWith({ share: true });
-    const limiter = limiterOn(redisStore(redis.client, { prefix: 'sluice' }));
+    const limiter = limiterOn(storeOf());
     await limiter.consume('ann'); // its limit is spent already
     await deny(limiter, 'eve', 1);
-    // The record may have been written before all was denied.
-    await until('all is told', async () => {
-      const { others, keys: told } = await sharedOf(made);
-      return others.length === 1 && told.map(({ count }) => count).join() === '5,1,1';
-    });
+    await until('all is told', async () => (await deniedOf(made)).keys.length === 3);
 
-    const { others, keys, oneIn, awaySinceMs } = await sharedOf(made);
-    const id = String(keys[0]?.id);
-    const blocked = await ask(made, 'block', { id, duration: '10m', reason: 'a flood', by: 'ops' });
+    const { others, keys, awaySinceMs } = await deniedOf(made);
+    const { status } = await ask(made, 'block', { id: keys[1]?.id, duration: '10m', reason: 'a flood', by: 'ops' });
     const elsewhere = pageWith({ share: true });
     await until('the change is told', async () => (await snapshotOf(elsewhere)).changes.length > 0);
 
-    expect(others).toEqual([
-      { pid: expect.any(Number), host: expect.any(String), sinceMs: expect.any(Number), ageMs: expect.any(Number) },
+    expect(others).toEqual([{ pid: child.pid, host: expect.any(String), ageMs: expect.any(Number) }]);
+    expect(keys.map(({ key, count, atLeast }) => [key, count, atLeast])).toEqual([
+      ['ann', 5, 5],
+      ['bob', 1, 1],
+      ['eve', 1, 1],
     ]);
-    expect(others[0]?.pid).not.toBe(process.pid);
-    expect(keys.map(({ key, count, atLeast, atMost }) => [key, count, atLeast, atMost])).toEqual([
-      ['ann', 5, 5, 5],
-      ['bob', 1, 1, 1],
-      ['eve', 1, 1, 1],
-    ]);
-    expect([oneIn, awaySinceMs]).toEqual([1, null]);
-    expect(blocked.status).toBe(200);
-    expect((await snapshotOf(made)).changes).toHaveLength(1);
-    expect((await snapshotOf(elsewhere)).changes).toEqual([
-      expect.objectContaining({
-        by: 'ops',
-        action: 'block',
-        target: 'ann of api',
-        detail: 'for 10m',
-        reason: 'a flood',
-      }),
-    ]);
+    expect([awaySinceMs, status, (await limiter.peek(String(keys[1]?.key))).outcome]).toEqual([null, 200, 'blocked']);
+    const change = { by: 'ops', action: 'block', target: 'bob of api', detail: 'for 10m', reason: 'a flood' };
+    for (const one of [made, elsewhere]) expect((await snapshotOf(one)).changes).toMatchObject([change]);
   });
 
-  it('end with the record of a process that was killed, which Redis forgets by itself', async () => {
-    const child = await startDenying({ ann: 4 });
-    const made = pageWith({ share: true });
-    await deny(limiterOn(redisStore(redis.client, { prefix: 'sluice' }), 'other'), 'eve', 1);
-    await until('the other page is known', async () => (await sharedOf(made)).others.length === 1);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-
-    const records = await recordsInRedis();
-    const leftMs = await Promise.all(records.map((key) => redis.admin.pttl(key)));
-    await Promise.all(records.map((key) => redis.admin.pexpire(key, 1)));
-    await until('it is not shown', async () => (await sharedOf(made)).others.length === 0);
-
-    expect(leftMs.filter((ms) => ms <= 0 || ms > 30_000)).toEqual([]);
-    expect((await sharedOf(made)).keys.map(({ key }) => key)).toEqual(['eve']);
-  });
-
-  it('write to the other places, while one of them hangs', async () => {
-    const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
-    const [hung, healthy] = [
-      redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' }),
-      redisStore(redis.client, { prefix: 'sluice' }),
-    ];
-    later(() => hung.close());
-    await limiterOn(hung, 'one').consume('ann');
-    await limiterOn(healthy, 'two').consume('ann');
-    later(() => {
-      proxy.close();
-    });
-    const sharing = new Sharing(
-      () => [hung, healthy],
-      () => recordOf(),
-    );
-    proxy.hang();
-
-    await sharing.write();
-    const [name = ''] = await recordsInRedis();
-    await redis.admin.del(name);
-    await sharing.write();
-
-    expect(await recordsInRedis()).toEqual([name]);
-    expect(sharing.others.awaySinceMs).not.toBeNull();
-    await proxy.heal();
-    await until('all of them have taken it', async () => {
-      await sharing.write();
-      return sharing.others.awaySinceMs === null;
-    });
-  });
-
-  it('say that a record was not taken, whatever is read meanwhile, and reject nothing', async () => {
-    const store = redisStore(redis.client, { prefix: 'sluice' });
-    await limiterOn(store).consume('ann');
-    let isBroken = true;
-    const sharing = new Sharing(
-      () => [store],
-      () => {
-        if (isBroken) throw new Error('no record');
-        return recordOf();
-      },
-    );
-
-    await sharing.write();
-    await sharing.refresh();
-    const broken = sharing.others.awaySinceMs;
-    isBroken = false;
-    void sharing.write();
-    await sharing.close(); // waits for the write
-
-    expect(broken).not.toBeNull();
-    expect(sharing.others.awaySinceMs).toBeNull();
-    expect(await recordsInRedis()).toHaveLength(1);
-  });
-
-  it('say so where the stores cannot be listed', async () => {
-    const sharing = new Sharing(
-      () => {
-        throw new Error('no stores');
-      },
-      () => recordOf(),
-    );
-
-    await sharing.write();
-    await sharing.refresh();
-
-    expect(sharing.others.awaySinceMs).not.toBeNull();
-  });
-
-  it('tell when Redis does not answer, and go on counting', async () => {
+  it('say since when Redis does not answer, and go on counting', async () => {
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
     later(() => {
       proxy.close();
     });
-    const store = redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' });
-    later(() => store.close());
     const made = pageWith({ share: true });
-    const limiter = limiterOn(store, 'api', 'allow');
-    await deny(limiter, 'eve', 2);
-    await until('its record is there', async () => (await recordsInRedis()).length === 1);
+    await deny(limiterOn(redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' })), 'eve', 2);
+    await until('its record is there', async () => (await redis.admin.exists(LIST)) === 1);
     proxy.deny();
     proxy.cut();
 
-    await until('that is told', async () => (await sharedOf(made)).awaySinceMs !== null);
-    const inMemory = createLimiter({ name: 'own', policy: fixedWindow({ limit: 1, window: '1h' }) });
-    later(() => inMemory.close());
-    await deny(inMemory, 'max', 3);
+    await until('that is told', async () => (await deniedOf(made)).awaySinceMs !== null);
+    const own = createLimiter({ name: 'own', policy: fixedWindow({ limit: 1, window: '1h' }) });
+    later(() => own.close());
+    await deny(own, 'max', 3);
 
-    expect((await sharedOf(made)).keys.map(({ key, count }) => [key, count])).toEqual([
+    expect((await deniedOf(made)).keys.map(({ key, count }) => [key, count])).toEqual([
       ['max', 3],
       ['eve', 2],
     ]);
     await proxy.heal();
-    await until('it is back', async () => (await sharedOf(made)).awaySinceMs === null);
+    await until('it is back', async () => (await deniedOf(made)).awaySinceMs === null);
+  });
+
+  it('answer within a second while Redis hangs', async () => {
+    const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
+    later(() => {
+      proxy.close();
+    });
+    const made = pageWith({ share: true });
+    await deny(limiterOn(redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' })), 'eve', 2);
+    proxy.hang();
+
+    const answered = await Promise.race([deniedOf(made), new Promise((resolve) => setTimeout(resolve, 5_000))]);
+
+    expect(answered).toMatchObject({ keys: [{ key: 'eve' }] });
+    await proxy.heal();
   });
 });
 
 describe('what a page shares', () => {
   it('is nothing, unless it is asked to', async () => {
     const made = pageWith();
-    await deny(limiterOn(redisStore(redis.client, { prefix: 'sluice' })), 'ann', 1);
+    await deny(limiterOn(storeOf()), 'ann', 1);
+    for (let i = 0; i < 2; i++) await new Promise((resolve) => setTimeout(resolve, 1_000));
 
-    expect(await snapshotOf(made)).toMatchObject({ shared: null });
-    expect(await recordsInRedis()).toEqual([]);
-    expect(() => pageWith({ share: 'yes' as never })).toThrow(expect.objectContaining({ field: 'share' }));
+    expect([(await deniedOf(made)).others, await redis.admin.exists(LIST)]).toEqual([null, 0]);
   });
 
-  it('is one write in five seconds, and not one for each denial', async () => {
-    const made = pageWith({ share: true });
-    const limiter = limiterOn(redisStore(redis.client, { prefix: 'sluice' }));
-    for (let i = 0; i < 200; i++) await deny(limiter, `key-${String(i)}`, 2);
-    await until('it is written', async () => (await recordsInRedis()).length === 1);
-    await snapshotOf(made);
+  it('ends half a minute after its process does', async () => {
+    await shareRecord(connection(), recordOf());
+    const leftMs = await redis.admin.pttl(LIST);
+    await redis.admin.set(LIST, String(await redis.admin.get(LIST)).replace(/^\d+/, '1'));
 
-    const writes = (await redis.admin.info('commandstats')).match(/cmdstat_set:calls=(\d+)/)?.[1];
-
-    // A script call for each allowed request; denials are answered by the cache; and list and text for each write.
-    expect(Number(writes)).toBeLessThan(200 + 200 + 100);
-  });
-
-  it('has no key in it where keys are shown hashed, also not those of other processes', async () => {
-    const made = pageWith({ share: true, showKeys: 'hashed' });
-    await deny(limiterOn(redisStore(redis.client, { prefix: 'sluice' })), 'ann@mail', 2);
-    const pages = pagesIn();
-    await pages.put('other', recordOf({ keys: [keyOf('ann@mail', 5), keyOf('bob@mail', 9)] }));
-    const target = 'bob@mail of api';
-    await pages.addChange('1', {
-      ...{ atMs: 5, by: 'ops', action: 'block', target, detail: '', reason: 'x', isHashed: false },
-    });
-    await until('its record is there', async () => (await recordsInRedis()).length === 2);
-    await until('the other page is known', async () => (await sharedOf(made)).others.length === 1);
-
-    const { shared, changes } = await snapshotOf(made);
-    const written = await Promise.all((await recordsInRedis()).map((key) => redis.admin.get(key)));
-
-    expect(shared?.keys.map(({ key, count }) => [key, count])).toEqual([
-      [expect.stringMatching(/^#\S{16}$/), 9],
-      [expect.stringMatching(/^#\S{16}$/), 7],
-    ]);
-    expect(changes).toEqual([expect.objectContaining({ target: 'a key' })]);
-    expect(written.filter((text) => text?.includes('mail') === true && !text.includes('web-7'))).toEqual([]);
+    expect(leftMs).toBeGreaterThan(20_000);
+    expect(leftMs).toBeLessThanOrEqual(30_000);
+    expect((await readShared(connection())).records).toEqual([]);
   });
 
   it('is the hash of a long key, also as the target of a change: no part of a token is in Redis', async () => {
     const token = `sk-live-${'0123456789'.repeat(27)}`;
     const told: PageChange[] = [];
     const made = pageWith({ share: true, log: (change) => told.push(change) });
-    await deny(limiterOn(redisStore(redis.client, { prefix: 'sluice' })), token, 2);
-    const { denied } = await snapshotOf(made);
-    await ask(made, 'block', { id: denied.keys[0]?.id, duration: '10m', reason: 'a flood', by: 'ops' });
-    const pages = pagesIn();
+    await deny(limiterOn(storeOf()), token, 2);
+    const { keys } = await deniedOf(made);
+    await ask(made, 'block', { id: keys[0]?.id, duration: '10m', reason: 'a flood', by: 'ops' });
     await until('both are told', async () => {
-      const { pages: written, changes } = await pages.read();
-      return changes.length > 0 && (written[0]?.record.keys.length ?? 0) > 0;
+      const { records, changes } = await readShared(connection());
+      return changes.length > 0 && records.some((record) => record.keys.length > 0);
     });
 
-    const names = await redis.admin.keys('sluice:page:*');
-    const texts = await Promise.all(names.map((name) => redis.admin.get(name)));
-    const { pages: written, changes } = await pages.read();
-    await snapshotOf(made);
+    const { records, changes } = await readShared(connection());
 
-    expect(texts.filter((text) => text?.includes('sk-live'))).toEqual([]);
-    expect(written[0]?.record.keys.map(({ key, subject }) => [key, subject])).toEqual([
-      [expect.stringMatching(/^#[\w-]{22}$/), undefined],
-    ]);
-    expect(changes.map(({ target }) => target)).toEqual([expect.stringMatching(/^#[\w-]{22} of api$/)]);
-    // Who uses the page sees the beginning, and the change once.
-    expect(told.map(({ target }) => target)).toEqual([expect.stringMatching(/^sk-live-0.* of api$/)]);
-    expect((await snapshotOf(made)).changes).toEqual(told);
+    expect(keys[0]?.key).toMatch(/^sk-live-0.*… \(278 characters\)$/);
+    expect(JSON.stringify([records, changes])).not.toContain('sk-live');
+    expect(records[0]?.keys.map(({ key }) => key)).toEqual([expect.stringMatching(/^#[\w-]{22}$/)]);
+    expect([told, (await snapshotOf(made)).changes]).toEqual([changes, changes]);
   });
 
-  it('is text, whatever the keys are, and stays small', async () => {
-    const keys = ['<script>alert(1)</script>', 'x'.repeat(1_000_000), 'a\u202eb', 'line\nfeed \u0000', '\ud800'];
-    const first = pageWith({ share: true });
-    const limiter = limiterOn(redisStore(redis.client, { prefix: 'sluice' }));
-    for (const key of keys) await deny(limiter, key, 1);
-    const all = async () => (await pagesIn().read()).pages[0]?.record.keys.length === keys.length;
-    await until('all of it is written', all);
-    await first.close();
-    const made = pageWith({ share: true });
-    await until('the record is read', async () => (await sharedOf(made)).keys.length > 0);
+  it('is shown as hashes by a page that shows no keys', async () => {
+    await shareRecord(connection(), recordOf({ keys: [keyOf('bob@mail', 9)] }));
+    const change = { atMs: 5, by: 'ops', action: 'block', target: 'bob@mail of api', detail: '', reason: 'x' } as const;
+    await shareChange(connection(), change);
+    const made = pageWith({ share: true, showKeys: 'hashed' });
+    limiterOn(storeOf());
 
-    const shown = (await sharedOf(made)).keys.map(({ key }) => key);
-    const [bytes = 0] = await Promise.all((await recordsInRedis()).map((key) => redis.admin.strlen(key)));
+    const { denied, changes } = await snapshotOf(made);
 
-    expect((await sharedOf(made)).others).toEqual([]); // it is of this process
-    expect(shown).toHaveLength(keys.length);
-    expect(shown).toEqual(expect.arrayContaining([keys[0], keys[2], keys[3], expect.stringMatching(/^#[\w-]{22}$/)]));
-    expect(bytes).toBeLessThan(10_000);
+    expect(denied.keys).toMatchObject([{ key: expect.stringMatching(/^#\S{16}$/), count: 9 }]);
+    expect(changes).toMatchObject([{ by: 'ops', target: 'a key' }]);
   });
 });
 
@@ -320,103 +180,53 @@ describe('what others have written to Redis', () => {
     ['no JSON', '{'],
     ['no record', '[]'],
     ['counts that are none', JSON.stringify(recordOf({ keys: [{ ...keyOf('a', 1), count: -1 }] }))],
-    ['more keys than pages write', JSON.stringify(recordOf({ keys: Array.from({ length: 51 }, () => keyOf('a', 1)) }))],
+    ['more keys than pages write', JSON.stringify(recordOf({ keys: Array.from({ length: 26 }, () => keyOf('a', 1)) }))],
     ['a key that is no text', JSON.stringify(recordOf({ keys: [{ ...keyOf('a', 1), key: {} as never }] }))],
-    ['a text without an end', JSON.stringify(recordOf({ process: { pid: 1, host: 'x'.repeat(300_000), sinceMs: 1 } }))],
-  ])('is not shown where it is %s', async (_what, text) => {
-    const pages = pagesIn();
-    await pages.put('good', recordOf({ keys: [keyOf('ann', 3)] }));
-    await pages.put('bad', recordOf());
-    await redis.admin.set('sluice:page:{page}:of:bad', text, 'KEEPTTL');
+    ['longer than pages write', JSON.stringify(recordOf({ host: 'x'.repeat(10_000) }))],
+  ])('is not shown if it is %s', async (_what, text) => {
+    await shareRecord(connection(), recordOf({ keys: [keyOf('ann', 3)] }));
+    const good = String(await redis.admin.get(LIST));
+    await redis.admin.set(LIST, `9999999999999 bad ${text}\n${good}\nno line`);
 
-    const { pages: read, unreadable } = await pages.read();
+    expect((await readShared(connection())).records.map(({ pid }) => pid)).toEqual([7]);
+  });
 
-    expect([read.map(({ id }) => id), unreadable]).toEqual([['good'], 1]);
+  it('is bounded: a list of more than a megabyte is not read, and the next record replaces it', async () => {
+    await redis.admin.set(LIST, `9999999999999 big ${JSON.stringify('x'.repeat(2_000_000))}`);
+
+    expect((await readShared(connection())).records).toEqual([]);
+    for (let pid = 1; pid <= 110; pid++) await shareRecord(connection(), recordOf({ pid, keys: [keyOf('ann', 3)] }));
+    const { records } = await readShared(connection());
+
+    expect([records.length, records[0]?.pid]).toEqual([100, 110]);
+  });
+
+  it('is read whatever the keys are, without those that are too long together', async () => {
+    const keys = [
+      'line\nfeed \u0000',
+      '<script>',
+      'a\u202eb',
+      ...Array.from({ length: 20 }, () => '\u0000'.repeat(256)),
+    ];
+    await shareRecord(connection(), recordOf({ keys: keys.map((key) => keyOf(key, 2)) }));
+
+    const [record] = (await readShared(connection())).records;
+
+    expect(record?.keys.slice(0, 3).map(({ key }) => key)).toEqual(keys.slice(0, 3));
+    expect([record?.keys.length, record?.beyond]).toEqual([7, 2]);
   });
 
   it('is what this version knows, and no more', async () => {
-    const pages = pagesIn();
     const record = recordOf({ keys: [keyOf('ann', 3)] });
-    const { process: of, keys } = record;
+    const change = { atMs: 1, by: 'ops', action: 'block', target: 'x', detail: '', reason: '' } as const;
     const more = { more: 'x' };
-    const change = {
-      atMs: 1,
-      by: 'ops',
-      action: 'block',
-      target: 'x',
-      detail: '',
-      reason: '',
-      isHashed: false,
-    } as const;
-    await pages.put('a', { ...record, ...more, process: { ...of, ...more }, keys: [{ ...keys[0], ...more }] } as never);
-    await pages.addChange('1', { ...change, ...more });
-    await pages.addChange('2', { ...change, isHashed: 'no' } as never);
+    await shareRecord(connection(), { ...record, ...more, keys: [{ ...keyOf('ann', 3), ...more }] });
+    await shareChange(connection(), { ...change, ...more });
+    await shareChange(connection(), { ...change, action: 'forget' as never });
 
-    const read = await pages.read();
-
-    expect(read.pages.map((page) => page.record)).toEqual([record]);
-    expect(read.changes).toEqual([change]);
-  });
-
-  it('is read whatever separates lines elsewhere, and with the id of a key of control characters', async () => {
-    const pages = pagesIn();
-    const key = { ...keyOf('\u0000'.repeat(256), 1), id: 'x'.repeat(2_500) };
-    await pages.put('a', recordOf({ keys: [key] }));
-    const reason = 'one\u2028two\u2029three\rfour\nfive';
-    const change = { atMs: 1, by: 'ops', action: 'block', target: 'x', detail: '', reason, isHashed: false } as const;
-    await pages.addChange('1', change);
-
-    const read = await pages.read();
-
-    expect(read.pages.map(({ record }) => record.keys)).toEqual([[key]]);
-    expect(read.changes).toEqual([change]);
-  });
-
-  it('ends a list of pages at two hundred, and one of changes at a hundred, the oldest first', async () => {
-    const pages = pagesIn();
-    for (let i = 0; i < 205; i++) await pages.put(`p${String(i)}`, recordOf());
-    const change = { atMs: 1, by: 'ops', action: 'block', target: 'x', detail: '', isHashed: false } as const;
-    for (let i = 0; i < 103; i++) await pages.addChange(`c${String(i)}`, { ...change, reason: String(i) });
-
-    const read = await pages.read();
-
-    expect([read.pages.length, read.changes.length]).toEqual([200, 100]);
-    expect([read.pages[0]?.id, read.pages.at(-1)?.id]).toEqual(['p204', 'p5']);
-    expect([read.changes[0]?.reason, read.changes.at(-1)?.reason]).toEqual(['102', '3']);
-  });
-
-  it('leaves the list of pages when its time has ended, and when it is no line', async () => {
-    await redis.admin.set('sluice:page:{page}:live', `1 ended \nno line\n${'9'.repeat(400)}`);
-    await pagesIn().put('one', recordOf());
-
-    const list = await redis.admin.get('sluice:page:{page}:live');
-
-    expect([list, (await pagesIn().read()).pages.map(({ id }) => id)]).toEqual([
-      expect.stringMatching(/^\d{13} one $/),
-      ['one'],
-    ]);
-  });
-
-  it('is read through one client, which is asked for once', async () => {
-    const connection = connectionOf(redisStore(redis.client, { prefix: 'sluice' })) as RedisConnection;
-    let opened = 0;
-    const open: RedisConnection['open'] = async () => {
-      opened++;
-      return connection.open();
-    };
-    await pagesIn().put('one', recordOf());
-
-    const read = await new RedisPages({ ...connection, open }).read();
-
-    expect([read.pages.length, opened]).toEqual([1, 1]);
-  });
-
-  it('is one line for each page, however often it writes', async () => {
-    const pages = pagesIn();
-    for (let i = 0; i < 3; i++) await pages.put('one', recordOf({ keys: [keyOf('ann', i)] }));
-
-    const read = await pages.read();
-
-    expect(read.pages.map(({ id, record }) => [id, record.keys[0]?.count])).toEqual([['one', 2]]);
+    expect(await readShared(connection())).toEqual({
+      records: [{ ...record, ageMs: expect.any(Number) }],
+      changes: [change],
+    });
   });
 });

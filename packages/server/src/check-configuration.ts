@@ -1,9 +1,9 @@
-import { LimiterCore } from '@sluice/old-core/spi';
+import { LimiterCore } from '@sluice/core/spi';
 import { loadConfiguration } from './config/configuration-files.ts';
-import { limitsOf } from './limit-of.ts';
+import { makerOf } from './limits.ts';
 import { parseServerOptions, type ServerOptions } from './options.ts';
 import { openStore } from './store.ts';
-import { noticesOf, readTls } from './transport/certificates.ts';
+import { readTls } from './transport/certificates.ts';
 
 /** What a configuration holds. */
 export interface CheckedConfiguration {
@@ -15,20 +15,20 @@ export interface CheckedConfiguration {
 
 /**
  * Reads the configuration and the certificates as `createServer` with these options would. Listens nowhere and sends
- * nothing to Redis. `log` gets what is to be said of certificates.
+ * nothing to Redis.
  *
  * @returns How many domains, named limits, rules of forward auth and rules of Sentinel it has.
  * @throws (rejects) as `createServer`: SluiceError for options, ConfigurationError, what cannot be read.
  */
 export async function checkConfiguration(options: ServerOptions): Promise<CheckedConfiguration> {
   const settings = parseServerOptions(options);
-  if (settings.tls !== undefined) for (const notice of noticesOf(readTls(settings.tls))) settings.log(notice);
+  if (settings.tls !== undefined) readTls(settings.tls);
   const opened = openStore(settings);
   const core = new LimiterCore({ name: 'service', store: opened.store, app: settings.app, shared: true });
   try {
     const { domains, limits, forwardAuth, sentinel } = await loadConfiguration(settings.config, {
       mergeDomains: settings.mergeDomains,
-      limitOf: limitsOf(core, settings),
+      makeLimit: makerOf(core),
     });
     return {
       domains: domains.size,

@@ -1,4 +1,4 @@
-import { SluiceError } from '@sluice/old-core';
+import { SluiceError } from '@sluice/core';
 
 /** The longest wait of a timer of Node. */
 const LONGEST_MS: number = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LimiterCore as RemoteCore } from '@sluice/core/spi';
-import { LimiterCore, type LimitRef } from '@sluice/old-core/spi';
+import { SluiceError } from '@sluice/core';
+import { LimiterCore, type Limit } from '@sluice/core/spi';
 import { Access } from './access.ts';
 import { operatorsPage, type ServedPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
@@ -10,7 +10,7 @@ import { ConfigurationSource } from './config/configuration-source.ts';
 import type { Configuration } from './config/configuration.ts';
 import { knownLimits, shadowLimits } from './config/known-limits.ts';
 import { Health } from './health/health.ts';
-import { limitsOf } from './limit-of.ts';
+import { makerOf } from './limits.ts';
 import { logDenials } from './log-denials.ts';
 import { logStore } from './log-store.ts';
 import { openListeners, type Listener } from './listeners/open-listeners.ts';
@@ -54,9 +54,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     app: settings.app,
     shared: true,
   });
-  const { timeoutMs } = settings;
-  const remote = opened.remote && new RemoteCore({ name: 'remote', store: opened.remote, timeoutMs });
-  const service = new LiveService(core, remote, settings);
+  const service = new LiveService(core, settings);
   const undo: (() => unknown)[] = [
     () => opened.close(),
     () => core.close(),
@@ -69,6 +67,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     opened.connect();
     undo.push(logStore(opened.store, core.name, settings.log));
     await service.load(settings);
+    checkSecret(service.configuration, settings);
     undo.push(() => {
       service.close();
     });
@@ -77,7 +76,6 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     undo.push(() => page?.close());
     const listeners = await openListeners(service, settings, page?.routes ?? []);
     service.showLimits();
-    if (needsSharedToken(service.configuration, settings)) settings.log(SHARED_TOKEN);
     service.health.isServing = true;
     return new StartedServer(service, settings, { listeners, page }, undo);
   } catch (error) {
@@ -86,30 +84,36 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   }
 }
 
-const SHARED_TOKEN =
-  'without --token (SLUICE_TOKEN) reservations and slots of /v1 are signed with a secret of this start: other replicas of this Redis, and this one after a restart, answer 403 to settle, renew and release; give all of them one token';
+/** Whether only callers with rights reach `/v1`: they can make nothing by a signature that they cannot do anyway. */
+function isPrivate({ listeners: { http, admin } }: Settings): boolean {
+  return [http, admin].every((address) => address === undefined || isLocal(address));
+}
 
-/** Whether other replicas may be sent what this one has signed. Clients on the machine itself need no signature. */
-function needsSharedToken({ limits }: Configuration, { token, store, redis, listeners: { http } }: Settings): boolean {
-  const isShared = store !== undefined || redis !== undefined;
-  return token === undefined && isShared && limits.size > 0 && http !== undefined && !isLocal(http);
+/** @throws SluiceError if other replicas, and this one after a restart, would not know what it has signed. */
+function checkSecret({ limits }: Configuration, settings: Settings): void {
+  const { token, store, redis, listeners } = settings;
+  if (token !== undefined || limits.size === 0 || listeners.http === undefined || isPrivate(settings)) return;
+  if (store === undefined && redis === undefined) return;
+  const what = 'token (--token, SLUICE_TOKEN) must be given, the same to all replicas, got none';
+  const why = 'it signs reservations and slots of /v1, which other replicas of this Redis settle and release';
+  throw new SluiceError('SLUICE_OPTION_INVALID', `${what}: ${why}`);
 }
 
 class LiveService implements Service {
   readonly core: LimiterCore;
-  readonly remote: RemoteCore | undefined;
   readonly health: Health = new Health();
   readonly access: Access;
   readonly stats: Stats;
   readonly timeoutMs: number;
   #source: ConfigurationSource | undefined;
-  #shadow: ReadonlySet<LimitRef> = new Set();
+  #shadow: ReadonlySet<Limit> = new Set();
 
-  constructor(core: LimiterCore, remote: RemoteCore | undefined, { token, hostNames, timeoutMs, siblings }: Settings) {
+  constructor(core: LimiterCore, settings: Settings) {
+    const { token, hostNames, timeoutMs, siblings, redis = [], prefix } = settings;
     this.core = core;
-    this.remote = remote;
     this.stats = new Stats(siblings);
-    this.access = new Access(token, hostNames, siblings?.secret);
+    const secret = isPrivate(settings) ? [...redis, prefix].join(' ') : siblings?.secret;
+    this.access = new Access(token, hostNames, secret);
     this.timeoutMs = timeoutMs;
   }
 
@@ -125,7 +129,7 @@ class LiveService implements Service {
     const { config, mergeDomains, log } = settings;
     this.#source = await ConfigurationSource.open(config, {
       mergeDomains,
-      limitOf: limitsOf(this.core, settings),
+      makeLimit: makerOf(this.core),
       onLoad: (configuration) => {
         if (this.#source !== undefined)
           log(`a new configuration serves: ${changesOf(this.configuration, configuration)}`);
@@ -143,11 +147,11 @@ class LiveService implements Service {
 
   /** Shows operators the limits of a configuration alone, without those that the service makes for itself. */
   showLimits(configuration: Configuration = this.configuration): void {
-    this.core.limits.known = knownLimits(configuration);
+    this.core.known = knownLimits(configuration);
   }
 
   /** Whether denials by a limit deny no request. */
-  isShadow(limit: LimitRef): boolean {
+  isShadow(limit: Limit): boolean {
     return this.#shadow.has(limit);
   }
 

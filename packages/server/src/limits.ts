@@ -1,5 +1,5 @@
-import type { Policy, PolicyFunction } from '@sluice/core';
-import { readSubject, type Limit, type Want } from '@sluice/core/spi';
+import { PolicyError, type Policy, type PolicyFunction } from '@sluice/core';
+import { readMark, readSubject, type Limit, type LimiterCore, type Want } from '@sluice/core/spi';
 
 /**
  * What a rule of the configuration decides by: a policy, several named ones, or a function, which `managed: NAME` and
@@ -23,4 +23,16 @@ export type MakeLimit = (policy: RulePolicy) => Limit;
  */
 export function wantOf(limit: Limit, key: string, cost: number, subject: string = readSubject(key)): Want {
   return { limit, key, subject, cost, holder: 0, isNamed: false };
+}
+
+/** Makes the limits of a configuration with the core that decides over them. */
+export function makerOf(core: LimiterCore): MakeLimit {
+  return (policy) => {
+    // What core would say names a store, which files do not have.
+    if (core.store.source === 'memory' && readMark(policy)?.open !== undefined) {
+      const what = 'a managed policy is kept in Redis: give --redis (createServer: redis), or write the policy itself';
+      throw new PolicyError('managed', what, 'SLUICE_OPTION_INVALID');
+    }
+    return core.limitFor(policy);
+  };
 }

@@ -1,96 +1,45 @@
-import type { Policy } from '@sluice/old-core';
-import { writtenPolicy } from '@sluice/old-core/inspect';
-import { detached, eachPolicy, watchDecisions, writtenDuration, type LimitRef } from '@sluice/old-core/spi';
+import { describePolicy } from '@sluice/core';
+import { watchDecisions, writeDuration, type Limit, type LimiterCore, type SeenDecision } from '@sluice/core/spi';
 
 /** How many keys are logged in a minute: beyond that denials are counted. */
-const MOST_LOGGED = 100;
+const MAX_LOGGED = 100;
 const MINUTE_MS = 60_000;
-const LONGEST_KEY = 256;
-
-/** A denied key, and the policy that denied it. */
-export interface Denial {
-  readonly limit: LimitRef;
-  readonly subject: string;
-  /** As the caller gave it. */
-  readonly key: string;
-  readonly policyName: string;
-  /** Its numbers; undefined where they are not known. */
-  readonly policy: Policy | undefined;
-  readonly outcome: 'denied' | 'blocked';
-  /** Until the same request is allowed. Null: it never is. */
-  readonly retryAfterMs: number | null;
-}
-
-/** The first denial of each key in a minute. Holds at most a hundred keys. */
-export class FirstDenials {
-  readonly #log: (line: string) => void;
-  readonly #logged = new Map<LimitRef, Set<string>>();
-  #count = 0;
-  #others = 0;
-
-  constructor(log: (line: string) => void) {
-    this.#log = log;
-  }
-
-  /** Whether a denial begins to be counted, or is of a key that was logged: then there is nothing to do. */
-  isKnown(limit: LimitRef, subject: string): boolean {
-    return this.#logged.get(limit)?.has(subject) === true;
-  }
-
-  add(denial: Denial): void {
-    const { limit, subject } = denial;
-    if (this.isKnown(limit, subject)) return;
-    if (this.#count === MOST_LOGGED) {
-      this.#others++;
-      return;
-    }
-    this.#count++;
-    const subjects = this.#logged.get(limit) ?? new Set();
-    this.#logged.set(limit, subjects.add(subject));
-    this.#log(written(denial));
-  }
-
-  /** Ends a minute. */
-  turn(): void {
-    if (this.#others > 0) {
-      this.#log(`and ${String(this.#others)} denials of other keys in that minute, which are not logged`);
-    }
-    this.#logged.clear();
-    this.#count = this.#others = 0;
-  }
-}
+const MAX_KEY = 256;
 
 /**
- * Logs the first denial of a key in each minute, with its limit.
+ * Logs the first denial of a key in each minute, with its limit. Holds at most a hundred keys.
  *
  * @param core - The limiter whose decisions are logged.
  * @param isShadow - Whether denials by a limit are only noted, and deny no request.
  * @returns A function that stops logging.
  */
 export function logDenials(
-  core: object,
-  isShadow: (limit: LimitRef) => boolean,
+  core: LimiterCore,
+  isShadow: (limit: Limit) => boolean,
   log: (line: string) => void,
 ): () => void {
-  const denials = new FirstDenials(log);
+  const logged = new Set<string>();
+  let others = 0;
   let timer: NodeJS.Timeout | undefined;
-  const turn = (): void => {
+  const endMinute = (): void => {
+    if (others > 0) log(`and ${String(others)} denials of other keys in that minute, which are not logged`);
     timer = undefined;
-    denials.turn();
+    logged.clear();
+    others = 0;
   };
-  const stop = watchDecisions((published) => {
-    const { op, decision } = published.message;
-    if (decision.allowed || op === 'peek' || published.core !== core) return;
-    const { outcome, policy: policyName, retryAfterMs } = decision;
-    if (outcome !== 'denied' && outcome !== 'blocked') return; // not because of its key
-    let isFound = false;
-    eachPolicy(published, ({ name }, { limit, subject, key = subject }, named) => {
-      if (isFound || name !== policyName) return;
-      isFound = true;
-      if (denials.isKnown(limit, subject) || isShadow(limit)) return;
-      timer ??= detached(() => setTimeout(turn, MINUTE_MS).unref());
-      denials.add({ limit, subject, key, policyName, policy: named.policy as Policy, outcome, retryAfterMs });
-    });
+  const stop = watchDecisions((seen) => {
+    const { outcome } = seen.decision;
+    if (seen.limiter !== core || seen.op === 'peek' || (outcome !== 'denied' && outcome !== 'blocked')) return;
+    const { name, want } = findDenying(seen);
+    if (want === undefined || isShadow(want.limit)) return;
+    const id = `${name} ${want.subject}`;
+    if (logged.has(id)) return;
+    timer ??= setTimeout(endMinute, MINUTE_MS).unref();
+    if (logged.size === MAX_LOGGED) others++;
+    else {
+      logged.add(id);
+      log(describeDenial(seen));
+    }
   });
   return () => {
     stop();
@@ -98,10 +47,22 @@ export function logDenials(
   };
 }
 
-function written({ key, policyName, policy, outcome, retryAfterMs }: Denial): string {
-  const shown = key.length > LONGEST_KEY ? `${JSON.stringify(key.slice(0, LONGEST_KEY))}...` : JSON.stringify(key);
-  const numbers = policy === undefined ? '' : ` (${writtenPolicy(policy)})`;
+/** The name of the policy that denied, and what was wanted of it. */
+function findDenying({ decision: { policy: name, policies }, wants }: SeenDecision): {
+  readonly name: string;
+  readonly want: SeenDecision['wants'][number] | undefined;
+} {
+  return { name, want: wants[policies.findIndex((one) => one.name === name && !one.allowed)] };
+}
+
+function describeDenial(seen: SeenDecision): string {
+  const { name, want } = findDenying(seen);
+  const { outcome, retryAfterMs } = seen.decision;
+  const key = want?.key ?? '';
+  const shown = key.length > MAX_KEY ? `${JSON.stringify(key.slice(0, MAX_KEY))}...` : JSON.stringify(key);
+  const policy = want?.limit.fixed?.find((one) => one.name === name)?.policy;
+  const numbers = policy === undefined ? '' : ` (${describePolicy(policy)})`;
   const until =
-    retryAfterMs === null ? '' : `, for ${writtenDuration(Math.max(1, Math.ceil(retryAfterMs / 1_000)) * 1_000)}`;
-  return `${shown} is ${outcome} by ${policyName}${numbers}${until}`;
+    retryAfterMs === null ? '' : `, for ${writeDuration(Math.max(1, Math.ceil(retryAfterMs / 1_000)) * 1_000)}`;
+  return `${shown} is ${outcome} by ${name}${numbers}${until}`;
 }

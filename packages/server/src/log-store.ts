@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { BreakerMessage, RedisStore, Store } from '@sluice/old-core';
+import type { BreakerMessage, RedisStore, Store } from '@sluice/core';
 
 /** How long Redis may take to answer for the first time before operators are told. */
 const FIRST_ANSWER_MS = 2_000;

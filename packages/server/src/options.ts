@@ -1,6 +1,5 @@
-import { SluiceError, type Store } from '@sluice/old-core';
-import { insteadOf } from '@sluice/old-core/inspect';
-import { parsePrefix } from '@sluice/old-core/spi';
+import type { Store } from '@sluice/core';
+import { readOptions } from '@sluice/core/spi';
 import { check, isText, parseNumber } from './check-option.ts';
 import { parseAddress, type Address } from './transport/address.ts';
 import type { CertificateFiles } from './transport/certificates.ts';
@@ -58,6 +57,8 @@ export interface ServerOptions {
   readonly tls?: TlsOptions | undefined;
   /** The longest wait for Redis, in milliseconds. Default 15: Envoy waits for 20. */
   readonly timeoutMs?: number | undefined;
+  /** The longest wait of Sentinel's clients for Redis, in milliseconds, which `timeoutMs` does not change. Default 15: they wait for 20. */
+  readonly sentinelTimeoutMs?: number | undefined;
   /** The name of this service on the lists of managed policies. Default `sluice-server`. */
   readonly app?: string | undefined;
   /**
@@ -97,6 +98,7 @@ export interface Settings {
   readonly hostNames: readonly string[];
   readonly tls: TlsOptions | undefined;
   readonly timeoutMs: number;
+  readonly sentinelTimeoutMs: number;
   readonly app: string;
   readonly maxInFlight: number;
   readonly maxConnectionAgeMs: number;
@@ -128,7 +130,7 @@ const OPTIONS: readonly (keyof ServerOptions)[] = [
     'hostNames',
     'tls',
   ],
-  ...['timeoutMs', 'app', 'maxInFlight', 'maxConnectionAgeMs', 'drainMs', 'siblings', 'log'],
+  ...['timeoutMs', 'sentinelTimeoutMs', 'app', 'maxInFlight', 'maxConnectionAgeMs', 'drainMs', 'siblings', 'log'],
 ] as (keyof ServerOptions)[];
 
 /**
@@ -143,10 +145,7 @@ export function parseServerOptions(options: ServerOptions): Settings {
     'an object such as { config: "limits.yaml" }',
     options,
   );
-  for (const name of Object.keys(options)) {
-    if ((OPTIONS as readonly string[]).includes(name)) continue;
-    throw new SluiceError('SLUICE_OPTION_UNKNOWN', `createServer has no option ${name}; ${insteadOf(name, OPTIONS)}`);
-  }
+  readOptions(options, Object.fromEntries(OPTIONS.map((name) => [name, () => undefined])), 'createServer');
   const { config, mergeDomains = false, store, token, hostNames = [], tls, app = 'sluice-server' } = options;
   check(isText(config), 'config', 'the path of a file of limits, or of a folder of them', config);
   check(typeof mergeDomains === 'boolean', 'mergeDomains', 'true or false', mergeDomains);
@@ -177,9 +176,10 @@ export function parseServerOptions(options: ServerOptions): Settings {
   return {
     ...{ config, mergeDomains, store, token, hostNames, tls, app },
     redis: parseRedis(options.redis),
-    prefix: parsePrefix(options.prefix ?? 'sluice', "createServer({ config, redis, prefix: 'shop' })"),
+    prefix: options.prefix ?? 'sluice',
     listeners,
     timeoutMs: parseNumber(options.timeoutMs, 15, 'timeoutMs', 1),
+    sentinelTimeoutMs: parseNumber(options.sentinelTimeoutMs, 15, 'sentinelTimeoutMs', 1),
     maxInFlight: parseNumber(options.maxInFlight, 1024, 'maxInFlight', 1),
     maxConnectionAgeMs: parseNumber(options.maxConnectionAgeMs, DAY_MS, 'maxConnectionAgeMs', 0, LONGEST_AGE_MS),
     drainMs: parseNumber(options.drainMs, 10_000, 'drainMs', 0),

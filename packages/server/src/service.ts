@@ -1,6 +1,5 @@
-import type { LimiterCore as RemoteCore } from '@sluice/core/spi';
-import type { Store } from '@sluice/old-core';
-import type { LimiterCore } from '@sluice/old-core/spi';
+import type { Store } from '@sluice/core';
+import type { LimiterCore } from '@sluice/core/spi';
 import type { Access } from './access.ts';
 import type { Stats } from './stats/stats.ts';
 import type { Configuration } from './config/configuration.ts';
@@ -9,8 +8,6 @@ import type { Health } from './health/health.ts';
 /** The ground on which every protocol of the server decides. */
 export interface Service {
   readonly store: Store;
-  /** Decides for the `remoteStore` of other processes. Undefined if the store is one of the caller's own. */
-  readonly remote?: RemoteCore | undefined;
   /** Makes the limits of descriptors and decides over them. Its name is `service`. */
   readonly core: LimiterCore;
   /** The present configuration. Another object after a reload, so a request reads it once. */

@@ -1,13 +1,10 @@
 import { Cluster, Redis } from 'ioredis';
-import * as core from '@sluice/core';
-import { memoryStore, redisStore, type RedisStoreOptions, type Store } from '@sluice/old-core';
+import { memoryStore, redisStore, type Store } from '@sluice/core';
 import type { Settings } from './options.ts';
 
 /** The store of a server, and how to close it. */
 export interface OpenedStore {
   readonly store: Store;
-  /** The same Redis, or a memory, for the `remoteStore` of other processes. */
-  readonly remote: core.Store | undefined;
   /** Connects in advance, where the store does not do so by itself. */
   connect(): void;
   close(): Promise<void>;
@@ -15,11 +12,6 @@ export interface OpenedStore {
 
 const LONGEST_PAUSE_MS = 500;
 const CONNECT_MS = 2_000;
-/**
- * How often a Redis that failed is asked whether it answers again: limits are shared again within a second,
- * reconnecting included.
- */
-const PROBE_MS = 100;
 
 /** Calls fail at once without a connection, and no call is sent twice: it may have counted. */
 const CLIENT = {
@@ -39,23 +31,17 @@ const { lazyConnect, enableOfflineQueue, retryStrategy, ...NODE } = CLIENT;
 /** Makes the store. Nothing is sent before `connect` or the first decision. */
 export function openStore({ store, redis, prefix }: Pick<Settings, 'store' | 'redis' | 'prefix'>): OpenedStore {
   const nothing = { connect: () => undefined, close: () => Promise.resolve() };
-  if (store !== undefined) return { store, remote: undefined, ...nothing }; // its owner closes it
+  if (store !== undefined) return { store, ...nothing }; // its owner closes it
   const [url, ...others] = redis ?? [];
-  if (url === undefined) return { store: memoryStore(), remote: core.memoryStore(), ...nothing };
-  const options: RedisStoreOptions = { prefix, breaker: { probeEveryMs: PROBE_MS } };
+  if (url === undefined) return { store: memoryStore(), ...nothing };
   if (others.length === 0 && /^rediss?:/i.test(url)) {
-    const single = redisStore(url, options);
-    const remote = core.redisStore(url, { prefix });
-    const close = async (): Promise<void> => {
-      await Promise.all([single.close(), remote.close()]);
-    };
-    return { ...nothing, store: single, remote, close };
+    const single = redisStore(url, { prefix });
+    return { ...nothing, store: single, close: () => single.close() };
   }
   const client = others.length === 0 ? overSocket(url) : clusterOf([url, ...others]);
   client.on('error', () => undefined); // each decision that fails tells of it
   return {
-    store: redisStore(client, options),
-    remote: core.redisStore(client, { prefix }),
+    store: redisStore(client, { prefix }),
     connect: () => {
       client.connect().catch(() => undefined); // it goes on trying
     },

@@ -1,17 +1,17 @@
-// Written by scripts/build/build-lua.mjs from get-texts.lua and put-line.lua. Do not edit: edit those.
+// Written by scripts/build/build-lua.mjs from get-lists.lua and put-line.lua. Do not edit: edit those.
 /**
  * In this order:
- * - get-texts.lua
+ * - get-lists.lua
  */
-export const getTexts: { readonly source: string; readonly sha1: string } = {
-  sha1: 'b57815dae6db62552a1d2d32a1ed86d6346bfcee',
-  source: `local time = redis.call("TIME")
-local texts = {}
+export const getLists: { readonly source: string; readonly sha1: string } = {
+  sha1: '69cd8a9898d79e6df5eadad14f845c7feea161f4',
+  source: `local time, reply = redis.call("TIME"), {}
+reply[1] = string.format("%.0f", time[1] * 1000 + math.floor(time[2] / 1000))
 for i = 1, #KEYS do
-  texts[i] = redis.call("GET", KEYS[i]) or ""
+  local list = redis.call("GET", KEYS[i]) or ""
+  reply[i + 1] = #list > tonumber(ARGV[1]) and "" or list
 end
-texts[#KEYS + 1] = time[1] * 1000 + math.floor(time[2] / 1000)
-return texts`,
+return reply`,
 };
 
 /**
@@ -19,20 +19,17 @@ return texts`,
  * - put-line.lua
  */
 export const putLine: { readonly source: string; readonly sha1: string } = {
-  sha1: 'a912e2cf983517b2a5fbc64e968443bf60097d96',
+  sha1: '7a6bfa068408c55eeab5d8e2ed9597b72a4c69eb',
   source: `local time = redis.call("TIME")
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
-local name, kept_ms, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local lines = { string.format("%d %s %s", now_ms + kept_ms, name, ARGV[4]) }
+local name, kept_ms, max = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local lines = { string.format("%.0f %s %s", now_ms + kept_ms, name, ARGV[4]) }
 for line in string.gmatch(redis.call("GET", KEYS[1]) or "", "[^\\n]+") do
   local ends, other = string.match(line, "^(%d+) (%S+) ")
-  if #lines < most and ends and tonumber(ends) > now_ms and other ~= name then
+  if #lines < max and ends and tonumber(ends) > now_ms and other ~= name then
     lines[#lines + 1] = line
   end
 end
 redis.call("SET", KEYS[1], table.concat(lines, "\\n"), "PX", ARGV[2])
-if KEYS[2] then
-  redis.call("SET", KEYS[2], ARGV[5], "PX", ARGV[2])
-end
 return 1`,
 };

@@ -1,122 +1,79 @@
-import { randomUUID } from 'node:crypto';
-import type { Store } from '@sluice/old-core';
-import { connectionOf, guardOf, withinDeadline } from '@sluice/old-core/spi';
-import type { PageChange } from '../history.ts';
-import { Asking, LONG_MS } from './asking.ts';
-import type { PageRecord, SharedChange } from './page-record.ts';
-import { RedisPages, WRITE_EVERY_S, type SharedPage, type SharedPages } from './redis-pages.ts';
+import { connectionOf, type LimiterCore, type RedisConnection } from '@sluice/core/spi';
+import type { PageChange } from '../changes.ts';
+import type { PageRecord } from './record.ts';
+import { readShared, shareChange, shareRecord, type Shared } from './redis.ts';
 
-/** What is known of the pages of other processes. */
-export interface Others {
-  readonly pages: readonly SharedPage[];
-  readonly changes: readonly SharedChange[];
-  /** Since when Redis has not taken or given counts; null: it does both. */
-  readonly awaySinceMs: number | null;
-}
-
+const WRITE_EVERY_S = 5;
 const READ_EVERY_MS = 2_000;
-/** How long a reader waits for Redis, before it gets what is known. */
+/** How long a reader waits for Redis before it gets what is known. */
 const PATIENCE_MS = 500;
-const MOST_PLACES = 4;
+/** Calls that wait for an answer: nothing more is sent to a Redis that hangs. */
+const MAX_PENDING = 5;
 
 /**
- * Shares what a page counts with those of other processes, in the Redis of its limiters: one write in five seconds, and
- * reads only while an operator looks. Where Redis does not answer, that is told, and nothing else happens.
+ * Shares what a page counts with those of other processes, in the Redis of the first limiter that has one: one write in
+ * five seconds, and reads only while an operator looks. If it does not answer, the page says so, and nothing else happens.
  */
 export class Sharing {
-  readonly #id = randomUUID();
-  readonly #stores: () => Iterable<Store>;
-  readonly #recordNow: () => PageRecord;
-  /** By client and prefix. */
-  readonly #known = new WeakMap<object, Map<string, RedisPages>>();
-  readonly #reads = new Asking(() => this.#places());
-  readonly #writes = new Asking(() => this.#places());
-  readonly #telling = new Set<Promise<void>>();
+  /** What was read last, this page included. */
+  shared: Shared = { records: [], changes: [] };
+  /** Since when Redis has not taken counts, or has not given them; null: it does both. */
+  awaySinceMs: number | null = null;
+  readonly #limiters: () => readonly LimiterCore[];
+  readonly #makeRecord: () => PageRecord;
+  readonly #pending = new Set<Promise<unknown>>();
   #seconds = 0;
-  #writing: Promise<void> | undefined;
-  #reading: Promise<void> | undefined;
-  /** When the others were read last, by `performance.now()`. */
   #readAtMs = -Infinity;
-  #others: Pick<Others, 'pages' | 'changes'> = { pages: [], changes: [] };
 
-  /** @param stores - Those of the limiters; which are not in Redis are left out. */
-  constructor(stores: () => Iterable<Store>, recordNow: () => PageRecord) {
-    this.#stores = stores;
-    this.#recordNow = recordNow;
-  }
-
-  /** Without this page, whose counts are known. */
-  get others(): Others {
-    const sinceMs = [this.#reads, this.#writes].flatMap(({ failsSinceMs }) => failsSinceMs ?? []);
-    return { ...this.#others, awaySinceMs: sinceMs.length === 0 ? null : Math.min(...sinceMs) };
+  constructor(limiters: () => readonly LimiterCore[], makeRecord: () => PageRecord) {
+    this.#limiters = limiters;
+    this.#makeRecord = makeRecord;
   }
 
   /** To be called once a second. */
   tick(): void {
-    if (this.#seconds++ % WRITE_EVERY_S === 0) void this.write();
-  }
-
-  /** Writes the record of this page, unless that is under way. Never rejects. */
-  write(): Promise<void> {
-    this.#writing ??= this.#writes
-      .each((pages) => pages.put(this.#id, this.#recordNow()))
-      .finally(() => (this.#writing = undefined));
-    return this.#writing;
+    if (this.#seconds++ % WRITE_EVERY_S !== 0) return;
+    void this.#try(async (connection) => {
+      await shareRecord(connection, this.#makeRecord());
+      this.awaySinceMs = null;
+    });
   }
 
   /** Tells the other pages of a change. Never rejects. */
-  async tell(change: PageChange, isHashed: boolean): Promise<void> {
-    const id = randomUUID();
-    const told = this.#writes.each((pages) => pages.addChange(id, { ...change, isHashed }));
-    this.#telling.add(told);
-    await told;
-    this.#telling.delete(told);
+  async tell(change: PageChange): Promise<void> {
+    await this.#try((connection) => shareChange(connection, change));
     this.#readAtMs = -Infinity;
   }
 
-  /** Waits until what is under way is written, for two seconds at most. Never rejects. */
-  async close(): Promise<void> {
-    await withinDeadline(Promise.all([this.#writing, ...this.#telling]), LONG_MS).catch(() => undefined);
-  }
-
-  /** Reads what the others have written, at most once in two seconds, and waits for half a second. Never rejects. */
+  /** Reads what pages have written, at most once in two seconds, and waits for half a second. Never rejects. */
   async refresh(): Promise<void> {
-    if (performance.now() - this.#readAtMs < READ_EVERY_MS && this.#reading === undefined) return;
-    this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)));
-    await Promise.race([this.#reading, late]);
-    clearTimeout(timer);
-  }
-
-  async #read(): Promise<void> {
+    if (performance.now() - this.#readAtMs < READ_EVERY_MS) return;
     this.#readAtMs = performance.now();
-    const found: SharedPages[] = [];
-    await this.#reads.each(async (pages) => void found.push(await pages.read()));
-    if (found.length === 0) return;
-    const pages = new Map(found.flatMap((one) => one.pages.map((page) => [page.id, page] as const)));
-    pages.delete(this.#id);
-    this.#others = { pages: [...pages.values()], changes: found.flatMap(({ changes }) => changes) };
+    const read = this.#try(async (connection) => {
+      this.shared = await readShared(connection);
+    });
+    await inTime(read);
   }
 
-  /** Each client of Redis with each prefix once, which is asked for decisions already. */
-  #places(): readonly RedisPages[] {
-    const places = new Set<RedisPages>();
-    for (const store of this.#stores()) {
-      const pages = this.#pagesIn(store);
-      if (pages !== undefined && guardOf(store).isUsed) places.add(pages);
-    }
-    return [...places].slice(0, MOST_PLACES);
+  /** Waits for what is being written. Never rejects. */
+  async close(): Promise<void> {
+    await inTime(Promise.all(this.#pending));
   }
 
-  #pagesIn(store: Store): RedisPages | undefined {
-    const connection = connectionOf(store);
-    if (connection === undefined) return undefined;
-    const { through, prefix } = connection;
-    const byPrefix = this.#known.get(through) ?? new Map<string, RedisPages>();
-    this.#known.set(through, byPrefix);
-    const pages = byPrefix.get(prefix) ?? new RedisPages(connection);
-    byPrefix.set(prefix, pages);
-    return pages;
+  async #try(act: (connection: RedisConnection) => Promise<void>): Promise<void> {
+    const [connection] = this.#limiters().flatMap(({ store }) => connectionOf(store) ?? []);
+    if (connection === undefined) return;
+    const isFree = this.#pending.size < MAX_PENDING;
+    const acting = (isFree ? act(connection) : Promise.reject(new Error('no answer'))).catch(() => {
+      this.awaySinceMs ??= Date.now(); // the page shows it
+    });
+    this.#pending.add(acting);
+    await acting.finally(() => this.#pending.delete(acting));
   }
+}
+
+async function inTime(work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([work, new Promise((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)))]);
+  clearTimeout(timer);
 }

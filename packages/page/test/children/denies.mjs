@@ -1,5 +1,5 @@
 // A process with a page of its own, that shares its counts: denies keys, says so, and stays until its input ends.
-import { createLimiter, fixedWindow, redisStore } from '@sluice/old-core';
+import { createLimiter, fixedWindow, redisStore } from '@sluice/core';
 import { page } from '@sluice/page';
 
 const [url, denials] = process.argv.slice(2);

@@ -8,12 +8,12 @@ import type { Route } from '../transport/http.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
 
 /** What the page answers, below `/`. */
-const RESOURCES = ['', 'snapshot', 'events', 'key', 'block', 'unblock', 'reset', 'override', 'end-override'];
+const RESOURCES = ['', 'live', 'snapshot', 'key', 'block', 'unblock', 'reset', 'override', 'end-override'];
 
 /** The operators' page of a service, whose limits it shows. */
 export interface ServedPage {
   readonly routes: readonly Route[];
-  /** Stops counting, and ends the pages that are open. */
+  /** Stops counting. */
   close(): Promise<void>;
 }
 
@@ -40,7 +40,6 @@ export function operatorsPage(
   const routes = RESOURCES.map((name): Route => {
     return {
       path: `/${name}`,
-      isAlwaysServed: true, // the page itself bounds how many are open
       admit: (request) => {
         service.access.admit(request, entrance, false);
       },

@@ -1,7 +1,7 @@
-import type { Policy } from '@sluice/old-core';
-import type { ManagedReference } from '@sluice/old-managed';
-import type { LimitRef } from '@sluice/old-core/spi';
-import type { KeyOverride, OverriddenPolicy } from './overridden-limit.ts';
+import type { Policy } from '@sluice/core';
+import type { Limit } from '@sluice/core/spi';
+import type { RulePolicy } from '../limits.ts';
+import type { KeyOverride } from './key-overrides.ts';
 
 /** One entry of a descriptor, in Envoy's words. */
 export interface DescriptorEntry {
@@ -22,18 +22,6 @@ export interface Configuration {
   written(): string;
 }
 
-/**
- * Makes the limit of a policy, of several that each have a name, of a managed one, or of one with overrides:
- * `limitOfPolicy` of the service's core, or (`--check`) of a core that decides nothing.
- *
- * @param name - That of the policy, which it has itself too.
- * @throws PolicyError for a policy that the store or the core cannot use.
- */
-export type LimitOf = (
-  policy: Policy | readonly Policy[] | ManagedReference | OverriddenPolicy,
-  name: string,
-) => LimitRef;
-
 /** The tree of matchers of one domain. */
 export interface RuleTree {
   /**
@@ -49,10 +37,10 @@ export interface RuleTree {
 export interface Match {
   readonly rule: Rule;
   /**
-   * The subject: domain and entries, encoded, so that no two descriptors share it. With `share_threshold` the matching
+   * Domain and entries, joined so that no two descriptors share it. With `share_threshold` the matching
    * pattern stands in place of the value.
    */
-  readonly subject: string;
+  readonly key: string;
   /** The name of the rule in metrics: bounded, see `detailed_metric` and `value_to_metric`. */
   readonly metric: string;
 }
@@ -62,7 +50,7 @@ export interface Rule {
   /** `name` of the rule, if it has one: other rules `replaces` it, and it goes out as `current_limit.name`. */
   readonly name: string | undefined;
   /** Undefined where the rule is `unlimited`. */
-  readonly limit: LimitRef | undefined;
+  readonly limit: Limit | undefined;
   /**
    * The value of `rate_limit`, for `current_limit`; undefined where the rule is `unlimited`, or has a `sluice` policy.
    */
@@ -85,10 +73,16 @@ export type Unit = (typeof UNITS)[number];
 /** A policy under a name, for the native protocol. */
 export interface NamedLimit {
   readonly name: string;
-  readonly policy: Policy | ManagedReference;
-  readonly limit: LimitRef;
+  readonly policy: RulePolicy;
+  readonly limit: Limit;
+  /** The name of the managed policy that it is. */
+  readonly managed: string | undefined;
+  /** The policy of keys without an override; undefined if it is managed. */
+  readonly base: Policy | undefined;
+  /** The policy as text. */
+  readonly written: string;
   /** Other numbers of single keys. */
-  readonly overrides?: readonly KeyOverride[];
+  readonly overrides: readonly KeyOverride[];
 }
 
 /** The part `forward_auth` of a file. */
@@ -110,7 +104,9 @@ export interface ForwardAuthRule {
   /** Requests of this rule pass without a decision. */
   readonly skip: boolean;
   /** Undefined with `skip`. */
-  readonly policy: Policy | ManagedReference | undefined;
+  readonly policy: RulePolicy | undefined;
+  /** The policy as text. */
+  readonly written: string;
 }
 
 /** The parts `sentinel` of all files. */
@@ -127,15 +123,13 @@ export interface SentinelRule {
   readonly numbers: SentinelNumbers;
   /** Its name in metrics. */
   readonly name: string;
-  /** The key of a rule without parameters, encoded. */
-  readonly subject: string;
   /**
    * The limit now. All limits of a rule have one state, so that a client that comes or goes forgets nothing.
    *
    * @param clients - The connected clients of its namespace.
    * @param value - The parameter, as `writtenParameter` has it.
    */
-  limit(clients: number, value?: string): LimitRef;
+  limit(clients: number, value?: string): Limit;
   /** The rule as text, for `/rlconfig`. */
   written(): string;
 }

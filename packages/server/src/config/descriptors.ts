@@ -1,4 +1,5 @@
-import type { LimitOf, Rule } from './configuration.ts';
+import type { MakeLimit } from '../limits.ts';
+import type { Rule } from './configuration.ts';
 import { limitAt } from './policy-value.ts';
 import { policyOfRate, readNames, readRateLimit } from './rate-limit.ts';
 import type { RuleNode } from './rule-node.ts';
@@ -27,20 +28,20 @@ const ELSEWHERE = { unit: INSIDE, requests_per_unit: INSIDE, unlimited: INSIDE }
 type Fields = Readonly<Record<(typeof FIELDS)[number], YamlValue>>;
 
 /** Reads a list of descriptors into the rules below a node. */
-export function* readDescriptors(value: YamlValue, parent: RuleNode, limitOf: LimitOf): Steps<void> {
+export function* readDescriptors(value: YamlValue, parent: RuleNode, makeLimit: MakeLimit): Steps<void> {
   for (const item of value.items('descriptors', 'maps with key, such as - key: remote_address')) {
     yield;
-    yield* readDescriptor(item, parent, limitOf);
+    yield* readDescriptor(item, parent, makeLimit);
   }
 }
 
-function* readDescriptor(item: YamlValue, parent: RuleNode, limitOf: LimitOf): Steps<void> {
+function* readDescriptor(item: YamlValue, parent: RuleNode, makeLimit: MakeLimit): Steps<void> {
   const fields = item.record(FIELDS, 'a descriptor', 'key: and its name', ELSEWHERE);
   if (!item.isMap && !item.isMissing) return;
   const key = fields.key.text('key') ?? '';
   const value = fields.value.text('value') ?? '';
   const shareThreshold = fields.share_threshold.flag('share_threshold');
-  const rule = readRule(fields, key, limitOf);
+  const rule = readRule(fields, key, makeLimit);
   if (key === '') fields.key.problem('a descriptor needs a key that is not empty');
   if (key.includes('*')) fields.key.problem(`key must not contain *, got ${quoted(key)}; patterns stand in value`);
   if (shareThreshold && !value.includes('*')) {
@@ -61,17 +62,17 @@ function* readDescriptor(item: YamlValue, parent: RuleNode, limitOf: LimitOf): S
     valueToMetric: fields.value_to_metric.flag('value_to_metric'),
     place: item.place,
   });
-  yield* readDescriptors(fields.descriptors, node, limitOf);
+  yield* readDescriptors(fields.descriptors, node, makeLimit);
 }
 
 /** The rule of a descriptor. Undefined where it has none, or one that cannot be used, which is reported. */
-function readRule(fields: Fields, key: string, limitOf: LimitOf): Rule | undefined {
+function readRule(fields: Fields, key: string, makeLimit: MakeLimit): Rule | undefined {
   const common = {
     shadowMode: fields.shadow_mode.flag('shadow_mode'),
     quotaMode: fields.quota_mode.flag('quota_mode'),
     ...readMetadata(fields.metadata),
   };
-  if (!fields.sluice.isMissing) return readOwn(fields, key, common, limitOf);
+  if (!fields.sluice.isMissing) return readOwn(fields, key, common, makeLimit);
   for (const field of ['name', 'replaces'] as const) {
     if (!fields[field].isMissing) fields[field].problemAtName(`${field} stands beside sluice alone; ${INSIDE}`);
   }
@@ -79,7 +80,7 @@ function readRule(fields: Fields, key: string, limitOf: LimitOf): Rule | undefin
   const read = readRateLimit(fields.rate_limit);
   if (read === undefined) return undefined;
   const { rate, name, replaces } = read;
-  const limit = rate && limitAt(fields.rate_limit, policyOfRate(rate), rate.unit, limitOf);
+  const limit = rate && limitAt(fields.rate_limit, policyOfRate(rate), makeLimit);
   return { name, limit, rateLimit: rate, replaces, ...common };
 }
 
@@ -88,13 +89,13 @@ function readOwn(
   fields: Fields,
   key: string,
   common: Pick<Rule, 'shadowMode' | 'quotaMode' | 'metadata'>,
-  limitOf: LimitOf,
+  makeLimit: MakeLimit,
 ): Rule | undefined {
   if (!fields.rate_limit.isMissing) {
     fields.sluice.problemAtName('a descriptor has rate_limit or sluice, not both; leave one of them out');
   }
   const { name, replaces } = readNames(fields.name, fields.replaces);
-  const read = readSluice(fields.sluice, [name, key], limitOf);
+  const read = readSluice(fields.sluice, [name, key], makeLimit);
   return read && { name, limit: read.limit, rateLimit: undefined, written: read.written, replaces, ...common };
 }
 

@@ -1,5 +1,6 @@
 import { isIP, isIPv4 } from 'node:net';
-import type { ForwardAuthRule, ForwardAuthSettings, LimitOf } from './configuration.ts';
+import type { MakeLimit } from '../limits.ts';
+import type { ForwardAuthRule, ForwardAuthSettings } from './configuration.ts';
 import { isName, limitAt, NAME_FORM, readPolicy } from './policy-value.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
 
@@ -14,7 +15,7 @@ const SLOTS =
   'concurrency holds a slot until it is released, and a gateway does not tell when a request ends; write the policy under limits:, and use /v1/acquire and /v1/release';
 
 /** Reads `forward_auth`. */
-export function readForwardAuth(value: YamlValue, limitOf: LimitOf): ForwardAuthSettings {
+export function readForwardAuth(value: YamlValue, makeLimit: MakeLimit): ForwardAuthSettings {
   const fields = value.record(['trusted_proxies', 'rules'], 'forward_auth', 'trusted_proxies and rules');
   const proxies = fields.trusted_proxies.items('trusted_proxies', 'addresses and CIDR ranges such as 10.0.0.0/8');
   const names = new Set<string>();
@@ -26,7 +27,7 @@ export function readForwardAuth(value: YamlValue, limitOf: LimitOf): ForwardAuth
   return {
     trustedProxies: proxies.flatMap((proxy) => readRange(proxy) ?? []),
     rules: fields.rules.items('rules', 'maps with match, key and policy').flatMap((item, i) => {
-      const rule = readRule(item, `rule-${String(i + 1)}`, limitOf);
+      const rule = readRule(item, `rule-${String(i + 1)}`, makeLimit);
       if (rule === undefined) return [];
       if (names.has(rule.name.toLowerCase())) {
         item.problem(`two rules of forward_auth are named ${quoted(rule.name)}; names must differ in more than case`);
@@ -49,7 +50,7 @@ function readRange(value: YamlValue): string | undefined {
   return undefined;
 }
 
-function readRule(item: YamlValue, place: string, limitOf: LimitOf): ForwardAuthRule | undefined {
+function readRule(item: YamlValue, place: string, makeLimit: MakeLimit): ForwardAuthRule | undefined {
   const fields = item.record(RULE_FIELDS, 'a rule of forward_auth', 'match, key and policy');
   if (!item.isMap) {
     if (item.isMissing) item.problem('a rule of forward_auth must hold match, key and policy, got nothing');
@@ -67,7 +68,7 @@ function readRule(item: YamlValue, place: string, limitOf: LimitOf): ForwardAuth
     key: readKey(fields.key),
     cost: fields.cost.whole('cost', 1, MOST_COST) ?? 1,
     skip,
-    policy: readRulePolicy(fields.policy, name, skip, limitOf),
+    ...readRulePolicy(fields.policy, name, skip, makeLimit),
   };
 }
 
@@ -112,17 +113,24 @@ function readTexts(
   });
 }
 
-function readRulePolicy(value: YamlValue, name: string, skip: boolean, limitOf: LimitOf): ForwardAuthRule['policy'] {
+const SKIPPED = { policy: undefined, written: 'skip' };
+
+function readRulePolicy(
+  value: YamlValue,
+  name: string,
+  skip: boolean,
+  makeLimit: MakeLimit,
+): Pick<ForwardAuthRule, 'policy' | 'written'> {
   if (skip) {
     if (!value.isMissing) value.problemAtName('a rule with skip: true decides nothing; leave policy or skip out');
-    return undefined;
+    return SKIPPED;
   }
   if (value.isMissing) {
     value.problem(
       'a rule of forward_auth needs skip: true, or a policy such as policy: { fixedWindow: { limit: 5, window: 1m } }',
     );
-    return undefined;
+    return SKIPPED;
   }
-  const policy = readPolicy(value, { where: 'policy', name, mayName: true });
-  return policy && limitAt(value, policy, name, limitOf, SLOTS) && policy;
+  const read = readPolicy(value, { where: 'policy', name, mayName: true });
+  return read !== undefined && limitAt(value, read.policy, makeLimit, SLOTS) !== undefined ? read : SKIPPED;
 }

@@ -1,11 +1,11 @@
-import type { LimitRef } from '@sluice/old-core/spi';
+import type { Limit } from '@sluice/core/spi';
 import type { Configuration } from './configuration.ts';
 
 /** How many limits operators are shown. */
 const MOST_KNOWN = 1_000;
 
 /** The limits of a configuration, named ones first. */
-export function knownLimits({ domains, limits }: Configuration): LimitRef[] {
+export function knownLimits({ domains, limits }: Configuration): Limit[] {
   const known = [...limits.values()].map(({ limit }) => limit);
   for (const rules of domains.values()) {
     for (const { rule } of rules.rules()) {
@@ -17,8 +17,8 @@ export function knownLimits({ domains, limits }: Configuration): LimitRef[] {
 }
 
 /** The limits of rules in shadow mode, whose denials deny no request. */
-export function shadowLimits({ domains }: Configuration): ReadonlySet<LimitRef> {
-  const found = new Set<LimitRef>();
+export function shadowLimits({ domains }: Configuration): ReadonlySet<Limit> {
+  const found = new Set<Limit>();
   for (const rules of domains.values()) {
     for (const { rule } of rules.rules()) if (rule.shadowMode && rule.limit !== undefined) found.add(rule.limit);
   }

@@ -1,16 +1,39 @@
-import { PolicyError, type Policy } from '@sluice/old-core';
-import { managed, type ManagedReference } from '@sluice/old-managed';
-import { insteadOf, policyFactories } from '@sluice/old-core/inspect';
-import { holdsSlots, type LimitRef } from '@sluice/old-core/spi';
-import type { LimitOf } from './configuration.ts';
-import { quoted, type YamlField, type YamlValue } from './yaml-value.ts';
+import {
+  concurrency,
+  describePolicy,
+  fixedWindow,
+  leakyBucket,
+  PolicyError,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+} from '@sluice/core';
+import { managed } from '@sluice/core/managed';
+import type { Limit } from '@sluice/core/spi';
+import type { MakeLimit, RulePolicy } from '../limits.ts';
+import { unknownName } from './unknown-name.ts';
+import { type YamlField, type YamlValue } from './yaml-value.ts';
 
-const KINDS: readonly string[] = policyFactories.map(({ name }) => name);
+export const MAKERS = { fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket, concurrency };
+const KINDS: readonly string[] = Object.keys(MAKERS);
 /** As names of policies are: they are part of header fields and keys. */
 const NAME = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;
 export const NAME_FORM = 'a letter followed by up to 63 letters, digits, ".", "-" or "_"';
 const MANAGED = 'managed';
 const EXPECTED = 'a policy such as fixedWindow: { limit: 5, window: 1m }, or managed: and its name';
+
+/** A policy of a file. */
+export interface FilePolicy {
+  readonly policy: RulePolicy;
+  /** The policy as text. */
+  readonly written: string;
+  /** Its name if it is managed. */
+  readonly managed: string | undefined;
+  /** Its numbers if it is one policy, and not managed. */
+  readonly base: Policy | undefined;
+}
 
 /**
  * One policy as a file writes it: `{ tokenBucket: { capacity: 20, refill: 10, every: 1s } }`, or `{ managed: orders }`.
@@ -31,7 +54,7 @@ export function isName(text: string): boolean {
 }
 
 /** Reads one policy. Undefined where it cannot be used, which is reported. */
-export function readPolicy(value: YamlValue, options: PolicyOptions): Policy | ManagedReference | undefined {
+export function readPolicy(value: YamlValue, options: PolicyOptions): FilePolicy | undefined {
   const { where, beside = [] } = options;
   if (value.isMissing) {
     value.problem(`${where} must hold ${EXPECTED}, got nothing`);
@@ -41,8 +64,7 @@ export function readPolicy(value: YamlValue, options: PolicyOptions): Policy | M
   const [kind, ...others] = fields.filter(({ name }) => name === MANAGED || KINDS.includes(name));
   for (const field of fields) {
     if (field.name === MANAGED || KINDS.includes(field.name) || beside.includes(field.name)) continue;
-    const hint = insteadOf(field.name, [...KINDS, MANAGED, ...beside]);
-    field.value.problemAtName(`${where} has no field ${quoted(field.name)}; ${hint}`);
+    field.value.problemAtName(unknownName(where, field.name, [...KINDS, MANAGED, ...beside]));
   }
   for (const other of others) {
     other.value.problemAtName(
@@ -54,12 +76,20 @@ export function readPolicy(value: YamlValue, options: PolicyOptions): Policy | M
       value.problem(`${where} must hold ${EXPECTED}`);
     return undefined;
   }
-  return kind.name === MANAGED ? readManaged(kind.value) : readKind(kind, options);
+  if (kind.name === MANAGED) return readManaged(kind.value);
+  const base = readKind(kind, options);
+  return base && { policy: base, written: describePolicy(base), managed: undefined, base };
 }
 
-function readManaged(value: YamlValue): ManagedReference | undefined {
+/** By their names: the same function each time, because a limiter follows each as long as it lives. */
+const managedPolicies = new Map<string, RulePolicy>();
+
+function readManaged(value: YamlValue): FilePolicy | undefined {
+  const name = value.text(MANAGED) ?? '';
   try {
-    return managed(value.text(MANAGED) ?? '');
+    const policy = managedPolicies.get(name) ?? managed(name);
+    managedPolicies.set(name, policy);
+    return { policy, written: `managed ${name}`, managed: name, base: undefined };
   } catch (error) {
     report(error, value);
     return undefined;
@@ -79,9 +109,9 @@ function readKind(kind: YamlField, { where, name, mayName }: PolicyOptions): Pol
     return undefined;
   }
   const options = kind.value.plain() as Readonly<Record<string, unknown>>;
-  const factory = policyFactories.find((one) => one.name === kind.name);
+  const make = MAKERS[kind.name as keyof typeof MAKERS] as (options: unknown) => Policy;
   try {
-    return factory?.make(own === undefined && name !== undefined ? { ...options, name } : options);
+    return make(own === undefined && name !== undefined ? { ...options, name } : options);
   } catch (error) {
     const at = error instanceof PolicyError ? fields.find((field) => field.name === error.field)?.value : undefined;
     report(error, at ?? kind.value);
@@ -94,16 +124,10 @@ function readKind(kind: YamlField, { where, name, mayName }: PolicyOptions): Pol
  *
  * @param slots - What to say of a policy that holds slots, where none can be used.
  */
-export function limitAt(
-  value: YamlValue,
-  policy: Parameters<LimitOf>[0],
-  name: string,
-  limitOf: LimitOf,
-  slots?: string,
-): LimitRef | undefined {
+export function limitAt(value: YamlValue, policy: RulePolicy, makeLimit: MakeLimit, slots?: string): Limit | undefined {
   try {
-    const limit = limitOf(policy, name);
-    if (slots === undefined || !('policies' in limit) || !holdsSlots(limit.policies)) return limit;
+    const limit = makeLimit(policy);
+    if (slots === undefined || limit.fixed === undefined || !limit.mayHold) return limit;
     value.problemAtName(slots);
   } catch (error) {
     report(error, value);

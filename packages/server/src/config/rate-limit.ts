@@ -1,4 +1,4 @@
-import { fixedWindow, type Policy } from '@sluice/old-core';
+import { fixedWindow, type Policy } from '@sluice/core';
 import { UNITS, type Rule, type Unit } from './configuration.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
 

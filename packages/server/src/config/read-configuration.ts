@@ -1,9 +1,9 @@
-import type { Configuration, ForwardAuthSettings, LimitOf, NamedLimit } from './configuration.ts';
+import type { MakeLimit } from '../limits.ts';
+import type { Configuration, ForwardAuthSettings, NamedLimit } from './configuration.ts';
 import { ConfigurationError, type Problem } from './configuration-error.ts';
 import { readDescriptors } from './descriptors.ts';
 import { readForwardAuth } from './forward-auth.ts';
-import { readKeyOverrides } from './key-overrides.ts';
-import { overriddenPolicy } from './overridden-limit.ts';
+import { overriddenPolicy, readKeyOverrides } from './key-overrides.ts';
 import { isName, limitAt, NAME_FORM, readPolicy } from './policy-value.ts';
 import { SentinelReader } from './sentinel.ts';
 import { DomainRules } from './rule-tree.ts';
@@ -14,7 +14,7 @@ import { quoted, type YamlValue } from './yaml-value.ts';
 
 export interface ReadOptions {
   /** Makes the limit of each rule, once. */
-  readonly limitOf: LimitOf;
+  readonly makeLimit: MakeLimit;
   /** Whether several files, or documents of one, may have rules of one domain. Default false. */
   readonly mergeDomains?: boolean;
 }
@@ -72,7 +72,7 @@ class ConfigurationParts {
 
   constructor(options: ReadOptions) {
     this.#options = options;
-    this.#sentinel = new SentinelReader(options.limitOf);
+    this.#sentinel = new SentinelReader(options.makeLimit);
   }
 
   *read(file: YamlFile): Steps<void> {
@@ -113,7 +113,7 @@ class ConfigurationParts {
       named.problem('descriptors need a domain that is not empty; write domain: and the name that Envoy sends');
     }
     const { rules } = this.#rulesOf(domain ?? '', named);
-    yield* readDescriptors(descriptors, rules.root, this.#options.limitOf);
+    yield* readDescriptors(descriptors, rules.root, this.#options.makeLimit);
   }
 
   /** The rules of a domain: new ones, or (`mergeDomains`) those that other files have begun. */
@@ -145,14 +145,14 @@ class ConfigurationParts {
   }
 
   *#readLimit(name: string, written: YamlValue): Steps<NamedLimit | undefined> {
-    const policy = readPolicy(written, { where: name, name, mayName: false, beside: ['overrides'] });
-    if (policy === undefined) return undefined;
+    const read = readPolicy(written, { where: name, name, mayName: false, beside: ['overrides'] });
+    if (read === undefined) return undefined;
+    const { base, managed } = read;
     const list = written.fields(name, 'a policy').find((field) => field.name === 'overrides');
-    const overrides = list === undefined ? [] : yield* readKeyOverrides(list.value, name, policy);
-    const isPlain = policy.algorithm === 'managed' || overrides.length === 0;
-    const counted = isPlain ? policy : overriddenPolicy(name, policy, overrides);
-    const limit = limitAt(written, counted, name, this.#options.limitOf);
-    return limit && { name, policy, limit, overrides };
+    const overrides = list === undefined ? [] : yield* readKeyOverrides(list.value, name, read);
+    const policy = base === undefined || overrides.length === 0 ? read.policy : overriddenPolicy(base, overrides);
+    const limit = limitAt(written, policy, this.#options.makeLimit);
+    return limit && { name, policy, limit, managed, base, written: read.written, overrides };
   }
 
   #readForwardAuth(value: YamlValue): void {
@@ -162,7 +162,7 @@ class ConfigurationParts {
         `forward_auth has been defined at ${this.#forwardAuth.place}; its rules have an order, so write them in one place`,
       );
     }
-    this.#forwardAuth = { settings: readForwardAuth(value, this.#options.limitOf), place: value.place };
+    this.#forwardAuth = { settings: readForwardAuth(value, this.#options.makeLimit), place: value.place };
   }
 }
 

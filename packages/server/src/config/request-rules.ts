@@ -1,4 +1,5 @@
-import type { LimitOf, Rule, Unit } from './configuration.ts';
+import type { MakeLimit } from '../limits.ts';
+import type { Rule, Unit } from './configuration.ts';
 import { UNITS } from './configuration.ts';
 import { policyOfRate } from './rate-limit.ts';
 
@@ -10,12 +11,12 @@ const KEPT = 1_000;
  * different ones, so the last 1000 to 2000 are kept, and others are made again.
  */
 export class RequestRules {
-  readonly #limitOf: LimitOf;
+  readonly #makeLimit: MakeLimit;
   #recent = new Map<number, Rule>();
   #earlier: ReadonlyMap<number, Rule> = new Map();
 
-  constructor(limitOf: LimitOf) {
-    this.#limitOf = limitOf;
+  constructor(makeLimit: MakeLimit) {
+    this.#makeLimit = makeLimit;
   }
 
   /**
@@ -39,7 +40,7 @@ export class RequestRules {
 
   #made(requestsPerUnit: number, unit: Unit): Rule {
     const rate = { requestsPerUnit, unit };
-    const limit = this.#limitOf(policyOfRate(rate), unit);
+    const limit = this.#makeLimit(policyOfRate(rate));
     return { name: undefined, limit, rateLimit: rate, replaces: [], shadowMode: false, quotaMode: false };
   }
 }

@@ -1,4 +1,3 @@
-import { encodeSubject } from '@sluice/old-core/spi';
 import type { DescriptorEntry, Rule } from './configuration.ts';
 import { MetricNames } from './metric-names.ts';
 import { escapePart, labelOf, segmentOf } from './subject.ts';
@@ -37,7 +36,7 @@ export class RuleNode {
   readonly place: string;
   /** The root, the descriptors above this one, and this one. */
   readonly #path: readonly RuleNode[];
-  /** The part that it adds to the subject; undefined where that depends on the request. */
+  /** The part that it adds to the key; undefined where that depends on the request. */
   readonly #segment: string | undefined;
   /** The part that it adds before the value of a request, where that depends on the request. */
   readonly #keyPart: string;
@@ -48,8 +47,8 @@ export class RuleNode {
   #keys: Map<string, KeyRules> | undefined;
   /** In the order of the files. */
   readonly #children: RuleNode[] = [];
-  /** The subject, where it is the same for all requests. */
-  #subject: string | undefined;
+  /** The key, where it is the same for all requests. */
+  #fixedKey: string | undefined;
 
   static root(domain: string): RuleNode {
     return new RuleNode(domain, escapePart(domain), undefined, undefined);
@@ -109,9 +108,9 @@ export class RuleNode {
     return rules.any;
   }
 
-  /** The subject of entries that match this descriptor. */
-  subject(entries: readonly DescriptorEntry[]): string {
-    if (this.#subject !== undefined) return this.#subject;
+  /** The key of entries that match this descriptor. */
+  keyFor(entries: readonly DescriptorEntry[]): string {
+    if (this.#fixedKey !== undefined) return this.#fixedKey;
     let joined = '';
     let isFixed = true;
     for (let i = 0; i < this.#path.length; i++) {
@@ -120,9 +119,8 @@ export class RuleNode {
       if (segment === undefined) isFixed = false;
       joined += segment ?? node.#keyPart + escapePart((entries[i - 1] as DescriptorEntry).value);
     }
-    const subject = encodeSubject(joined);
-    if (isFixed) this.#subject = subject;
-    return subject;
+    if (isFixed) this.#fixedKey = joined;
+    return joined;
   }
 
   /** The name in metrics of entries that match this descriptor. */

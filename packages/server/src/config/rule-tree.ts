@@ -17,7 +17,7 @@ export class DomainRules implements RuleTree {
       node = next;
     }
     const { rule } = node;
-    return rule === undefined ? undefined : { rule, subject: node.subject(entries), metric: node.metric(entries) };
+    return rule === undefined ? undefined : { rule, key: node.keyFor(entries), metric: node.metric(entries) };
   }
 
   /** Every rule with its name in metrics, in the order of the file. */

@@ -1,9 +1,12 @@
-import { slidingWindow } from '@sluice/old-core';
-import { LARGEST_LIMIT, encodeSubject, type LimitRef } from '@sluice/old-core/spi';
-import type { LimitOf, SentinelNumbers, SentinelRule } from './configuration.ts';
+import { slidingWindow } from '@sluice/core';
+import type { Limit } from '@sluice/core/spi';
+import type { MakeLimit } from '../limits.ts';
+import type { SentinelNumbers, SentinelRule } from './configuration.ts';
 
 /** Limits of one rule that are kept: one for each number of clients, and each threshold of a value. */
 const MOST_LIMITS = 256;
+/** The largest limit of a policy. */
+const MAX_UNITS = 999_999_999_999_999;
 /** Undoes errors of doubles: 0.29 * 100 is a little below 29. */
 const ERROR = 1e-9;
 
@@ -11,24 +14,22 @@ const ERROR = 1e-9;
 export class ClusterRule implements SentinelRule {
   readonly numbers: SentinelNumbers;
   readonly name: string;
-  readonly subject: string;
-  readonly #limitOf: LimitOf;
-  readonly #limits = new Map<number, LimitRef>();
+  readonly #makeLimit: MakeLimit;
+  readonly #limits = new Map<number, Limit>();
 
   /** @throws PolicyError where the numbers make no limit. */
-  constructor(numbers: SentinelNumbers, limitOf: LimitOf) {
+  constructor(numbers: SentinelNumbers, makeLimit: MakeLimit) {
     this.numbers = numbers;
     this.name = `${numbers.values === undefined ? 'flow' : 'param'}-${String(numbers.flowId)}`;
-    this.subject = encodeSubject(numbers.resource);
-    this.#limitOf = limitOf;
+    this.#makeLimit = makeLimit;
     this.limit(1);
   }
 
-  limit(clients: number, value?: string): LimitRef {
+  limit(clients: number, value?: string): Limit {
     const { count, perClient, windowIntervalMs, values } = this.numbers;
     const perSecond = (value === undefined ? undefined : values?.get(value)) ?? count;
     const exact = (perClient ? perSecond * clients : perSecond) * (windowIntervalMs / 1000);
-    const units = Math.min(Math.floor(exact + ERROR), LARGEST_LIMIT);
+    const units = Math.min(Math.floor(exact + ERROR), MAX_UNITS);
     const known = this.#limits.get(units);
     if (known !== undefined) return known;
     const made = this.#made(units);
@@ -37,10 +38,10 @@ export class ClusterRule implements SentinelRule {
     return made;
   }
 
-  #made(limit: number): LimitRef {
+  #made(limit: number): Limit {
     const { windowIntervalMs: window, sampleCount } = this.numbers;
     const policy = slidingWindow({ name: this.name, limit, window, precision: window / sampleCount });
-    return this.#limitOf(policy, this.name);
+    return this.#makeLimit(policy);
   }
 
   written(): string {

@@ -1,5 +1,6 @@
-import { PolicyError } from '@sluice/old-core';
-import type { LimitOf, SentinelNumbers, SentinelRule, SentinelSettings } from './configuration.ts';
+import { PolicyError } from '@sluice/core';
+import type { MakeLimit } from '../limits.ts';
+import type { SentinelNumbers, SentinelRule, SentinelSettings } from './configuration.ts';
 import { readParameter } from './sentinel-parameter.ts';
 import { ClusterRule } from './sentinel-rule.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
@@ -33,14 +34,14 @@ const MOST_SAMPLES = 100;
 
 /** The parts `sentinel` of several documents, one for each namespace. */
 export class SentinelReader {
-  readonly #limitOf: LimitOf;
+  readonly #makeLimit: MakeLimit;
   readonly #flows = new Map<bigint, SentinelRule>();
   readonly #params = new Map<bigint, SentinelRule>();
   readonly #namespaces = new Map<string, number>();
   readonly #places = new Map<string, string>();
 
-  constructor(limitOf: LimitOf) {
-    this.#limitOf = limitOf;
+  constructor(makeLimit: MakeLimit) {
+    this.#makeLimit = makeLimit;
   }
 
   get settings(): SentinelSettings {
@@ -80,7 +81,7 @@ export class SentinelReader {
       item.problem(`two rules of sentinel have the flowId ${String(flowId)}; each rule of a kind has one of its own`);
     }
     try {
-      rules.set(flowId, new ClusterRule(numbers, this.#limitOf));
+      rules.set(flowId, new ClusterRule(numbers, this.#makeLimit));
     } catch (error) {
       if (!(error instanceof PolicyError)) throw error;
       item.problem(error.message);

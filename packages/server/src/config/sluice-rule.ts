@@ -1,9 +1,7 @@
-import type { Policy } from '@sluice/old-core';
-import type { ManagedReference } from '@sluice/old-managed';
-import { writtenPolicy } from '@sluice/old-core/inspect';
-import type { LimitRef } from '@sluice/old-core/spi';
-import type { LimitOf } from './configuration.ts';
-import { isName, limitAt, readPolicy } from './policy-value.ts';
+import type { Policy } from '@sluice/core';
+import type { Limit } from '@sluice/core/spi';
+import type { MakeLimit } from '../limits.ts';
+import { isName, limitAt, readPolicy, type FilePolicy } from './policy-value.ts';
 import type { YamlValue } from './yaml-value.ts';
 
 const UNNAMED = 'limit';
@@ -12,7 +10,7 @@ const SLOTS =
 
 /** The value of `sluice` of a descriptor. */
 export interface SluiceRule {
-  readonly limit: LimitRef;
+  readonly limit: Limit;
   /** The policies as text. */
   readonly written: string;
 }
@@ -26,35 +24,27 @@ export interface SluiceRule {
 export function readSluice(
   value: YamlValue,
   names: readonly (string | undefined)[],
-  limitOf: LimitOf,
+  makeLimit: MakeLimit,
 ): SluiceRule | undefined {
   const name = names.find((one) => one !== undefined && isName(one)) ?? UNNAMED;
-  const policy = value.isList ? readList(value) : readPolicy(value, { where: 'sluice', name, mayName: true });
-  if (policy === undefined) return undefined;
-  const limit = limitAt(value, policy, name, limitOf, SLOTS);
-  return limit && { limit, written: writtenPolicies(policy) };
+  const read = value.isList ? readList(value) : readPolicy(value, { where: 'sluice', name, mayName: true });
+  if (read === undefined) return undefined;
+  const limit = limitAt(value, read.policy, makeLimit, SLOTS);
+  return limit && { limit, written: read.written };
 }
 
 /** Reads a list of policies. */
-function readList(value: YamlValue): readonly Policy[] | undefined {
+function readList(value: YamlValue): Pick<FilePolicy, 'policy' | 'written'> | undefined {
   const items = value.items('sluice', 'policies');
-  const policies = items.map((item, i) => {
+  const read = items.map((item, i) => {
     const where = `sluice[${String(i)}]`;
-    const policy = readPolicy(item, { where, name: undefined, mayName: true });
-    if (policy?.algorithm !== 'managed') return policy;
+    const one = readPolicy(item, { where, name: undefined, mayName: true });
+    if (one?.managed === undefined) return one;
     item.problem('a managed policy stands alone: it cannot be one of a list');
     return undefined;
   });
   if (items.length === 0) value.problemAtName('sluice must hold a policy, or a list of them, got an empty list');
-  return policies.length > 0 && policies.every((policy) => policy !== undefined) ? policies : undefined;
-}
-
-/** Policies as text. */
-export function writtenPolicies(policy: Policy | readonly Policy[] | ManagedReference): string {
-  if (isList(policy)) return policy.map((one) => writtenPolicy(one)).join(' and ');
-  return policy.algorithm === 'managed' ? `managed ${policy.name}` : writtenPolicy(policy);
-}
-
-function isList(policy: Policy | readonly Policy[] | ManagedReference): policy is readonly Policy[] {
-  return Array.isArray(policy);
+  const policies = read.flatMap((one): readonly Policy[] => (one?.base === undefined ? [] : [one.base]));
+  if (policies.length === 0 || policies.length < items.length) return undefined;
+  return { policy: policies, written: read.map((one) => one?.written).join(' and ') };
 }

@@ -1,4 +1,3 @@
-import { encodeSubject } from '@sluice/old-core/spi';
 import type { DescriptorEntry } from './configuration.ts';
 
 const BAR = 124;
@@ -7,17 +6,17 @@ const FIRST_SURROGATE = 0xd800;
 const LAST_SURROGATE = 0xdfff;
 
 /**
- * The subject of the entries of a descriptor. No two lists of entries, and no two domains, share a subject: parts are
+ * The key of the entries of a descriptor. No two lists of entries, and no two domains, share a key: parts are
  * joined as core's `joinParts` does it, except that they may be empty, and that lone surrogates, which UTF-8 cannot
  * tell apart, are escaped too.
  */
-export function subjectOf(domain: string, entries: readonly DescriptorEntry[]): string {
+export function keyOf(domain: string, entries: readonly DescriptorEntry[]): string {
   let joined = escapePart(domain);
   for (const { key, value } of entries) joined += segmentOf(key, value);
-  return encodeSubject(joined);
+  return joined;
 }
 
-/** The part of a subject that one entry adds. */
+/** The part of a key that one entry adds. */
 export function segmentOf(key: string, value: string): string {
   return `|${escapePart(key)}|${escapePart(value)}`;
 }

@@ -1,7 +1,6 @@
 import type { Configuration, Rule } from './configuration.ts';
-import type { KeyOverride } from './overridden-limit.ts';
+import type { KeyOverride } from './key-overrides.ts';
 import type { DomainRules } from './rule-tree.ts';
-import { writtenPolicies } from './sluice-rule.ts';
 
 /**
  * The rules as text, one a line, as envoyproxy/ratelimit writes its `/rlconfig`:
@@ -13,13 +12,11 @@ export function written(
 ): string {
   const lines = [
     ...domains.flatMap((rules) => [...rules.rules()].map(({ name, rule }) => `${name}: ${writtenRule(rule)}`)),
-    ...[...limits.values()].flatMap(({ name, policy, overrides = [] }) => [
-      `limits.${name}: ${writtenPolicies(policy)}`,
+    ...[...limits.values()].flatMap(({ name, written: policies, overrides }) => [
+      `limits.${name}: ${policies}`,
       ...overrides.map((override) => `limits.${name} ${writtenOverride(override)}`),
     ]),
-    ...(forwardAuth?.rules ?? []).map(
-      ({ name, policy }) => `forward_auth.${name}: ${policy === undefined ? 'skip' : writtenPolicies(policy)}`,
-    ),
+    ...(forwardAuth?.rules ?? []).map(({ name, written: policies }) => `forward_auth.${name}: ${policies}`),
     ...[...sentinel.flows.values(), ...sentinel.params.values()].map(
       (rule) => `sentinel.${rule.name}: ${rule.written()}`,
     ),
@@ -28,9 +25,9 @@ export function written(
 }
 
 /** `for "org-7:*": fixedWindow 50 per 1m, until 2027-01-01T00:00:00.000Z`. */
-function writtenOverride({ target: { kind, text }, policy, untilMs }: KeyOverride): string {
+function writtenOverride({ kind, text, written: policies, untilMs }: KeyOverride): string {
   const end = untilMs === Infinity ? '' : `, until ${new Date(untilMs).toISOString()}`;
-  return `for ${JSON.stringify(kind === 'key' ? text : `${text}*`)}: ${writtenPolicies(policy)}${end}`;
+  return `for ${JSON.stringify(kind === 'key' ? text : `${text}*`)}: ${policies}${end}`;
 }
 
 function writtenRule({ rateLimit, written: policies, shadowMode, quotaMode }: Rule): string {

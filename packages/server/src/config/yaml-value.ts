@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
-import { insteadOf } from '@sluice/old-core/inspect';
+import { unknownName } from './unknown-name.ts';
 
 /** What a value asks of the file that it is in: `YamlFile`. */
 export interface ValueFile {
@@ -99,7 +99,9 @@ export class YamlValue {
     for (const [name, value] of found) {
       if ((known as readonly string[]).includes(name)) continue;
       const hint = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined;
-      value.problemAtName(`${where} has no field ${quoted(name)}; ${hint ?? insteadOf(name, known)}`);
+      const problem =
+        hint === undefined ? unknownName(where, name, known) : `${where} has no field ${quoted(name)}; ${hint}`;
+      value.problemAtName(problem);
     }
     const missing = new YamlValue(this.#file, null, this.#at, 0);
     return Object.fromEntries(known.map((name) => [name, found.get(name) ?? missing])) as Record<Name, YamlValue>;

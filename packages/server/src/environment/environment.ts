@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { SluiceError } from '@sluice/old-core';
+import { SluiceError } from '@sluice/core';
 import type { ServerOptions, TlsOptions } from '../options.ts';
 import { goDurationMs } from './go-duration.ts';
 import { invalid, isText, readBoolean, type Environment } from './variables.ts';

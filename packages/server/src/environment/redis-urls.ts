@@ -1,4 +1,4 @@
-import { SluiceError } from '@sluice/old-core';
+import { SluiceError } from '@sluice/core';
 import { invalid, isText, readBoolean, type Environment } from './variables.ts';
 
 const SINGLE_OR_CLUSTER =

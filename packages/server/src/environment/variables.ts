@@ -1,4 +1,4 @@
-import { SluiceError } from '@sluice/old-core';
+import { SluiceError } from '@sluice/core';
 
 /** The variables of a process. An empty one says as little as one that is not set. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -55,16 +55,17 @@ export class HealthWatch implements Method {
       throw new CallError(Status.RESOURCE_EXHAUSTED, `at most ${String(MAX_WATCHERS)} calls can watch`);
     }
     const { stream, request } = call;
+    const isKnown = SERVICES.has(request);
     const tell = (): void => {
       if (call.isGone || stream.writableEnded) return;
-      stream.write(response(SERVICES.has(request) ? statusOf(this.#health) : SERVICE_UNKNOWN));
+      stream.write(response(isKnown ? statusOf(this.#health) : SERVICE_UNKNOWN));
     };
     call.begin();
     tell();
-    const stop = this.#health.watch(tell);
+    const stop = isKnown ? this.#health.watch(tell) : undefined;
     this.#watchers.add(call);
     stream.on('close', () => {
-      stop();
+      stop?.();
       this.#watchers.delete(call);
     });
   }

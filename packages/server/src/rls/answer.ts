@@ -1,4 +1,4 @@
-import type { PolicyDecision } from '@sluice/old-core';
+import type { PolicyDecision } from '@sluice/core';
 import type { Unit } from '../config/configuration.ts';
 import type { Decided } from './decide.ts';
 import { headersOf } from './headers.ts';
@@ -11,7 +11,7 @@ import {
   type RateLimitResponse,
 } from './messages.ts';
 import { metadataOf } from './metadata.ts';
-import type { Outcome } from './part-outcomes.ts';
+import type { Outcome } from './outcomes.ts';
 
 /** `RateLimitResponse.RateLimit.Unit`. */
 const UNITS: Readonly<Record<Unit, number>> = {

@@ -1,4 +1,4 @@
-import type { PolicyDecision } from '@sluice/old-core';
+import type { PolicyDecision } from '@sluice/core';
 import type { Stats } from '../stats/stats.ts';
 import type { Decided } from './decide.ts';
 
@@ -9,9 +9,9 @@ const NEAR = 0.8;
 export function countDecided(stats: Stats, { outcomes }: Decided): void {
   for (const { descriptor, allowed, policies, decision } of outcomes) {
     if (descriptor.isRefund) continue;
-    const { match, part, isCheck } = descriptor;
+    const { match, cost, isCheck } = descriptor;
     stats.count(match.metric, {
-      hits: isCheck ? 0 : part.cost,
+      hits: isCheck ? 0 : cost,
       allowed,
       isShadow: match.rule.shadowMode,
       isNear: policies.some(isNear),

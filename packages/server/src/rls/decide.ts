@@ -1,11 +1,10 @@
-import type { Decision } from '@sluice/old-core';
-import { isPending } from '@sluice/old-core/spi';
+import { settleKeys, type LimiterCore } from '@sluice/core/spi';
 import type { Entrance } from '../access.ts';
-import type { Service } from '../service.ts';
-import { Attempt } from './attempt.ts';
 import { CallError, Status } from '../grpc/status.ts';
+import { wantOf } from '../limits.ts';
+import type { Service } from '../service.ts';
 import type { RateLimitRequest } from './messages.ts';
-import { outcomesOf, type Outcome } from './part-outcomes.ts';
+import { decideTogether, type Outcome } from './outcomes.ts';
 import { planOf, type LimitedDescriptor, type OverrideRules, type Plan } from './plan.ts';
 
 /** Who asks, and for how long. */
@@ -50,15 +49,11 @@ export function decide(
   const { limited } = plan;
   if (limited.length === 0) return { request, plan, allowed: true, outcomes: [] };
   if (!plan.isPlain) return decideEach(service, request, plan, caller);
-  const parts = limited.map(({ part }) => part);
-  const decision = service.core.decide('consume', parts, 'local', caller.endMs);
-  return isPending(decision)
-    ? decision.then((decided) => plainly(request, plan, decided))
-    : plainly(request, plan, decision);
-}
-
-function plainly(request: RateLimitRequest, plan: Plan, decision: Decision): Decided {
-  return { request, plan, allowed: decision.allowed, outcomes: outcomesOf(plan.limited, decision) };
+  const decided = (outcomes: readonly Outcome[]): Decided => {
+    return { request, plan, allowed: outcomes.every(({ allowed }) => allowed), outcomes };
+  };
+  const outcomes = decideTogether(service.core, 'take', limited, caller.endMs);
+  return outcomes instanceof Promise ? outcomes.then(decided) : decided(outcomes);
 }
 
 /** @throws CallError where a caller gives units back that may not. */
@@ -77,24 +72,116 @@ function checkRefunds(
   }
 }
 
+/** The result for the descriptors of a request that can deny it. */
+interface Enforced {
+  readonly allowed: boolean;
+  readonly outcomes: readonly Outcome[];
+}
+
 async function decideEach(service: Service, request: RateLimitRequest, plan: Plan, caller: Caller): Promise<Decided> {
-  const endMs = caller.endMs ?? performance.now() + service.timeoutMs;
-  const attempt = new Attempt(service, endMs);
-  const isShadow = ({ match }: LimitedDescriptor): boolean => match.rule.shadowMode;
-  const counted = plan.limited.filter((descriptor) => !descriptor.isRefund);
+  const { core, timeoutMs } = service;
+  const calls = new Calls(core, caller.endMs ?? performance.now() + timeoutMs);
+  const counted = plan.limited.filter(({ isRefund }) => !isRefund);
   // All of this is asked in one turn, so that it is one call of the store.
   const [refunded, shadow, decided] = await Promise.all([
-    Promise.all(plan.limited.filter(({ isRefund }) => isRefund).map((descriptor) => attempt.refund(descriptor))),
-    Promise.all(counted.filter(isShadow).map((descriptor) => attempt.one(descriptor))),
-    attempt.enforce(
+    Promise.all(plan.limited.filter(({ isRefund }) => isRefund).map((descriptor) => calls.refund(descriptor))),
+    Promise.all(counted.filter(isShadow).map((descriptor) => calls.one(descriptor))),
+    calls.enforce(
       counted.filter((descriptor) => !isShadow(descriptor)),
-      counted.some(isShadowQuota),
+      // A rule in quota mode and shadow mode allows, whatever its limit says, and so one in quota mode does.
+      counted.some((descriptor) => isShadow(descriptor) && isQuota(descriptor)),
     ),
   ]);
   return { request, plan, allowed: decided.allowed, outcomes: [...decided.outcomes, ...shadow, ...refunded] };
 }
 
-/** A rule in quota mode and shadow mode allows, whatever its limit says, and so one in quota mode does. */
-function isShadowQuota({ match: { rule } }: LimitedDescriptor): boolean {
-  return rule.shadowMode && rule.quotaMode;
+/** The calls of one request that needs more than one decision, until an instant by `performance.now()`. */
+class Calls {
+  readonly #core: LimiterCore;
+  readonly #endMs: number;
+
+  constructor(core: LimiterCore, endMs: number) {
+    this.#core = core;
+    this.#endMs = endMs;
+  }
+
+  /** Decides about a descriptor by itself. */
+  async one(descriptor: LimitedDescriptor): Promise<Outcome> {
+    const [outcome] = await this.#together(descriptor.isCheck ? 'peek' : 'take', [descriptor]);
+    return outcome as Outcome;
+  }
+
+  /** Gives units back, and looks at what is left then. */
+  async refund(descriptor: LimitedDescriptor): Promise<Outcome> {
+    const { limit, match, cost, isCheck } = descriptor;
+    const want = wantOf(limit, match.key, isCheck ? 0 : cost);
+    await settleKeys(this.#core, 'give', [want]);
+    const decision = await this.#core.decide('peek', [{ ...want, cost: 0 }], { endMs: this.#endMs });
+    return { descriptor, allowed: true, policies: decision.policies, decision };
+  }
+
+  /**
+   * Decides about descriptors that can deny: all that enforce, and at least one of those in quota mode.
+   *
+   * @param isQuotaMet - Whether a descriptor in quota mode that is not among them allows.
+   */
+  async enforce(descriptors: readonly LimitedDescriptor[], isQuotaMet: boolean): Promise<Enforced> {
+    const checks = descriptors.filter(({ isCheck }) => isCheck);
+    const hits = descriptors.filter(({ isCheck }) => !isCheck);
+    if (checks.length === 0) return this.#take(hits, isQuotaMet);
+    const [checked, shown] = await Promise.all([
+      Promise.all(checks.map((check) => this.one(check))),
+      hits.length === 0 ? [] : this.#together('peek', hits),
+    ]);
+    const looked = [...checked, ...shown];
+    if (!allow(looked, isQuotaMet)) return { allowed: false, outcomes: looked };
+    if (hits.length === 0) return { allowed: true, outcomes: checked };
+    const exhausted = shown.filter(({ allowed }) => !allowed);
+    const left = shown.filter(({ allowed }) => allowed).map(({ descriptor }) => descriptor);
+    const isMet = isQuotaMet || checked.some(({ descriptor, allowed }) => isQuota(descriptor) && allowed);
+    const taken = await this.#take(left, isMet);
+    return { ...taken, outcomes: [...checked, ...taken.outcomes, ...exhausted] };
+  }
+
+  /**
+   * Takes units. With descriptors of both kinds, all are tried in one decision: those in quota mode that deny are left out
+   * of the next one, so that nothing is taken before it is known that everything needed allows.
+   */
+  async #take(descriptors: readonly LimitedDescriptor[], isQuotaMet: boolean): Promise<Enforced> {
+    if (descriptors.every(isQuota)) {
+      const outcomes = await Promise.all(descriptors.map((descriptor) => this.one(descriptor)));
+      return { allowed: allow(outcomes, isQuotaMet), outcomes };
+    }
+    let left = descriptors;
+    const exhausted: Outcome[] = [];
+    for (;;) {
+      const outcomes = await this.#together('take', left);
+      const isAllowed = outcomes.every(({ allowed }) => allowed);
+      if (isAllowed || !allow([...outcomes, ...exhausted], isQuotaMet)) {
+        return { allowed: isAllowed, outcomes: [...outcomes, ...exhausted] };
+      }
+      exhausted.push(...outcomes.filter(({ allowed }) => !allowed));
+      left = outcomes.filter(({ allowed }) => allowed).map(({ descriptor }) => descriptor);
+    }
+  }
+
+  async #together(op: 'take' | 'peek', descriptors: readonly LimitedDescriptor[]): Promise<readonly Outcome[]> {
+    return decideTogether(this.#core, op, descriptors, this.#endMs);
+  }
+}
+
+/** Whether all descriptors that enforce allow, and one in quota mode does if there are any. */
+function allow(outcomes: readonly Outcome[], isQuotaMet: boolean): boolean {
+  const quotas = outcomes.filter(({ descriptor }) => isQuota(descriptor));
+  const enforced = outcomes.filter(({ descriptor }) => !isQuota(descriptor));
+  const isAllowed = ({ allowed }: Outcome): boolean => allowed;
+  return enforced.every(isAllowed) && (isQuotaMet || quotas.length === 0 || quotas.some(isAllowed));
+}
+
+function isQuota({ match: { rule } }: LimitedDescriptor): boolean {
+  return rule.quotaMode;
+}
+
+function isShadow({ match: { rule } }: LimitedDescriptor): boolean {
+  return rule.shadowMode;
 }

@@ -1,8 +1,8 @@
-import type { PolicyDecision } from '@sluice/old-core';
-import { fieldWriter } from '@sluice/old-http/spi';
+import type { PolicyDecision } from '@sluice/core';
+import { fieldWriter } from '@sluice/core/http';
 import type { Decided } from './decide.ts';
 import type { HeaderValue } from './messages.ts';
-import type { Outcome } from './part-outcomes.ts';
+import type { Outcome } from './outcomes.ts';
 
 const writeFields = fieldWriter();
 const NONE: readonly HeaderValue[] = [];

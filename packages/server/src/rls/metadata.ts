@@ -1,5 +1,5 @@
 import type { Decided } from './decide.ts';
-import type { Outcome } from './part-outcomes.ts';
+import type { Outcome } from './outcomes.ts';
 
 /**
  * The metadata of a response, which Envoy passes to logs and later filters: what decided (`source`), the policy and the

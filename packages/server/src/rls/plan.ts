@@ -1,5 +1,5 @@
-import type { UnresolvedPart } from '@sluice/old-core/spi';
-import { subjectOf } from '../config/subject.ts';
+import type { Limit } from '@sluice/core/spi';
+import { keyOf } from '../config/subject.ts';
 import type { Configuration, Match, Rule, RuleTree, Unit } from '../config/configuration.ts';
 import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitDescriptor, RateLimitRequest } from './messages.ts';
@@ -15,8 +15,9 @@ export interface LimitedDescriptor {
   /** Its place in the request. */
   readonly index: number;
   readonly match: Match;
+  readonly limit: Limit;
   /** Its hits, or 1 for a check. */
-  readonly part: UnresolvedPart;
+  readonly cost: number;
   /** Whether its hits are 0: it is looked at, and takes nothing. */
   readonly isCheck: boolean;
   readonly isRefund: boolean;
@@ -76,7 +77,8 @@ export function planOf(request: RateLimitRequest, { domains }: Configuration, ov
     limited.push({
       index,
       match,
-      part: { limit, subject: match.subject, cost: isCheck ? 1 : hits },
+      limit,
+      cost: isCheck ? 1 : hits,
       isCheck,
       isRefund,
     });
@@ -108,7 +110,7 @@ function matchOf(
     );
   }
   const rule = overrides.of(limit.requestsPerUnit, unit);
-  return { rule, subject: subjectOf(domain, entries), metric: OVERRIDES };
+  return { rule, key: keyOf(domain, entries), metric: OVERRIDES };
 }
 
 /** The name of limits of requests in metrics: one name, because their number has no bound. */

@@ -1,4 +1,3 @@
-import { isPending } from '@sluice/old-core/spi';
 import type { Entrance } from '../access.ts';
 import type { Service } from '../service.ts';
 import { responseOf } from './answer.ts';
@@ -45,7 +44,7 @@ export class RateLimitMethod implements Method {
     }
     const caller = { entrance, authorization: call.authorization, endMs: this.#endOf(call) };
     const decided = decide(this.#service, overrides, call.request as RateLimitRequest, caller);
-    if (!isPending(decided)) {
+    if (!(decided instanceof Promise)) {
       this.#respond(call, decided);
       return;
     }

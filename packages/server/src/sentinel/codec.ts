@@ -1,40 +1,76 @@
 import { isUtf8 } from 'node:buffer';
 import { PARAMETER_TYPES, writtenParameter, type ParameterType } from '../config/sentinel-parameter.ts';
-import { TYPE, type Message, type ParamFlowRequest, type TokenResult } from './messages.ts';
+
+/** The kinds of messages. Sentinel names others, CONCURRENT_FLOW_ACQUIRE and RELEASE, which have no form on the wire. */
+export const TYPE = { ping: 0, flow: 1, paramFlow: 2 } as const;
+
+/** `TokenResultStatus`. Clients fall back to their own limit, or let the request pass, for all but the first two. */
+export const STATUS = { ok: 0, blocked: 1, noRule: 3, fail: -1, tooManyRequests: -2, badRequest: -4 } as const;
+
+/** A client that says which application it is of. Undefined: a blank name. */
+export interface Ping {
+  readonly type: typeof TYPE.ping;
+  readonly xid: number;
+  readonly namespace: string | undefined;
+  readonly values: readonly string[];
+}
+
+/** A request for units of a rule, or of each of these values of a rule. */
+export interface TokenRequest {
+  readonly type: typeof TYPE.flow | typeof TYPE.paramFlow;
+  readonly xid: number;
+  readonly flowId: bigint;
+  readonly count: number;
+  /** As `writtenParameter` has them. */
+  readonly values: readonly string[];
+}
+
+export type Message = Ping | TokenRequest;
+
+/** The answer to a request for units. */
+export interface TokenResult {
+  readonly status: (typeof STATUS)[keyof typeof STATUS];
+  /** -1 where several values have no number in common. */
+  readonly remaining: number;
+}
 
 const LENGTH_BYTES = 2;
 /** With the length itself. Longer messages are skipped, as by Sentinel. */
-const MOST_MESSAGE_BYTES = 1_024;
+const MAX_MESSAGE_BYTES = 1_024;
 const HEAD_BYTES = 5;
 const FLOW_BYTES = 12;
 const PARAM_FLOW_BYTES = 16;
-const LARGEST_INT = 2_147_483_647;
+const MAX_INT = 2_147_483_647;
 const NO_BYTES: Buffer = Buffer.alloc(0);
+const NO_VALUES: readonly string[] = [];
 
-/** Finds messages in what a client sends: a length of two bytes, and as many bytes. Keeps less than one message. */
+/** Finds messages in what a client sends: a length of two bytes, and as many bytes. */
 export class MessageReader {
-  #rest: Buffer = NO_BYTES;
+  #bytes: Buffer = NO_BYTES;
   /** Bytes of a message that is too long. */
   #skip = 0;
 
-  /** @param receive - Gets each message without its length. The bytes are only valid during the call. */
-  push(chunk: Buffer, receive: (message: Buffer) => void): void {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    let at = Math.min(this.#skip, bytes.length);
-    this.#skip -= at;
-    while (bytes.length - at >= LENGTH_BYTES) {
-      const end = at + LENGTH_BYTES + bytes.readUInt16BE(at);
-      if (end - at > MOST_MESSAGE_BYTES) {
-        this.#skip = Math.max(end - bytes.length, 0);
-        at = Math.min(end, bytes.length);
-        continue;
+  push(chunk: Buffer): void {
+    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+  }
+
+  /** The next message without its length, once all of it has come. */
+  next(): Buffer | undefined {
+    for (;;) {
+      const skipped = Math.min(this.#skip, this.#bytes.length);
+      this.#skip -= skipped;
+      this.#bytes = this.#bytes.subarray(skipped);
+      const end = this.#bytes.length < LENGTH_BYTES ? Infinity : LENGTH_BYTES + this.#bytes.readUInt16BE(0);
+      if (end > MAX_MESSAGE_BYTES && end !== Infinity) this.#skip = end;
+      else if (end <= this.#bytes.length) {
+        const message = this.#bytes.subarray(LENGTH_BYTES, end);
+        this.#bytes = this.#bytes.subarray(end);
+        return message;
+      } else {
+        this.#bytes = Buffer.from(this.#bytes); // a copy: the chunk is larger than what is left of it
+        return undefined;
       }
-      if (end > bytes.length) break;
-      receive(bytes.subarray(at + LENGTH_BYTES, end));
-      at = end;
     }
-    // A copy: the chunk is larger than what is left of it.
-    this.#rest = at === bytes.length ? NO_BYTES : Buffer.from(bytes.subarray(at));
   }
 }
 
@@ -52,7 +88,7 @@ export function readMessage(bytes: Buffer): Message | undefined {
       return readPing(xid, data);
     case TYPE.flow:
       if (data.length < FLOW_BYTES) return undefined;
-      return { type: TYPE.flow, xid, flowId: data.readBigInt64BE(0), count: data.readInt32BE(8) };
+      return { type: TYPE.flow, xid, flowId: data.readBigInt64BE(0), count: data.readInt32BE(8), values: NO_VALUES };
     case TYPE.paramFlow:
       return readParamFlow(xid, data);
     default:
@@ -62,13 +98,13 @@ export function readMessage(bytes: Buffer): Message | undefined {
 
 function readPing(xid: number, data: Buffer): Message | undefined {
   const length = data.length < 4 ? 0 : data.readInt32BE(0);
-  if (length <= 0 || data.length === 4) return { type: TYPE.ping, xid, namespace: undefined };
+  if (length <= 0 || data.length === 4) return { type: TYPE.ping, xid, namespace: undefined, values: NO_VALUES };
   if (data.length < 4 + length) return undefined;
   const namespace = data.toString('utf8', 4, 4 + length);
-  return { type: TYPE.ping, xid, namespace: namespace.trim() === '' ? undefined : namespace };
+  return { type: TYPE.ping, xid, namespace: namespace.trim() === '' ? undefined : namespace, values: NO_VALUES };
 }
 
-function readParamFlow(xid: number, data: Buffer): ParamFlowRequest | undefined {
+function readParamFlow(xid: number, data: Buffer): TokenRequest | undefined {
   const amount = data.length < PARAM_FLOW_BYTES ? 0 : data.readInt32BE(12);
   if (amount <= 0) return undefined;
   const values: string[] = [];
@@ -85,35 +121,34 @@ function readParamFlow(xid: number, data: Buffer): ParamFlowRequest | undefined 
   return { type: TYPE.paramFlow, xid, flowId: data.readBigInt64BE(0), count: data.readInt32BE(8), values };
 }
 
-const SIZES = { int: 4, long: 8, byte: 1, double: 8, float: 4, short: 2, boolean: 1 } as const;
+/** How each type is read, and in how many bytes; texts are not among them. */
+const FIXED: Readonly<
+  Record<
+    Exclude<ParameterType, 'string'>,
+    readonly [size: number, read: (data: Buffer, at: number) => number | bigint | boolean]
+  >
+> = {
+  int: [4, (data, at) => data.readInt32BE(at)],
+  long: [8, (data, at) => data.readBigInt64BE(at)],
+  byte: [1, (data, at) => data.readInt8(at)],
+  double: [8, (data, at) => data.readDoubleBE(at)],
+  float: [4, (data, at) => data.readFloatBE(at)],
+  short: [2, (data, at) => data.readInt16BE(at)],
+  boolean: [1, (data, at) => data.readUInt8(at) !== 0],
+};
 
 /** How many bytes a value has; below 0: it says that itself, wrongly. */
 function sizeOf(type: ParameterType, data: Buffer, at: number): number {
-  if (type !== 'string') return SIZES[type];
+  if (type !== 'string') return FIXED[type][0];
   if (at + 4 > data.length) return -1;
   const length = data.readInt32BE(at);
   return length < 0 ? -1 : 4 + length;
 }
 
 function readValue(type: ParameterType, data: Buffer, at: number, size: number): string {
-  switch (type) {
-    case 'int':
-      return writtenParameter(type, data.readInt32BE(at));
-    case 'long':
-      return writtenParameter(type, data.readBigInt64BE(at));
-    case 'byte':
-      return writtenParameter(type, data.readInt8(at));
-    case 'double':
-      return writtenParameter(type, data.readDoubleBE(at));
-    case 'float':
-      return writtenParameter(type, data.readFloatBE(at));
-    case 'short':
-      return writtenParameter(type, data.readInt16BE(at));
-    case 'boolean':
-      return writtenParameter(type, data.readUInt8(at) !== 0);
-    case 'string':
-      return readText(data.subarray(at + 4, at + size));
-  }
+  return type === 'string'
+    ? readText(data.subarray(at + 4, at + size))
+    : writtenParameter(type, FIXED[type][1](data, at));
 }
 
 /** Clients write texts in the encoding of their machine: bytes that are not UTF-8 stay apart as what they are. */
@@ -132,7 +167,7 @@ export function writePong(xid: number, connected: number | undefined): Buffer {
 /** The answer to a request for units. */
 export function writeResult(xid: number, type: number, { status, remaining }: TokenResult): Buffer {
   const bytes = writeHead(xid, type, status, 8);
-  bytes.writeInt32BE(Math.min(remaining, LARGEST_INT), LENGTH_BYTES + 6);
+  bytes.writeInt32BE(Math.min(remaining, MAX_INT), LENGTH_BYTES + 6);
   bytes.writeInt32BE(0, LENGTH_BYTES + 10); // no answer lets a request wait
   return bytes;
 }

@@ -1,49 +1,157 @@
-import type { Server, Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import type { Service } from '../service.ts';
-import { SocketServer } from '../transport/sockets.ts';
-import { SentinelConnection } from './sentinel-connection.ts';
-import { TokenService } from './token-service.ts';
+import type { Clients } from '../transport/clients.ts';
+import type { Made } from '../transport/http.ts';
+import { MessageReader, readMessage, TYPE, writePong, writeResult, type Message } from './codec.ts';
+import { Tokens } from './tokens.ts';
 
-/** Further connections are closed at once: each costs memory, and none has to say who it is. */
-const MOST_CONNECTIONS = 10_000;
-
-/** Sentinel's clients wait for 20 ms. */
-const LONGEST_MS = 15;
-
-/** A listener of Sentinel's cluster protocol. */
-export interface SentinelServer {
-  readonly server: Server;
-  /** Accepts no more connections, and ends each once what it has asked is answered, at the latest after `drainMs`. */
-  close(drainMs: number): Promise<void>;
-}
+/** What a connection is read for in one turn, in values: others have theirs before it goes on. */
+const VALUES_OF_TURN = 64;
+/** With more requests in flight, or bytes that its client has not read, a connection is not read. */
+const MAX_IN_FLIGHT = 4_096;
+const MAX_UNREAD_BYTES = 65_536;
+/** A client that says nothing is gone, as for Sentinel's server. */
+const IDLE_MS = 600_000;
+/** How long a client has to read the last of what it was sent. */
+const LAST_MS = 1_000;
 
 /**
  * Serves the token clients of Sentinel: PING, FLOW and PARAM_FLOW, with the rules of the configuration. The protocol
  * has neither secrets nor TLS: every client that reaches the listener can use units up.
  *
- * @param longestMs - How long a decision waits at most, where `timeoutMs` of the service is longer.
+ * @param timeoutMs - How long a decision waits at most.
  */
-export function serveSentinel(service: Service, longestMs: number = LONGEST_MS): SentinelServer {
-  const tokens = new TokenService(service, Math.min(service.timeoutMs, longestMs));
+export function serveSentinel(service: Service, timeoutMs: number, clients: Clients): Made {
+  const tokens = new Tokens(service, timeoutMs);
   const open = new Set<SentinelConnection>();
-  const serve = (socket: Socket): void => {
-    if (open.size >= MOST_CONNECTIONS) {
-      socket.destroy();
-      return;
-    }
-    const connection = new SentinelConnection(socket, tokens, () => {
-      open.delete(connection);
-    });
+  const server = createServer({ noDelay: true }, (socket) => {
+    const connection = new SentinelConnection(socket, tokens);
     open.add(connection);
-  };
-  const sockets = new SocketServer(serve, undefined);
+    socket.once('close', () => open.delete(connection));
+  });
+  clients.boundConnections(server);
   return {
-    server: sockets.server,
+    server,
     close: async (drainMs) => {
-      const closed = sockets.close(drainMs);
+      const closed = new Promise((resolve) => server.close(resolve));
+      const timer = setTimeout(() => {
+        for (const connection of open) connection.socket.destroy();
+      }, drainMs);
       for (const connection of open) connection.leave();
       await closed;
-      await tokens.close();
+      clearTimeout(timer);
+      await tokens.clients.close();
     },
   };
+}
+
+/** One connection of a client. Whatever it sends is bounded, and takes no other connection's turn. */
+class SentinelConnection {
+  readonly socket: Socket;
+  readonly #tokens: Tokens;
+  readonly #reader = new MessageReader();
+  #inFlight = 0;
+  #namespace: string | undefined;
+  #isLeaving = false;
+
+  constructor(socket: Socket, tokens: Tokens) {
+    this.socket = socket;
+    this.#tokens = tokens;
+    socket.once('data', (chunk: Buffer) => {
+      if (isOfBrowser(chunk)) socket.destroy();
+    });
+    socket.on('data', (chunk: Buffer) => {
+      socket.pause();
+      this.#reader.push(chunk);
+      this.#work();
+    });
+    socket.on('drain', this.#work);
+    socket.on('error', () => undefined); // 'close' follows
+    socket.on('close', () => {
+      this.#join(undefined);
+    });
+    socket.setTimeout(IDLE_MS, () => {
+      socket.destroy();
+    });
+  }
+
+  /** Answers what was asked, and ends. The client connects again in two seconds. */
+  leave(): void {
+    this.#isLeaving = true;
+    this.#endIfAnswered();
+  }
+
+  /** Serves what has come, and then reads on. */
+  readonly #work = (): void => {
+    const { socket } = this;
+    socket.cork();
+    let left = VALUES_OF_TURN;
+    while (left > 0 && !this.#isLeaving && this.#hasRoom()) {
+      const bytes = this.#reader.next();
+      if (bytes === undefined) break;
+      const message = readMessage(bytes);
+      left -= Math.max(message?.values.length ?? 0, 1);
+      if (message !== undefined) this.#serve(message);
+    }
+    process.nextTick(() => {
+      socket.uncork();
+    });
+    if (left <= 0) setImmediate(this.#work);
+    else if (!this.#isLeaving && this.#hasRoom()) socket.resume();
+  };
+
+  #hasRoom(): boolean {
+    return this.#inFlight < MAX_IN_FLIGHT && this.socket.writableLength < MAX_UNREAD_BYTES && !this.socket.destroyed;
+  }
+
+  #serve(message: Message): void {
+    const { xid, type } = message;
+    if (type === TYPE.ping) {
+      if (message.namespace !== undefined) this.#join(message.namespace);
+      const { namespace } = message;
+      this.#write(writePong(xid, namespace === undefined ? undefined : this.#tokens.clients.count(namespace)));
+      return;
+    }
+    const result = this.#tokens.decide(message);
+    if (!(result instanceof Promise)) {
+      this.#write(writeResult(xid, type, result));
+      return;
+    }
+    this.#inFlight++;
+    void result.then((decided) => {
+      this.#write(writeResult(xid, type, decided));
+      const wasFull = this.#inFlight-- === MAX_IN_FLIGHT;
+      if (this.#isLeaving) this.#endIfAnswered();
+      else if (wasFull) this.#work();
+    });
+  }
+
+  /** Counts the client in a namespace, and no longer in the one before. */
+  #join(namespace: string | undefined): void {
+    if (namespace === this.#namespace) return;
+    if (this.#namespace !== undefined) this.#tokens.clients.add(this.#namespace, -1);
+    if (namespace !== undefined) this.#tokens.clients.add(namespace, 1);
+    this.#namespace = namespace;
+  }
+
+  #write(bytes: Buffer): void {
+    if (this.socket.writable) this.socket.write(bytes);
+  }
+
+  #endIfAnswered(): void {
+    const { socket } = this;
+    if (this.#inFlight > 0 || socket.writableEnded) return;
+    socket.removeAllListeners('data').removeAllListeners('drain');
+    socket.resume(); // bytes that are not read would turn the end into a reset, and the last answers would be lost
+    socket.end();
+    setTimeout(() => socket.destroy(), LAST_MS).unref();
+  }
+}
+
+/**
+ * Whether a connection begins as a request of HTTP does. A page reaches the loopback of its browser's machine: its first
+ * line would be skipped as a message of 20 kB, and the body behind it could use units up.
+ */
+function isOfBrowser(chunk: Buffer): boolean {
+  return /^[A-Z]{2}/.test(chunk.toString('latin1', 0, 2));
 }

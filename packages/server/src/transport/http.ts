@@ -81,7 +81,8 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
     // Until it is handled, not until its client has read the answer.
     inFlight++;
     try {
-      await route.handle(request, response, body);
+      const handled = route.handle(request, response, body);
+      if (handled !== undefined) await handled;
     } finally {
       inFlight--;
     }

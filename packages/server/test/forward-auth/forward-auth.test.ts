@@ -323,7 +323,7 @@ describe('what a gateway states', () => {
     expect(await askAll(served, [{ times: 3 }])).toEqual([200, 200, 429]);
   });
 
-  it.each<[string, Asked['address'], Asked]>([
+  it.each<[string, string, Asked]>([
     ['the last address that is no proxy', '203.0.113.1', { address: '6.6.6.6, 203.0.113.1' }],
     ['that before proxies', '203.0.113.1', { address: '6.6.6.6, 203.0.113.1, 10.1.2.3, 127.0.0.1' }],
     ['the same over several lines', '203.0.113.1', { address: ['6.6.6.6', '203.0.113.1', '10.1.2.3'] }],

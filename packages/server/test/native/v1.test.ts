@@ -289,6 +289,27 @@ describe('what a client keeps', () => {
     expect((await one.post('peek', { keys })).body).toMatchObject({ used: 0 });
   });
 
+  it('needs a token at the start if replicas on one store take requests of other machines', async () => {
+    const shared = { http: '0.0.0.0:0', store: memoryStore() };
+
+    await expect(serve(LIMITS, shared)).rejects.toMatchObject({
+      code: 'SLUICE_OPTION_INVALID',
+      message: expect.stringContaining(
+        'token (--token, SLUICE_TOKEN) must be given, the same to all replicas, got none',
+      ),
+    });
+    await (await serve('domain: shop\ndescriptors: []', shared)).close();
+  });
+
+  it('is known after a restart to a service of this machine alone, without a token', async () => {
+    const store = memoryStore();
+    const [before, after] = [await start({ store }), await start({ store })];
+    const slot = readText(await before.post('acquire', { keys: { jobs: 'x' } }), 'slot');
+
+    expect((await after.post('release', { slot })).status).toBe(204);
+    expect((await after.post('renew', { slot })).body).toEqual({ held: false });
+  });
+
   it('gives back units of one reservation alone, however often and late it is sent', async () => {
     const clock = fakeClock();
     const { post } = await start({ ...STRANGERS, store: memoryStore({ clock }) });
@@ -344,7 +365,9 @@ describe('the OpenAPI document', () => {
   }
 
   it('is one', async () => {
-    const { valid, errors } = await new Validator().validate(structuredClone(document));
+    const { valid, errors } = await new Validator().validate(
+      structuredClone(document) as object as Record<string, unknown>,
+    );
 
     expect([valid, errors]).toEqual([true, undefined]);
   });

@@ -8,15 +8,16 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
-import { memoryStore, type Store } from '@sluice/old-core';
-import { LimiterCore, limitOfPolicy } from '@sluice/old-core/spi';
+import { memoryStore, type Store } from '@sluice/core';
+import { LimiterCore } from '@sluice/core/spi';
 import { freePort } from '@sluice/testkit';
 import { Stats } from '../../src/stats/stats.ts';
 import { Access } from '../../src/access.ts';
-import type { Configuration, LimitOf, Rule, Unit } from '../../src/config/configuration.ts';
-import { policyOfRate } from '../../src/config/rate-limit.ts';
+import type { Configuration } from '../../src/config/configuration.ts';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
+import { RequestRules } from '../../src/config/request-rules.ts';
 import { Health } from '../../src/health/health.ts';
+import { makerOf } from '../../src/limits.ts';
 import { serveRls, type RlsOptions, type RlsServer } from '../../src/rls/serve-rls.ts';
 import type { OverrideRules } from '../../src/rls/plan.ts';
 import type { Service } from '../../src/service.ts';
@@ -127,29 +128,12 @@ export function makeService(
 ): Service & { configuration: Configuration } {
   const core = new LimiterCore({ name: 'service', shared, store, timeoutMs });
   core.claim();
-  const limitOf: LimitOf = (policy) => limitOfPolicy(core, policy);
   const health = new Health();
   health.isServing = true;
-  const configuration = readConfiguration(yaml, { path: 'limits.yaml', limitOf });
+  const configuration = readConfiguration(yaml, { path: 'limits.yaml', makeLimit: makerOf(core) });
   return { store, core, configuration, health, access: new Access(token), stats: new Stats(), timeoutMs };
 }
 
 export function overridesOf(core: LimiterCore): OverrideRules {
-  const rules = new Map<string, Rule>();
-  return {
-    of(requestsPerUnit: number, unit: Unit) {
-      const key = `${String(requestsPerUnit)} ${unit}`;
-      const rate = { requestsPerUnit, unit };
-      const rule = rules.get(key) ?? {
-        name: undefined,
-        limit: limitOfPolicy(core, policyOfRate(rate)),
-        rateLimit: rate,
-        replaces: [],
-        shadowMode: false,
-        quotaMode: false,
-      };
-      rules.set(key, rule);
-      return rule;
-    },
-  };
+  return new RequestRules((policy) => core.limitFor(policy));
 }

@@ -1,7 +1,5 @@
 import { describe } from '@jest/globals';
-import { addresses } from './gateway-addresses.ts';
-import { answers } from './gateway-answers.ts';
-import { failures } from './gateway-failures.ts';
+import { answers, failures } from './gateway-answers.ts';
 import { spellings } from './gateway-spellings.ts';
 import type { GatewayTarget } from './gateway-target.ts';
 
@@ -10,7 +8,6 @@ export function describeGateway(target: GatewayTarget): void {
   describe(`forward auth through ${target.name}`, () => {
     answers(target);
     spellings(target);
-    addresses(target);
     failures(target);
   });
 }

@@ -1,0 +1,156 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PageProblem, readJson, tooLong, type PageRequest, type PageResponse } from './exchange.ts';
+
+/** A request of Node.js, with what a middleware before the page may have added. */
+interface NodeRequest extends IncomingMessage {
+  readonly body?: unknown;
+  readonly originalUrl?: string;
+  readonly baseUrl?: string;
+}
+
+/** The context of Koa, as far as the page uses it. */
+interface KoaContext {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly originalUrl: string;
+  readonly mountPath?: string;
+  respond?: boolean;
+}
+
+/** An instance of Fastify, as far as the page uses it. */
+interface FastifyInstance {
+  readonly prefix: string;
+  removeAllContentTypeParsers(): unknown;
+  addContentTypeParser(type: '*', parse: (request: never, body: never, done: (error: null) => void) => void): unknown;
+  route(options: {
+    readonly method: string[];
+    readonly url: string;
+    readonly handler: (
+      request: { readonly raw: IncomingMessage },
+      reply: { readonly raw: ServerResponse; hijack(): unknown },
+    ) => unknown;
+  }): unknown;
+}
+
+/**
+ * A handler for every framework: middleware of Express, NestJS and Koa, a plugin of Fastify, a fetch handler, and a
+ * listener of `node:http`.
+ */
+export interface PageHandler {
+  (request: Request): Promise<Response>;
+  (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): Promise<void>;
+  (context: KoaContext, next: () => Promise<unknown>): Promise<void>;
+  (instance: object, options: object): Promise<void>;
+  /** Stops counting. */
+  close(): Promise<void>;
+}
+
+type Answer = (request: PageRequest) => Promise<PageResponse | undefined>;
+
+/** Makes a handler that answers as a function does, and passes on what that leaves undefined. */
+export function makeHandler(answer: Answer, close: () => Promise<void>, path: string | undefined): PageHandler {
+  const handle = (...args: readonly unknown[]): Promise<unknown> => {
+    const [first, second] = args;
+    if (first instanceof Request) return answerFetch(answer, first, path);
+    if (isFastify(first)) return registerRoutes(answer, first, path);
+    if (typeof second === 'function')
+      return answerKoa(answer, first as KoaContext, second as () => Promise<unknown>, path);
+    return answerNode(answer, args as Parameters<typeof answerNode>[1], path);
+  };
+  return Object.assign(handle, { close }) as unknown as PageHandler;
+}
+
+async function answerFetch(answer: Answer, request: Request, path: string | undefined): Promise<Response> {
+  const answered = await answer({
+    method: request.method,
+    url: new URL(request.url).pathname,
+    base: path,
+    native: request,
+    header: (name) => request.headers.get(name) ?? undefined,
+    body: async (maxBytes) => readJson((request.body ?? []) as AsyncIterable<Uint8Array>, maxBytes),
+  });
+  if (answered === undefined) return new Response('not found\n', { status: 404 });
+  const headers = new Headers(answered.fields);
+  headers.delete('connection'); // the runtime's own
+  return new Response(answered.body, { status: answered.status, headers });
+}
+
+async function answerNode(
+  answer: Answer,
+  [request, response, next]: readonly [NodeRequest, ServerResponse, ((error?: unknown) => void) | undefined],
+  path: string | undefined,
+): Promise<void> {
+  const { baseUrl } = request;
+  const base = path ?? (baseUrl === undefined || baseUrl === '' ? undefined : baseUrl);
+  const answered = await answer(readNode(request, request, base));
+  if (answered === undefined && next !== undefined) next();
+  else write(answered, response);
+}
+
+async function answerKoa(
+  answer: Answer,
+  context: KoaContext,
+  next: () => Promise<unknown>,
+  path: string | undefined,
+): Promise<void> {
+  const { req, res, originalUrl, mountPath } = context;
+  const answered = await answer(readNode(req, context, path ?? mountPath, originalUrl));
+  if (answered === undefined) {
+    await next();
+    return;
+  }
+  context.respond = false;
+  write(answered, res);
+}
+
+function registerRoutes(answer: Answer, instance: FastifyInstance, path = ''): Promise<void> {
+  // The body is read by the page, once it knows who sends it.
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser('*', (_request, _body, done) => {
+    done(null);
+  });
+  for (const url of ['/', '/*']) {
+    instance.route({
+      method: ['GET', 'POST'],
+      url: path + url,
+      handler: async (request, reply) => {
+        reply.hijack();
+        write(await answer(readNode(request.raw, request, instance.prefix + path || undefined)), reply.raw);
+      },
+    });
+  }
+  return Promise.resolve();
+}
+
+function isFastify(given: unknown): given is FastifyInstance {
+  const { route, removeAllContentTypeParsers: remove } = given as Partial<FastifyInstance>;
+  return typeof route === 'function' && typeof remove === 'function';
+}
+
+function readNode(request: NodeRequest, native: unknown, base: string | undefined, url?: string): PageRequest {
+  return {
+    method: request.method ?? 'GET',
+    url: url ?? request.originalUrl ?? request.url ?? '/',
+    base,
+    native,
+    header(name) {
+      const value = request.headers[name];
+      return Array.isArray(value) ? value.join(', ') : value;
+    },
+    body: (maxBytes) => readBody(request, maxBytes),
+  };
+}
+
+async function readBody(request: NodeRequest, maxBytes: number): Promise<unknown> {
+  const { body, headers, readableEnded } = request;
+  if (body !== undefined && typeof body === 'object') return body; // a middleware has read it
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLong(maxBytes);
+  if (body === undefined && !readableEnded) return readJson(request, maxBytes);
+  throw new PageProblem(400, 'the body was read before, and not as JSON; nothing was done');
+}
+
+function write(answered: PageResponse | undefined, response: ServerResponse): void {
+  const { status, fields, body } = answered ?? { status: 404, fields: {}, body: 'not found\n' };
+  response.writeHead(status, { ...fields, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}

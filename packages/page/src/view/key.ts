@@ -1,0 +1,70 @@
+import type { Action, KeyState } from '../key-actions.ts';
+import { markup, type Markup } from './markup.ts';
+import { outcomeWords, overrideWords, policyWords } from './words.ts';
+
+const LONG = { '1h': 'an hour', '1d': 'a day', '7d': 'a week', '30d': '30 days' };
+
+/** The states of a key that was looked up, under each of its limits. */
+export function viewKeys(states: readonly KeyState[], operator: string | undefined): Markup {
+  if (states.length === 0) return markup`<p>No limiter counts keys in this process.</p>`;
+  return markup`${states.map((state) => markup`<div data-place>${viewKey(state, operator)}</div>`)}`;
+}
+
+/** One key under one limit: its state in words, and what can be done. */
+export function viewKey(state: KeyState, operator: string | undefined): Markup {
+  const { managed, outcome, atMs } = state;
+  const form = (action: Action, title: string, fields?: readonly Markup[]): Markup =>
+    viewForm(state, operator, { action, title, fields });
+  const inCode = 'Its limit is in code or in a file. A key of a managed policy can be given other numbers here.';
+  const override = managed?.override ?? undefined;
+  return markup`<article class="${outcome}">
+    <h3 tabindex="-1"><bdi>${state.key}</bdi> <small>of ${state.limiter}</small></h3>
+    <p><strong>${outcomeWords(state)}</strong></p>
+    ${state.policies.map((policy) => markup`<p>${policy.name}: ${policyWords(policy, atMs)}</p>`)}
+    ${managed === null ? markup`<small>${inCode}</small>` : undefined}
+    ${managed && override ? markup`<p>${overrideWords(managed, override)}</p>` : undefined}
+    <div class="actions">
+      ${outcome === 'blocked' ? form('unblock', 'Unblock') : form('block', 'Block', [viewLengths({ '10m': '10 minutes', ...LONG })])}
+      ${form('reset', 'Forget what was used')}
+      ${managed ? form('override', 'Another limit for this key', viewNumbers(managed)) : undefined}
+      ${managed && override ? form('end-override', 'End override', [viewBefore(managed)]) : undefined}
+    </div>
+  </article>`;
+}
+
+interface FormParts {
+  readonly action: Action;
+  readonly title: string;
+  readonly fields: readonly Markup[] | undefined;
+}
+
+function viewForm({ id, key, limiter }: KeyState, operator: string | undefined, parts: FormParts): Markup {
+  const { action, title, fields } = parts;
+  const name = markup`<label>Your name <input name="by" required maxlength="100" autocomplete="username"></label>`;
+  return markup`<details name="action"><summary>${title} …</summary><form data-action="${action}">
+    <small><bdi>${key}</bdi>, under the limits of ${limiter}, in every process that shares its store.</small>
+    <input type="hidden" name="id" value="${id}">${fields}
+    <label>Reason <input name="reason" required maxlength="200" autocomplete="off"></label>
+    ${operator === undefined ? name : undefined}
+    <p role="alert"></p>
+    <button class="${action === 'block' ? 'danger' : 'primary'}">${title}</button>
+  </form></details>`;
+}
+
+function viewLengths(lengths: Readonly<Record<string, string>>): Markup {
+  const options = Object.entries(lengths).map(([value, text]) => markup`<option value="${value}">${text}</option>`);
+  return markup`<label>For <select name="duration">${options}</select></label>`;
+}
+
+function viewNumbers(managed: NonNullable<KeyState['managed']>): readonly Markup[] {
+  const inputs = Object.entries(managed.options).map(
+    ([name, value]) =>
+      markup`<label>${name} <input name="options.${name}" value="${value}" required maxlength="40"></label>`,
+  );
+  return [markup`<p>Now: ${managed.text}.</p>`, viewBefore(managed), ...inputs, viewLengths({ ...LONG, '': 'no end' })];
+}
+
+/** The numbers that the operator sees: they are changed only if they still count. */
+function viewBefore({ text }: NonNullable<KeyState['managed']>): Markup {
+  return markup`<input type="hidden" name="before" value="${text}">`;
+}

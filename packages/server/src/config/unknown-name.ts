@@ -1,0 +1,16 @@
+import { type PolicyError } from '@sluice/core';
+import { readOptions } from '@sluice/core/spi';
+
+/** What is wrong with a field of an unknown name, and what was probably meant. */
+export function unknownName(where: string, name: string, known: readonly string[]): string {
+  const shape = Object.fromEntries(known.map((one) => [one, () => undefined]));
+  try {
+    readOptions({ [name]: undefined }, shape, where);
+    return '';
+  } catch (error) {
+    return (error as PolicyError).message
+      .replace('has no option', 'has no field')
+      .replace(' (got undefined)', '')
+      .replace(/ \[\w+\]$/, '');
+  }
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from '@sluice/core';
+import { connectionOf, readSubject, type RedisConnection } from '@sluice/core/spi';
+
+/** How often each process says how many clients it has, and hears of those of others. */
+const EVERY_MS = 1_000;
+/** Clients of a process that has died count this long. */
+const LIFE_MS = 3_000;
+/** How long Redis may take: no request waits for this. */
+const PATIENCE_MS = 500;
+
+/** A hash of processes, each with its clients and when it said so. Returns the clients of the others. */
+const EXCHANGE = `
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+if ARGV[2] == '0' then
+  redis.call('HDEL', KEYS[1], ARGV[1])
+else
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. string.format('%.0f', nowMs))
+end
+local others = 0
+local said = redis.call('HGETALL', KEYS[1])
+for i = 1, #said, 2 do
+  local count, atMs = string.match(said[i + 1], '^(%d+) (%d+)$')
+  if not count or nowMs - tonumber(atMs) > ${String(LIFE_MS)} then
+    redis.call('HDEL', KEYS[1], said[i])
+  elseif said[i] ~= ARGV[1] then
+    others = others + tonumber(count)
+  end
+end
+redis.call('PEXPIRE', KEYS[1], ${String(LIFE_MS)})
+return others`;
+
+/** The clients of one namespace. */
+interface Namespace {
+  /** Those of this process. */
+  own: number;
+  /** Those of other processes, as far as is known. */
+  others: number;
+  /** Those that other processes know of this one. */
+  told: number;
+  isTelling: boolean;
+}
+
+/**
+ * Counts connected clients by namespace, over all processes on one Redis. Others are seen within a second. While Redis
+ * does not answer, the clients of this process count alone, because it decides alone then.
+ */
+export class ConnectedClients {
+  readonly #redis: RedisConnection | undefined;
+  readonly #isShared: (namespace: string) => boolean;
+  readonly #process = randomBytes(8).toString('hex');
+  readonly #namespaces = new Map<string, Namespace>();
+  readonly #timer: NodeJS.Timeout;
+
+  /** @param isShared - Whether processes tell each other of a namespace: of those that rules name. */
+  constructor(store: Store, isShared: (namespace: string) => boolean) {
+    this.#redis = connectionOf(store);
+    this.#isShared = isShared;
+    this.#timer = setInterval(() => void this.#tellAll(), EVERY_MS).unref();
+  }
+
+  /** Counts clients that come; with -1, one that leaves. */
+  add(name: string, change: 1 | -1): void {
+    const namespace = this.#namespaces.get(name) ?? { own: 0, others: 0, told: 0, isTelling: false };
+    this.#namespaces.set(name, namespace);
+    namespace.own += change;
+    void this.#tell(name, namespace);
+  }
+
+  count(name: string): number {
+    const { own = 0, others = 0 } = this.#namespaces.get(name) ?? {};
+    return own + others;
+  }
+
+  /** Stops telling others, after the clients that have left. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#tellAll();
+  }
+
+  async #tellAll(): Promise<void> {
+    await Promise.all([...this.#namespaces].map(([name, namespace]) => this.#tell(name, namespace)));
+  }
+
+  async #tell(name: string, namespace: Namespace): Promise<void> {
+    if (namespace.isTelling) return;
+    namespace.isTelling = true;
+    do {
+      namespace.told = namespace.own;
+      namespace.others = this.#isShared(name) ? await this.#exchange(name, namespace.told).catch(() => 0) : 0;
+    } while (namespace.told !== namespace.own);
+    namespace.isTelling = false;
+    if (namespace.own === 0) this.#namespaces.delete(name);
+  }
+
+  async #exchange(name: string, own: number): Promise<number> {
+    if (this.#redis === undefined) return 0;
+    const key = `${this.#redis.prefix}:{${readSubject(name)}}:-sentinel-clients`;
+    const others = this.#redis.eval(EXCHANGE, [key], [this.#process, String(own)]);
+    return Number(await Promise.race([others, sleep(PATIENCE_MS, 0, { ref: false })]));
+  }
+}

@@ -1,0 +1,84 @@
+import type { Decision } from '@sluice/core';
+import type { SentinelRule } from '../config/configuration.ts';
+import { wantOf } from '../limits.ts';
+import type { Service } from '../service.ts';
+import { ConnectedClients } from './clients.ts';
+import { STATUS, TYPE, type TokenRequest, type TokenResult } from './codec.ts';
+
+/** envoyproxy/ratelimit's `near_limit`. */
+const NEAR = 0.8;
+const SECOND_MS = 1_000;
+
+/** Decides about the requests of all connections of a listener, as Sentinel's `DefaultTokenService` answers them. */
+export class Tokens {
+  readonly clients: ConnectedClients;
+  readonly #service: Service;
+  readonly #timeoutMs: number;
+  /** Requests of each namespace in the present second. */
+  readonly #asked = new Map<string, number>();
+  #second = 0;
+
+  /** @param timeoutMs - How long a decision waits at most. */
+  constructor(service: Service, timeoutMs: number) {
+    this.#service = service;
+    this.#timeoutMs = timeoutMs;
+    this.clients = new ConnectedClients(service.store, (name) => service.configuration.sentinel.namespaces.has(name));
+  }
+
+  /** Never rejects, and answers in time: from the local fallback if the store does not. */
+  decide(request: TokenRequest): TokenResult | Promise<TokenResult> {
+    const { type, flowId, count, values } = request;
+    const isParam = type === TYPE.paramFlow;
+    if (flowId <= 0n || count <= 0 || (isParam && values.length === 0))
+      return { status: STATUS.badRequest, remaining: 0 };
+    const { flows, params } = this.#service.configuration.sentinel;
+    const rule = (isParam ? params : flows).get(flowId);
+    if (rule === undefined) return { status: STATUS.noRule, remaining: 0 };
+    if (!this.#isWithinCap(rule.numbers.namespace)) return { status: STATUS.tooManyRequests, remaining: 0 };
+    const failed = (): TokenResult => ({ status: STATUS.fail, remaining: 0 });
+    try {
+      const decision = this.#ask(rule, request);
+      if (!(decision instanceof Promise)) return this.#resultOf(rule, request, decision);
+      return decision.then((decided) => this.#resultOf(rule, request, decided), failed);
+    } catch {
+      return failed();
+    }
+  }
+
+  /** Sentinel's guard of a namespace, for each second by itself. */
+  #isWithinCap(namespace: string): boolean {
+    const second = Math.floor(performance.now() / SECOND_MS);
+    if (second !== this.#second) this.#asked.clear();
+    this.#second = second;
+    const asked = (this.#asked.get(namespace) ?? 0) + 1;
+    this.#asked.set(namespace, asked);
+    return asked <= (this.#service.configuration.sentinel.namespaces.get(namespace) ?? 0);
+  }
+
+  #ask(rule: SentinelRule, { type, count, values }: TokenRequest): Decision | Promise<Decision> {
+    const { namespace, perClient, resource } = rule.numbers;
+    const clients = perClient ? this.clients.count(namespace) : 1;
+    const costs = new Map<string, number>();
+    // A value that is there twice pays twice.
+    for (const value of values) costs.set(value, (costs.get(value) ?? 0) + count);
+    const wants =
+      type === TYPE.flow
+        ? [wantOf(rule.limit(clients), resource, count)]
+        : [...costs].map(([value, cost]) => wantOf(rule.limit(clients, value), value, cost));
+    return this.#service.core.decide('take', wants, { endMs: performance.now() + this.#timeoutMs });
+  }
+
+  #resultOf(rule: SentinelRule, { type, count, values }: TokenRequest, decision: Decision): TokenResult {
+    const { allowed, remaining, policies, source } = decision;
+    this.#service.stats.count(`sentinel.${rule.name}`, {
+      hits: count,
+      allowed,
+      isShadow: false,
+      isNear: policies.some(({ used, limit }) => used > limit * NEAR),
+      isCached: source === 'cache',
+    });
+    if (!allowed) return { status: STATUS.blocked, remaining: 0 };
+    // Several values have no number in common.
+    return { status: STATUS.ok, remaining: type === TYPE.flow || values.length === 1 ? remaining : -1 };
+  }
+}

@@ -1,0 +1,252 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { connect as connectTls } from 'node:tls';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { tlsFixture, until } from '@sluice/testkit';
+import { Bodies } from '../../src/transport/bodies.ts';
+import { Clients } from '../../src/transport/clients.ts';
+import { serveHttp, type HttpOptions, type Made, type Route } from '../../src/transport/http.ts';
+import { sendText } from '../../src/transport/send.ts';
+
+const GATEWAY = '127.0.0.1';
+/** An address of the loopback that is no gateway's. */
+const STRANGER = '127.0.0.2';
+/** More than the system takes for a client that does not read. */
+const LARGE = Buffer.alloc(16 * 1024 * 1024);
+const DRAIN_MS = 60_000;
+const TLS = {
+  ...{ cert: readFileSync(tlsFixture.certFile), key: readFileSync(tlsFixture.keyFile), requestCert: false },
+};
+
+let made: Made;
+let port: number;
+let asked: number;
+let later: ServerResponse[];
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await made.close(0);
+});
+
+async function start(options: Partial<HttpOptions> = {}): Promise<void> {
+  [asked, later] = [0, []];
+  const clients = new Clients(() => [GATEWAY]);
+  const routes: readonly Route[] = [
+    {
+      path: '/read',
+      method: 'GET',
+      handle: (_asked, response) => {
+        sendText(response, 200, 'text');
+      },
+    },
+    {
+      path: '/write',
+      method: 'POST',
+      maxBody: 65_536,
+      handle: (_asked, response, body) => {
+        response.end(String(body.length));
+      },
+    },
+    {
+      path: '/large',
+      handle: (_asked, response) => {
+        asked++;
+        response.end(LARGE);
+      },
+    },
+    {
+      path: '/later',
+      handle: async (_asked, response) => {
+        later.push(response);
+        await once(response, 'finish');
+      },
+    },
+    {
+      path: '/lives',
+      isAlwaysServed: true,
+      handle: (_asked, response) => {
+        response.end();
+      },
+    },
+    {
+      path: '/broken',
+      handle: () => {
+        throw new Error('a secret');
+      },
+    },
+  ];
+  made = serveHttp(routes, { maxInFlight: 10, clients, bodies: new Bodies(clients), ...options });
+  made.server.listen(0, '127.0.0.1');
+  await once(made.server, 'listening');
+  ({ port } = made.server.address() as AddressInfo);
+}
+
+function open(from = STRANGER): Socket {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from, allowHalfOpen: true });
+  socket.on('error', () => undefined);
+  sockets.push(socket);
+  return socket;
+}
+
+const statusOf = async (path: string, init?: RequestInit): Promise<number> =>
+  (await fetch(`http://127.0.0.1:${String(port)}${path}`, init)).status;
+
+describe('a route', () => {
+  it.each([
+    ['GET', '/read', 200, null, 'text'],
+    ['HEAD', '/read', 200, null, ''],
+    ['POST', '/read', 405, 'GET, HEAD', '/read takes GET, HEAD, got POST'],
+    ['GET', '/write', 405, 'POST', '/write takes POST, got GET'],
+    ['GET', '/nowhere', 404, null, 'there is nothing at /nowhere; known: /read'],
+    ['GET', '/broken', 500, null, 'the service failed to answer'],
+  ])('answers %s %s with %i', async (method, path, status, allow, body) => {
+    await start();
+    const response = await fetch(`http://127.0.0.1:${String(port)}${path}?a`, { method });
+
+    expect([response.status, response.headers.get('allow')]).toEqual([status, allow]);
+    expect(await response.text()).toContain(body);
+  });
+});
+
+describe('clients that are slow', () => {
+  it('have no place for bodies that do not come, nor for answers that they do not read', async () => {
+    await start({ maxInFlight: 2 });
+    for (let i = 0; i < 40; i++) open().write('POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{');
+    open().pause().write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(8));
+    await until('all are answered', () => asked === 8);
+
+    expect(await statusOf('/write', { method: 'POST', body: 'x' })).toBe(200);
+  });
+
+  it('get 503 while all places are taken, and the service still says that it lives', async () => {
+    await start({ maxInFlight: 2 });
+    const waiting = [statusOf('/later'), statusOf('/later')];
+    await until('both wait', () => later.length === 2);
+
+    expect(await statusOf('/read')).toBe(503);
+    expect(await statusOf('/lives')).toBe(200);
+    for (const response of later) response.end();
+    expect(await Promise.all(waiting)).toEqual([200, 200]);
+  });
+
+  it('have 1024 connections each, with and without TLS, and gateways as many as they open', async () => {
+    await start({ tls: TLS });
+    const strangers = Array.from({ length: 1030 }, () => open().resume());
+    await until(
+      'the others are refused',
+      () => strangers.filter(({ closed, readableEnded }) => closed || readableEnded).length === 6,
+    );
+    const gateway = connectTls({ socket: open(GATEWAY), ca: tlsFixture.ca, host: '127.0.0.1' });
+    gateway.write('GET /read HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+
+    expect(await text(gateway)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('have 8 MiB of bodies that are not whole, for each client of a gateway, whose connections stay', async () => {
+    await start();
+    const write = (from: string, client: string): Promise<string> => {
+      const fields = `X-Forwarded-For: ${client}\r\nContent-Length: 65000\r\n`;
+      const socket = open(from);
+      socket.write(`POST /write HTTP/1.1\r\nHost: a\r\n${fields}\r\n${'x'.repeat(64_000)}`);
+      return once(socket, 'data').then(String);
+    };
+    const first = await Promise.race(Array.from({ length: 140 }, () => write(STRANGER, '203.0.113.9')));
+    const ofGateway = await Promise.race(Array.from({ length: 140 }, () => write(GATEWAY, '203.0.113.1')));
+
+    expect(first).toMatch(/^HTTP\/1\.1 503 [^]*connection: close/i);
+    expect(ofGateway).toMatch(/^HTTP\/1\.1 503 /);
+    expect(ofGateway).not.toMatch(/connection: close/i);
+    expect(await statusOf('/write', { method: 'POST', body: 'x' })).toBe(200);
+  });
+});
+
+/** Sends the pieces, each once the one before has left, and resolves to what came back and how the connection ended. */
+async function sendInPieces(pieces: readonly string[]): Promise<{ received: string; errors: readonly string[] }> {
+  const socket = open(GATEWAY);
+  let received = '';
+  const errors: string[] = [];
+  socket.setEncoding('latin1').on('data', (more: string) => (received += more));
+  socket.on('error', ({ code }: NodeJS.ErrnoException) => errors.push(String(code)));
+  for (const piece of pieces) {
+    await new Promise((resolve) => socket.write(piece, 'latin1', resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  socket.end();
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+  return { received, errors };
+}
+
+describe('a listener that is sent no HTTP request', () => {
+  const long = Array.from({ length: 40 }, (_, i) => `X-${String(i)}: ${'x'.repeat(8_000)}\r\n`);
+
+  it.each([
+    ['431 if the header fields are too long', ['GET / HTTP/1.1\r\nHost: a\r\n', ...long, '\r\n'], 431],
+    ['400 if it cannot be read', ['GET / HTTP/1.1\r\nHost: a\r\nX: \x01\r\n', ...long, '\r\n'], 400],
+    ['400 if it is another protocol', ['\x16\x03\x01\x02', ...long], 400],
+  ])('answers %s, reads what follows, and does not reset the connection', async (_what, pieces, status) => {
+    await start();
+    for (let i = 0; i < 20; i++) {
+      const { received, errors } = await sendInPieces(pieces);
+      expect(received).toMatch(new RegExp(`^HTTP/1.1 ${String(status)} `));
+      expect(received.match(/HTTP/g)).toHaveLength(1);
+      expect(errors).toEqual([]);
+    }
+  });
+
+  it('takes as many fields as gateways do, and closes a connection that sends without end', async () => {
+    await start();
+    const begin = 'GET /read HTTP/1.1\r\nHost: a\r\nConnection: close\r\n';
+    const { received } = await sendInPieces([begin, ...long.slice(0, 7), '\r\n']);
+    const endless = open().resume();
+    endless.write('GET / HTTP/1.1\r\nX: \x01\r\n');
+    const sending = setInterval(() => endless.write('x'.repeat(65_536)), 5);
+    await new Promise((resolve) => endless.once('close', resolve));
+    clearInterval(sending);
+
+    expect(received).toMatch(/^HTTP\/1.1 200 /);
+    expect(endless.bytesWritten).toBeGreaterThan(1_000_000);
+  });
+});
+
+describe('closing a listener', () => {
+  it.each([
+    ['plain', undefined],
+    ['TLS', TLS],
+  ])('does not wait for connections over which nothing was asked: %s', async (_kind, tls) => {
+    await start({ tls });
+    const socket = open();
+    const unused = tls === undefined ? socket : connectTls({ socket, host: '127.0.0.1', ca: tlsFixture.ca });
+    await once(unused, tls === undefined ? 'connect' : 'secureConnect');
+    const startedAt = performance.now();
+    await made.close(DRAIN_MS);
+
+    expect(performance.now() - startedAt).toBeLessThan(DRAIN_MS / 2);
+  });
+
+  it('answers what runs and what comes at the last moment, and says that their connections end with that', async () => {
+    await start();
+    const accepted: Socket[] = [];
+    made.server.on('connection', (socket: Socket) => accepted.push(socket));
+    const [ofRunning, ofLater, unused] = [open(), open(), open()];
+    const received = Promise.all([text(ofRunning), text(ofLater), text(unused)]);
+    ofRunning.write('GET /later HTTP/1.1\r\nHost: a\r\n\r\n');
+    ofLater.write('GET /read HTTP/1.1\r\n');
+    await until(
+      'both have come',
+      () => later.length === 1 && accepted.filter(({ bytesRead }) => bytesRead > 0).length === 2,
+    );
+
+    const closed = made.close(DRAIN_MS);
+    ofLater.write('Host: a\r\n\r\n');
+    unused.write('GET /read HTTP/1.1\r\nHost: a\r\n\r\n');
+    later[0]?.end('done');
+    const answers = await received;
+    for (const socket of [ofRunning, ofLater, unused]) socket.end();
+    await closed;
+
+    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n(.+\r\n)*Connection: close\r\n/i);
+  });
+});

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, it } from '@jest/globals';
+import { until } from '@sluice/testkit';
+import { serve, type Served } from '../serve.ts';
+
+const LIMITS = `
+domain: shop
+descriptors: [{ key: user, rate_limit: { unit: day, requests_per_unit: 1000 } }]
+limits: { login: { fixedWindow: { limit: 1000, window: 1h } } }
+forward_auth: { trusted_proxies: [127.0.0.1], rules: [{ policy: { fixedWindow: { limit: 1000, window: 1h } } }] }
+`;
+const CALL = { ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' };
+const LIMIT = { ...CALL, ':path': '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit' };
+const CHECK = { ...CALL, ':path': '/grpc.health.v1.Health/Check' };
+
+let served: Served;
+const sessions: ClientHttp2Session[] = [];
+afterEach(async () => {
+  for (const session of sessions.splice(0)) session.destroy();
+  await served.close();
+});
+
+function open(): ClientHttp2Session {
+  const session = connect(`http://${String(served.server.addresses.grpc)}`);
+  session.on('error', () => undefined);
+  sessions.push(session);
+  return session;
+}
+
+const begin = (session: ClientHttp2Session): ClientHttp2Stream => session.request(LIMIT).on('error', () => undefined);
+
+/** The status of gRPC of a whole call, of an empty message. */
+async function statusOf(headers: object): Promise<unknown> {
+  const stream = open()
+    .request({ ...headers })
+    .end(Buffer.alloc(5));
+  const [[trailers]] = await Promise.all([
+    once(stream, 'trailers') as Promise<[Record<string, unknown>]>,
+    text(stream),
+  ]);
+  return trailers['grpc-status'];
+}
+
+it('calls whose messages do not come hold no place of others, whatever these call', async () => {
+  served = await serve(LIMITS, { grpc: 0, admin: 0, maxInFlight: 4 });
+  const session = open();
+  let ended = 0;
+  for (let i = 0; i < 40; i++)
+    begin(session)
+      .on('close', () => ended++)
+      .write('\0');
+  await until('they have begun', () => session.state.localWindowSize !== undefined);
+  const keys = { keys: { login: 'ann' } };
+
+  expect(await statusOf(CHECK)).toBe('0');
+  expect((await served.request('/healthcheck')).status).toBe(200);
+  expect((await served.request('/auth/orders', { headers: { 'x-forwarded-for': '203.0.113.1' } })).status).toBe(200);
+  expect((await served.post('consume', keys)).status).toBe(200);
+  expect(ended).toBe(0);
+});
+
+it('a gateway whose calls do not end keeps its connections, and loses the oldest of these calls', async () => {
+  served = await serve(LIMITS, { grpc: 0 });
+  let [dropped, closed] = [0, 0];
+  const beginMany = (calls: number): void => {
+    const session = open()
+      .on('close', () => closed++)
+      .on('goaway', () => closed++);
+    for (let i = 0; i < calls; i++) {
+      begin(session).on('response', (fields) => {
+        if (String(fields['grpc-message']).startsWith('the call was dropped')) dropped++;
+      });
+    }
+  };
+  for (let i = 0; i < 21; i++) beginMany(100); // more than the service keeps
+  await until('a call is dropped', () => {
+    beginMany(1);
+    return dropped > 0;
+  });
+
+  expect(closed).toBe(0);
+});
