@@ -60,18 +60,16 @@ export default tseslint.config(
   },
   { files: ['packages/*/src/**/*.ts'], rules: { 'tsdoc/syntax': 'error' } },
   arrows(
-    ['packages/core/src/program/**/*.ts', 'packages/old-core/src/algorithms/**/*.ts'],
+    ['packages/core/src/program/**/*.ts'],
     ['node:*'],
     'An algorithm knows no clock, socket or global.',
   ),
   arrows(
     [
-      'packages/{core,old-core}/src/*.ts',
-      'packages/{core,old-core}/src/{values,policies,engine,guard,limiter,managed,split,inspect}/**/*.ts',
-      'packages/{old-http,old-managed,old-split,remote}/src/**/*.ts',
-      'packages/{core,old-core}/src/stores/*.ts',
-      'packages/old-core/src/stores/memory/**/*.ts',
-      'packages/old-core/src/stores/redis/*.ts',
+      'packages/core/src/*.ts',
+      'packages/core/src/{values,policies,guard,limiter,http,managed,split}/**/*.ts',
+      'packages/core/src/stores/*.ts',
+      'packages/core/src/stores/redis/*.ts',
     ],
     ['ioredis', 'prom-client', '@opentelemetry/*', 'express', 'fastify', 'koa', '@nestjs/*', 'hono'],
     'Only stores/redis/clients/ knows a Redis library, observe/ what metrics go to, and adapters their framework.',

@@ -8,7 +8,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'tsdown';
-import { OLD_PACKAGES, PACKAGES, nameOf } from './packages.mjs';
+import { PACKAGES, nameOf } from './packages.mjs';
 
 const own = fileURLToPath(new URL('../..', import.meta.url));
 const root = resolve(process.argv[2] ?? own);
@@ -33,10 +33,7 @@ const inSrc = (files) => Object.fromEntries(Object.entries(files).map(([name, fi
 
 const named = (paths) => inSrc(Object.fromEntries(Object.entries(paths).map(([path, file]) => [nameOf(path), file])));
 
-for (const [folder, { formats, entries, internal = {}, callable = [], more = {} }] of Object.entries({
-  ...PACKAGES,
-  ...OLD_PACKAGES,
-})) {
+for (const [folder, { formats, entries, internal = {}, callable = [], more = {} }] of Object.entries(PACKAGES)) {
   if (!existsSync(join(root, 'packages', folder))) continue;
   const entry = named(entries);
   await build({
@@ -55,13 +52,6 @@ for (const [folder, { formats, entries, internal = {}, callable = [], more = {} 
         fileName.endsWith('.cjs') && callable.some((path) => nameOf(path) === name) ? CALLABLE : '',
       codeSplitting: {
         groups: [
-          // Apart from the rest, so that a browser loads nothing else with the kernels.
-          {
-            name: 'pure',
-            test: /\/src\/(algorithms|values|engine(?!\/(key|lru-list|private-fields|batch-store))|errors|site\.generated)/,
-            minShareCount: 2,
-            priority: 1,
-          },
           { name: 'shared', test: /\/src\//, minShareCount: 2 },
         ],
       },
@@ -69,7 +59,7 @@ for (const [folder, { formats, entries, internal = {}, callable = [], more = {} 
   });
   if (Object.keys(entry).length === 0) continue;
   // The types of both formats are the same ones where no entry point has a default export, whose meaning differs.
-  const sharesTypes = ['core', 'old-core', 'old-http', 'old-managed', 'old-split', 'remote'].includes(folder);
+  const sharesTypes = folder === 'core';
   for (const format of sharesTypes ? ['cjs'] : formats) {
     await build({
       ...common(folder),

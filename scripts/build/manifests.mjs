@@ -4,7 +4,7 @@
 // With --check it writes nothing, and fails when a file is stale.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { format } from 'prettier';
-import { ADDRESSES, OLD_PACKAGES, PACKAGES, nameOf } from './packages.mjs';
+import { ADDRESSES, PACKAGES, nameOf } from './packages.mjs';
 
 const root = new URL('../../', import.meta.url);
 const read = (path) => readFileSync(new URL(path, root), 'utf8');
@@ -15,10 +15,7 @@ const DOCUMENTS = ['README.md', 'SKILL.md', 'LICENSE'];
 const check = process.argv.includes('--check');
 let stale = false;
 
-for (const [folder, { formats, entries, internal = {}, callable }] of Object.entries({
-  ...PACKAGES,
-  ...OLD_PACKAGES,
-})) {
+for (const [folder, { formats, entries, internal = {}, callable }] of Object.entries(PACKAGES)) {
   const path = `packages/${folder}/package.json`;
   const { name, description, keywords, private: isPrivate, ...manifest } = JSON.parse(read(path));
   const written = exportsOf(formats, entries, callable);
@@ -71,13 +68,6 @@ for (const name of readdirSync(new URL('examples/', root))) {
   }
 }
 
-await write(
-  'packages/old-core/src/site.generated.ts',
-  `// Written by scripts/build/manifests.mjs from the manifest at the root. Do not edit: edit that.
-/** Where the documents are read, without a slash at the end. */
-export const SITE = '${ADDRESSES.site}';
-`,
-);
 process.exit(stale ? 1 : 0);
 
 /** The conditions of each entry point, as published. Types come first in each. */

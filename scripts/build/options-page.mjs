@@ -26,7 +26,7 @@ for (const [whole, begin, file, name, first, last] of before.matchAll(
   const list = await format(rows.map(item).join('\n'), style);
   after = after.replace(whole, () => `${begin}\n${list}\n<!-- end -->`);
 }
-for (const folder of readdirSync(`${root}packages`).filter((name) => !name.startsWith('old-'))) {
+for (const folder of readdirSync(`${root}packages`)) {
   for (const file of readdirSync(`${root}packages/${folder}/src`, { recursive: true })) {
     if (file.endsWith('.ts')) shapesOf(`packages/${folder}/src/${file}`);
   }

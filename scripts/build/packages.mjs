@@ -58,29 +58,5 @@ export const PACKAGES = {
   cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
 };
 
-/** The core as it was, for the packages that have not switched: built, and not published. */
-export const OLD_PACKAGES = {
-  'old-core': {
-    formats: BOTH,
-    entries: {
-      '.': 'index.ts',
-      './inspect': 'inspect/index.ts',
-      './kernels': 'kernels.ts',
-      './metrics': 'observe/metrics.ts',
-      './opentelemetry': 'observe/opentelemetry.ts',
-      './spi': 'spi.ts',
-    },
-    more: { 'platform-node': 'platform/node.ts', 'platform-other': 'platform/other.ts' },
-  },
-  'old-http': { formats: BOTH, entries: { '.': 'index.ts', './spi': 'spi.ts' }, internal: { './fields': 'fields.ts' } },
-  'old-managed': { formats: BOTH, entries: { '.': 'index.ts' } },
-  'old-split': { formats: BOTH, entries: { '.': 'index.ts' } },
-  'old-testing': {
-    formats: BOTH,
-    entries: { '.': 'index.ts' },
-    internal: { './internal': 'internal.ts' },
-  },
-};
-
 /** The name of an entry point's files in dist/: `.` is index, `./http` is http. */
 export const nameOf = (path) => (path === '.' ? 'index' : path.slice(2));

@@ -19,7 +19,6 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { codes } from './codes.mjs';
-import { withOldNames } from '../build/old-names.mjs';
 import { ADDRESSES, PACKAGES } from '../build/packages.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -158,7 +157,7 @@ function examplesIn(file, port) {
     const line = text.slice(0, index).split('\n').length;
     const path = `${file.replace(/\.md$/, '')}-${line}.${language}`;
     // On the same lines as in the document, so that the compiler reports the line of the document.
-    const source = '\n'.repeat(line) + withOldNames(code);
+    const source = '\n'.repeat(line) + code;
     if (verb !== 'serve') return { file, line, path, source, verb };
     const next = blocks.slice(i + 1).find((block) => !title || !block[3]);
     const after = text.slice(index, next?.index);

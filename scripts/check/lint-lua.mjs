@@ -1,6 +1,6 @@
 // Lints the Lua for what keeps it running on every Redis, Valkey, compatible server and managed service, on Lua 5.1 and
 // on 5.4: see docs/adr/0111-one-program.md. Then luacheck (Debian: lua-check) looks for globals and for what is not
-// used, in all of it as it is run: kernels and the parts around them in one script.
+// used, in each script as it is run.
 //
 //   node scripts/check/lint-lua.mjs             all
 //   node scripts/check/lint-lua.mjs file.lua... these files, by the rules below alone
@@ -8,7 +8,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { BEFORE_ALL, SCRIPTS, beforeKernel, standaloneScripts, withoutComments } from '../build/lua-parts.mjs';
+import { PACKAGES, handwrittenScripts, withoutComments } from '../build/lua-parts.mjs';
 
 /** The functions of each library that every server has, and that we use: a list to be extended with care. */
 const LIBRARIES = {
@@ -59,8 +59,6 @@ if (process.argv[2] === '--rules') {
   process.exit(0);
 }
 
-const core = new URL('../../packages/old-core/src/', import.meta.url);
-const read = (file) => readFileSync(new URL(file, core), 'utf8');
 const named = process.argv.slice(2);
 const failures =
   named.length > 0 ? named.reduce((sum, file) => sum + lint(file, readFileSync(file, 'utf8')), 0) : lintAll();
@@ -94,42 +92,16 @@ function lint(file, source) {
 }
 
 function lintAll() {
-  const folders = readdirSync(new URL('algorithms/', core), { withFileTypes: true }).filter((entry) =>
-    entry.isDirectory(),
-  );
-  const kernels = folders.map(({ name }) => `algorithms/${name}/kernel.lua`);
-  const files = new Set([BEFORE_ALL, ...kernels]);
-  for (const { parts } of Object.values(SCRIPTS)) for (const part of parts) files.add(part);
   let found = 0;
-  for (const file of files) found += lint(fileURLToPath(new URL(file, core)), read(file));
-  for (const { parts, takes, needs } of Object.values(SCRIPTS)) {
-    const scriptOf = (cut) => {
-      let script = 'local kinds, algorithms = ARGV[1], {}\n';
-      for (const file of [BEFORE_ALL, ...kernels, ...parts]) {
-        const source = read(file);
-        const module = /algorithms\/(.*)\/kernel\.lua/.exec(file)?.[1].replaceAll('-', '_');
-        if (module === undefined) script += source;
-        else if (takes(source)) {
-          const kernel = [...beforeKernel(source).map(read), cut(source)].join('\n');
-          script += `do\n${kernel}\nalgorithms[${module}.kind] = ${module}\nend\n`;
-        }
-      }
-      return script;
-    };
-    found += luacheck(scriptOf((kernel) => kernel));
-    // The removed part must not be needed.
-    found += luacheck(scriptOf(needs), ['--only', '11']);
-  }
-  const packages = new URL('../../packages/', import.meta.url);
-  const printed = new URL('core/src/stores/redis/lua/generated/', packages);
+  const printed = new URL('core/src/stores/redis/lua/generated/', PACKAGES);
   for (const file of readdirSync(printed).filter((name) => name.endsWith('.lua'))) {
     const source = readFileSync(new URL(file, printed), 'utf8');
     // The functions of a family have the same parameters, whether they need them or not; a choice is printed with its opposite.
     const asPrinted = ['--no-unused-args', '--ignore', '58', '--read-globals', 'cjson', 'unpack'];
     found += lint(fileURLToPath(new URL(file, printed)), source) + luacheck(source, asPrinted);
   }
-  for (const file of standaloneScripts(packages)) {
-    const path = fileURLToPath(new URL(file, packages));
+  for (const file of handwrittenScripts()) {
+    const path = fileURLToPath(new URL(file, PACKAGES));
     const source = readFileSync(path, 'utf8');
     found += lint(path, source) + luacheck(source, ['--read-globals', 'unpack']);
   }

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { OLD_PACKAGES, PACKAGES } from '../build/packages.mjs';
+import { PACKAGES } from '../build/packages.mjs';
 import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -35,7 +35,7 @@ const run = (command, args, cwd = root) => {
   throw error ?? new Error(`${command} ${args.join(' ')} ended with ${status}`);
 };
 
-const folders = Object.keys({ ...PACKAGES, ...OLD_PACKAGES });
+const folders = Object.keys(PACKAGES);
 const packages = folders.map((folder) =>
   JSON.parse(readFileSync(join(root, 'packages', folder, 'package.json'), 'utf8')),
 );

@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { findConsul } from '../setup/find-consul.mjs';
 
-const FILES = ['packages/testkit/test/consul', 'packages/old-split/test/consul', 'examples/consul-policies'];
+const FILES = ['packages/testkit/test/consul', 'packages/core/test/split/consul', 'examples/consul-policies'];
 
 const recording = process.argv.includes('--record') ? { SLUICE_RECORD: '1' } : {};
 const env = { ...process.env, CONSUL: findConsul(), ...recording };

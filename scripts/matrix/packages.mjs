@@ -9,7 +9,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { OLD_PACKAGES, PACKAGES } from '../build/packages.mjs';
+import { PACKAGES } from '../build/packages.mjs';
 import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -162,7 +162,7 @@ function nest(major) {
 function pack() {
   const into = join(work, 'tarballs');
   mkdirSync(into);
-  const folders = Object.keys({ ...PACKAGES, ...OLD_PACKAGES });
+  const folders = Object.keys(PACKAGES);
   packAll(into, folders);
   const files = readdirSync(into);
   const packed = (name) => files.find((file) => new RegExp(`^sluice-${name}-\\d`).test(file));

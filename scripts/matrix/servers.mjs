@@ -9,15 +9,12 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'nod
 import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 
-/**
- * The suites for Redis 6.2: the contracts of stores and of an adapter, both twins, laws, fast paths, waiting, slots.
- */
+/** The suites for Redis 6.2: the contracts of stores and of an adapter, the program beside its printed Lua, batches. */
 const ON_6 = [
-  ...['stores/contract', 'stores/every-store', 'laws/(vectors|parity|mixture|charge|refund|heal)'],
-  ...['fast/denial-cache', 'limiter/(waiting|units-of-keys)', 'algorithms/concurrency/(evicted-value|processes)'],
-]
-  .map((path) => `packages/old-core/test/${path}`)
-  .concat('packages/express/test');
+  ...['stores/contract', 'program/parity', 'limiter/redis'].map((path) => `packages/core/test/${path}`),
+  ...['batching', 'denial-cache', 'clients'].map((path) => `packages/core/test/stores/redis/${path}`),
+  'packages/express/test',
+];
 
 const given = process.argv.slice(2);
 const end = given.indexOf('--');

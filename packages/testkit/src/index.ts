@@ -1,7 +1,4 @@
-export { memory, realRedis, type ClockedStores } from './clocked-stores.ts';
 export { ipv4Spellings, ipv6Spellings, spellingsOf } from './spellings.ts';
-export { describeStore, type StoreFactory } from '@sluice/old-testing';
-export { fakeClock, type FakeClock } from './fake-clock.ts';
 export { cases, depth, type Depth } from './depth.ts';
 export { describePolicySource, type PolicyServer } from './describe-policy-source.ts';
 export { describeExample, ExampleClient } from './describe-example.ts';
@@ -12,8 +9,6 @@ export { exchange, listen, open, received, statuses, type Listening } from './ra
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort } from './free-port.ts';
 export { startRedis, type RedisServer } from './redis-server.ts';
-export { PRODUCTION_LINE, TEST_LINE, testGeneral, virtualRedisStore } from './virtual-redis.ts';
-export { onNodes } from './on-nodes.ts';
 export { runtimes, type Runtime } from './runtimes.ts';
 export { useRedis, type RunningRedis } from './use-redis.ts';
 export { ClusterAdmin } from './cluster-admin.ts';
@@ -27,31 +22,10 @@ export { type RedisServerOptions, type RestartOptions } from './redis-server.ts'
 export { startSentinel, type RedisSentinel, type RedisSentinelOptions } from './redis-sentinel.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { tlsFixture } from './tls-fixture.ts';
-export { closing, describeSetUps, limiterForSetUp, type SetUp } from './describe-set-ups.ts';
 export { isFreedAfter } from './freed.ts';
-export { take } from './take.ts';
-export { changingPolicy, type ChangingPolicy } from '@sluice/old-testing/internal';
 export { until } from './until.ts';
-export { withoutFastPath } from './without-fast-path.ts';
-export {
-  describeRedisClient,
-  type AnyClient,
-  type Endpoint,
-  type RedisClientTarget,
-  type TestClient,
-} from './describe-redis-client/describe-redis-client.ts';
 export { cutReplication } from './replication.ts';
-export { startDeafRelay, type DeafRelay } from './describe-redis-client/deaf-relay.ts';
-export {
-  type TestRequest,
-  TestResponse,
-  type TestOptions,
-  type TestPlan,
-  testFramework,
-  testEnforcer,
-  lines,
-} from './test-framework.ts';
-export { type WatchedStore, nextTurn, watched } from './watched-store.ts';
+export { startDeafRelay, type DeafRelay } from './deaf-relay.ts';
 export { type Admission, mostPerWindow, mostPerInterval, mostBeyondRefill } from './simulation/bounds.ts';
 export { Machine } from './simulation/machine.ts';
 export { VirtualTime } from './simulation/virtual-time.ts';

@@ -3,9 +3,9 @@
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { consulSource } from '../../../examples/consul-policies/dist/consul-source.js';
-import { createLimiter } from '../../../packages/old-core/dist/index.js';
-import { createPolicies, managed } from '../../../packages/old-managed/dist/index.js';
-import { consulMembership, splitStore } from '../../../packages/old-split/dist/index.js';
+import { createLimiter } from '../../../packages/core/dist/index.js';
+import { createPolicies, managed } from '../../../packages/core/dist/managed.js';
+import { consulMembership, splitStore } from '../../../packages/core/dist/split.js';
 
 const { ADDRESS: address, ID: id, WEIGHT, PORT, TTL_MS, CHECK_TTL_MS } = process.env;
 const register = { weight: Number(WEIGHT), address: '127.0.0.1', port: Number(PORT), checkTtlMs: Number(CHECK_TTL_MS) };

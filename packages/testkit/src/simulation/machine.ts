@@ -1,11 +1,10 @@
-import type { LocalTime } from '@sluice/old-core/spi';
 import type { VirtualTime } from './virtual-time.ts';
 
 /**
  * A machine with clocks of its own: they drift, its date is wrong, it can be stopped (its clocks continue) and
  * suspended (its monotonic clock stops).
  */
-export class Machine implements LocalTime {
+export class Machine {
   readonly #time: VirtualTime;
   readonly #rate: number;
   #monotonicMs: number;

@@ -1,6 +1,0 @@
-import { describeRedisClient } from '@sluice/testkit';
-
-describeRedisClient('made for a URL', {
-  ours: true,
-  connect: ({ url }) => ({ client: url, close: () => undefined }),
-});

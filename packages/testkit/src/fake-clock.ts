@@ -1,1 +1,0 @@
-export { fakeClock, type FakeClock } from '@sluice/old-testing';
