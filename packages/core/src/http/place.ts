@@ -1,6 +1,6 @@
 import { PolicyError, shown } from '../errors.ts';
 import { LimiterCore } from '../limiter/core.ts';
-import { LimiterOfCore, type Limiter } from '../limiter/limiter.ts';
+import type { Limiter } from '../limiter/limiter.ts';
 import type { LimiterCoreOptions } from '../limiter/options.ts';
 import { readPolicy, type Limit, type Want } from '../limiter/limits.ts';
 import { readMark } from '../limiter/policy-function.ts';
@@ -109,7 +109,8 @@ export class Place<Request, Response> {
    */
   get limiter(): Limiter<never> {
     if (this.#options.limiter !== undefined) return this.#options.limiter;
-    return (this.#limiter ??= new LimiterOfCore<never>(this.core, this.#fixedLimits()));
+    this.core.limits = this.#fixedLimits();
+    return (this.#limiter = this.core);
   }
 
   #fixedLimits(): Limit | ReadonlyMap<string, Limit> {
@@ -171,10 +172,9 @@ function checkOptions(options: object, ownOptions: readonly string[]): void {
  * @throws PolicyError for a value that is not a limiter, or a limiter with several limits.
  */
 export function readHanded(limiter: unknown): { readonly core: LimiterCore; readonly limit: Limit } {
-  const parts = LimiterOfCore.readParts(limiter);
-  if (parts === undefined) throw invalid('limiter', 'made by createLimiter()', limiter);
-  const { core, limits } = parts;
-  if (!(limits instanceof Map)) return { core, limit: limits as Limit };
+  if (!(limiter instanceof LimiterCore)) throw invalid('limiter', 'made by createLimiter()', limiter);
+  const { limits } = limiter;
+  if (!(limits instanceof Map)) return { core: limiter, limit: limits as Limit };
   throw new PolicyError(
     'limiter',
     `limiter must be one with a single key, got one with the limits ${listed([...limits.keys()])}; give rateLimit those limits, with their keys`,

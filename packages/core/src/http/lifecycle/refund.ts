@@ -36,7 +36,7 @@ export function refundOnResponse<Request, Response>(
         warnOfRefund(error); // the other places still have rules of their own
       }
     }
-    if (givingBack.size === 0 || core.isClosed) return;
+    if (givingBack.size === 0) return;
     const unitsFor = ({ cost, want }: AskOf<Request, Response>): number => (givingBack.has(want.settings) ? cost : 0);
     await settle(core, decision, 'give', unitsFor as (ask: Ask) => number);
   };
