@@ -11,7 +11,6 @@ import type {
   FastifyBaseLogger,
   FastifyInstance,
   FastifyPluginCallback,
-  FastifyReply,
   FastifyRequest,
   FastifyTypeProvider,
   RawServerBase,

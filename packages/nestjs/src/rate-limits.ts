@@ -7,7 +7,7 @@ import { framework, reporting } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { limitsOf, skippedOf, type Placed } from './rate-limit.decorator.ts';
-import type { RateLimitOptions, RateLimitScopeOptions } from './rate-limit.options.ts';
+import type { RateLimitScopeOptions } from './rate-limit.options.ts';
 import { readCommonRoute, setRoute } from './route-template.ts';
 import { leaveOut, unknownName, type NestLimits } from './skipped-limits.ts';
 

@@ -1,6 +1,6 @@
 import { PolicyError, shown } from '../errors.ts';
 import { LimiterCore } from '../limiter/core.ts';
-import { LimiterOfCore, type Limiter } from '../limiter/limiter.ts';
+import type { Limiter } from '../limiter/limiter.ts';
 import type { LimiterCoreOptions } from '../limiter/options.ts';
 import { readPolicy, type Limit, type Want } from '../limiter/limits.ts';
 import { readMark } from '../limiter/policy-function.ts';
@@ -57,8 +57,6 @@ export class Place {
   /** Whether the key of a request is a string, and not one for each limit. */
   readonly hasOneKey: boolean;
   readonly paced: PacedRequests;
-  /** That of the option `limiter`, or made for the same budgets at its first use. */
-  #limiter: Limiter<never> | undefined;
   readonly #isHanded: boolean;
 
   /**
@@ -71,7 +69,6 @@ export class Place {
     const { limits, limiter } = options;
     this.settings = readSharedOptions(options);
     this.#isHanded = limiter !== undefined;
-    if (this.#isHanded) this.#limiter = limiter as Limiter<never>;
     this.core = this.#isHanded ? readHanded(limiter).core : makeCore(options, this.settings.mode);
     this.hasOneKey = limits === undefined;
     this.limits = this.hasOneKey ? [readOneKey(this.core, options, reader)] : readEntries(this.core, options, reader);
@@ -103,14 +100,14 @@ export class Place {
    * @throws PolicyError if a function picks the policy, because there is no single limiter then.
    */
   get limiter(): Limiter<never> {
-    if (this.#limiter !== undefined) return this.#limiter;
+    if (this.#isHanded) return this.core;
     const limits = this.limits.map(({ name, limit }): [string, Limit] => {
       if (typeof limit !== 'function') return [name, limit];
       const what = 'there is no single limiter if a function picks the policy; make one per policy with createLimiter';
       throw new PolicyError('policy', what, 'SLUICE_OPTION_INVALID');
     });
-    const own = this.hasOneKey ? (limits[0] as [string, Limit])[1] : new Map(limits);
-    return (this.#limiter = new LimiterOfCore<never>(this.core, own));
+    this.core.limits = this.hasOneKey ? (limits[0] as [string, Limit])[1] : new Map(limits);
+    return this.core;
   }
 }
 
@@ -150,10 +147,9 @@ function checkOptions(options: object, ownOptions: readonly string[]): asserts o
  * @throws PolicyError for a value that is not a limiter, or a limiter with several limits.
  */
 export function readHanded(limiter: unknown): { readonly core: LimiterCore; readonly limit: Limit } {
-  const parts = LimiterOfCore.readParts(limiter);
-  if (parts === undefined) throw invalid('limiter', 'made by createLimiter()', limiter);
-  const { core, limits } = parts;
-  if (!(limits instanceof Map)) return { core, limit: limits as Limit };
+  if (!(limiter instanceof LimiterCore)) throw invalid('limiter', 'made by createLimiter()', limiter);
+  const { limits } = limiter;
+  if (!(limits instanceof Map)) return { core: limiter, limit: limits as Limit };
   const what = `limiter must be one with a single key, got one with the limits ${listed([...limits.keys()])}`;
   throw new PolicyError('limiter', `${what}; give rateLimit those limits, with their keys`, 'SLUICE_OPTION_INVALID');
 }
