@@ -226,7 +226,7 @@ function printerOf(modules, moduleName, print, family, values = new Map()) {
       ? node.incrementor.operator === K.PlusPlusToken
         ? '1'
         : '-1'
-      : expression(node.incrementor.right);
+      : `${node.incrementor.operatorToken.getText() === '-=' ? '-' : ''}${expression(node.incrementor.right)}`;
     const end = { '<': `${expression(right)} - 1`, '>=': expression(right) }[operatorToken.getText()] ?? fail(node);
     const by = step === '1' ? '' : `, ${step}`;
     return [

@@ -13,18 +13,15 @@ export { concurrency, type ConcurrencyOptions, type ConcurrencyPolicy } from './
 export { describePolicy, parsePolicy, type Policy } from './policies/index.ts';
 export type { Duration } from './values/duration.ts';
 export { PolicyError, SluiceError, StoreError, type SluiceErrorCode, type StoreFailureKind } from './errors.ts';
+export type { AcquireOptions, BlockOptions, EditOptions, RunOptions } from './limiter/core.ts';
 export {
   createLimiter,
-  type AcquireOptions,
   type Acquisition,
-  type BlockOptions,
-  type EditOptions,
   type KeysOf,
   type Limiter,
   type LimiterOptions,
   type LimitsLimiterOptions,
   type Reservation,
-  type RunOptions,
   type ShortLimiterOptions,
   type SingleLimiterOptions,
 } from './limiter/limiter.ts';
@@ -39,9 +36,9 @@ export {
   type PolicyMark,
   type ReturnedPolicy,
 } from './limiter/policy-function.ts';
-export type { Running } from './limiter/run.ts';
+export type { Running } from './limiter/slots.ts';
 export type { ThresholdEvent, ThresholdOptions } from './limiter/thresholds.ts';
-export type { WaitOptions } from './limiter/wait-options.ts';
+export type { WaitOptions } from './limiter/wait.ts';
 export type { BreakerMessage, BreakerState, DecisionMessage, StoreErrorMessage } from './channels.ts';
 export type { Status } from './observe/live-limiters.ts';
 export type { Clock } from './platform.ts';

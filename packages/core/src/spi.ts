@@ -1,14 +1,12 @@
 // For the packages of Sluice that plug into core: frameworks, the service, tools. Applications import the index.
 
 // Decisions over limits that arrive with requests, or live in a file.
-export { LimiterCore } from './limiter/core.ts';
-export type { DecideOptions, DecidingOp, HeldSlots } from './limiter/host.ts';
-export { LimiterOfCore } from './limiter/limiter.ts';
+export { LimiterCore, type DecideOptions, type DecidingOp } from './limiter/core.ts';
 export { LIMITER } from './limiter/options.ts';
 export { readWants, type Limit, type Want } from './limiter/limits.ts';
 export { LimiterDecision } from './limiter/decision.ts';
 export { newHolder, readHolder } from './limiter/holder.ts';
-export { keepRenewing } from './limiter/slots.ts';
+export { heldBy, keepRenewing, type HeldSlots } from './limiter/slots.ts';
 export { editKeys, refundDecision, refundPacing, settleKeys } from './limiter/settle.ts';
 export { readMark } from './limiter/policy-function.ts';
 export { readSubject } from './values/key.ts';

@@ -16,7 +16,7 @@ export function frameworkFor(self: () => unknown): Framework<Request, Response> 
     user: (request) => readUserId((request as { user?: unknown }).user),
     rawRequest: (request) => request,
     rawResponse: (response) => response,
-    getHeader: (response, name) => joinLines(response.getHeader(name)),
+    getHeader: (response, name) => response.getHeader(name),
     setHeader: (response, name, value) => {
       response.setHeader(name, value);
     },

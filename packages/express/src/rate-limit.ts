@@ -53,11 +53,11 @@ export function rateLimit(options: KeyEachOptions<Request, Response>): RateLimit
 export function rateLimit(options: RateLimitOptions): RateLimitHandler<string | KeyByLimit>;
 export function rateLimit(options: object): RateLimitHandler<never> {
   const framework = frameworkFor(() => handler);
-  const limited = limitRequests(options as RateLimitOptions, framework);
-  const handler = (request: unknown, response: unknown, next: NextFunction): void => {
-    limited.requests.limitThen(request as Request, response as Response, next);
+  const requests = limitRequests(options, framework);
+  const handler = (request: object, response: object, next: NextFunction): void => {
+    requests.limitThen(request, response, next);
   };
-  return withLimiter(handler, limited);
+  return withLimiter(handler, requests);
 }
 
 /**

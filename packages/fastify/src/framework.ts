@@ -10,7 +10,7 @@ export const framework: Framework<FastifyRequest, FastifyReply> = {
   user: (request) => readUserId((request as { user?: unknown }).user),
   rawRequest: (request) => request.raw,
   rawResponse: (reply) => reply.raw,
-  getHeader: (reply, name) => joinLines(reply.getHeader(name)),
+  getHeader: (reply, name) => reply.getHeader(name),
   setHeader: (reply, name, value) => {
     void reply.header(name, value);
   },

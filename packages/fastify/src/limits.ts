@@ -1,14 +1,13 @@
 import { PolicyError, memoryStore } from '@sluice/core';
-import { atPlace, hasLimit, inheritOptions, limitRequests, type Place, type RequestLimiter } from '@sluice/core/http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { atPlace, hasLimit, inheritOptions, limitRequests, type RequestLimiter } from '@sluice/core/http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 import { nameForRoute, nameForScope, placeOfRoute } from './names.ts';
 import { LIMIT_HOOKS, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
 
 /** A limit of a scope, of a route, or of a hook of its own. */
 interface PlacedLimit {
-  readonly place: Place<FastifyRequest, FastifyReply>;
-  readonly requests: RequestLimiter<FastifyRequest, FastifyReply>;
+  readonly requests: RequestLimiter;
   readonly hook: LimitHook;
 }
 
@@ -95,7 +94,7 @@ export class Limits {
 
   /** Releases the names, and closes the limiters with their stores. */
   async close(): Promise<void> {
-    await Promise.all(this.#made.map(({ place }) => place.close()));
+    await Promise.all(this.#made.map(({ requests }) => requests.close()));
   }
 
   /** Adds what one registration of the plugin, or the config of one, says to a scope. */
@@ -183,7 +182,7 @@ export class Limits {
       throw new PolicyError('hook', expected, 'SLUICE_OPTION_INVALID');
     }
     const named = name !== undefined || limiter !== undefined ? options : { ...options, name: defaultName() };
-    const limit = { ...limitRequests(named as RouteLimitOptions, framework, ownOptions), hook };
+    const limit = { requests: limitRequests(named, framework, ownOptions), hook };
     this.#made.push(limit);
     return limit;
   }

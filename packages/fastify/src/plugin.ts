@@ -11,7 +11,6 @@ import type {
   FastifyBaseLogger,
   FastifyInstance,
   FastifyPluginCallback,
-  FastifyReply,
   FastifyRequest,
   FastifyTypeProvider,
   RawServerBase,
@@ -140,12 +139,10 @@ function install(app: FastifyInstance): Limits {
     firstRoutes.set(hook, undefined);
     limits.prepareLater(limit);
     return withLimiter(hook, {
-      get place() {
-        return limit().place;
+      get limiter() {
+        return limit().requests.limiter;
       },
-      get requests() {
-        return limit().requests;
-      },
+      keyFor: async (request) => limit().requests.keyFor(request),
     });
   }
 }
@@ -153,7 +150,7 @@ function install(app: FastifyInstance): Limits {
 type Hook = (request: AnyRequest, reply: object, ...rest: unknown[]) => void;
 
 /** Fastify calls the hook `preParsing` with the payload before `done`. */
-function limitBy(find: (request: FastifyRequest) => RequestLimiter<FastifyRequest, FastifyReply> | undefined): Hook {
+function limitBy(find: (request: FastifyRequest) => RequestLimiter | undefined): Hook {
   return (request, reply, payloadOrDone, last) => {
     const done = (last ?? payloadOrDone) as (error?: unknown) => void;
     let limiter: ReturnType<typeof find>;
@@ -164,7 +161,7 @@ function limitBy(find: (request: FastifyRequest) => RequestLimiter<FastifyReques
       return;
     }
     if (limiter === undefined) done();
-    else limiter.limitThen(request as FastifyRequest, reply as FastifyReply, done);
+    else limiter.limitThen(request, reply, done);
   };
 }
 

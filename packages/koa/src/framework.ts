@@ -1,4 +1,4 @@
-import { joinLines, readUserId, type Framework } from '@sluice/core/http';
+import { readUserId, type Framework } from '@sluice/core/http';
 import type { ExtendableContext, ParameterizedContext } from 'koa';
 import { routeTemplate } from './route-template.ts';
 
@@ -16,7 +16,7 @@ export function frameworkFor(self: () => unknown): Framework<ParameterizedContex
     user: (ctx) => readUserId((ctx.state as { user?: unknown }).user),
     rawRequest: (ctx) => ctx.req,
     rawResponse: (ctx) => ctx.res,
-    getHeader: (ctx, name) => present(joinLines(ctx.res.getHeader(name)) ?? ''),
+    getHeader: (ctx, name) => ctx.res.getHeader(name),
     // Directly, because Koa does the same with a string, only slower.
     setHeader: (ctx, name, value) => {
       ctx.res.setHeader(name, value);

@@ -64,21 +64,21 @@ export function rateLimit<State = DefaultState, Custom = DefaultContext>(
 ): RateLimitMiddleware<KeyByLimit>;
 export function rateLimit(options: RateLimitOptions): RateLimitMiddleware<string | KeyByLimit>;
 export function rateLimit(options: object): RateLimitMiddleware<never> {
-  const limited = limitRequests(
-    options as RateLimitOptions,
+  const requests = limitRequests(
+    options,
     frameworkFor(() => middleware),
   );
   const middleware = (ctx: Context, next: Next): Promise<unknown> => {
     let passes: boolean | Promise<boolean>;
     try {
-      passes = limited.requests.limit(ctx, ctx);
+      passes = requests.limit(ctx, ctx);
     } catch (error) {
       return Promise.reject(errorFor(error));
     }
     if (passes === true && ctx.writable) return next();
     return typeof passes === 'boolean' ? Promise.resolve() : continueLater(passes, ctx, next);
   };
-  return withLimiter(middleware, limited);
+  return withLimiter(middleware, requests);
 }
 
 /** Continues after an asynchronous decision. Errors of the rest of the application pass through unchanged. */
@@ -104,7 +104,7 @@ export function RateLimit<State = DefaultState, Custom = DefaultContext>(
 ): MethodDecorator;
 export function RateLimit(options: object): MethodDecorator {
   return limitMethods(
-    options as RateLimitOptions,
+    options,
     frameworkFor(() => undefined),
     ([ctx]) => {
       const context = ctx as ParameterizedContext;

@@ -24,7 +24,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
   user: (request) => readUserId(request.user) ?? readUserId((request as FoundRequest).raw?.user),
   rawRequest: (request: FoundRequest) => request.raw ?? request,
   rawResponse: nodeResponseOf,
-  getHeader: (response, name) => joinLines(response.getHeader(name)),
+  getHeader: (response, name) => response.getHeader(name),
   setHeader: (response, name, value) => {
     if (isNode(response)) response.setHeader(name, value);
     else response.header(name, value);

@@ -7,18 +7,16 @@ import { framework, reporting } from './framework.ts';
 import type { NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { limitsOf, skippedOf, type Placed } from './rate-limit.decorator.ts';
-import type { RateLimitOptions, RateLimitScopeOptions } from './rate-limit.options.ts';
+import type { RateLimitScopeOptions } from './rate-limit.options.ts';
 import { readCommonRoute, setRoute } from './route-template.ts';
 import { leaveOut, unknownName, type NestLimits } from './skipped-limits.ts';
 
-type NestPlace = Place<NestRequest, NestResponse>;
-type NestLimiter = RequestLimiter<NestRequest, NestResponse>;
 // eslint-disable-next-line @typescript-eslint/no-unsafe-function-type -- as Nest has it
 type Target = Function;
 
 interface HandlerLimits {
   /** One for each limit that only reports, and then one for all others; none if no limit applies. */
-  readonly limiters: readonly NestLimiter[];
+  readonly limiters: readonly RequestLimiter[];
   /** Undefined for a handler with one path. */
   readonly route: string | undefined;
 }
@@ -30,18 +28,18 @@ interface HandlerLimits {
 export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #options: RateLimitScopeOptions;
   readonly #modules: ModulesContainer;
-  readonly #ofModule: readonly NestPlace[];
+  readonly #ofModule: readonly Place[];
   /** The places of `@RateLimit()`, in the order in which they were found. */
-  readonly #placed = new Map<Placed, NestPlace>();
+  readonly #placed = new Map<Placed, Place>();
   readonly #handlers = new WeakMap<Target, WeakMap<Target, HandlerLimits>>();
-  readonly #alone = new WeakMap<NestLimits, NestLimiter>();
+  readonly #alone = new WeakMap<NestLimits, RequestLimiter>();
 
   /** @throws PolicyError for bad or unknown options of the module. */
   constructor(options: RateLimitScopeOptions, modules: ModulesContainer) {
     this.#modules = modules;
     [this.#options, this.#ofModule] = atPlace('RateLimitModule', () => {
       const complete = inheritOptions({ store: memoryStore() }, options);
-      return [complete, hasLimit(options) ? [new Place(complete as RateLimitOptions, framework)] : []];
+      return [complete, hasLimit(options) ? [new Place(complete, framework)] : []];
     });
   }
 
@@ -61,7 +59,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
    * @throws (rejects) PolicyError for an unknown name; TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */
   async keyFor<Key = string>(name: string, request: object): Promise<Key> {
-    return (await this.#limiterOf(this.#find(name)).keyFor(request as NestRequest)) as Key;
+    return (await this.#limiterOf(this.#find(name)).keyFor(request)) as Key;
   }
 
   /** Decides about a call of a handler, and responds if it is denied. Returns whether it continues. */
@@ -112,7 +110,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     await Promise.all(this.#places.map((place) => place.close()));
   }
 
-  get #places(): readonly NestPlace[] {
+  get #places(): readonly Place[] {
     return [...this.#ofModule, ...this.#placed.values()];
   }
 
@@ -126,7 +124,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     return limits;
   }
 
-  #limitersFor(type: Target, handler: Target): readonly NestLimiter[] {
+  #limitersFor(type: Target, handler: Target): readonly RequestLimiter[] {
     const outside = [...this.#ofModule, ...this.#placesOf(type)];
     const own = this.#placesOf(handler);
     const beside = leaveOut(outside, outside, skippedOf(type), type.name);
@@ -140,7 +138,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   /** The limiter of a place that decides alone: the same for all handlers. */
-  #limiterOf(limits: NestLimits): NestLimiter {
+  #limiterOf(limits: NestLimits): RequestLimiter {
     let limiter = this.#alone.get(limits);
     if (limiter === undefined) {
       limiter = new RequestLimiter([limits], limits.settings.mode === 'report' ? reporting : framework);
@@ -150,7 +148,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   /** The limits of a class with its base classes, or of a method; the outermost first. */
-  #placesOf(target: Target): readonly NestPlace[] {
+  #placesOf(target: Target): readonly Place[] {
     const all = limitsOf(target);
     return all.map((one) => {
       let place = this.#placed.get(one);
@@ -165,7 +163,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     });
   }
 
-  #find(name: string): NestPlace {
+  #find(name: string): Place {
     const place = this.#places.find((one) => one.name === name);
     if (place !== undefined) return place;
     const names = this.#places.map((one) => one.name);

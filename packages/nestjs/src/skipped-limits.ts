@@ -1,10 +1,8 @@
 import { PolicyError } from '@sluice/core';
 import type { RequestLimiter } from '@sluice/core/http';
-import type { NestRequest } from './nest-request.ts';
-import type { NestResponse } from './nest-response.ts';
 
 /** All limits of a place, or some of them. */
-export type NestLimits = ConstructorParameters<typeof RequestLimiter<NestRequest, NestResponse>>[0][number];
+export type NestLimits = ConstructorParameters<typeof RequestLimiter>[0][number];
 
 /**
  * Limits without those that `@SkipRateLimit()` skips.

@@ -1,5 +1,5 @@
 import { PolicyError, type Limiter } from '@sluice/core';
-import { LimiterCore, LimiterOfCore, liveLimiters, readSubject, shown, type Limit } from '@sluice/core/spi';
+import { LimiterCore, liveLimiters, readSubject, shown, type Limit } from '@sluice/core/spi';
 
 /** A limit that is shown. */
 export interface KnownLimit {
@@ -33,7 +33,7 @@ export function readLimiters(given: unknown): ReadonlySet<LimiterCore> | undefin
   return new Set(
     given.map((one: unknown, i) => {
       const limiter = typeof one === 'function' ? (one as { limiter?: unknown }).limiter : one;
-      return LimiterOfCore.readParts(limiter)?.core ?? fail(`limiters[${String(i)}]`, one);
+      return limiter instanceof LimiterCore ? limiter : fail(`limiters[${String(i)}]`, one);
     }),
   );
 }

@@ -1,5 +1,5 @@
 import { memoryStore, type Decision, type Policy } from '@sluice/core';
-import { LimiterCore, type HeldSlots, type Limit } from '@sluice/core/spi';
+import { heldBy, LimiterCore, type HeldSlots, type Limit } from '@sluice/core/spi';
 import { Arrivals, type Coming } from './arrivals.ts';
 import type { Offered, Retries } from './traffic.ts';
 
@@ -106,7 +106,7 @@ class Clients {
     const decision = this.#decide('take', key, request.cost);
     const startMs = atMs + decision.delayMs;
     const endMs = startMs + runsMs;
-    const slots = this.#core.slots.heldBy(decision);
+    const slots = heldBy(this.#core, decision);
     if (slots !== undefined) this.#hold({ endMs, slots });
     return { ...request, decision, startMs, endMs };
   }

@@ -2,7 +2,7 @@ import { exposeFields, type Plan } from '@sluice/core/http';
 import type { Exchange } from './exchange.ts';
 import { copyResponse } from './responses.ts';
 
-type Fields = Plan<never, never>['fields'];
+type Fields = Plan['fields'];
 
 const CHANGES: unique symbol = Symbol('changes');
 interface Changed {

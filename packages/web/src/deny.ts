@@ -21,7 +21,7 @@ export interface ResponseMaker<Req> {
  */
 export function deny<Req extends object>(
   exchange: Exchange<Req>,
-  { denial, fields, info, settings }: Plan<Req, never>,
+  { denial, fields, info, settings }: Plan,
   maker: ResponseMaker<Req>,
 ): Response | Promise<Response> {
   const { request } = exchange;

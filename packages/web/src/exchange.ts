@@ -5,7 +5,6 @@ import { followStream } from './follow-stream.ts';
 import { copyResponse } from './responses.ts';
 
 type RawRequest = ReturnType<FrameworkReader<object, object>['rawRequest']>;
-type Mark = ReturnType<NonNullable<FrameworkReader<object, object>['marks']>['read']>;
 type Event = 'close' | 'finish';
 
 let visits = 0;
@@ -30,8 +29,8 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
   readonly visit: number;
   /** Whether a handler runs in it. */
   isOpen: boolean;
-  /** The latest mark of the request, in this handler or in one around it. */
-  mark: Mark;
+  /** What limiters keep about the request, shared with the handlers around this one. */
+  readonly locals: object;
   /** The response, once there is one. */
   response: Response | undefined;
   statusCode = 200;
@@ -68,7 +67,7 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
     while (outer !== undefined && !outer.isOpen) outer = outer.#outer;
     this.#outer = outer;
     this.visit = outer?.visit ?? visits++;
-    this.mark = outer?.mark;
+    this.locals = { ...outer?.locals };
     (request as Exchanged)[LATEST] = this;
   }
 

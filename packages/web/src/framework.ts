@@ -5,14 +5,6 @@ import type { Exchange } from './exchange.ts';
 /** Reads requests of handlers that return their response. Its responses are exchanges; undefined if none is seen. */
 export type FetchFramework<Req extends object> = FrameworkReader<Req, Exchange<Req> | undefined>;
 
-/** Marks are stored in the exchange, which `rawRequest` returns. */
-const marks: NonNullable<FetchFramework<object>['marks']> = {
-  read: (exchange) => (exchange as Exchange).mark,
-  write: (exchange, mark) => {
-    (exchange as Exchange).mark = mark;
-  },
-};
-
 /**
  * @param reader - The facts that frameworks store in different places.
  * @param source - Where addresses come from; undefined if they are unknown.
@@ -28,7 +20,7 @@ export function frameworkFor<Req extends object>(
     noAddress: source === undefined ? NO_ADDRESS : undefined,
     address: (request) => source && exchangeFor(request).address(source),
     rawRequest: exchangeFor,
-    marks,
+    locals: (request) => exchangeFor(request).locals,
     rawResponse: (exchange) => exchange ?? NO_RESPONSE,
     argument: (exchange) => exchange?.response,
   };

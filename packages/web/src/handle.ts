@@ -15,7 +15,7 @@ export function limitHandler(handler: Handler, { requests, maker, open }: Limits
     checkRequest(request);
     const exchange = open(request, context, true);
     if (requests.followsResponses) exchange.watch();
-    const proceed = (plan: Plan<Request, never>): unknown => {
+    const proceed = (plan: Plan): unknown => {
       if (plan.info !== undefined) request.rateLimit = plan.info;
       if (plan.denial !== undefined || plan.isGone) return deny(exchange, plan, maker);
       return mapMaybe(handler(request, ...context), (result) => withFields(result, plan, exchange));
@@ -37,7 +37,7 @@ export function checkRequest(request: unknown): void {
   );
 }
 
-function withFields(result: unknown, { fields, settings }: Plan<Request, never>, exchange: Exchange): unknown {
+function withFields(result: unknown, { fields, settings }: Plan, exchange: Exchange): unknown {
   return isResponse(result) ? addFields(result, fields, settings?.cors === true, exchange) : result;
 }
 

@@ -5,11 +5,12 @@ import {
   type KeyEachOptions,
   type OneKeyOptions,
   type RateLimitOptions as NeutralOptions,
+  type RequestLimiter,
 } from '@sluice/core/http';
 import { parseAddress, type AddressOption } from './addresses.ts';
 import type { ResponseMaker } from './deny.ts';
 import { Exchange } from './exchange.ts';
-import { frameworkFor, type FetchFramework } from './framework.ts';
+import { frameworkFor } from './framework.ts';
 import { routeFinder, type Route } from './routes.ts';
 
 type FieldsOfDenial = Readonly<Record<string, string>> | Headers;
@@ -32,9 +33,8 @@ export type OneKey<Req extends Request> = OneKeyOptions<Req, Response, undefined
 export type KeyEach<Req extends Request> = KeyEachOptions<Req, Response, undefined> & WebOptions<Req>;
 
 /** What one `rateLimit(options)` decides by. */
-export interface Limits extends ReturnType<
-  typeof limitRequests<Request, Exchange<Request> | undefined, FetchFramework<Request>>
-> {
+export interface Limits {
+  readonly requests: RequestLimiter;
   readonly maker: ResponseMaker<Request>;
   /** Opens an exchange, in which a handler may run. */
   readonly open: (request: Request, context: readonly unknown[], runs: boolean) => Exchange<Request>;
@@ -58,8 +58,7 @@ export function parse(options: RateLimitOptions): Limits {
     source,
     (request) => Exchange.of(request) ?? open(request, [], false),
   );
-  const own = options as unknown as NeutralOptions<Request, Exchange<Request> | undefined>;
-  return { ...limitRequests(own, framework, OWN_OPTIONS), maker: makerFor(deniedHeaders), open };
+  return { requests: limitRequests(options, framework, OWN_OPTIONS), maker: makerFor(deniedHeaders), open };
 }
 
 function makerFor(deniedHeaders: RateLimitOptions['deniedHeaders']): ResponseMaker<Request> {

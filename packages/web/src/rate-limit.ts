@@ -88,7 +88,7 @@ export function rateLimit<Req extends Request = Request>(
 ): RateLimit<string | KeyByLimit, Req>;
 export function rateLimit(given: object): RateLimit<never> {
   const limits = parse(given as RateLimitOptions);
-  const { requests, place, maker, open } = limits;
+  const { requests, maker, open } = limits;
   return {
     handle: ((handler: Handler) => {
       if (typeof handler === 'function') return limitHandler(handler, limits);
@@ -97,7 +97,7 @@ export function rateLimit(given: object): RateLimit<never> {
       );
     }) as RateLimit['handle'],
     async check(request, ...context) {
-      if (place.settings.refund !== undefined) {
+      if (requests.settings.refund !== undefined) {
         throw typeError(
           'SLUICE_OPTION_INVALID',
           'refund follows the response, which check(request) does not see; wrap the handler with handle(handler), or leave refund out',
@@ -117,7 +117,7 @@ export function rateLimit(given: object): RateLimit<never> {
       }
     },
     get limiter() {
-      return place.limiter;
+      return requests.limiter;
     },
     async keyFor(request, ...context) {
       checkRequest(request);

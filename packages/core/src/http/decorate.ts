@@ -1,8 +1,7 @@
 import { PolicyError, shown } from '../errors.ts';
-import { asError, type Framework } from './framework.ts';
+import { asError, type AnyFramework } from './framework.ts';
 import { namedByPlace } from './inherit.ts';
 import { limitRequests } from './limited.ts';
-import type { RateLimitOptions } from './options.ts';
 import { Place } from './place.ts';
 
 type Method = (this: unknown, ...args: never[]) => unknown;
@@ -21,9 +20,9 @@ export interface MethodDecorator {
 }
 
 /** The arguments of a handler method, as its framework calls it. */
-interface MethodCall<Request, Response> {
-  readonly request: Request;
-  readonly response: Response;
+interface MethodCall {
+  readonly request: object;
+  readonly response: unknown;
   /** Takes errors, in frameworks that ignore the promise of a handler. */
   readonly fail?: ((error: unknown) => void) | undefined;
   /** What the method returns if the request is denied. */
@@ -39,14 +38,14 @@ interface MethodCall<Request, Response> {
  * @param readCall - Reads the arguments of the method.
  * @throws PolicyError for bad or unknown options, when the class is defined.
  */
-export function limitMethods<Request, Response>(
-  options: RateLimitOptions<Request, Response>,
-  framework: Framework<Request, Response>,
-  readCall: (args: readonly unknown[]) => MethodCall<Request, Response>,
+export function limitMethods(
+  options: object,
+  framework: AnyFramework,
+  readCall: (args: readonly unknown[]) => MethodCall,
 ): MethodDecorator {
   new Place(options, framework); // so that bad options fail here
   return decorateMethods((method, place) => {
-    const { requests } = limitRequests(namedByPlace(options, place), framework);
+    const requests = limitRequests(namedByPlace(options, place), framework);
     return async function (this: unknown, ...args: never[]): Promise<unknown> {
       const { request, response, fail, denied, goesOn } = readCall(args);
       try {

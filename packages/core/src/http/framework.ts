@@ -1,6 +1,5 @@
 import { shown } from '../errors.ts';
 import type { Decision } from '../limiter/decision.ts';
-import type { RequestMarks } from './request-marks.ts';
 
 /** The decision about a request and its key: the property `rateLimit` of the request. */
 export interface RateLimitInfo {
@@ -37,8 +36,6 @@ export interface RawRequest {
     readonly destroyed?: boolean;
     once?(event: 'close', listener: () => void): unknown;
   } | null;
-  /** Names and values of the header fields, alternating, as received. */
-  readonly rawHeaders?: readonly string[];
   /** HTTP/2 only: whether the request ended with its header fields. */
   readonly stream?: { readonly endAfterHeaders?: boolean };
 }
@@ -81,8 +78,8 @@ export const NO_RESPONSE: RawResponse = {
 export interface FrameworkReader<Request, Response> extends RequestReader<Request> {
   /** Node's own request: the same object, however often the framework wraps it. */
   rawRequest(request: Request): RawRequest;
-  /** Where marks of Node's own request are stored. Default: on the request itself. */
-  readonly marks?: RequestMarks;
+  /** Keeps what belongs to the request, if the framework has an object for that. Default: the request itself. */
+  locals?(request: Request): object | undefined;
   rawResponse(response: Response): RawResponse;
   /**
    * The response that the user's functions get, in frameworks whose handlers return it: undefined until there is
@@ -90,16 +87,19 @@ export interface FrameworkReader<Request, Response> extends RequestReader<Reques
    */
   argument?(response: Response): unknown;
   /**
-   * Which proxies the application trusts: true for all, a number of hops if the framework ignores it, or a function
-   * of address and hop. Any other value means unknown. Read once, for warnings.
+   * Which proxies the application trusts: true for all, or a function of address and hop. Any other value means
+   * unknown. Read once, for warnings.
    */
   proxyTrust?(request: Request): unknown;
 }
 
+/** As Node keeps the field of a response: some are a list of lines. */
+export type HeaderValue = string | number | readonly string[] | undefined;
+
 /** Everything that differs between frameworks: how to read a request, and how to write a response. */
 export interface Framework<Request, Response> extends FrameworkReader<Request, Response> {
-  /** A header field of the response as set so far, its name in lower case; several lines are joined by commas. */
-  getHeader(response: Response, name: string): string | undefined;
+  /** A header field of the response as set so far, its name in lower case. */
+  getHeader(response: Response, name: string): HeaderValue;
   setHeader(response: Response, name: string, value: string): void;
   setStatus(response: Response, status: number): void;
   /** Removes a field that belongs to another body. */
@@ -115,13 +115,9 @@ export interface Framework<Request, Response> extends FrameworkReader<Request, R
   record(request: Request, info: RateLimitInfo): void;
 }
 
-/** The response that the user's functions get: see {@link FrameworkReader.argument}. */
-export function argumentFor<Request, Response>(
-  framework: FrameworkReader<Request, Response>,
-  response: Response,
-): Response {
-  return framework.argument === undefined ? response : (framework.argument(response) as Response);
-}
+/** A framework whose requests and responses only its own functions look into. */
+export type AnyReader = FrameworkReader<object, unknown>;
+export type AnyFramework = Framework<object, unknown>;
 
 /** The id of a user object of an authentication library: its `id`, or the `sub` of a token. */
 export function readUserId(user: unknown): string | number | null | undefined {
@@ -129,8 +125,8 @@ export function readUserId(user: unknown): string | number | null | undefined {
   return id ?? sub;
 }
 
-/** A header field as one string: Node returns some as a list of lines. */
-export function joinLines(value: string | number | readonly string[] | undefined): string | undefined {
+/** A header field as one string. */
+export function joinLines(value: HeaderValue): string | undefined {
   return typeof value === 'object' ? value.join(', ') : value?.toString();
 }
 

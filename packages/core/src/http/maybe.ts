@@ -1,3 +1,5 @@
+export type MaybePromise<T> = T | Promise<T>;
+
 /** Whether a value is a promise of any kind: functions of the user may return those of other libraries. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && typeof (value as Partial<PromiseLike<T>>).then === 'function';
@@ -9,7 +11,7 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
  */
 export function mapMaybe<T, Result>(
   value: T | PromiseLike<T>,
-  next: (value: T) => Result | Promise<Result>,
-): Result | Promise<Result> {
+  next: (value: T) => MaybePromise<Result>,
+): MaybePromise<Result> {
   return isThenable(value) ? Promise.resolve(value).then(next) : next(value);
 }

@@ -3,26 +3,30 @@ import type { Limiter } from '../limiter/limiter.ts';
 import { LIMITER, type LimiterCoreOptions } from '../limiter/options.ts';
 import type { MarkedPolicy } from '../limiter/policy-function.ts';
 import type { Policy } from '../policies/index.ts';
-import { parseDuration, type Duration } from '../values/duration.ts';
+import type { Duration } from '../values/duration.ts';
 import {
+  duration,
   flag,
   functionThat,
   oneOf,
   optional,
   optionsOf,
+  readOptions,
   timerMs,
   valueThat,
   wholeNumber,
   withDefault,
   type Reader,
+  type Settings,
+  type Shape,
 } from '../values/shape.ts';
 import { ClientList } from './keys/client-list.ts';
 import type { Key, KeyPart } from './keys/key-parts.ts';
 import { parseKey } from './keys/read-key.ts';
+import type { MaybePromise } from './maybe.ts';
 import { DENIAL_STATUSES, type DenialStatuses } from './response/denial.ts';
 import { fieldWriter, type FieldWriter, type HeadersOption } from './response/headers.ts';
 
-type MaybePromise<T> = T | Promise<T>;
 /** A function of the request and its response, which is undefined if none is at hand, as in `keyFor(request)`. */
 export type OfRequest<Request, Response, T> = (request: Request, response: Response | undefined) => MaybePromise<T>;
 
@@ -218,30 +222,8 @@ export type OneKeyOptions<Request, Response, Early = Response> = SharedOptions<R
 export type KeyEachOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
   KeyEach<Request, Early>;
 
-/** The option `refund`, complete. */
-export type Refund<Request, Response> = Required<RefundOptions<Request, Response>>;
-
-/** The options on requests and responses, checked, with their defaults. */
-export interface HttpSettings<Request, Response> extends Pick<
-  SharedOptions<Request, Response>,
-  'skip' | 'onDenied' | 'onDecision'
-> {
-  readonly allow: ClientList | undefined;
-  readonly deny: ClientList | undefined;
-  readonly preflights: 'separate' | 'count' | 'skip';
-  readonly mode: 'enforce' | 'report';
-  readonly headers: FieldWriter;
-  readonly cors: boolean;
-  readonly throw: boolean;
-  readonly status: DenialStatuses;
-  readonly refund: Refund<Request, Response> | undefined;
-  readonly retryAfter: number | undefined;
-  readonly maxSlotMs: number;
-  readonly maxPaced: number;
-}
-
-const listOfClients = optional((given, name) => new ClientList(given, name));
-const aFunction = optional(functionThat<never>('a function'));
+const listOfClients: Reader<ClientList | undefined> = optional((given, name) => new ClientList(given, name));
+const aFunction: Reader<undefined> = optional(functionThat<never>('a function'));
 const status = (name: keyof DenialStatuses): Reader<number> =>
   withDefault(wholeNumber(400, 599), DENIAL_STATUSES[name]);
 const STATUSES = {
@@ -251,91 +233,86 @@ const STATUSES = {
   missingKey: status('missingKey'),
 };
 const REFUND = {
-  when: valueThat<RefundWhen<never, never>>(
+  when: valueThat<RefundWhen<object, unknown>>(
     (given) => typeof given === 'function' || given === 'on-success' || given === 'on-failure',
     '"on-success", "on-failure" or a function of request and response',
   ),
   onAbort: withDefault(flag, false),
 };
-const readRefund: Reader<Refund<never, never>> = (given, name, code) =>
+type Refund = Required<RefundOptions<object, unknown>>;
+const readRefund: Reader<Refund> = (given, name, code) =>
   typeof given === 'object' && given !== null
     ? optionsOf(REFUND)(given, name, code)
     : { when: REFUND.when(given, name, code), onAbort: false };
+type Shared = SharedOptions<object, unknown>;
 
 /** The checks and defaults of {@link SharedOptions}. In this order: the first bad option is reported. */
-const SHARED: { readonly [Name in keyof HttpSettings<never, never>]-?: Reader<HttpSettings<never, never>[Name]> } = {
-  skip: aFunction,
+const SHARED = {
+  skip: aFunction as Reader<Shared['skip']>,
   allow: listOfClients,
   deny: listOfClients,
-  preflights: withDefault(oneOf(['separate', 'count', 'skip']), 'separate'),
-  mode: withDefault(oneOf(['enforce', 'report']), 'enforce'),
-  headers: (given) => fieldWriter(given as HeadersOption | undefined),
-  cors: withDefault(flag, false),
-  onDenied: aFunction,
-  throw: withDefault(flag, false),
-  status: withDefault(optionsOf(STATUSES), DENIAL_STATUSES),
-  onDecision: aFunction,
-  refund: optional(readRefund),
-  retryAfter: optional((given, name, code) => parseDuration(given, name, code)),
-  maxSlotMs: withDefault(timerMs, 600_000),
+  preflights: withDefault(oneOf(['separate', 'count', 'skip']), 'separate') as Reader<'separate' | 'count' | 'skip'>,
+  mode: withDefault(oneOf(['enforce', 'report']), 'enforce') as Reader<'enforce' | 'report'>,
+  headers: ((given) => fieldWriter(given as HeadersOption | undefined)) as Reader<FieldWriter>,
+  cors: withDefault(flag, false) as Reader<boolean>,
+  onDenied: aFunction as Reader<Shared['onDenied']>,
+  throw: withDefault(flag, false) as Reader<boolean>,
+  status: withDefault(optionsOf(STATUSES), DENIAL_STATUSES) as Reader<DenialStatuses>,
+  onDecision: aFunction as Reader<Shared['onDecision']>,
+  refund: optional(readRefund) as Reader<Refund | undefined>,
+  retryAfter: optional(duration()) as Reader<number | undefined>,
+  maxSlotMs: withDefault(timerMs, 600_000) as Reader<number>,
   maxPaced: withDefault(
     valueThat<number>(
       (given) => given === Infinity || (Number.isSafeInteger(given) && Number(given) >= 0),
       'a whole number of requests, at least 0',
     ),
     1000,
-  ),
+  ) as Reader<number>,
 };
 
-/** The checked options of each limit. */
-export interface PerLimitSettings<Request, Response> {
-  readonly key: readonly KeyPart<Request, Response>[];
-  readonly cost: number | OfRequest<Request, Response, number>;
-  /** Undefined if the user has not said what a missing key means: that depends on the key. */
-  readonly onMissingKey: OnMissingKey | undefined;
-}
+/** The options on requests and responses, checked, with their defaults. */
+export type HttpSettings = Settings<typeof SHARED>;
 
-const PER_LIMIT: { readonly [Name in keyof PerLimitSettings<never, never>]: Reader<unknown> } = {
-  key: parseKey,
+const PER_LIMIT = {
+  key: parseKey as Reader<readonly KeyPart<object>[]>,
   cost: withDefault<unknown>(
     valueThat(
       (given) => typeof given === 'function' || (Number.isSafeInteger(given) && Number(given) >= 1),
       'a whole number, at least 1, or a function of the request',
     ),
     1,
-  ),
-  onMissingKey: optional(oneOf(['deny', 'skip', 'shared'])),
+  ) as Reader<number | OfRequest<object, unknown, number>>,
+  /** Undefined if the user has not said what a missing key means: that depends on the key. */
+  onMissingKey: optional(oneOf(['deny', 'skip', 'shared'])) as Reader<OnMissingKey | undefined>,
 };
 
 export const LIMIT_NAMES: readonly string[] = ['limit', 'window', 'policy', 'limits', 'limiter'];
-export const PER_LIMIT_NAMES: readonly string[] = Object.keys(PER_LIMIT);
 export const SHARED_NAMES: readonly string[] = Object.keys(SHARED);
 export const LIMITER_NAMES: readonly string[] = Object.keys(LIMITER);
 /** All options of {@link RateLimitOptions}. */
-export const OPTION_NAMES: readonly string[] = [LIMIT_NAMES, SHARED_NAMES, PER_LIMIT_NAMES, LIMITER_NAMES].flat();
+export const OPTION_NAMES: readonly string[] = [
+  ...[...LIMIT_NAMES, ...SHARED_NAMES],
+  ...[...Object.keys(PER_LIMIT), ...LIMITER_NAMES],
+];
 
 /** @throws PolicyError for the first bad option. */
-export function readSharedOptions<Request, Response>(options: object): HttpSettings<Request, Response> {
-  return readRows(options, SHARED) as HttpSettings<Request, Response>;
+export function readSharedOptions(options: object): HttpSettings {
+  return readRows(options, SHARED);
 }
 
 /**
+ * The options of one limit, checked.
+ *
  * @param where - What errors write before the names.
  * @throws PolicyError for the first bad option.
  */
-export function readPerLimitOptions<Request, Response>(
-  options: object,
-  where = '',
-): PerLimitSettings<Request, Response> {
-  return readRows(options, PER_LIMIT, where) as PerLimitSettings<Request, Response>;
+export function readPerLimitOptions(options: object, where: string): Settings<typeof PER_LIMIT> {
+  return readRows(options, PER_LIMIT, where);
 }
 
 /** Reads the rows of a shape, whatever other options there are. */
-function readRows(options: object, shape: Readonly<Record<string, Reader<unknown>>>, where = ''): unknown {
-  const given = options as Readonly<Record<string, unknown>>;
-  const rows = Object.entries(shape).map(([name, read]) => [
-    name,
-    read(given[name], where + name, 'SLUICE_OPTION_INVALID'),
-  ]);
-  return Object.fromEntries(rows) as unknown;
+function readRows<S extends Shape>(options: object, shape: S, where = ''): Settings<S> {
+  const own = Object.fromEntries(Object.entries(options).filter(([name]) => name in shape));
+  return readOptions(own, shape, 'rateLimit', 'SLUICE_OPTION_INVALID', where);
 }

@@ -1,6 +1,6 @@
 import { PolicyError, shown } from '../errors.ts';
 import { LimiterCore } from '../limiter/core.ts';
-import { LimiterOfCore, type Limiter } from '../limiter/limiter.ts';
+import type { Limiter } from '../limiter/limiter.ts';
 import type { LimiterCoreOptions } from '../limiter/options.ts';
 import { readPolicy, type Limit, type Want } from '../limiter/limits.ts';
 import { readMark } from '../limiter/policy-function.ts';
@@ -8,7 +8,7 @@ import { MAKERS } from '../policies/index.ts';
 import { listed } from '../values/hint.ts';
 import { checkDistinct, parseName } from '../values/name.ts';
 import { checkNames, invalid, readOptions, type Reader } from '../values/shape.ts';
-import type { RequestReader } from './framework.ts';
+import type { AnyReader } from './framework.ts';
 import { addressForPreflights, addressMissing, isForAll, readsAddress, type AddressReader } from './keys/key-parts.ts';
 import { isOptionalKey, keyFunction, type ReadKey } from './keys/read-key.ts';
 import { mapMaybe } from './maybe.ts';
@@ -17,71 +17,63 @@ import {
   OPTION_NAMES,
   readPerLimitOptions,
   readSharedOptions,
-  type HttpLimitOptions,
   type HttpSettings,
   type OfRequest,
   type OnMissingKey,
-  type RateLimitOptions,
 } from './options.ts';
 import { PacedRequests } from './lifecycle/paced-requests.ts';
 
 /** One limit of each request, with its options read. */
-export interface HttpLimit<Request, Response> {
+export interface HttpLimit {
   readonly name: string;
-  readonly readKey: ReadKey<Request, Response>;
+  readonly readKey: ReadKey;
   /** By which CORS preflights count; undefined if the key is made of more than address, route and method. */
-  readonly address: AddressReader<Request> | undefined;
+  readonly address: AddressReader<object> | undefined;
   readonly readsAddressFirst: boolean;
-  readonly cost: number | OfRequest<Request, Response, number>;
+  readonly cost: number | OfRequest<object, unknown, number>;
   readonly onMissingKey: OnMissingKey;
   /** Whether the user has said what a missing key means, so that a denied request is no mistake. */
   readonly expectsMissingKeys: boolean;
   /** The same for all requests, or picked for each request. */
-  readonly limit: Limit | PickLimit<Request, Response>;
+  readonly limit: Limit | OfRequest<object, unknown, Limit>;
 }
-
-type PickLimit<Request, Response> = OfRequest<Request, Response, Limit>;
 
 /** A {@link Place}, or some of its limits. */
-export type PlacedLimits<Request, Response> = Pick<
-  Place<Request, Response>,
-  'core' | 'name' | 'settings' | 'limits' | 'hasOneKey' | 'paced'
->;
+export type PlacedLimits = Omit<Place, 'claim'>;
 
 /** What a request wants, and the settings of the place that it wants it of. */
-export interface PlacedWant<Request, Response> extends Want {
-  readonly settings: HttpSettings<Request, Response>;
+export interface PlacedWant extends Want {
+  readonly settings: HttpSettings;
 }
 
+/** The options of `rateLimit(options)`, not yet checked. */
+type Given = Readonly<Record<string, unknown>>;
+
 /** The limits that one place of an application declares: the options of `rateLimit(options)`, checked and read. */
-export class Place<Request, Response> {
+export class Place {
   readonly core: LimiterCore;
-  readonly settings: HttpSettings<Request, Response>;
-  readonly limits: readonly HttpLimit<Request, Response>[];
+  readonly settings: HttpSettings;
+  readonly limits: readonly HttpLimit[];
   /** Whether the key of a request is a string, and not one for each limit. */
   readonly hasOneKey: boolean;
   readonly paced: PacedRequests;
-  readonly #options: RateLimitOptions<Request, Response>;
-  #limiter: Limiter<never> | undefined;
+  readonly #isHanded: boolean;
 
   /**
    * @param options - The user's options, unchecked.
    * @param ownOptions - Names of further options, which the adapter itself reads.
    * @throws PolicyError for bad or unknown options. {@link claim} takes the name, not the constructor.
    */
-  constructor(
-    options: RateLimitOptions<Request, Response>,
-    reader: RequestReader<Request>,
-    ownOptions: readonly string[] = [],
-  ) {
+  constructor(options: object, reader: AnyReader, ownOptions: readonly string[] = []) {
     checkOptions(options, ownOptions);
-    this.#options = options;
+    const { limits, limiter } = options;
     this.settings = readSharedOptions(options);
-    const { allow, deny, mode, maxPaced } = this.settings;
-    this.core = options.limiter === undefined ? makeCore(options, mode) : readHanded(options.limiter).core;
-    this.hasOneKey = options.limits === undefined;
-    this.limits = readHttpLimits(this.core, options, reader);
-    const keys = options.limits?.map(({ key }) => key) ?? [options.key];
+    this.#isHanded = limiter !== undefined;
+    this.core = this.#isHanded ? readHanded(limiter).core : makeCore(options, this.settings.mode);
+    this.hasOneKey = limits === undefined;
+    this.limits = this.hasOneKey ? [readOneKey(this.core, options, reader)] : readEntries(this.core, options, reader);
+    const { allow, deny, maxPaced } = this.settings;
+    const keys = this.hasOneKey ? [options['key']] : (limits as readonly Given[]).map(({ key }) => key);
     this.paced = new PacedRequests(maxPaced, keys.every(isForAll));
     const listed = allow?.hasAddresses === true ? 'allow' : deny?.hasAddresses === true ? 'deny' : undefined;
     if (listed !== undefined && reader.noAddress !== undefined) throw addressMissing(listed, reader.noAddress);
@@ -93,13 +85,13 @@ export class Place<Request, Response> {
 
   /** Takes the name on the store, after all checks. A limiter of the option `limiter` has it already. */
   claim(): this {
-    if (this.#options.limiter === undefined) this.core.claim();
+    if (!this.#isHanded) this.core.claim();
     return this;
   }
 
   /** Releases the name, and closes the limiter with its store; not a limiter of the option `limiter`. */
   async close(): Promise<void> {
-    if (this.#options.limiter === undefined) await this.core.close();
+    if (!this.#isHanded) await this.core.close();
   }
 
   /**
@@ -108,26 +100,19 @@ export class Place<Request, Response> {
    * @throws PolicyError if a function picks the policy, because there is no single limiter then.
    */
   get limiter(): Limiter<never> {
-    if (this.#options.limiter !== undefined) return this.#options.limiter;
-    return (this.#limiter ??= new LimiterOfCore<never>(this.core, this.#fixedLimits()));
-  }
-
-  #fixedLimits(): Limit | ReadonlyMap<string, Limit> {
+    if (this.#isHanded) return this.core;
     const limits = this.limits.map(({ name, limit }): [string, Limit] => {
       if (typeof limit !== 'function') return [name, limit];
-      throw new PolicyError(
-        'policy',
-        'there is no single limiter if a function picks the policy; make one per policy with createLimiter',
-        'SLUICE_OPTION_INVALID',
-      );
+      const what = 'there is no single limiter if a function picks the policy; make one per policy with createLimiter';
+      throw new PolicyError('policy', what, 'SLUICE_OPTION_INVALID');
     });
-    const [only] = limits;
-    return this.hasOneKey && only !== undefined ? only[1] : new Map(limits);
+    this.core.limits = this.hasOneKey ? (limits[0] as [string, Limit])[1] : new Map(limits);
+    return this.core;
   }
 }
 
 /** A limiter that only reports fails no request: `onDecision` gets the outcome `unavailable` instead. */
-function makeCore(options: object, mode: 'enforce' | 'report'): LimiterCore {
+function makeCore(options: Given, mode: 'enforce' | 'report'): LimiterCore {
   const own = Object.entries(options).filter(([name]) => LIMITER_NAMES.includes(name));
   const settings = Object.fromEntries(own) as LimiterCoreOptions;
   if (mode === 'report' && settings.onStoreError === 'throw') settings.onStoreError = 'allow';
@@ -135,34 +120,25 @@ function makeCore(options: object, mode: 'enforce' | 'report'): LimiterCore {
 }
 
 /**
- * Checks that all options exist, and that none contradicts a `limiter`.
+ * Checks that all options exist, and that none contradicts `limiter` or `limits`.
  *
  * @throws PolicyError for the first mistake.
  */
-function checkOptions(options: object, ownOptions: readonly string[]): void {
+function checkOptions(options: object, ownOptions: readonly string[]): asserts options is Given {
   if (typeof options === 'object' && ('_events' in options || 'res' in options)) {
-    throw new PolicyError(
-      'rateLimit',
-      'rateLimit takes options and returns the handler, got a request; write rateLimit({ limit: 100, window: "1m" }) where it is used',
-      'SLUICE_OPTION_INVALID',
-    );
+    const what = 'rateLimit takes options and returns the handler, got a request';
+    const instead = 'write rateLimit({ limit: 100, window: "1m" }) where it is used';
+    throw new PolicyError('rateLimit', `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
   }
   checkNames(options, [...OPTION_NAMES, ...ownOptions], 'rateLimit');
-  const given = options;
-  const forbid = (names: readonly string[], where: string, instead: string): void => {
-    for (const name of names) {
-      if (given[name] === undefined) continue;
-      const told = `${name} cannot be combined with ${where}, got ${shown(given[name])}; ${instead}`;
-      throw new PolicyError(name, told, 'SLUICE_OPTION_INVALID');
-    }
-  };
-  if (given['limiter'] !== undefined) {
-    const names = ['policy', 'limit', 'window', 'limits', ...LIMITER_NAMES];
-    forbid(names, 'limiter', 'set it in the createLimiter() call instead');
-  } else if (given['limits'] !== undefined) {
-    const names = ['policy', 'limit', 'window', 'key', 'onMissingKey'];
-    forbid(names, 'limits', 'write it into the entries of limits instead');
-  }
+  const [where, names, instead] =
+    options['limiter'] !== undefined
+      ? (['limiter', ['limits', ...LIMITER_NAMES], 'set it in the createLimiter() call instead'] as const)
+      : (['limits', ['key', 'onMissingKey'], 'write it into the entries of limits instead'] as const);
+  const name = ['policy', 'limit', 'window', ...names].find((one) => options[one] !== undefined);
+  if (options[where] === undefined || name === undefined) return;
+  const what = `${name} cannot be combined with ${where}, got ${shown(options[name])}`;
+  throw new PolicyError(name, `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
 }
 
 /**
@@ -171,113 +147,85 @@ function checkOptions(options: object, ownOptions: readonly string[]): void {
  * @throws PolicyError for a value that is not a limiter, or a limiter with several limits.
  */
 export function readHanded(limiter: unknown): { readonly core: LimiterCore; readonly limit: Limit } {
-  const parts = LimiterOfCore.readParts(limiter);
-  if (parts === undefined) throw invalid('limiter', 'made by createLimiter()', limiter);
-  const { core, limits } = parts;
-  if (!(limits instanceof Map)) return { core, limit: limits as Limit };
-  throw new PolicyError(
-    'limiter',
-    `limiter must be one with a single key, got one with the limits ${listed([...limits.keys()])}; give rateLimit those limits, with their keys`,
-    'SLUICE_OPTION_INVALID',
-  );
+  const { core, limit } = (limiter ?? {}) as { readonly core?: unknown; readonly limit?: Limit };
+  if (core instanceof LimiterCore && limit !== undefined) return { core, limit }; // a rule of the service
+  if (!(limiter instanceof LimiterCore)) throw invalid('limiter', 'made by createLimiter()', limiter);
+  const { limits } = limiter;
+  if (!(limits instanceof Map)) return { core: limiter, limit: limits as Limit };
+  const what = `limiter must be one with a single key, got one with the limits ${listed([...limits.keys()])}`;
+  throw new PolicyError('limiter', `${what}; give rateLimit those limits, with their keys`, 'SLUICE_OPTION_INVALID');
+}
+
+function readOneKey(core: LimiterCore, options: Given, reader: AnyReader): HttpLimit {
+  if (options['limiter'] !== undefined) {
+    return readHttpLimit(core.name, options, readHanded(options['limiter']).limit, reader);
+  }
+  if (typeof options['limit'] === 'function') {
+    const instead = 'policy: (request) => policy, with policies that were made before and have names';
+    const what = `limit must be a number, got a function; if requests have limits of their own write ${instead}`;
+    throw new PolicyError('limit', what);
+  }
+  const policy = readPolicy(options, 'rateLimit', 'limits, or a limiter');
+  return readHttpLimit(core.name, options, readPolicyOption(core, policy), reader);
 }
 
 const asGiven: Reader<unknown> = (given) => given;
 const ENTRY = { name: parseName, policy: asGiven, key: asGiven, cost: asGiven, onMissingKey: asGiven };
 
-function readHttpLimits<Request, Response>(
-  core: LimiterCore,
-  options: RateLimitOptions<Request, Response>,
-  reader: RequestReader<Request>,
-): readonly HttpLimit<Request, Response>[] {
-  if (options.limits === undefined) {
-    const limit =
-      options.limiter === undefined
-        ? readPolicyOption(core, readOwnPolicy(options))
-        : readHanded(options.limiter).limit;
-    return [readHttpLimit(core.name, options, limit, reader)];
-  }
-  const entries: unknown = options.limits;
-  if (!Array.isArray(entries) || entries.length === 0) {
+function readEntries(core: LimiterCore, { limits, cost }: Given, reader: AnyReader): readonly HttpLimit[] {
+  if (!Array.isArray(limits) || limits.length === 0) {
     const example = '[{ name: "per-ip", policy: fixedWindow({ limit: 100, window: "1m" }), key: byIp() }]';
-    throw new PolicyError('limits', `limits must be a list such as ${example}, got ${shown(entries)}`);
+    throw new PolicyError('limits', `limits must be a list such as ${example}, got ${shown(limits)}`);
   }
-  const limits = entries.map((given: HttpLimitOptions<Request, Response>, i) => {
+  const read = limits.map((given: Given, i) => {
     const where = `limits[${String(i)}]`;
-    const { name, policy } = readOptions(given, ENTRY, where, 'SLUICE_OPTION_INVALID', `${where}.`);
-    const own = given.cost === undefined && options.cost !== undefined ? { ...given, cost: options.cost } : given;
-    return readHttpLimit(name, own, readPolicyOption(core, policy, name, `${where}.policy`), reader, `${where}.`);
+    const entry = readOptions(given, ENTRY, where, 'SLUICE_OPTION_INVALID', `${where}.`);
+    const limit = readPolicyOption(core, entry.policy, entry.name, `${where}.policy`);
+    return readHttpLimit(entry.name, { ...entry, cost: entry.cost ?? cost }, limit, reader, `${where}.`);
   });
-  checkDistinct(
-    limits.map(({ name }) => name),
-    'limits.name',
-  );
-  return limits;
+  const names = read.map(({ name }) => name);
+  checkDistinct(names, 'limits.name');
+  return read;
 }
 
-function readHttpLimit<Request, Response>(
+function readHttpLimit(
   name: string,
   options: object,
-  limit: HttpLimit<Request, Response>['limit'],
-  reader: RequestReader<Request>,
+  limit: HttpLimit['limit'],
+  reader: AnyReader,
   where = '',
-): HttpLimit<Request, Response> {
-  const { key, cost, onMissingKey } = readPerLimitOptions<Request, Response>(options, where);
-  const whenMissing = where !== '' && isOptionalKey(key) ? 'skip' : 'deny';
+): HttpLimit {
+  const { key, cost, onMissingKey } = readPerLimitOptions(options, where);
   return {
     name,
     readKey: keyFunction(key, reader, `${where}key`),
     address: addressForPreflights(key),
     readsAddressFirst: readsAddress(key[0]),
     cost,
-    onMissingKey: onMissingKey ?? whenMissing,
+    onMissingKey: onMissingKey ?? (where !== '' && isOptionalKey(key) ? 'skip' : 'deny'),
     expectsMissingKeys: onMissingKey !== undefined,
     limit,
   };
 }
 
-function readOwnPolicy(options: {
-  readonly policy?: unknown;
-  readonly limit?: unknown;
-  readonly window?: unknown;
-}): unknown {
-  if (typeof options.limit !== 'function') return readPolicy(options, 'rateLimit', 'limits, or a limiter');
-  throw new PolicyError(
-    'limit',
-    'limit must be a number, got a function; if requests have limits of their own write policy: (request) => policy, with policies that were made before and have names',
-  );
-}
-
 /** The limit of a policy option: a policy, a list, a function of the limiter, or a function of the request. */
-function readPolicyOption<Request, Response>(
-  core: LimiterCore,
-  option: unknown,
-  entry?: string,
-  field = 'policy',
-): HttpLimit<Request, Response>['limit'] {
+function readPolicyOption(core: LimiterCore, option: unknown, entry?: string, field = 'policy'): HttpLimit['limit'] {
   if (typeof option !== 'function' || readMark(option) !== undefined) return core.limitFor(option, entry, field);
   const maker = Object.entries(MAKERS).find(([, make]) => make === option)?.[0];
   if (maker !== undefined) {
-    throw new PolicyError(
-      field,
-      `${field} must be a policy, or a function of the request that returns one, got the function ${maker}, which was not called; write policy: ${maker}({ ... })`,
-    );
+    const what = `${field} must be a policy, or a function of the request that returns one`;
+    const got = `got the function ${maker}, which was not called; write policy: ${maker}({ ... })`;
+    throw new PolicyError(field, `${what}, ${got}`);
   }
-  const pick = option as OfRequest<Request, Response, unknown>;
   const known = new WeakMap<object, Limit>();
   const limitFor = (policy: unknown): Limit => {
     if ((typeof policy !== 'object' && readMark(policy) === undefined) || policy === null) {
-      throw new PolicyError(
-        field,
-        `the policy function must return a policy or a list of policies, got ${shown(policy)}; use skip for requests without a limit`,
-      );
+      const what = `the policy function must return a policy or a list of policies, got ${shown(policy)}`;
+      throw new PolicyError(field, `${what}; use skip for requests without a limit`);
     }
     const found = known.get(policy as object);
     if (found !== undefined) return found;
-    const named =
-      typeof policy === 'function' ||
-      [policy].flat().every((one) => (one as { name?: unknown } | null)?.name !== undefined);
-    if (!named) {
+    if (typeof policy === 'object' && [policy].flat().some((one) => (one as { name?: unknown } | null)?.name == null)) {
       throw new PolicyError(
         `${field}.name`,
         'a policy that a function returns needs a name, so that plans do not share what is used: make it once, ahead of the limiter, and write for example fixedWindow({ name: "free", limit: 10, window: "1m" })',
@@ -287,5 +235,5 @@ function readPolicyOption<Request, Response>(
     known.set(policy as object, limit);
     return limit;
   };
-  return (request, response) => mapMaybe(pick(request, response), limitFor);
+  return (request, response) => mapMaybe((option as OfRequest<object, unknown, unknown>)(request, response), limitFor);
 }

@@ -1,23 +1,38 @@
-import type { RateLimitInfo } from './framework.ts';
+import type { RateLimitInfo, RawRequest } from './framework.ts';
 import type { HttpSettings } from './options.ts';
+import type { PlacedWant } from './place.ts';
+import type { RequestMark } from './request-marks.ts';
 import type { Denial } from './response/denial.ts';
 import type { Field } from './response/headers.ts';
 
+/** One request on its way through the steps. */
+export interface Call {
+  readonly request: object;
+  readonly response: unknown;
+  /** What functions of the user get as the response. */
+  readonly argument: unknown;
+  readonly raw: RawRequest;
+  readonly mark: RequestMark;
+  readonly wants: PlacedWant[];
+  /** The keys that were found, by the name of their limit. */
+  readonly keys: Record<string, string>;
+  /** Those of the innermost place that limits the request. */
+  settings: HttpSettings;
+}
+
 /** The additions to a response: header fields and, if the request is denied, status and body. */
-export interface Plan<Request, Response> {
+export interface Plan {
   /** Header fields of the response, allowed or denied. */
   readonly fields: readonly Field[];
   /** Undefined if no limit applies to the request. */
-  readonly info: RateLimitInfo | undefined;
+  readonly info?: RateLimitInfo;
   /** Set if the request is denied: the response, unless `onDenied` sends another or `throw` turns it into an error. */
-  readonly denial: Denial | undefined;
-  readonly settings?: HttpSettings<Request, Response>;
+  readonly denial?: Denial | undefined;
+  readonly settings?: HttpSettings;
   /** Whether the client left while its request waited: no response is sent. */
-  readonly isGone: boolean;
+  readonly isGone?: boolean;
 }
 
-type Bare = Pick<Plan<never, never>, 'fields' | 'info' | 'denial' | 'isGone'>;
-
 /** A request that continues, without header fields. */
-export const PASS: Bare = { fields: [], info: undefined, denial: undefined, isGone: false };
-export const GONE: Bare = { ...PASS, isGone: true };
+export const PASS: Plan = { fields: [] };
+export const GONE: Plan = { fields: [], isGone: true };

@@ -1,7 +1,7 @@
 import type { Limit, Want } from '../limiter/limits.ts';
 import { slidingWindow } from '../policies/sliding-window.ts';
 import { readSubject } from '../values/key.ts';
-import type { FrameworkReader } from './framework.ts';
+import type { AnyReader } from './framework.ts';
 import { byIp, type AddressReader } from './keys/key-parts.ts';
 import type { HttpLimit, PlacedLimits } from './place.ts';
 
@@ -12,13 +12,10 @@ const MARK = '#preflight';
  * Whether a request is a CORS preflight of a browser, which has neither a body nor credentials. Any other OPTIONS
  * request counts.
  */
-export function isPreflight<Request, Response>(
-  framework: FrameworkReader<Request, Response>,
-  request: Request,
-): boolean {
-  if (framework.method(request) !== 'OPTIONS') return false;
+export function isPreflight(framework: AnyReader, request: object): boolean {
   const has = (name: string): boolean => framework.header(request, name) !== undefined;
   return (
+    framework.method(request) === 'OPTIONS' &&
     has('origin') &&
     has('access-control-request-method') &&
     (framework.header(request, 'content-length') ?? '0') === '0' &&
@@ -28,8 +25,8 @@ export function isPreflight<Request, Response>(
 }
 
 /** A budget of each address for preflights. */
-interface Budget<Request> {
-  readonly address: AddressReader<Request>;
+interface Budget {
+  readonly address: AddressReader<object>;
   readonly limit: Limit;
 }
 
@@ -41,13 +38,13 @@ interface Budget<Request> {
  * @returns What a preflight takes of them; nothing if requests have no address, because one budget for all clients
  * could lock them out together.
  */
-export function readPreflightBudgets<Request, Response>(
-  places: readonly PlacedLimits<Request, Response>[],
-  framework: FrameworkReader<Request, Response>,
-): (request: Request) => readonly Want[] {
+export function readPreflightBudgets(
+  places: readonly PlacedLimits[],
+  framework: AnyReader,
+): (request: object) => readonly Want[] {
   const own = places.flatMap(({ limits }) => limits.flatMap(budgetOf));
   const nearest = places.at(-1);
-  const byDefault = (): Budget<Request>[] => {
+  const byDefault = (): Budget[] => {
     if (framework.noAddress !== undefined || nearest === undefined) return [];
     const policy = slidingWindow({ limit: 600, window: '1m', name: 'preflights' });
     return [{ address: byIp(), limit: nearest.core.limitFor(policy) }];
@@ -62,7 +59,7 @@ export function readPreflightBudgets<Request, Response>(
 }
 
 /** The policies of a limit whose numbers do not change, but for those that hold slots. */
-function budgetOf<Request, Response>({ limit, address }: HttpLimit<Request, Response>): readonly Budget<Request>[] {
+function budgetOf({ limit, address }: HttpLimit): readonly Budget[] {
   if (address === undefined || typeof limit === 'function' || limit.fixed === undefined) return [];
   const fixed = limit.fixed.filter(({ rule }) => !rule.holds);
   return fixed.length === 0 ? [] : [{ address, limit: { ...limit, fixed } }];

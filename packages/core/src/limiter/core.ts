@@ -1,61 +1,95 @@
 import { storeErrors } from '../channels.ts';
-import { PolicyError, SluiceError, StoreError, asStoreError, shown, typeError } from '../errors.ts';
+import { asStoreError, PolicyError, rangeError, shown, SluiceError, StoreError, typeError } from '../errors.ts';
 import { guardOf, isFault, type Guard } from '../guard/guard.ts';
-import { forget, type LiveLimiter, type Status } from '../observe/live-limiters.ts';
+import { forget, isInUse, type LiveLimiter, type Status } from '../observe/live-limiters.ts';
 import { isClusterWorker, startTimer, stopTimer, type Timer } from '../platform.ts';
+import { compile } from '../policies/index.ts';
 import { ALLOWED, BLOCKED, DELAY, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
-import { readOptions } from '../values/shape.ts';
+import { checkEstimate, checkUnits } from '../values/cost.ts';
+import { parseDuration, type Duration } from '../values/duration.ts';
+import { flag, optional, readOptions, valueThat, withDefault } from '../values/shape.ts';
+import type { Optional, Options, Reader, WithDefault } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
 import { LimiterDecision, undecided, type Decision, type PolicyDecision, type Receipt } from './decision.ts';
-import type { DecideOptions, DecidingOp, LimiterHost } from './host.ts';
+import { newHolder, readHolder } from './holder.ts';
+import type { Acquisition, Limiter, Reservation } from './limiter.ts';
 import {
-  askForUnit,
-  joinAsks,
   makeAsks,
+  makeLocal,
   readLimit,
-  readLocal,
-  readWant,
-  type Counted,
+  readPolicies,
+  readWants,
+  type KeyByLimit,
   type Limit,
   type PolicyAsk,
   type Want,
 } from './limits.ts';
-import { checkNameIsFree, isInUse, stayOn, useName } from './names.ts';
-import {
-  checkSettings,
-  LIMITER,
-  type LimiterCoreOptions,
-  type LimiterSettings,
-  type OnStoreError,
-  type OnUnconfigured,
-} from './options.ts';
+import { checkNameIsFree, useName } from './names.ts';
+import { LIMITER, type LimiterCoreOptions, type OnStoreError, type OnUnconfigured } from './options.ts';
 import { readMark, type PolicyContext, type PolicyMark } from './policy-function.ts';
 import { isWatched, publish, type Watcher } from './publish.ts';
-import { Slots } from './slots.ts';
+import { editKeys, refundDecision, settleAt, settleKeys } from './settle.ts';
+import { heldBy, runHolding, type Running } from './slots.ts';
 import { watchThresholds } from './thresholds.ts';
-import { WaitQueues } from './wait-queues.ts';
+import { WAIT, Waiting, type WaitOptions } from './wait.ts';
 
-export type { DecideOptions } from './host.ts';
+const asGiven: Reader<unknown> = (given) => given;
+const text: Reader<string> = /* @__PURE__ */ valueThat((given) => typeof given === 'string', 'a text');
 
-/** One decision under way, which becomes its receipt. */
-interface Call extends Receipt {
-  asks: readonly PolicyAsk[];
-  readonly onStoreError: OnStoreError;
+const EDIT = {
+  /** Who edits: for records of what operators do. */
+  by: optional(text) as Optional<string>,
+  /** Why. */
+  reason: optional(text) as Optional<string>,
+};
+
+const BLOCK: typeof EDIT & { readonly reset: WithDefault<boolean> } = {
+  ...EDIT,
+  /** Whether what the key has used is forgotten in the same step, as by `reset`. Default `false`. */
+  reset: withDefault(flag, false),
+};
+
+export interface EditOptions extends Options<typeof EDIT> {}
+export interface BlockOptions extends Options<typeof BLOCK> {}
+
+const ACQUIRE = {
+  /**
+   * Identifies who holds the slot: any text. Acquiring again with the same holder and cost returns the same slot, so that
+   * an attempt whose answer was lost can be retried; the first release frees it. Other policies count each attempt.
+   * Default: a new holder.
+   */
+  holder: optional(asGiven as Reader<string>) as Optional<string>,
+  /** Units, of every policy, and slots: a whole number, at least 1. Default 1. */
+  cost: withDefault(asGiven as Reader<number>, 1) as WithDefault<number>,
+};
+
+export interface AcquireOptions extends Options<typeof ACQUIRE> {}
+
+const RUN = { ...WAIT, holder: ACQUIRE.holder };
+
+/** If the limiter holds slots, `holder` names who holds them: see {@link AcquireOptions}. */
+export interface RunOptions extends WaitOptions, Pick<AcquireOptions, 'holder'> {}
+
+/** `try` is a `take` whose denial starts no block. */
+export type DecidingOp = 'take' | 'peek' | 'try';
+
+/** How a request is decided, beside what it wants. */
+export interface DecideOptions {
+  /** When the decision is late, by `performance.now()`. Default: in `timeoutMs`. */
+  readonly endMs?: number | undefined;
+  /** Decides if the store does not. Default: as the limiter's own option says. */
+  readonly onStoreError?: OnStoreError | undefined;
+  /** Whether the caller publishes the decision itself. */
+  readonly isSilent?: boolean;
 }
 
-/** A want whose function is still loading its policies. */
-interface Loading {
-  readonly want: Want;
-  readonly policies: Promise<readonly Counted[]>;
-}
-
-const NO_ASKS: readonly PolicyAsk[] = [];
 const USUAL: DecideOptions = {};
+const MAX_REMEMBERED = 10_000;
 
-/** The base of `createLimiter` and the adapters: decides over limits in one store. */
-export class LimiterCore implements LiveLimiter, LimiterHost {
+/** Every limiter: what `createLimiter` returns, and what adapters and the service decide by. */
+export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   readonly name: string;
   readonly store: Store;
   readonly shared: boolean;
@@ -63,21 +97,23 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   readonly timeoutMs: number;
   readonly onStoreError: OnStoreError;
   readonly onUnconfigured: OnUnconfigured;
-  /** The slots that decisions of the limiter hold. */
-  readonly slots: Slots = new Slots(this);
-  /** Requests that wait until they are allowed. */
-  readonly waiting: WaitQueues = new WaitQueues(this);
-  readonly #settings: LimiterSettings;
+  /** What its methods decide over: its only limit, or several by their names. */
+  limits: Limit | ReadonlyMap<string, Limit> = new Map();
+  readonly #ownsStore: boolean;
+  readonly #localShare: number;
   readonly #uncached: boolean;
   /** What its policy functions are given. */
   readonly context: PolicyContext;
   /** None around memory, which is never late. */
   readonly #guard: Guard | undefined;
   readonly #thresholds: Watcher | undefined;
+  readonly #waiting: Waiting = new Waiting(this);
   /** Limits by what was given for them, as long as that lives: requests may bring policies of their own. */
   readonly #limits = new WeakMap<object, Limit>();
   /** Those that operators and metrics see: the ones that were there from the start, unless others take their place. */
   known: Limit[] = [];
+  /** What a unit of each of the last keys wants: to join and hash keys costs more than to decide. */
+  readonly #wants = new Map<unknown, readonly Want[]>();
   /** How the functions are marked that have a name, whose keys limiters share. */
   readonly #shared = new Map<string, PolicyMark>();
   /** Functions that are opened, and what closes them. */
@@ -91,27 +127,22 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   /** @throws PolicyError for a bad option. The name is not claimed before {@link claim}. */
   constructor(options: LimiterCoreOptions) {
     const settings = readOptions(options, LIMITER, 'createLimiter');
-    checkSettings(settings);
-    const {
-      name,
-      store = memoryStore(),
-      shared,
-      timeoutMs,
-      onStoreError,
-      onThreshold,
-      onUnconfigured,
-      denialCache,
-      app,
-      policies,
-    } = settings;
+    const { name, shared, timeoutMs, onStoreError, onThreshold, onUnconfigured, app, policies, localShare } = settings;
+    if (localShare !== undefined && onStoreError !== 'local') {
+      const got = `got ${shown(localShare)}`;
+      const message = `localShare must be left out if onStoreError is not "local", ${got}`;
+      throw new PolicyError('localShare', message, 'SLUICE_OPTION_INVALID');
+    }
+    const { store = memoryStore() } = settings;
     this.name = name;
     this.store = store;
     this.shared = shared;
     this.timeoutMs = timeoutMs;
     this.onStoreError = onStoreError;
     this.onUnconfigured = onUnconfigured;
-    this.#uncached = !denialCache;
-    this.#settings = settings;
+    this.#ownsStore = settings.store === undefined;
+    this.#localShare = localShare ?? 1;
+    this.#uncached = !settings.denialCache;
     this.context = { app, policies, store };
     this.#guard = store.source === 'memory' ? undefined : guardOf(store);
     this.#thresholds = onThreshold === undefined ? undefined : watchThresholds(onThreshold);
@@ -129,7 +160,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
       void this.#closeFunctions();
       throw error;
     }
-    useName(this, this.#settings.store === undefined);
+    useName(this, this.#ownsStore);
     if (this.#guard !== undefined || !isClusterWorker()) return;
     const what = `the limiter ${name} counts in the memory of this worker, and every worker of a cluster has its own`;
     const then = 'N workers together allow N times the limit. Pass store: redisStore(...).';
@@ -147,11 +178,9 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     const isKept = entry === undefined && (typeof given === 'function' || typeof given === 'object') && given !== null;
     const known = isKept ? this.#limits.get(given) : undefined;
     if (known !== undefined) return known;
-    const limit = readLimit(given, { limiter: this.name, context: this.context, entry, field });
-    for (const one of limit.fixed ?? []) {
-      this.#localFor(one);
-      this.store.checkPolicy?.(one.policy);
-    }
+    const place = { limiter: this.name, context: this.context, localShare: this.#localShare, entry, field };
+    const limit = readLimit(given, place);
+    for (const { policy } of limit.fixed ?? []) this.store.checkPolicy?.(policy);
     if (isKept) this.#limits.set(given, limit);
     if (limit.fixed === undefined) this.#open(given);
     if (this.#leave === undefined) this.known.push(limit);
@@ -167,16 +196,10 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     this.#functions.set(read, this.#leave === undefined ? undefined : open(this.context));
   }
 
-  /** What this process allows of a policy by itself. */
-  #localFor(counted: Counted): Counted {
-    return readLocal(counted, this.#settings.localShare ?? 1);
-  }
-
   policies(): readonly { readonly name: string; readonly limit: number }[] {
-    return this.known.flatMap(({ fixed = [] }) => fixed.map(({ name, rule }) => ({ name, limit: rule.limit })));
+    return this.known.flatMap((limit) => limit.current().map(({ name, rule }) => ({ name, limit: rule.limit })));
   }
 
-  /** The state of the limiter's store, as far as this process knows. Makes no call. */
   status(): Status {
     const memory = (this.fallback ?? this.store) as { readonly size?: number };
     return { store: this.store.source, breaker: this.#guard?.state ?? 'closed', keysInMemory: memory.size ?? 0 };
@@ -185,6 +208,147 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   /** The memory that decides while the store is not available; none for memory. */
   get fallback(): Store | undefined {
     return this.#guard?.fallback;
+  }
+
+  // Each method is async, or does what that would do, so that every error is a rejection.
+
+  /** Not async: returns the store's own promise, or a settled one, without another promise around it. */
+  consume(key: unknown, cost = 1): Promise<Decision> {
+    try {
+      const wants = cost === 1 ? (this.#wants.get(key) ?? this.#wantUnit(key)) : readWants(this.limits, key, cost);
+      const decided = this.decide('take', wants);
+      // Tested by its property: V8 then knows that a decision is no promise, and makes a settled one with half the work.
+      const { then } = decided as Partial<Promise<Decision>>;
+      return then === undefined ? Promise.resolve(decided) : (decided as Promise<Decision>);
+    } catch (error) {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
+      return Promise.reject(error);
+    }
+  }
+
+  /** A unit of a key, remembered together with what is asked for it. */
+  #wantUnit(key: unknown): readonly Want[] {
+    const wants = readWants(this.limits, key, 1);
+    const [want] = wants as readonly [Want];
+    const { fixed, mayHold } = want.limit;
+    // A key that is not its subject may be long.
+    if (this.limits instanceof Map || fixed === undefined || mayHold || want.subject !== key) return wants;
+    const [first] = makeAsks(wants, this.#uncached) as readonly [PolicyAsk];
+    // Without the longer text that it may have been cut from: V8 would keep that as well.
+    const own = first.key.slice(1, want.subject.length + 1);
+    const kept = { ...want, key: own, subject: own };
+    if (this.#wants.size === MAX_REMEMBERED) this.#wants.clear();
+    const remembered = [{ ...kept, asks: makeAsks([kept], this.#uncached) }];
+    this.#wants.set(own, remembered);
+    return remembered;
+  }
+
+  async peek(key: unknown, cost = 1): Promise<Decision> {
+    return this.decide('peek', readWants(this.limits, key, cost));
+  }
+
+  async refund(given: unknown, cost?: number): Promise<void> {
+    const isKey = this.limits instanceof Map ? !looksDecided(given) : typeof given === 'string';
+    if (isKey) await settleKeys(this, 'give', readWants(this.limits, given, cost === undefined ? 1 : cost));
+    else await refundDecision(this, given as Decision, cost);
+  }
+
+  async charge(key: unknown, cost: number): Promise<void> {
+    await settleKeys(this, 'charge', readWants(this.limits, key, cost));
+  }
+
+  async reserve(key: unknown, estimate: number): Promise<Reservation> {
+    checkEstimate(estimate);
+    const decision = await this.consume(key, estimate);
+    const settle = async (actual: number): Promise<void> => {
+      const expected = 'settle takes the whole number of units that were used, from 0 to 2^53 - 1';
+      checkUnits(actual, Number.MAX_SAFE_INTEGER, expected);
+      await settleAt(this, decision, actual);
+    };
+    return { decision, settle, cancel: () => settle(0) };
+  }
+
+  async acquire(key: unknown, options: AcquireOptions = {}): Promise<Acquisition> {
+    const { holder, cost } = readOptions(options, ACQUIRE, 'acquire');
+    const decision = await this.decide('take', this.#readHolding(key, cost, holder));
+    const slots = heldBy(this, decision);
+    const release = async (): Promise<void> => slots?.release();
+    return { decision, release, renew: async () => (await slots?.renew()) ?? false };
+  }
+
+  async wait(key: unknown, options: WaitOptions = {}): Promise<Decision> {
+    const settings = readOptions(options, WAIT, 'wait');
+    const wants = readWants(this.limits, key, settings.cost);
+    return this.#waiting.wait(() => wants, settings);
+  }
+
+  async run<Result>(
+    key: unknown,
+    fn: (running: Running) => Result | Promise<Result>,
+    options: RunOptions = {},
+  ): Promise<Result> {
+    if (typeof fn !== 'function') {
+      const expected = 'run takes a key and a function';
+      throw typeError('SLUICE_OPTION_INVALID', `${expected}, got ${shown(fn)}; nothing was consumed`);
+    }
+    const { holder, ...settings } = readOptions(options, RUN, 'run');
+    const limits =
+      this.limits instanceof Map ? [...(this.limits as ReadonlyMap<string, Limit>).values()] : [this.limits as Limit];
+    const mayHold = limits.some((limit) => limit.mayHold);
+    const makeWants = (): readonly Want[] =>
+      mayHold ? this.#readHolding(key, settings.cost, holder) : readWants(this.limits, key, settings.cost);
+    const decision = await this.#waiting.wait(makeWants, settings);
+    return runHolding(this, decision, settings.signal, fn);
+  }
+
+  async reset(key: unknown, options: EditOptions = {}): Promise<void> {
+    readOptions(options, EDIT, 'reset');
+    await editKeys(this, 'reset', readWants(this.limits, key, 0));
+  }
+
+  async block(key: unknown, duration: Duration, options: BlockOptions = {}): Promise<void> {
+    const until = parseDuration(duration, 'duration', 'SLUICE_OPTION_INVALID');
+    const { reset } = readOptions(options, BLOCK, 'block');
+    await editKeys(this, 'block', readWants(this.limits, key, reset ? 1 : 0), until);
+  }
+
+  async unblock(key: unknown, options: EditOptions = {}): Promise<void> {
+    readOptions(options, EDIT, 'unblock');
+    await editKeys(this, 'block', readWants(this.limits, key, 0));
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
+  async resetAll(): Promise<void> {
+    this.checkOpen();
+    const { name, store } = this;
+    if (store.forget === undefined || store.source !== 'memory') {
+      const what = `resetAll needs a memory store, because a store with the source ${shown(store.source)} cannot list the keys of the limiter ${name}`;
+      const instead = 'reset one key with reset(key), or give each test a store of its own (in Redis: a prefix)';
+      throw new SluiceError('SLUICE_RESET_ALL_UNSUPPORTED', `${what}; ${instead}; nothing was reset`);
+    }
+    const shared = [...this.#shared].map(([own, { keyName }]) => `::${keyName?.(this.context) ?? own}`);
+    const owners = [`:${name}`, ...shared];
+    store.forget((key) => {
+      const rest = key.slice(key.indexOf('}') + 1);
+      return owners.some((owner) => rest === owner || rest.startsWith(`${owner}:`));
+    });
+    this.#waiting.changedAll();
+  }
+
+  /** What `acquire` wants: with a holder each. */
+  #readHolding(key: unknown, cost: number, name: string | undefined): readonly Want[] {
+    const wants = readWants(this.limits, key, cost);
+    if (cost === 0) {
+      const what = 'a slot is at least 1 unit, got a cost of 0';
+      throw rangeError('SLUICE_COST_INVALID', `${what}; nothing was consumed`);
+    }
+    if (!wants.some(({ limit }) => limit.mayHold)) {
+      const what = `the limiter ${this.name} has no policy that holds slots`;
+      const instead = 'use consume, or add concurrency({ limit, ttl })';
+      throw typeError('SLUICE_ACQUIRE_NOT_NEEDED', `${what}: ${instead}; nothing was consumed`);
+    }
+    const named = name === undefined ? undefined : readHolder(name);
+    return wants.map((want) => ({ ...want, holder: named ?? newHolder(), isNamed: named !== undefined }));
   }
 
   /**
@@ -198,68 +362,41 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     if (options.isSilent !== true && (this.#thresholds !== undefined || isWatched())) {
       return this.#decideInPublic(op, wants, options);
     }
-    let asks: readonly PolicyAsk[] = NO_ASKS;
-    let missing: Limit | undefined;
-    let mayHold = false;
     let cost = 0;
-    for (const want of wants) {
-      const { limit } = want;
-      const policies = want.policies ?? limit.fixed ?? limit.read(want.key);
-      if (policies instanceof Promise) return this.#decideLater(op, wants, options, { want, policies });
-      if (policies.length === 0) missing ??= limit;
-      asks = joinAsks(asks, makeAsks(want, policies, this.#uncached));
-      cost = Math.max(cost, want.cost);
-      mayHold ||= limit.mayHold;
-    }
-    if (missing !== undefined && (asks.length === 0 || this.onUnconfigured === 'deny')) {
-      const receipt = this.#begin(op, cost, asks, this.onStoreError);
-      return undecided(receipt, 'unconfigured', this.onUnconfigured === 'allow', missing.name);
-    }
-    if (mayHold && op !== 'peek' && cost > 0) checkHolders(asks);
-    return this.#ask(this.#begin(op, cost, asks, options.onStoreError ?? this.onStoreError), options.endMs);
-  }
-
-  /**
-   * Takes a unit of one limit, as `decide` does, and in less time: to join and hash keys costs more than to decide, so what
-   * was asked for the last keys is remembered.
-   */
-  takeUnit(limit: Limit, key: unknown): Decision | Promise<Decision> {
-    if (limit.asked === undefined) return this.decide('take', [readWant(limit, key, 1)]);
-    const asks = limit.asked.get(key as string) ?? askForUnit(limit, key, this.#uncached);
-    if (this.#closing !== undefined || this.#thresholds !== undefined || isWatched()) {
-      return this.decide(
-        'take',
-        asks.slice(0, 1).map(({ want }) => want),
-      );
-    }
-    return this.#ask(this.#begin('take', 1, asks, this.onStoreError), undefined);
-  }
-
-  #begin(op: DecidingOp, cost: number, asks: readonly PolicyAsk[], onStoreError: OnStoreError): Call {
-    // A request without cost writes nothing.
-    return {
+    for (const want of wants) if (want.cost > cost) cost = want.cost;
+    const receipt: Receipt = {
       issuer: this,
-      op: cost === 0 ? 'peek' : op,
+      op: cost === 0 ? 'peek' : op, // a request without cost writes nothing
       cost,
-      asks,
+      asks: wants[0]?.asks ?? [],
       isLocal: false,
       isSpent: true,
       error: undefined,
-      onStoreError,
     };
+    if (receipt.asks.length > 0) return this.#ask(receipt, options);
+    const known = readPolicies(wants);
+    if (known instanceof Promise) return this.#decideLater(op, receipt, wants, known, options);
+    receipt.asks = makeAsks(known, this.#uncached);
+    const missing = known.find(({ policies }) => policies?.length === 0);
+    if (missing !== undefined && (receipt.asks.length === 0 || this.onUnconfigured === 'deny')) {
+      return undecided(receipt, 'unconfigured', this.onUnconfigured === 'allow', missing.limit.name);
+    }
+    if (receipt.op !== 'peek') checkHolders(receipt.asks);
+    return this.#ask(receipt, options);
   }
 
-  #ask(call: Call, endMs: number | undefined): Decision | Promise<Decision> {
-    const guard = this.#guard;
+  #ask(receipt: Receipt, options: DecideOptions): Decision | Promise<Decision> {
     try {
-      const answer =
-        guard === undefined
-          ? this.store.perform(call.op, call.asks)
-          : guard.perform(call.op, call.asks, endMs ?? performance.now() + this.timeoutMs);
-      return 'then' in answer ? this.#concludeLater(call, answer) : this.#conclude(call, answer);
+      const answer = this.#perform(receipt.op, receipt.asks, options.endMs);
+      return 'then' in answer ? this.#concludeLater(receipt, answer, options) : this.#conclude(receipt, answer);
     } catch (error) {
-      return this.#fallBack(call, error);
+      return this.#fallBack(receipt, error, options);
     }
+  }
+
+  #perform(op: Op, asks: readonly Ask[], endMs?: number): Answer | Promise<Answer> {
+    if (this.#guard === undefined) return this.store.perform(op, asks);
+    return this.#guard.perform(op, asks, endMs ?? performance.now() + this.timeoutMs);
   }
 
   /** Decides, and publishes the decision. */
@@ -281,35 +418,38 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   publish(op: DecidingOp, decision: Decision, startMs: number): void {
     if (this.#thresholds === undefined && !isWatched()) return;
     const durationMs = performance.now() - startMs;
-    const wants = (LimiterDecision.readReceipt(decision) as Call).asks.map(({ want }) => want);
-    publish({ limiter: this, op: op === 'peek' ? op : 'consume', decision, durationMs, wants }, this.#thresholds);
+    const wants = LimiterDecision.readReceipt(decision)?.asks.map(({ want }) => want) ?? [];
+    const seen = { limiter: this, op: op === 'peek' ? op : ('consume' as const), decision, durationMs, wants };
+    this.#thresholds?.(seen);
+    publish(seen);
   }
 
-  async #concludeLater(call: Call, answer: Promise<Answer>): Promise<Decision> {
+  async #concludeLater(receipt: Receipt, answer: Promise<Answer>, options: DecideOptions): Promise<Decision> {
     this.#inFlight++;
     try {
-      return this.#conclude(call, await answer);
+      return this.#conclude(receipt, await answer);
     } catch (error) {
-      return this.#fallBack(call, error);
+      return this.#fallBack(receipt, error, options);
     } finally {
       this.#end();
     }
   }
 
-  #conclude(call: Call, { figures, atMs, source: remembered }: Answer): Decision {
-    if ((figures as Answer['figures'] | undefined)?.length !== call.asks.length) {
+  #conclude(receipt: Receipt, { figures, atMs, source: remembered }: Answer): Decision {
+    const { asks } = receipt;
+    if ((figures as Answer['figures'] | undefined)?.length !== asks.length) {
       throw new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store did not answer what it was asked');
     }
-    const source = remembered ?? (call.isLocal ? 'local' : this.store.source);
+    const source = remembered ?? (receipt.isLocal ? 'local' : this.store.source);
     const policies = new Array<PolicyDecision>(figures.length); // not pushed to: V8 makes room for 17 then
     let isBlocked = false;
     for (let i = 0; i < figures.length; i++) {
       const of = figures[i] as Figures;
       if ((of[BLOCKED] as number) > 0) isBlocked = true;
-      policies[i] = readFigures((call.asks[i] as PolicyAsk).counted, of);
+      policies[i] = readFigures(asks[i] as PolicyAsk, of);
     }
-    const decision = new LimiterDecision(call, policies, source, atMs, isBlocked);
-    call.isSpent = call.op === 'peek' || !decision.allowed;
+    const decision = new LimiterDecision(receipt, policies, source, atMs, isBlocked);
+    receipt.isSpent = receipt.op === 'peek' || !decision.allowed;
     return decision;
   }
 
@@ -318,42 +458,47 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
    *
    * @throws the store's error with `throw`; if there is no fallback; or if the error is a fault.
    */
-  #fallBack(call: Call, cause: unknown): Decision {
-    const { op, asks, onStoreError } = call;
+  #fallBack(receipt: Receipt, cause: unknown, { onStoreError = this.onStoreError }: DecideOptions): Decision {
+    const { op, asks } = receipt;
     const { fallback } = this;
     const isThrown = onStoreError === 'throw' || (onStoreError === 'local' && fallback === undefined) || isFault(cause);
-    const error = this.report(cause, isThrown);
-    if (op !== 'peek' && (error as Partial<StoreError>).sent !== false) this.slots.releaseUnseen(asks);
-    if (isThrown) throw error;
-    call.error = error;
-    if (onStoreError !== 'local' || fallback === undefined) {
-      return undecided(call, 'unavailable', onStoreError === 'allow', asks[0]?.counted.name ?? this.name);
+    const error = this.#report(cause, isThrown);
+    if (op !== 'peek' && (error as Partial<StoreError>).sent !== false) {
+      // The store may have taken slots all the same. Those of a named holder, who retries, may have been held before.
+      const held = asks.filter(({ holder = 0, want }) => holder > 0 && !want.isNamed);
+      if (held.length > 0) this.keep('give', held);
     }
-    call.isLocal = true;
-    call.asks = asks.map((ask) => {
-      const counted = this.#localFor(ask.counted);
-      return { ...ask, counted, policy: counted.policy };
-    });
-    return this.#conclude(call, fallback.perform(op, call.asks) as Answer);
+    if (isThrown) throw error;
+    receipt.error = error;
+    if (onStoreError !== 'local' || fallback === undefined) {
+      return undecided(receipt, 'unavailable', onStoreError === 'allow', asks[0]?.counted.name ?? this.name);
+    }
+    receipt.isLocal = true;
+    receipt.asks = makeLocal(asks);
+    return this.#conclude(receipt, fallback.perform(op, receipt.asks) as Answer);
   }
 
   /** Decides over limits that functions are still loading, within the time of the decision. */
-  #decideLater(op: DecidingOp, wants: readonly Want[], options: DecideOptions, loading: Loading): Promise<Decision> {
+  #decideLater(
+    op: DecidingOp,
+    receipt: Receipt,
+    wants: readonly Want[],
+    reading: Promise<readonly Want[]>,
+    options: DecideOptions,
+  ): Promise<Decision> {
     const { endMs = performance.now() + this.timeoutMs, onStoreError = this.onStoreError } = options;
-    return this.track(this.readCurrent(wants, endMs, loading)).then(
-      (current) => this.decide(op, current, { ...options, endMs, isSilent: true }),
+    return this.track(this.#inTime(reading, endMs)).then(
+      (known) => this.decide(op, known, { ...options, endMs, isSilent: true }),
       (cause: unknown) => {
         if (cause instanceof PolicyError || isFault(cause)) throw cause;
-        const error = this.report(cause, onStoreError === 'throw');
+        const error = this.#report(cause, onStoreError === 'throw');
         if (onStoreError === 'throw') throw error;
         const isAllowed = onStoreError !== 'deny';
         const what = `the limiter ${this.name} has not been able to load its policies yet (${error.message})`;
         const effect = `its requests are ${isAllowed ? 'let through' : 'denied'} until it has, as onStoreError says.`;
         warnOnce('SLUICE_POLICIES_UNKNOWN', `${what}; ${effect}`, this.name);
-        const cost = Math.max(...wants.map((want) => want.cost));
-        const receipt = { ...this.#begin(op, cost, NO_ASKS, onStoreError), error };
         const name = wants.find(({ limit }) => limit.fixed === undefined)?.limit.name ?? this.name;
-        return undecided(receipt, 'unavailable', isAllowed, name);
+        return undecided({ ...receipt, error }, 'unavailable', isAllowed, name);
       },
     );
   }
@@ -361,14 +506,14 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   /**
    * The wants with the policies of the moment; none if no policy is configured.
    *
-   * @throws (rejects) what the functions throw; StoreError `SLUICE_STORE_TIMEOUT` if they take longer.
+   * @throws (rejects) what the functions throw; StoreError `SLUICE_STORE_TIMEOUT` if they take longer than `timeoutMs`.
    */
-  async readCurrent(
-    wants: readonly Want[],
-    endMs: number = performance.now() + this.timeoutMs,
-    loading?: Loading,
-  ): Promise<readonly Want[]> {
-    if (wants.every(({ limit }) => limit.fixed !== undefined)) return wants;
+  async readCurrent(wants: readonly Want[]): Promise<readonly Want[]> {
+    const known = readPolicies(wants);
+    return known instanceof Promise ? this.#inTime(known, performance.now() + this.timeoutMs) : known;
+  }
+
+  async #inTime<T>(reading: Promise<T>, endMs: number): Promise<T> {
     let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = startTimer(Math.max(endMs - performance.now(), 0), () => {
@@ -376,47 +521,28 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
         reject(new StoreError('SLUICE_STORE_TIMEOUT', message, { sent: false }));
       });
     });
-    const reading = wants.map(async (want) => {
-      const policies = want === loading?.want ? loading.policies : want.limit.read(want.key);
-      return { ...want, policies: await policies };
-    });
     try {
-      return await Promise.race([Promise.all(reading), late]);
+      return await Promise.race([reading, late]);
     } finally {
       stopTimer(timer);
     }
   }
 
-  /** The asks of wants whose policies are known: in the store, or as this process counts by itself. */
-  asksFor(wants: readonly Want[], isLocal: boolean): readonly PolicyAsk[] {
-    return wants.reduce((asks, want) => {
-      const policies = want.policies ?? want.limit.fixed ?? [];
-      const own = isLocal ? policies.map((one) => this.#localFor(one)) : policies;
-      return joinAsks(asks, makeAsks(want, own, true));
-    }, NO_ASKS);
-  }
-
   /**
-   * Sends an edit to the store, and asks again for what waits for its keys.
+   * Sends an edit to the store, and asks again for what waits for its keys. Works after the limiter was closed, too.
    *
+   * @param isLocal - Edits the memory that decides while the store is not available instead.
    * @throws (rejects) StoreError, which is published.
    */
-  async send(op: Op, asks: readonly Ask[]): Promise<Answer> {
+  async send(op: Op, asks: readonly Ask[], isLocal = false): Promise<Answer> {
     try {
-      const answer =
-        this.#guard === undefined
-          ? this.store.perform(op, asks)
-          : this.#guard.perform(op, asks, performance.now() + this.timeoutMs);
+      const answer = isLocal ? (this.fallback as Store).perform(op, asks) : this.#perform(op, asks);
       return await ('then' in answer ? this.track(answer) : answer);
     } catch (error) {
-      throw this.report(error, false);
+      throw this.#report(error, false);
     } finally {
-      this.changed(asks);
+      this.#waiting.changed(asks);
     }
-  }
-
-  changed(asks: readonly Ask[]): void {
-    this.waiting.changed(asks);
   }
 
   /** Keeps an edit that could not be sent, until the store is back. */
@@ -443,7 +569,7 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
    *
    * @param isThrown - Whether a caller is rejected, although the open breaker let no call through.
    */
-  report(cause: unknown, isThrown: boolean): SluiceError {
+  #report(cause: unknown, isThrown: boolean): SluiceError {
     const error = asStoreError(cause);
     if (storeErrors.hasSubscribers && (isThrown || error.code !== 'SLUICE_BREAKER_OPEN')) {
       const { kind = 'other' } = error as Partial<StoreError>;
@@ -452,63 +578,31 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
     return error;
   }
 
-  /**
-   * Forgets all that the limiter has counted, and what its functions have that several limiters share.
-   *
-   * @throws SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` if the store is not memory.
-   */
-  resetAll(): void {
-    this.checkOpen();
-    const { name, store } = this;
-    if (store.forget === undefined || store.source !== 'memory') {
-      const what = `resetAll needs a memory store, because a store with the source ${shown(store.source)} cannot list the keys of the limiter ${name}`;
-      const instead = 'reset one key with reset(key), or give each test a store of its own (in Redis: a prefix)';
-      throw new SluiceError('SLUICE_RESET_ALL_UNSUPPORTED', `${what}; ${instead}; nothing was reset`);
-    }
-    const shared = [...this.#shared].map(([own, { keyName }]) => `::${keyName?.(this.context) ?? own}`);
-    const owners = [`:${name}`, ...shared];
-    store.forget((key) => {
-      const rest = key.slice(key.indexOf('}') + 1);
-      return owners.some((owner) => rest === owner || rest.startsWith(`${owner}:`));
-    });
-    this.waiting.changedAll();
-  }
-
-  get isClosed(): boolean {
-    return this.#closing !== undefined;
-  }
-
   checkOpen(): void {
-    if (!this.isClosed) return;
+    if (this.#closing === undefined) return;
     throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.name} is closed`);
   }
 
-  /** Waits for what is in flight. Later calls return the same promise. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
 
   async #close(): Promise<void> {
-    const asked = this.waiting.close();
-    if (asked !== undefined) await asked;
+    this.#waiting.close();
     if (this.#inFlight > 0) {
       await new Promise<void>((resolve) => {
         this.#idle = resolve;
       });
     }
     forget(this);
-    // Running requests release their slots when they end, which may be hours from now: close does not wait for them.
-    const leave = stayOn(this.store);
     this.#leave?.();
-    const end = async (): Promise<void> => {
-      leave();
-      if (!isInUse(this.store)) await this.store.close?.();
-    };
-    if (this.slots.whenReleased(() => void end().catch((error: unknown) => void this.report(error, false)))) {
-      await this.#closeFunctions();
-      return;
-    }
-    await Promise.all([end(), this.#closeFunctions()]);
+    // What is settled or released afterwards opens the store again, for as long as that takes.
+    this.#idle = () => void this.#closeStore().catch((error: unknown) => void this.#report(error, false));
+    await Promise.all([this.#closeStore(), this.#closeFunctions()]);
+  }
+
+  async #closeStore(): Promise<void> {
+    if (!isInUse(this.store)) await this.store.close?.();
   }
 
   async #closeFunctions(): Promise<void> {
@@ -516,21 +610,27 @@ export class LimiterCore implements LiveLimiter, LimiterHost {
   }
 }
 
-function readFigures({ name, rule }: Counted, figures: Figures): PolicyDecision {
+function readFigures({ policy, counted: { name } }: PolicyAsk, figures: Figures): PolicyDecision {
+  const { limit, windowMs, holds } = compile(policy);
   const of = figures as readonly number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6, number>;
-  const policy = {
+  const decided = {
     name,
     allowed: of[ALLOWED] === 1,
-    limit: rule.limit,
+    limit,
     remaining: of[REMAINING],
     used: of[USED],
     retryAfterMs: of[RETRY_AFTER] < 0 ? null : of[RETRY_AFTER],
     resetAfterMs: of[RESET_AFTER],
     delayMs: of[DELAY],
-    windowMs: rule.windowMs,
+    windowMs,
     nextAfterMs: of[NEXT_AFTER] < 0 ? null : of[NEXT_AFTER],
   };
-  return rule.holds ? { ...policy, unit: 'concurrent-requests' } : policy;
+  return holds ? { ...decided, unit: 'concurrent-requests' } : decided;
+}
+
+/** Whether a value was meant as a decision rather than as keys. */
+function looksDecided(given: unknown): boolean {
+  return typeof given === 'object' && given !== null && 'retryAfterMs' in given;
 }
 
 /** @throws TypeError if slots would be held without a holder, so that nothing could release them. */

@@ -1,5 +1,6 @@
-import type { Decision, DecisionSource, Outcome, PolicyDecision } from '../decision.ts';
-import type { Ask, Op } from '../stores/store.ts';
+import type { Decision, PolicyDecision } from '../decision.ts';
+import type { Op } from '../stores/store.ts';
+import type { PolicyAsk } from './limits.ts';
 
 export type { Decision, DecisionSource, Outcome, PolicyDecision } from '../decision.ts';
 
@@ -11,7 +12,7 @@ export interface Receipt {
   /** The highest cost of its asks. */
   readonly cost: number;
   /** One per policy of the decision. */
-  asks: readonly Ask[];
+  asks: readonly PolicyAsk[];
   /** Whether the memory of this process counted it, because the store was not available. */
   isLocal: boolean;
   /** Whether there is nothing to settle, or not any more. */
@@ -20,22 +21,13 @@ export interface Receipt {
   error: Error | undefined;
 }
 
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
 /** A decision that carries its receipt: no property, no symbol, and nothing of it in a copy. */
-export class LimiterDecision implements Decision {
-  declare readonly allowed: boolean;
-  declare readonly outcome: Outcome;
-  declare readonly policy: string;
-  declare readonly cost: number;
-  declare readonly limit: number;
-  declare readonly remaining: number;
-  declare readonly used: number;
-  declare readonly retryAfterMs: number | null;
-  declare readonly resetAfterMs: number;
-  declare readonly delayMs: number;
-  declare readonly source: DecisionSource;
-  declare readonly atMs: number;
-  declare readonly error?: Error;
-  declare readonly policies: readonly PolicyDecision[];
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the constructor sets all
+export interface LimiterDecision extends Decision {}
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
+export class LimiterDecision {
   readonly #receipt: Receipt;
 
   /**
@@ -46,26 +38,28 @@ export class LimiterDecision implements Decision {
   constructor(
     receipt: Receipt,
     policies: readonly PolicyDecision[],
-    source: DecisionSource,
+    source: Decision['source'],
     atMs: number,
     isBlocked: boolean,
   ) {
     const all = policies.length === 1 ? (policies[0] as PolicyDecision) : combine(policies, receipt);
     const { allowed } = all;
-    this.allowed = allowed;
-    this.outcome = isBlocked ? 'blocked' : allowed ? 'allowed' : 'denied';
-    this.policy = all.name;
-    this.cost = receipt.cost;
-    this.limit = all.limit;
-    this.remaining = all.remaining;
-    this.used = all.used;
-    this.retryAfterMs = all.retryAfterMs;
-    this.resetAfterMs = all.resetAfterMs;
-    this.delayMs = allowed ? all.delayMs : 0;
-    this.source = source;
-    this.atMs = atMs;
-    if (receipt.error !== undefined) this.error = receipt.error;
-    this.policies = policies;
+    // eslint-disable-next-line @typescript-eslint/no-this-alias -- its fields are readonly to all others
+    const to: Writable<Decision> = this;
+    to.allowed = allowed;
+    to.outcome = isBlocked ? 'blocked' : allowed ? 'allowed' : 'denied';
+    to.policy = all.name;
+    to.cost = receipt.cost;
+    to.limit = all.limit;
+    to.remaining = all.remaining;
+    to.used = all.used;
+    to.retryAfterMs = all.retryAfterMs;
+    to.resetAfterMs = all.resetAfterMs;
+    to.delayMs = allowed ? all.delayMs : 0;
+    to.source = source;
+    to.atMs = atMs;
+    if (receipt.error !== undefined) to.error = receipt.error;
+    to.policies = policies;
     this.#receipt = receipt;
   }
 
@@ -77,27 +71,21 @@ export class LimiterDecision implements Decision {
 
 /** Several policies as one: under the name and with the limit of the one that decides. */
 function combine(policies: readonly PolicyDecision[], { op, asks }: Receipt): PolicyDecision {
-  let allowed = true;
-  let remaining = Infinity;
-  let resetAfterMs = 0;
-  let delayMs = 0;
-  let tightest = 0;
-  let leastLeft = Infinity;
-  let slowest = 0;
-  let longestMs = -1;
-  for (const [i, policy] of policies.entries()) {
-    const waitMs = policy.retryAfterMs ?? Infinity;
-    // A peek names the same policy as a consume: by what that would leave.
+  // A peek names the same policy as a consume: by what that would leave.
+  const left = policies.map(({ limit, remaining }, i) => {
     const taken = op === 'peek' ? (asks[i]?.cost ?? 0) : 0;
-    const left = policy.limit === 0 ? 0 : Math.max(policy.remaining - taken, 0) / policy.limit;
-    if (left < leastLeft) [leastLeft, tightest] = [left, i];
-    if (waitMs > longestMs) [longestMs, slowest] = [waitMs, i];
-    allowed &&= policy.allowed;
-    remaining = Math.min(remaining, policy.remaining);
-    resetAfterMs = Math.max(resetAfterMs, policy.resetAfterMs);
-    delayMs = Math.max(delayMs, policy.delayMs);
-  }
-  return { ...(policies[allowed ? tightest : slowest] as PolicyDecision), allowed, remaining, resetAfterMs, delayMs };
+    return limit === 0 ? 0 : Math.max(remaining - taken, 0) / limit;
+  });
+  const waits = policies.map(({ retryAfterMs }) => retryAfterMs ?? Infinity);
+  const allowed = policies.every((policy) => policy.allowed);
+  const decides = allowed ? left.indexOf(Math.min(...left)) : waits.indexOf(Math.max(...waits));
+  return {
+    ...(policies[decides] as PolicyDecision),
+    allowed,
+    remaining: Math.min(...policies.map(({ remaining }) => remaining)),
+    resetAfterMs: Math.max(...policies.map(({ resetAfterMs }) => resetAfterMs)),
+    delayMs: Math.max(...policies.map(({ delayMs }) => delayMs)),
+  };
 }
 
 /** A decision without a store, or without a policy: it states no numbers. */

@@ -1,30 +1,16 @@
-import { PolicyError, rangeError, shown, typeError } from '../errors.ts';
+import { PolicyError } from '../errors.ts';
 import type { Status } from '../observe/live-limiters.ts';
 import type { Policy } from '../policies/index.ts';
 import type { SlidingWindowOptions } from '../policies/sliding-window.ts';
-import { checkEstimate, checkUnits } from '../values/cost.ts';
-import { parseDuration, type Duration } from '../values/duration.ts';
-import { flag, optional, readOptions, valueThat, withDefault } from '../values/shape.ts';
-import type { Optional, Options, Reader, WithDefault } from '../values/shape.ts';
-import { LimiterCore } from './core.ts';
+import type { Duration } from '../values/duration.ts';
+import { readOptions, type Reader } from '../values/shape.ts';
+import { LimiterCore, type AcquireOptions, type BlockOptions, type EditOptions, type RunOptions } from './core.ts';
 import type { Decision } from './decision.ts';
-import { newHolder, readHolder } from './holder.ts';
-import {
-  areKeys,
-  readLimits,
-  readPolicy,
-  readWant,
-  readWants,
-  type KeyByLimit,
-  type Limit,
-  type LimitOptions,
-  type Want,
-} from './limits.ts';
+import { readLimits, readPolicy, type KeyByLimit, type LimitOptions } from './limits.ts';
 import { LIMITER, type LimiterCoreOptions } from './options.ts';
 import type { PolicyFunction } from './policy-function.ts';
-import { runHolding, type Running } from './run.ts';
-import { editKeys, refundDecision, settleAt, settleKeys } from './settle.ts';
-import { WAIT, type WaitOptions } from './wait-options.ts';
+import type { Running } from './slots.ts';
+import type { WaitOptions } from './wait.ts';
 
 /** Options that exclude others. */
 type Without<Names extends string> = { [Name in Names]?: never };
@@ -53,44 +39,6 @@ export type LimiterOptions = SingleLimiterOptions | ShortLimiterOptions | Limits
 export type KeysOf<Limits extends readonly LimitOptions[]> = {
   readonly [Name in Limits[number]['name']]?: string | undefined;
 };
-
-const asGiven: Reader<unknown> = (given) => given;
-const text: Reader<string> = /* @__PURE__ */ valueThat((given) => typeof given === 'string', 'a text');
-
-const EDIT = {
-  /** Who edits: for records of what operators do. */
-  by: optional(text) as Optional<string>,
-  /** Why. */
-  reason: optional(text) as Optional<string>,
-};
-
-const BLOCK: typeof EDIT & { readonly reset: WithDefault<boolean> } = {
-  ...EDIT,
-  /** Whether what the key has used is forgotten in the same step, as by `reset`. Default `false`. */
-  reset: withDefault(flag, false),
-};
-
-export interface EditOptions extends Options<typeof EDIT> {}
-export interface BlockOptions extends Options<typeof BLOCK> {}
-
-const ACQUIRE = {
-  /**
-   * Identifies who holds the slot: any text. Acquiring again with the same holder and cost returns the same slot,
-   * so that an attempt whose answer was lost can be retried (until the retry, or its `ttl`, the first attempt keeps
-   * its slot). Several acquisitions of one holder in this process hold the slot until all have released it; in another
-   * process, the first release frees it. Other policies count each attempt. Default: a new holder.
-   */
-  holder: optional(asGiven as Reader<string>) as Optional<string>,
-  /** Units, of every policy, and slots: a whole number, at least 1. Default 1. */
-  cost: withDefault(asGiven as Reader<number>, 1) as WithDefault<number>,
-};
-
-export interface AcquireOptions extends Options<typeof ACQUIRE> {}
-
-const RUN = { ...WAIT, holder: ACQUIRE.holder };
-
-/** If the limiter holds slots, `holder` names who holds them: see {@link AcquireOptions}. */
-export interface RunOptions extends WaitOptions, Pick<AcquireOptions, 'holder'> {}
 
 /**
  * Units taken on an estimate, until the actual number is known: the result of {@link Limiter.reserve}. Its
@@ -288,6 +236,8 @@ export interface Limiter<Key = string> {
   close(): Promise<void>;
 }
 
+const asGiven: Reader<unknown> = (given) => given;
+
 /** What `createLimiter` takes beside the options of {@link LimiterCoreOptions}. */
 const POLICIES = { limit: asGiven, window: asGiven, policy: asGiven, limits: asGiven };
 
@@ -309,176 +259,16 @@ export function createLimiter<const Limits extends readonly LimitOptions[]>(
 ): Limiter<KeysOf<Limits>>;
 export function createLimiter(options: LimiterOptions): Limiter | Limiter<KeyByLimit>;
 export function createLimiter(options: LimiterOptions): Limiter | Limiter<KeyByLimit> {
-  const { limit, window, policy, limits, ...settings } = readOptions(
-    options,
-    { ...POLICIES, ...LIMITER },
-    'createLimiter',
-  );
+  const shape = { ...POLICIES, ...LIMITER };
+  const { limit, window, policy, limits, ...settings } = readOptions(options, shape, 'createLimiter');
   const core = new LimiterCore(settings);
   if (limits !== undefined && (policy ?? limit ?? window) !== undefined) {
     throw new PolicyError('limits', 'createLimiter takes limits, or policy, or limit and window, got both');
   }
-  const own =
+  core.limits =
     limits === undefined
       ? core.limitFor(readPolicy({ policy, limit, window }, 'createLimiter', 'or limits'))
       : readLimits(limits, core);
   core.claim();
-  return new LimiterOfCore<string & KeyByLimit>(core, own);
-}
-
-/** A limiter over checked limits: one, or several by their names with a key each. */
-export class LimiterOfCore<Key> implements Limiter<Key> {
-  readonly name: string;
-  readonly #core: LimiterCore;
-  readonly #limits: Limit | ReadonlyMap<string, Limit>;
-
-  constructor(core: LimiterCore, limits: Limit | ReadonlyMap<string, Limit>) {
-    this.name = core.name;
-    this.#core = core;
-    this.#limits = limits;
-  }
-
-  /** The parts of a limiter; undefined if it is not a limiter. */
-  static readParts(
-    limiter: unknown,
-  ): { readonly core: LimiterCore; readonly limits: Limit | ReadonlyMap<string, Limit> } | undefined {
-    if (typeof limiter !== 'object' || limiter === null || !(#core in limiter)) return undefined;
-    return { core: limiter.#core, limits: limiter.#limits };
-  }
-
-  // Each is async, or does what that would do, so that every error is a rejection.
-
-  /** Not async: returns the store's own promise, or a settled one, without another promise around it. */
-  consume(key: Key, cost = 1): Promise<Decision> {
-    try {
-      const limits = this.#limits;
-      const decided =
-        cost === 1 && !(limits instanceof Map)
-          ? this.#core.takeUnit(limits as Limit, key)
-          : this.#core.decide('take', this.#readWants(key, cost));
-      // Tested by its property: V8 then knows that a decision is no promise, and makes a settled one with half the work.
-      const { then } = decided as Partial<Promise<Decision>>;
-      return then === undefined ? Promise.resolve(decided) : (decided as Promise<Decision>);
-    } catch (error) {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
-      return Promise.reject(error);
-    }
-  }
-
-  async peek(key: Key, cost = 1): Promise<Decision> {
-    return this.#core.decide('peek', this.#readWants(key, cost));
-  }
-
-  async refund(given: unknown, cost?: number): Promise<void> {
-    const isKey = this.#limits instanceof Map ? areKeys(this.#limits, given) : typeof given === 'string';
-    if (isKey) await settleKeys(this.#core, 'give', this.#readWants(given, cost ?? 1));
-    else await refundDecision(this.#core, given as Decision, cost);
-  }
-
-  async charge(key: Key, cost: number): Promise<void> {
-    await settleKeys(this.#core, 'charge', this.#readWants(key, cost));
-  }
-
-  async reserve(key: Key, estimate: number): Promise<Reservation> {
-    checkEstimate(estimate);
-    const decision = await this.consume(key, estimate);
-    const settle = async (actual: number): Promise<void> => {
-      const expected = 'settle takes the whole number of units that were used, from 0 to 2^53 - 1';
-      checkUnits(actual, Number.MAX_SAFE_INTEGER, expected);
-      await settleAt(this.#core, decision, actual);
-    };
-    return { decision, settle, cancel: () => settle(0) };
-  }
-
-  async acquire(key: Key, options: AcquireOptions = {}): Promise<Acquisition> {
-    const { holder, cost } = readOptions(options, ACQUIRE, 'acquire');
-    const decision = await this.#core.decide('take', this.#readHolding(key, cost, holder));
-    const slots = this.#core.slots.heldBy(decision);
-    return {
-      decision,
-      release: async () => {
-        await slots?.release();
-      },
-      renew: async () => (await slots?.renew()) ?? false,
-    };
-  }
-
-  async wait(key: Key, options: WaitOptions = {}): Promise<Decision> {
-    const settings = readOptions(options, WAIT, 'wait');
-    const wants = this.#readWants(key, settings.cost);
-    return this.#core.waiting.wait(() => wants, settings);
-  }
-
-  async run<Result>(
-    key: Key,
-    fn: (running: Running) => Result | Promise<Result>,
-    options: RunOptions = {},
-  ): Promise<Result> {
-    if (typeof fn !== 'function') {
-      const expected = 'run takes a key and a function';
-      throw typeError('SLUICE_OPTION_INVALID', `${expected}, got ${shown(fn)}; nothing was consumed`);
-    }
-    const { holder, ...settings } = readOptions(options, RUN, 'run');
-    const mayHold = this.#all().some((limit) => limit.mayHold);
-    const makeWants = (): readonly Want[] =>
-      mayHold ? this.#readHolding(key, settings.cost, holder) : this.#readWants(key, settings.cost);
-    const decision = await this.#core.waiting.wait(makeWants, settings);
-    return runHolding(this.#core, decision, settings.signal, fn);
-  }
-
-  async reset(key: Key, options: EditOptions = {}): Promise<void> {
-    readOptions(options, EDIT, 'reset');
-    await editKeys(this.#core, 'reset', this.#readWants(key, 0));
-  }
-
-  // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
-  async resetAll(): Promise<void> {
-    this.#core.resetAll();
-  }
-
-  async block(key: Key, duration: Duration, options: BlockOptions = {}): Promise<void> {
-    const until = parseDuration(duration, 'duration', 'SLUICE_OPTION_INVALID');
-    const { reset } = readOptions(options, BLOCK, 'block');
-    await editKeys(this.#core, 'block', this.#readWants(key, reset ? 1 : 0), until);
-  }
-
-  async unblock(key: Key, options: EditOptions = {}): Promise<void> {
-    readOptions(options, EDIT, 'unblock');
-    await editKeys(this.#core, 'block', this.#readWants(key, 0));
-  }
-
-  status(): Status {
-    return this.#core.status();
-  }
-
-  async close(): Promise<void> {
-    await this.#core.close();
-  }
-
-  #all(): readonly Limit[] {
-    return this.#limits instanceof Map
-      ? [...(this.#limits as ReadonlyMap<string, Limit>).values()]
-      : [this.#limits as Limit];
-  }
-
-  #readWants(key: unknown, cost: number): readonly Want[] {
-    const limits = this.#limits;
-    return limits instanceof Map ? readWants(limits, key, cost) : [readWant(limits as Limit, key, cost)];
-  }
-
-  /** What `acquire` wants: with a holder each. */
-  #readHolding(key: unknown, cost: number, name: string | undefined): readonly Want[] {
-    const wants = this.#readWants(key, cost);
-    if (cost === 0) {
-      const what = 'a slot is at least 1 unit, got a cost of 0';
-      throw rangeError('SLUICE_COST_INVALID', `${what}; nothing was consumed`);
-    }
-    if (!wants.some(({ limit }) => limit.mayHold)) {
-      const what = `the limiter ${this.name} has no policy that holds slots`;
-      const instead = 'use consume, or add concurrency({ limit, ttl })';
-      throw typeError('SLUICE_ACQUIRE_NOT_NEEDED', `${what}: ${instead}; nothing was consumed`);
-    }
-    const named = name === undefined ? undefined : readHolder(name);
-    return wants.map((want) => ({ ...want, holder: named ?? newHolder(), isNamed: named !== undefined }));
-  }
+  return core;
 }

@@ -1,4 +1,4 @@
-import { PolicyError, messageOf, shown, typeError } from '../errors.ts';
+import { messageOf, PolicyError, shown, typeError } from '../errors.ts';
 import { compile, parsePolicy, scalePolicy, type Policy, type Rule } from '../policies/index.ts';
 import { slidingWindow } from '../policies/sliding-window.ts';
 import type { Ask } from '../stores/store.ts';
@@ -15,16 +15,14 @@ import {
   type ReturnedPolicy,
 } from './policy-function.ts';
 
-const MAX_REMEMBERED = 10_000;
-
 /** One policy of a limit. It has a key of its own for each subject: `{subject`, and then its suffix. */
 export interface Counted {
   readonly name: string;
   readonly policy: Policy;
   readonly rule: Rule;
   readonly suffix: string;
-  /** Set on first use: what this process allows by itself, by `localShare`. */
-  local: Counted | undefined;
+  /** What this process allows of it by itself, by `localShare`. */
+  readonly local: Policy;
 }
 
 /** The policies that count one key of a request, or a function that returns them. */
@@ -36,11 +34,11 @@ export interface Limit {
   readonly mark: PolicyMark | undefined;
   /** If they are not fixed: the policies of a key at present; none if no policy is configured. Never throws. */
   readonly read: (key: string) => readonly Counted[] | Promise<readonly Counted[]>;
+  /** Its policies at present, whatever the key, as far as they are known. */
+  readonly current: () => readonly Counted[];
   /** Whether its policies may hold slots, and whether they may delay a request: true if they are not fixed. */
   readonly mayHold: boolean;
   readonly mayPace: boolean;
-  /** What was asked for one unit of each of the last keys, if its policies are fixed, and hold no slots. */
-  readonly asked: Map<string, readonly PolicyAsk[]> | undefined;
 }
 
 /** What a request wants of one limit. */
@@ -54,8 +52,10 @@ export interface Want {
   readonly holder: number;
   /** Whether the caller named the holder, who may have held the slots before. */
   readonly isNamed: boolean;
-  /** The policies of the key, if its limit had to load them. */
+  /** The policies of the key, if its limit had to read them. */
   readonly policies?: readonly Counted[];
+  /** What was asked for it, if the same is wanted again. */
+  readonly asks?: readonly PolicyAsk[];
 }
 
 /** What is asked of one policy of a want. */
@@ -64,52 +64,34 @@ export interface PolicyAsk extends Ask {
   readonly counted: Counted;
 }
 
-/** The asks of a want with these policies. */
-export function makeAsks(want: Want, policies: readonly Counted[], uncached: boolean): readonly PolicyAsk[] {
-  return policies.map((counted): PolicyAsk => {
-    const { policy, rule, suffix } = counted;
-    const key = `{${want.subject}${suffix}`;
-    return { key, policy, cost: want.cost, holder: rule.holds ? want.holder : 0, until: 0, uncached, want, counted };
-  });
+/** The wants with the policies of the moment. A limit without a policy has none. */
+export function readPolicies(wants: readonly Want[]): readonly Want[] | Promise<readonly Want[]> {
+  if (!wants.some(({ policies, limit }) => (policies ?? limit.fixed) === undefined)) return wants;
+  const read = wants.map(({ policies, limit, key }) => policies ?? limit.fixed ?? limit.read(key));
+  const withPolicies = (all: readonly (readonly Counted[])[]): readonly Want[] =>
+    wants.map((want, i) => ({ ...want, policies: all[i] as readonly Counted[] }));
+  return read.some((policies) => policies instanceof Promise)
+    ? Promise.all(read.map(async (policies) => policies)).then(withPolicies)
+    : withPolicies(read as (readonly Counted[])[]);
 }
 
-/**
- * What a request wants of the only limit of its limiter.
- *
- * @throws TypeError `SLUICE_KEY_INVALID`; RangeError or TypeError `SLUICE_COST_INVALID`.
- */
-export function readWant(limit: Limit, key: unknown, cost: number): Want {
-  checkCost(cost);
-  return { limit, key: key as string, subject: readSubject(key), cost, holder: 0, isNamed: false };
+/** What is asked for wants whose policies are known: once under each key, which functions of several limits may share. */
+export function makeAsks(wants: readonly Want[], uncached: boolean): readonly PolicyAsk[] {
+  const asks = wants.flatMap((want) =>
+    (want.policies ?? want.limit.fixed ?? []).map((counted): PolicyAsk => {
+      const { policy, rule, suffix } = counted;
+      const key = `{${want.subject}${suffix}`;
+      return { key, policy, cost: want.cost, holder: rule.holds ? want.holder : 0, until: 0, uncached, want, counted };
+    }),
+  );
+  if (wants.length === 1) return asks;
+  const keys = new Set<string>();
+  return asks.filter(({ key }) => keys.size < keys.add(key).size);
 }
 
-/**
- * Asks for a unit of a key whose limit remembers what is asked.
- *
- * @throws TypeError `SLUICE_KEY_INVALID`.
- */
-export function askForUnit(limit: Limit, key: unknown, uncached: boolean): readonly PolicyAsk[] {
-  const { asked, fixed = [] } = limit;
-  const want = readWant(limit, key, 1);
-  if (want.subject !== key) return makeAsks(want, fixed, uncached); // it may be long
-  const own = copy(key);
-  const asks = makeAsks({ ...want, key: own, subject: own }, fixed, uncached);
-  if (asked?.size === MAX_REMEMBERED) asked.clear();
-  asked?.set(own, asks);
-  return asks;
-}
-
-/** The text without the longer one that it may have been cut from: V8 would keep that as well. */
-function copy(text: string): string {
-  const joined = ` ${text}`;
-  joined.charCodeAt(0); // any use of a character makes V8 join the parts
-  return joined.slice(1);
-}
-
-/** The asks of several wants. Functions of several limits may return one policy: then one key counts a request once. */
-export function joinAsks(some: readonly PolicyAsk[], others: readonly PolicyAsk[]): readonly PolicyAsk[] {
-  if (some.length === 0) return others;
-  return [...some, ...others.filter(({ key }) => !some.some((ask) => ask.key === key))];
+/** The same, of the memory of this process. */
+export function makeLocal(asks: readonly PolicyAsk[]): readonly PolicyAsk[] {
+  return asks.map((ask) => ({ ...ask, policy: ask.counted.local }));
 }
 
 /** Keys by the name of their limit. */
@@ -128,15 +110,10 @@ const ENTRY = { name: parseName, policy: asGiven };
 export interface LimitPlace {
   readonly limiter: string;
   readonly context: PolicyContext;
-}
-
-interface Place {
-  readonly name: string;
-  /** The end of the key of a policy of that name. */
-  readonly suffix: string;
-  /** Whether a single policy always takes that name. */
-  readonly isEntry: boolean;
-  readonly field: string;
+  readonly localShare: number;
+  /** The name of its entry in `limits`. */
+  readonly entry?: string | undefined;
+  readonly field?: string | undefined;
 }
 
 /**
@@ -161,27 +138,17 @@ export function readPolicy(
 /**
  * The limit of one policy, of a list of named ones, or of a function that returns one of these.
  *
- * @param entry - The name of its entry in `limits`.
  * @throws PolicyError.
  */
-export function readLimit(
-  given: unknown,
-  {
-    limiter,
-    context,
-    entry,
-    field = 'policy',
-  }: LimitPlace & { readonly entry?: string | undefined; readonly field?: string | undefined },
-): Limit {
-  const isEntry = entry !== undefined;
-  const suffix = isEntry ? `}:${limiter}:${entry}` : `}:${limiter}`;
+export function readLimit(given: unknown, place: LimitPlace): Limit {
+  const { limiter, entry, context } = place;
+  const suffix = entry === undefined ? `}:${limiter}` : `}:${limiter}:${entry}`;
   if (typeof given !== 'function') {
     const name = entry ?? limiter;
-    const fixed = countPolicies(given, { name, suffix, isEntry, field });
+    const fixed = countPolicies(given, name, suffix, place);
+    const read = (): readonly Counted[] => fixed;
     const mayHold = fixed.some(({ rule }) => rule.holds);
-    const mayPace = fixed.some(({ rule }) => rule.paces);
-    const asked = mayHold ? undefined : new Map<string, readonly PolicyAsk[]>();
-    return { name, fixed, mark: undefined, read: () => fixed, mayHold, mayPace, asked };
+    return { name, fixed, mark: undefined, read, current: read, mayHold, mayPace: fixed.some(({ rule }) => rule.paces) };
   }
   const mark = readMark(given);
   const name = entry ?? mark?.name ?? limiter;
@@ -191,24 +158,21 @@ export function readLimit(
     const own = mark?.name === undefined ? suffix : `}::${mark.keyName?.(context) ?? mark.name}`;
     const found = known.get(policy);
     if (found?.suffix === own) return found.counted;
-    const counted = countPolicies(policy, { name, suffix: own, isEntry, field });
+    const counted = countPolicies(policy, name, own, place);
     known.set(policy, { suffix: own, counted });
     return counted;
   };
   const read: Limit['read'] = (key) => {
     try {
       const policy = (given as PolicyFunction)(key, context);
-      return isThenable(policy) ? Promise.resolve(policy).then(count) : count(policy);
+      const isLate = typeof (policy as Partial<Promise<unknown>> | undefined)?.then === 'function';
+      return isLate ? Promise.resolve(policy).then(count) : count(policy as ReturnedPolicy);
     } catch (error) {
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
       return Promise.reject(error);
     }
   };
-  return { name, fixed: undefined, mark, read, mayHold: true, mayPace: true, asked: undefined };
-}
-
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as Partial<PromiseLike<T>> | undefined)?.then === 'function';
+  return { name, fixed: undefined, mark, read, current: () => count(mark?.current?.(context)), mayHold: true, mayPace: true };
 }
 
 /**
@@ -239,30 +203,32 @@ export function readLimits(
  * The policies of a limit, each with its name and the suffix of its keys. A single one may have no name; several need
  * names of their own.
  *
- * @throws PolicyError for a value that is not a policy, a missing or bad name, or two names that differ only in case.
+ * @throws PolicyError for a value that is not a policy, a missing or bad name, two names that differ only in case, or a
+ * share for this process that cannot be counted exactly.
  */
 function countPolicies(
   given: unknown,
-  { name: ownName, suffix: ownSuffix, isEntry, field }: Place,
+  ownName: string,
+  ownSuffix: string,
+  { entry, field = 'policy', localShare }: LimitPlace,
 ): readonly Counted[] {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (list.length === 0) throw new PolicyError(field, `${field} must be a policy or a list of them, got an empty list`);
   if (list.some((item) => typeof item === 'function')) {
-    throw new PolicyError(
-      field,
-      `a function cannot be one of a list of policies; give it an entry of its own in limits`,
-    );
+    const wrong = 'a function cannot be one of a list of policies; give it an entry of its own in limits';
+    throw new PolicyError(field, wrong);
   }
+  const isAlone = list.length === 1;
   const counted = list.map((item, i): Counted => {
-    const where = list.length === 1 ? field : `${field}[${String(i)}]`;
+    const where = isAlone ? field : `${field}[${String(i)}]`;
     const policy = parsePolicy(item, where);
-    const name = isEntry && list.length === 1 ? ownName : (policy.name ?? (list.length === 1 ? ownName : undefined));
+    const name = isAlone ? (entry ?? policy.name ?? ownName) : policy.name;
     if (name === undefined) {
       const expected = `${where} needs a name: of several policies each has one of its own`;
       throw new PolicyError(`${where}.name`, `${expected}; write fixedWindow({ name: "burst", ... })`);
     }
     const suffix = name === ownName ? ownSuffix : `${ownSuffix}:${name}`;
-    return { name, policy, rule: compile(policy), suffix, local: undefined };
+    return { name, policy, rule: compile(policy), suffix, local: scaleLocal(policy, name, localShare) };
   });
   checkDistinct(
     counted.map(({ name }) => name),
@@ -271,54 +237,43 @@ function countPolicies(
   return counted;
 }
 
-/**
- * A policy as this process counts it by itself.
- *
- * @throws PolicyError if that share cannot be counted exactly.
- */
-export function readLocal(counted: Counted, share: number): Counted {
-  if (share === 1) return counted;
+function scaleLocal(policy: Policy, name: string, share: number): Policy {
+  if (share === 1) return policy;
   try {
-    const policy = (counted.local ??= { ...counted, policy: scalePolicy(counted.policy, share) }).policy;
-    return Object.assign(counted.local, { rule: compile(policy) });
+    return scalePolicy(policy, share);
   } catch (error) {
     const why = messageOf(error).replace(/ \[\w+\]$/, '');
-    const what = `localShare ${String(share)} of the policy ${shown(counted.name)} cannot be counted: ${why}`;
+    const what = `localShare ${String(share)} of the policy ${shown(name)} cannot be counted: ${why}`;
     throw new PolicyError('localShare', what, 'SLUICE_OPTION_INVALID');
   }
 }
 
 /**
- * What a request wants of the limits that have a key.
+ * What a request wants of the only limit of its limiter, or of those that have a key.
  *
- * @throws as {@link readWant} does.
+ * @throws TypeError `SLUICE_KEY_INVALID`; RangeError or TypeError `SLUICE_COST_INVALID`.
  */
-export function readWants(limits: ReadonlyMap<string, Limit>, keys: unknown, cost: number): readonly Want[] {
+export function readWants(limits: Limit | ReadonlyMap<string, Limit>, keys: unknown, cost: number): readonly Want[] {
   checkCost(cost);
-  const names = [...limits.keys()];
+  const readWant = (limit: Limit, key: unknown, where?: string): Want => {
+    return { limit, key: key as string, subject: readSubject(key, where), cost, holder: 0, isNamed: false };
+  };
+  if (!(limits instanceof Map)) return [readWant(limits as Limit, keys)];
+  const byName = limits as ReadonlyMap<string, Limit>;
+  const names = [...byName.keys()];
   const invalidKeys = (what: string): TypeError => typeError('SLUICE_KEY_INVALID', `${what}; nothing was consumed`);
   if (typeof keys !== 'object' || keys === null) {
     throw invalidKeys(`with limits the key is an object with a key for ${listed(names)}, got ${shown(keys)}`);
   }
+  const given = new Map<string, unknown>(Object.entries(keys).filter(([, key]) => key !== undefined));
   for (const name of Object.keys(keys)) {
-    if (limits.has(name)) continue;
+    if (byName.has(name)) continue;
     const meant = nearest(name, names);
     const hint = meant === undefined ? `known: ${listed(names)}` : `did you mean ${shown(meant)}?`;
     throw invalidKeys(`there is no limit named ${shown(name)}; ${hint}`);
   }
-  const wants: Want[] = [];
-  for (const [name, limit] of limits) {
-    const key = Object.hasOwn(keys, name) ? (keys as KeyByLimit)[name] : undefined;
-    if (key === undefined) continue;
-    wants.push({ limit, key, subject: readSubject(key, `the key of ${name}`), cost, holder: 0, isNamed: false });
-  }
-  if (wants.length === 0) throw invalidKeys(`at least one limit needs a key, got none for ${listed(names)}`);
-  return wants;
-}
-
-/** Whether a value is an object of keys by the names of their limits, and nothing else. */
-export function areKeys(limits: ReadonlyMap<string, Limit>, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const fields = Object.entries(value);
-  return fields.length > 0 && fields.every(([name, key]) => limits.has(name) && typeof key === 'string');
+  if (given.size === 0) throw invalidKeys(`at least one limit needs a key, got none for ${listed(names)}`);
+  return [...byName].flatMap(([name, limit]) =>
+    given.has(name) ? [readWant(limit, given.get(name), `the key of ${name}`)] : [],
+  );
 }

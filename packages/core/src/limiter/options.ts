@@ -5,6 +5,7 @@ import {
   invalid,
   oneOf,
   optional,
+  optionsOf,
   timerMs,
   valueThat,
   withDefault,
@@ -93,7 +94,7 @@ export const LIMITER = {
    * `{ at: [0.5, 0.8], call: ({ key, level }) => ... }`. Once for each key, policy, level and window, in each process;
    * for 10 000 keys. Default: none.
    */
-  onThreshold: optional(THRESHOLDS) as Optional<ThresholdOptions>,
+  onThreshold: optional(optionsOf(THRESHOLDS)) as Optional<ThresholdOptions>,
 };
 
 export interface LimiterCoreOptions extends Options<typeof LIMITER> {}

@@ -29,6 +29,8 @@ export interface PolicyMark {
   readonly name?: string;
   /** What stands in keys at present instead of the name: another one, and every key starts afresh. */
   readonly keyName?: (context: PolicyContext) => string;
+  /** Its policy at present, whatever the key, as far as it is known: for metrics. */
+  readonly current?: (context: PolicyContext) => ReturnedPolicy;
   /**
    * Called once for each limiter that uses the function, when it is made. Throws if an option of the limiter is missing.
    * What it returns is called when the limiter closes.

@@ -33,20 +33,12 @@ export function isWatched(): boolean {
   return watchers.size > 0 || decisions.hasSubscribers;
 }
 
-/** Publishes a decision on `sluice:decision`, and to those that watch decisions with their keys: `own` is one of them. */
-export function publish(seen: SeenDecision, own: Watcher | undefined): void {
-  own?.(seen);
+/** Publishes a decision on `sluice:decision`, and to those that watch decisions with their keys. */
+export function publish(seen: SeenDecision): void {
   for (const watch of watchers) watch(seen);
-  const { limiter, op, decision, durationMs } = seen;
-  if (decisions.hasSubscribers) {
-    decisions.publish({ limiter: limiter.name, op, decision: withoutError(decision), durationMs });
-  }
-}
-
-/** The cause of an error can hold what the server was sent, keys included. */
-function withoutError(decision: Decision): Decision {
-  if (decision.error === undefined) return decision;
-  const published = { ...decision };
-  Reflect.deleteProperty(published, 'error');
-  return published;
+  if (!decisions.hasSubscribers) return;
+  const { limiter, op, durationMs } = seen;
+  const decision = { ...seen.decision };
+  Reflect.deleteProperty(decision, 'error'); // its cause can hold what the server was sent, keys included
+  decisions.publish({ limiter: limiter.name, op, decision, durationMs });
 }

@@ -20,31 +20,15 @@ let timerIsOf: typeof setTimeout | undefined;
  */
 export function schedule(dueMs: number, run: () => void): () => void {
   const call = { dueMs, run };
-  const index = search((other) => other.dueMs > dueMs);
+  const index = scheduled.findLastIndex((other) => other.dueMs <= dueMs) + 1;
   scheduled.splice(index, 0, call);
   if (index === 0 || timerIsOf !== setTimeout) startTimer();
   return () => {
-    // From the first one of its instant on: calls that were scheduled first are usually cancelled first.
-    const found = scheduled.indexOf(
-      call,
-      search((other) => other.dueMs >= dueMs),
-    );
+    const found = scheduled.indexOf(call); // calls that were scheduled first are usually cancelled first
     if (found === -1) return;
     scheduled.splice(found, 1);
     if (found === 0) startTimer();
   };
-}
-
-/** The index of the first call for which `isAfter` holds: it holds for all calls after that one. */
-function search(isAfter: (call: ScheduledCall) => boolean): number {
-  let from = 0;
-  let to = scheduled.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (isAfter(scheduled[middle] as ScheduledCall)) to = middle;
-    else from = middle + 1;
-  }
-  return from;
 }
 
 /** Sets the timer for the next call. */

@@ -1,34 +1,34 @@
 import type { Decision } from '../decision.ts';
-import { SluiceError, isSluiceError, shown, typeError, type StoreError } from '../errors.ts';
+import { isSluiceError, shown, SluiceError, typeError, type StoreError } from '../errors.ts';
 import { isFault } from '../guard/guard.ts';
 import { compile } from '../policies/index.ts';
-import { checkUnits } from '../values/cost.ts';
 import type { Ask } from '../stores/store.ts';
+import { checkUnits } from '../values/cost.ts';
+import type { LimiterCore } from './core.ts';
 import { LimiterDecision, type Receipt } from './decision.ts';
-import type { LimiterHost } from './host.ts';
-import type { Want } from './limits.ts';
+import { makeAsks, makeLocal, type PolicyAsk, type Want } from './limits.ts';
+import { heldBy } from './slots.ts';
 
 /**
  * Refunds units of a decision that took some, once; by default all of them.
  *
  * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN`; RangeError or TypeError `SLUICE_COST_INVALID`.
  */
-export async function refundDecision(host: LimiterHost, decision: Decision, units?: number): Promise<void> {
-  const receipt = LimiterDecision.readReceipt(decision);
-  if (receipt?.issuer !== host) {
+export async function refundDecision(core: LimiterCore, decision: Decision, cost?: number): Promise<void> {
+  if (LimiterDecision.readReceipt(decision)?.issuer !== core) {
     const expected = 'refund takes a key, or a decision that this limiter made, itself and not a copy';
     throw typeError('SLUICE_DECISION_UNKNOWN', `${expected}, got ${shown(decision)}`);
   }
-  const cost = units ?? decision.cost;
+  const units = cost === undefined ? decision.cost : cost;
   const expected = `refund gives back a whole number of units, from 0 to the ${String(decision.cost)} of the decision`;
-  checkUnits(cost, decision.cost, expected);
-  if (cost > 0 && !host.isClosed) await settle(host, decision, 'give', (ask) => Math.min(cost, ask.cost));
+  checkUnits(units, decision.cost, expected);
+  if (units > 0) await settle(core, decision, 'give', (ask) => Math.min(units, ask.cost));
 }
 
 /** Changes the cost of a decision, whose asks have one cost, to the actual one, once. */
-export async function settleAt(host: LimiterHost, decision: Decision, actual: number): Promise<void> {
+export async function settleAt(core: LimiterCore, decision: Decision, actual: number): Promise<void> {
   const beyond = actual - decision.cost;
-  if (!host.isClosed) await settle(host, decision, beyond > 0 ? 'charge' : 'give', () => Math.abs(beyond));
+  await settle(core, decision, beyond > 0 ? 'charge' : 'give', () => Math.abs(beyond));
 }
 
 /**
@@ -39,10 +39,10 @@ export async function settleAt(host: LimiterHost, decision: Decision, actual: nu
  * @param unitsFor - The units of each ask; with 0 it stays as it is.
  */
 export async function settle(
-  host: LimiterHost,
+  core: LimiterCore,
   decision: Decision,
   op: 'give' | 'charge',
-  unitsFor: (ask: Ask) => number,
+  unitsFor: (ask: PolicyAsk) => number,
 ): Promise<void> {
   const receipt = LimiterDecision.readReceipt(decision) as Receipt;
   if (receipt.isSpent) return;
@@ -53,27 +53,22 @@ export async function settle(
     return [{ ...ask, cost, until: decision.atMs + (decision.policies[i]?.resetAfterMs ?? 0) }];
   });
   if (asks.length === 0) return;
-  if (receipt.isLocal) {
-    void host.fallback?.perform(op, asks); // at once, in memory
-    host.changed(asks);
-    return;
-  }
   try {
-    await host.send(op, asks);
+    await core.send(op, asks, receipt.isLocal);
   } catch (error) {
     if (!isSluiceError(error)) throw error;
-    if ((error as Partial<StoreError>).sent === false) host.keep(op, asks);
+    if ((error as Partial<StoreError>).sent === false) core.keep(op, asks);
   }
 }
 
 /** Gives back the places that a decision took in lines, for a request that never starts. What only counts stays taken. */
-export async function refundPacing(host: LimiterHost, decision: Decision): Promise<void> {
-  await settle(host, decision, 'give', ({ policy, cost }) => (compile(policy).paces ? cost : 0));
+export async function refundPacing(core: LimiterCore, decision: Decision): Promise<void> {
+  await settle(core, decision, 'give', ({ policy, cost }) => (compile(policy).paces ? cost : 0));
 }
 
 /** Gives back all that a decision took, slots included, for a request that never runs. */
-export async function giveBack(host: LimiterHost, decision: Decision): Promise<void> {
-  await Promise.all([settle(host, decision, 'give', ({ cost }) => cost), host.slots.heldBy(decision)?.release()]);
+export async function giveBack(core: LimiterCore, decision: Decision): Promise<void> {
+  await Promise.all([settle(core, decision, 'give', ({ cost }) => cost), heldBy(core, decision)?.release()]);
 }
 
 /**
@@ -84,15 +79,15 @@ export async function giveBack(host: LimiterHost, decision: Decision): Promise<v
  * @param until - How long a block lasts, in milliseconds; 0 ends it.
  */
 export async function editKeys(
-  host: LimiterHost,
+  core: LimiterCore,
   op: 'reset' | 'block',
   given: readonly Want[],
   until = 0,
 ): Promise<void> {
-  await editConfigured(host, given, async (wants) => {
-    const edit = (asks: readonly Ask[]): readonly Ask[] => asks.map((ask) => ({ ...ask, until }));
-    void host.fallback?.perform(op, edit(host.asksFor(wants, true)));
-    await host.send(op, edit(host.asksFor(wants, false)));
+  await editConfigured(core, given, async (known) => {
+    const asks = known.map((ask) => ({ ...ask, until }));
+    void core.fallback?.perform(op, makeLocal(asks));
+    await core.send(op, asks);
   });
 }
 
@@ -102,38 +97,38 @@ export async function editKeys(
  *
  * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` if a policy holds slots: units alone do not say whose.
  */
-export async function settleKeys(host: LimiterHost, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
-  await editConfigured(host, given, async (wants) => {
-    const held = wants.flatMap(({ policies, limit }) => policies ?? limit.fixed ?? []).find(({ rule }) => rule.holds);
+export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
+  await editConfigured(core, given, async (asks) => {
+    const held = asks.find(({ counted }) => counted.rule.holds);
     if (held !== undefined) {
-      const what = `the policy ${shown(held.name)} holds slots, which belong to their holders`;
+      const what = `the policy ${shown(held.counted.name)} holds slots, which belong to their holders`;
       const instead = 'call the release() that limiter.acquire(key) returned';
       throw typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was changed`);
     }
     if (given.every(({ cost }) => cost === 0)) return;
     try {
-      await host.send(op, host.asksFor(wants, false));
+      await core.send(op, asks);
     } catch (error) {
-      if (host.onStoreError !== 'local' || host.fallback === undefined || isFault(error)) throw error;
-      void host.fallback.perform(op, host.asksFor(wants, true));
+      if (core.onStoreError !== 'local' || core.fallback === undefined || isFault(error)) throw error;
+      await core.send(op, makeLocal(asks), true);
     }
   });
 }
 
 /** Edits keys under the policies of the moment. Limits that decisions leave out are left out here too. */
 async function editConfigured(
-  host: LimiterHost,
+  core: LimiterCore,
   given: readonly Want[],
-  edit: (wants: readonly Want[]) => Promise<void>,
+  edit: (asks: readonly PolicyAsk[]) => Promise<void>,
 ): Promise<void> {
-  host.checkOpen();
-  const editing = host.readCurrent(given).then(async (wants) => {
+  core.checkOpen();
+  const editing = core.readCurrent(given).then(async (wants) => {
     const missing = wants.find(({ policies }) => policies?.length === 0);
-    if (missing !== undefined && (host.onUnconfigured === 'deny' || wants.length === 1)) {
+    if (missing !== undefined && (core.onUnconfigured === 'deny' || wants.length === 1)) {
       const what = `the policy ${shown(missing.limit.name)} is not configured, or not for this application`;
       throw new SluiceError('SLUICE_POLICY_UNCONFIGURED', `${what}: nothing was done`);
     }
-    await edit(wants);
+    await edit(makeAsks(wants, true));
   });
-  await host.track(editing);
+  await core.track(editing);
 }

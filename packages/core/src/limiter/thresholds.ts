@@ -1,15 +1,8 @@
-import { checkNames, type Reader, valueThat } from '../values/shape.ts';
+import type { Field, Options } from '../values/shape.ts';
+import { functionThat, valueThat } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
 import type { Want } from './limits.ts';
-import type { SeenDecision } from './publish.ts';
-
-/** When to warn about a key, and how: see {@link LimiterCoreOptions.onThreshold}. */
-export interface ThresholdOptions {
-  /** Shares of the limit that are used, above 0 and at most 1, such as `[0.5, 0.8]`. */
-  readonly at: readonly number[];
-  /** Is not awaited. If it throws or rejects, the first error of the process is a warning. */
-  readonly call: (event: ThresholdEvent) => unknown;
-}
+import type { Watcher } from './publish.ts';
 
 /** A key has used a share of a limit. */
 export interface ThresholdEvent {
@@ -27,31 +20,29 @@ export interface ThresholdEvent {
   readonly atMs: number;
 }
 
-/** Keys that are remembered; beyond that, the one that reached a level longest ago may be reported again. */
-const MAX_KEYS = 10_000;
-
-const checkThresholds: Reader<ThresholdOptions> = /* @__PURE__ */ valueThat(
-  isThresholds,
-  'an object such as { at: [0.5, 0.8], call: (event) => ... }, its levels above 0 and at most 1',
-);
-
-export const THRESHOLDS: Reader<ThresholdOptions> = (given, field, code) => {
-  const thresholds = checkThresholds(given, field, code);
-  checkNames(thresholds, ['at', 'call'], field);
-  return thresholds;
+export const THRESHOLDS = {
+  /** Shares of the limit that are used, above 0 and at most 1, such as `[0.5, 0.8]`. */
+  at: valueThat(areLevels, 'a list of shares above 0 and at most 1, such as [0.5, 0.8]') as Field<readonly number[]>,
+  /** Is not awaited. If it throws or rejects, the first error of the process is a warning. */
+  call: functionThat('a function, such as ({ key, level }) => ...') as Field<(event: ThresholdEvent) => unknown>,
 };
 
-function isThresholds(given: unknown): boolean {
-  const { at, call } = (given ?? {}) as Partial<ThresholdOptions>;
+/** When to warn about a key, and how: see {@link LimiterCoreOptions.onThreshold}. */
+export interface ThresholdOptions extends Options<typeof THRESHOLDS> {}
+
+function areLevels(given: unknown): boolean {
   const isLevel = (level: unknown): boolean => typeof level === 'number' && level > 0 && level <= 1;
-  return typeof call === 'function' && Array.isArray(at) && at.length > 0 && at.every(isLevel);
+  return Array.isArray(given) && given.length > 0 && given.every(isLevel);
 }
+
+/** Keys that are remembered; beyond that, the one that reached a level longest ago may be reported again. */
+const MAX_KEYS = 10_000;
 
 /**
  * Calls once for each key, policy, level and window. If all units come back at once, the window ends then; of other
  * policies it ends when `windowMs` has passed.
  */
-export function watchThresholds({ at, call }: ThresholdOptions): (seen: SeenDecision) => void {
+export function watchThresholds({ at, call }: ThresholdOptions): Watcher {
   const levels = [...at].sort((a, b) => a - b);
   const reported = new Map<string, { level: number; readonly untilMs: number }>();
   return ({ limiter: { name }, op, decision: { atMs, policies }, wants }) => {
@@ -73,11 +64,10 @@ export function watchThresholds({ at, call }: ThresholdOptions): (seen: SeenDeci
         if (level <= last.level || used / limit < level) continue;
         last.level = level;
         const event = { limiter: name, policy: policy.name, key: want.key, level, used, limit, resetAfterMs, atMs };
-        new Promise((resolve) => {
-          resolve(call(event));
-        }).catch((error: unknown) => {
+        const warn = (error: unknown): void => {
           warnOnce('SLUICE_THRESHOLD_FAILED', `onThreshold of the limiter ${name} failed: ${String(error)}`, name);
-        });
+        };
+        Promise.resolve(event).then(call).catch(warn);
       }
     }
   };

@@ -48,6 +48,7 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
       const resets = users.get(context)?.follower.copy.base(policyName)?.record.resets ?? 0;
       return resets === 0 ? policyName : `${policyName}@${String(resets)}`;
     },
+    current: (context) => users.get(context)?.follower.copy.base(policyName)?.policy,
     open: (context) => open(context).leave,
   });
 }

@@ -54,3 +54,8 @@ export function forget(limiter: LiveLimiter): void {
 export function liveLimiters(): readonly LiveLimiter[] {
   return [...live].flatMap((ref) => ref.deref() ?? []);
 }
+
+/** Whether any limiter uses a store. */
+export function isInUse(store: object): boolean {
+  return liveLimiters().some((limiter) => limiter.store === store);
+}

@@ -71,20 +71,20 @@ function used(p: Nums, s: Nums, t: number): number {
   return s[LENGTH] === p[WINDOW] ? counted(s, 0, t) : counted(own(p, s), 0, t);
 }
 
-/** What the longest window may count for a shorter policy: together they allow no more than the larger of the two alone. */
+/** What the longest window may count for a shorter policy: while its own policy takes turns, the larger limit of both. */
 function maxBeside(p: Nums, s: Nums): number {
-  return Math.max(s[ALLOWED], p[LIMIT] * Math.ceil(s[LENGTH] / p[WINDOW]));
+  return s[ALLOWED] > 0 && p[WINDOW] < s[LENGTH] ? Math.max(s[ALLOWED], p[LIMIT]) : MAX_NUMBER;
 }
 
 function left(p: Nums, s: Nums, t: number): number {
   const free = p[LIMIT] - used(p, s, t);
-  return s.length > 0 && p[WINDOW] < s[LENGTH] ? Math.min(free, maxBeside(p, s) - counted(s, 0, t)) : free;
+  return s.length === 0 ? free : Math.min(free, maxBeside(p, s) - counted(s, 0, t));
 }
 
 function freeAt(p: Nums, s: Nums, units: number, t: number): number {
   if (s[LENGTH] === p[WINDOW]) return countedFrom(s, 0, p[LIMIT] - units, t);
   const at = countedFrom(own(p, s), 0, p[LIMIT] - units, t);
-  return p[WINDOW] < s[LENGTH] ? Math.max(at, countedFrom(s, 0, maxBeside(p, s) - units, t)) : at;
+  return Math.max(at, countedFrom(s, 0, maxBeside(p, s) - units, t));
 }
 
 function goneAt(s: Nums, from: number): number {
@@ -120,29 +120,23 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   const more = Math.min(units, p[MAX_UNITS] - before);
   if (more <= 0 || (until > 0 && (before === 0 || t >= until))) return s;
   if (until > 0) return edited(p, s, more, until);
-  let after = s;
-  if (p[WINDOW] < s[LENGTH] && counted(s, 0, t) === 0) after = own(p, s);
-  else if (p[WINDOW] > s[LENGTH]) {
-    after = own(p, s);
-    const from = s.length === 9 && counted(s, PART, t) > 0 ? PART : 0;
-    after.push(s[from], s[from + LENGTH] as number, s[from + UNITS] as number, s[from + BEFORE] as number);
-  } else if (p[WINDOW] < s[LENGTH] && placeOf(p, s) < 0) {
-    const part = own(p, s);
-    after = [
-      s[START],
-      s[LENGTH],
-      s[UNITS],
-      s[BEFORE],
-      s[ALLOWED],
-      part[START],
-      part[LENGTH],
-      part[UNITS],
-      part[BEFORE],
-    ] as Nums;
-  } else if (s.length === 9 && p[WINDOW] === s[LENGTH] && counted(s, PART, t) === 0) after = own(p, s);
+  const after = s.length === 5 && s[LENGTH] === p[WINDOW] ? s : open(p, s);
+  // In a window in which the longest policy has not taken any, it bounds no other.
+  if (t >= after[START] + after[LENGTH]) after[ALLOWED] = 0;
+  if (p[WINDOW] === after[LENGTH]) after[ALLOWED] = p[LIMIT];
   count(after, 0, more, t);
   if (after.length === 9) count(after, PART, more, t);
-  if (p[WINDOW] === after[LENGTH]) after[ALLOWED] = p[LIMIT];
+  return after;
+}
+
+/** The windows of two lengths. */
+function open(p: Nums, s: Nums): Nums {
+  const mine = own(p, s);
+  const isShorter = p[WINDOW] < s[LENGTH];
+  const after = isShorter ? ([s[START], s[LENGTH], s[UNITS], s[BEFORE], s[ALLOWED]] as Nums) : mine;
+  const part = s.length === 9 ? PART : 0;
+  if (isShorter) after.push(mine[START], mine[LENGTH], mine[UNITS], mine[BEFORE]);
+  else after.push(s[part], s[part + LENGTH] as number, s[part + UNITS] as number, s[part + BEFORE] as number);
   return after;
 }
 

@@ -47,3 +47,19 @@ export function scaleUp(count: number, to: number, from: number): number {
   if (left > 0) scaled += 1;
   return Math.min(whole * to + scaled, MAX_COUNT);
 }
+
+// A window of `window` ms that allows `limit` units, while a policy with a longer one takes turns on the key, which allows
+// `longLimit` in `longest` ms: in any interval up to the longer window, together no more than the larger of the two alone.
+
+/** How many units may be younger than this, the unit to come included. */
+export function roomAt(age: number, limit: number, window: number, longLimit: number, longest: number): number {
+  if (age < window) return limit;
+  return age < longest ? Math.max(limit * (Math.floor(age / window) + 1), longLimit) : MAX_NUMBER;
+}
+
+/** The same the other way round: how old the oldest of so many units must be. Not of a limit of 0. */
+export function ageFor(units: number, limit: number, window: number, longLimit: number, longest: number): number {
+  if (units <= limit) return 0;
+  if (units <= longLimit || window >= longest) return window;
+  return Math.min((Math.ceil(units / limit) - 1) * window, longest);
+}

@@ -1,5 +1,17 @@
 import type { Family } from './family.ts';
-import { HELD, isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, MODE, type Nums, unused } from './numbers.ts';
+import {
+  ageFor,
+  HELD,
+  isWithin,
+  LIMIT,
+  MAX_COUNT,
+  MAX_NUMBER,
+  MAX_PERIOD,
+  MODE,
+  type Nums,
+  roomAt,
+  unused,
+} from './numbers.ts';
 
 // Sliding logs and concurrency: every taking is an entry. That of a log has the instant at which it was taken, and a policy
 // reads it by its own window; that of a slot has the instant at which it expires if its holder has not given it back.
@@ -10,30 +22,27 @@ const TTL = 4;
 /** The last write, and how long before it the instant was from which others count. */
 const WRITTEN = 0;
 const SINCE = 1;
-/**
- * How long a log keeps entries: for the longest window among the policies that take turns; and how long before the last
- * write such a policy took its last units. After a window without it, entries are kept no longer for it.
- */
+/** How long a log keeps entries: for the longest window among the policies that take turns; and the limit of that policy. */
 const KEPT = 2;
-const ASIDE = 3;
-/** The limit of that policy. */
-const ALLOWED = 4;
+const ALLOWED = 3;
 /** Then the entries, those that leave first first: the instant of each, its units, and its holder, 0 in a log. */
-const FIRST = 5;
+const FIRST = 4;
 const AT = 0;
 const UNITS = 1;
 const HOLDER = 2;
 const SIZE = 3;
 
 const MAX_ENTRIES = 1000;
-/** Policies of several windows in turn may have some more. */
 const MAX_NUMBERS = 4000;
+/** From so many numbers on, a shorter policy joins entries that it does not need itself, */
+const CROWDED = 2500;
+/** those of a hundredth of the longest window. */
+const CELLS = 100;
 
 function reads(s: Nums): boolean {
   if (s.length < FIRST + SIZE || (s.length - FIRST) % SIZE !== 0 || s.length > MAX_NUMBERS) return false;
   if (!isWithin(s[WRITTEN], 0, MAX_NUMBER) || s[SINCE] < 0 || s[SINCE] > s[WRITTEN]) return false;
-  if (!isWithin(s[KEPT], 0, MAX_PERIOD) || !isWithin(s[ASIDE], 0, MAX_COUNT) || !isWithin(s[ALLOWED], 0, MAX_COUNT))
-    return false;
+  if (!isWithin(s[KEPT], 0, MAX_PERIOD) || !isWithin(s[ALLOWED], 0, MAX_COUNT)) return false;
   for (let i = FIRST; i < s.length; i += SIZE) {
     if (!isWithin(s[i + AT] as number, 0, MAX_NUMBER) || !isWithin(s[i + UNITS] as number, 1, MAX_COUNT)) return false;
     if (!isWithin(s[i + HOLDER] as number, 0, MAX_NUMBER)) return false;
@@ -61,20 +70,15 @@ function used(p: Nums, s: Nums, t: number): number {
   return s.length === 0 ? 0 : sum(s, t - base(s) - window(p));
 }
 
-/** Whether no policy with a longer window takes turns. */
-function isLongest(p: Nums, s: Nums, t: number): boolean {
-  return window(p) >= s[KEPT] || s[ASIDE] + t - s[WRITTEN] >= s[KEPT];
-}
-
-/** What the longest window may count for a shorter policy: together they allow no more than the larger of the two alone. */
-function maxBeside(p: Nums, s: Nums): number {
-  return Math.max(s[ALLOWED], p[LIMIT] * Math.ceil(s[KEPT] / window(p)));
-}
-
 function left(p: Nums, s: Nums, t: number): number {
-  const own = p[LIMIT] - used(p, s, t);
-  if (s.length === 0 || isLongest(p, s, t)) return own;
-  return Math.min(own, maxBeside(p, s) - sum(s, t - base(s) - s[KEPT]));
+  let units = 0;
+  let room = p[LIMIT];
+  for (let i = s.length - SIZE; i >= FIRST; i -= SIZE) {
+    units += s[i + UNITS] as number;
+    const age = t - base(s) - (s[i + AT] as number);
+    room = Math.min(room, roomAt(age, p[LIMIT], window(p), s[ALLOWED], s[KEPT]) - units);
+  }
+  return room;
 }
 
 /** Where the slot of this holder with as many units begins; -1 if there is none. */
@@ -89,22 +93,16 @@ function slotOf(p: Nums, s: Nums, units: number, t: number, holder: number): num
 
 function freeAt(p: Nums, s: Nums, units: number, t: number, holder: number): number {
   if (slotOf(p, s, units, t, holder) >= 0) return t;
-  const own = fitsAt(s, window(p), p[LIMIT] - units, t);
-  if (isLongest(p, s, t)) return own;
-  const beside = fitsAt(s, s[KEPT], maxBeside(p, s) - units, t);
-  return Math.max(own, Math.min(beside, s[WRITTEN] - s[ASIDE] + s[KEPT]));
-}
-
-/** From when at most `room` units count that are counted for `length` after their instant. */
-function fitsAt(s: Nums, length: number, room: number, t: number): number {
-  const since = t - base(s) - length;
-  let beyond = sum(s, since) - room;
-  if (beyond <= 0) return t;
-  for (let i = FIRST; i < s.length; i += SIZE) {
-    if ((s[i + AT] as number) > since) beyond -= s[i + UNITS] as number;
-    if (beyond <= 0) return base(s) + (s[i + AT] as number) + length;
+  const oldest = t - base(s) - Math.max(window(p), s[KEPT]);
+  let count = units;
+  let free = t;
+  for (let i = s.length - SIZE; i >= FIRST; i -= SIZE) {
+    const at = s[i + AT] as number;
+    if (at <= oldest) return free;
+    count += s[i + UNITS] as number;
+    if (count > p[LIMIT]) free = Math.max(free, base(s) + at + ageFor(count, p[LIMIT], window(p), s[ALLOWED], s[KEPT]));
   }
-  return t;
+  return free;
 }
 
 function emptyAt(p: Nums, s: Nums): number {
@@ -119,21 +117,31 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: 
   const own = slotOf(p, s, units, t, holder);
   // A slot never costs more than was taken: what is charged to it later keeps it for as long as a new one.
   if (until > 0 && (p[MODE] === HELD ? own < 0 : t >= until || used(p, s, t) === 0)) return s;
-  const aside = s.length === 0 ? 0 : s[ASIDE] + t - s[WRITTEN];
-  const isMine = s.length === 0 || isLongest(p, s, t);
-  const kept = isMine ? window(p) : s[KEPT];
+  const isLongest = s.length === 0 || window(p) >= s[KEPT];
+  const kept = isLongest ? window(p) : s[KEPT];
   const isFresh = s.length === 0 || sum(s, t - base(s) - kept) === 0;
   const from = isFresh ? t : base(s);
   const at = t - from + (p[MODE] === HELD ? p[TTL] : 0);
-  const after = [t, t - from, kept, isMine ? 0 : aside, isMine ? p[LIMIT] : s[ALLOWED]] as Nums;
+  const after = [t, t - from, kept, isLongest ? p[LIMIT] : s[ALLOWED]] as Nums;
+  const cell = s.length > CROWDED ? Math.ceil(kept / CELLS) : 1;
+  let olderCell = -1;
   let isIn = false;
   for (let i = FIRST; i < s.length; i += SIZE) {
-    if (!isFresh && (s[i + AT] as number) > t - from - kept && i !== own) {
-      if (!isIn && (s[i + AT] as number) > at) {
+    const taken = s[i + AT] as number;
+    if (!isFresh && taken > t - from - kept && i !== own) {
+      if (!isIn && taken > at) {
         after.push(at, units, holder);
         isIn = true;
       }
-      after.push(s[i + AT] as number, s[i + UNITS] as number, s[i + HOLDER] as number);
+      const ownCell = taken <= t - from - window(p) ? Math.floor(taken / cell) : -1;
+      const last = after.length - SIZE;
+      if (ownCell >= 0 && ownCell === olderCell) {
+        after[last + AT] = taken;
+        after[last + UNITS] = (after[last + UNITS] as number) + (s[i + UNITS] as number);
+        // No one can tell any more what others took when: the longest window no longer bounds them.
+        after[ALLOWED] = MAX_COUNT;
+      } else after.push(taken, s[i + UNITS] as number, s[i + HOLDER] as number);
+      olderCell = ownCell;
     }
   }
   const last = after.length - SIZE;
@@ -153,7 +161,7 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number, holder:
   let stay = p[MODE] === HELD || until > 0 ? 0 : Math.max(before - units, 0);
   let rest = units;
   const since = t - base(s) - window(p);
-  const after = [t, t - base(s), s[KEPT], s[ASIDE] + t - s[WRITTEN], s[ALLOWED]] as Nums;
+  const after = [t, t - base(s), s[KEPT], s[ALLOWED]] as Nums;
   for (let i = FIRST; i < s.length; i += SIZE) {
     let given = i === own ? (s[i + UNITS] as number) : 0;
     if (p[MODE] !== HELD && (s[i + AT] as number) > since) {

@@ -45,12 +45,12 @@ function used(p: Nums, s: Nums, t: number): number {
 }
 
 /**
- * Units that the longest window leaves to a shorter policy: together they allow no more than the larger of the two alone,
- * whose windows, if they are the shorter ones, may lie so that one more of them is touched.
+ * Units that the longest window leaves to a shorter policy: while its own policy takes turns, the larger limit of both
+ * holds in it for all.
  */
 function leftBeside(p: Nums, s: Nums, t: number): number {
-  if (s.length === 0 || p[EVERY] >= s[LENGTH] || t >= s[START] + s[LENGTH]) return MAX_NUMBER;
-  return Math.max(s[ALLOWED], p[LIMIT] * (Math.ceil(s[LENGTH] / p[EVERY]) + 1)) - s[UNITS];
+  if (s.length === 0 || p[EVERY] >= s[LENGTH] || s[ALLOWED] === 0 || t >= s[START] + s[LENGTH]) return MAX_NUMBER;
+  return Math.max(s[ALLOWED], p[LIMIT]) - s[UNITS];
 }
 
 function left(p: Nums, s: Nums, t: number): number {
@@ -74,47 +74,39 @@ function endsAt(s: Nums): number {
 }
 
 function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
-  const isOpen = s.length > 0 && t < s[START] + s[LENGTH];
-  if (isOpen && s.length === 4 && s[LENGTH] === p[EVERY] && (until === 0 || until === s[START] + s[LENGTH])) {
-    s[UNITS] = s[UNITS] + units;
-    s[ALLOWED] = p[LIMIT];
-    return s;
-  }
   const before = used(p, s, t);
   const more = Math.min(units, MAX_COUNT - before);
   if (more <= 0 || (until > 0 && (before === 0 || until !== ownEnd(p, s)))) return s;
-  const start = begin(p, t);
-  if (!isOpen && (s.length !== 7 || t >= s[PART] + s[PART_LENGTH])) return [start, p[EVERY], more, p[LIMIT]] as Nums;
-  return p[EVERY] < s[LENGTH] ? addBeside(p, s, before, more, t, isOpen) : addToLongest(p, s, more, t, start, isOpen);
-}
-
-/** Units of a policy that is shorter than the longest. */
-function addBeside(p: Nums, s: Nums, before: number, more: number, t: number, isOpen: boolean): Nums {
-  const after = [s[START], s[LENGTH], Math.min(s[UNITS] + more, MAX_COUNT), s[ALLOWED]] as Nums;
-  if (!isOpen) {
-    // The next long window begins, on the clock if the one before did.
-    after[START] = s[START] % s[LENGTH] === 0 ? t - (t % s[LENGTH]) : t;
-    after[UNITS] = more;
-  }
-  if (before === 0) after.push(begin(p, t), p[EVERY], more);
-  else if (s.length === 4) after.push(begin(p, s[START]), p[EVERY], before + more);
-  else after.push(s[PART], Math.max(p[EVERY], s[PART_LENGTH]), before + more);
+  if (s.length === 0) return [begin(p, t), p[EVERY], more, p[LIMIT]] as Nums;
+  const after = s.length === 4 && p[EVERY] === s[LENGTH] ? s : open(p, s, t);
+  after[UNITS] = Math.min(after[UNITS] + more, MAX_COUNT);
+  if (p[EVERY] === after[LENGTH]) after[ALLOWED] = p[LIMIT];
+  if (after.length === 7) after[PART_UNITS] = Math.min(after[PART_UNITS] + more, MAX_COUNT);
   return after;
 }
 
-/** Units of the longest policy, while a window is open that is shorter than its own, or beside it. */
-function addToLongest(p: Nums, s: Nums, more: number, t: number, start: number, isOpen: boolean): Nums {
-  const after = [start, p[EVERY], more, p[LIMIT]] as Nums;
-  if (isOpen) {
-    // A longer window begins with the shorter one, or on the clock before it.
-    const from = p[ON_CLOCK] === 1 && p[EVERY] > s[LENGTH] ? s[START] - (s[START] % p[EVERY]) : s[START];
-    if (t < from + p[EVERY]) after[START] = from;
-    after[UNITS] = Math.min(s[UNITS] + more, MAX_COUNT);
-  }
-  if (s.length === 7 && t < s[PART] + s[PART_LENGTH]) {
-    after.push(s[PART], s[PART_LENGTH], Math.min(s[PART_UNITS] + more, MAX_COUNT));
-  } else if (isOpen && p[EVERY] > s[LENGTH]) after.push(s[START], s[LENGTH], after[UNITS]);
+/** The windows of two lengths in which units are counted at t. */
+function open(p: Nums, s: Nums, t: number): Nums {
+  const isOpen = t < s[START] + s[LENGTH];
+  const isShorter = p[EVERY] < s[LENGTH];
+  // A longer window begins with the shorter one.
+  let start = p[EVERY] > s[LENGTH] ? begin(p, s[START]) : s[START];
+  const length = Math.max(p[EVERY], s[LENGTH]);
+  if (t >= start + length) start = isShorter ? restart(s[START], length, t) : begin(p, t);
+  const after = [start, length, isOpen ? s[UNITS] : 0, isOpen ? s[ALLOWED] : 0] as Nums;
+  const isOne = s.length === 4;
+  const part = isOne ? (isShorter ? begin(p, s[START]) : s[START]) : s[PART];
+  const partLength = isOne ? Math.min(p[EVERY], s[LENGTH]) : s[PART_LENGTH];
+  if (t < part + partLength) {
+    after.push(part, isShorter ? Math.max(p[EVERY], partLength) : partLength, isOne ? s[UNITS] : s[PART_UNITS]);
+  } else if (isShorter) after.push(begin(p, t), p[EVERY], 0);
+  else after.push(restart(part, partLength, t), partLength, 0);
   return after;
+}
+
+/** When the window after this one begins: on the clock, if this one did. */
+function restart(start: number, length: number, t: number): number {
+  return start % length === 0 ? t - (t % length) : t;
 }
 
 function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {

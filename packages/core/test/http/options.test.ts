@@ -86,7 +86,7 @@ describe('a limit', () => {
     (options) => {
       const framework = { ...plainFramework, noAddress: 'pass the option address' };
 
-      expect(() => new Place({ policy, ...options } as never, framework)).toThrow(
+      expect(() => new Place({ policy, ...options }, framework)).toThrow(
         /^(key|limits\[0\]\.key|allow) needs the client's address, .*; pass the option address \[/,
       );
     },

@@ -1,14 +1,14 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { fixedWindow, memoryStore, silenceWarnings, type OnStoreError, type Store } from '@sluice/core';
-import { byAll, byUser, RequestLimiter, withLimiter } from '@sluice/core/http';
+import { byAll, byUser, RequestLimiter, withLimiter, type Limited } from '@sluice/core/http';
 import { place, plainFramework, PlainResponse, remembering, respondTo } from './plain-framework.ts';
-import type { PlainLimiter, PlainRequest } from './plain-framework.ts';
+import type { PlainRequest } from './plain-framework.ts';
 
 silenceWarnings('SLUICE_STORE_AWAY', 'SLUICE_REPORT_FAILED', 'SLUICE_KEY_MISSING');
 
 const hourly = (limit: number) => fixedWindow({ limit, window: '1h' });
 /** A limiter of several places, the outermost first. */
-function over(...options: readonly object[]): PlainLimiter {
+function over(...options: readonly object[]): RequestLimiter {
   const places = options.map((own) => place({ key: byAll(), policy: hourly(1), ...own }));
   return new RequestLimiter(places, plainFramework);
 }
@@ -113,12 +113,12 @@ describe('a request', () => {
     const key = ({ user }: PlainRequest): string | undefined => user && `${user}${String(reads++)}`;
     const own = place({ policy: hourly(1), key, onMissingKey: 'shared' });
     const requests = new RequestLimiter([own], plainFramework);
-    const { limiter, keyFor } = withLimiter(() => undefined, { requests, place: own });
+    const { limiter, keyFor } = withLimiter(() => undefined, requests) as Limited<PlainRequest, string>;
     const [ann, unknown] = [{ user: 'ann' }, {}];
     for (const request of [ann, unknown]) await requests.plan(request, new PlainResponse());
 
     expect([await keyFor(ann), await keyFor({ user: 'bob' })]).toEqual(['ann0', 'bob1']);
-    expect((await limiter.peek('ann0' as never)).remaining).toBe(0);
+    expect((await limiter.peek('ann0')).remaining).toBe(0);
     await expect(keyFor(unknown)).rejects.toMatchObject({ name: 'TypeError', code: 'SLUICE_KEY_INVALID' });
   });
 });

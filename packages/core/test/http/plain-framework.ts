@@ -41,7 +41,6 @@ export class PlainResponse extends EventEmitter {
 
 export type PlainOptions = RateLimitOptions<PlainRequest, PlainResponse>;
 export type PlainFramework = Framework<PlainRequest, PlainResponse>;
-export type PlainLimiter = RequestLimiter<PlainRequest, PlainResponse>;
 
 export const plainFramework: PlainFramework = {
   address: ({ address = '192.0.2.1' }) => address,
@@ -59,12 +58,12 @@ export const plainFramework: PlainFramework = {
   record: () => undefined,
 };
 
-export function place(options: object, framework = plainFramework): Place<PlainRequest, PlainResponse> {
-  return new Place(options as PlainOptions, framework).claim();
+export function place(options: object, framework = plainFramework): Place {
+  return new Place(options, framework).claim();
 }
 
 /** Plans for requests, each of which is a request of its own, even with equal contents. */
-export type Send = (request?: PlainRequest, response?: PlainResponse) => Promise<Plan<PlainRequest, PlainResponse>>;
+export type Send = (request?: PlainRequest, response?: PlainResponse) => Promise<Plan>;
 
 export function sending(options: object, framework = plainFramework): Send {
   const limiter = new RequestLimiter([place(options, framework)], framework);
@@ -80,14 +79,14 @@ export async function statusesOf(options: object, requests: readonly PlainReques
 }
 
 /** The response to one more request of a limiter. */
-export async function respondTo(limiter: PlainLimiter, request: PlainRequest = {}): Promise<PlainResponse> {
+export async function respondTo(limiter: RequestLimiter, request: PlainRequest = {}): Promise<PlainResponse> {
   const response = new PlainResponse();
   await limiter.limit(request, response);
   return response;
 }
 
 /** The header fields of a plan as lines, in order. */
-export function lines({ fields, denial }: Plan<PlainRequest, PlainResponse>): string[] {
+export function lines({ fields, denial }: Plan): string[] {
   return [...fields, ...(denial?.fields ?? [])].map(({ name, value }) => `${name}: ${value}`);
 }
 

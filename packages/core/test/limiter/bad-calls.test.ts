@@ -93,6 +93,20 @@ describe('bad keys of several limits', () => {
   });
 });
 
+describe('a limit that is named like a property of every object', () => {
+  it('is left out if it has no key', async () => {
+    const limits = [
+      { name: 'constructor', policy },
+      { name: 'user', policy },
+    ] as const;
+    const limiter = createLimiter({ limits });
+
+    const { policies } = await limiter.consume({ user: 'ann' } as never);
+
+    expect(policies.map(({ name }) => name)).toEqual(['user']);
+  });
+});
+
 describe('run', () => {
   it('takes a function', async () => {
     await expect(createLimiter({ policy }).run('key', 'work' as never)).rejects.toMatchObject({
@@ -155,6 +169,8 @@ describe('giving back', () => {
     await expect(limiter.refund(decision, -1)).rejects.toThrow(RangeError);
     await expect(limiter.refund(decision, Number.NaN)).rejects.toThrow(RangeError);
     await expect(limiter.refund(decision, '1' as unknown as number)).rejects.toThrow(TypeError);
+    await expect(limiter.refund(decision, null as unknown as number)).rejects.toThrow(TypeError);
+    await expect(limiter.refund('key', null as unknown as number)).rejects.toThrow(TypeError);
     expect((await limiter.peek('key')).remaining).toBe(1);
     await limiter.refund(decision);
     expect((await limiter.peek('key')).remaining).toBe(3);

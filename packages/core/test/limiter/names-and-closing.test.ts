@@ -14,7 +14,7 @@ describe('a limiter’s name', () => {
 
     expect(() => createLimiter({ name: 'api', policy, store })).toThrow(TAKEN);
     expect(() => createLimiter({ name: 'API', policy, store })).toThrow(
-      /already has a limiter named "API"; give this one a name of its own, or write shared: true/,
+      /already has a limiter named "api", got "API"; give this one a name of its own, or write shared: true/,
     );
   });
 
@@ -35,6 +35,13 @@ describe('a limiter’s name', () => {
 
     expect(() => createLimiter({ name: 'api', policy, store })).toThrow(TAKEN);
     expect(() => createLimiter({ name: 'web', policy, store, shared: true })).toThrow(TAKEN);
+  });
+
+  it('is not shared by limiters that write it differently: their keys would not be the same', () => {
+    const store = memoryStore();
+    createLimiter({ name: 'api', policy, store, shared: true });
+
+    expect(() => createLimiter({ name: 'API', policy, store, shared: true })).toThrow(TAKEN);
   });
 
   it('is free again when its limiter is closed', async () => {

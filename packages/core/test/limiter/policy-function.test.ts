@@ -12,6 +12,7 @@ import {
   type PolicyContext,
   type PolicyFunction,
 } from '@sluice/core';
+import { LimiterCore } from '../../src/limiter/core.ts';
 import { WatchedStore } from './watched-store.ts';
 
 const small = fixedWindow({ limit: 1, window: '1h' });
@@ -229,6 +230,18 @@ describe('a marked function', () => {
     expect(
       createLimiter({ name: 'api', policy: tokenBucket({ capacity: 1, refill: 1, every: '1s' }), store }).name,
     ).toBe('api');
+  });
+
+  it('tells metrics its policy at present', () => {
+    const policies = new Map<string, Policy>();
+    const read = (): Policy | undefined => policies.get('orders');
+    const core = new LimiterCore({ name: 'shop' });
+    core.limitFor(policyOf(read, { name: 'orders', current: read }));
+    const before = core.policies();
+
+    policies.set('orders', large);
+
+    expect([before, core.policies()]).toEqual([[], [{ name: 'orders', limit: 9 }]]);
   });
 
   it('must be a function', () => {

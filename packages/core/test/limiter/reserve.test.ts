@@ -101,7 +101,7 @@ describe('a reservation', () => {
     await settled;
   });
 
-  it('is not settled any more by a limiter that is closed', async () => {
+  it('is settled by a limiter that is closed, which closes its store again', async () => {
     const store = new WatchedStore();
     const limiter = createLimiter({ policy, store });
     const { settle } = await limiter.reserve('key', 2);
@@ -109,7 +109,7 @@ describe('a reservation', () => {
 
     await settle(5);
 
-    expect(store.calls).toEqual(['take', 'close']);
+    expect(store.calls).toEqual(['take', 'close', 'charge', 'close']);
   });
 });
 

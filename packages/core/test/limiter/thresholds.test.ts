@@ -151,18 +151,18 @@ describe('onThreshold', () => {
   });
 
   it.each([
-    [{}],
-    [{ at: [0.5] }],
-    [{ at: [], call: () => 1 }],
-    [{ at: [0], call: () => 1 }],
-    [{ at: [80], call: () => 1 }],
-    [null],
-    ['x'],
-  ])('rejects %j', (onThreshold) => {
+    [{}, 'onThreshold.at'],
+    [{ at: [0.5] }, 'onThreshold.call'],
+    [{ at: [], call: () => 1 }, 'onThreshold.at'],
+    [{ at: [0], call: () => 1 }, 'onThreshold.at'],
+    [{ at: [80], call: () => 1 }, 'onThreshold.at'],
+    [null, 'onThreshold'],
+    ['x', 'onThreshold'],
+  ])('rejects %j', (onThreshold, field) => {
     const make = (): unknown =>
       createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }), onThreshold } as unknown as LimiterOptions);
 
-    expect(make).toThrow(expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', field: 'onThreshold' }));
+    expect(make).toThrow(expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', field }));
   });
 
   it('law: in each fixed window each key is told of once for each level that it reaches, and of no other', async () => {

@@ -34,7 +34,7 @@ describe('a sliding log', () => {
 
     const numbers = store.keys.get('one')?.s.length ?? 0;
 
-    expect((numbers - 5) / 3).toBe(1_000);
+    expect((numbers - 4) / 3).toBe(1_000);
     expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(1_200);
   });
 });

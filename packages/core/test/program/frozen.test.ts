@@ -7,10 +7,10 @@ import { Traffic } from './traffic.ts';
 
 /** Of the figures that were answered. What changes them on purpose changes these, and says why. */
 const DIGESTS: Readonly<Record<string, string>> = {
-  fixedWindow: 'ced4ce7c3a6a956e',
-  slidingWindow: 'b54ada506e7cad9f',
-  slidingCounter: 'a47c9279c00f11f1',
-  slidingLog: 'e285bf2141b651ed',
+  fixedWindow: 'ed84701bbc3263ea',
+  slidingWindow: 'cb013dca06ff9f5a',
+  slidingCounter: '469f8ea7092130b5',
+  slidingLog: '149e10aab37ab2c6',
   tokenBucket: '748fd17f616809a7',
   intervalBucket: '1c3e0fcb856b497c',
   leakyBucket: '761f75b50a77cffc',

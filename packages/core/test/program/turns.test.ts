@@ -96,11 +96,11 @@ const PAIRS: readonly (readonly [what: string, one: Policy, other: Policy, mostI
     'fixed windows of which the shorter allows more',
     fixedWindow({ limit: 60, window: '1m', align: 'clock' }),
     fixedWindow({ limit: 20, window: '10s' }),
-    280,
+    140,
   ],
 ];
 
-/** The shorter one is slower beside the longer one, whose units come back up to a longer block late. */
+/** The units of each come back up to a block of the other late, so that both are a little slower. */
 const BLOCKS = [
   'sliding windows',
   slidingWindow({ limit: 60, window: '1m' }),

@@ -34,7 +34,7 @@ describe('a value', () => {
     ['a negative start after a block', bucket, 't1-1,-1,1,1,1'],
     ['a bucket that is refilled at intervals in more than 2^52 ms', interval, 'i11900000000000,4503599627370496,1,9'],
     ['a count that cannot be weighted exactly', counter, 'c11900000000000,4398046511104,4096,0,9'],
-    ['thousands of blocks', sliding, `s11900000000000,6000,0,5,60000,0,5${',1'.repeat(9_000)}`],
+    ['thousands of blocks', sliding, `s11900000000000,6000,0,5,60000,5${',1'.repeat(9_000)}`],
     ['a fraction', fixed, 'f11900000000000,60000,0.5,5'],
     ['an exponent', fixed, 'f11900000000000,60000,1e3,5'],
     ['a number without end', fixed, 'f11900000000000,60000,99999999999999999999,5'],
@@ -44,8 +44,8 @@ describe('a value', () => {
     ['lines', fixed, 'f11900000000000,60000,1,5\n2\n3'],
     ['brackets', fixed, 'f1[1900000000000],60000,1,5'],
     ['a debt without a rate', bucket, 't11900000000000,5,1,0'],
-    ['a block that ends before it begins', sliding, 's11900000000000,0,0,5,60000,0,5'],
-    ['too many units in a block', sliding, 's11900000000000,6000,0,9007199254740993,60000,0,5'],
+    ['a block that ends before it begins', sliding, 's11900000000000,0,0,5,60000,5'],
+    ['too many units in a block', sliding, 's11900000000000,6000,0,9007199254740993,60000,5'],
   ])('with %s is no state: its request fails alone, and it stays', async (_, policy, value) => {
     const store = clockedRedis(redis.client);
     await redis.admin.set(STORED, value);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { connectionOf, LimiterOfCore } from '@sluice/core/spi';
+import { connectionOf } from '@sluice/core/spi';
 import { page, type PageChange } from '@sluice/page';
 import type { Settings } from '../options.ts';
 import type { Service } from '../service.ts';
@@ -32,7 +32,7 @@ export function operatorsPage(
     ...(entrance.isPrivate ? { authorize: () => true } : { token }),
     secret: token ?? siblings?.secret,
     share: connectionOf(service.core.store) !== undefined, // memory is this process alone
-    limiters: [new LimiterOfCore<never>(service.core, new Map())],
+    limiters: [service.core as never],
     log: (change) => {
       log(write(change));
     },

@@ -11,7 +11,7 @@ import {
   type Framework,
   type KeyReader,
 } from '@sluice/core/http';
-import { LimiterOfCore, type LimiterCore } from '@sluice/core/spi';
+import type { LimiterCore } from '@sluice/core/spi';
 import type { ForwardAuthRule } from '../config/configuration.ts';
 import type { OriginalRequest } from './original-request.ts';
 import type { RuleRoute } from './route-table.ts';
@@ -93,7 +93,7 @@ export class RouteLimits {
 }
 
 function makePlace(core: LimiterCore, { rule, pattern }: RuleRoute): AuthPlace {
-  const limiter = new LimiterOfCore<string>(core, core.limitFor(rule.policy));
+  const limiter = { core, limit: core.limitFor(rule.policy) } as never;
   const key = [mark('auth'), mark(rule.name), ...rule.key.map(readPart)];
   return new Place({ limiter, key, cost: rule.cost }, { ...framework, route: () => pattern.text });
 }

@@ -74,9 +74,7 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
     source,
     (c) => Exchange.of(c) ?? open(c, false),
   );
-  const own = options as NeutralOptions<Context, Exchange<Context> | undefined>;
-  const limited = limitRequests(own, framework, ['address']);
-  const { requests } = limited;
+  const requests = limitRequests(options, framework, ['address']);
   const middleware = async (c: Context, next: Next): Promise<Response | undefined> => {
     const exchange = open(c, true);
     if (requests.followsResponses) exchange.watch();
@@ -101,7 +99,7 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
       exchange.leave();
     }
   };
-  return withLimiter(middleware, limited);
+  return withLimiter(middleware, requests);
 }
 
 /**

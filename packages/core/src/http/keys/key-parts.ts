@@ -76,11 +76,9 @@ export function readsAddress<Request>(part: unknown): part is AddressReader<Requ
  * The part by which CORS preflights count: the address, also where a key of address, route and method alone has none.
  * Undefined for a key that is made of more.
  */
-export function addressForPreflights<Request, Response>(
-  parts: readonly KeyPart<Request, Response>[],
-): AddressReader<Request> | undefined {
+export function addressForPreflights(parts: readonly KeyPart<object>[]): AddressReader<object> | undefined {
   if (!parts.every((part) => typeof part === 'object' && part.of !== undefined)) return undefined;
-  return parts.find((part) => readsAddress<Request>(part)) ?? byIp<Request>();
+  return parts.find((part) => readsAddress<object>(part)) ?? byIp<object>();
 }
 
 /** The error about an option that needs the client's address, where requests have none. */

@@ -1,7 +1,7 @@
 import { PolicyError, shown, typeError } from '../../errors.ts';
 import { warnOnce } from '../../warnings.ts';
-import { isThenable } from '../maybe.ts';
-import type { RequestReader } from '../framework.ts';
+import { isThenable, type MaybePromise } from '../maybe.ts';
+import type { AnyReader } from '../framework.ts';
 import {
   addressMissing,
   byAll,
@@ -20,17 +20,15 @@ import {
 const FACTORIES: ReadonlySet<unknown> = new Set([byAll, byHeader, byIp, byMethod, byRoute, byUser]);
 
 /** Reads the key of a request; undefined if it has none. */
-export type ReadKey<Request, Response> = (
-  request: Request,
-  response?: Response,
-) => string | undefined | Promise<string | undefined>;
+export type ReadKey = (request: object, response?: unknown) => MaybePromise<string | undefined>;
+type ReadPart = (request: object, response?: unknown) => KeyValue | Promise<KeyValue>;
 
 /**
  * Checks the option `key`.
  *
  * @throws PolicyError for a bad value.
  */
-export function parseKey(given: unknown = byIp(), field: string): readonly KeyPart<never>[] {
+export function parseKey(given: unknown = byIp(), field: string): readonly KeyPart<object>[] {
   const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (parts.length === 0)
     throw new PolicyError(field, `${field} must have at least one part, got an empty list`, 'SLUICE_OPTION_INVALID');
@@ -51,7 +49,7 @@ export function parseKey(given: unknown = byIp(), field: string): readonly KeyPa
       'SLUICE_OPTION_INVALID',
     );
   }
-  return parts as readonly KeyPart<never>[];
+  return parts as readonly KeyPart<object>[];
 }
 
 /**
@@ -60,28 +58,23 @@ export function parseKey(given: unknown = byIp(), field: string): readonly KeyPa
  * @param parts - What {@link parseKey} returned.
  * @throws PolicyError for a part that requests do not have here.
  */
-export function keyFunction<Request, Response>(
-  parts: readonly KeyPart<Request, Response>[],
-  reader: RequestReader<Request>,
-  field = 'key',
-): ReadKey<Request, Response> {
-  const reads = parts.map((part) => {
+export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader, field: string): ReadKey {
+  const reads = parts.map((part): ReadPart => {
     if (typeof part === 'function') return explaining(part);
     if (reader.noAddress !== undefined && readsAddress(part)) throw addressMissing(field, reader.noAddress);
-    return (request: Request, response?: Response) => part.read(request, reader, response);
+    return (request, response) => part.read(request, reader, response);
   });
   const [only] = reads;
   if (reads.length === 1 && only !== undefined) {
     return (request, response) => {
       const value = only(request, response);
-      if (typeof value === 'string' && value !== '') return value; // as nearly all are
       return isThenable(value) ? Promise.resolve(value).then(partText) : partText(value);
     };
   }
   return (request, response) => {
     const values: KeyValue[] = [];
     for (let i = 0; i < reads.length; i++) {
-      const value = (reads[i] as (typeof reads)[number])(request, response);
+      const value = (reads[i] as ReadPart)(request, response);
       if (isThenable(value)) return joinLater(values, value, reads.slice(i + 1), request, response);
       values.push(value);
     }
@@ -90,12 +83,10 @@ export function keyFunction<Request, Response>(
 }
 
 /** Wraps the user's key function; explains errors caused by an unparsed body. */
-function explaining<Request, Response>(
-  read: (request: Request, response: Response) => KeyValue | Promise<KeyValue>,
-): (request: Request, response?: Response) => KeyValue | Promise<KeyValue> {
+function explaining(read: ReadPart): ReadPart {
   return (request, response) => {
     try {
-      return read(request, response as Response);
+      return read(request, response);
     } catch (error) {
       if (!(error instanceof TypeError) || !/\bundefined\b/.test(error.message) || !lacksBody(request)) throw error;
       const explained = typeError('SLUICE_KEY_INVALID', `the option key threw: ${error.message}; ${NO_BODY}`);
@@ -121,12 +112,8 @@ export function lacksBody(request: unknown): boolean {
   return headers?.['content-length'] !== undefined || headers?.['transfer-encoding'] !== undefined;
 }
 
-const warnedOf = new Set<string>();
-
 /** Tells the developer once, and never the client, why the requests of a limiter are denied without a decision. */
 export function warnOfMissingKey(limiter: string, request: unknown): void {
-  if (warnedOf.has(limiter)) return;
-  warnedOf.add(limiter);
   warnOnce(
     'SLUICE_KEY_MISSING',
     `the limiter ${limiter} denies a request because its option key found nothing to count it by` +
@@ -136,7 +123,7 @@ export function warnOfMissingKey(limiter: string, request: unknown): void {
 }
 
 /** Whether requests without this key are common. */
-export function isOptionalKey<Request, Response>(parts: readonly KeyPart<Request, Response>[]): boolean {
+export function isOptionalKey(parts: readonly KeyPart<object>[]): boolean {
   return parts.some((part) => typeof part === 'object' && part.optional);
 }
 
@@ -167,12 +154,12 @@ function partText(value: KeyValue): string | undefined {
 }
 
 /** Reads one part after the other: in parallel, the rejection of a second part would be unhandled. */
-async function joinLater<Request, Response>(
+async function joinLater(
   values: KeyValue[],
   pending: PromiseLike<KeyValue>,
-  rest: readonly ((request: Request, response?: Response) => KeyValue | Promise<KeyValue>)[],
-  request: Request,
-  response: Response | undefined,
+  rest: readonly ReadPart[],
+  request: object,
+  response: unknown,
 ): Promise<string | undefined> {
   values.push(await pending);
   for (const read of rest) values.push(await read(request, response));

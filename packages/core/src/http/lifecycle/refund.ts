@@ -4,75 +4,47 @@ import { messageOf } from '../../errors.ts';
 import { settle } from '../../limiter/settle.ts';
 import type { Ask } from '../../stores/store.ts';
 import { warnOnce } from '../../warnings.ts';
-import { NO_RESPONSE, argumentFor, type FrameworkReader, type RawRequest, type RawResponse } from '../framework.ts';
-import type { Refund, RefundWhen } from '../options.ts';
+import { NO_RESPONSE, type AnyReader, type RawRequest, type RawResponse } from '../framework.ts';
 import type { PlacedWant } from '../place.ts';
+import type { Call } from '../plan.ts';
 import { isGone, onClose } from './disconnect.ts';
 
 /** The status of a response that was cut off, for the rules by status: a failure. */
 const ABORTED = 499;
 
 /** Gives units back when the response has ended, by the option `refund` of the places that took them. */
-export function refundOnResponse<Request, Response>(
-  framework: FrameworkReader<Request, Response>,
-  core: LimiterCore,
-  wants: readonly PlacedWant<Request, Response>[],
-  decision: Decision,
-  request: Request,
-  response: Response,
-): void {
-  const raw = framework.rawRequest(request);
+export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: Call, decision: Decision): void {
+  const { request, response, raw } = call;
   const rawResponse = framework.rawResponse(response);
-  const places = [...new Set(wants.map(({ settings }) => settings))].filter(({ refund }) => refund !== undefined);
+  const refunds = new Set(call.wants.flatMap(({ settings }) => settings.refund ?? []));
   const ended = async (isCut: boolean): Promise<void> => {
     const status = isCut ? ABORTED : rawResponse.statusCode;
+    const argument = framework.argument === undefined ? response : framework.argument(response);
     const givingBack = new Set<unknown>();
-    for (const settings of places) {
-      const { when, onAbort } = settings.refund as Refund<Request, Response>;
+    for (const refund of refunds) {
+      const { when, onAbort } = refund;
       try {
         if (isCut && !onAbort) continue;
-        if (await givesBack(when, request, argumentFor(framework, response), status)) givingBack.add(settings);
+        const rule = typeof when === 'function' ? when(request, argument) : (when === 'on-success') === status < 400;
+        if (await rule) givingBack.add(refund);
       } catch (error) {
         warnOfRefund(error); // the other places still have rules of their own
       }
     }
-    if (givingBack.size === 0 || core.isClosed) return;
-    const unitsFor = ({ cost, want }: AskOf<Request, Response>): number => (givingBack.has(want.settings) ? cost : 0);
-    await settle(core, decision, 'give', unitsFor as (ask: Ask) => number);
+    if (givingBack.size === 0) return;
+    const unitsFor = (ask: Ask): number => (givingBack.has((ask as PlacedAsk).want.settings.refund) ? ask.cost : 0);
+    await settle(core, decision, 'give', unitsFor);
   };
-  const call = (isCut: boolean): void => void ended(isCut).catch(warnOfRefund);
-  (places.some(({ refund }) => refund?.onAbort === true) ? whenEnded : whenSent)(raw, rawResponse, call);
+  whenEnded(raw, rawResponse, (isCut) => void ended(isCut).catch(warnOfRefund));
 }
 
 /** What a decision of an adapter has asked. */
-interface AskOf<Request, Response> extends Ask {
-  readonly want: PlacedWant<Request, Response>;
+interface PlacedAsk extends Ask {
+  readonly want: PlacedWant;
 }
 
 function warnOfRefund(error: unknown): void {
   warnOnce('SLUICE_REFUND_FAILED', `a refund failed, and its units stay taken: ${messageOf(error)}`);
-}
-
-/** Whether a response that has ended gives its units back. */
-function givesBack<Request, Response>(
-  when: RefundWhen<Request, Response>,
-  request: Request,
-  response: Response,
-  status: number,
-): boolean | Promise<boolean> {
-  if (typeof when === 'function') return when(request, response);
-  return when === 'on-success' ? status < 400 : status >= 400;
-}
-
-/** Calls back when a response has been sent completely. */
-function whenSent(request: RawRequest, response: RawResponse, sent: (isCut: false) => void): void {
-  const finish = (): void => {
-    response.off('close', close);
-    if (isSent(request, response)) sent(false);
-  };
-  const close = (): void => void response.off('finish', finish);
-  response.once('finish', finish);
-  response.once('close', close);
 }
 
 /** Calls back once: when a response has been sent completely, or was cut off, or its client has left before it. */

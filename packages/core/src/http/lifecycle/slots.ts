@@ -1,7 +1,7 @@
 import { typeError } from '../../errors.ts';
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { Decision } from '../../limiter/decision.ts';
-import { keepRenewing } from '../../limiter/slots.ts';
+import { heldBy, keepRenewing } from '../../limiter/slots.ts';
 import { startTimer, stopTimer, type Timer } from '../../platform.ts';
 import { warnOnce } from '../../warnings.ts';
 import { NO_RESPONSE, type RawRequest, type RawResponse } from '../framework.ts';
@@ -30,7 +30,7 @@ export function holdUntilClosed(
   response: RawResponse,
   maxSlotMs: number,
 ): void {
-  const held = core.slots.heldBy(decision);
+  const held = heldBy(core, decision);
   if (held === undefined) return;
   if (response === NO_RESPONSE) {
     void held.release();

@@ -112,7 +112,7 @@ describe('allow and deny of one limit', () => {
       throw new Error('the key is read');
     };
 
-    await expect(sending({ ...listed, key, deny: undefined })()).resolves.toMatchObject({ denial: undefined });
+    await expect(sending({ ...listed, key, deny: undefined })()).resolves.not.toHaveProperty('denial');
     await expect(sending({ ...listed, key })()).rejects.toThrow('the key is read');
   });
 

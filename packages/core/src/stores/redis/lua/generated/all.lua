@@ -44,13 +44,13 @@ local function window_used(p, s, t)
   return ((#s == 7 and p[5] < s[2]) and s[7] or s[3])
 end
 
--- Units that the longest window leaves to a shorter policy: together they allow no more than the larger of the two alone,
--- whose windows, if they are the shorter ones, may lie so that one more of them is touched.
+-- Units that the longest window leaves to a shorter policy: while its own policy takes turns, the larger limit of both
+-- holds in it for all.
 local function window_leftBeside(p, s, t)
-  if #s == 0 or p[5] >= s[2] or t >= s[1] + s[2] then
+  if #s == 0 or p[5] >= s[2] or s[4] == 0 or t >= s[1] + s[2] then
     return 9007199254740991
   end
-  return math.max(s[4], p[1] * (math.ceil(s[2] / p[5]) + 1)) - s[3]
+  return math.max(s[4], p[1]) - s[3]
 end
 
 local function window_freeAt(p, s, units, t)
@@ -66,68 +66,58 @@ local function window_emptyAt(p, s)
   return window_ownEnd(p, s)
 end
 
--- Units of a policy that is shorter than the longest.
-local function window_addBeside(p, s, before, more, t, isOpen)
-  local after = { s[1], s[2], math.min(s[3] + more, 4503599627370496), s[4] }
-  if not isOpen then
-    after[1] = (s[1] % s[2] == 0 and t - (t % s[2]) or t)
-    after[3] = more
-  end
-  if before == 0 then
-    after[#after + 1] = window_begin(p, t)
-    after[#after + 1] = p[5]
-    after[#after + 1] = more
-  elseif #s == 4 then
-    after[#after + 1] = window_begin(p, s[1])
-    after[#after + 1] = p[5]
-    after[#after + 1] = before + more
-  else
-    after[#after + 1] = s[5]
-    after[#after + 1] = math.max(p[5], s[6])
-    after[#after + 1] = before + more
-  end
-  return after
+-- When the window after this one begins: on the clock, if this one did.
+local function window_restart(start, length, t)
+  return (start % length == 0 and t - (t % length) or t)
 end
 
--- Units of the longest policy, while a window is open that is shorter than its own, or beside it.
-local function window_addToLongest(p, s, more, t, start, isOpen)
-  local after = { start, p[5], more, p[1] }
-  if isOpen then
-    local from = ((p[6] == 1 and p[5] > s[2]) and s[1] - (s[1] % p[5]) or s[1])
-    if t < from + p[5] then
-      after[1] = from
-    end
-    after[3] = math.min(s[3] + more, 4503599627370496)
+-- The windows of two lengths in which units are counted at t.
+local function window_open(p, s, t)
+  local isOpen = t < s[1] + s[2]
+  local isShorter = p[5] < s[2]
+  local start = (p[5] > s[2] and window_begin(p, s[1]) or s[1])
+  local length = math.max(p[5], s[2])
+  if t >= start + length then
+    start = (isShorter and window_restart(s[1], length, t) or window_begin(p, t))
   end
-  if #s == 7 and t < s[5] + s[6] then
-    after[#after + 1] = s[5]
-    after[#after + 1] = s[6]
-    after[#after + 1] = math.min(s[7] + more, 4503599627370496)
-  elseif isOpen and p[5] > s[2] then
-    after[#after + 1] = s[1]
-    after[#after + 1] = s[2]
-    after[#after + 1] = after[3]
+  local after = { start, length, (isOpen and s[3] or 0), (isOpen and s[4] or 0) }
+  local isOne = #s == 4
+  local part = (isOne and ((isShorter and window_begin(p, s[1]) or s[1])) or s[5])
+  local partLength = (isOne and math.min(p[5], s[2]) or s[6])
+  if t < part + partLength then
+    after[#after + 1] = part
+    after[#after + 1] = (isShorter and math.max(p[5], partLength) or partLength)
+    after[#after + 1] = (isOne and s[3] or s[7])
+  elseif isShorter then
+    after[#after + 1] = window_begin(p, t)
+    after[#after + 1] = p[5]
+    after[#after + 1] = 0
+  else
+    after[#after + 1] = window_restart(part, partLength, t)
+    after[#after + 1] = partLength
+    after[#after + 1] = 0
   end
   return after
 end
 
 local function window_add(p, s, units, until_, t)
-  local isOpen = #s > 0 and t < s[1] + s[2]
-  if isOpen and #s == 4 and s[2] == p[5] and (until_ == 0 or until_ == s[1] + s[2]) then
-    s[3] = s[3] + units
-    s[4] = p[1]
-    return s
-  end
   local before = window_used(p, s, t)
   local more = math.min(units, 4503599627370496 - before)
   if more <= 0 or (until_ > 0 and (before == 0 or until_ ~= window_ownEnd(p, s))) then
     return s
   end
-  local start = window_begin(p, t)
-  if not isOpen and (#s ~= 7 or t >= s[5] + s[6]) then
-    return { start, p[5], more, p[1] }
+  if #s == 0 then
+    return { window_begin(p, t), p[5], more, p[1] }
   end
-  return (p[5] < s[2] and window_addBeside(p, s, before, more, t, isOpen) or window_addToLongest(p, s, more, t, start, isOpen))
+  local after = ((#s == 4 and p[5] == s[2]) and s or window_open(p, s, t))
+  after[3] = math.min(after[3] + more, 4503599627370496)
+  if p[5] == after[2] then
+    after[4] = p[1]
+  end
+  if #after == 7 then
+    after[7] = math.min(after[7] + more, 4503599627370496)
+  end
+  return after
 end
 
 local function window_give(p, s, units, until_, t)
@@ -288,7 +278,7 @@ local function debt_left(p, s, t)
 end
 
 local function blocks_reads(s)
-  if #s < 7 or #s > 500 + 1 then
+  if #s < 6 or #s > 500 + 1 then
     return false
   end
   if not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4398046511104) then
@@ -297,10 +287,10 @@ local function blocks_reads(s)
   if s[3] < 0 or s[3] >= s[2] or not (s[4] >= 0 and s[4] <= 4503599627370496) then
     return false
   end
-  if not (s[5] >= 1 and s[5] <= 4398046511104) or not (s[6] >= 0 and s[6] <= 4503599627370496) or not (s[7] >= 0 and s[7] <= 4503599627370496) then
+  if not (s[5] >= 1 and s[5] <= 4398046511104) or not (s[6] >= 0 and s[6] <= 4503599627370496) then
     return false
   end
-  for i = 7, #s - 1 do
+  for i = 6, #s - 1 do
     if not (s[i + 1] >= -4398046511104 and s[i + 1] <= 4503599627370496) then
       return false
     end
@@ -312,46 +302,36 @@ local function blocks_endsAt(s)
   return s[1] + s[5]
 end
 
--- From when a window has room. The newest units stay: the block with which they become too many must leave.
-local function blocks_fitsAt(s, window, most, t)
-  local room = most
-  if s[1] > t - window then
-    room = room - s[4]
+-- The same the other way round: how old the oldest of so many units must be. Not of a limit of 0.
+local function numbers_ageFor(units, limit, window, longLimit, longest)
+  if units <= limit then
+    return 0
   end
-  if room < 0 then
-    return s[1] + window
+  if units <= longLimit or window >= longest then
+    return window
   end
-  local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 7, #s - 1 do
-    if (s[i + 1]) < 0 then
-      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
-    else
-      end_ = end_ - s[2]
-      if end_ <= t - window then
-        return t
-      end
-      room = room - s[i + 1]
-      if room < 0 then
-        return end_ + window
-      end
-    end
-  end
-  return t
-end
-
--- What the longest window may count for a shorter policy that takes turns with it: together they allow no more than the
--- larger of the two alone.
-local function blocks_maxBeside(p, s)
-  return math.max(s[7], p[1] * math.ceil(s[5] / p[6]))
+  return math.min((math.ceil(units / limit) - 1) * window, longest)
 end
 
 local function blocks_freeAt(p, s, units, t)
-  local own = blocks_fitsAt(s, p[6], p[1] - units, t)
-  if (p[6] >= s[5] or s[6] + t - s[1] >= s[5]) then
-    return own
+  local oldest = t - math.max(p[6], s[5])
+  local sum = s[4] + units
+  local free = (sum > p[1] and math.max(s[1] + numbers_ageFor(sum, p[1], p[6], s[6], s[5]), t) or t)
+  local end_ = (s[1] - s[3]) - 1 + s[2]
+  for i = 6, #s - 1 do
+    local count = s[i + 1]
+    end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
+    if end_ <= oldest then
+      return free
+    end
+    if count >= 0 then
+      sum = sum + count
+      if sum > p[1] then
+        free = math.max(free, end_ + numbers_ageFor(sum, p[1], p[6], s[6], s[5]))
+      end
+    end
   end
-  local beside = blocks_fitsAt(s, s[5], blocks_maxBeside(p, s) - units, t)
-  return math.max(own, math.min(beside, s[1] - s[6] + s[5]))
+  return free
 end
 
 local function blocks_emptyAt(p, s)
@@ -359,14 +339,11 @@ local function blocks_emptyAt(p, s)
     return s[1] + p[6]
   end
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 7, #s - 1 do
-    if (s[i + 1]) < 0 then
-      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
-    else
-      end_ = end_ - s[2]
-      if (s[i + 1]) > 0 then
-        return end_ + p[6]
-      end
+  for i = 6, #s - 1 do
+    local count = s[i + 1]
+    end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
+    if count > 0 then
+      return end_ + p[6]
     end
   end
   return 0
@@ -379,15 +356,14 @@ local function blocks_sum(s, since)
   end
   local units = (s[1] > since and s[4] or 0)
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 7, #s - 1 do
-    if (s[i + 1]) < 0 then
-      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
-    else
-      end_ = end_ - s[2]
-      if end_ <= since then
-        return units
-      end
-      units = units + s[i + 1]
+  for i = 6, #s - 1 do
+    local count = s[i + 1]
+    end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
+    if end_ <= since then
+      return units
+    end
+    if count > 0 then
+      units = units + count
     end
   end
   return units
@@ -404,56 +380,47 @@ local function blocks_placeOf(p, s, at)
   end
   local end_ = (s[1] - s[3]) - 1 + s[2]
   local place = -1
-  for i = 7, #s - 1 do
-    if (s[i + 1]) < 0 then
-      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
-    else
-      end_ = end_ - s[2]
-      if end_ >= at and end_ < at + p[5] then
-        place = i
-      end
+  for i = 6, #s - 1 do
+    local count = s[i + 1]
+    end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
+    if count >= 0 and end_ >= at and end_ < at + p[5] then
+      place = i
     end
   end
   return place
 end
 
 -- The state with a new block, and the blocks before it that are kept.
-local function blocks_opened(p, s, units, t)
-  local onGrid = t - (t % p[5])
-  if #s == 0 then
-    return { t, p[5], t - onGrid, units, p[6], 0, p[1] }
-  end
+local function blocks_opened(p, s, units, t, onGrid)
   local begin = math.max(onGrid, math.min((s[1] - s[3]) + s[2], s[1] + 1))
-  local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
-  local kept = (isLonger and p[6] or s[5])
-  local aside = (isLonger and 0 or s[6] + t - s[1])
-  local after = { t, p[5], t - begin, units, kept, aside, (isLonger and p[1] or s[7]) }
-  if s[1] <= t - kept then
-    return after
-  end
+  local kept = math.max(p[6], s[5])
+  local after = { t, p[5], t - begin, units, kept, (p[6] == kept and p[1] or s[6]) }
+  local cell = (#s > 250 and math.ceil(kept / 100) or 1)
   local newerEnd = begin - 1
+  local newerCell = -1
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 7 - 1, #s - 1 do
-    local count = (i < 7 and s[4] or (s[i + 1]))
-    if count < 0 then
-      end_ = (s[1] - s[3]) + count + s[2]
-    else
-      if i >= 7 then
-        end_ = end_ - s[2]
-      end
-      local closed = math.min(end_, begin - 1)
-      if closed <= t - kept then
-        return after
-      end
-      if count > 0 and #after < 500 then
+  for i = 6 - 1, #s - 1 do
+    local count = (i < 6 and s[4] or (s[i + 1]))
+    if i >= 6 then
+      end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
+    end
+    local closed = ((i < 6 and kept > p[6]) and s[1] or math.min(end_, begin - 1))
+    if count >= 0 and closed <= t - kept then
+      return after
+    end
+    if count > 0 then
+      local ownCell = (closed <= t - p[6] and math.floor(closed / cell) or -1)
+      if (ownCell >= 0 and ownCell == newerCell) or #after >= 500 then
+        after[#after] = math.min((after[#after]) + count, 4503599627370496)
+        after[6] = 4503599627370496
+      else
         if closed ~= newerEnd then
           after[#after + 1] = closed - begin
         end
         after[#after + 1] = count
         newerEnd = closed - p[5]
-      else
-        after[#after] = math.min((after[#after]) + count, 4503599627370496)
       end
+      newerCell = ownCell
     end
   end
   return after
@@ -469,13 +436,16 @@ local function blocks_add(p, s, units, until_, t)
     return s
   end
   local onGrid = t - (t % p[5])
-  if #s == 0 or t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and onGrid > s[1]) then
-    return blocks_opened(p, s, units, t)
+  if #s == 0 then
+    return { t, p[5], t - onGrid, units, p[6], p[1] }
   end
-  local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
-  s[6] = (isLonger and 0 or s[6] + t - s[1])
-  s[5] = (isLonger and p[6] or s[5])
-  s[7] = (isLonger and p[1] or s[7])
+  if t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and onGrid > s[1]) then
+    return blocks_opened(p, s, units, t, onGrid)
+  end
+  if p[6] >= s[5] then
+    s[5] = p[6]
+    s[6] = p[1]
+  end
   s[3] = t - (s[1] - s[3])
   s[1] = t
   s[4] = math.min(s[4] + units, 4503599627370496)
@@ -494,7 +464,7 @@ local function blocks_give(p, s, units, until_, t)
   else
     local rest = math.min(units, blocks_used(p, s, t))
     for i = 3, #s - 1 do
-      if (s[i + 1]) > 0 and (i == 3 or i >= 7) then
+      if (s[i + 1]) > 0 and (i == 3 or i >= 6) then
         local given = math.min(s[i + 1], rest)
         s[i + 1] = (s[i + 1]) - given
         rest = rest - given
@@ -504,12 +474,30 @@ local function blocks_give(p, s, units, until_, t)
   return (blocks_sum(s, 0) == 0 and {} or s)
 end
 
-local function blocks_left(p, s, t)
-  local own = p[1] - blocks_used(p, s, t)
-  if #s == 0 or (p[6] >= s[5] or s[6] + t - s[1] >= s[5]) then
-    return own
+-- How many units may be younger than this, the unit to come included.
+local function numbers_roomAt(age, limit, window, longLimit, longest)
+  if age < window then
+    return limit
   end
-  return math.min(own, blocks_maxBeside(p, s) - blocks_sum(s, t - s[5]))
+  return (age < longest and math.max(limit * (math.floor(age / window) + 1), longLimit) or 9007199254740991)
+end
+
+local function blocks_left(p, s, t)
+  if #s == 0 then
+    return p[1]
+  end
+  local units = s[4]
+  local room = math.min(p[1], numbers_roomAt(t - s[1], p[1], p[6], s[6], s[5]) - units)
+  local end_ = (s[1] - s[3]) - 1 + s[2]
+  for i = 6, #s - 1 do
+    local count = s[i + 1]
+    end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
+    if count >= 0 then
+      units = units + count
+      room = math.min(room, numbers_roomAt(t - end_, p[1], p[6], s[6], s[5]) - units)
+    end
+  end
+  return room
 end
 
 local function counter_areCounts(s, from)
@@ -588,9 +576,9 @@ local function counter_own(p, s)
   return after
 end
 
--- What the longest window may count for a shorter policy: together they allow no more than the larger of the two alone.
+-- What the longest window may count for a shorter policy: while its own policy takes turns, the larger limit of both.
 local function counter_maxBeside(p, s)
-  return math.max(s[5], p[1] * math.ceil(s[2] / p[5]))
+  return ((s[5] > 0 and p[5] < s[2]) and math.max(s[5], p[1]) or 9007199254740991)
 end
 
 local function counter_freeAt(p, s, units, t)
@@ -598,7 +586,7 @@ local function counter_freeAt(p, s, units, t)
     return counter_countedFrom(s, 0, p[1] - units, t)
   end
   local at = counter_countedFrom(counter_own(p, s), 0, p[1] - units, t)
-  return (p[5] < s[2] and math.max(at, counter_countedFrom(s, 0, counter_maxBeside(p, s) - units, t)) or at)
+  return math.max(at, counter_countedFrom(s, 0, counter_maxBeside(p, s) - units, t))
 end
 
 local function counter_emptyAt(p, s)
@@ -633,6 +621,26 @@ local function counter_edited(p, s, units, until_)
   return s
 end
 
+-- The windows of two lengths.
+local function counter_open(p, s)
+  local mine = counter_own(p, s)
+  local isShorter = p[5] < s[2]
+  local after = (isShorter and ({ s[1], s[2], s[3], s[4], s[5] }) or mine)
+  local part = (#s == 9 and 5 or 0)
+  if isShorter then
+    after[#after + 1] = mine[1]
+    after[#after + 1] = mine[2]
+    after[#after + 1] = mine[3]
+    after[#after + 1] = mine[4]
+  else
+    after[#after + 1] = s[part + 1]
+    after[#after + 1] = s[part + 2]
+    after[#after + 1] = s[part + 3]
+    after[#after + 1] = s[part + 4]
+  end
+  return after
+end
+
 local function counter_add(p, s, units, until_, t)
   if #s == 0 then
     return (until_ > 0 and s or ({ t - (t % p[5]), p[5], math.min(units, p[6]), 0, p[1] }))
@@ -645,21 +653,12 @@ local function counter_add(p, s, units, until_, t)
   if until_ > 0 then
     return counter_edited(p, s, more, until_)
   end
-  local after = s
-  if p[5] < s[2] and counter_counted(s, 0, t) == 0 then
-    after = counter_own(p, s)
-  elseif p[5] > s[2] then
-    after = counter_own(p, s)
-    local from = ((#s == 9 and counter_counted(s, 5, t) > 0) and 5 or 0)
-    after[#after + 1] = s[from + 1]
-    after[#after + 1] = s[from + 2]
-    after[#after + 1] = s[from + 3]
-    after[#after + 1] = s[from + 4]
-  elseif p[5] < s[2] and counter_placeOf(p, s) < 0 then
-    local part = counter_own(p, s)
-    after = { s[1], s[2], s[3], s[4], s[5], part[1], part[2], part[3], part[4] }
-  elseif #s == 9 and p[5] == s[2] and counter_counted(s, 5, t) == 0 then
-    after = counter_own(p, s)
+  local after = ((#s == 5 and s[2] == p[5]) and s or counter_open(p, s))
+  if t >= after[1] + after[2] then
+    after[5] = 0
+  end
+  if p[5] == after[2] then
+    after[5] = p[1]
   end
   do
     local length = after[0 + 2]
@@ -683,9 +682,6 @@ local function counter_add(p, s, units, until_, t)
       after[5 + 3] = math.min((after[5 + 3]) + more, 4503599627370496, math.floor(9007199254740991 / length))
     end
   end
-  if p[5] == after[2] then
-    after[5] = p[1]
-  end
   return after
 end
 
@@ -699,20 +695,20 @@ end
 
 local function counter_left(p, s, t)
   local free = p[1] - counter_used(p, s, t)
-  return ((#s > 0 and p[5] < s[2]) and math.min(free, counter_maxBeside(p, s) - counter_counted(s, 0, t)) or free)
+  return (#s == 0 and free or math.min(free, counter_maxBeside(p, s) - counter_counted(s, 0, t)))
 end
 
 local function slots_reads(s)
-  if #s < 5 + 3 or (#s - 5) % 3 ~= 0 or #s > 4000 then
+  if #s < 4 + 3 or (#s - 4) % 3 ~= 0 or #s > 4000 then
     return false
   end
   if not (s[1] >= 0 and s[1] <= 9007199254740991) or s[2] < 0 or s[2] > s[1] then
     return false
   end
-  if not (s[3] >= 0 and s[3] <= 4398046511104) or not (s[4] >= 0 and s[4] <= 4503599627370496) or not (s[5] >= 0 and s[5] <= 4503599627370496) then
+  if not (s[3] >= 0 and s[3] <= 4398046511104) or not (s[4] >= 0 and s[4] <= 4503599627370496) then
     return false
   end
-  for i = 5, #s - 1, 3 do
+  for i = 4, #s - 1, 3 do
     if not (s[i + 1] >= 0 and s[i + 1] <= 9007199254740991) or not (s[i + 2] >= 1 and s[i + 2] <= 4503599627370496) then
       return false
     end
@@ -730,7 +726,7 @@ end
 -- Where the slot of this holder with as many units begins; -1 if there is none.
 local function slots_slotOf(p, s, units, t, holder)
   if p[4] == 2 and #s > 0 then
-    for i = 5, #s - 1, 3 do
+    for i = 4, #s - 1, 3 do
       if s[i + 2] == units and s[i + 3] == holder and (s[i + 1]) > t - (s[1] - s[2]) then
         return i
       end
@@ -739,58 +735,38 @@ local function slots_slotOf(p, s, units, t, holder)
   return -1
 end
 
+local function slots_freeAt(p, s, units, t, holder)
+  if slots_slotOf(p, s, units, t, holder) >= 0 then
+    return t
+  end
+  local oldest = t - (s[1] - s[2]) - math.max(((p[4] == 2 and 0 or p[5])), s[3])
+  local count = units
+  local free = t
+  for i = #s - 3, 4, -3 do
+    local at = s[i + 1]
+    if at <= oldest then
+      return free
+    end
+    count = count + s[i + 2]
+    if count > p[1] then
+      free = math.max(free, (s[1] - s[2]) + at + numbers_ageFor(count, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]))
+    end
+  end
+  return free
+end
+
+local function slots_emptyAt(p, s)
+  return (s[1] - s[2]) + (s[#s - 3 + 1]) + ((p[4] == 2 and 0 or p[5]))
+end
+
 local function slots_sum(s, since)
   local units = 0
-  for i = 5, #s - 1, 3 do
+  for i = 4, #s - 1, 3 do
     if (s[i + 1]) > since then
       units = units + s[i + 2]
     end
   end
   return units
-end
-
--- From when at most `room` units count that are counted for `length` after their instant.
-local function slots_fitsAt(s, length, room, t)
-  local since = t - (s[1] - s[2]) - length
-  local beyond = slots_sum(s, since) - room
-  if beyond <= 0 then
-    return t
-  end
-  for i = 5, #s - 1, 3 do
-    if (s[i + 1]) > since then
-      beyond = beyond - s[i + 2]
-    end
-    if beyond <= 0 then
-      return (s[1] - s[2]) + (s[i + 1]) + length
-    end
-  end
-  return t
-end
-
--- Whether no policy with a longer window takes turns.
-local function slots_isLongest(p, s, t)
-  return ((p[4] == 2 and 0 or p[5])) >= s[3] or s[4] + t - s[1] >= s[3]
-end
-
--- What the longest window may count for a shorter policy: together they allow no more than the larger of the two alone.
-local function slots_maxBeside(p, s)
-  return math.max(s[5], p[1] * math.ceil(s[3] / ((p[4] == 2 and 0 or p[5]))))
-end
-
-local function slots_freeAt(p, s, units, t, holder)
-  if slots_slotOf(p, s, units, t, holder) >= 0 then
-    return t
-  end
-  local own = slots_fitsAt(s, ((p[4] == 2 and 0 or p[5])), p[1] - units, t)
-  if slots_isLongest(p, s, t) then
-    return own
-  end
-  local beside = slots_fitsAt(s, s[3], slots_maxBeside(p, s) - units, t)
-  return math.max(own, math.min(beside, s[1] - s[4] + s[3]))
-end
-
-local function slots_emptyAt(p, s)
-  return (s[1] - s[2]) + (s[#s - 3 + 1]) + ((p[4] == 2 and 0 or p[5]))
 end
 
 local function slots_used(p, s, t)
@@ -802,30 +778,41 @@ local function slots_add(p, s, units, until_, t, holder)
   if until_ > 0 and (((p[4] == 2) and (own < 0) or not (p[4] == 2) and (t >= until_ or slots_used(p, s, t) == 0))) then
     return s
   end
-  local aside = (#s == 0 and 0 or s[4] + t - s[1])
-  local isMine = #s == 0 or slots_isLongest(p, s, t)
-  local kept = (isMine and ((p[4] == 2 and 0 or p[5])) or s[3])
+  local isLongest = #s == 0 or ((p[4] == 2 and 0 or p[5])) >= s[3]
+  local kept = (isLongest and ((p[4] == 2 and 0 or p[5])) or s[3])
   local isFresh = #s == 0 or slots_sum(s, t - (s[1] - s[2]) - kept) == 0
   local from = (isFresh and t or (s[1] - s[2]))
   local at = t - from + ((p[4] == 2 and p[5] or 0))
-  local after = { t, t - from, kept, (isMine and 0 or aside), (isMine and p[1] or s[5]) }
+  local after = { t, t - from, kept, (isLongest and p[1] or s[4]) }
+  local cell = (#s > 2500 and math.ceil(kept / 100) or 1)
+  local olderCell = -1
   local isIn = false
-  for i = 5, #s - 1, 3 do
-    if not isFresh and (s[i + 1]) > t - from - kept and i ~= own then
-      if not isIn and (s[i + 1]) > at then
+  for i = 4, #s - 1, 3 do
+    local taken = s[i + 1]
+    if not isFresh and taken > t - from - kept and i ~= own then
+      if not isIn and taken > at then
         after[#after + 1] = at
         after[#after + 1] = units
         after[#after + 1] = holder
         isIn = true
       end
-      after[#after + 1] = s[i + 1]
-      after[#after + 1] = s[i + 2]
-      after[#after + 1] = s[i + 3]
+      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math.floor(taken / cell) or -1)
+      local last = #after - 3
+      if ownCell >= 0 and ownCell == olderCell then
+        after[last + 1] = taken
+        after[last + 2] = (after[last + 2]) + (s[i + 2])
+        after[4] = 4503599627370496
+      else
+        after[#after + 1] = taken
+        after[#after + 1] = s[i + 2]
+        after[#after + 1] = s[i + 3]
+      end
+      olderCell = ownCell
     end
   end
   local last = #after - 3
-  local isFull = last >= 5 + 3 * (1000 - 1)
-  if p[4] ~= 2 and last >= 5 and (after[last + 1] == at or isFull) then
+  local isFull = last >= 4 + 3 * (1000 - 1)
+  if p[4] ~= 2 and last >= 4 and (after[last + 1] == at or isFull) then
     after[last + 1] = at
     after[last + 2] = (after[last + 2]) + units
   elseif not isIn then
@@ -845,8 +832,8 @@ local function slots_give(p, s, units, until_, t, holder)
   local stay = ((p[4] == 2 or until_ > 0) and 0 or math.max(before - units, 0))
   local rest = units
   local since = t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))
-  local after = { t, t - (s[1] - s[2]), s[3], s[4] + t - s[1], s[5] }
-  for i = 5, #s - 1, 3 do
+  local after = { t, t - (s[1] - s[2]), s[3], s[4] }
+  for i = 4, #s - 1, 3 do
     local given = (i == own and (s[i + 2]) or 0)
     if p[4] ~= 2 and (s[i + 1]) > since then
       local stays = math.min(stay, s[i + 2])
@@ -860,15 +847,18 @@ local function slots_give(p, s, units, until_, t, holder)
       after[#after + 1] = s[i + 3]
     end
   end
-  return (#after > 5 and after or {})
+  return (#after > 4 and after or {})
 end
 
 local function slots_left(p, s, t)
-  local own = p[1] - slots_used(p, s, t)
-  if #s == 0 or slots_isLongest(p, s, t) then
-    return own
+  local units = 0
+  local room = p[1]
+  for i = #s - 3, 4, -3 do
+    units = units + s[i + 2]
+    local age = t - (s[1] - s[2]) - (s[i + 1])
+    room = math.min(room, numbers_roomAt(age, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]) - units)
   end
-  return math.min(own, slots_maxBeside(p, s) - slots_sum(s, t - (s[1] - s[2]) - s[3]))
+  return room
 end
 
 -- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.

@@ -1,6 +1,6 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
 local function blocks_reads(s)
-  if #s < 7 or #s > 500 + 1 then
+  if #s < 6 or #s > 500 + 1 then
     return false
   end
   if not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4398046511104) then
@@ -9,10 +9,10 @@ local function blocks_reads(s)
   if s[3] < 0 or s[3] >= s[2] or not (s[4] >= 0 and s[4] <= 4503599627370496) then
     return false
   end
-  if not (s[5] >= 1 and s[5] <= 4398046511104) or not (s[6] >= 0 and s[6] <= 4503599627370496) or not (s[7] >= 0 and s[7] <= 4503599627370496) then
+  if not (s[5] >= 1 and s[5] <= 4398046511104) or not (s[6] >= 0 and s[6] <= 4503599627370496) then
     return false
   end
-  for i = 7, #s - 1 do
+  for i = 6, #s - 1 do
     if not (s[i + 1] >= -4398046511104 and s[i + 1] <= 4503599627370496) then
       return false
     end
@@ -24,46 +24,36 @@ local function blocks_endsAt(s)
   return s[1] + s[5]
 end
 
--- From when a window has room. The newest units stay: the block with which they become too many must leave.
-local function blocks_fitsAt(s, window, most, t)
-  local room = most
-  if s[1] > t - window then
-    room = room - s[4]
+-- The same the other way round: how old the oldest of so many units must be. Not of a limit of 0.
+local function numbers_ageFor(units, limit, window, longLimit, longest)
+  if units <= limit then
+    return 0
   end
-  if room < 0 then
-    return s[1] + window
+  if units <= longLimit or window >= longest then
+    return window
   end
-  local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 7, #s - 1 do
-    if (s[i + 1]) < 0 then
-      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
-    else
-      end_ = end_ - s[2]
-      if end_ <= t - window then
-        return t
-      end
-      room = room - s[i + 1]
-      if room < 0 then
-        return end_ + window
-      end
-    end
-  end
-  return t
-end
-
--- What the longest window may count for a shorter policy that takes turns with it: together they allow no more than the
--- larger of the two alone.
-local function blocks_maxBeside(p, s)
-  return math.max(s[7], p[1] * math.ceil(s[5] / p[6]))
+  return math.min((math.ceil(units / limit) - 1) * window, longest)
 end
 
 local function blocks_freeAt(p, s, units, t)
-  local own = blocks_fitsAt(s, p[6], p[1] - units, t)
-  if (p[6] >= s[5] or s[6] + t - s[1] >= s[5]) then
-    return own
+  local oldest = t - math.max(p[6], s[5])
+  local sum = s[4] + units
+  local free = (sum > p[1] and math.max(s[1] + numbers_ageFor(sum, p[1], p[6], s[6], s[5]), t) or t)
+  local end_ = (s[1] - s[3]) - 1 + s[2]
+  for i = 6, #s - 1 do
+    local count = s[i + 1]
+    end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
+    if end_ <= oldest then
+      return free
+    end
+    if count >= 0 then
+      sum = sum + count
+      if sum > p[1] then
+        free = math.max(free, end_ + numbers_ageFor(sum, p[1], p[6], s[6], s[5]))
+      end
+    end
   end
-  local beside = blocks_fitsAt(s, s[5], blocks_maxBeside(p, s) - units, t)
-  return math.max(own, math.min(beside, s[1] - s[6] + s[5]))
+  return free
 end
 
 local function blocks_emptyAt(p, s)
@@ -71,14 +61,11 @@ local function blocks_emptyAt(p, s)
     return s[1] + p[6]
   end
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 7, #s - 1 do
-    if (s[i + 1]) < 0 then
-      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
-    else
-      end_ = end_ - s[2]
-      if (s[i + 1]) > 0 then
-        return end_ + p[6]
-      end
+  for i = 6, #s - 1 do
+    local count = s[i + 1]
+    end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
+    if count > 0 then
+      return end_ + p[6]
     end
   end
   return 0
@@ -91,15 +78,14 @@ local function blocks_sum(s, since)
   end
   local units = (s[1] > since and s[4] or 0)
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 7, #s - 1 do
-    if (s[i + 1]) < 0 then
-      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
-    else
-      end_ = end_ - s[2]
-      if end_ <= since then
-        return units
-      end
-      units = units + s[i + 1]
+  for i = 6, #s - 1 do
+    local count = s[i + 1]
+    end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
+    if end_ <= since then
+      return units
+    end
+    if count > 0 then
+      units = units + count
     end
   end
   return units
@@ -116,56 +102,47 @@ local function blocks_placeOf(p, s, at)
   end
   local end_ = (s[1] - s[3]) - 1 + s[2]
   local place = -1
-  for i = 7, #s - 1 do
-    if (s[i + 1]) < 0 then
-      end_ = (s[1] - s[3]) + (s[i + 1]) + s[2]
-    else
-      end_ = end_ - s[2]
-      if end_ >= at and end_ < at + p[5] then
-        place = i
-      end
+  for i = 6, #s - 1 do
+    local count = s[i + 1]
+    end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
+    if count >= 0 and end_ >= at and end_ < at + p[5] then
+      place = i
     end
   end
   return place
 end
 
 -- The state with a new block, and the blocks before it that are kept.
-local function blocks_opened(p, s, units, t)
-  local onGrid = t - (t % p[5])
-  if #s == 0 then
-    return { t, p[5], t - onGrid, units, p[6], 0, p[1] }
-  end
+local function blocks_opened(p, s, units, t, onGrid)
   local begin = math.max(onGrid, math.min((s[1] - s[3]) + s[2], s[1] + 1))
-  local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
-  local kept = (isLonger and p[6] or s[5])
-  local aside = (isLonger and 0 or s[6] + t - s[1])
-  local after = { t, p[5], t - begin, units, kept, aside, (isLonger and p[1] or s[7]) }
-  if s[1] <= t - kept then
-    return after
-  end
+  local kept = math.max(p[6], s[5])
+  local after = { t, p[5], t - begin, units, kept, (p[6] == kept and p[1] or s[6]) }
+  local cell = (#s > 250 and math.ceil(kept / 100) or 1)
   local newerEnd = begin - 1
+  local newerCell = -1
   local end_ = (s[1] - s[3]) - 1 + s[2]
-  for i = 7 - 1, #s - 1 do
-    local count = (i < 7 and s[4] or (s[i + 1]))
-    if count < 0 then
-      end_ = (s[1] - s[3]) + count + s[2]
-    else
-      if i >= 7 then
-        end_ = end_ - s[2]
-      end
-      local closed = math.min(end_, begin - 1)
-      if closed <= t - kept then
-        return after
-      end
-      if count > 0 and #after < 500 then
+  for i = 6 - 1, #s - 1 do
+    local count = (i < 6 and s[4] or (s[i + 1]))
+    if i >= 6 then
+      end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
+    end
+    local closed = ((i < 6 and kept > p[6]) and s[1] or math.min(end_, begin - 1))
+    if count >= 0 and closed <= t - kept then
+      return after
+    end
+    if count > 0 then
+      local ownCell = (closed <= t - p[6] and math.floor(closed / cell) or -1)
+      if (ownCell >= 0 and ownCell == newerCell) or #after >= 500 then
+        after[#after] = math.min((after[#after]) + count, 4503599627370496)
+        after[6] = 4503599627370496
+      else
         if closed ~= newerEnd then
           after[#after + 1] = closed - begin
         end
         after[#after + 1] = count
         newerEnd = closed - p[5]
-      else
-        after[#after] = math.min((after[#after]) + count, 4503599627370496)
       end
+      newerCell = ownCell
     end
   end
   return after
@@ -181,13 +158,16 @@ local function blocks_add(p, s, units, until_, t)
     return s
   end
   local onGrid = t - (t % p[5])
-  if #s == 0 or t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and onGrid > s[1]) then
-    return blocks_opened(p, s, units, t)
+  if #s == 0 then
+    return { t, p[5], t - onGrid, units, p[6], p[1] }
   end
-  local isLonger = (p[6] >= s[5] or s[6] + t - s[1] >= s[5])
-  s[6] = (isLonger and 0 or s[6] + t - s[1])
-  s[5] = (isLonger and p[6] or s[5])
-  s[7] = (isLonger and p[1] or s[7])
+  if t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and onGrid > s[1]) then
+    return blocks_opened(p, s, units, t, onGrid)
+  end
+  if p[6] >= s[5] then
+    s[5] = p[6]
+    s[6] = p[1]
+  end
   s[3] = t - (s[1] - s[3])
   s[1] = t
   s[4] = math.min(s[4] + units, 4503599627370496)

@@ -75,9 +75,9 @@ local function counter_own(p, s)
   return after
 end
 
--- What the longest window may count for a shorter policy: together they allow no more than the larger of the two alone.
+-- What the longest window may count for a shorter policy: while its own policy takes turns, the larger limit of both.
 local function counter_maxBeside(p, s)
-  return math.max(s[5], p[1] * math.ceil(s[2] / p[5]))
+  return ((s[5] > 0 and p[5] < s[2]) and math.max(s[5], p[1]) or 9007199254740991)
 end
 
 local function counter_freeAt(p, s, units, t)
@@ -85,7 +85,7 @@ local function counter_freeAt(p, s, units, t)
     return counter_countedFrom(s, 0, p[1] - units, t)
   end
   local at = counter_countedFrom(counter_own(p, s), 0, p[1] - units, t)
-  return (p[5] < s[2] and math.max(at, counter_countedFrom(s, 0, counter_maxBeside(p, s) - units, t)) or at)
+  return math.max(at, counter_countedFrom(s, 0, counter_maxBeside(p, s) - units, t))
 end
 
 local function counter_emptyAt(p, s)
@@ -120,6 +120,26 @@ local function counter_edited(p, s, units, until_)
   return s
 end
 
+-- The windows of two lengths.
+local function counter_open(p, s)
+  local mine = counter_own(p, s)
+  local isShorter = p[5] < s[2]
+  local after = (isShorter and ({ s[1], s[2], s[3], s[4], s[5] }) or mine)
+  local part = (#s == 9 and 5 or 0)
+  if isShorter then
+    after[#after + 1] = mine[1]
+    after[#after + 1] = mine[2]
+    after[#after + 1] = mine[3]
+    after[#after + 1] = mine[4]
+  else
+    after[#after + 1] = s[part + 1]
+    after[#after + 1] = s[part + 2]
+    after[#after + 1] = s[part + 3]
+    after[#after + 1] = s[part + 4]
+  end
+  return after
+end
+
 local function counter_add(p, s, units, until_, t)
   if #s == 0 then
     return (until_ > 0 and s or ({ t - (t % p[5]), p[5], math.min(units, p[6]), 0, p[1] }))
@@ -132,21 +152,12 @@ local function counter_add(p, s, units, until_, t)
   if until_ > 0 then
     return counter_edited(p, s, more, until_)
   end
-  local after = s
-  if p[5] < s[2] and counter_counted(s, 0, t) == 0 then
-    after = counter_own(p, s)
-  elseif p[5] > s[2] then
-    after = counter_own(p, s)
-    local from = ((#s == 9 and counter_counted(s, 5, t) > 0) and 5 or 0)
-    after[#after + 1] = s[from + 1]
-    after[#after + 1] = s[from + 2]
-    after[#after + 1] = s[from + 3]
-    after[#after + 1] = s[from + 4]
-  elseif p[5] < s[2] and counter_placeOf(p, s) < 0 then
-    local part = counter_own(p, s)
-    after = { s[1], s[2], s[3], s[4], s[5], part[1], part[2], part[3], part[4] }
-  elseif #s == 9 and p[5] == s[2] and counter_counted(s, 5, t) == 0 then
-    after = counter_own(p, s)
+  local after = ((#s == 5 and s[2] == p[5]) and s or counter_open(p, s))
+  if t >= after[1] + after[2] then
+    after[5] = 0
+  end
+  if p[5] == after[2] then
+    after[5] = p[1]
   end
   do
     local length = after[0 + 2]
@@ -169,9 +180,6 @@ local function counter_add(p, s, units, until_, t)
       end
       after[5 + 3] = math.min((after[5 + 3]) + more, 4503599627370496, math.floor(9007199254740991 / length))
     end
-  end
-  if p[5] == after[2] then
-    after[5] = p[1]
   end
   return after
 end

@@ -1,15 +1,15 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
 local function slots_reads(s)
-  if #s < 5 + 3 or (#s - 5) % 3 ~= 0 or #s > 4000 then
+  if #s < 4 + 3 or (#s - 4) % 3 ~= 0 or #s > 4000 then
     return false
   end
   if not (s[1] >= 0 and s[1] <= 9007199254740991) or s[2] < 0 or s[2] > s[1] then
     return false
   end
-  if not (s[3] >= 0 and s[3] <= 4398046511104) or not (s[4] >= 0 and s[4] <= 4503599627370496) or not (s[5] >= 0 and s[5] <= 4503599627370496) then
+  if not (s[3] >= 0 and s[3] <= 4398046511104) or not (s[4] >= 0 and s[4] <= 4503599627370496) then
     return false
   end
-  for i = 5, #s - 1, 3 do
+  for i = 4, #s - 1, 3 do
     if not (s[i + 1] >= 0 and s[i + 1] <= 9007199254740991) or not (s[i + 2] >= 1 and s[i + 2] <= 4503599627370496) then
       return false
     end
@@ -27,7 +27,7 @@ end
 -- Where the slot of this holder with as many units begins; -1 if there is none.
 local function slots_slotOf(p, s, units, t, holder)
   if p[4] == 2 and #s > 0 then
-    for i = 5, #s - 1, 3 do
+    for i = 4, #s - 1, 3 do
       if s[i + 2] == units and s[i + 3] == holder and (s[i + 1]) > t - (s[1] - s[2]) then
         return i
       end
@@ -36,58 +36,49 @@ local function slots_slotOf(p, s, units, t, holder)
   return -1
 end
 
-local function slots_sum(s, since)
-  local units = 0
-  for i = 5, #s - 1, 3 do
-    if (s[i + 1]) > since then
-      units = units + s[i + 2]
-    end
+-- The same the other way round: how old the oldest of so many units must be. Not of a limit of 0.
+local function numbers_ageFor(units, limit, window, longLimit, longest)
+  if units <= limit then
+    return 0
   end
-  return units
-end
-
--- From when at most `room` units count that are counted for `length` after their instant.
-local function slots_fitsAt(s, length, room, t)
-  local since = t - (s[1] - s[2]) - length
-  local beyond = slots_sum(s, since) - room
-  if beyond <= 0 then
-    return t
+  if units <= longLimit or window >= longest then
+    return window
   end
-  for i = 5, #s - 1, 3 do
-    if (s[i + 1]) > since then
-      beyond = beyond - s[i + 2]
-    end
-    if beyond <= 0 then
-      return (s[1] - s[2]) + (s[i + 1]) + length
-    end
-  end
-  return t
-end
-
--- Whether no policy with a longer window takes turns.
-local function slots_isLongest(p, s, t)
-  return ((p[4] == 2 and 0 or p[5])) >= s[3] or s[4] + t - s[1] >= s[3]
-end
-
--- What the longest window may count for a shorter policy: together they allow no more than the larger of the two alone.
-local function slots_maxBeside(p, s)
-  return math.max(s[5], p[1] * math.ceil(s[3] / ((p[4] == 2 and 0 or p[5]))))
+  return math.min((math.ceil(units / limit) - 1) * window, longest)
 end
 
 local function slots_freeAt(p, s, units, t, holder)
   if slots_slotOf(p, s, units, t, holder) >= 0 then
     return t
   end
-  local own = slots_fitsAt(s, ((p[4] == 2 and 0 or p[5])), p[1] - units, t)
-  if slots_isLongest(p, s, t) then
-    return own
+  local oldest = t - (s[1] - s[2]) - math.max(((p[4] == 2 and 0 or p[5])), s[3])
+  local count = units
+  local free = t
+  for i = #s - 3, 4, -3 do
+    local at = s[i + 1]
+    if at <= oldest then
+      return free
+    end
+    count = count + s[i + 2]
+    if count > p[1] then
+      free = math.max(free, (s[1] - s[2]) + at + numbers_ageFor(count, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]))
+    end
   end
-  local beside = slots_fitsAt(s, s[3], slots_maxBeside(p, s) - units, t)
-  return math.max(own, math.min(beside, s[1] - s[4] + s[3]))
+  return free
 end
 
 local function slots_emptyAt(p, s)
   return (s[1] - s[2]) + (s[#s - 3 + 1]) + ((p[4] == 2 and 0 or p[5]))
+end
+
+local function slots_sum(s, since)
+  local units = 0
+  for i = 4, #s - 1, 3 do
+    if (s[i + 1]) > since then
+      units = units + s[i + 2]
+    end
+  end
+  return units
 end
 
 local function slots_used(p, s, t)
@@ -99,30 +90,41 @@ local function slots_add(p, s, units, until_, t, holder)
   if until_ > 0 and (((p[4] == 2) and (own < 0) or not (p[4] == 2) and (t >= until_ or slots_used(p, s, t) == 0))) then
     return s
   end
-  local aside = (#s == 0 and 0 or s[4] + t - s[1])
-  local isMine = #s == 0 or slots_isLongest(p, s, t)
-  local kept = (isMine and ((p[4] == 2 and 0 or p[5])) or s[3])
+  local isLongest = #s == 0 or ((p[4] == 2 and 0 or p[5])) >= s[3]
+  local kept = (isLongest and ((p[4] == 2 and 0 or p[5])) or s[3])
   local isFresh = #s == 0 or slots_sum(s, t - (s[1] - s[2]) - kept) == 0
   local from = (isFresh and t or (s[1] - s[2]))
   local at = t - from + ((p[4] == 2 and p[5] or 0))
-  local after = { t, t - from, kept, (isMine and 0 or aside), (isMine and p[1] or s[5]) }
+  local after = { t, t - from, kept, (isLongest and p[1] or s[4]) }
+  local cell = (#s > 2500 and math.ceil(kept / 100) or 1)
+  local olderCell = -1
   local isIn = false
-  for i = 5, #s - 1, 3 do
-    if not isFresh and (s[i + 1]) > t - from - kept and i ~= own then
-      if not isIn and (s[i + 1]) > at then
+  for i = 4, #s - 1, 3 do
+    local taken = s[i + 1]
+    if not isFresh and taken > t - from - kept and i ~= own then
+      if not isIn and taken > at then
         after[#after + 1] = at
         after[#after + 1] = units
         after[#after + 1] = holder
         isIn = true
       end
-      after[#after + 1] = s[i + 1]
-      after[#after + 1] = s[i + 2]
-      after[#after + 1] = s[i + 3]
+      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math.floor(taken / cell) or -1)
+      local last = #after - 3
+      if ownCell >= 0 and ownCell == olderCell then
+        after[last + 1] = taken
+        after[last + 2] = (after[last + 2]) + (s[i + 2])
+        after[4] = 4503599627370496
+      else
+        after[#after + 1] = taken
+        after[#after + 1] = s[i + 2]
+        after[#after + 1] = s[i + 3]
+      end
+      olderCell = ownCell
     end
   end
   local last = #after - 3
-  local isFull = last >= 5 + 3 * (1000 - 1)
-  if p[4] ~= 2 and last >= 5 and (after[last + 1] == at or isFull) then
+  local isFull = last >= 4 + 3 * (1000 - 1)
+  if p[4] ~= 2 and last >= 4 and (after[last + 1] == at or isFull) then
     after[last + 1] = at
     after[last + 2] = (after[last + 2]) + units
   elseif not isIn then
@@ -133,12 +135,23 @@ local function slots_add(p, s, units, until_, t, holder)
   return after
 end
 
-local function slots_left(p, s, t)
-  local own = p[1] - slots_used(p, s, t)
-  if #s == 0 or slots_isLongest(p, s, t) then
-    return own
+-- How many units may be younger than this, the unit to come included.
+local function numbers_roomAt(age, limit, window, longLimit, longest)
+  if age < window then
+    return limit
   end
-  return math.min(own, slots_maxBeside(p, s) - slots_sum(s, t - (s[1] - s[2]) - s[3]))
+  return (age < longest and math.max(limit * (math.floor(age / window) + 1), longLimit) or 9007199254740991)
+end
+
+local function slots_left(p, s, t)
+  local units = 0
+  local room = p[1]
+  for i = #s - 3, 4, -3 do
+    units = units + s[i + 2]
+    local age = t - (s[1] - s[2]) - (s[i + 1])
+    room = math.min(room, numbers_roomAt(age, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]) - units)
+  end
+  return room
 end
 
 -- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.

@@ -44,13 +44,13 @@ local function window_used(p, s, t)
   return ((#s == 7 and p[5] < s[2]) and s[7] or s[3])
 end
 
--- Units that the longest window leaves to a shorter policy: together they allow no more than the larger of the two alone,
--- whose windows, if they are the shorter ones, may lie so that one more of them is touched.
+-- Units that the longest window leaves to a shorter policy: while its own policy takes turns, the larger limit of both
+-- holds in it for all.
 local function window_leftBeside(p, s, t)
-  if #s == 0 or p[5] >= s[2] or t >= s[1] + s[2] then
+  if #s == 0 or p[5] >= s[2] or s[4] == 0 or t >= s[1] + s[2] then
     return 9007199254740991
   end
-  return math.max(s[4], p[1] * (math.ceil(s[2] / p[5]) + 1)) - s[3]
+  return math.max(s[4], p[1]) - s[3]
 end
 
 local function window_freeAt(p, s, units, t)
@@ -66,68 +66,58 @@ local function window_emptyAt(p, s)
   return window_ownEnd(p, s)
 end
 
--- Units of a policy that is shorter than the longest.
-local function window_addBeside(p, s, before, more, t, isOpen)
-  local after = { s[1], s[2], math.min(s[3] + more, 4503599627370496), s[4] }
-  if not isOpen then
-    after[1] = (s[1] % s[2] == 0 and t - (t % s[2]) or t)
-    after[3] = more
-  end
-  if before == 0 then
-    after[#after + 1] = window_begin(p, t)
-    after[#after + 1] = p[5]
-    after[#after + 1] = more
-  elseif #s == 4 then
-    after[#after + 1] = window_begin(p, s[1])
-    after[#after + 1] = p[5]
-    after[#after + 1] = before + more
-  else
-    after[#after + 1] = s[5]
-    after[#after + 1] = math.max(p[5], s[6])
-    after[#after + 1] = before + more
-  end
-  return after
+-- When the window after this one begins: on the clock, if this one did.
+local function window_restart(start, length, t)
+  return (start % length == 0 and t - (t % length) or t)
 end
 
--- Units of the longest policy, while a window is open that is shorter than its own, or beside it.
-local function window_addToLongest(p, s, more, t, start, isOpen)
-  local after = { start, p[5], more, p[1] }
-  if isOpen then
-    local from = ((p[6] == 1 and p[5] > s[2]) and s[1] - (s[1] % p[5]) or s[1])
-    if t < from + p[5] then
-      after[1] = from
-    end
-    after[3] = math.min(s[3] + more, 4503599627370496)
+-- The windows of two lengths in which units are counted at t.
+local function window_open(p, s, t)
+  local isOpen = t < s[1] + s[2]
+  local isShorter = p[5] < s[2]
+  local start = (p[5] > s[2] and window_begin(p, s[1]) or s[1])
+  local length = math.max(p[5], s[2])
+  if t >= start + length then
+    start = (isShorter and window_restart(s[1], length, t) or window_begin(p, t))
   end
-  if #s == 7 and t < s[5] + s[6] then
-    after[#after + 1] = s[5]
-    after[#after + 1] = s[6]
-    after[#after + 1] = math.min(s[7] + more, 4503599627370496)
-  elseif isOpen and p[5] > s[2] then
-    after[#after + 1] = s[1]
-    after[#after + 1] = s[2]
-    after[#after + 1] = after[3]
+  local after = { start, length, (isOpen and s[3] or 0), (isOpen and s[4] or 0) }
+  local isOne = #s == 4
+  local part = (isOne and ((isShorter and window_begin(p, s[1]) or s[1])) or s[5])
+  local partLength = (isOne and math.min(p[5], s[2]) or s[6])
+  if t < part + partLength then
+    after[#after + 1] = part
+    after[#after + 1] = (isShorter and math.max(p[5], partLength) or partLength)
+    after[#after + 1] = (isOne and s[3] or s[7])
+  elseif isShorter then
+    after[#after + 1] = window_begin(p, t)
+    after[#after + 1] = p[5]
+    after[#after + 1] = 0
+  else
+    after[#after + 1] = window_restart(part, partLength, t)
+    after[#after + 1] = partLength
+    after[#after + 1] = 0
   end
   return after
 end
 
 local function window_add(p, s, units, until_, t)
-  local isOpen = #s > 0 and t < s[1] + s[2]
-  if isOpen and #s == 4 and s[2] == p[5] and (until_ == 0 or until_ == s[1] + s[2]) then
-    s[3] = s[3] + units
-    s[4] = p[1]
-    return s
-  end
   local before = window_used(p, s, t)
   local more = math.min(units, 4503599627370496 - before)
   if more <= 0 or (until_ > 0 and (before == 0 or until_ ~= window_ownEnd(p, s))) then
     return s
   end
-  local start = window_begin(p, t)
-  if not isOpen and (#s ~= 7 or t >= s[5] + s[6]) then
-    return { start, p[5], more, p[1] }
+  if #s == 0 then
+    return { window_begin(p, t), p[5], more, p[1] }
   end
-  return (p[5] < s[2] and window_addBeside(p, s, before, more, t, isOpen) or window_addToLongest(p, s, more, t, start, isOpen))
+  local after = ((#s == 4 and p[5] == s[2]) and s or window_open(p, s, t))
+  after[3] = math.min(after[3] + more, 4503599627370496)
+  if p[5] == after[2] then
+    after[4] = p[1]
+  end
+  if #after == 7 then
+    after[7] = math.min(after[7] + more, 4503599627370496)
+  end
+  return after
 end
 
 -- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.

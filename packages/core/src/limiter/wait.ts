@@ -1,10 +1,43 @@
 import type { Decision } from '../decision.ts';
 import { SluiceError } from '../errors.ts';
-import type { LimiterHost } from './host.ts';
+import type { Ask } from '../stores/store.ts';
+import { checkCost } from '../values/cost.ts';
+import { optional, valueThat, withDefault } from '../values/shape.ts';
+import type { Optional, Options, Settings, WithDefault } from '../values/shape.ts';
+import type { LimiterCore } from './core.ts';
 import type { Want } from './limits.ts';
 import { schedule } from './schedule.ts';
 import { giveBack } from './settle.ts';
-import type { WaitSettings } from './wait-options.ts';
+
+export const WAIT = {
+  /** Units: a whole number. Default 1. */
+  cost: withDefault((given: unknown): number => (checkCost(given), given), 1) as WithDefault<number>,
+  /** Ends the wait when it aborts: the promise rejects with its reason, and nothing stays taken. */
+  signal: optional(
+    valueThat(
+      (given) => typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given,
+      'an AbortSignal, such as AbortSignal.timeout(1000)',
+    ),
+  ) as Optional<AbortSignal>,
+  /**
+   * The longest wait in milliseconds, the decision's `delayMs` included. With 0 the store is asked once, if nothing else
+   * waits. Default: without end.
+   */
+  maxWaitMs: withDefault(
+    valueThat((given) => typeof given === 'number' && given >= 0, 'a number of milliseconds, 0 or more'),
+    Infinity,
+  ) as WithDefault<number>,
+  /** How many may wait for one key in this process, this call included. Default 10 000. */
+  maxWaiters: withDefault(
+    valueThat(
+      (given) => given === Infinity || (Number.isSafeInteger(given) && Number(given) >= 1),
+      'a whole number, 1 or more',
+    ),
+    10_000,
+  ) as WithDefault<number>,
+};
+
+export interface WaitOptions extends Options<typeof WAIT> {}
 
 /** The longest time until slots that another process has released are seen. */
 const SLOTS_POLL_MS = 200;
@@ -13,15 +46,12 @@ const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1_000;
 /** The most requests that are asked for in one call. */
 const MAX_ASKED = 256;
-
 /** Stores that decide calls of one turn in their order. */
 const IN_ORDER: readonly string[] = ['memory', 'redis'];
 
 /** A request that waits. */
 interface Waiter {
   readonly makeWants: () => readonly Want[];
-  /** Whether no other request is asked for at the same time: calls that overtake each other would swap the delays. */
-  readonly isAlone: boolean;
   readonly cost: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -29,32 +59,90 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
   /** Whether the store is being asked about it. */
   isAsked: boolean;
-  hasEnded: boolean;
   /** Set while it is allowed, and waits for the `delayMs` of its decision. */
   delayed: Decision | undefined;
   /** Ends its timers, and the listener of its signal. */
   stop: () => void;
 }
 
-type Attempt = PromiseSettledResult<Decision>;
+/** The requests of one limiter that wait: a line per key, or per combination of keys. */
+export class Waiting {
+  readonly #core: LimiterCore;
+  /** The lines that a subject is a part of. */
+  readonly #lines = new Map<string, Map<string, Line>>();
+
+  constructor(core: LimiterCore) {
+    this.#core = core;
+  }
+
+  /**
+   * Resolves with the decision that allows the request, in the order of the calls for the same key.
+   *
+   * @param makeWants - Called for each attempt: a late release must not free the slot of the next one.
+   */
+  async wait(makeWants: () => readonly Want[], settings: Settings<typeof WAIT>): Promise<Decision> {
+    const wants = makeWants();
+    this.#core.checkOpen();
+    if (settings.signal?.aborted === true) throw settings.signal.reason;
+    const id = wants.map(({ limit, subject }) => `${limit.name}{${subject}}`).join(''); // no subject has braces
+    const line = this.#lines.get((wants[0] as Want).subject)?.get(id) ?? this.#open(id, wants);
+    return line.add(makeWants, settings);
+  }
+
+  #open(id: string, wants: readonly Want[]): Line {
+    const mayPace = wants.some(({ limit }) => limit.mayPace);
+    const line = new Line(this.#core, mayPace && !IN_ORDER.includes(this.#core.store.source), () => {
+      for (const { subject } of wants) {
+        const lines = this.#lines.get(subject);
+        lines?.delete(id);
+        if (lines?.size === 0) this.#lines.delete(subject);
+      }
+    });
+    for (const { subject } of wants) {
+      this.#lines.set(subject, (this.#lines.get(subject) ?? new Map<string, Line>()).set(id, line));
+    }
+    return line;
+  }
+
+  /** Asks again for the requests that wait for one of these keys, because units may have come back. */
+  changed(asks: readonly Ask[]): void {
+    if (this.#lines.size === 0) return;
+    for (const { key } of asks) {
+      // The keys of a subject begin with it, in braces.
+      for (const line of this.#lines.get(key.slice(1, key.indexOf('}')))?.values() ?? []) line.changed();
+    }
+  }
+
+  /** Asks again for all requests. */
+  changedAll(): void {
+    for (const lines of this.#lines.values()) for (const line of lines.values()) line.changed();
+  }
+
+  /** Rejects all requests, and gives back what they had. */
+  close(): void {
+    const message = `the limiter ${this.#core.name} was closed during the wait`;
+    const lines = [...this.#lines.values()].flatMap((all) => [...all.values()]);
+    for (const line of lines) line.close(new SluiceError('SLUICE_LIMITER_CLOSED', message));
+  }
+}
 
 /**
- * The requests of one limiter that wait for the same key, in order of arrival. They are asked for in one call, for as
- * many of them as may fit; after a denial none is made before the denied request may be allowed, or units have come back.
+ * The requests that wait for the same key, in order of arrival. They are asked for in one call, for as many of them as
+ * may fit; after a denial none is made before the denied request may be allowed, or units have come back.
  *
  * No request overtakes another one. A call therefore asks for the first ones in line: for those that fit by what the
  * last decision has left, and for some more if none of them costs less than one before it. Of these, a denial of the
  * first implies a denial of the rest.
  */
-export class WaitQueue {
-  readonly #host: LimiterHost;
+class Line {
+  readonly #core: LimiterCore;
+  /** Whether each is asked for alone: calls that overtake each other would swap the delays. */
+  readonly #isOneByOne: boolean;
   readonly #emptied: () => void;
   readonly #waiters = new Set<Waiter>();
   /** Allowed requests that wait for the `delayMs` of their decisions. */
   readonly #delayed = new Set<Waiter>();
   #isAsking = false;
-  /** Resolves when the answer of the call that is under way was dealt with. */
-  #answered: Promise<void> | undefined;
   /** How often units may have come back. */
   #changes = 0;
   /** The units that the last decision left. */
@@ -66,43 +154,40 @@ export class WaitQueue {
   #cancelRetry: (() => void) | undefined;
 
   /** @param emptied - Called when nothing waits any more. */
-  constructor(host: LimiterHost, emptied: () => void) {
-    this.#host = host;
+  constructor(core: LimiterCore, isOneByOne: boolean, emptied: () => void) {
+    this.#core = core;
+    this.#isOneByOne = isOneByOne;
     this.#emptied = emptied;
   }
 
   /** Adds a request, which is decided in its turn. */
-  add(makeWants: () => readonly Want[], { cost, signal, maxWaitMs, maxWaiters }: WaitSettings): Promise<Decision> {
+  add(
+    makeWants: Waiter['makeWants'],
+    { cost, signal, maxWaitMs, maxWaiters }: Settings<typeof WAIT>,
+  ): Promise<Decision> {
     if (this.#waiters.size >= maxWaiters) {
-      const what = `as many requests wait for this key of the limiter ${this.#host.name} as maxWaiters allows`;
-      const message = `${what}, ${String(maxWaiters)}; nothing was consumed`;
-      return Promise.reject(new SluiceError('SLUICE_WAIT_FULL', message));
+      const what = `as many requests wait for this key of the limiter ${this.#core.name} as maxWaiters allows`;
+      throw new SluiceError('SLUICE_WAIT_FULL', `${what}, ${String(maxWaiters)}; nothing was consumed`);
     }
     return new Promise((resolve, reject) => {
       const startMs = performance.now();
       const endMs = startMs + maxWaitMs;
-      const isOrdered = IN_ORDER.includes(this.#host.store.source);
-      const mayPace = makeWants().some(({ limit }) => limit.mayPace);
-      const waiter: Waiter = {
-        ...{ makeWants, isAlone: !isOrdered && mayPace, cost, startMs, endMs, resolve, reject },
-        ...{ isAsked: false, hasEnded: false, delayed: undefined, stop: () => undefined },
-      };
-      this.#waiters.add(waiter);
-      // One that the store is being asked about gets that answer first.
-      const timeOut = (): void => {
-        if (!waiter.isAsked) this.#leave(waiter, timeoutError(this.#host.name, waiter));
-      };
-      let cancelTimeout: (() => void) | undefined;
-      if (maxWaitMs === 0) queueMicrotask(timeOut);
-      else if (maxWaitMs < Infinity) cancelTimeout = schedule(endMs, timeOut);
       const abort = (): void => {
         this.#leave(waiter, signal?.reason);
       };
+      const timeOut = (): void => {
+        // One that the store is being asked about gets that answer first.
+        if (!waiter.isAsked) this.#leave(waiter, this.#timeoutError(waiter));
+      };
+      const cancelTimeout = maxWaitMs < Infinity ? schedule(endMs, timeOut) : undefined;
       signal?.addEventListener('abort', abort, { once: true });
-      waiter.stop = () => {
+      const stop = (): void => {
         cancelTimeout?.();
         signal?.removeEventListener('abort', abort);
       };
+      const request = { makeWants, cost, startMs, endMs, resolve, reject };
+      const waiter: Waiter = { ...request, isAsked: false, delayed: undefined, stop };
+      this.#waiters.add(waiter);
       this.#start();
     });
   }
@@ -110,27 +195,20 @@ export class WaitQueue {
   /** Asks again at once: units may have come back. */
   changed(): void {
     this.#changes++;
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
+    this.#endRetry();
     this.#start();
   }
 
-  /**
-   * Rejects all requests.
-   *
-   * @returns Resolves when what the store is being asked for was given back; undefined if it is not being asked.
-   */
-  close(error: Error): Promise<void> | undefined {
+  close(error: Error): void {
     const all = [...this.#waiters, ...this.#delayed];
     this.#waiters.clear(); // so that none is asked about when one in front of it has left
     for (const waiter of all) this.#leave(waiter, error);
-    return this.#isAsking ? this.#answered : undefined;
   }
 
   #start(): void {
     if (this.#isAsking || this.#cancelRetry !== undefined) return;
     this.#isAsking = true;
-    this.#answered = this.#ask();
+    void this.#core.track(this.#ask());
   }
 
   /** Asks the store until the first request is denied, or none waits. */
@@ -139,7 +217,10 @@ export class WaitQueue {
     while (!isDenied && this.#waiters.size > 0) {
       const changes = this.#changes;
       const asked = this.#readNext();
-      const denied = this.#settle(asked, await Promise.allSettled(asked.map((waiter) => this.#attempt(waiter))));
+      // Async, so that what it throws is a rejection.
+      const attempt = async ({ makeWants }: Waiter): Promise<Decision> =>
+        this.#core.decide('try', makeWants(), { isSilent: true });
+      const denied = this.#settle(asked, await Promise.allSettled(asked.map(attempt)));
       isDenied = denied !== undefined && changes === this.#changes;
       if (denied !== undefined && isDenied) this.#scheduleRetry(denied);
     }
@@ -158,16 +239,11 @@ export class WaitQueue {
       const mayNotFit = asked.length > 0 && sum > this.#remaining;
       if (mayNotFit && (beyond-- === 0 || waiter.cost < highest)) break;
       highest = Math.max(highest, waiter.cost);
+      waiter.isAsked = true;
       asked.push(waiter);
-      if (asked.length === MAX_ASKED || waiter.isAlone) break;
+      if (asked.length === MAX_ASKED || this.#isOneByOne) break;
     }
     return asked;
-  }
-
-  // Async, so that what it throws is a rejection.
-  async #attempt(waiter: Waiter): Promise<Decision> {
-    waiter.isAsked = true;
-    return this.#host.decide('try', waiter.makeWants(), { isSilent: true });
   }
 
   /**
@@ -175,43 +251,41 @@ export class WaitQueue {
    *
    * @returns The first denial, if that request goes on waiting.
    */
-  #settle(asked: readonly Waiter[], attempts: readonly Attempt[]): Decision | undefined {
+  #settle(asked: readonly Waiter[], attempts: readonly PromiseSettledResult<Decision>[]): Decision | undefined {
     let denied: Decision | undefined;
     this.#served = 0;
     for (const [i, waiter] of asked.entries()) {
-      const attempt = attempts[i] as Attempt;
+      const attempt = attempts[i] as PromiseSettledResult<Decision>;
       waiter.isAsked = false;
       if (attempt.status === 'rejected') {
         this.#leave(waiter, attempt.reason);
       } else if (attempt.value.allowed) {
         this.#remaining = attempt.value.remaining;
         // A request that was denied before it stays in front, and may fit without what this one took.
-        if (waiter.hasEnded || denied !== undefined) this.#giveBack(attempt.value);
+        if (!this.#waiters.has(waiter) || denied !== undefined) this.#giveBack(attempt.value);
         else this.#serve(waiter, attempt.value);
-      } else {
-        const stillDenied = this.#deny(waiter, attempt.value);
-        denied ??= stillDenied;
+      } else if (this.#staysAfter(waiter, attempt.value)) {
+        denied ??= attempt.value;
       }
     }
     return denied;
   }
 
   #giveBack(decision: Decision): void {
-    void this.#host.track(giveBack(this.#host, decision));
+    void this.#core.track(giveBack(this.#core, decision));
   }
 
-  /** @returns The denial, if the request goes on waiting. */
-  #deny(waiter: Waiter, denial: Decision): Decision | undefined {
-    if (waiter.hasEnded) return undefined;
+  /** Whether a request goes on waiting after a denial. Rejects it if not. */
+  #staysAfter(waiter: Waiter, denial: Decision): boolean {
+    if (!this.#waiters.has(waiter)) return false;
     const neverFits = denial.outcome === 'denied' && denial.retryAfterMs === null;
     if (!neverFits && performance.now() < waiter.endMs) {
       this.#remaining = denial.remaining;
-      return denial;
+      return true;
     }
-    if (neverFits) this.#host.publish('try', denial, waiter.startMs);
-    const { name } = this.#host;
-    this.#leave(waiter, neverFits ? neverFitsError(name, denial) : timeoutError(name, waiter));
-    return undefined;
+    if (neverFits) this.#core.publish('try', denial, waiter.startMs);
+    this.#leave(waiter, neverFits ? neverFitsError(this.#core.name, denial) : this.#timeoutError(waiter));
+    return false;
   }
 
   #serve(waiter: Waiter, decision: Decision): void {
@@ -220,14 +294,15 @@ export class WaitQueue {
     const dueMs = performance.now() + decision.delayMs;
     if (decision.delayMs > 0 && dueMs > waiter.endMs) {
       this.#giveBack(decision);
-      this.#leave(waiter, timeoutError(this.#host.name, waiter));
+      this.#leave(waiter, this.#timeoutError(waiter));
       return;
     }
     this.#waiters.delete(waiter);
-    this.#host.publish('try', decision, waiter.startMs);
+    this.#core.publish('try', decision, waiter.startMs);
     const finish = (): void => {
       this.#end(waiter);
       waiter.resolve(decision);
+      this.#endIfEmpty();
     };
     if (decision.delayMs === 0) {
       finish();
@@ -236,10 +311,7 @@ export class WaitQueue {
     waiter.delayed = decision;
     this.#delayed.add(waiter);
     const { stop } = waiter;
-    const cancel = schedule(dueMs, () => {
-      finish();
-      this.#endIfEmpty();
-    });
+    const cancel = schedule(dueMs, finish);
     waiter.stop = () => {
       stop();
       cancel();
@@ -260,9 +332,13 @@ export class WaitQueue {
     });
   }
 
+  #endRetry(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
+  }
+
   /** Rejects a request that has not ended, and gives back what it had. */
   #leave(waiter: Waiter, error: unknown): void {
-    if (waiter.hasEnded) return;
     const [first] = this.#waiters;
     this.#end(waiter);
     waiter.reject(error);
@@ -274,7 +350,6 @@ export class WaitQueue {
   }
 
   #end(waiter: Waiter): void {
-    waiter.hasEnded = true;
     this.#waiters.delete(waiter);
     this.#delayed.delete(waiter);
     waiter.stop();
@@ -282,9 +357,14 @@ export class WaitQueue {
 
   #endIfEmpty(): void {
     if (this.#waiters.size > 0) return;
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
+    this.#endRetry();
     if (!this.#isAsking && this.#delayed.size === 0) this.#emptied();
+  }
+
+  #timeoutError({ startMs, endMs }: Waiter): SluiceError {
+    const maxWaitMs = String(Math.round(endMs - startMs));
+    const what = `the limiter ${this.#core.name} did not allow the request within ${maxWaitMs} ms (maxWaitMs)`;
+    return new SluiceError('SLUICE_WAIT_TIMEOUT', `${what}; nothing was consumed`);
   }
 }
 
@@ -292,10 +372,4 @@ function neverFitsError(name: string, { cost, policy, limit }: Decision): Sluice
   const what = `a cost of ${String(cost)} never fits the policy ${policy} of the limiter ${name}`;
   const instead = `whose limit is ${String(limit)}; ask for less at once, or raise the limit; nothing was consumed`;
   return new SluiceError('SLUICE_NEVER_FITS', `${what}, ${instead}`);
-}
-
-function timeoutError(name: string, { startMs, endMs }: Waiter): SluiceError {
-  const maxWaitMs = String(Math.round(endMs - startMs));
-  const what = `the limiter ${name} did not allow the request within ${maxWaitMs} ms (maxWaitMs)`;
-  return new SluiceError('SLUICE_WAIT_TIMEOUT', `${what}; nothing was consumed`);
 }
