@@ -115,7 +115,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['packages/simulate/page/*.js'],
+    files: ['packages/cli/page/*.js'],
     languageOptions: {
       sourceType: 'script',
       globals: { document: 'readonly', matchMedia: 'readonly', addEventListener: 'readonly' },

@@ -53,7 +53,6 @@ export default {
     project('playground'),
     { ...project('nestjs'), ...onNest },
     project('server'),
-    project('simulate'),
     { ...project('testkit'), ...release },
     project('web'),
     project('live-traffic', 'examples/live-traffic'),

@@ -54,7 +54,6 @@ export const PACKAGES = {
     },
     callable: ['./express-rate-limit'],
   },
-  simulate: { formats: ['esm'], entries: { '.': 'index.ts', './terminal': 'terminal/index.ts' } },
   cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
 };
 

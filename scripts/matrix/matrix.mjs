@@ -36,7 +36,7 @@ const MATRIX = {
   ],
   simulate: [
     'the HTML report of `sluice simulate` in a real Chromium',
-    `${PREPARED} node packages/simulate/scripts/test-page.mjs`,
+    `${PREPARED} node packages/cli/scripts/test-page.mjs`,
   ],
   page: [
     "the operators' page in a real Chromium, used as an operator does, with hostile keys",

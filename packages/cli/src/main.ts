@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { EXIT, Failure, printError } from '@sluice/simulate/terminal';
+import { EXIT, Failure, printError } from './failure.ts';
 import { run } from './run.ts';
 
 // The reader of a pipe may close it early: `sluice policy list | head -1`.

@@ -1,13 +1,12 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { parsePrefix } from '@sluice/old-core/spi';
-import { addDenied } from './denied-command.ts';
-import { addInspect } from './inspect-command.ts';
-import { addKeyEdits } from './key-commands.ts';
-import { addPolicy } from './policy-commands.ts';
-import { addServe } from './serve-command.ts';
-import { addSimulate } from './simulate-command.ts';
-import { version } from './version.ts';
-import { EXIT, exitCodeOf, printError } from '@sluice/simulate/terminal';
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, Option } from 'commander';
+import { addDenied } from './denied.ts';
+import { addKeyEdits } from './edit.ts';
+import { EXIT, exitCodeOf, printError } from './failure.ts';
+import { addInspect } from './inspect.ts';
+import { addPolicy } from './policy.ts';
+import { addServe } from './serve.ts';
+import { addSimulate } from './simulate/command.ts';
 
 /** Runs the command line, prints the result or the error, and resolves to the exit code. Never rejects. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -23,6 +22,8 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 function program(): Command {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  const { version } = JSON.parse(manifest) as { readonly version: string };
   const sluice = new Command('sluice')
     .description(
       'Serves limits to gateways and programs, replays logs through limits, changes managed policies, and prints, blocks and resets keys.',
@@ -31,12 +32,11 @@ function program(): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       outputError: (message, write) => {
-        write(
-          message.replace(/^error: /, 'sluice: ').replace(/unknown command '[^']*'/, '$&; --help lists the commands'),
-        );
+        const explained = message.replace(/unknown command '[^']*'/, '$&; --help lists the commands');
+        write(explained.replace(/^error: /, 'sluice: '));
       },
     })
-    .version(version(), '--version', 'print the version')
+    .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .addOption(
       new Option('--redis <url>', 'the URL of Redis; rediss: for TLS')
@@ -46,28 +46,13 @@ function program(): Command {
     .addOption(
       new Option('--prefix <text>', 'the prefix of the keys, as in redisStore(url, { prefix })')
         .env('SLUICE_PREFIX')
-        .default('sluice')
-        .argParser(prefixOf),
+        .default('sluice'),
     )
     .option('--json', 'print JSON, for programs')
     .addHelpText(
       'after',
       '\nExit codes: 0 done, 1 failed, 2 the command line or a file is wrong.\nSLUICE_DEBUG=1 prints where an error came from.',
     );
-  addPolicy(sluice);
-  addInspect(sluice);
-  addKeyEdits(sluice);
-  addDenied(sluice);
-  addServe(sluice);
-  addSimulate(sluice);
+  for (const add of [addPolicy, addInspect, addKeyEdits, addDenied, addServe, addSimulate]) add(sluice);
   return sluice;
-}
-
-/** @throws InvalidArgumentError for a text that cannot be a prefix of keys. */
-function prefixOf(text: string): string {
-  try {
-    return parsePrefix(text, '--prefix shop');
-  } catch (error) {
-    throw new InvalidArgumentError((error as Error).message);
-  }
 }

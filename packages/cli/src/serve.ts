@@ -1,16 +1,38 @@
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type { Command } from 'commander';
 import type { ServerOptions } from '@sluice/server';
-import { EXIT, Failure, UsageError, printable } from '@sluice/simulate/terminal';
-import type { ServeOptions } from './serve-options.ts';
+import { EXIT, Failure, UsageError } from './failure.ts';
+import { addServeFlags, readServeFlags, type ServeOptions } from './serve-flags.ts';
+import { globalsOf } from './session.ts';
+import { printable } from './text.ts';
+
+/** Adds `sluice serve`. */
+export function addServe(sluice: Command): void {
+  const command = sluice
+    .command('serve')
+    .summary('serve limits to Envoy, to gateways and to programs')
+    .description(
+      "Answers Envoy's rate limit protocol, forward auth of gateways, and programs over HTTP, with the limits of a file. Counts in Redis if --redis is given, else in memory.",
+    );
+  addServeFlags(command);
+  command
+    .addHelpText(
+      'after',
+      `\nAn address is port|host:port|unix:path|off; a port alone is that of the loopback.\nSIGTERM drains, SIGINT does so without a delay, SIGHUP reads the configuration.\nIf a flag is missing, the environment of envoyproxy/ratelimit is read (RUNTIME_ROOT, ...).`,
+    )
+    .action(async () => {
+      await serve(await readServeFlags(command), globalsOf(command).json === true);
+    });
+}
 
 /**
  * Serves until a signal ends it, or (`check`) reads the configuration and ends.
  *
  * @throws (rejects) UsageError for a wrong configuration or option; Failure; what cannot be listened on.
  */
-export async function serve({ server, workers, shutdownDelayMs, check, json }: ServeOptions): Promise<void> {
+async function serve({ server, workers, shutdownDelayMs, check }: ServeOptions, json: boolean): Promise<void> {
   const options = { ...server, log };
   if (check) await checkOnly(options);
   else if (cluster.isWorker) await beWorker(options, shutdownDelayMs);
@@ -118,7 +140,7 @@ async function untilSignal(atSecond: () => void): Promise<NodeJS.Signals> {
   });
 }
 
-/** Who presses Ctrl-C does not wait for gateways. */
+/** Ctrl-C does not wait for gateways. */
 function delayOf(signal: NodeJS.Signals, shutdownDelayMs: number): number {
   return signal === 'SIGTERM' ? shutdownDelayMs : 0;
 }

@@ -1,5 +1,9 @@
-import type { Command } from 'commander';
-import { Failure, isLate } from '@sluice/simulate/terminal';
+import { Option, type Command } from 'commander';
+import { redisStore, type RedisStore } from '@sluice/core';
+import { createPolicies, type Policies } from '@sluice/core/managed';
+import { connectionOf, type RedisConnection } from '@sluice/core/spi';
+import { shareChange, type PageChange } from '@sluice/page/spi';
+import { isLate } from './failure.ts';
 import { connect, silence, type Connection } from './redis.ts';
 
 /** The options of every command. */
@@ -12,11 +16,13 @@ export interface GlobalOptions {
 /** Prints a value as JSON, or the result of `text`. */
 export type Print = (value: unknown, text: () => string) => void;
 
-/** A running command. */
+/** What a command does in Redis. */
 export interface Session {
-  readonly connection: Connection;
+  readonly client: Connection;
   readonly prefix: string;
-  readonly print: Print;
+  readonly store: RedisStore;
+  readonly connection: RedisConnection;
+  readonly policies: Policies;
 }
 
 /** The options of every command, given before or after it on the line. */
@@ -24,11 +30,20 @@ export function globalsOf(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }
 
-/** Prints as JSON where `--json` is given. */
-export function printOf({ json }: GlobalOptions): Print {
+/** Prints as JSON if `--json` is given. */
+export function printOf(command: Command): Print {
+  const { json } = globalsOf(command);
   return (value, text) => {
     console.log(json === true ? JSON.stringify(value, null, 2) : text());
   };
+}
+
+/** An option that may be repeated. */
+export function repeated(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((value: string, before: readonly string[] | undefined) => [
+    ...(before ?? []),
+    value,
+  ]);
 }
 
 /**
@@ -37,21 +52,34 @@ export function printOf({ json }: GlobalOptions): Print {
  * @param writes - Whether the work changes data. After a timeout the change may have been made.
  * @throws (rejects) Failure after a timeout; the errors of the work.
  */
-export async function withSession(
+export async function withRedis(
   command: Command,
+  writes: boolean,
   work: (session: Session) => Promise<void>,
-  { writes = false }: { readonly writes?: boolean } = {},
 ): Promise<void> {
-  const globals = globalsOf(command);
-  const { redis, prefix } = globals;
-  const connection = await connect(redis);
+  const { redis, prefix } = globalsOf(command);
+  const client = await connect(redis);
   try {
-    await work({ connection, prefix, print: printOf(globals) });
+    const store = redisStore(client as never, { prefix });
+    const policies = createPolicies(store);
+    try {
+      await work({ client, prefix, store, connection: connectionOf(store) as RedisConnection, policies });
+    } finally {
+      await policies.close();
+    }
   } catch (error) {
     if (!isLate(error)) throw error;
-    const unsure = writes ? '; the change may have been made anyway' : '';
-    throw new Failure(`${silence(redis, connection, error)}${unsure}`, { cause: error });
+    throw silence(redis, error, writes ? '; the change may have been made anyway' : '');
   } finally {
-    connection.disconnect();
+    client.disconnect();
+  }
+}
+
+/** Tells the pages of all processes of a change that was made. Never rejects. */
+export async function tellPages({ connection }: Session, change: PageChange): Promise<void> {
+  try {
+    await shareChange(connection, change);
+  } catch (error) {
+    console.error(`sluice: the change was made, and pages do not show it: ${(error as Error).message}`);
   }
 }

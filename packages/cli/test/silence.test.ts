@@ -25,17 +25,20 @@ describe('a Redis that stops answering during a command', () => {
   const MADE = '; the change may have been made anyway';
 
   it.each([
-    ['inspect a', 'scan', 'no answer in 3 s'],
-    ['inspect sluice:{a}:api:2f', 'evalsha', 'no answer in time'],
-    ['policy list', 'evalsha', 'no answer in time'],
-    [`${put} --dry-run`, 'evalsha', 'no answer in time'],
-    [put, '"apps":["web"]', `no answer in 3 s${MADE}`],
-    ['policy remove orders', '"apps":[]', `no answer in 3 s${MADE}`],
+    ['inspect a', 'scan', ''],
+    ['inspect sluice:{a}:api', 'get', ''],
+    ['policy list', 'evalsha', ''],
+    [put, '"apps":["web"]', MADE],
+    ['policy remove orders', '"life"', MADE],
   ])('ends the command: %s, from %s on', async (line, words, expected) => {
     await cli.sluice(...put.replace('7', '6').split(' ')); // the server knows the scripts, and a policy to remove
     const { port, ran } = await throughMuteProxy(words, ...line.split(' '));
 
-    expect(ran).toEqual({ code: 1, out: '', err: `sluice: cannot use Redis at 127.0.0.1:${port}: ${expected}` });
+    expect(ran).toEqual({
+      code: 1,
+      out: '',
+      err: `sluice: cannot use Redis at 127.0.0.1:${port}: no answer in 3 s${expected}`,
+    });
   });
 
   it('may have made the change', async () => {

@@ -1,15 +1,18 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll } from '@jest/globals';
+import { beforeAll } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { useRedis } from '@sluice/testkit';
-import { Host, type Ran } from './host.ts';
+import { run } from '../src/run.ts';
 
-export type { Ran } from './host.ts';
+/** What a command printed, without the spaces at its end, and its exit code. */
+export interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
 
 const BUILT = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
@@ -28,7 +31,7 @@ export function startSluice(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): { readonly child: ChildProcessWithoutNullStreams; readonly ended: Promise<Ran> } {
-  requireBuild();
+  if (!existsSync(BUILT)) throw new Error('packages/cli/dist is missing: run `npm run build` first (npm test does)');
   const child = spawn(process.execPath, [BUILT, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } });
   let [out, err] = ['', ''];
   child.stdout.on('data', (text: Buffer) => (out += text.toString()));
@@ -41,24 +44,47 @@ export function startSluice(
   return { child, ended };
 }
 
-function requireBuild(): void {
-  if (!existsSync(BUILT)) throw new Error('packages/cli/dist is missing: run `npm run build` first (npm test does)');
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs a command line in this process, one at a time: what is printed meanwhile is taken for its own. */
+export function runHere(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const ran = last.then(() => runNow(args, env));
+  last = ran.catch(() => undefined);
+  return ran;
 }
 
-/** A server, the command as the user whose rights the reference names, and a folder for files. */
+async function runNow(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ran> {
+  let [out, err] = ['', ''];
+  const { log, error } = console;
+  const writes = [process.stdout.write, process.stderr.write] as const;
+  const before = { ...process.env };
+  console.log = (text: string) => void (out += `${text}\n`);
+  console.error = (text: string) => void (err += `${text}\n`);
+  process.stdout.write = ((text: string) => (out += text)) as never;
+  process.stderr.write = ((text: string) => (err += text)) as never;
+  Object.assign(process.env, env);
+  try {
+    const code = await run(args);
+    return { code, out: out.trimEnd(), err: err.trimEnd() };
+  } finally {
+    Object.assign(console, { log, error });
+    Object.assign(process.stdout, { write: writes[0] });
+    Object.assign(process.stderr, { write: writes[1] });
+    for (const name of Object.keys(env)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
+}
+
+/** A server, and the command as the user whose rights the reference names. */
 export interface Cli {
   readonly admin: Redis;
   /** The URL of that user. */
   readonly url: string;
-  /** The URL for stores of applications. */
-  readonly storeUrl: string;
   readonly port: number;
-  /** Runs the command in a process that all commands of a file share; {@link runSluice} has one for each. */
+  /** Runs the command in this process; {@link runSluice} has one for each. */
   sluice(...args: readonly string[]): Promise<Ran>;
-  /** The value that the command prints with --json. Throws when the command fails. */
+  /** The value that the command prints with --json. Throws if the command fails. */
   json(...args: readonly string[]): Promise<unknown>;
-  /** The path of a new file with this text. */
-  file(text: string, path: string): string;
 }
 
 /** The first line of docs/reference/cli.md after these words that creates the user of the command. */
@@ -71,30 +97,18 @@ export function documentedUser(after = ''): string[] {
 
 export function useCli(args: readonly string[] = []): Cli {
   const redis = useRedis(args);
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
   const [name = '', , password = ''] = documentedUser();
-  let host: Host | undefined;
   beforeAll(async () => {
     await redis.admin.call('ACL', 'SETUSER', ...documentedUser());
   });
-  afterAll(async () => {
-    await host?.end();
-    rmSync(folder, { recursive: true, force: true });
-  });
   const urlOf = (): string => `redis://${name}:${password.slice(1)}@127.0.0.1:${String(redis.server.port)}`;
-  const sluice = (...given: readonly string[]): Promise<Ran> => {
-    requireBuild();
-    return (host ??= new Host({ SLUICE_REDIS: urlOf() })).run(given);
-  };
+  const sluice = (...given: readonly string[]): Promise<Ran> => runHere(given, { SLUICE_REDIS: urlOf() });
   return {
     get admin() {
       return redis.admin;
     },
     get url() {
       return urlOf();
-    },
-    get storeUrl() {
-      return redis.server.url;
     },
     get port() {
       return redis.server.port;
@@ -105,26 +119,5 @@ export function useCli(args: readonly string[] = []): Cli {
       if (code !== 0) throw new Error(`exit code ${String(code)}: ${err}`);
       return JSON.parse(out) as unknown;
     },
-    file(text, path) {
-      writeFileSync(join(folder, path), text);
-      return join(folder, path);
-    },
   };
-}
-
-/** Every key of the server with its bytes and its expiry. */
-export async function contents(admin: Redis): Promise<readonly string[]> {
-  const keys = (await admin.keys('*')).sort();
-  return Promise.all(
-    keys.map(async (key) => {
-      const isHash = (await admin.type(key)) === 'hash';
-      const content = isHash ? await fieldsOf(admin, key) : (await admin.dumpBuffer(key)).toString('hex');
-      return `${key} ${content} ${String(await admin.pexpiretime(key))}`;
-    }),
-  );
-}
-
-/** A hash as text: a dump of it has the order of its table, which a server changes at any time. */
-async function fieldsOf(admin: Redis, key: string): Promise<string> {
-  return JSON.stringify(Object.entries(await admin.hgetall(key)).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

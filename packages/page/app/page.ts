@@ -51,7 +51,7 @@ async function submit(form: HTMLFormElement, submitter: HTMLButtonElement): Prom
     const place = form.closest('[data-place]') ?? document.getElementById('found');
     if (place === null) return;
     show(place, text);
-    const heading = place.querySelector('h3');
+    const heading = place.querySelector('h2');
     heading?.focus({ preventScroll: true });
     heading?.scrollIntoView({ block: 'nearest' });
   } catch (error) {

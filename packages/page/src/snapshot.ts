@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { describePolicy } from '@sluice/core';
-import type { LimiterCore } from '@sluice/core/spi';
+import type { Limit, LimiterCore } from '@sluice/core/spi';
 import { mergeChanges, type PageChange } from './changes.ts';
 import type { KeyNames } from './key-names.ts';
 import { limitId, listCores } from './limits.ts';
@@ -32,7 +32,7 @@ export interface ShownLimiter {
 /** One policy: its numbers, and its decisions in the last hour. */
 export interface ShownCounts {
   readonly name: string;
-  /** Null for a policy that a function returns for each key. */
+  /** Null if a function returns it for each key, or it is not loaded yet. */
   readonly text: string | null;
   readonly allowed: number;
   readonly denied: number;
@@ -109,9 +109,12 @@ function showDenied({ recorder, names, sharing }: Shown): ShownKeys {
 /** Limiters of one name count as one. */
 function showLimiters({ only, recorder: { counts, minute } }: Shown): readonly ShownLimiter[] {
   return [...new Map(listCores(only).map((core) => [core.name, core])).values()].map((core) => {
-    const known = core.known.flatMap(({ name, fixed }): readonly (readonly [string, string | null])[] =>
-      fixed === undefined ? [[name, null]] : fixed.map((one) => [one.name, describePolicy(one.policy)]),
-    );
+    const known = core.known.flatMap((limit): readonly (readonly [string, string | null])[] => {
+      const policies = readPresent(limit);
+      return policies.length === 0
+        ? [[limit.name, null]]
+        : policies.map((one) => [one.name, describePolicy(one.policy)]);
+    });
     const counted = [...counts.values()].filter(({ limiter }) => limiter === core.name);
     const texts = new Map([...counted.map(({ policy }) => [policy, null] as const), ...known]);
     const policies = [...texts].map(([name, text]) => {
@@ -121,6 +124,15 @@ function showLimiters({ only, recorder: { counts, minute } }: Shown): readonly S
     });
     return { name: core.name, ...core.status(), policies };
   });
+}
+
+/** The policies of a limit, if they do not depend on the key; none while a managed policy is being loaded. */
+function readPresent({ fixed, mark, read }: Limit): NonNullable<Limit['fixed']> {
+  if (fixed !== undefined || mark?.name === undefined) return fixed ?? [];
+  const policies = read('any');
+  if (!(policies instanceof Promise)) return policies;
+  policies.catch(() => undefined); // decisions report it
+  return [];
 }
 
 const NO_COUNTS = { allowed: new Uint32Array(MINUTES), denied: new Uint32Array(MINUTES) };

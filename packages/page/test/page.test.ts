@@ -124,7 +124,7 @@ describe('the page', () => {
     const { text } = await ask(made, 'live');
 
     expect(text.replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ')).toMatch(
-      / ann api fixedWindow 5 per 1h 2 denials .* api store memory, 1 keys in memory api fixedWindow 5 per 1h 5 allowed 2 denied /,
+      / ann api fixedWindow 5 per 1h 2 denials .* api store memory, keys in memory: 1 api fixedWindow 5 per 1h 5 allowed 2 denied /,
     );
   });
 

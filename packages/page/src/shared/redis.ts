@@ -66,7 +66,9 @@ export function mergeDenied(records: readonly PageRecord[]): readonly SharedKey[
       merged.set(name, { ...key, count: count - beyond + key.count, atLeast: atLeast + key.atLeast });
     }
   }
-  return [...merged.values()].toSorted((a, b) => b.atLeast - a.atLeast || b.count - a.count);
+  return [...merged.values()].toSorted(
+    (a, b) => b.atLeast - a.atLeast || b.count - a.count || (a.key < b.key ? -1 : 1),
+  );
 }
 
 /** Both are in one slot of a cluster. */

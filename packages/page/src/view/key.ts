@@ -18,7 +18,7 @@ export function viewKey(state: KeyState, operator: string | undefined): Markup {
   const inCode = 'Its limit is in code or in a file. A key of a managed policy can be given other numbers here.';
   const override = managed?.override ?? undefined;
   return markup`<article class="${outcome}">
-    <h3 tabindex="-1"><bdi>${state.key}</bdi> <small>of ${state.limiter}</small></h3>
+    <h2 tabindex="-1"><bdi>${state.key}</bdi> <small>of ${state.limiter}</small></h2>
     <p><strong>${outcomeWords(state)}</strong></p>
     ${state.policies.map((policy) => markup`<p>${policy.name}: ${policyWords(policy, atMs)}</p>`)}
     ${managed === null ? markup`<small>${inCode}</small>` : undefined}

@@ -85,7 +85,7 @@ function ageWords(ms: number): string {
 }
 
 function viewLimiter({ name, store, breaker, keysInMemory, policies }: ShownLimiter): Markup {
-  const about = `store ${store}${store === 'memory' ? '' : `, breaker ${breaker}`}, ${number(keysInMemory)} keys in memory`;
+  const about = `store ${store}${store === 'memory' ? '' : `, breaker ${breaker}`}, keys in memory: ${number(keysInMemory)}`;
   return markup`<article><h3>${name} <small>${about}</small></h3>${policies.map(viewPolicy)}</article>`;
 }
 

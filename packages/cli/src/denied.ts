@@ -1,0 +1,80 @@
+import type { Command } from 'commander';
+import { mergeDenied, readShared } from '@sluice/page/spi';
+import { Failure } from './failure.ts';
+import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
+import { printOf, withRedis } from './session.ts';
+import { printable, table, writeInstant, writeWait } from './text.ts';
+
+/** A key, and how often it was denied at least and at most. */
+interface Denied {
+  readonly limiter: string;
+  readonly policy: string;
+  readonly key: string;
+  readonly count: number;
+  readonly atLeast: number;
+}
+
+const ADMIN = 'http://127.0.0.1:6070';
+const MAX_PRINTED = 50;
+
+/** Adds `sluice denied`. */
+export function addDenied(sluice: Command): void {
+  const command = sluice
+    .command('denied')
+    .summary('print the keys that are denied most')
+    .description(
+      'Prints the keys that are denied most, by the limit that denied them: as the page of an application or a service shows them (--service), or with --redis of all processes that share their counts there.',
+    );
+  addServiceOptions(
+    command,
+    `its admin listener, or an application's page (default: ${ADMIN}, unless --redis or SLUICE_REDIS is given)`,
+  )
+    .addHelpText('after', '\nExample: sluice denied --redis redis://127.0.0.1:6379')
+    .action(async (flags: ServiceFlags) => {
+      const isInRedis = flags.service === undefined && command.getOptionValueSourceWithGlobals('redis') !== 'default';
+      await (isInRedis ? printShared(command) : printPage(command, { ...flags, service: flags.service ?? ADMIN }));
+    });
+}
+
+async function printPage(command: Command, flags: ServiceFlags): Promise<void> {
+  const { atMs, denied } = (await ask(flags, 'snapshot')) as {
+    readonly atMs: number;
+    readonly denied?: { readonly sinceMs: number; readonly keys?: readonly Denied[] };
+  };
+  if (!Array.isArray(denied?.keys)) {
+    const takes = '--service takes the admin listener of a service, or the URL of the page of an application';
+    throw new Failure(`the answer is not that of a page: ${takes}`);
+  }
+  const { sinceMs, keys } = denied;
+  const span = `from ${writeInstant(sinceMs)} to ${writeInstant(atMs)}`;
+  printOf(command)({ atMs, sinceMs, keys }, () => `${span}\n${keysText(keys)}`);
+}
+
+/** @throws Failure if no process shares its counts. */
+async function printShared(command: Command): Promise<void> {
+  await withRedis(command, false, async ({ connection, prefix }) => {
+    const { records } = await readShared(connection);
+    if (records.length === 0) {
+      const how = 'a page does with page({ token, share: true }), and the service does by itself';
+      throw new Failure(
+        `no process shares its counts under the prefix ${prefix} in this Redis: ${how}; or ask one process with --service URL`,
+      );
+    }
+    const processes = records.map(({ pid, host, sinceMs, ageMs }) => ({ pid, host, sinceMs, ageMs }));
+    const keys = mergeDenied(records).slice(0, MAX_PRINTED);
+    printOf(command)({ processes, keys }, () => {
+      const lines = processes.map(({ pid, host, sinceMs, ageMs }) => {
+        return `process ${String(pid)} on ${printable(host)}, from ${writeInstant(sinceMs)} to ${writeWait(ageMs)} ago`;
+      });
+      return [...lines, keysText(keys)].join('\n');
+    });
+  });
+}
+
+function keysText(keys: readonly Denied[]): string {
+  if (keys.length === 0) return 'no key was denied';
+  const rows = keys.map(({ key, limiter, policy, count, atLeast }) => {
+    return [key, limiter, policy, atLeast === count ? String(count) : `${String(atLeast)} to ${String(count)}`];
+  });
+  return table(['KEY', 'LIMITER', 'POLICY', 'DENIALS'], rows);
+}

@@ -1,0 +1,214 @@
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import { createLimiter, type Ask, type Figures, type Op, type Store } from '@sluice/core';
+import { canonicalAddress } from '@sluice/core/http';
+import { managed } from '@sluice/core/managed';
+import { parseDuration, parseName, readWriter, writeDuration } from '@sluice/core/spi';
+import { Failure, UsageError } from './failure.ts';
+import { escaped, findKeys, parseKey, scan, subjectFor, type StateKey } from './keys.ts';
+import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
+import { printOf, tellPages, withRedis, type Session } from './session.ts';
+import { printable, writeInstant, writeWait } from './text.ts';
+
+type KeyEdit = 'block' | 'unblock' | 'reset';
+
+interface EditFlags extends ServiceFlags {
+  readonly limit?: string;
+  readonly for?: string;
+  readonly reason?: string;
+  readonly by?: string;
+}
+
+/** A key that an edit concerns. It need not be in Redis. */
+interface Edited {
+  readonly subject: string;
+  readonly limit: string;
+  readonly asks: readonly Ask[];
+}
+
+const ABOUT: Readonly<Record<KeyEdit, readonly [summary: string, description: string]>> = {
+  block: [
+    'deny all requests of a key for a time',
+    'Denies all requests of a key under a limit for a time, in every process that shares its store.',
+  ],
+  unblock: ['end the block of a key', 'Ends the block of a key under a limit. What it has used stays used.'],
+  reset: [
+    'forget what a key has used',
+    'Forgets what a key has used under a limit, so that it has its whole limit. A block stays.',
+  ],
+};
+const DONE = { block: 'blocked', unblock: 'unblocked', reset: 'reset' } as const;
+const MAX_BLOCK = '366d';
+/** How many names an error lists. */
+const MAX_NAMED = 5;
+/** Where figures have the units used, and how long the key is blocked. */
+const [USED, BLOCKED] = [2, 7] as const;
+
+/** Adds `sluice block | unblock | reset KEY`. */
+export function addKeyEdits(sluice: Command): void {
+  for (const edit of ['block', 'unblock', 'reset'] as const) {
+    const command = sluice
+      .command(edit)
+      .summary(ABOUT[edit][0])
+      .description(ABOUT[edit][1])
+      .argument('<key>', 'the key that the application limits, such as an address or a user; or a whole key in Redis')
+      .option(
+        '--limit <name>',
+        'the limiter, as limiter:policy one of its policies, a managed policy, or a limit of the service',
+      );
+    if (edit === 'block') command.requiredOption('--for <duration>', 'how long, such as 10m');
+    const reason = ['--reason <text>', 'why, which is printed with the change'] as const;
+    if (edit === 'block') command.requiredOption(...reason);
+    else command.option(...reason);
+    command.option('--by <name>', 'who changes it (default: the user of this process)');
+    addServiceOptions(command, 'changes it there, and not in Redis');
+    const example = edit === 'block' ? " --for 10m --reason 'a flood'" : '';
+    command.addHelpText('after', `\nExample: sluice ${edit} 203.0.113.7 --limit login${example}`);
+    command.action((key: string, flags: EditFlags) => run(edit, key, flags, command));
+  }
+}
+
+async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Command): Promise<void> {
+  const durationMs = flags.for === undefined ? 0 : parseDuration(flags.for, '--for');
+  if (durationMs > parseDuration(MAX_BLOCK, '--for')) {
+    throw new UsageError(`--for must be at most ${MAX_BLOCK}, got ${JSON.stringify(flags.for)}`);
+  }
+  const { reason = null, by = userName() } = flags;
+  const done = (subject: string, limit: string, until: number | null, atMs: number): void => {
+    printOf(command)({ edit, limit, subject, blockedUntilMs: until, by, reason }, () => {
+      const wait = until === null ? '' : ` until ${writeInstant(until)} (in ${writeWait(until - atMs)})`;
+      const how = until !== null && edit === 'reset' ? `; it stays blocked${wait}` : wait;
+      const why = reason === null ? '' : `: ${printable(reason)}`;
+      return `${DONE[edit]} ${printable(subject)} under ${printable(limit)}${how}, by ${printable(by)}${why}`;
+    });
+  };
+  if (flags.service !== undefined) {
+    const limit = neededLimit(flags);
+    await editThroughService(flags, edit, { [limit]: key }, durationMs);
+    const atMs = Date.now();
+    done(key, limit, edit === 'block' ? atMs + durationMs : null, atMs);
+    return;
+  }
+  await withRedis(command, true, async (session) => {
+    const { store } = session;
+    const { subject, limit, asks } = await findEdited(session, key, flags);
+    const before = await store.perform('peek', asks);
+    const has = (figures: readonly Figures[], place: number): boolean => figures.some((one) => (one[place] ?? 0) > 0);
+    if (edit !== 'block' && !has(before.figures, edit === 'unblock' ? BLOCKED : USED)) {
+      const why = edit === 'unblock' ? 'is not blocked' : 'has used nothing';
+      throw new Failure(`${printable(subject)} ${why} under ${printable(limit)}; nothing was changed`);
+    }
+    const until = durationMs;
+    const { atMs, figures } = await (edit === 'reset'
+      ? store.perform('reset', asks)
+      : store.perform(
+          'block',
+          asks.map((one) => ({ ...one, until })),
+        ));
+    const blockedMs = Math.max(...figures.map((one) => one[BLOCKED] ?? 0));
+    done(subject, limit, blockedMs === 0 ? null : atMs + blockedMs, atMs);
+    const detail = edit === 'block' ? `for ${writeDuration(durationMs)}` : '';
+    const change = { atMs, by, action: edit, target: `${subject} of ${limit}`, detail, reason: reason ?? '' };
+    await tellPages(session, change);
+  });
+}
+
+/** @throws (rejects) Failure if the service does not do it. */
+async function editThroughService(flags: ServiceFlags, edit: KeyEdit, keys: object, durationMs: number): Promise<void> {
+  await ask(flags, `v1/${edit}`, edit === 'block' ? { keys, duration: durationMs } : { keys });
+  const { outcome } = (await ask(flags, 'v1/peek', { keys, cost: 0 })) as { readonly outcome?: unknown };
+  if (edit !== 'reset' && (edit === 'block') !== (outcome === 'blocked')) {
+    throw new Failure(`the service took the ${edit}, and the key is ${String(outcome)} all the same`);
+  }
+}
+
+/**
+ * The keys on which a limit decides about what an application limits: by the managed policy of this name, or by the keys
+ * that the limit has in Redis, also of others.
+ *
+ * @throws (rejects) UsageError; Failure if the limit is not known, or decides only on keys that join this one with others.
+ */
+async function findEdited(session: Session, key: string, flags: EditFlags): Promise<Edited> {
+  const { client, prefix, policies } = session;
+  const whole = parseKey(key, prefix);
+  if (whole !== undefined) return editedOf(session, [whole], whole.subject, whole.limit);
+  const limit = neededLimit(flags);
+  const isOfLimit = (one: StateKey): boolean => one.limit === limit || one.limit.startsWith(`${limit}:`);
+  const found = await findKeys(client, key, prefix);
+  const own = found.own.filter(isOfLimit);
+  const subject = own[0]?.subject ?? subjectFor(key);
+  const joined = [...new Set(found.joined.filter(isOfLimit).map((one) => one.subject))];
+  if (own.length === 0 && joined.length > 0) {
+    const some = joined.slice(0, MAX_NAMED).map((one) => `'${printable(one)}'`);
+    const what = `${limit} does not decide on ${printable(key)} alone, but on keys that join it with others`;
+    throw new Failure(`${what}, such as ${some.join(', ')}; give one of these; nothing was changed`);
+  }
+  if (/^[A-Za-z][\w.-]*$/.test(limit) && (await policies.get(limit)) !== undefined) {
+    return {
+      subject,
+      limit,
+      asks: await managedAsks(session, limit, own.length === 0 ? (canonicalAddress(key, 64) ?? key) : key),
+    };
+  }
+  if (own.length > 0) return editedOf(session, own, subject, limit);
+  // As the keys of others are.
+  const others = await scan(client, prefix, `*}:${escaped(limit)}*`);
+  const limits = new Map(others.filter((one) => isOfLimit(one) && !one.isManaged).map((one) => [one.limit, one]));
+  if (limits.size === 0) {
+    const known = `no key in Redis belongs to a limit ${limit}, and no managed policy has this name`;
+    const instead = `before its first request, give the whole key: '${prefix}:{${subject}}:${limit}'`;
+    throw new Failure(`${known}; sluice inspect KEY prints the limits of a key, and ${instead}; nothing was changed`);
+  }
+  return editedOf(session, [...limits.values()], subject, limit);
+}
+
+async function editedOf(
+  { client }: Session,
+  keys: readonly StateKey[],
+  subject: string,
+  limit: string,
+): Promise<Edited> {
+  const asks = keys.map(async ({ key, limit: own, isManaged }): Promise<Ask> => {
+    const text = (await client.get(key)) ?? 'f1'; // a block counts for every kind
+    return { key: `{${subject}}:${isManaged ? ':' : ''}${own}`, policy: readWriter(key, text).policy, cost: 0 };
+  });
+  return { subject, limit, asks: await Promise.all(asks) };
+}
+
+/** What limiters ask of the present key of a managed policy: after resets it has another one. */
+async function managedAsks({ store, policies }: Session, name: string, key: string): Promise<readonly Ask[]> {
+  const app = (await policies.get(name))?.apps?.[0];
+  const asked: Ask[] = [];
+  const spy = {
+    source: 'redis',
+    perform: (op: Op, asks: readonly Ask[]) => {
+      asked.push(...asks.map((one) => ({ key: one.key, policy: one.policy, cost: 0 })));
+      return store.perform(op, asks);
+    },
+  };
+  const options = {
+    policy: managed(name),
+    policies,
+    store: spy as Store,
+    onStoreError: 'throw' as const,
+    timeoutMs: 3000,
+  };
+  const limiter = createLimiter({ ...options, ...(app === undefined ? {} : { app }) });
+  await limiter.peek(key, 0);
+  await limiter.close();
+  return asked;
+}
+
+function neededLimit({ limit }: EditFlags): string {
+  if (limit === undefined) throw new UsageError('--limit is needed, unless KEY is a whole key in Redis');
+  for (const part of limit.split(':')) parseName(part, '--limit');
+  return limit;
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown'; // a user without an entry, as in many containers
+  }
+}

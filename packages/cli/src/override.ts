@@ -1,0 +1,161 @@
+import type { Command } from 'commander';
+import { describePolicy } from '@sluice/core';
+import type { OverrideResult, OverrideTarget, Policies, PolicyOverride } from '@sluice/core/managed';
+import { Failure, UsageError } from './failure.ts';
+import { addPolicyOptions, POLICY_KINDS, policyFrom } from './policy-text.ts';
+import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
+import { printOf, tellPages, withRedis, type Session } from './session.ts';
+import { printable, table, writeInstant } from './text.ts';
+
+interface TargetFlags extends ServiceFlags {
+  readonly key?: string;
+  readonly keyPrefix?: string;
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** Adds `sluice policy override set | list | remove`. */
+export function addOverride(policy: Command): void {
+  const override = policy
+    .command('override')
+    .description('Gives single keys, or all that begin with a text, other numbers than their managed policy.');
+
+  const set = override
+    .command('set')
+    .description(
+      'Gives a key, or all keys that begin with a text, other numbers, within a second. What they have used stays used.',
+    )
+    .argument('<name>', 'the managed policy; with --service the limit of the service')
+    .argument('<kind>', `that of the policy: ${POLICY_KINDS}`);
+  addPolicyOptions(addTarget(set))
+    .option('--until <instant>', 'when it ends, such as 2027-01-01T00:00:00Z')
+    .action((name: string, kind: string, flags: TargetFlags & { until?: string }) => {
+      const rule = policyFrom(kind, { ...flags });
+      const target = readTarget(flags);
+      const { by, reason } = flags;
+      const options = { by, reason, ...(flags.until === undefined ? {} : { until: readInstant(flags.until) }) };
+      return withOverrides(set, flags, true, async (overrides, session) => {
+        const done = await overrides.override(name, target, rule, options);
+        const detail = `${done.change === 'unchanged' ? '' : `${describePolicy(done.before)} -> `}${describePolicy(done.policy)}${endOf(done)}`;
+        printOf(set)(done, () => `${done.change} ${placeOf(done)}: ${detail} (${printable(by)}: ${printable(reason)})`);
+        if (done.change !== 'unchanged') await tell(session, 'set override', done, detail, flags);
+      });
+    });
+
+  const list = override
+    .command('list')
+    .description('Prints the overrides that are in force, each with who set it and why.');
+  addService(list.argument('<name>')).action((name: string, flags: ServiceFlags) =>
+    withOverrides(list, flags, false, async (overrides) => {
+      const found = await overrides.overrides(name);
+      printOf(list)(found, () => (found.length === 0 ? `no overrides of ${printable(name)}` : tableOf(found)));
+    }),
+  );
+
+  const remove = override
+    .command('remove')
+    .description('Removes an override, within a second: its keys have the numbers of the policy again.')
+    .argument('<name>');
+  addTarget(remove).action((name: string, flags: TargetFlags) => {
+    const target = readTarget(flags);
+    const { by, reason } = flags;
+    return withOverrides(remove, flags, true, async (overrides, session) => {
+      const removed = await overrides.removeOverride(name, target, { by, reason });
+      if (!removed) throw new Failure(`${name} has no override for ${targetText(target)}; nothing was changed`);
+      printOf(remove)({ name, target, removed }, () => `removed ${placeOf({ name, target })}`);
+      await tell(session, 'end override', { name, target }, '', flags);
+    });
+  });
+}
+
+type Overrides = Pick<Policies, 'override' | 'overrides' | 'removeOverride'>;
+
+/** Does work over the overrides in Redis or, with `--service`, over those of a service. */
+async function withOverrides(
+  command: Command,
+  flags: ServiceFlags,
+  writes: boolean,
+  work: (overrides: Overrides, session?: Session) => Promise<void>,
+): Promise<void> {
+  if (flags.service === undefined) await withRedis(command, writes, (session) => work(session.policies, session));
+  else await work(serviceOverrides(flags));
+}
+
+/** Names are those of the limits of the service. */
+function serviceOverrides(flags: ServiceFlags): Overrides {
+  const fieldsOf = (target: OverrideTarget): object => (typeof target === 'string' ? { key: target } : target);
+  return {
+    override: async (limit, target, policy, options) =>
+      (await ask(flags, 'v1/override', { limit, ...fieldsOf(target), policy, ...options })) as OverrideResult,
+    overrides: async (limit) => {
+      const { overrides, hasMore } = (await ask(flags, 'v1/overrides', { limit })) as {
+        readonly overrides: readonly PolicyOverride[];
+        readonly hasMore: boolean;
+      };
+      if (hasMore) console.error(`sluice: the service lists ${String(overrides.length)} at most`);
+      return overrides;
+    },
+    removeOverride: async (limit, target, options) => {
+      const answer = await ask(flags, 'v1/remove-override', { limit, ...fieldsOf(target), ...options });
+      return (answer as { readonly removed: boolean }).removed;
+    },
+  };
+}
+
+function addService(command: Command): Command {
+  return addServiceOptions(command, 'takes the name of its limit, and not what is in Redis');
+}
+
+function addTarget(command: Command): Command {
+  return addService(command)
+    .option('--key <key>', 'the key, as the limiter is given it')
+    .option('--key-prefix <text>', 'or: all keys that begin with this text')
+    .requiredOption('--by <who>', 'who changes it: kept with it')
+    .requiredOption('--reason <why>', 'why: kept with it');
+}
+
+function readTarget({ key, keyPrefix }: TargetFlags): OverrideTarget {
+  if (key !== undefined && keyPrefix === undefined) return key;
+  if (key === undefined && keyPrefix !== undefined) return { prefix: keyPrefix };
+  throw new UsageError('an override needs either --key or --key-prefix');
+}
+
+function readInstant(text: string): Date {
+  const atMs = Date.parse(text);
+  if (!Number.isNaN(atMs)) return new Date(atMs);
+  throw new UsageError(`--until takes an instant such as 2027-01-01T00:00:00Z, got ${JSON.stringify(text)}`);
+}
+
+async function tell(
+  session: Session | undefined,
+  action: 'set override' | 'end override',
+  { name, target }: Pick<PolicyOverride, 'name' | 'target'>,
+  detail: string,
+  { by, reason }: TargetFlags,
+): Promise<void> {
+  if (session === undefined) return; // the service tells by itself
+  const change = { atMs: Date.now(), by, action, target: `${targetText(target)} of ${name}`, detail, reason };
+  await tellPages(session, change);
+}
+
+function tableOf(overrides: readonly PolicyOverride[]): string {
+  const rows = overrides.map(({ target, policy, untilMs, by, reason, changedAtMs }) => [
+    ...[targetText(target), describePolicy(policy), untilMs === null ? '-' : writeInstant(untilMs)],
+    ...[by ?? '-', reason ?? '-', writeInstant(changedAtMs)],
+  ]);
+  return table(['KEY', 'POLICY', 'UNTIL', 'BY', 'REASON', 'CHANGED'], rows);
+}
+
+function placeOf({ name, target }: Pick<PolicyOverride, 'name' | 'target'>): string {
+  return `${printable(name)} for ${printable(targetText(target))}`;
+}
+
+/** The key of an override, or its prefix with a star: `org-7:*`. */
+export function targetText(target: OverrideTarget): string {
+  return typeof target === 'string' ? target : `${target.prefix}*`;
+}
+
+/** When it ends, as the end of a sentence. */
+export function endOf({ untilMs }: PolicyOverride): string {
+  return untilMs === null ? '' : `, until ${writeInstant(untilMs)}`;
+}

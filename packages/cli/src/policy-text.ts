@@ -1,0 +1,95 @@
+import { Option, type Command } from 'commander';
+import {
+  concurrency,
+  fixedWindow,
+  leakyBucket,
+  PolicyError,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+} from '@sluice/core';
+import { UsageError } from './failure.ts';
+
+const MAKERS = { fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket, concurrency };
+export const POLICY_KINDS: string = Object.keys(MAKERS).join(', ');
+export const POLICY_EXAMPLE = "'fixedWindow --limit 100 --window 1m'";
+
+/** The options of all kinds of policies. The function of a kind checks which it has. */
+const OPTIONS: readonly (readonly [flags: string, description: string])[] = [
+  ['--limit <units>', 'units per window, or slots at once'],
+  ['--window <duration>', 'its length, such as 1m; units are ms, s, m, h, d'],
+  ['--align <how>', 'fixedWindow: first-hit or clock'],
+  ['--precision <duration>', 'slidingWindow: the length of a block'],
+  ['--capacity <units>', 'tokenBucket: what it holds'],
+  ['--refill <units>', 'tokenBucket: units refilled every --every'],
+  ['--every <duration>', 'tokenBucket: the time in which they are'],
+  ['--mode <how>', 'tokenBucket: continuous or interval'],
+  ['--overdraft <units>', 'tokenBucket: how far below zero it may go'],
+  ['--max-delay <duration>', 'leakyBucket: how long a request may wait'],
+  ['--ttl <duration>', 'concurrency: when a lost slot is free again'],
+  ['--block-for <duration>', 'how long a denial blocks the key'],
+];
+const NAMES = OPTIONS.map(([flags]) => new Option(flags).attributeName());
+
+/** Adds the options of policies to a command. */
+export function addPolicyOptions(command: Command): Command {
+  for (const [flags, description] of OPTIONS) command.option(flags, description);
+  return command;
+}
+
+/**
+ * The policy of a kind that options of the command line describe.
+ *
+ * @throws UsageError for an unknown kind; PolicyError.
+ */
+export function policyFrom(kind: string, flags: Readonly<Record<string, unknown>>): Policy {
+  const given = Object.entries(flags).filter(([name]) => NAMES.includes(name));
+  return makePolicy(kind, given as [string, string][]);
+}
+
+/** A policy in a text, and further options in it. */
+export interface PolicyText {
+  readonly policy: Policy;
+  readonly others: Readonly<Record<string, string>>;
+}
+
+/**
+ * Reads a policy such as `fixedWindow --limit 100 --window 1m --name burst`.
+ *
+ * @param others - Names of options that are not those of the policy.
+ * @throws UsageError for any other text.
+ */
+export function readPolicyText(text: string, others: readonly string[] = []): PolicyText {
+  const [kind = '', ...words] = text.trim().split(/[\s=]+/);
+  const options = new Map<string, string>();
+  const fail = (what: string): never => {
+    throw new UsageError(
+      `--policy ${JSON.stringify(text)}: ${what}; write a kind and its options, as ${POLICY_EXAMPLE}`,
+    );
+  };
+  for (let i = 0; i < words.length; i += 2) {
+    const [flag = '', value] = words.slice(i, i + 2);
+    const name = /^--[a-z-]+$/.test(flag)
+      ? new Option(`${flag} <value>`).attributeName()
+      : fail(`${flag} is no option`);
+    if (value === undefined) fail(`${flag} has no value`);
+    else if (options.has(name)) fail(`${flag} is given twice`);
+    else options.set(name, value);
+  }
+  const own = [...options].filter(([name]) => !others.includes(name));
+  try {
+    return { policy: makePolicy(kind, own), others: Object.fromEntries(options) };
+  } catch (error) {
+    if (!(error instanceof PolicyError || error instanceof UsageError)) throw error;
+    throw new UsageError(`--policy ${JSON.stringify(text)}: ${error.message}`, { cause: error });
+  }
+}
+
+function makePolicy(kind: string, given: readonly (readonly [string, string])[]): Policy {
+  const make = Object.hasOwn(MAKERS, kind) ? MAKERS[kind as keyof typeof MAKERS] : undefined;
+  if (make === undefined) throw new UsageError(`there is no policy ${JSON.stringify(kind)}; known: ${POLICY_KINDS}`);
+  const options = given.map(([name, text]) => [name, /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text]);
+  return make(Object.fromEntries(options) as never);
+}

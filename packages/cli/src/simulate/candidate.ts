@@ -1,0 +1,44 @@
+import { describePolicy, type Policy } from '@sluice/core';
+import { compile } from '@sluice/core/spi';
+import { UsageError } from '../failure.ts';
+import { POLICY_EXAMPLE, readPolicyText } from '../policy-text.ts';
+import type { KeySpec } from './key.ts';
+
+/** A policy, and what it counts by. */
+export interface CandidateLimit {
+  readonly policy: Policy;
+  readonly key: KeySpec;
+}
+
+/** A candidate for a log: limits that are decided together, of which all must allow. */
+export interface Candidate {
+  /** As a person reads it. */
+  readonly text: string;
+  readonly limits: readonly CandidateLimit[];
+}
+
+/**
+ * The candidate in a text such as `fixedWindow --limit 100 --window 1m`. Limits that are decided together stand on both
+ * sides of a plus: `fixedWindow --limit 10 --window 1s + fixedWindow --limit 100 --window 1m --key all`.
+ *
+ * @param clients - The key of limits that name none.
+ * @throws UsageError.
+ */
+export function readCandidate(text: string, clients: KeySpec, keyOf: (text: string) => KeySpec): Candidate {
+  const limits = ` ${text} `.split(/\s\+(?=\s)/).map((part): CandidateLimit => {
+    if (part.trim() === '') {
+      const expected = `--policy must be a policy such as ${POLICY_EXAMPLE}, or several with ' + ' between them`;
+      throw new UsageError(`${expected}, got ${JSON.stringify(text)}`);
+    }
+    const { policy, others } = readPolicyText(part, ['key']);
+    if (compile(policy).holds) {
+      const why = 'concurrency holds a slot until it is released, and a log does not tell when';
+      throw new UsageError(`--policy ${JSON.stringify(text)}: ${why}; a limit over time can be tried`);
+    }
+    return { policy, key: others['key'] === undefined ? clients : keyOf(others['key']) };
+  });
+  const written = limits.map(({ policy, key }) => {
+    return `${describePolicy(policy)}${key.text === clients.text ? '' : ` by ${key.text}`}`;
+  });
+  return { text: written.join(' and '), limits };
+}

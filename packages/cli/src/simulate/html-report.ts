@@ -1,0 +1,56 @@
+import { lstatSync, readFileSync, statSync, writeFileSync, type Stats } from 'node:fs';
+import { UsageError } from '../failure.ts';
+import type { Curves, Report } from './report.ts';
+
+/** Beside dist/ and src/. */
+const FOLDER = new URL('page/', import.meta.url.replace(/\/(?:dist|src)\/(?!.*\/(?:dist|src)\/).*$/, '/'));
+
+/** The report as one HTML file that needs nothing else: no network, no other file. */
+export function htmlReport(report: Report, curves: Curves): string {
+  const part = (name: string): string => readFileSync(new URL(name, FOLDER), 'utf8');
+  // No text of the log ends the element that holds it.
+  const data = JSON.stringify({ report, curves }).replaceAll('<', '\\u003c');
+  const parts: Readonly<Record<string, string>> = {
+    '/* style */': part('report.css'),
+    '/* script */': part('report.js'),
+    '"the report"': data,
+  };
+  return part('report.html').replaceAll(/\/\* (?:style|script) \*\/|"the report"/g, (name) => parts[name] ?? '');
+}
+
+/**
+ * Checks that `--html` can be written, before the log is read: that may take long. Code that may write to the folder could
+ * have put a link there to a file of the user's.
+ *
+ * @throws UsageError.
+ */
+export function checkHtml(path: string, logs: readonly string[]): void {
+  const fail = (why: string): never => {
+    throw new UsageError(`cannot write --html ${path}: ${why}`);
+  };
+  const found = existing(path);
+  if (found?.isSymbolicLink() === true) fail('it is a symbolic link; name the file');
+  const isLog = (log: string): boolean => {
+    const other = statSync(log, { throwIfNoEntry: false });
+    return found?.isFile() === true && other?.ino === found.ino && other.dev === found.dev;
+  };
+  if (logs.some(isLog)) fail('it is one of the logs, which it would replace');
+  writeHtml(path, '', 'a'); // adds nothing
+}
+
+function existing(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined; // a file for a folder, which writing tells
+  }
+}
+
+/** @throws UsageError for a file that cannot be written. */
+export function writeHtml(path: string, text: string, flag: 'a' | 'w' = 'w'): void {
+  try {
+    writeFileSync(path, text, { flag });
+  } catch (error) {
+    throw new UsageError(`cannot write --html ${path}: ${(error as Error).message}`, { cause: error });
+  }
+}

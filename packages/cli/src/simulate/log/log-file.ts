@@ -1,0 +1,128 @@
+import type { Readable } from 'node:stream';
+import { UsageError } from '../../failure.ts';
+import { detectFormat, WRITE_FORMAT } from '../formats/choose.ts';
+import { readEntry, type Entry, type LogFormat } from '../formats/entry.ts';
+import { openLog, readLines } from './read-lines.ts';
+
+const DAY_MS = 86_400_000;
+/** How many lines show whether a log is of the given format. */
+const PROBED = 1000;
+
+/** The requests of one log. */
+export class LogFile {
+  readonly name: string;
+  lines = 0;
+  /** Lines that are no request, and the number of the first of them. */
+  unreadable = 0;
+  firstUnreadable: number | undefined;
+  /** Lines whose stamp is more than a day after that of the next line. */
+  stray = 0;
+  format: LogFormat | undefined;
+  readonly #stream: Readable;
+  /** A request that is more than a day ahead of all before it: the next one tells whether days have passed. */
+  #ahead: Entry | undefined;
+  #newestMs = -Infinity;
+
+  /** @param makeFormat - Undefined: the first lines tell. */
+  constructor(path: string, makeFormat: (() => LogFormat) | undefined) {
+    this.name = path === '-' ? 'standard input' : path;
+    this.format = makeFormat?.();
+    this.#stream = openLog(path);
+  }
+
+  /**
+   * The requests in the order of the log, some at a time.
+   *
+   * @throws (rejects) UsageError if most lines are of another format.
+   */
+  async *entries(): AsyncGenerator<readonly Entry[]> {
+    for await (const lines of readLines(this.#stream, this.name)) {
+      const found: Entry[] = [];
+      for (const line of lines) {
+        this.lines++;
+        if (line === '' || line === '\r') continue;
+        this.format ??= detectFormat(
+          lines.filter((one) => one.trim() !== ''),
+          this.name,
+        );
+        const entry = readEntry(this.format, line.endsWith('\r') ? line.slice(0, -1) : line);
+        if (entry === undefined) {
+          this.unreadable++;
+          this.firstUnreadable ??= this.lines;
+          if (this.lines === PROBED) this.#check(this.format);
+        } else if (entry !== null) this.#place(entry, found);
+      }
+      yield found;
+    }
+    if (this.#ahead !== undefined) yield [this.#ahead];
+    if (this.format !== undefined) this.#check(this.format);
+  }
+
+  /** Ends the reading, also before the end of the log: a program that writes into a pipe is told. */
+  close(): void {
+    this.#stream.destroy();
+  }
+
+  /**
+   * A stray stamp in the future would make all lines after it late. Such a request counts at the instant that the log had
+   * reached.
+   */
+  #place(entry: Entry, found: Entry[]): void {
+    const ahead = this.#ahead;
+    if (ahead !== undefined) {
+      this.#ahead = undefined;
+      if (ahead.atMs > entry.atMs + DAY_MS) {
+        this.stray++;
+        ahead.atMs = this.#newestMs === -Infinity ? entry.atMs : this.#newestMs;
+      }
+      this.#newestMs = Math.max(this.#newestMs, ahead.atMs);
+      found.push(ahead);
+    }
+    if (entry.atMs > this.#newestMs + DAY_MS) this.#ahead = entry;
+    else {
+      if (entry.atMs > this.#newestMs) this.#newestMs = entry.atMs;
+      found.push(entry);
+    }
+  }
+
+  #check({ name }: LogFormat): void {
+    if (this.unreadable * 2 <= this.lines) return;
+    const where = `${this.name}:${String(this.firstUnreadable)}`;
+    throw new UsageError(`${where}: most lines are not of the format ${name}; ${WRITE_FORMAT}`);
+  }
+}
+
+/** Merges logs by time: the next entry is the earliest of theirs. */
+export async function* merge(files: readonly LogFile[]): AsyncGenerator<readonly Entry[]> {
+  const heads = files.map((file) => ({ batches: file.entries(), batch: [] as readonly Entry[], next: 0 }));
+  for (;;) {
+    for (const head of [...heads]) {
+      while (head.next === head.batch.length) {
+        const more = await head.batches.next();
+        if (more.done === true) {
+          heads.splice(heads.indexOf(head), 1);
+          break;
+        }
+        [head.batch, head.next] = [more.value, 0];
+      }
+    }
+    const [only] = heads;
+    if (only === undefined) return;
+    if (heads.length === 1) {
+      yield only.next === 0 ? only.batch : only.batch.slice(only.next);
+      only.next = only.batch.length;
+      continue;
+    }
+    const merged: Entry[] = [];
+    let first = only;
+    do {
+      first = heads.reduce((one, other) => (atMs(other) < atMs(one) ? other : one));
+      merged.push(first.batch[first.next++] as Entry);
+    } while (first.next < first.batch.length);
+    yield merged;
+  }
+}
+
+function atMs({ batch, next }: { readonly batch: readonly Entry[]; readonly next: number }): number {
+  return (batch[next] as Entry).atMs;
+}

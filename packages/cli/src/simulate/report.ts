@@ -1,0 +1,167 @@
+import type { Client } from './clients.ts';
+import type { LogFile } from './log/log-file.ts';
+import type { PeakReport, Price, Suggestion } from './peaks.ts';
+import type { Replay, Trial } from './replay.ts';
+
+/** How many of the clients that were denied most are reported. */
+const MAX_REPORTED = 20;
+
+/** A log, as it was read. */
+export interface LogReport {
+  readonly name: string;
+  readonly format: string | null;
+  readonly lines: number;
+  /** Lines that are no request, and the number of the first of them. */
+  readonly unreadable: number;
+  readonly firstUnreadable: number | null;
+  /** Lines whose stamp is more than a day after that of the next line. */
+  readonly stray: number;
+}
+
+/** One of the clients that a candidate denies most. */
+export interface DeniedClient {
+  readonly client: string;
+  readonly requests: number;
+  readonly denied: number;
+  /** Of its requests that any candidate denied: the first and the last, and the path of the last. */
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+  readonly lastPath: string;
+  /** At most ten. */
+  readonly userAgents: readonly string[];
+}
+
+/** The result of a candidate on a log. */
+export interface CandidateReport {
+  readonly policy: string;
+  readonly denied: number;
+  readonly deniedShare: number;
+  /** The denied requests that the server had answered without an error. */
+  readonly deniedSucceeded: number;
+  readonly clients: number;
+  readonly clientsShare: number;
+  /** Requests without the key of a limit that has its own, which it did not limit. */
+  readonly withoutKey: readonly { readonly key: string; readonly requests: number }[];
+  readonly delayed: number;
+  readonly meanDelayMs: number;
+  readonly maxDelayMs: number;
+  readonly top: readonly DeniedClient[];
+}
+
+/** The whole result: what `--json` prints. */
+export interface Report {
+  readonly logs: readonly LogReport[];
+  readonly key: string;
+  readonly requests: number;
+  readonly succeeded: number;
+  readonly withoutKey: number;
+  readonly late: number;
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+  readonly wholeSeconds: boolean;
+  readonly clients: number;
+  /** Clients that were forgotten because of `--max-keys`: one that came back counts twice. */
+  readonly forgotten: number;
+  readonly candidates: readonly CandidateReport[];
+  readonly peaks: readonly PeakReport[];
+  /** The share of the clients that suggested limits may deny. */
+  readonly maxClients: number;
+  readonly suggestions: readonly Suggestion[];
+  /** Which candidates deny more of the clients than `--max-clients` allows, as sentences. */
+  readonly exceeded: readonly string[];
+}
+
+/**
+ * The report of a replayed log.
+ *
+ * @param bound - `--max-clients`; undefined if it was not given.
+ */
+export function makeReport(
+  replay: Replay,
+  files: readonly LogFile[],
+  { key, bound, maxClients }: { readonly key: string; readonly bound: number | undefined; readonly maxClients: number },
+): Report {
+  const { requests, succeeded, withoutKey, late, clientCount: clients, peaks } = replay;
+  const candidates = replay.trials.map((trial, i) => candidateReport(replay, trial, i));
+  return {
+    logs: files.map(({ name, format, lines, unreadable, firstUnreadable = null, stray }) => {
+      return { name, format: format?.name ?? null, lines, unreadable, firstUnreadable, stray };
+    }),
+    ...{ key, requests, succeeded, withoutKey, late },
+    fromMs: requests === 0 ? null : replay.firstAtMs,
+    toMs: requests === 0 ? null : replay.lastAtMs,
+    wholeSeconds: requests > 0 && replay.isWholeSeconds,
+    ...{ clients, forgotten: replay.clients.forgotten, candidates, peaks: peaks.reports(), maxClients },
+    suggestions: requests === 0 ? [] : peaks.suggestions(maxClients),
+    exceeded: candidates
+      .filter(({ clientsShare }) => clientsShare > (bound ?? 1) + 1e-12)
+      .map(({ policy, clientsShare }) => {
+        return `${policy} denies ${percent(clientsShare)} of the clients, more than ${percent(maxClients)} (--max-clients)`;
+      }),
+  };
+}
+
+function candidateReport(replay: Replay, trial: Trial, i: number): CandidateReport {
+  const { candidate, denied, deniedSucceeded, clients, delayed, delaySumMs, maxDelayMs } = trial;
+  return {
+    ...{ policy: candidate.text, denied, deniedShare: share(denied, replay.requests), deniedSucceeded },
+    ...{ clients, clientsShare: share(clients, replay.clientCount) },
+    withoutKey: candidate.limits
+      .map(({ key }, place) => ({ key: key.text, requests: trial.withoutKey[place] ?? 0 }))
+      .filter(({ requests }) => requests > 0),
+    ...{ delayed, meanDelayMs: Math.round(share(delaySumMs, delayed)), maxDelayMs },
+    top: replay.top(i, MAX_REPORTED).map((client) => deniedClient(client, i)),
+  };
+}
+
+function deniedClient({ key, requests, denied, sample }: Client, candidate: number): DeniedClient {
+  const { firstAtMs = 0, lastAtMs = 0, path: lastPath = '-', agents = [] } = sample ?? {};
+  const counts = { client: key, requests, denied: denied?.[candidate] ?? 0 };
+  return { ...counts, firstAtMs, lastAtMs, lastPath, userAgents: [...agents] };
+}
+
+export function share(part: number, whole: number): number {
+  return whole === 0 ? 0 : part / whole;
+}
+
+/** A share from 0 to 1 as per cent, with as many digits as tell it from 0. */
+export function percent(part: number): string {
+  const value = part * 100;
+  const digits = value === 0 || value >= 10 ? 1 : value >= 0.1 ? 2 : 4;
+  return `${Number(value.toFixed(digits)).toString()}%`;
+}
+
+/** How many clients the page lists. */
+const MAX_LISTED = 300;
+
+/** What the HTML report has beside the report: every limit of a fixed window, and the clients with the highest peaks. */
+export interface Curves {
+  readonly windows: readonly { readonly window: string; readonly prices: readonly Price[] }[];
+  readonly clients: readonly {
+    readonly client: string;
+    readonly requests: number;
+    /** By window. */
+    readonly peaks: readonly number[];
+    /** By candidate. */
+    readonly denied: readonly number[];
+  }[];
+}
+
+export function makeCurves({ peaks, trials, clients }: Replay, { suggestions }: Report): Curves {
+  const tried = trials.flatMap(({ candidate }) => candidate.limits.map(({ policy }) => policy));
+  const limits = tried.flatMap((policy) => ('limit' in policy ? [policy.limit] : []));
+  const levels = peaks.levels([...limits, ...suggestions.map(({ limit }) => limit)]);
+  const all = [...clients.gone, ...clients.all()];
+  const listed = peaks.windows.flatMap((_, w) => {
+    all.sort((one, other) => peaks.peakOf(other, w) - peaks.peakOf(one, w));
+    return all.slice(0, Math.ceil(MAX_LISTED / peaks.windows.length));
+  });
+  return {
+    windows: peaks.windows.map(({ text }, w) => ({ window: text, prices: peaks.prices(w, levels) })),
+    clients: [...new Set(listed)].map((client) => ({
+      ...{ client: client.key, requests: client.requests },
+      peaks: peaks.windows.map((_, w) => peaks.peakOf(client, w)),
+      denied: trials.map((_, i) => client.denied?.[i] ?? 0),
+    })),
+  };
+}

@@ -1,0 +1,45 @@
+import { UsageError } from '../failure.ts';
+
+/** All paths that no pattern covers have one key: otherwise clients could make keys without end. */
+const OTHER = '(other)';
+
+/**
+ * Finds the pattern of a path, such as `/users/:id` and `/files/*`. A segment as it is goes before one with a parameter,
+ * and that before a star. Empty segments and the slash at the end do not count; capitals and escapes of letters do not
+ * distinguish.
+ *
+ * @throws UsageError for a text that is no pattern.
+ */
+export function routeReader(patterns: readonly string[]): (path: string) => string {
+  const routes = patterns.map((pattern) => {
+    if (/^\/\S*$/.test(pattern)) return { pattern, segments: segmentsOf(pattern) };
+    const expected = '--route must be the path of a route, such as /users/:id or /files/*';
+    throw new UsageError(`${expected}, got ${JSON.stringify(pattern)}`);
+  });
+  // The order of ranks, segment by segment, is that of precedence.
+  const ranks = (segments: readonly string[]): string =>
+    segments.map((segment) => (segment === '*' ? 2 : segment.startsWith(':') ? 1 : 0)).join('');
+  routes.sort((one, other) => (ranks(one.segments) < ranks(other.segments) ? -1 : 1));
+  return (path) => {
+    const given = segmentsOf(path);
+    return routes.find(({ segments }) => covers(segments, given))?.pattern ?? OTHER;
+  };
+}
+
+function covers(segments: readonly string[], given: readonly string[]): boolean {
+  const star = segments.indexOf('*');
+  const length = star === -1 ? segments.length : star;
+  if (star === -1 ? given.length !== length : given.length < length) return false;
+  return segments.slice(0, length).every((segment, i) => segment.startsWith(':') || segment === given[i]);
+}
+
+function segmentsOf(path: string): readonly string[] {
+  let plain = path;
+  try {
+    plain = decodeURIComponent(path);
+  } catch {
+    // A path that cannot be decoded stands as it is.
+  }
+  const segments = plain.split('/').filter((segment) => segment !== '');
+  return segments.map((segment) => (segment.startsWith(':') ? segment : segment.toLowerCase()));
+}

@@ -1,3 +1,0 @@
-export { formatNames } from './formats/detect.ts';
-export type { SimulateFlags } from './options.ts';
-export { runSimulation } from './run-simulation.ts';
