@@ -14,6 +14,10 @@ const vueTsc = 'node site/node_modules/vue-tsc/bin/vue-tsc.js -p site/tsconfig.c
 const MATRIX = {
   nodes: ['the suite on each supported Node.js, or on those given', 'node scripts/matrix/nodes.mjs'],
   servers: ['the suite on these servers, or on those of the PATH', 'node scripts/matrix/servers.mjs'],
+  histories: [
+    'processes on several Nodes that decide while everything fails: a million times, or as often as this number says',
+    `${PREPARED} node scripts/matrix/histories.mjs`,
+  ],
   'nest-11': [
     'the adapter for NestJS on its version 11',
     `${PREPARED} SLUICE_NEST=11 node scripts/test/test.mjs packages/nestjs/test`,

@@ -1,6 +1,5 @@
 export { consulMembership, type ConsulMembershipOptions } from './consul/consul-membership.ts';
 export type { ConsulRegistration } from './consul/registration.ts';
-export { fixedMembership, type FixedMembershipOptions } from './membership/fixed-membership.ts';
 export type {
   Confirmation,
   Epoch,

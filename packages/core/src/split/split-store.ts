@@ -7,8 +7,7 @@ import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
 import { invalid, MAX_TIMER_MS, optional, readOptions, timerMs, valueThat, wholeNumber } from '../values/shape.ts';
 import type { Field, Optional, Options } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
-import { fixedMembership, instances } from './membership/fixed-membership.ts';
-import { localTime, type LocalTime } from './membership/local-time.ts';
+import { localTime, readTime, type LocalTime } from './membership/local-time.ts';
 import type { Membership } from './membership/membership.ts';
 import { DRIFT, MembershipClock } from './membership/membership-clock.ts';
 import { MembershipStatus } from './membership-status.ts';
@@ -17,8 +16,8 @@ import { checkSplittable, fitsAt, memberAt, readShare, type Share } from './shar
 
 const SPLIT = {
   /**
-   * The instances that share the limits: `redisMembership(...)`, `consulMembership(...)`, `pollMembership(...)`,
-   * `fixedMembership(...)`, or the number of instances with equal shares, each rounded down.
+   * The instances that share the limits: `redisMembership(...)`, `consulMembership(...)`, `pollMembership(...)`, or the
+   * constant number of instances with equal shares, each rounded down.
    */
   membership: readMembership as Field<Membership | number, Membership>,
   /**
@@ -321,18 +320,28 @@ function unconfirmed(message: string): StoreError {
 }
 
 function readMembership(given: unknown, field: string): Membership {
-  // Of all equal instances the last one has its share rounded down.
-  if (typeof given === 'number') {
-    const count = instances(given, field, 'SLUICE_OPTION_INVALID');
-    return fixedMembership({ instances: count, index: count - 1 });
-  }
+  if (typeof given === 'number') return equalShares(readCount(given, field, 'SLUICE_OPTION_INVALID'));
   const { id, ttlMs, join } = (given ?? {}) as Partial<Membership>;
   if (typeof id === 'string' && typeof ttlMs === 'number' && ttlMs > 0 && typeof join === 'function') {
     return given as Membership;
   }
-  const expected =
-    'redisMembership(client, { prefix }), fixedMembership({ instances, index }), an object with id, ttlMs and join, or a number of instances';
+  const expected = 'redisMembership(client, { prefix }), an object with id, ttlMs and join, or a number of instances';
   throw invalid(field, expected, given);
+}
+
+const readCount = wholeNumber(1, 10_000, 'a whole number of instances');
+
+/** Members that never change. Of all equal instances the last one has its share rounded down. */
+function equalShares(count: number): Membership {
+  const members = Object.fromEntries(Array.from({ length: count }, (_, i) => [String(10_000 + i), 1]));
+  return {
+    id: String(9999 + count),
+    ttlMs: Infinity,
+    join(confirmed) {
+      confirmed({ members, ...readTime(localTime) });
+      return () => undefined;
+    },
+  };
 }
 
 function checkGrace(graceMs: number | undefined, { ttlMs }: Membership): number | undefined {
