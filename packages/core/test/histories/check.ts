@@ -140,15 +140,14 @@ function findOver({ name, entries, losses, isOnNodes }: Ledger, bound: Bound): s
     if (entry.what === 'taken' && !isLost) eras[losses.filter(({ toMs }) => toMs < entry.realMs).length]?.push(entry);
   }
   for (const era of eras) {
-    const beganMs = era[0]?.realMs ?? 0;
+    const [first] = era;
+    if (first === undefined) continue;
     // What was taken before a loss, and refunded after it, is given back although it is not counted any more.
-    let units = 0;
-    for (const { realMs, cost, netCost } of entries)
-      if (realMs < beganMs && realMs > beganMs - 2000) units -= cost - netCost;
-    let [from, lastMs] = [0, 0];
+    const lost = entries.filter(({ realMs }) => realMs < first.realMs && realMs > first.realMs - 2000);
+    era.unshift({ ...first, netCost: lost.reduce((sum, { cost, netCost }) => sum - (cost - netCost), 0) });
+    let [units, from, lastMs] = [0, 0, 0];
     for (const [to, { atMs, netCost }] of era.sort((a, b) => a.atMs - b.atMs).entries()) {
-      if ('everyMs' in bound)
-        units = Math.max(units - (atMs - lastMs + looseMs) / bound.everyMs, 0); // never refunded
+      if ('everyMs' in bound) units = Math.max(units - (atMs - lastMs + looseMs) / bound.everyMs, 0);
       else {
         const beginMs = bound.onClock === true ? atMs - (atMs % bound.inMs) : atMs - bound.inMs + 1 + looseMs;
         for (; from < to && (era[from] as Entry).atMs < beginMs; from++) units -= (era[from] as Entry).netCost;
