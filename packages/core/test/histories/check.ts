@@ -140,6 +140,11 @@ function findOver({ name, entries, losses, isOnNodes }: Ledger, bound: Bound): s
     if (entry.what === 'taken' && !isLost) eras[losses.filter(({ toMs }) => toMs < entry.realMs).length]?.push(entry);
   }
   for (const era of eras) {
+    const [first] = era;
+    if (first === undefined) continue;
+    // What was taken before a loss, and refunded after it, is given back although it is not counted any more.
+    const lost = entries.filter(({ realMs }) => realMs < first.realMs && realMs > first.realMs - 2000);
+    era.unshift({ ...first, netCost: lost.reduce((sum, { cost, netCost }) => sum - (cost - netCost), 0) });
     let [units, from, lastMs] = [0, 0, 0];
     for (const [to, { atMs, netCost }] of era.sort((a, b) => a.atMs - b.atMs).entries()) {
       if ('everyMs' in bound) units = Math.max(units - (atMs - lastMs + looseMs) / bound.everyMs, 0);
