@@ -11,6 +11,7 @@ import type {
   FastifyBaseLogger,
   FastifyInstance,
   FastifyPluginCallback,
+  FastifyReply,
   FastifyRequest,
   FastifyTypeProvider,
   RawServerBase,
@@ -35,6 +36,9 @@ export interface RateLimitHook<Key = string> extends Limited<AnyRequest, Key> {
   (request: AnyRequest, reply: object, ...rest: unknown[]): void;
 }
 
+type OneKey = OneKeyOptions<FastifyRequest, FastifyReply>;
+type KeyEach = KeyEachOptions<FastifyRequest, FastifyReply>;
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** The key and the decision, once a limit has seen the request. */
@@ -49,8 +53,8 @@ declare module 'fastify' {
      * A hook that limits its routes, which share its budget: `{ onRequest: app.rateLimit({ policy }) }`. It decides
      * besides the limit of the route or its scopes.
      */
-    rateLimit(options: OneKeyOptions<FastifyRequest, FastifyReply>): RateLimitHook;
-    rateLimit(options: KeyEachOptions<FastifyRequest, FastifyReply>): RateLimitHook<KeyByLimit>;
+    rateLimit(options: OneKey): RateLimitHook;
+    rateLimit(options: KeyEach): RateLimitHook<KeyByLimit>;
     rateLimit(options: RateLimitOptions): RateLimitHook<string | KeyByLimit>;
   }
 }

@@ -5,26 +5,28 @@ const LATE_MS = 10;
 /** The extra time of a store after such a stall, because the request may only just have been sent. */
 const GRACE_MS = 40;
 
-/** A call that waits for its store. */
-export interface WaitingCall {
+/** A call that waits for its store, between its neighbours in the ring of all that wait. */
+export class WaitingCall {
   /** When it ends, by `performance.now()`. */
   endMs: number;
+  /** Called when its time has passed. */
+  readonly giveUp: (nowMs: number) => void;
   /** Whether it has had its extra time after a stall. */
-  hadGrace: boolean;
-  /** Its neighbours in the list of all that wait. */
-  before: WaitingCall | undefined;
-  after: WaitingCall | undefined;
-  isWaiting: boolean;
-  /** Called when its time has passed. It may set a later `endMs` instead of giving up. */
-  giveUp(nowMs: number): void;
+  hadGrace = false;
+  before: WaitingCall = this;
+  after: WaitingCall = this;
+
+  constructor(endMs: number, giveUp: (nowMs: number) => void) {
+    this.endMs = endMs;
+    this.giveUp = giveUp;
+  }
 }
 
 /**
  * All calls of the process. One timer serves the one that ends first, and keeps the process alive for them. They are
  * linked, because a Set that calls come to and leave takes three times as long, most of it to collect garbage.
  */
-let first: WaitingCall | undefined;
-let last: WaitingCall | undefined;
+const ring: WaitingCall = /* @__PURE__ */ new WaitingCall(Infinity, () => undefined);
 let timer: Timer | undefined;
 let dueMs = Infinity;
 /** Fake timers of a test that has ended never fire. */
@@ -45,27 +47,22 @@ export function findGrace(nowMs: number): number {
  * the event loop is such a stall too, because the timer is started after it.
  */
 export function startWaiting(call: WaitingCall, nowMs: number): void {
-  if (first === undefined) timer?.ref?.();
-  call.isWaiting = true;
-  call.before = last;
-  if (last === undefined) first = call;
-  else last.after = call;
-  last = call;
+  if (ring.after === ring) timer?.ref?.();
+  call.before = ring.before;
+  call.after = ring;
+  call.before.after = call;
+  ring.before = call;
   if (call.endMs < dueMs || timerIsOf !== setTimeout) start(call.endMs, nowMs);
 }
 
 /** Ends the wait. Returns whether the call had not given up. The timer goes on, and serves the next call. */
 export function stopWaiting(call: WaitingCall): boolean {
-  if (!call.isWaiting) return false;
-  const { before, after } = call;
-  if (before === undefined) first = after;
-  else before.after = after;
-  if (after === undefined) last = before;
-  else after.before = before;
-  call.isWaiting = false;
-  call.before = undefined;
-  call.after = undefined;
-  if (first === undefined) timer?.unref?.();
+  if (call.after === call) return false;
+  call.before.after = call.after;
+  call.after.before = call.before;
+  call.before = call;
+  call.after = call;
+  if (ring.after === ring) timer?.unref?.();
   return true;
 }
 
@@ -84,33 +81,25 @@ function fire(): void {
   timer = undefined;
   dueMs = Infinity;
   // In a turn of the event loop timers run before sockets, and immediates after them.
-  afterReads(() => {
-    sweep(wasStalled);
-  });
+  if (typeof setImmediate === 'function') setImmediate(sweep, wasStalled);
+  else setTimeout(sweep, 0, wasStalled);
 }
 
 function sweep(wasStalled: boolean): void {
   const nowMs = performance.now();
   let nextMs = Infinity;
   if (wasStalled) graceEndMs = nowMs + GRACE_MS; // reading may have been a stall as well
-  for (let call = first; call !== undefined;) {
+  for (let call = ring.after; call !== ring;) {
     const { after } = call;
-    if (call.endMs <= nowMs) {
-      if (wasStalled && !call.hadGrace) {
-        call.hadGrace = true;
-        call.endMs = graceEndMs;
-      } else {
-        call.giveUp(nowMs);
-      }
-      if (call.endMs <= nowMs) stopWaiting(call);
+    if (call.endMs <= nowMs && wasStalled && !call.hadGrace) {
+      call.hadGrace = true;
+      call.endMs = graceEndMs;
     }
-    if (call.endMs > nowMs && call.endMs < nextMs) nextMs = call.endMs;
+    if (call.endMs <= nowMs) {
+      stopWaiting(call);
+      call.giveUp(nowMs);
+    } else nextMs = Math.min(nextMs, call.endMs);
     call = after;
   }
   if (nextMs < dueMs) start(nextMs, nowMs);
-}
-
-function afterReads(run: () => void): void {
-  if (typeof setImmediate === 'function') setImmediate(run);
-  else setTimeout(run);
 }

@@ -6,9 +6,8 @@ import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
 import { warnOnce } from '../warnings.ts';
 import { Breaker, kindOf, type BreakerOwner } from './breaker.ts';
-import { findGrace, startWaiting } from './deadlines.ts';
+import { findGrace, startWaiting, stopWaiting, WaitingCall } from './deadlines.ts';
 import { KeptEdits } from './kept-edits.ts';
-import { lateError, StoreCall } from './store-call.ts';
 
 export { isFault } from './breaker.ts';
 
@@ -92,29 +91,40 @@ export class Guard implements BreakerOwner {
       const message = 'the time of the request (timeoutMs) was over before the store was asked';
       throw new StoreError('SLUICE_STORE_TIMEOUT', message, { sent: false });
     }
-    let answers: Answer | Promise<Answer>;
+    const opening = this.#store.opening?.();
+    if (opening !== undefined) {
+      return opening.then(() => this.perform(op, asks, performance.now() + lastMs - sentMs));
+    }
+    let answer: Answer | Promise<Answer>;
     try {
-      answers = this.#store.perform(op, asks);
+      answer = this.#store.perform(op, asks);
     } catch (error) {
       for (const breaker of called) breaker.failed(sentMs, error);
       throw asStoreError(error);
     }
-    return 'then' in answers ? this.#wait(answers, called, sentMs, lastMs) : answers;
+    return 'then' in answer ? this.#wait(answer, called, sentMs, lastMs) : answer;
   }
 
-  #wait(answers: Promise<Answer>, called: readonly Breaker[], sentMs: number, endMs: number): Promise<Answer> {
+  #wait(answer: Promise<Answer>, called: readonly Breaker[], sentMs: number, endMs: number): Promise<Answer> {
     this.#patienceMs = Math.max(this.#patienceMs, endMs - sentMs);
     for (const breaker of called) breaker.sent(sentMs);
     return new Promise((resolve, reject) => {
-      const call = new StoreCall(this.#store, called, sentMs, endMs, reject);
+      const call = new WaitingCall(endMs, (nowMs) => {
+        const error = lateError(endMs - sentMs);
+        for (const breaker of called) breaker.gaveUp(sentMs, nowMs, error);
+        reject(error);
+      });
       startWaiting(call, sentMs);
-      answers.then(
-        (answer) => {
-          call.answered();
-          resolve(answer);
+      answer.then(
+        (answered) => {
+          const isInTime = stopWaiting(call);
+          for (const breaker of called) breaker.answered(isInTime);
+          resolve(answered);
         },
         (error: unknown) => {
-          call.failed(error);
+          if (!stopWaiting(call)) return;
+          for (const breaker of called) breaker.failed(sentMs, error);
+          reject(asStoreError(error));
         },
       );
     });
@@ -181,4 +191,9 @@ export class Guard implements BreakerOwner {
       `${kind} ${names}`,
     );
   }
+}
+
+function lateError(ms: number): StoreError {
+  const message = `the store did not decide within ${String(Math.round(ms))} ms (timeoutMs); the request may have counted`;
+  return new StoreError('SLUICE_STORE_TIMEOUT', message);
 }

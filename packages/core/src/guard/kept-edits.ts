@@ -1,4 +1,5 @@
 import { startTimer, type Timer } from '../platform.ts';
+import { compile } from '../policies/index.ts';
 import type { Ask, Op } from '../stores/store.ts';
 
 const MAX_KEPT = 1_000;
@@ -55,5 +56,5 @@ export class KeptEdits {
 
 /** A release names its holder, so that doing it twice does no harm. */
 function isRelease({ op, asks }: KeptEdit): boolean {
-  return op === 'give' && asks.every(({ holder = 0 }) => holder > 0);
+  return op === 'give' && asks.every(({ policy }) => compile(policy).holds);
 }

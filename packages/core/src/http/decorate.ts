@@ -64,15 +64,12 @@ export function limitMethods(
 function decorateMethods(wrap: (method: Method, place: string) => Method): MethodDecorator {
   const decorate = (first: unknown, second: unknown, descriptor?: PropertyDescriptor): unknown => {
     if (typeof first === 'function' && isMethodContext(second)) return standardMethod(first as Method, second, wrap);
-    if (descriptor !== undefined && typeof descriptor.value === 'function') {
+    if (typeof descriptor?.value === 'function') {
       const owner = typeof first === 'function' ? first : (first as object).constructor;
       return { ...descriptor, value: wrap(descriptor.value as Method, placeOf(owner.name, second as string | symbol)) };
     }
-    throw new PolicyError(
-      '@RateLimit',
-      `@RateLimit() goes on a method of a class, got ${shown(first)}`,
-      'SLUICE_OPTION_INVALID',
-    );
+    const what = `@RateLimit() goes on a method of a class, got ${shown(first)}`;
+    throw new PolicyError('@RateLimit', what, 'SLUICE_OPTION_INVALID');
   };
   return decorate as MethodDecorator;
 }
@@ -86,14 +83,15 @@ function standardMethod(
   context: ClassMethodDecoratorContext,
   wrap: (method: Method, place: string) => Method,
 ): Method {
+  const { name } = context;
   let owner = '';
   let wrapped: Method | undefined;
   const replacement = function (this: unknown, ...args: never[]): unknown {
-    wrapped ??= wrap(method, placeOf(owner, context.name));
+    wrapped ??= wrap(method, placeOf(owner, name));
     return wrapped.apply(this, args);
   };
   context.addInitializer(function (this: unknown) {
-    owner ||= context.static ? (this as { name: string }).name : ownerOf(this as object, replacement, context.name);
+    owner ||= context.static ? (this as { name: string }).name : ownerOf(this as object, replacement, name);
   });
   return replacement;
 }

@@ -3,47 +3,28 @@ import type { AnyReader } from './framework.ts';
 import { addressBits, isIpv4 } from './keys/address.ts';
 
 const UNIX_SOCKET = 'a Unix socket';
-/** The first requests are all looked at, later ones only from time to time. */
-const FIRST = 128;
-const EVERY = 64;
 
 /**
- * Warns once about settings of the application with which clients escape limits, or share one by mistake. Finds them
- * from the requests.
+ * Warns once about settings of the application with which clients escape limits, or share one by mistake: of what a request
+ * shows.
  */
-export class Diagnostics {
-  readonly #framework: AnyReader;
-  #requests = 0;
-
-  constructor(framework: AnyReader) {
-    this.#framework = framework;
-  }
-
-  check(request: object): void {
-    const number = this.#requests++;
-    if (number >= FIRST && number % EVERY !== 0) return;
-    if (number === 0) checkTrust(this.#framework.proxyTrust?.(request));
-    this.#checkProxy(request);
-  }
-
-  /** Warns if a proxy on a private network names its client, and the application does not trust it. */
-  #checkProxy(request: object): void {
-    const named = this.#framework.header(request, 'x-forwarded-for');
-    if (named === undefined) return;
-    const { socket } = this.#framework.rawRequest(request);
-    // On a Unix socket, only clients that the proxy names have an address.
-    const peer = socket?.destroyed === false ? (socket.remoteAddress ?? UNIX_SOCKET) : undefined;
-    if (peer === undefined || (this.#framework.address(request) ?? UNIX_SOCKET) !== peer) return;
-    if (peer !== UNIX_SOCKET && !isPrivate(peer)) return;
-    // A request of the proxy itself, such as a health check: it does not show whether the proxy is trusted.
-    if (named.split(',').some((address) => address.trim() === peer)) return;
-    const what = `a request came from ${peer} with X-Forwarded-For, which the application does not trust`;
-    const effect =
-      peer === UNIX_SOCKET
-        ? 'no client has an address, so limits by address respond 403 to all requests. Trust the first hop with a function: (address, hop) => hop === 0.'
-        : "behind a proxy, all clients share the proxy's budget. Set the proxy trust of your framework to the addresses of your proxies. Without a proxy, silence this warning.";
-    warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: ${effect}`, peer === UNIX_SOCKET ? peer : undefined);
-  }
+export function warnOfProxies(framework: AnyReader, request: object, isFirst: boolean): void {
+  if (isFirst) checkTrust(framework.proxyTrust?.(request));
+  const named = framework.header(request, 'x-forwarded-for');
+  if (named === undefined) return;
+  const { socket } = framework.rawRequest(request);
+  // On a Unix socket, only clients that the proxy names have an address.
+  const peer = socket?.destroyed === false ? (socket.remoteAddress ?? UNIX_SOCKET) : undefined;
+  if (peer === undefined || (framework.address(request) ?? UNIX_SOCKET) !== peer) return;
+  if (peer !== UNIX_SOCKET && !isPrivate(peer)) return;
+  // A request of the proxy itself, such as a health check: it does not show whether the proxy is trusted.
+  if (named.split(',').some((address) => address.trim() === peer)) return;
+  const what = `a request came from ${peer} with X-Forwarded-For, which the application does not trust`;
+  const effect =
+    peer === UNIX_SOCKET
+      ? 'no client has an address, so limits by address respond 403 to all requests. Trust the first hop with a function: (address, hop) => hop === 0.'
+      : "behind a proxy, all clients share the proxy's budget. Set the proxy trust of your framework to the addresses of your proxies. Without a proxy, silence this warning.";
+  warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: ${effect}`, peer === UNIX_SOCKET ? peer : undefined);
 }
 
 /** Warns of a trust in everything. A function that has it trusts a far hop with an address reserved for documentation. */

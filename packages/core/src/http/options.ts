@@ -222,7 +222,7 @@ export type OneKeyOptions<Request, Response, Early = Response> = SharedOptions<R
 export type KeyEachOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
   KeyEach<Request, Early>;
 
-const listOfClients: Reader<ClientList | undefined> = optional((given, name) => new ClientList(given, name));
+const readClients: Reader<ClientList> = (given, name) => new ClientList(given, name);
 const aFunction: Reader<undefined> = optional(functionThat<never>('a function'));
 const status = (name: keyof DenialStatuses): Reader<number> =>
   withDefault(wholeNumber(400, 599), DENIAL_STATUSES[name]);
@@ -249,8 +249,8 @@ type Shared = SharedOptions<object, unknown>;
 /** The checks and defaults of {@link SharedOptions}. In this order: the first bad option is reported. */
 const SHARED = {
   skip: aFunction as Reader<Shared['skip']>,
-  allow: listOfClients,
-  deny: listOfClients,
+  allow: optional(readClients) as Reader<ClientList | undefined>,
+  deny: optional(readClients) as Reader<ClientList | undefined>,
   preflights: withDefault(oneOf(['separate', 'count', 'skip']), 'separate') as Reader<'separate' | 'count' | 'skip'>,
   mode: withDefault(oneOf(['enforce', 'report']), 'enforce') as Reader<'enforce' | 'report'>,
   headers: ((given) => fieldWriter(given as HeadersOption | undefined)) as Reader<FieldWriter>,

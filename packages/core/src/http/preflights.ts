@@ -9,13 +9,12 @@ import type { HttpLimit, PlacedLimits } from './place.ts';
 const MARK = '#preflight';
 
 /**
- * Whether a request is a CORS preflight of a browser, which has neither a body nor credentials. Any other OPTIONS
+ * Whether a request with the method OPTIONS is a CORS preflight of a browser, which has neither a body nor credentials. Any other OPTIONS
  * request counts.
  */
 export function isPreflight(framework: AnyReader, request: object): boolean {
   const has = (name: string): boolean => framework.header(request, name) !== undefined;
   return (
-    framework.method(request) === 'OPTIONS' &&
     has('origin') &&
     has('access-control-request-method') &&
     (framework.header(request, 'content-length') ?? '0') === '0' &&

@@ -9,13 +9,13 @@ import { newHolder } from '../limiter/holder.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { Limit, Want } from '../limiter/limits.ts';
 import type { OnStoreError } from '../limiter/options.ts';
-import { Diagnostics } from './diagnostics.ts';
+import { warnOfProxies } from './diagnostics.ts';
 import { asError, type AnyFramework, type AnyReader } from './framework.ts';
 import { warnOfMissingKey } from './keys/read-key.ts';
 import { decidePaced } from './lifecycle/pacing.ts';
 import { refundOnResponse } from './lifecycle/refund.ts';
 import { holdUntilClosed } from './lifecycle/slots.ts';
-import { isThenable, mapMaybe, type MaybePromise } from './maybe.ts';
+import { mapMaybe, type MaybePromise } from './maybe.ts';
 import type { HttpSettings } from './options.ts';
 import { GONE, PASS, type Call, type Plan } from './plan.ts';
 import type { HttpLimit, PlacedLimits } from './place.ts';
@@ -27,6 +27,8 @@ import { denialFor, forbiddenDenial, missingKeyDenial, type Denial } from './res
 /** Ends the way of a request with a plan, or lets it go on. */
 type Step = (call: Call) => MaybePromise<Plan | undefined>;
 
+/** The first requests are all looked at for mistakes in the settings of proxies, later ones from time to time. */
+const FIRST_REQUESTS = 128;
 /** The subject of all requests without a key. No key of a caller has it: one that begins with `#` is hashed. */
 const MISSING = '#missing';
 
@@ -45,7 +47,6 @@ export class RequestLimiter {
   readonly #nearest: PlacedLimits;
   readonly #core: LimiterCore;
   readonly #steps: readonly Step[];
-  readonly #diagnostics: Diagnostics;
   readonly #preflight: ((request: object) => readonly Want[]) | undefined;
   readonly #reports: boolean;
   readonly #refunds: boolean;
@@ -55,6 +56,7 @@ export class RequestLimiter {
   readonly #holds: boolean;
   /** Whether the key of a request is a string, and not one for each limit. */
   readonly #hasOneKey: boolean;
+  #requests = 0;
 
   /**
    * @param places - Those whose limits are decided together, the outermost first. The settings of the innermost one that
@@ -71,7 +73,6 @@ export class RequestLimiter {
     this.#places = places;
     this.#nearest = nearest;
     this.#core = nearest.core;
-    this.#diagnostics = new Diagnostics(framework);
     if (preflights === 'skip') this.#preflight = () => [];
     if (preflights === 'separate') this.#preflight = readPreflightBudgets(places, framework);
     this.#reports = mode === 'report';
@@ -95,7 +96,7 @@ export class RequestLimiter {
               (call) =>
                 mapMaybe(run(way, call), (end) => (end === PASS ? undefined : end)),
           );
-    this.#steps = [...steps, (call) => this.#ask(call)];
+    this.#steps = [...steps, this.#ask.bind(this)];
   }
 
   /** @throws PolicyError if a function picks the policy, because there is no single limiter then. */
@@ -117,10 +118,11 @@ export class RequestLimiter {
     const { settings } = this;
     const argument = framework.argument === undefined ? response : framework.argument(response);
     const call: Call = { request, response, argument, raw, mark, wants: [], keys: {}, settings };
-    if (this.#preflight !== undefined && isPreflight(framework, request)) {
+    if (this.#preflight !== undefined && framework.method(request) === 'OPTIONS' && isPreflight(framework, request)) {
       return this.#decidePreflight(call, this.#preflight(request));
     }
-    this.#diagnostics.check(request);
+    const number = this.#requests++;
+    if (number < FIRST_REQUESTS || number % 64 === 0) warnOfProxies(framework, request, number === 0);
     return this.#reports ? this.#report(call) : (run(this.#steps, call) as MaybePromise<Plan>);
   }
 
@@ -206,14 +208,18 @@ export class RequestLimiter {
     const { mark, wants, raw, response } = call;
     mark.keys = this.#hasOneKey ? (call.keys[this.#core.name] ?? '') : call.keys;
     if (wants.length === 0) return PASS;
-    const conclude = (decision: Decision): MaybePromise<Plan> => this.#conclude(call, decision);
     if (!this.#paces) {
       const decided = this.#askStore(this.#reports ? 'try' : 'take', call);
-      return decided instanceof Promise ? decided.then(conclude) : conclude(decided);
+      if (!(decided instanceof Promise)) return this.#conclude(call, decided);
+      return decided.then((decision) => this.#conclude(call, decision));
     }
     const { paced } = this.#nearest;
     const pacing = { core: this.#core, paced, wants, raw, rawResponse: this.#framework.rawResponse(response) };
-    const planned = decidePaced(pacing, (op) => this.#askStore(op, call), conclude);
+    const planned = decidePaced(
+      pacing,
+      (op) => this.#askStore(op, call),
+      (decision) => this.#conclude(call, decision),
+    );
     return planned.then((plan) => (plan === 'gone' ? GONE : plan));
   }
 
@@ -279,7 +285,7 @@ function run(steps: readonly Step[], call: Call, from = 0): MaybePromise<Plan | 
   for (let i = from; i < steps.length; i++) {
     const ended = (steps[i] as Step)(call);
     if (ended === undefined) continue;
-    return isThenable(ended) ? ended.then((late) => late ?? run(steps, call, i + 1)) : ended;
+    return ended instanceof Promise ? ended.then((late) => late ?? run(steps, call, i + 1)) : ended;
   }
   return undefined;
 }

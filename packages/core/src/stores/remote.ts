@@ -88,33 +88,16 @@ class ServiceStore implements RemoteStore {
   }
 
   perform(op: Op, asks: readonly Ask[]): Answer | Promise<Answer> {
-    const decides = op === 'take' || op === 'try';
-    const denial = decides ? this.#denials.find(asks) : undefined;
-    if (denial !== undefined) return denial;
-    if (!decides && op !== 'peek') this.#denials.wrote(asks);
-    const { writes } = this.#denials;
-    const sentMs = performance.now();
-    const answer = new Promise<Answer>((resolve, reject) => {
-      this.#waiting.push({ op, asks, resolve, reject });
-      if (this.#waiting.length === 1) {
-        setImmediate(() => {
-          this.#flush();
-        });
-      }
-    });
-    if (!decides)
-      return op === 'peek'
-        ? answer
-        : answer.finally(() => {
-            this.#denials.wrote(asks);
-          });
-    return answer.then((told) => {
-      if (told.figures.every(([allowed]) => allowed === 1)) this.#denials.allowed(asks);
-      // A denial of another operation may have to start a block when it is asked as this one.
-      else if (op === 'take') this.#denials.remember(asks, told, { sentMs, answeredMs: performance.now(), writes });
-      return told;
-    });
+    return this.#denials.perform(op, asks, this.#add);
   }
+
+  readonly #add = (op: Op, asks: readonly Ask[]): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      if (this.#waiting.push({ op, asks, resolve, reject }) > 1) return;
+      setImmediate(() => {
+        this.#flush();
+      });
+    });
 
   /** Sends what has been asked for, in requests of bounded size. */
   #flush(): void {

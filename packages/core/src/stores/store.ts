@@ -16,7 +16,10 @@ export interface Ask {
   readonly policy: Policy;
   /** A whole number of units, at least 0. */
   readonly cost: number;
-  /** Who takes, gives back or renews a slot of `concurrency`: a whole number above 0. */
+  /**
+   * Who takes, gives back or renews a slot of `concurrency`: a whole number above 0. `give` and `charge` of other units:
+   * `atMs` of the decision that took them; if a reset came after it, nothing is done.
+   */
   readonly holder?: number | undefined;
   /**
    * `give` and `charge`: when the units leave that are meant, by the store's clock: `atMs + resetAfterMs` of the decision
@@ -57,11 +60,8 @@ export interface Store {
   close?(): void | Promise<void>;
   /** Internal: called with every policy of a limiter that is made. @throws PolicyError for one that the store cannot enforce. */
   checkPolicy?(policy: Policy): void;
-  /**
-   * Internal. Until when (`performance.now()`) a first connection that is under way may be waited for; 0 once there was
-   * one, or it was given up.
-   */
-  firstConnectionUntil?(): number;
+  /** Internal. Settles when the first connection is made or given up; undefined if it was. Calls wait for that beyond their time. */
+  opening?(): Promise<void> | undefined;
   /** Internal, in clusters: the node (`host:port`) that has a key, if it is known. Each node has a breaker of its own. */
   nodeOf?(key: string): string | undefined;
   /** Internal, in stores of this process: forgets the keys of which it is true. */

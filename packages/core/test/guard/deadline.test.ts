@@ -119,27 +119,32 @@ describe('the deadline of a call', () => {
 describe('a first connection', () => {
   const { pass } = useFakeTime();
 
-  it('is waited for as long as the store says, and the call has its whole time from then on', async () => {
-    const untilMs = performance.now() + 250;
-    let isConnected = false;
-    const store = Object.assign(new FakeStore(), {
-      behaviour: { answersAfterMs: 310 } as const,
-      firstConnectionUntil: () => (isConnected ? 0 : untilMs),
+  const connectingFor = (ms: number, behaviour: FakeStore['behaviour']): FakeStore => {
+    let opening: Promise<void> | undefined = new Promise((resolve) => {
+      setTimeout(() => {
+        opening = undefined;
+        resolve();
+      }, ms);
     });
+    return Object.assign(new FakeStore(), { behaviour, opening: () => opening });
+  };
+
+  it('is waited for as long as it takes, and the call has its whole time from then on', async () => {
+    const store = connectingFor(240, { answersAfterMs: 90 });
 
     const answer = new Guard(store).perform('take', ASKS, performance.now() + 100);
-    await pass(240);
-    isConnected = true;
-    await pass(90);
+    await pass(239);
+    const askedMeanwhile = store.calls;
+    await pass(91);
 
+    expect(askedMeanwhile).toBe(0);
     expect(await answer).toMatchObject({ atMs: 0 });
   });
 
-  it('is waited for no longer than that and the time of the call, if the store says nothing', async () => {
-    const untilMs = performance.now() + 250;
-    const store = Object.assign(new FakeStore(), { behaviour: 'hangs' as const, firstConnectionUntil: () => untilMs });
-
-    const answer = Promise.resolve(new Guard(store).perform('take', ASKS, performance.now() + 100));
+  it('is waited for no longer than that and the time of the call', async () => {
+    const answer = Promise.resolve(
+      new Guard(connectingFor(250, 'hangs')).perform('take', ASKS, performance.now() + 100),
+    );
     const failure = answer.catch((error: unknown) => error);
     await pass(352);
 

@@ -21,7 +21,7 @@ const FACTORIES: ReadonlySet<unknown> = new Set([byAll, byHeader, byIp, byMethod
 
 /** Reads the key of a request; undefined if it has none. */
 export type ReadKey = (request: object, response?: unknown) => MaybePromise<string | undefined>;
-type ReadPart = (request: object, response?: unknown) => KeyValue | Promise<KeyValue>;
+type PartReader = Pick<KeyReader<object>, 'read'>;
 
 /**
  * Checks the option `key`.
@@ -30,24 +30,18 @@ type ReadPart = (request: object, response?: unknown) => KeyValue | Promise<KeyV
  */
 export function parseKey(given: unknown = byIp(), field: string): readonly KeyPart<object>[] {
   const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
-  if (parts.length === 0)
-    throw new PolicyError(field, `${field} must have at least one part, got an empty list`, 'SLUICE_OPTION_INVALID');
+  const fail = (what: string): never => {
+    throw new PolicyError(field, `${field} must ${what}`, 'SLUICE_OPTION_INVALID');
+  };
+  if (parts.length === 0) fail('have at least one part, got an empty list');
   for (const part of parts) {
     if (FACTORIES.has(part)) {
       const { name } = part as { name: string };
-      throw new PolicyError(
-        field,
-        `${field} must be the result of ${name}(), got the function itself; write ${name}()`,
-        'SLUICE_OPTION_INVALID',
-      );
+      fail(`be the result of ${name}(), got the function itself; write ${name}()`);
     }
-    if (typeof part === 'function') continue;
-    if (typeof (part as Partial<KeyReader<never>> | null | undefined)?.read === 'function') continue;
-    throw new PolicyError(
-      field,
-      `${field} must be byIp(), byRoute(), byUser() or the like, a function of the request, or a list of these, got ${shown(part)}`,
-      'SLUICE_OPTION_INVALID',
-    );
+    if (typeof part === 'function' || typeof (part as Partial<KeyReader<never>> | null)?.read === 'function') continue;
+    const known = 'byIp(), byRoute(), byUser() or the like, a function of the request, or a list of these';
+    fail(`be ${known}, got ${shown(part)}`);
   }
   return parts as readonly KeyPart<object>[];
 }
@@ -59,32 +53,37 @@ export function parseKey(given: unknown = byIp(), field: string): readonly KeyPa
  * @throws PolicyError for a part that requests do not have here.
  */
 export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader, field: string): ReadKey {
-  const reads = parts.map((part): ReadPart => {
-    if (typeof part === 'function') return explaining(part);
+  const readers = parts.map((part): PartReader => {
+    if (typeof part === 'function') return { read: explaining(part) };
     if (reader.noAddress !== undefined && readsAddress(part)) throw addressMissing(field, reader.noAddress);
-    return (request, response) => part.read(request, reader, response);
+    return part;
   });
-  const [only] = reads;
-  if (reads.length === 1 && only !== undefined) {
+  const [only] = readers;
+  if (readers.length === 1 && only !== undefined) {
     return (request, response) => {
-      const value = only(request, response);
+      const value = only.read(request, reader, response);
+      if (typeof value === 'string' && value !== '') return value; // as nearly all are
       return isThenable(value) ? Promise.resolve(value).then(partText) : partText(value);
     };
   }
-  return (request, response) => {
-    const values: KeyValue[] = [];
-    for (let i = 0; i < reads.length; i++) {
-      const value = (reads[i] as ReadPart)(request, response);
-      if (isThenable(value)) return joinLater(values, value, reads.slice(i + 1), request, response);
+  // One part after the other: in parallel, the rejection of a second part would be unhandled.
+  const readFrom = (start: number, values: KeyValue[], ...call: Parameters<ReadKey>): ReturnType<ReadKey> => {
+    const [request, response] = call;
+    for (let i = start; i < readers.length; i++) {
+      const value = (readers[i] as PartReader).read(request, reader, response);
+      if (isThenable(value)) {
+        return Promise.resolve(value).then((late) => readFrom(i + 1, [...values, late], request, response));
+      }
       values.push(value);
     }
     return joinParts(values);
   };
+  return (request, response) => readFrom(0, [], request, response);
 }
 
 /** Wraps the user's key function; explains errors caused by an unparsed body. */
-function explaining(read: ReadPart): ReadPart {
-  return (request, response) => {
+function explaining(read: Extract<KeyPart<object>, (...given: never[]) => unknown>): PartReader['read'] {
+  return (request, _reader, response) => {
     try {
       return read(request, response);
     } catch (error) {
@@ -151,17 +150,4 @@ function partText(value: KeyValue): string | undefined {
     'SLUICE_KEY_INVALID',
     `a part of a key must be a string or a number, got ${shown(value)}; nothing was consumed`,
   );
-}
-
-/** Reads one part after the other: in parallel, the rejection of a second part would be unhandled. */
-async function joinLater(
-  values: KeyValue[],
-  pending: PromiseLike<KeyValue>,
-  rest: readonly ReadPart[],
-  request: object,
-  response: unknown,
-): Promise<string | undefined> {
-  values.push(await pending);
-  for (const read of rest) values.push(await read(request, response));
-  return joinParts(values);
 }

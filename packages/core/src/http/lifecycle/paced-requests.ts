@@ -22,17 +22,16 @@ export class PacedRequests {
    */
   enter(key: string): (() => void) | undefined {
     const free = this.#max - this.#count;
-    const held = this.#counts.get(key) ?? 0;
-    if (free <= 0 || (!this.#isOneLine && held > free)) return undefined;
+    if (free <= 0 || (!this.#isOneLine && (this.#counts.get(key) ?? 0) > free)) return undefined;
     this.#add(key, 1);
-    let hasLeft = false;
+    let change = -1;
     return () => {
-      if (!hasLeft) this.#add(key, -1);
-      hasLeft = true;
+      this.#add(key, change);
+      change = 0;
     };
   }
 
-  #add(key: string, change: 1 | -1): void {
+  #add(key: string, change: number): void {
     this.#count += change;
     const count = (this.#counts.get(key) ?? 0) + change;
     if (count === 0) this.#counts.delete(key);

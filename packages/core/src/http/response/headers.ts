@@ -47,7 +47,7 @@ export function fieldWriter(option: HeadersOption = 'draft-11'): FieldWriter {
 }
 
 function writerFor(format: unknown): FieldWriter {
-  if (format === 'draft-11') return draft11();
+  if (format === 'draft-11') return draft11;
   if (format === 'draft-7') return draft7;
   if (format === 'draft-6') return draft6;
   const reset = (format as { readonly legacy?: unknown } | null | undefined)?.legacy;
@@ -55,51 +55,27 @@ function writerFor(format: unknown): FieldWriter {
   throw new PolicyError('headers', `${FORMATS}; got ${shown(format)}`, 'SLUICE_OPTION_INVALID');
 }
 
-export function field(name: string, value: string, append = false): Field {
-  return { name, key: name.toLowerCase(), value, append };
+export function field(name: string, value: string): Field {
+  return { name, key: name.toLowerCase(), value, append: false };
 }
-
-/** The field RateLimit-Policy of one policy, which all responses share while its numbers stay the same. */
-interface Quota extends Field {
-  readonly limit: number;
-  readonly windowMs: number;
-}
-
-const MAX_NAMES = 1000;
 
 /**
  * Lists of named items, one per policy. `t` is the time until one unit more than `r` is available. Slots have no
  * window, and no time except that of a block.
  */
-function draft11(): FieldWriter {
-  const quotas = new Map<string, Quota>();
-  const quotaFor = ({ name, limit, windowMs, unit }: PolicyDecision): Quota => {
-    const known = quotas.get(name);
-    if (known?.limit === limit && known.windowMs === windowMs) return known;
+function draft11({ policies }: Decision): readonly Field[] {
+  let [quotas, states] = ['', ''];
+  for (const { name, limit, windowMs, unit, remaining, nextAfterMs } of policies) {
+    const start = quotas === '' ? `"${name}"` : `, "${name}"`;
     const per = unit === undefined ? `w=${String(seconds(windowMs))}` : `qu="${unit}"`;
-    const made = {
-      ...field('RateLimit-Policy', `"${name}";q=${String(Math.min(limit, MAX_INTEGER))};${per}`, true),
-      ...{ limit, windowMs },
-    };
-    if (quotas.size >= MAX_NAMES) quotas.clear(); // a policy function may produce names without end
-    quotas.set(name, made);
-    return made;
-  };
-  return ({ policies }) => {
-    const first = policies[0] as PolicyDecision;
-    if (policies.length === 1) return [quotaFor(first), stateField(stateItem(first))];
-    const items = policies.map((policy) => quotaFor(policy).value).join(', ');
-    return [field('RateLimit-Policy', items, true), stateField(policies.map(stateItem).join(', '))];
-  };
-}
-
-function stateField(value: string): Field {
-  return { name: 'RateLimit', key: 'ratelimit', value, append: true };
-}
-
-function stateItem({ name, remaining, nextAfterMs }: PolicyDecision): string {
-  const item = `"${name}";r=${String(Math.min(remaining, MAX_INTEGER))}`;
-  return nextAfterMs === null ? item : `${item};t=${String(seconds(nextAfterMs))}`;
+    quotas += `${start};q=${String(Math.min(limit, MAX_INTEGER))};${per}`;
+    states += `${start};r=${String(Math.min(remaining, MAX_INTEGER))}`;
+    if (nextAfterMs !== null) states += `;t=${String(seconds(nextAfterMs))}`;
+  }
+  return [
+    { name: 'RateLimit-Policy', key: 'ratelimit-policy', value: quotas, append: true },
+    { name: 'RateLimit', key: 'ratelimit', value: states, append: true },
+  ];
 }
 
 function draft7(decision: Decision): readonly Field[] {

@@ -1,33 +1,36 @@
 import type { Answer, Ask, Op } from '../store.ts';
-import { Requests, type Request } from './requests.ts';
-
-/** Sends requests in one call, and answers or rejects their callers. Calls back when the server has replied. */
-export type Send = (requests: readonly Request[], ended: () => void) => void;
+import { Call } from './call.ts';
 
 /**
  * Gathers what one turn of the event loop asks for in one call. No request waits for others: the first one leaves as soon
  * as the current task ends; while calls are in flight, requests leave at the end of the turn.
  */
 export class Batching {
-  readonly #send: Send;
+  readonly #run: (call: Call) => Promise<unknown>;
   /** In a cluster, what can be called together is one batch: the hash tag. */
   readonly #tagOf: ((key: string) => string) | undefined;
-  #calls: Requests[] = [];
-  #byTag: Map<string, Requests> | undefined;
+  /** By tag, the last one that takes requests. */
+  #byTag = new Map<string, Call>();
+  #calls: Call[] = [];
   #inFlight = 0;
   #isScheduled = false;
 
-  constructor(send: Send, tagOf: ((key: string) => string) | undefined) {
-    this.#send = send;
+  /** @param run - Returns the reply of the script. */
+  constructor(run: (call: Call) => Promise<unknown>, tagOf: ((key: string) => string) | undefined) {
+    this.#run = run;
     this.#tagOf = tagOf;
   }
 
   add(op: Op, asks: readonly Ask[]): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const caller = { resolve, reject };
-      const tag = this.#tagOf?.((asks[0] as Ask).key);
-      const last = tag === undefined ? this.#calls[this.#calls.length - 1] : this.#byTag?.get(tag);
-      if (last?.add(op, asks, caller) !== true) this.#open(tag).add(op, asks, caller);
+      const tag = this.#tagOf?.((asks[0] as Ask).key) ?? '';
+      if (this.#byTag.get(tag)?.add(op, asks, caller) !== true) {
+        const call = new Call();
+        call.add(op, asks, caller);
+        this.#calls.push(call);
+        this.#byTag.set(tag, call);
+      }
       if (this.#isScheduled) return;
       this.#isScheduled = true;
       if (this.#inFlight === 0) process.nextTick(this.flush);
@@ -35,24 +38,26 @@ export class Batching {
     });
   }
 
-  #open(tag: string | undefined): Requests {
-    const call = new Requests();
-    this.#calls.push(call);
-    if (tag !== undefined) (this.#byTag ??= new Map<string, Requests>()).set(tag, call);
-    return call;
-  }
-
   /** Sends everything that waits. */
   readonly flush = (): void => {
     this.#isScheduled = false;
     const calls = this.#calls;
     this.#calls = [];
-    this.#byTag = undefined; // a map that is cleared would keep all calls in a chain until a full collection
-    this.#inFlight += calls.length;
-    for (const { list } of calls) this.#send(list, this.#ended);
+    this.#byTag = new Map(); // one that is cleared would keep all calls in a chain until a full collection
+    for (const call of calls) void this.#send(call);
   };
 
-  readonly #ended = (): void => {
-    this.#inFlight--;
-  };
+  async #send(call: Call): Promise<void> {
+    this.#inFlight++;
+    let reply: unknown;
+    try {
+      reply = await this.#run(call);
+    } catch (error) {
+      call.reject(error);
+      return;
+    } finally {
+      this.#inFlight--; // before the callers ask for more
+    }
+    call.answer(reply);
+  }
 }

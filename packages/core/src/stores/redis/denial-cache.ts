@@ -1,26 +1,21 @@
 import { compile } from '../../policies/index.ts';
 import { ALLOWED, BLOCKED, NEXT_AFTER, RESET_AFTER, RETRY_AFTER } from '../../program/decide.ts';
-import type { Answer, Ask, Figures } from '../store.ts';
-import { areEqual } from './requests.ts';
+import type { Answer, Ask, Figures, Op } from '../store.ts';
+import { areEqual } from './call.ts';
 
 const MAX_ENTRIES = 10_000;
 const MAX_AGE_MS = 1000;
 /** Hash cells of keys. Two keys in one cell only lose entries that could have been kept. */
 const CELLS = 4096;
 
-/** When a call was sent and answered, by `performance.now()`, and how many writes there were before it. */
-export interface Sent {
-  readonly sentMs: number;
-  readonly answeredMs: number;
-  readonly writes: number;
-}
-
 interface Entry {
   readonly asks: readonly Ask[];
   readonly answer: Answer;
-  readonly sent: Sent;
-  /** How long after it was sent it may be used. */
-  readonly maxAgeMs: number;
+  /** When it was answered, and until when it may be used, by `performance.now()`. */
+  readonly answeredMs: number;
+  readonly endMs: number;
+  /** How many writes there were before it was asked for. */
+  readonly writes: number;
 }
 
 /**
@@ -32,36 +27,55 @@ export class DenialCache {
   readonly #entries = new Map<string, Entry>();
   /** For each cell of keys, which of the writes of this process was its last. */
   readonly #written = new Uint32Array(CELLS);
-  /** How many writes there were: pass it with the answer of a call that is sent now. */
-  writes = 0;
+  #writes = 0;
 
-  /** Call this before a request that may make more available is sent, and again when it is answered or has failed. */
-  wrote(asks: readonly Ask[]): void {
-    this.writes++;
-    for (const { key } of asks) this.#written[cellOf(key)] = this.writes;
+  /** The answer to a request: a denial that is remembered, or what the store answers. */
+  perform(
+    op: Op,
+    asks: readonly Ask[],
+    ask: (op: Op, asks: readonly Ask[]) => Promise<Answer>,
+  ): Answer | Promise<Answer> {
+    if (op === 'peek') return ask(op, asks);
+    if (op !== 'take' && op !== 'try') {
+      this.#wrote(asks);
+      return ask(op, asks).finally(() => {
+        this.#wrote(asks);
+      });
+    }
+    const denial = this.#find(asks);
+    if (denial !== undefined) return denial;
+    const sentMs = performance.now();
+    const writes = this.#writes;
+    return ask(op, asks).then((answer) => {
+      if (answer.figures.every(isAllowed)) {
+        if (this.#entries.size > 0) this.#wrote(asks); // a denial with another cost has other waits now
+      } else if (op === 'take') this.#remember(asks, answer, sentMs, writes); // not of `try`, which starts no block
+      return answer;
+    });
   }
 
-  /** Call this when a request was allowed: a denial with another cost has other waits now. */
-  allowed(asks: readonly Ask[]): void {
-    if (this.#entries.size > 0) this.wrote(asks);
+  /** Before a request that may make more available is sent, and again when it is answered or has failed. */
+  #wrote(asks: readonly Ask[]): void {
+    this.#writes++;
+    for (const { key } of asks) this.#written[cellOf(key)] = this.#writes;
   }
 
   /** The denial of a request that the store denied within the last second, as of now. */
-  find(asks: readonly Ask[]): Answer | undefined {
+  #find(asks: readonly Ask[]): Answer | undefined {
     if (this.#entries.size === 0) return undefined;
     const name = nameOf(asks);
     const entry = this.#entries.get(name);
     if (entry === undefined || asks.some(({ uncached }) => uncached === true)) return undefined;
     const nowMs = performance.now();
-    if (areEqual(entry.asks, asks) && nowMs - entry.sent.sentMs < entry.maxAgeMs && !this.#isWritten(entry)) {
-      return countedDown(entry.answer, Math.floor(nowMs - entry.sent.answeredMs));
+    if (areEqual(entry.asks, asks) && nowMs < entry.endMs && !this.#isWritten(entry)) {
+      return countedDown(entry.answer, Math.floor(nowMs - entry.answeredMs));
     }
     this.#entries.delete(name); // also if a policy is another object now
     return undefined;
   }
 
   /** Remembers a denial, unless one of its keys was written since it was sent. */
-  remember(asks: readonly Ask[], answer: Answer, sent: Sent): void {
+  #remember(asks: readonly Ask[], answer: Answer, sentMs: number, writes: number): void {
     let maxAgeMs = MAX_AGE_MS;
     for (let i = 0; i < asks.length; i++) {
       const { policy, uncached } = asks[i] as Ask;
@@ -69,19 +83,23 @@ export class DenialCache {
       const figures = answer.figures[i] as Figures;
       const retryAfterMs = figures[RETRY_AFTER] as number;
       // A millisecond less, because the clock of the store shows whole ones.
-      if (figures[ALLOWED] === 0 && retryAfterMs > 0) maxAgeMs = Math.min(maxAgeMs, retryAfterMs - 1);
+      if (!isAllowed(figures) && retryAfterMs > 0) maxAgeMs = Math.min(maxAgeMs, retryAfterMs - 1);
     }
-    const entry = { asks, answer, sent, maxAgeMs };
-    if (sent.answeredMs - sent.sentMs >= maxAgeMs || this.#isWritten(entry)) return;
+    const entry = { asks, answer, answeredMs: performance.now(), endMs: sentMs + maxAgeMs, writes };
+    if (entry.endMs <= entry.answeredMs || this.#isWritten(entry)) return;
     const name = nameOf(asks);
     this.#entries.delete(name); // so that the new one is the newest
     this.#entries.set(name, entry);
     if (this.#entries.size > MAX_ENTRIES) this.#entries.delete(this.#entries.keys().next().value as string);
   }
 
-  #isWritten({ asks, sent }: Entry): boolean {
-    return asks.some(({ key }) => (this.#written[cellOf(key)] as number) > sent.writes);
+  #isWritten({ asks, writes }: Entry): boolean {
+    return asks.some(({ key }) => (this.#written[cellOf(key)] as number) > writes);
   }
+}
+
+function isAllowed(figures: Figures): boolean {
+  return figures[ALLOWED] === 1;
 }
 
 function nameOf(asks: readonly Ask[]): string {

@@ -1,20 +1,18 @@
 import { PolicyError, StoreError } from '../../errors.ts';
 import { fixedWindow } from '../../policies/fixed-window.ts';
 import { optional, readOptions, timerMs, type Field, type Optional, type Options } from '../../values/shape.ts';
+import { GIVE } from '../../program/decide.ts';
+import { OPS } from '../perform.ts';
 import type { Answer, Ask, Op, Store } from '../store.ts';
-import { Batching, type Send } from './batching.ts';
+import { Batching } from './batching.ts';
+import type { Call } from './call.ts';
 import type { AnyRedisClient } from './clients/adopt.ts';
 import type { Port, RedisClient } from './clients/port.ts';
-import { areOnNodes, decideOnNodes, hashTag, isAllowed } from './cluster.ts';
+import { areOnNodes, decideOnNodes, hashTag } from './cluster.ts';
 import { parsePrefix, portOf, rememberConnection } from './connection.ts';
-import { DenialCache, type Sent } from './denial-cache.ts';
-import { warnOfEviction } from './eviction.ts';
-import { failureOf } from './failure.ts';
+import { DenialCache } from './denial-cache.ts';
 import { hashSlot } from './hash-slot.ts';
-import { answerCallers } from './read-reply.ts';
-import { rejectCallers } from './requests.ts';
 import { ScriptRunner } from './run-script.ts';
-import { writeCall } from './write-call.ts';
 
 const SHAPE = {
   /**
@@ -98,93 +96,41 @@ class ScriptedStore implements RedisStore {
   readonly source = 'redis';
   readonly nodeOf?: (key: string) => string | undefined;
   readonly #port: Port;
-  readonly #prefix: string;
-  readonly #clock: (() => number) | undefined;
-  readonly #scripts: ScriptRunner;
   readonly #batching: Batching;
-  readonly #denials = new DenialCache();
+  readonly #denials: DenialCache | undefined;
   #closings = 0;
-  #hasCheckedEviction = false;
 
   constructor(port: Port, prefix: string, clock: (() => number) | undefined) {
     this.#port = port;
-    this.#prefix = prefix;
-    this.#clock = clock;
-    this.#scripts = new ScriptRunner(port);
-    this.#batching = new Batching(this.#call, port.cluster === true ? hashTag : undefined);
+    if (clock === undefined) this.#denials = new DenialCache();
+    const scripts = new ScriptRunner(port);
+    const run = (call: Call): Promise<unknown> => {
+      const { script, keys, args } = call.write(prefix);
+      return scripts.run(script, keys, clock === undefined ? args : [...args, String(clock())]);
+    };
+    this.#batching = new Batching(run, port.cluster === true ? hashTag : undefined);
     if (port.nodeOf !== undefined) this.nodeOf = (key) => port.nodeOf?.(hashSlot(hashTag(key)));
   }
 
   perform(op: Op, asks: readonly Ask[]): Answer | Promise<Answer> {
-    if (op === 'take' || op === 'try') {
-      const denial = this.#denials.find(asks);
-      if (denial !== undefined) return denial;
-    } else if (op !== 'peek') return this.#edit(op, asks);
-    return this.#port.cluster === true && areOnNodes(asks)
-      ? this.#decideOnNodes(op, asks)
-      : this.#batching.add(op, asks);
+    return this.#denials === undefined ? this.#ask(op, asks) : this.#denials.perform(op, asks, this.#ask);
   }
 
-  async #decideOnNodes(op: Op, asks: readonly Ask[]): Promise<Answer> {
-    const { writes } = this.#denials;
-    const sentMs = performance.now();
-    const perform = (own: Op, some: readonly Ask[]): Promise<Answer> =>
-      own === 'give' ? this.#edit(own, some) : this.#batching.add(own, some);
-    const answer = await decideOnNodes(op, asks, perform);
-    this.#learn(op, asks, answer, { sentMs, answeredMs: performance.now(), writes });
-    return answer;
-  }
+  readonly #ask = (op: Op, asks: readonly Ask[]): Promise<Answer> => {
+    if (OPS[op] >= GIVE) return this.#edit(op, asks);
+    if (this.#port.cluster !== true || !areOnNodes(asks)) return this.#batching.add(op, asks);
+    return decideOnNodes(op, asks, async (own, some) => this.perform(own, some));
+  };
 
   /** Each key is a request of its own. */
   async #edit(op: Op, asks: readonly Ask[]): Promise<Answer> {
-    this.#denials.wrote(asks);
-    try {
-      const answers = await Promise.all(asks.map((ask) => this.#batching.add(op, [ask])));
-      const atMs = Math.max(...answers.map((answer) => answer.atMs));
-      return { atMs, figures: answers.flatMap(({ figures }) => figures) };
-    } finally {
-      this.#denials.wrote(asks);
-    }
+    const answers = await Promise.all(asks.map((ask) => this.#batching.add(op, [ask])));
+    const atMs = Math.max(...answers.map((answer) => answer.atMs));
+    return { atMs, figures: answers.flatMap(({ figures }) => figures) };
   }
 
-  readonly #call: Send = (requests, ended) => {
-    const call = writeCall(this.#prefix, requests);
-    const { script, keys } = call;
-    const args = this.#clock === undefined ? call.args : [...call.args, String(this.#clock())];
-    const { writes } = this.#denials;
-    const sentMs = performance.now();
-    const fail = (error: unknown): void => {
-      ended();
-      rejectCallers(requests, failureOf(error));
-    };
-    const read = (reply: unknown): void => {
-      ended();
-      const sent = { sentMs, answeredMs: performance.now(), writes };
-      try {
-        answerCallers(reply, call, requests, (op, asks, answer) => {
-          this.#learn(op, asks, answer, sent);
-        });
-      } catch (error) {
-        rejectCallers(requests, failureOf(error));
-      }
-      if (this.#hasCheckedEviction) return;
-      this.#hasCheckedEviction = true;
-      void warnOfEviction(this.#port);
-    };
-    this.#scripts.run(script, keys, args).then(read, (error: unknown) => {
-      this.#scripts.sendInFull(error, script, keys, args).then(read, fail);
-    });
-  };
-
-  #learn(op: Op, asks: readonly Ask[], answer: Answer, sent: Sent): void {
-    if (op !== 'take' && op !== 'try') return;
-    if (isAllowed(answer)) this.#denials.allowed(asks);
-    // A denial of another operation may have to start a block when it is asked as this one.
-    else if (op === 'take' && this.#clock === undefined) this.#denials.remember(asks, answer, sent);
-  }
-
-  firstConnectionUntil(): number {
-    return this.#port.firstConnectionUntil?.() ?? 0;
+  opening(): Promise<void> | undefined {
+    return this.#port.opening?.();
   }
 
   async ready(timeoutMs = 5000): Promise<void> {

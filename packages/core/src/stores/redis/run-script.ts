@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts';
 import type { Port } from './clients/port.ts';
 import { failureOf } from './failure.ts';
 import type { Script } from './lua/generated/scripts.generated.ts';
@@ -10,58 +11,35 @@ const MAX_TRIES = 3;
  */
 export class ScriptRunner {
   readonly #port: Port;
-  /** Scripts that are being sent: other calls wait for that, instead of sending many kilobytes each. */
-  readonly #loading = new Map<Script, Promise<unknown>>();
+  /** How each script was last sent in full: other calls wait for that, instead of sending many kilobytes each. */
+  readonly #loads = new Map<Script, Promise<unknown>>();
 
   constructor(port: Port) {
     this.#port = port;
   }
 
-  /** Pass the error of a rejection to {@link ScriptRunner.sendInFull}: a promise less for each call. */
-  run({ sha1 }: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  /** @throws (rejects) StoreError. */
+  async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const away = this.#port.whyAway?.();
-    return away === undefined ? this.#send('evalsha', sha1, keys, args) : Promise.reject(failureOf(away, false));
-  }
-
-  /**
-   * The reply of a call that failed with this error, if the server did not know the script.
-   *
-   * @throws (rejects) StoreError for any other error.
-   */
-  async sendInFull(
-    error: unknown,
-    script: Script,
-    keys: readonly string[],
-    args: readonly string[],
-    tries = 1,
-  ): Promise<unknown> {
-    if (!(error instanceof Error && /^NOSCRIPT|NoScriptError/.test(error.message))) throw failureOf(error);
-    const loading = this.#loading.get(script);
-    // In a cluster another node may have received it.
-    if (loading !== undefined && tries < MAX_TRIES) {
-      await loading.catch(() => undefined);
-      return this.run(script, keys, args).catch((again: unknown) =>
-        this.sendInFull(again, script, keys, args, tries + 1),
-      );
+    if (away !== undefined) throw failureOf(away, false);
+    for (let tries = 1; ; tries++) {
+      const before = this.#loads.get(script);
+      try {
+        return await this.#port.evalsha(script.sha1, keys, args);
+      } catch (error) {
+        if (!/^NOSCRIPT|NoScriptError/.test(messageOf(error))) throw failureOf(error);
+      }
+      const load = this.#loads.get(script);
+      // In a cluster another node may have received it.
+      if (load === before || tries === MAX_TRIES) break;
+      await load?.catch(() => undefined);
     }
-    const sent = this.#send('eval', script.source, keys, args);
-    this.#loading.set(script, sent);
     try {
-      return await sent;
-    } catch (failure) {
-      throw failureOf(failure);
-    } finally {
-      if (this.#loading.get(script) === sent) this.#loading.delete(script);
-    }
-  }
-
-  /** A client that throws at once fails like one that rejects. */
-  #send(how: 'evalsha' | 'eval', script: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    try {
-      return Promise.resolve(this.#port[how](script, keys, args));
+      const load = this.#port.eval(script.source, keys, args);
+      this.#loads.set(script, load);
+      return await load;
     } catch (error) {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
-      return Promise.reject(error);
+      throw failureOf(error);
     }
   }
 }

@@ -9,7 +9,6 @@ export interface IoredisClient {
   readonly status?: string;
   /** Only of a cluster: the nodes of each hash slot, the primary first. */
   readonly slots?: readonly (readonly string[] | undefined)[];
-  info?(section: string): Promise<unknown>;
   nodes?(role: 'all'): readonly IoredisClient[];
   duplicate?(...overrides: unknown[]): unknown;
 }
@@ -52,7 +51,6 @@ export function adoptIoredis(client: IoredisClient): Port {
       );
     },
     ...(client.isCluster === true ? { nodeOf: (slot: number) => client.slots?.[slot]?.[0] } : {}),
-    info: async (section) => client.info?.(section),
     subscribe: (channel, onMessage, onEnd) => subscribe(client, channel, onMessage, onEnd),
   };
 }

@@ -6,7 +6,6 @@ export interface NodeRedisClient {
   eval(script: string, call: { keys: string[]; arguments: string[] }): Promise<unknown>;
   readonly isOpen: boolean;
   readonly isReady?: boolean;
-  info?(section: string): Promise<unknown>;
   duplicate?(overrides: object): unknown;
   /** Only of a cluster. In no public type. */
   readonly slots?: readonly ({ readonly master?: { readonly address?: string } } | undefined)[];
@@ -51,9 +50,7 @@ export function adoptNodeRedis(client: NodeRedisClient): Port {
     },
     subscribe: (channel, onMessage, onEnd) =>
       cluster ? subscribeAt(client, channel, onMessage, onEnd) : subscribe(client, channel, onMessage, onEnd),
-    ...(cluster
-      ? { nodeOf: (slot: number) => client.slots?.[slot]?.master?.address }
-      : { info: async (section: string) => client.info?.(section) }), // a cluster would call all of its nodes
+    ...(cluster ? { nodeOf: (slot: number) => client.slots?.[slot]?.master?.address } : {}),
   };
 }
 

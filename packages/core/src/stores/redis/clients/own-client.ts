@@ -31,7 +31,7 @@ export class OwnClient implements Port {
   #port: Port | undefined;
   /** Settles when the first connection was made or given up. */
   #opening: Promise<void> | undefined;
-  #waitUntilMs = 0;
+  #hasOpened = false;
   /** Why there is no connection. */
   #trouble: NodeJS.ErrnoException | undefined;
   #closings = 0;
@@ -52,10 +52,6 @@ export class OwnClient implements Port {
     return this.#call((port) => port.eval(script, keys, args));
   }
 
-  info(section: string): Promise<unknown> {
-    return this.#call(async (port) => port.info?.(section));
-  }
-
   subscribe(channel: string, onMessage: () => void, onEnd: () => void): () => void {
     let stop: (() => void) | undefined;
     let hasEnded = false;
@@ -69,14 +65,16 @@ export class OwnClient implements Port {
     };
   }
 
-  firstConnectionUntil(): number {
-    return this.#waitUntilMs;
+  opening(): Promise<void> | undefined {
+    if (this.#hasOpened) return undefined;
+    return (this.#opening ??= detached(() => this.#open()));
   }
 
   close(): Promise<void> {
     this.#closings++;
     this.#redis?.disconnect(); // not quit(), which waits for a server that may never reply
     this.#redis = this.#port = this.#opening = undefined;
+    this.#hasOpened = false;
     return Promise.resolve();
   }
 
@@ -85,71 +83,63 @@ export class OwnClient implements Port {
    *
    * @throws (rejects) StoreError if there is no connection, and `SLUICE_REDIS_CLIENT_MISSING`.
    */
-  #call(send: (port: Port) => Promise<unknown>): Promise<unknown> {
-    if (this.#port !== undefined) return this.#send(send);
-    return (this.#opening ??= detached(() => this.#open())).then(() => this.#send(send));
+  async #call(send: (port: Port) => Promise<unknown>): Promise<unknown> {
+    if (this.#port === undefined) await (this.opening() ?? this.#opening);
+    return send(this.#port ?? this.#away());
   }
-
-  #send(send: (port: Port) => Promise<unknown>): Promise<unknown> {
-    const reply = send(this.#port ?? this.#away());
-    if (this.#waitUntilMs > 0) reply.then(this.#endWait, this.#endWait);
-    return reply;
-  }
-
-  readonly #endWait = (): void => {
-    this.#waitUntilMs = 0;
-  };
 
   #away(): never {
-    const { host, port, db } = this.#address;
+    const { name } = this.#address;
     const trouble = this.#trouble;
     // When a name has several addresses and none of them responds, the error has a code and no message.
     const reason = trouble === undefined ? 'it has not answered yet' : trouble.message || String(trouble.code);
-    const server = `${host}:${String(port)}${db === 0 ? '' : `/${String(db)}`}`;
-    throw failureOf(new Error(`there is no connection to ${server}: ${reason}`, { cause: trouble }), false);
+    throw failureOf(new Error(`there is no connection to ${name}: ${reason}`, { cause: trouble }), false);
   }
 
   async #open(): Promise<void> {
-    this.#waitUntilMs = Infinity;
     const closings = this.#closings;
-    const { Redis } = await loadIoredis().finally(this.#endWait);
-    if (closings !== this.#closings) return;
-    const redis = (this.#redis = makeRedis(Redis, this.#address));
+    try {
+      const { Redis } = await loadIoredis();
+      if (closings === this.#closings) await this.#connect(makeRedis(Redis, this.#address.url));
+    } finally {
+      if (closings === this.#closings) this.#hasOpened = true;
+    }
+  }
+
+  /** Resolves when the server has replied, has rejected the connection, or has taken too long. */
+  #connect(redis: Redis): Promise<void> {
+    this.#redis = redis;
     const port = adoptIoredis(redis);
-    await new Promise<void>((resolve) => {
-      let timer: Timer | undefined;
-      const end = (): void => {
-        stopTimer(timer);
-        this.#endWait();
-        resolve();
-      };
-      const wait = (ms: number): void => {
-        stopTimer(timer);
-        timer = startTimer(ms, end);
-        this.#waitUntilMs = performance.now() + ms;
-      };
+    return new Promise((resolve) => {
+      let timer = startTimer(Math.max(ACCEPT_TIMEOUT_MS, this.#connectTimeoutMs), resolve);
       const lose = (error?: Error): void => {
-        end();
+        stopTimer(timer);
+        resolve();
         if (this.#redis !== redis) return;
         this.#port = undefined;
         if (error !== undefined) this.#trouble = withoutCommand(error);
       };
-      wait(Math.max(ACCEPT_TIMEOUT_MS, this.#connectTimeoutMs));
       redis.once('connect', () => {
-        wait(this.#connectTimeoutMs);
+        stopTimer(timer);
+        timer = startTimer(this.#connectTimeoutMs, resolve);
       });
       redis.on('connect', () => (this.#trouble = undefined));
-      // A probe may ask after the store was closed: what it opens must not keep the process alive.
-      if (closings > 0) redis.on('connect', () => (redis as { stream?: { unref?(): void } }).stream?.unref?.());
+      // What is asked after the store was closed opens it again, which must not keep the process alive.
+      if (this.#closings > 0) {
+        const inside = redis as unknown as { stream?: Timer; reconnectTimeout?: Timer };
+        redis.on('connect', () => inside.stream?.unref?.());
+        redis.on('reconnecting', () => inside.reconnectTimeout?.unref?.());
+      }
       // Failures reach their calls; without a listener ioredis would also print them.
       redis.on('error', lose);
       redis.on('close', () => {
         lose();
       });
       redis.on('ready', () => {
-        introduce(redis, this.#address).then(
+        introduce(redis, this.#address.db).then(
           () => {
             if (this.#redis === redis && redis.status === 'ready') this.#port = port;
+            stopTimer(timer);
             resolve();
           },
           (error: unknown) => {
@@ -163,11 +153,8 @@ export class OwnClient implements Port {
   }
 }
 
-function makeRedis(Client: typeof Redis, { host, port, tls }: RedisAddress): Redis {
-  return new Client({
-    host,
-    port,
-    ...(tls === undefined ? {} : { tls }),
+function makeRedis(Client: typeof Redis, url: string): Redis {
+  return new Client(url, {
     family: 0,
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -185,15 +172,16 @@ function makeRedis(Client: typeof Redis, { host, port, tls }: RedisAddress): Red
 }
 
 /**
- * Logs in, and selects the database. Done here because ioredis goes on as the default user and in database 0 if the
- * server denies it.
+ * Waits for the first reply: to a script that is nowhere, which needs no further right. Selects the database here, because
+ * ioredis goes on in database 0 if the server denies it.
  */
-async function introduce(redis: Redis, { username, password, db }: RedisAddress): Promise<void> {
-  const calls: Promise<unknown>[] = [];
-  if (password !== undefined) calls.push(redis.auth(username ?? 'default', password));
-  if (db !== 0) calls.push(redis.select(db));
-  const denied = (await Promise.allSettled(calls)).find((outcome) => outcome.status === 'rejected');
-  if (denied !== undefined) throw denied.reason;
+async function introduce(redis: Redis, db: number): Promise<void> {
+  const [selected, run] = await Promise.allSettled([
+    db === 0 ? undefined : redis.select(db),
+    redis.evalsha('0'.repeat(40), 0),
+  ]);
+  const wrong = selected.status === 'rejected' ? selected : run;
+  if (wrong.status === 'rejected' && !/^NOSCRIPT/.test((wrong.reason as Error).message)) throw wrong.reason;
 }
 
 async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {

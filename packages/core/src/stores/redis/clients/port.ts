@@ -18,16 +18,14 @@ export interface Port extends RedisClient {
   whyAway?(): Error | undefined;
   /** In a cluster, the node of a hash slot, such as `10.0.0.1:6379`; undefined if it is not known. */
   nodeOf?(slot: number): string | undefined;
-  /** The reply of INFO. Without it, the eviction policy is not checked. */
-  info?(section: string): Promise<unknown>;
   /**
    * Subscribes over a connection of its own, which keeps no process alive. Calls `onMessage` for every message and once
    * when it is subscribed; calls `onEnd`, maybe several times, when the subscription has ended, also if the returned
    * function ended it. An ACL may deny it.
    */
   subscribe?(channel: string, onMessage: () => void, onEnd: () => void): () => void;
-  /** Only of a client that the store made itself: as `Store.firstConnectionUntil`. */
-  firstConnectionUntil?(): number;
+  /** Only of a client that the store made itself: as `Store.opening`. */
+  opening?(): Promise<void> | undefined;
   /** Only of a client that the store made itself. */
   close?(): Promise<void>;
 }

@@ -1,13 +1,11 @@
 import { PolicyError, shown } from '../../../errors.ts';
 
-/** The server of a URL, as options of ioredis. */
+/** A server, as a URL for ioredis without its database. */
 export interface RedisAddress {
-  readonly host: string;
-  readonly port: number;
-  readonly username?: string;
-  readonly password?: string;
+  readonly url: string;
   readonly db: number;
-  readonly tls?: object;
+  /** For messages. */
+  readonly name: string;
 }
 
 /**
@@ -18,41 +16,30 @@ export interface RedisAddress {
  */
 export function parseRedisUrl(text: string): RedisAddress {
   const url = /^rediss?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined)
-    throw invalid(
-      'a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS)',
-      text,
-      text.trim() === '',
-    );
-  if (url.search !== '' || url.hash !== '') {
-    throw invalid('a Redis URL has no query here; to set options of the client, pass a client', text);
+  const db = /^\/?(\d{0,9})$/.exec(url?.pathname ?? '')?.[1];
+  const wrong =
+    url === undefined
+      ? 'a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS)'
+      : url.search !== '' || url.hash !== ''
+        ? 'a Redis URL has no query here; to set options of the client, pass a client'
+        : db === undefined
+          ? 'a Redis URL ends with the number of a database, or with nothing'
+          : isDecodable(url.username + url.password)
+            ? undefined
+            : 'user and password of a Redis URL are written with % as encodeURIComponent does';
+  if (url === undefined || wrong !== undefined) {
+    // A URL usually comes from the environment.
+    const hint = text.trim() === '' ? '; is the environment variable of the URL set?' : '';
+    const got = `got ${shown(withoutSecrets(text))}${hint}`;
+    throw new PolicyError('client', `${String(wrong)}, ${got}`, 'SLUICE_OPTION_INVALID');
   }
-  const db = /^\/?(\d{0,9})$/.exec(url.pathname)?.[1];
-  if (db === undefined) throw invalid('a Redis URL ends with the number of a database, or with nothing', text);
-  const username = decoded(url.username, text);
-  const password = decoded(url.password, text);
-  return {
-    host: url.hostname === '' ? 'localhost' : url.hostname.replace(/^\[|\]$/g, ''),
-    port: url.port === '' ? 6379 : Number(url.port),
-    db: Number(db),
-    ...(username === '' ? {} : { username }),
-    ...(password === '' ? {} : { password }),
-    ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
-  };
+  const name = `${url.host === '' ? 'localhost' : url.host}${Number(db) === 0 ? '' : `/${String(db)}`}`;
+  url.pathname = '';
+  return { url: url.href, db: Number(db), name };
 }
 
-function decoded(part: string, text: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    throw invalid('user and password of a Redis URL are written with % as encodeURIComponent does', text);
-  }
-}
-
-/** @param isEmpty - A URL usually comes from the environment. */
-function invalid(expected: string, text: string, isEmpty = false): PolicyError {
-  const hint = isEmpty ? '; is the environment variable of the URL set?' : '';
-  return new PolicyError('client', `${expected}, got ${shown(withoutSecrets(text))}${hint}`, 'SLUICE_OPTION_INVALID');
+function isDecodable(text: string): boolean {
+  return !/%(?![\da-f]{2})/i.test(text);
 }
 
 /** All text before the last `@`, and in a query, may be a password. */
@@ -61,6 +48,6 @@ export function withoutSecrets(text: string): string {
   const at = text.lastIndexOf('@');
   const query = text.search(/[?#]/);
   if (query !== -1 && query < at) return `${scheme}...`; // in whichever of the two
-  const shown = at === -1 ? text : `${scheme}...${text.slice(at)}`;
-  return shown.replace(/[?#].*$/s, '?...');
+  const known = at === -1 ? text : `${scheme}...${text.slice(at)}`;
+  return known.replace(/[?#].*$/s, '?...');
 }

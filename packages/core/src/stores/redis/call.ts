@@ -1,0 +1,252 @@
+import { shown, StoreError } from '../../errors.ts';
+import { compile, type Rule } from '../../policies/index.ts';
+import { BLOCKED, GIVE } from '../../program/decide.ts';
+import type { Kind } from '../../program/kinds.ts';
+import { OPS, perform, type Held, type Keys } from '../perform.ts';
+import type { Answer, Ask, Figures, Op } from '../store.ts';
+import { foreignKey, readText } from '../text.ts';
+import { SCRIPTS, type Script, type ScriptName } from './lua/generated/scripts.generated.ts';
+
+/** A call never does more than this: it would block the other clients of the server for some milliseconds. */
+const MAX_WORK = 256;
+const MAX_COUNT = 1000;
+/** The work of a request that is equal to one in the call, compared with that of one key. */
+const EQUAL_WORK = 0.05;
+
+const FAMILY: Readonly<Record<Kind, ScriptName>> = {
+  f: 'window',
+  i: 'interval',
+  t: 'debt',
+  l: 'debt',
+  s: 'blocks',
+  c: 'counter',
+  g: 'slots',
+  h: 'slots',
+};
+
+interface Caller {
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+/** A request of a call, and who waits for it: a caller for each time that it is made. */
+interface Request {
+  readonly op: Op;
+  readonly asks: readonly Ask[];
+  readonly callers: Caller[];
+}
+
+/** What is sent for a call: see lua/program/perform.lua. */
+export interface Written {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+/** The requests of one call of a script, in order. Equal decisions are one request. */
+export class Call {
+  readonly #requests: Request[] = [];
+  /** The last decision over each key: made when there is a second one. */
+  #byKey: Map<string, Request> | undefined;
+  #work = 0;
+  #prefix = '';
+  /** Whether the reply contains figures, not values, because states are long. */
+  #tellsFigures = false;
+
+  /** Adds a request, unless the call is full. */
+  add(op: Op, asks: readonly Ask[], caller: Caller): boolean {
+    if (this.#work >= MAX_WORK) return false;
+    const equal = this.#findEqual(op, asks);
+    if (equal === undefined) {
+      const request = { op, asks, callers: [caller] };
+      this.#requests.push(request);
+      if (this.#byKey !== undefined) for (const { key } of asks) this.#byKey.set(key, request);
+    } else equal.callers.push(caller);
+    for (const { policy } of asks) {
+      const rule = compile(policy);
+      this.#work += equal === undefined || isLong(rule) ? workOf(rule) : EQUAL_WORK;
+    }
+    return true;
+  }
+
+  #findEqual(op: Op, asks: readonly Ask[]): Request | undefined {
+    const last = this.#requests[this.#requests.length - 1];
+    if (last === undefined) return undefined;
+    // What is asked between two operations stays there, and each edit is a request of its own.
+    if (last.op !== op || OPS[op] >= GIVE) {
+      this.#byKey = undefined;
+      return undefined;
+    }
+    const byKey = (this.#byKey ??= new Map(last.asks.map(({ key }) => [key, last])));
+    const found = byKey.get((asks[0] as Ask).key);
+    if (found === undefined || found.callers.length >= MAX_COUNT || !areEqual(found.asks, asks)) return undefined;
+    // It would move before what asked for one of its keys meanwhile.
+    return asks.every(({ key }) => byKey.get(key) === found) ? found : undefined;
+  }
+
+  /** Writes the requests as the script reads them: each policy once, and requests that differ in their keys alone as one run. */
+  write(prefix: string): Written {
+    this.#prefix = prefix;
+    const requests = this.#requests;
+    const first = requests[0] as Request;
+    if (requests.length === 1 && isUsual(first)) return this.#writeUsual(first);
+    const keys: string[] = [];
+    const policies = new Map<Rule, number>();
+    const scripts = new Set<ScriptName>();
+    let numbers = '';
+    let runs = '';
+    let next = 0;
+    while (next < requests.length) {
+      const start = next;
+      const request = requests[next++] as Request;
+      while (next < requests.length && differInKeys(request, requests[next] as Request)) next++;
+      for (const { policy } of request.asks) {
+        const rule = compile(policy);
+        // An edit may meet a state of any kind.
+        scripts.add(OPS[request.op] < GIVE ? FAMILY[rule.kind] : 'all');
+        if (isLong(rule)) this.#tellsFigures = true;
+        if (policies.has(rule)) continue;
+        policies.set(rule, policies.size + 1);
+        numbers += `${writeNumbers(rule)},`;
+      }
+      runs += writeRun(request, next - start, policies);
+    }
+    for (const { asks } of requests) for (const { key } of asks) keys.push(`${prefix}:${key}`);
+    const kinds = Array.from(policies.keys(), ({ kind }) => kind).join('');
+    const script = SCRIPTS[scripts.size === 1 ? ([...scripts][0] as ScriptName) : 'all'];
+    return { script, keys, args: [kinds, `[${numbers}[${runs.slice(1)}]]`] };
+  }
+
+  /** What most processes ask most of the time. The arguments are written once for each policy. */
+  #writeUsual({ asks }: Request): Written {
+    const { key, policy } = asks[0] as Ask;
+    const rule = compile(policy);
+    let args = usual.get(rule);
+    if (args === undefined) usual.set(rule, (args = [rule.kind, `[${writeNumbers(rule)}]`]));
+    this.#tellsFigures = isLong(rule);
+    return { script: SCRIPTS[FAMILY[rule.kind]], keys: [`${this.#prefix}:${key}`], args };
+  }
+
+  /** Answers the callers: runs the program over the values that the script found, or reads the figures that it answers. */
+  answer(reply: unknown): void {
+    const lines = textOf(reply)?.split('\n') ?? [];
+    const atMs = /^[1-9]\d{0,15}$/.test(lines[0] ?? '') ? Number(lines[0]) : Number.NaN;
+    let expected = 1;
+    for (const { asks, callers } of this.#requests) expected += this.#tellsFigures ? callers.length : asks.length;
+    if (!Number.isSafeInteger(atMs) || lines.length !== expected) {
+      this.reject(strange(reply));
+      return;
+    }
+    let line = 1;
+    for (const request of this.#requests) {
+      const { op, asks, callers } = request;
+      try {
+        const held = this.#tellsFigures ? undefined : readValues(asks, lines, line, this.#prefix);
+        for (const [i, caller] of callers.entries()) {
+          const told = held === undefined ? readFigures(asks, lines[line + i] as string, this.#prefix) : undefined;
+          caller.resolve(told === undefined ? perform(held as Keys, op, asks, atMs) : { atMs, figures: told });
+        }
+      } catch (error) {
+        rejectAll(request, error);
+      }
+      line += this.#tellsFigures ? callers.length : asks.length;
+    }
+  }
+
+  reject(error: unknown): void {
+    for (const request of this.#requests) rejectAll(request, error);
+  }
+}
+
+function rejectAll({ callers }: Request, error: unknown): void {
+  for (const caller of callers) caller.reject(error);
+}
+
+/** Whether two lists of asks are for the same keys, policies and costs, and no slots. */
+export function areEqual(some: readonly Ask[], others: readonly Ask[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let i = 0; i < some.length; i++) {
+    const one = some[i] as Ask;
+    const other = others[i] as Ask;
+    if (one.key !== other.key || one.policy !== other.policy || one.cost !== other.cost) return false;
+    if (one.holder !== undefined && one.holder > 0) return false;
+  }
+  return true;
+}
+
+/** Whether two requests differ in their keys at most. */
+function differInKeys(one: Request, other: Request): boolean {
+  if (one.op !== other.op || one.callers.length !== other.callers.length) return false;
+  if (one.asks.length !== other.asks.length) return false;
+  for (let i = 0; i < one.asks.length; i++) {
+    const { policy, cost, holder, until } = one.asks[i] as Ask;
+    const ask = other.asks[i] as Ask;
+    if (policy !== ask.policy || cost !== ask.cost || holder !== ask.holder || until !== ask.until) return false;
+  }
+  return true;
+}
+
+/** Whether the script answers figures, because the state is long. */
+function isLong({ kind }: Rule): boolean {
+  return kind === 'g' || kind === 'h';
+}
+
+/** The time of the script for one key, compared with that of a fixed window. */
+function workOf(rule: Rule): number {
+  if (isLong(rule)) return 1 + rule.limit / 50;
+  return rule.kind === 's' ? 2 : 1;
+}
+
+/** Whether it takes one unit of one key, once. */
+function isUsual({ op, asks, callers }: Request): boolean {
+  const { cost, holder = 0 } = asks[0] as Ask;
+  return op === 'take' && asks.length === 1 && cost === 1 && holder === 0 && callers.length === 1;
+}
+
+const usual = new WeakMap<Rule, readonly string[]>();
+
+function writeNumbers({ numbers }: Rule): string {
+  return `[${numbers.join(',')}]`;
+}
+
+function writeRun({ op, asks, callers }: Request, length: number, policies: ReadonlyMap<Rule, number>): string {
+  const times = OPS[op] < GIVE ? callers.length : (asks[0]?.until ?? 0);
+  let text = `,${String(OPS[op])},${String(times)},${String(length)},${String(asks.length)}`;
+  for (const { policy, cost, holder = 0 } of asks)
+    text += `,${String(policies.get(compile(policy)))},${String(cost)},${String(holder)}`;
+  return text;
+}
+
+/** What the keys of a request held before it. */
+function readValues(asks: readonly Ask[], lines: readonly string[], line: number, prefix: string): Keys {
+  const held = new Map<string, Held>();
+  for (let i = 0; i < asks.length; i++) {
+    const text = lines[line + i] as string;
+    const { key } = asks[i] as Ask;
+    if (text !== '') held.set(key, readText(`${prefix}:${key}`, text));
+  }
+  return held;
+}
+
+/** The line of a request: the figures of each key with commas between, "!" for a value that is no state. */
+function readFigures(asks: readonly Ask[], line: string, prefix: string): Figures[] {
+  const parts = line.split(';');
+  return asks.map(({ key }, i) => {
+    if (parts[i] === '!') throw foreignKey(`${prefix}:${key}`);
+    const figures = (parts[i] ?? '').split(',').map(Number);
+    if (figures.length <= BLOCKED || !figures.every(Number.isSafeInteger)) throw strange(line);
+    return figures;
+  });
+}
+
+/** Clients may return bytes. */
+function textOf(reply: unknown): string | undefined {
+  if (reply instanceof Uint8Array)
+    return Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength).toString('latin1');
+  return typeof reply === 'string' ? reply : undefined;
+}
+
+function strange(reply: unknown): StoreError {
+  const expected = 'instead of lines with an instant and what each key held';
+  return new StoreError('SLUICE_STORE_REPLY_INVALID', `the script returned ${shown(reply)} ${expected}`);
+}
