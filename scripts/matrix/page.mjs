@@ -97,7 +97,7 @@ test('the page shows who is denied most, by which limit', async () => {
   const rows = denied(page).locator('form');
 
   assert.match(await rows.nth(0).innerText(), /bob\s+login fixedWindow 3 per 15m\s+37 denials/);
-  assert.match(await rows.nth(1).innerText(), /acme\s+orders\s+27 denials/);
+  assert.match(await rows.nth(1).innerText(), /acme\s+orders fixedWindow 3 per 1h\s+27 denials/);
   assert.match(await page.getByRole('region', { name: 'Limiters' }).innerText(), /slidingWindow 5 per 1h/);
 });
 

@@ -42,7 +42,7 @@ export class Access {
    * @param needsRights - Whether the caller needs a private listener, or the token.
    * @throws RequestProblem 403 for a request of a web page, and 401 for one without rights.
    */
-  admit(request: IncomingMessage, entrance: Entrance, needsRights: boolean): void {
+  check(request: IncomingMessage, entrance: Entrance, needsRights: boolean): void {
     const problem = this.#problemOfPage(request, entrance);
     if (problem !== undefined) throw new RequestProblem(403, `${problem}; nothing was done`);
     if (!needsRights || this.allows(entrance, request.headers.authorization)) return;

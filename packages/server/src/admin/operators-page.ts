@@ -40,8 +40,8 @@ export function operatorsPage(
   const routes = RESOURCES.map((name): Route => {
     return {
       path: `/${name}`,
-      admit: (request) => {
-        service.access.admit(request, entrance, false);
+      check: (request) => {
+        service.access.check(request, entrance, false);
       },
       handle: async (request, response) => {
         await handler(request, response);

@@ -28,8 +28,8 @@ function textRoute(
   return {
     path,
     method: 'GET',
-    admit: (request) => {
-      access.admit(request, entrance, true);
+    check: (request) => {
+      access.check(request, entrance, true);
     },
     handle: async (_request, response) => {
       sendText(response, 200, await read(), type);

@@ -32,8 +32,8 @@ export function decideRoute({ access, core }: Pick<Service, 'access' | 'core'>, 
     path: '/v1/decide',
     method: 'POST',
     maxBody: MAX_BODY,
-    admit: (request) => {
-      access.admit(request, entrance, true);
+    check: (request) => {
+      access.check(request, entrance, true);
       checkJson(request);
     },
     handle: async (request, response, body) => {

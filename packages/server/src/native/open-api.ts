@@ -1,50 +1,7 @@
-import type { Operation } from './operations.ts';
+import { FIELDS, text, units, whole, type Schema } from './fields.ts';
+import type { Operation } from './operation.ts';
 
-type Schema = Readonly<Record<string, unknown>>;
-
-const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more });
-const whole = (description: string, more: Schema = {}): Schema => ({ type: 'integer', description, ...more });
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-const units = (description: string, minimum = 0): Schema =>
-  whole(description, { minimum, maximum: Number.MAX_SAFE_INTEGER });
-
-/** Every field that a body of `/v1` may have. */
-const FIELDS = {
-  keys: {
-    type: 'object',
-    description: 'A key under the name of each limit. All of these limits must allow, or nothing is taken.',
-    minProperties: 1,
-    additionalProperties: { type: 'string', minLength: 1 },
-    examples: [{ 'per-user': '42' }],
-  },
-  cost: { ...units('Units.'), default: 1 },
-  estimate: units('The largest possible cost, if it is known, keeps the limit exact.', 1),
-  reservation: text('What reserve answered.'),
-  actual: units('The units that were used.'),
-  slot: text('What acquire answered.'),
-  holder: text(
-    'Who holds the slot, a secret: acquiring again with the same holder and cost returns the same slot. Without the token it has at least 16 characters.',
-    { minLength: 1 },
-  ),
-  duration: { type: ['integer', 'string'], description: 'Milliseconds, or a text such as 10s, 5m or 1h.' },
-  reset: { type: 'boolean', default: false, description: 'Whether what was used is forgotten in the same step.' },
-  limit: text('The name of a managed limit.'),
-  key: text('The key whose numbers are others. Either this or prefix.', { minLength: 1 }),
-  prefix: text('Or: every key that begins with this.', { minLength: 1, maxLength: 256 }),
-  policy: {
-    type: 'object',
-    description: 'A policy of the same kind, as in the file of limits, or as answers have it.',
-    examples: [{ fixedWindow: { limit: 500, window: '1m' } }],
-  },
-  until: {
-    type: ['integer', 'string'],
-    description: 'When it ends: milliseconds since 1970, or a text such as 2027-01-01T00:00:00Z. Default: it does not.',
-  },
-  by: text('Who changes it: kept with it.', { minLength: 1, maxLength: 256 }),
-  reason: text('Why: kept with it.', { minLength: 1, maxLength: 1000 }),
-} as const;
-
-export type FieldName = keyof typeof FIELDS;
 
 /** An object with these fields. */
 function record(properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema {

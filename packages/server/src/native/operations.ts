@@ -15,30 +15,9 @@ import {
 import type { Configuration } from '../config/configuration.ts';
 import type { Service } from '../service.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
-import type { FieldName } from './open-api.ts';
+import type { Caller, Fields, Operation } from './operation.ts';
 import { Overrides } from './overrides.ts';
 import { Receipts } from './receipts.ts';
-
-/** The fields of a body. */
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** One operation of `/v1`: from here come its route, its rights and its description. */
-export interface Operation {
-  readonly summary: string;
-  /** The fields of its body. */
-  readonly needs: readonly FieldName[];
-  readonly may?: readonly FieldName[];
-  /** Whether its caller needs rights: it could raise a limit, or deny others. */
-  readonly needsRights?: true;
-  /** The schema of its answer, in {@link SCHEMAS}. Undefined: 204 without a body. */
-  readonly answer?: 'Decision' | 'Reservation' | 'Acquisition' | 'Renewal' | 'Overrides' | 'Override' | 'Removal';
-  readonly run: (fields: Fields, caller: Caller) => unknown;
-}
-
-/** Who asks. */
-interface Caller {
-  readonly hasRights: boolean;
-}
 
 /** The operations of `/v1` over the named limits of the configuration. No state of theirs is in this process. */
 export function makeOperations(service: Service): Readonly<Record<string, Operation>> {

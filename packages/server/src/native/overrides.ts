@@ -4,7 +4,7 @@ import { shown } from '@sluice/core/spi';
 import { MAKERS } from '../config/policy-value.ts';
 import type { Service } from '../service.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
-import type { Fields } from './operations.ts';
+import type { Fields } from './operation.ts';
 
 /** How many overrides one answer lists. */
 const MAX_LISTED = 1000;

@@ -20,8 +20,8 @@ export function nativeRoutes(service: Service, entrance: Entrance): readonly Rou
       path: `/v1/${name}`,
       method: 'POST',
       maxBody: MAX_BODY,
-      admit: (request) => {
-        access.admit(request, entrance, operation.needsRights === true);
+      check: (request) => {
+        access.check(request, entrance, operation.needsRights === true);
         checkJson(request);
       },
       handle: async (request, response, body) => {

@@ -41,7 +41,7 @@ export class Clients {
     return nameOf(gateways.clientOf(remoteAddress, joinLines(headers['x-forwarded-for'])));
   }
 
-  /** Refuses connections of a peer to a server beyond the peer's share. Those of gateways do not count. */
+  /** Ends connections of a peer to a server beyond the peer's share. Those of gateways do not count. */
   boundConnections(server: Server): void {
     server.on('connection', (socket: Socket) => {
       const { remoteAddress } = socket;

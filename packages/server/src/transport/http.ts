@@ -18,7 +18,7 @@ export interface Route {
   /** Whether it is answered also while `maxInFlight` requests run: a full service lives. */
   readonly isAlwaysServed?: boolean;
   /** Called before the body is read. @throws RequestProblem for a request that is not served. */
-  readonly admit?: (request: IncomingMessage) => void;
+  readonly check?: (request: IncomingMessage) => void;
   /** May throw, or reject with, a RequestProblem, which is sent. */
   readonly handle: (request: IncomingMessage, response: ServerResponse, body: Buffer) => void | Promise<void>;
 }
@@ -72,7 +72,7 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
       throw new RequestProblem(404, `there is nothing at ${path}; known: ${known}`);
     }
     checkMethod(route, request.method);
-    route.admit?.(request);
+    route.check?.(request);
     const body = route.maxBody === undefined ? NO_BODY : await bodies.read(request, route.maxBody);
     if (inFlight >= maxInFlight && route.isAlwaysServed !== true) {
       const detail = 'the service has as many requests as it takes; nothing was done';

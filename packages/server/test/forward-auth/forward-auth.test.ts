@@ -385,7 +385,7 @@ describe('what a gateway states', () => {
     expect(await askAll(await start([limit(1)]), [{ headers }])).toEqual([200]);
   });
 
-  it('over a Unix socket is believed as of the loopback, and of nobody once the peer has left', () => {
+  it('over a Unix socket is believed as of the loopback, and of none once the peer has left', () => {
     const peer = (fields: object): string | undefined => readPeer({ destroyed: false, ...fields } as never);
 
     expect(peer({ remoteAddress: '::1', localAddress: '::1' })).toBe('::1');

@@ -14,7 +14,8 @@ import {
 import { LimiterCore } from '@sluice/core/spi';
 import { cases, fakeClock, testSeed, useRedis, type FakeClock } from '@sluice/testkit';
 import { Access } from '../../src/access.ts';
-import { makeOperations, runOperation, type Operation } from '../../src/native/operations.ts';
+import type { Operation } from '../../src/native/operation.ts';
+import { makeOperations, runOperation } from '../../src/native/operations.ts';
 import type { Service } from '../../src/service.ts';
 import { serve } from '../serve.ts';
 

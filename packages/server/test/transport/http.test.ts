@@ -136,7 +136,7 @@ describe('clients that are slow', () => {
     await start({ tls: TLS });
     const strangers = Array.from({ length: 1030 }, () => open().resume());
     await until(
-      'the others are refused',
+      'the others are ended',
       () => strangers.filter(({ closed, readableEnded }) => closed || readableEnded).length === 6,
     );
     const gateway = connectTls({ socket: open(GATEWAY), ca: tlsFixture.ca, host: '127.0.0.1' });

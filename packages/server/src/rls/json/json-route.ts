@@ -30,8 +30,8 @@ export function jsonRoute(service: Service, options: JsonRouteOptions): Route {
     path: PATH,
     method: 'POST',
     maxBody: LONGEST_BODY,
-    admit: (request) => {
-      service.access.admit(request, options.entrance, false);
+    check: (request) => {
+      service.access.check(request, options.entrance, false);
     },
     async handle(request, response, body) {
       try {
