@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow } from '@sluice/old-core';
+import { createLimiter, fixedWindow } from '@sluice/core';
 import { startRedisCluster, until, type RedisCluster } from '@sluice/testkit';
 import { parseServerOptions } from '../src/options.ts';
 import { openStore } from '../src/store.ts';
@@ -42,11 +42,12 @@ describe('the prefix of the service', () => {
     ['has braces', '{shop}'],
     ['is a number', 7],
   ])('is denied where it %s, and the error shows the line to write', (_what, prefix) => {
-    expect(() => parseServerOptions({ config: 'limits.yaml', prefix: prefix as string })).toThrow(
+    const redis = ['redis://127.0.0.1:1'];
+    expect(() => openStore({ redis, store: undefined, prefix: prefix as string })).toThrow(
       expect.objectContaining({
         code: 'SLUICE_OPTION_INVALID',
         field: 'prefix',
-        message: expect.stringContaining("; write createServer({ config, redis, prefix: 'shop' }) [") as unknown,
+        message: expect.stringContaining("{ prefix: 'shop' }) [") as unknown,
       }),
     );
   });

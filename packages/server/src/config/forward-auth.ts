@@ -132,5 +132,6 @@ function readRulePolicy(
     return SKIPPED;
   }
   const read = readPolicy(value, { where: 'policy', name, mayName: true });
-  return read !== undefined && limitAt(value, read.policy, makeLimit, SLOTS) !== undefined ? read : SKIPPED;
+  if (read === undefined || limitAt(value, read.policy, makeLimit, SLOTS) === undefined) return SKIPPED;
+  return { policy: read.policy, written: read.written };
 }

@@ -11,6 +11,7 @@ export function unknownName(where: string, name: string, known: readonly string[
     return (error as PolicyError).message
       .replace('has no option', 'has no field')
       .replace(' (got undefined)', '')
+      .replace(/(did you mean) "(.+)"/, '$1 $2')
       .replace(/ \[\w+\]$/, '');
   }
 }

@@ -10,26 +10,24 @@ const LIFE_MS = 3_000;
 /** How long Redis may take: no request waits for this. */
 const PATIENCE_MS = 500;
 
-/** A hash of processes, each with its clients and when it said so. Returns the clients of the others. */
+/**
+ * One value: of each process its clients, and when it said so. Returns the clients of the others. Needs no rights beside
+ * those of decisions.
+ */
 const EXCHANGE = `
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-if ARGV[2] == '0' then
-  redis.call('HDEL', KEYS[1], ARGV[1])
-else
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. string.format('%.0f', nowMs))
-end
-local others = 0
-local said = redis.call('HGETALL', KEYS[1])
-for i = 1, #said, 2 do
-  local count, atMs = string.match(said[i + 1], '^(%d+) (%d+)$')
-  if not count or nowMs - tonumber(atMs) > ${String(LIFE_MS)} then
-    redis.call('HDEL', KEYS[1], said[i])
-  elseif said[i] ~= ARGV[1] then
+local kept, others = {}, 0
+for process, count, atMs in string.gmatch(redis.call('GET', KEYS[1]) or '', '(%w+) (%d+) (%d+);') do
+  if process ~= ARGV[1] and nowMs - tonumber(atMs) <= ${String(LIFE_MS)} then
+    kept[#kept + 1] = process .. ' ' .. count .. ' ' .. atMs .. ';'
     others = others + tonumber(count)
   end
 end
-redis.call('PEXPIRE', KEYS[1], ${String(LIFE_MS)})
+if ARGV[2] ~= '0' then
+  kept[#kept + 1] = ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. string.format('%.0f', nowMs) .. ';'
+end
+redis.call('SET', KEYS[1], table.concat(kept), 'PX', ${String(LIFE_MS)})
 return others`;
 
 /** The clients of one namespace. */

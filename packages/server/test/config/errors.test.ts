@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigurationError } from '../../src/config/configuration-error.ts';
 import { readConfigurationFiles } from '../../src/config/read-configuration.ts';
-import { limitOf, problemsOf, read } from './reading.ts';
+import { makeLimit, problemsOf, read } from './reading.ts';
 
 const RATE = 'rate_limit: { unit: minute, requests_per_unit: 5 }';
 
@@ -377,7 +377,7 @@ describe('a ConfigurationError', () => {
     ];
     let caught: unknown;
     try {
-      readConfigurationFiles(files, { limitOf });
+      readConfigurationFiles(files, { makeLimit });
     } catch (error) {
       caught = error;
     }
@@ -407,17 +407,17 @@ describe('several files', () => {
   it('have a domain each', () => {
     const other = { path: 'b.yaml', text: `domain: e\ndescriptors: [{ key: b, ${RATE} }]\n` };
 
-    expect([...readConfigurationFiles([first, other], { limitOf }).domains.keys()]).toEqual(['d', 'e']);
+    expect([...readConfigurationFiles([first, other], { makeLimit }).domains.keys()]).toEqual(['d', 'e']);
   });
 
   it('that have one domain are wrong', () => {
-    expect(() => readConfigurationFiles([first, second], { limitOf })).toThrow(
+    expect(() => readConfigurationFiles([first, second], { makeLimit })).toThrow(
       'b.yaml:1:9: the domain "d" has been defined at a.yaml:1; write its rules in one place',
     );
   });
 
   it('that have one domain are merged when that is asked for', () => {
-    const rules = readConfigurationFiles([first, second], { limitOf, mergeDomains: true }).domains.get('d');
+    const rules = readConfigurationFiles([first, second], { makeLimit, mergeDomains: true }).domains.get('d');
 
     expect(rules?.match([{ key: 'a', value: '1' }])).toBeDefined();
     expect(rules?.match([{ key: 'b', value: '1' }])).toBeDefined();
@@ -425,7 +425,7 @@ describe('several files', () => {
 
   it('that are merged must not have the same descriptor', () => {
     expect(() =>
-      readConfigurationFiles([first, { ...first, path: 'b.yaml' }], { limitOf, mergeDomains: true }),
+      readConfigurationFiles([first, { ...first, path: 'b.yaml' }], { makeLimit, mergeDomains: true }),
     ).toThrow('b.yaml:2:15: the descriptor "d.a" has been defined at a.yaml:2; write it once');
   });
 
@@ -452,7 +452,7 @@ describe('several files', () => {
       },
     ];
 
-    expect(() => readConfigurationFiles(both, { limitOf })).toThrow(
+    expect(() => readConfigurationFiles(both, { makeLimit })).toThrow(
       [
         'b.yaml:1:1: forward_auth has been defined at a.yaml:1; its rules have an order, so write them in one place',
         'b.yaml:2:11: the limit "login" has been defined at a.yaml:2; names differ in more than case',

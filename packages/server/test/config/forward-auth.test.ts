@@ -33,6 +33,7 @@ forward_auth:
           cost: 2,
           skip: false,
           policy: expect.objectContaining({ algorithm: 'fixedWindow', name: 'api', limit: 5, windowMs: 60_000 }),
+          written: 'fixedWindow 5 per 1m',
         },
         {
           name: 'rule-2',
@@ -41,6 +42,7 @@ forward_auth:
           cost: 1,
           skip: true,
           policy: undefined,
+          written: 'skip',
         },
       ],
     });
@@ -67,7 +69,7 @@ forward_auth:
     [
       'an unknown field',
       'forward_auth: { proxies: [] }',
-      '1:17: forward_auth has no field "proxies"; known: trusted_proxies, rules',
+      '1:17: forward_auth has no field "proxies"; known: trusted_proxies and rules',
     ],
     ['a list', 'forward_auth: []', '1:1: forward_auth must hold trusted_proxies and rules, got a list'],
     [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LimitSource } from '@sluice/old-core/spi';
+import type { Limit } from '@sluice/core/spi';
 import { problemsOf, read } from './reading.ts';
 
 const LIMIT = 'fixedWindow: { limit: 5, window: 1m }';
@@ -7,17 +7,24 @@ const file = (overrides: string): string => `limits:\n  login:\n    ${LIMIT}\n  
 const of = (limit: number, more: string): string =>
   `      - { fixedWindow: { limit: ${String(limit)}, window: 1m }, ${more} }\n`;
 
-function sourceOf(text: string): LimitSource {
-  return read(text).limits.get('login')?.limit as LimitSource;
+function limitOf(text: string): Limit {
+  return read(text).limits.get('login')?.limit as Limit;
 }
 
-function numbersOf(source: LimitSource, ...subjects: readonly (string | undefined)[]): readonly unknown[] {
-  return subjects.map((subject) => (source.current(subject)?.policies[0]?.policy as { limit?: number }).limit);
+/** The numbers and the end of the key in force for each key. */
+function countedFor(
+  limit: Limit,
+  ...keys: readonly string[]
+): readonly (readonly [limit: number | undefined, suffix: string | undefined])[] {
+  return keys.map((key) => {
+    const [counted] = limit.read(key) as Awaited<ReturnType<Limit['read']>>;
+    return [counted?.rule.limit, counted?.suffix];
+  });
 }
 
 describe('overrides of a limit in a file', () => {
-  it('are for a key, or for keys with a prefix, the longest first', () => {
-    const source = sourceOf(
+  it('are for a key, or for keys with a prefix, the longest first, and count in the key of the limit', () => {
+    const limit = limitOf(
       file(
         of(20, "prefix: 'org-7:'") +
           of(30, "prefix: 'org-7:team:'") +
@@ -25,22 +32,12 @@ describe('overrides of a limit in a file', () => {
       ),
     );
 
-    const subjects = ['org-7:team:ann', 'org-7:team:bob', 'org-7:bob', 'org-8:ann', undefined];
-    expect(numbersOf(source, ...subjects)).toEqual([40, 30, 20, 5, 5]);
-    expect(source.name).toBe('login');
-  });
-
-  it('share their limit where their numbers are equal, and the key of the limit', () => {
-    const source = sourceOf(file(of(20, 'key: ann') + of(20, 'key: bob') + of(5, 'key: eve')));
-    const plain = read(`limits:\n  login: { ${LIMIT} }\n`).limits.get('login')?.limit;
-
-    expect(source.current('ann')).toBe(source.current('bob'));
-    expect(source.current('eve')).toBe(source.current('carl'));
-    expect([source.keySuffix, source.current('ann')?.keySuffix]).toEqual([plain?.keySuffix, plain?.keySuffix]);
+    const keys = ['org-7:team:ann', 'org-7:team:bob', 'org-7:bob', 'org-8:ann'];
+    expect(countedFor(limit, ...keys)).toEqual([40, 30, 20, 5].map((units) => [units, '}:service:login']));
   });
 
   it('no longer count after until', () => {
-    const source = sourceOf(
+    const limit = limitOf(
       file(
         of(20, "prefix: 'o'") +
           of(40, 'key: on, until: 2100-01-01') +
@@ -48,7 +45,7 @@ describe('overrides of a limit in a file', () => {
       ),
     );
 
-    expect(numbersOf(source, 'on', 'over')).toEqual([40, 20]);
+    expect(countedFor(limit, 'on', 'over').map(([units]) => units)).toEqual([40, 20]);
   });
 
   it('are lines of /rlconfig', () => {
@@ -61,16 +58,16 @@ limits.login for "ann": fixedWindow 40 per 1m, until 2100-01-01T00:00:00.000Z
   });
 
   it('may be an empty list', () => {
-    expect(read(`limits:\n  login: { ${LIMIT}, overrides: [] }\n`).limits.get('login')?.limit).toMatchObject({
-      policies: [{ name: 'login' }],
-    });
+    expect(countedFor(limitOf(`limits:\n  login: { ${LIMIT}, overrides: [] }\n`), 'ann')).toEqual([
+      [5, '}:service:login'],
+    ]);
   });
 
   it.each([
     [of(1, 'by: eve'), '5:9: an override must have either key or prefix'],
     [of(1, 'key: a, prefix: b'), '5:9: an override must have either key or prefix'],
-    [of(1, "key: ''"), '5:55: target must be a key, such as "ann", or { prefix }'],
-    [of(1, "prefix: '#a'"), 'target must be a key'],
+    [of(1, "key: ''"), '5:55: key must be a text that is not empty'],
+    [of(1, `prefix: ${'x'.repeat(257)}`), 'prefix must be a text of 1 to 256 characters'],
     [of(1, 'key: a, until: soon'), 'until must be an instant such as 2027-01-01T00:00:00Z, got "soon"'],
     [of(1, 'key: a, at: soon'), 'at must be an instant'],
     [of(1, 'key: a, by: [eve]'), 'by must be a text, got a list'],

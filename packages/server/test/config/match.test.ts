@@ -115,16 +115,15 @@ describe('the units of rate_limit', () => {
     const found = match(read(`domain: d\ndescriptors: [{ key: k, ${limit(7, unit)} }]`), 'd', 'k=1');
 
     expect(found?.rule.limit).toMatchObject({
-      policies: [
-        { name: unit.toLowerCase(), policy: { algorithm: 'fixedWindow', limit: 7, windowMs, align: 'clock' } },
-      ],
+      fixed: [{ name: unit.toLowerCase(), policy: { algorithm: 'fixedWindow', limit: 7, windowMs, align: 'clock' } }],
     });
     expect(found?.rule.rateLimit).toEqual({ requestsPerUnit: 7, unit: unit.toLowerCase() });
   });
 
   it('are the only part of the key that a rule adds, so that another number of requests keeps the state', () => {
     const suffix = (requests: number, unit: string) =>
-      match(read(`domain: d\ndescriptors: [{ key: k, ${limit(requests, unit)} }]`), 'd', 'k=1')?.rule.limit?.keySuffix;
+      match(read(`domain: d\ndescriptors: [{ key: k, ${limit(requests, unit)} }]`), 'd', 'k=1')?.rule.limit?.fixed?.[0]
+        ?.suffix;
 
     expect(suffix(7, 'minute')).toBe(suffix(9, 'minute'));
     expect(suffix(7, 'minute')).not.toBe(suffix(7, 'hour'));
@@ -132,7 +131,7 @@ describe('the units of rate_limit', () => {
 
   it('allow no request where requests_per_unit is 0', () => {
     expect(match(read(`domain: d\ndescriptors: [{ key: k, ${limit(0)} }]`), 'd', 'k=1')?.rule.limit).toMatchObject({
-      policies: [{ policy: { limit: 0 } }],
+      fixed: [{ policy: { limit: 0 } }],
     });
   });
 });
@@ -223,7 +222,7 @@ descriptors:
 
   it('counts each value by itself', () => {
     const subjects = ['trailing=foo1', 'trailing=foo2', 'trailing=foo'].map(
-      (entry) => match(configuration, 'd', entry)?.subject,
+      (entry) => match(configuration, 'd', entry)?.key,
     );
 
     expect(new Set(subjects).size).toBe(3);
@@ -262,7 +261,7 @@ descriptors:
   - { key: file, value: test*, share_threshold: true, ${limit(60)} }
   - { key: several, value: svc*ep*rpc, share_threshold: true, ${limit(70)} }
 `);
-  const subject = (...entries: readonly string[]) => match(configuration, 'd', ...entries)?.subject;
+  const subject = (...entries: readonly string[]) => match(configuration, 'd', ...entries)?.key;
 
   it('counts all values of a pattern together', () => {
     expect(subject('files=files/a.pdf')).toBe(subject('files=files/b.csv'));

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { fixedWindow } from '@sluice/old-core';
-import { createPolicies } from '@sluice/old-managed';
-import { policyFactories } from '@sluice/old-core/inspect';
-import { LimiterCore, limitOfPolicy } from '@sluice/old-core/spi';
+import { describe, expect, it } from '@jest/globals';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
+import { makerOf } from '../../src/limits.ts';
+import { LimiterCore } from '@sluice/core/spi';
 import { match, problemsOf, read } from './reading.ts';
 
 const SLOTS =
@@ -29,13 +27,13 @@ function limitOf(text: string): unknown {
 }
 
 describe('sluice, in place of rate_limit', () => {
-  it.each(policyFactories.map(({ name }) => name).filter((name) => name !== 'concurrency'))('takes %s', (kind) => {
-    expect(limitOf(descriptor(`{ ${kind}: ${WRITTEN[kind] ?? ''} }`))).toMatchObject({ policies: [{ name: 'user' }] });
+  it.each(Object.keys(WRITTEN).filter((name) => name !== 'concurrency'))('takes %s', (kind) => {
+    expect(limitOf(descriptor(`{ ${kind}: ${WRITTEN[kind] ?? ''} }`))).toMatchObject({ fixed: [{ name: 'user' }] });
   });
 
   it('takes options as the function of that name does', () => {
     expect(limitOf(descriptor('{ tokenBucket: { capacity: 20, refill: 10, every: 1s } }'))).toMatchObject({
-      policies: [{ policy: { algorithm: 'tokenBucket', capacity: 20, refill: 10, everyMs: 1_000 } }],
+      fixed: [{ policy: { algorithm: 'tokenBucket', capacity: 20, refill: 10, everyMs: 1_000 } }],
     });
   });
 
@@ -43,7 +41,7 @@ describe('sluice, in place of rate_limit', () => {
     const several =
       '[{ fixedWindow: { name: burst, limit: 5, window: 1s } }, { slidingLog: { name: day, limit: 9, window: 1d } }]';
 
-    expect(limitOf(descriptor(several))).toMatchObject({ policies: [{ name: 'burst' }, { name: 'day' }] });
+    expect(limitOf(descriptor(several))).toMatchObject({ fixed: [{ name: 'burst' }, { name: 'day' }] });
   });
 
   it('has modes, a name and replaced rules beside it', () => {
@@ -71,13 +69,13 @@ describe('sluice, in place of rate_limit', () => {
       'user',
     ],
   ])('names a policy by %s', (_what, more, sluice, expected) => {
-    expect(limitOf(descriptor(sluice, more))).toMatchObject({ policies: [{ name: expected }] });
+    expect(limitOf(descriptor(sluice, more))).toMatchObject({ fixed: [{ name: expected }] });
   });
 
   it('names a policy limit where its key is no name', () => {
     const text = `domain: d\ndescriptors: [{ key: ':path', sluice: { fixedWindow: { limit: 5, window: 1m } } }]`;
 
-    expect(match(read(text), 'd', ':path=/')?.rule.limit).toMatchObject({ policies: [{ name: 'limit' }] });
+    expect(match(read(text), 'd', ':path=/')?.rule.limit).toMatchObject({ fixed: [{ name: 'limit' }] });
   });
 
   it.each([
@@ -169,53 +167,25 @@ describe('sluice, in place of rate_limit', () => {
     };
 
     expect(() =>
-      readConfiguration(descriptor('{ slidingLog: { limit: 5, window: 1m } }'), { path: 'p', limitOf: limitOfStore }),
+      readConfiguration(descriptor('{ slidingLog: { limit: 5, window: 1m } }'), { path: 'p', makeLimit: limitOfStore }),
     ).toThrow('not a policy error');
   });
 });
 
 describe('a managed policy', () => {
-  const record = {
-    format: 1,
-    version: 1,
-    policy: fixedWindow({ limit: 3, window: '1m' }),
-    apps: ['service'],
-    carryOver: 'keep',
-    changedAtMs: 0,
-    earlier: [],
-  };
-  const core = new LimiterCore({
-    name: 'managed',
-    app: 'service',
-    policies: createPolicies({ load: () => Promise.resolve({ orders: record }) }),
-  });
-  beforeAll(() => {
-    core.claim();
-  });
-  afterAll(async () => {
-    await core.close();
+  it('is looked up by its name for each request, and the same one after each reload', () => {
+    const [one, other] = [1, 2].map(() => match(read(descriptor('{ managed: orders }')), 'd', 'user=ann')?.rule.limit);
+
+    expect([one?.name, one?.fixed]).toEqual(['orders', undefined]);
+    expect(other).toBe(one);
   });
 
-  it('is looked up by its name for each request', async () => {
-    const text = descriptor('{ managed: orders }');
-    const configuration = readConfiguration(text, { path: 'p', limitOf: (policy) => limitOfPolicy(core, policy) });
-    const found = match(configuration, 'd', 'user=ann');
-    if (found?.rule.limit === undefined) throw new Error('no limit');
+  it('without Redis is wrong at its line', () => {
+    const core = new LimiterCore({ name: 'without' });
 
-    const decision = await core.decide('consume', [{ limit: found.rule.limit, subject: found.subject, cost: 1 }]);
-
-    expect(decision).toMatchObject({ allowed: true, policy: 'orders', limit: 3, remaining: 2 });
-  });
-
-  it('without an application is wrong at its line', () => {
-    const without = new LimiterCore({ name: 'without' });
-
-    expect(() =>
-      readConfiguration(descriptor('{ managed: orders }'), {
-        path: 'p',
-        limitOf: (policy) => limitOfPolicy(without, policy),
-      }),
-    ).toThrow(/^p:5:5: managed\("orders"\) needs the option app/);
+    expect(() => readConfiguration(descriptor('{ managed: orders }'), { path: 'p', makeLimit: makerOf(core) })).toThrow(
+      /^p:5:5: a managed policy is kept in Redis/,
+    );
   });
 });
 

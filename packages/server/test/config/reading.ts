@@ -1,7 +1,8 @@
-import { createPolicies } from '@sluice/old-managed';
-import { LimiterCore, limitOfPolicy } from '@sluice/old-core/spi';
+import { createPolicies } from '@sluice/core/managed';
+import { LimiterCore } from '@sluice/core/spi';
 import { ConfigurationError } from '../../src/config/configuration-error.ts';
-import type { Configuration, DescriptorEntry, LimitOf, Match } from '../../src/config/configuration.ts';
+import type { Configuration, DescriptorEntry, Match } from '../../src/config/configuration.ts';
+import type { MakeLimit } from '../../src/limits.ts';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
 
 const core = new LimiterCore({
@@ -11,10 +12,10 @@ const core = new LimiterCore({
 });
 
 /** As the service does it, over memory. */
-export const limitOf: LimitOf = (policy) => limitOfPolicy(core, policy);
+export const makeLimit: MakeLimit = (policy) => core.limitFor(policy);
 
 export function read(text: string): Configuration {
-  return readConfiguration(text, { path: 'limits.yaml', limitOf });
+  return readConfiguration(text, { path: 'limits.yaml', makeLimit });
 }
 
 /** What is wrong with a text, one `line:column: message` each. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Limit } from '@sluice/old-core';
+import type { Limit } from '@sluice/core/spi';
 import { problemsOf, read } from './reading.ts';
 
 /** A FlowRule as Nacos or Sentinel's dashboard has it. */
@@ -49,7 +49,7 @@ describe('sentinel', () => {
       .sentinel.flows.get(101n)
       ?.limit(1) as Limit;
 
-    expect(limit.policies.map(({ policy }) => policy)).toEqual([
+    expect(limit.fixed?.map(({ policy }) => policy)).toEqual([
       { algorithm: 'slidingWindow', name: 'flow-101', limit: 41, windowMs: 2_000, precisionMs: 400 },
     ]);
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { until } from '@sluice/testkit';
 import { ConfigurationSource, type SourceOptions } from '../../src/config/configuration-source.ts';
 import { loadConfiguration } from '../../src/config/configuration-files.ts';
-import { limitOf } from './reading.ts';
+import { makeLimit } from './reading.ts';
 
 const file = (requests: number, domain = 'd'): string =>
   `domain: ${domain}\ndescriptors: [{ key: k, rate_limit: { unit: minute, requests_per_unit: ${String(requests)} } }]\n`;
@@ -32,7 +32,7 @@ interface Opened {
 async function open(path: string, options: Partial<SourceOptions> = {}): Promise<Opened> {
   const errors: Error[] = [];
   const source = await ConfigurationSource.open(path, {
-    limitOf,
+    makeLimit,
     pollMs: 0,
     onError: (error) => errors.push(error),
     ...options,
@@ -319,7 +319,7 @@ describe('a configuration in a folder', () => {
     await writeFile(join(inside, '.hidden.yaml'), 'x');
     await mkdir(join(inside, 'inner.yaml'));
 
-    const { domains } = await loadConfiguration(inside, { limitOf });
+    const { domains } = await loadConfiguration(inside, { makeLimit });
 
     expect([...domains.keys()]).toEqual(['a', 'b']);
   });
@@ -327,7 +327,7 @@ describe('a configuration in a folder', () => {
   it('without such files is an error', async () => {
     const inside = await folder();
 
-    await expect(loadConfiguration(inside, { limitOf })).rejects.toThrow(
+    await expect(loadConfiguration(inside, { makeLimit })).rejects.toThrow(
       `cannot read the configuration ${inside}: the folder has no file *.yaml or *.yml`,
     );
   });

@@ -3,8 +3,9 @@ import { cases } from '@sluice/testkit';
 import fc from 'fast-check';
 import type { DescriptorEntry } from '../../src/config/configuration.ts';
 import { RequestRules } from '../../src/config/request-rules.ts';
-import { subjectOf } from '../../src/config/subject.ts';
-import { limitOf, match, read } from './reading.ts';
+import { readSubject } from '@sluice/core/spi';
+import { keyOf } from '../../src/config/subject.ts';
+import { makeLimit, match, read } from './reading.ts';
 
 /** What joins, escapes and hashes in keys, and what UTF-8 cannot tell apart. */
 const AWKWARD = [
@@ -36,6 +37,11 @@ const text = fc.oneof(
 );
 const entries = fc.array(fc.record({ key: text, value: text }), { maxLength: 3 });
 const domain = text.filter((one) => one !== '');
+
+/** What core keeps for the entries of a descriptor. */
+function subjectOf(domainName: string, list: readonly DescriptorEntry[]): string {
+  return readSubject(keyOf(domainName, list));
+}
 
 /** As Redis sees it. */
 function bytesOf(subject: string): string {
@@ -122,7 +128,7 @@ descriptors:
     );
     fc.assert(
       fc.property(lists, (list) => {
-        expect(rules?.match(list)?.subject).toBe(subjectOf('d|1%', list));
+        expect(rules?.match(list)?.key).toBe(keyOf('d|1%', list));
       }),
       { numRuns: cases(1_000) },
     );
@@ -130,12 +136,12 @@ descriptors:
 });
 
 describe('a limit that a request brings', () => {
-  const overrides = new RequestRules(limitOf);
+  const overrides = new RequestRules(makeLimit);
   const entry = [{ key: 'k', value: 'v' }];
 
   it('is a window of its unit, aligned to the clock, and enforces', () => {
     expect(overrides.of(7, 'hour')).toMatchObject({
-      limit: { policies: [{ policy: { limit: 7, windowMs: 3_600_000, align: 'clock' } }] },
+      limit: { fixed: [{ policy: { limit: 7, windowMs: 3_600_000, align: 'clock' } }] },
       rateLimit: { requestsPerUnit: 7, unit: 'hour' },
       name: undefined,
       replaces: [],
@@ -156,19 +162,19 @@ describe('a limit that a request brings', () => {
       'd',
       'k=v',
     );
-    const suffix = file?.rule.limit?.keySuffix;
+    const suffix = file?.rule.limit?.fixed?.[0]?.suffix;
 
-    expect(subjectOf('d', entry)).toBe(file?.subject);
-    expect(overrides.of(7, 'hour').limit?.keySuffix).toBe(suffix);
-    expect(overrides.of(4_294_967_295, 'hour').limit?.keySuffix).toBe(suffix);
-    expect(overrides.of(7, 'day').limit?.keySuffix).not.toBe(suffix);
+    expect(keyOf('d', entry)).toBe(file?.key);
+    expect(overrides.of(7, 'hour').limit?.fixed?.[0]?.suffix).toBe(suffix);
+    expect(overrides.of(4_294_967_295, 'hour').limit?.fixed?.[0]?.suffix).toBe(suffix);
+    expect(overrides.of(7, 'day').limit?.fixed?.[0]?.suffix).not.toBe(suffix);
   });
 
   it('is kept for a while, and made again after thousands of others', () => {
     let made = 0;
-    const counted = new RequestRules((policy, name) => {
+    const counted = new RequestRules((policy) => {
       made++;
-      return limitOf(policy, name);
+      return makeLimit(policy);
     });
     for (let i = 0; i < 1_000; i++) counted.of(i, 'minute');
     for (let i = 0; i < 1_000; i++) counted.of(i, 'minute');

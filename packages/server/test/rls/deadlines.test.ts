@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { redisStore, silenceWarnings } from '@sluice/old-core';
+import { redisStore, silenceWarnings } from '@sluice/core';
 import { startRedis, startTcpProxy, until, type RedisServer, type TcpProxy } from '@sluice/testkit';
 import { status } from '@grpc/grpc-js';
 import { Redis } from 'ioredis';

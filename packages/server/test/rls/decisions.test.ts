@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { memoryStore, redisStore } from '@sluice/old-core';
+import { memoryStore, redisStore } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 import type { DescriptorFields, ResponseFields } from './protocol.ts';
 import { descriptor, runService, statusOf, type RunningService } from './running-service.ts';
@@ -160,7 +160,7 @@ describe.each([
     const twice = [descriptor(`user=${user}`), descriptor(`user=${user}`)];
     const { statuses } = await ask(...twice);
 
-    expect(statuses?.map(({ limitRemaining }) => limitRemaining)).toEqual([4, 3]);
+    expect(statuses?.map(({ limitRemaining }) => limitRemaining)).toEqual([3, 3]);
     expect(await allowedTimes(...twice)).toBe(1);
     expect(await remaining(`user=${user}`)).toBe(1);
   });

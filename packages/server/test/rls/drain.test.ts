@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Metadata, type Client } from '@grpc/grpc-js';
-import { memoryStore, redisStore, silenceWarnings } from '@sluice/old-core';
+import { memoryStore, redisStore, silenceWarnings } from '@sluice/core';
 import { startTcpProxy, until, useRedis } from '@sluice/testkit';
 import { serveRls } from '../../src/rls/serve-rls.ts';
 import { METHODS } from './protocol.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryStore } from '@sluice/old-core';
+import { memoryStore } from '@sluice/core';
 import { fakeClock, type FakeClock } from '@sluice/testkit';
 import type { DescriptorFields } from './protocol.ts';
 import { descriptor, runService, type RunningService } from './running-service.ts';

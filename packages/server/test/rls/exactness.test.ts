@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryStore, redisStore, type Store } from '@sluice/old-core';
+import { memoryStore, redisStore, type Store } from '@sluice/core';
 import { cases, seeded, testSeed, useRedis } from '@sluice/testkit';
 import type { Client } from '@grpc/grpc-js';
 import type { DescriptorFields } from './protocol.ts';

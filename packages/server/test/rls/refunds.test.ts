@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { memoryStore, redisStore } from '@sluice/old-core';
+import { memoryStore, redisStore } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 import { descriptor, runService, statusOf, type RunningService } from './running-service.ts';
 

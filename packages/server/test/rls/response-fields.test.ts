@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { memoryStore } from '@sluice/old-core';
+import { memoryStore } from '@sluice/core';
 import { fakeClock } from '@sluice/testkit';
 import type { DescriptorFields, ResponseFields } from './protocol.ts';
 import { descriptor, runService, type RunningService } from './running-service.ts';

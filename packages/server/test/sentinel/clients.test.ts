@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryStore, redisStore, type Store } from '@sluice/old-core';
+import { memoryStore, redisStore, type Store } from '@sluice/core';
 import { until, useRedis } from '@sluice/testkit';
 import { flow, ping } from './frames.ts';
 import type { SentinelClient } from './sentinel-client.ts';
@@ -91,11 +91,12 @@ describe('a threshold per client', () => {
   it('forgets the clients of a replica that dies', async () => {
     const one = await serviceOn(redisStore(redis.client, { prefix: 'sluice' }));
     const here = await pinged(one);
-    const dying = await serviceOn(redisStore(redis.client, { prefix: 'sluice' }));
+    const client = redis.client.duplicate();
+    const dying = await serviceOn(redisStore(client, { prefix: 'sluice' }));
     await pinged(dying);
     await until('both are known', async () => (await connected(here)) === 2);
 
-    await dying.core.close(); // it can say nothing more
+    client.disconnect(); // it can say nothing more
 
     await until('its clients have expired', async () => (await connected(here)) === 1);
   });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { memoryStore } from '@sluice/old-core';
+import { memoryStore } from '@sluice/core';
 import { cases, until } from '@sluice/testkit';
 import { MessageReader, readMessage } from '../../src/sentinel/codec.ts';
 import { flow, framed, i32, i64, i8, int, paramFlow, ping, text, u16 } from './frames.ts';
@@ -80,15 +80,21 @@ describe('messages in pieces', () => {
     ];
     const bytes = Buffer.concat(messages);
     const whole: string[] = [];
-    new MessageReader().push(bytes, (message) => whole.push(message.toString('hex')));
+    const reader = new MessageReader();
+    const readAll = (from: MessageReader, into: string[]): void => {
+      for (let one = from.next(); one !== undefined; one = from.next()) into.push(one.toString('hex'));
+    };
+    reader.push(bytes);
+    readAll(reader, whole);
 
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(bytes.length)), (cuts) => {
         const found: string[] = [];
-        const reader = new MessageReader();
+        const pieces = new MessageReader();
         const places = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
         places.slice(1).forEach((end, i) => {
-          reader.push(bytes.subarray(places[i], end), (message) => found.push(message.toString('hex')));
+          pieces.push(bytes.subarray(places[i], end));
+          readAll(pieces, found);
         });
         expect(found).toEqual(whole);
         return Promise.resolve();

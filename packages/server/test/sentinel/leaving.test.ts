@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { memoryStore } from '@sluice/old-core';
+import { memoryStore } from '@sluice/core';
 import { flow } from './frames.ts';
 import { SentinelService, limitsOf } from './sentinel-service.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { redisStore, type RedisStore } from '@sluice/old-core';
+import { redisStore, type RedisStore } from '@sluice/core';
 import { startRedis, startTcpProxy, until, type RedisServer, type TcpProxy } from '@sluice/testkit';
 import { flow, paramFlow, text } from './frames.ts';
 import { SentinelService, limitsOf } from './sentinel-service.ts';

@@ -1,13 +1,16 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { memoryStore, type Store } from '@sluice/old-core';
-import { LimiterCore, limitOfPolicy } from '@sluice/old-core/spi';
+import { memoryStore, type Store } from '@sluice/core';
+import { LimiterCore } from '@sluice/core/spi';
 import { Access } from '../../src/access.ts';
 import type { Configuration } from '../../src/config/configuration.ts';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
 import { Health } from '../../src/health/health.ts';
-import { serveSentinel, type SentinelServer } from '../../src/sentinel/serve-sentinel.ts';
+import { makerOf } from '../../src/limits.ts';
+import { serveSentinel } from '../../src/sentinel/serve-sentinel.ts';
 import { Stats } from '../../src/stats/stats.ts';
+import { Clients } from '../../src/transport/clients.ts';
+import type { Made } from '../../src/transport/http.ts';
 import { SentinelClient } from './sentinel-client.ts';
 
 /** A rule in Sentinel's JSON, with the fields that a test is about. */
@@ -46,7 +49,7 @@ export class SentinelService {
   readonly port: number;
   readonly core: LimiterCore;
   readonly stats: Stats;
-  readonly #server: SentinelServer;
+  readonly #server: Made;
   readonly #use: (yaml: string) => void;
   readonly #clients: SentinelClient[] = [];
 
@@ -56,12 +59,12 @@ export class SentinelService {
     const core = new LimiterCore({ name: 'service', shared: true, store, timeoutMs });
     core.claim();
     const configurationOf = (text: string): Configuration =>
-      readConfiguration(text, { path: 'limits.yaml', limitOf: (policy) => limitOfPolicy(core, policy) });
+      readConfiguration(text, { path: 'limits.yaml', makeLimit: makerOf(core) });
     const service = {
       ...{ store, core, configuration: configurationOf(yaml), health: new Health(), access: new Access(undefined) },
       ...{ stats: new Stats(), timeoutMs },
     };
-    const server = serveSentinel(service, longestMs ?? timeoutMs);
+    const server = serveSentinel(service, longestMs ?? timeoutMs, new Clients());
     server.server.listen(0, '127.0.0.1');
     await once(server.server, 'listening');
     return new SentinelService(server, core, service.stats, (text) => {
@@ -69,7 +72,7 @@ export class SentinelService {
     });
   }
 
-  private constructor(server: SentinelServer, core: LimiterCore, stats: Stats, use: (yaml: string) => void) {
+  private constructor(server: Made, core: LimiterCore, stats: Stats, use: (yaml: string) => void) {
     this.port = (server.server.address() as AddressInfo).port;
     this.core = core;
     this.stats = stats;

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { redisStore, type Store } from '@sluice/old-core';
+import { redisStore, type Store } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 import { METHODS, encodeRequest } from '../protocol.ts';
 import { frameOf } from '../raw-call.ts';

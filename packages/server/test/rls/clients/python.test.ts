@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { memoryStore, redisStore, silenceWarnings } from '@sluice/old-core';
+import { memoryStore, redisStore, silenceWarnings } from '@sluice/core';
 import { fakeClock, startTcpProxy, until, useRedis } from '@sluice/testkit';
-import { descriptor } from '../running-service.ts';
-import { JsonService, type JsonServiceOptions } from '../json/json-service.ts';
+import { serve } from '../../serve.ts';
+import { descriptor, runService, type RunningService, type RunOptions } from '../running-service.ts';
 import { startPython, type Command, type PythonClient } from './python.ts';
 
 const LIMITS = `
@@ -26,10 +26,10 @@ const asking = (written: string, more: object = {}): { request: object } => ({
 });
 
 describe('gRPC of Python', () => {
-  let service: JsonService;
+  let service: RunningService;
   let clients: PythonClient[] = [];
-  const start = async (options: JsonServiceOptions = {}): Promise<void> => {
-    service = await JsonService.start(LIMITS, {
+  const start = async (options: RunOptions = {}): Promise<void> => {
+    service = await runService(LIMITS, {
       store: memoryStore({ clock: fakeClock() }),
       token: 'secret',
       ...options,
@@ -40,8 +40,8 @@ describe('gRPC of Python', () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
     await service.close();
   });
-  const python = (command: Command): PythonClient => {
-    const client = startPython(service.rls.port, command);
+  const python = (command: Command, port = service.port): PythonClient => {
+    const client = startPython(port, command);
     clients = [...clients, client];
     return client;
   };
@@ -137,7 +137,7 @@ describe('gRPC of Python', () => {
     expect(await check.ask('')).toEqual({ code: 'OK', response: { status: 'SERVING' } });
     expect(await check.ask('ratelimit')).toEqual({ code: 'OK', response: { status: 'SERVING' } });
     expect(await check.ask('other')).toMatchObject({ code: 'NOT_FOUND' });
-    await service.rls.rls.drain();
+    await service.rls.drain();
     expect(await watch.next()).toEqual({ response: { status: 'NOT_SERVING' } });
     expect(await watch.next()).toEqual({ code: 'UNAVAILABLE' });
   });
@@ -145,7 +145,11 @@ describe('gRPC of Python', () => {
   it.each([false, true])(
     "and protobuf's JSON by /json are answered alike, with original names: %s",
     async (original) => {
-      const client = python('json');
+      const served = await serve(LIMITS, { grpc: 0 });
+      const [grpcPort, http] = [served.server.addresses.grpc, served.server.addresses.http].map((at) =>
+        Number(at?.split(':')[1]),
+      );
+      const client = python('json', grpcPort);
       const limit = { requestsPerUnit: 9, unit: 'HOUR' };
       // Checks, which change nothing for the other call.
       const checks = [
@@ -155,10 +159,12 @@ describe('gRPC of Python', () => {
         asking('nothing=x', { hitsAddend: '0' }),
         asking('user=ann', { hitsAddend: '0', limit }),
       ];
-      await service.rls.ask({ domain: 'shop', descriptors: [descriptor('user=ann', { hitsAddend: { value: 3 } })] });
+      const used = { domain: 'shop', descriptors: [descriptor('user=ann')], hitsAddend: 3 };
+      const headers = { 'content-type': 'application/json' };
+      await served.request('/json', { method: 'POST', headers, body: JSON.stringify(used) });
       const statuses: unknown[] = [];
       for (const check of checks) {
-        const { grpc, json } = (await client.ask({ ...check, http: service.port, original })) as {
+        const { grpc, json } = (await client.ask({ ...check, http, original })) as {
           grpc: { code: string; response: unknown };
           json: { status: number; response: unknown };
         };
@@ -168,6 +174,7 @@ describe('gRPC of Python', () => {
         expect(json.response).toEqual(grpc.response);
       }
       expect(statuses).toEqual([429, 200, 200, 200, 200]);
+      await served.close();
     },
   );
 });

@@ -3,7 +3,6 @@ import { cases } from '@sluice/testkit';
 import { METHODS, encodeRequest, type RequestFields } from '../protocol.ts';
 import { frameOf } from '../raw-call.ts';
 import { ask, connect, descriptor } from '../running-service.ts';
-import { send } from '../json/json-service.ts';
 import { Attacker } from './attacker.ts';
 import * as h2 from './frames.ts';
 import { startServiceProcess, type ServiceProcess } from './service-process.ts';
@@ -88,7 +87,11 @@ describe('a service', () => {
 
     expect(await served()).toBe('OK');
     expect((await service.memory()).used - before.used).toBeLessThan(MOST_KEPT);
-    const json = await send(service.http, { body: JSON.stringify({ domain: 'shop', descriptors: [{}] }) });
+    const json = await fetch(`http://127.0.0.1:${String(service.http)}/json`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ domain: 'shop', descriptors: [{}] }),
+    });
     expect(json.status).toBe(200);
     other.close();
   });
