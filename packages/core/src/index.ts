@@ -13,19 +13,23 @@ export { concurrency, type ConcurrencyOptions, type ConcurrencyPolicy } from './
 export { describePolicy, parsePolicy, type Policy } from './policies/index.ts';
 export type { Duration } from './values/duration.ts';
 export { PolicyError, SluiceError, StoreError, type SluiceErrorCode, type StoreFailureKind } from './errors.ts';
-export type { AcquireOptions, BlockOptions, EditOptions, RunOptions } from './limiter/core.ts';
-export {
-  createLimiter,
-  type Acquisition,
-  type KeysOf,
-  type Limiter,
-  type LimiterOptions,
-  type LimitsLimiterOptions,
-  type Reservation,
-  type ShortLimiterOptions,
-  type SingleLimiterOptions,
+export { createLimiter } from './limiter/create-limiter.ts';
+export type {
+  AcquireOptions,
+  Acquisition,
+  BlockOptions,
+  EditOptions,
+  KeysOf,
+  Limiter,
+  LimiterOptions,
+  LimitsLimiterOptions,
+  Reservation,
+  RunOptions,
+  ShortLimiterOptions,
+  SingleLimiterOptions,
 } from './limiter/limiter.ts';
 export type { Decision, DecisionSource, Outcome, PolicyDecision } from './limiter/decision.ts';
+export type { Running } from './limiter/host.ts';
 export type { LimitOptions } from './limiter/limits.ts';
 export type { LimiterCoreOptions, OnStoreError, OnUnconfigured } from './limiter/options.ts';
 export {
@@ -36,7 +40,6 @@ export {
   type PolicyMark,
   type ReturnedPolicy,
 } from './limiter/policy-function.ts';
-export type { Running } from './limiter/slots.ts';
 export type { ThresholdEvent, ThresholdOptions } from './limiter/thresholds.ts';
 export type { WaitOptions } from './limiter/wait.ts';
 export type { BreakerMessage, BreakerState, DecisionMessage, StoreErrorMessage } from './channels.ts';

@@ -1,7 +1,8 @@
 // For the packages of Sluice that plug into core: frameworks, the service, tools. Applications import the index.
 
 // Decisions over limits that arrive with requests, or live in a file.
-export { LimiterCore, type DecideOptions, type DecidingOp } from './limiter/core.ts';
+export { LimiterCore } from './limiter/core.ts';
+export type { DecideOptions, DecidingOp } from './limiter/host.ts';
 export { LIMITER } from './limiter/options.ts';
 export { readWants, type Limit, type Want } from './limiter/limits.ts';
 export { LimiterDecision } from './limiter/decision.ts';

@@ -9,12 +9,21 @@ import { memoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
 import { checkEstimate, checkUnits } from '../values/cost.ts';
 import { parseDuration, type Duration } from '../values/duration.ts';
-import { flag, optional, readOptions, valueThat, withDefault } from '../values/shape.ts';
-import type { Optional, Options, Reader, WithDefault } from '../values/shape.ts';
+import { readOptions } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
 import { LimiterDecision, undecided, type Decision, type PolicyDecision, type Receipt } from './decision.ts';
 import { newHolder, readHolder } from './holder.ts';
-import type { Acquisition, Limiter, Reservation } from './limiter.ts';
+import type { DecideOptions, DecidingOp, LimiterHost, Running } from './host.ts';
+import { ACQUIRE, BLOCK, EDIT, RUN } from './limiter.ts';
+import type {
+  AcquireOptions,
+  Acquisition,
+  BlockOptions,
+  EditOptions,
+  Limiter,
+  Reservation,
+  RunOptions,
+} from './limiter.ts';
 import {
   makeAsks,
   makeLocal,
@@ -31,65 +40,15 @@ import { LIMITER, type LimiterCoreOptions, type OnStoreError, type OnUnconfigure
 import { readMark, type PolicyContext, type PolicyMark } from './policy-function.ts';
 import { isWatched, publish, type Watcher } from './publish.ts';
 import { editKeys, refundDecision, settleAt, settleKeys } from './settle.ts';
-import { heldBy, runHolding, type Running } from './slots.ts';
+import { heldBy, runHolding } from './slots.ts';
 import { watchThresholds } from './thresholds.ts';
 import { WAIT, Waiting, type WaitOptions } from './wait.ts';
-
-const asGiven: Reader<unknown> = (given) => given;
-const text: Reader<string> = /* @__PURE__ */ valueThat((given) => typeof given === 'string', 'a text');
-
-const EDIT = {
-  /** Who edits: for records of what operators do. */
-  by: optional(text) as Optional<string>,
-  /** Why. */
-  reason: optional(text) as Optional<string>,
-};
-
-const BLOCK: typeof EDIT & { readonly reset: WithDefault<boolean> } = {
-  ...EDIT,
-  /** Whether what the key has used is forgotten in the same step, as by `reset`. Default `false`. */
-  reset: withDefault(flag, false),
-};
-
-export interface EditOptions extends Options<typeof EDIT> {}
-export interface BlockOptions extends Options<typeof BLOCK> {}
-
-const ACQUIRE = {
-  /**
-   * Identifies who holds the slot: any text. Acquiring again with the same holder and cost returns the same slot, so that
-   * an attempt whose answer was lost can be retried; the first release frees it. Other policies count each attempt.
-   * Default: a new holder.
-   */
-  holder: optional(asGiven as Reader<string>) as Optional<string>,
-  /** Units, of every policy, and slots: a whole number, at least 1. Default 1. */
-  cost: withDefault(asGiven as Reader<number>, 1) as WithDefault<number>,
-};
-
-export interface AcquireOptions extends Options<typeof ACQUIRE> {}
-
-const RUN = { ...WAIT, holder: ACQUIRE.holder };
-
-/** If the limiter holds slots, `holder` names who holds them: see {@link AcquireOptions}. */
-export interface RunOptions extends WaitOptions, Pick<AcquireOptions, 'holder'> {}
-
-/** `try` is a `take` whose denial starts no block. */
-export type DecidingOp = 'take' | 'peek' | 'try';
-
-/** How a request is decided, beside what it wants. */
-export interface DecideOptions {
-  /** When the decision is late, by `performance.now()`. Default: in `timeoutMs`. */
-  readonly endMs?: number | undefined;
-  /** Decides if the store does not. Default: as the limiter's own option says. */
-  readonly onStoreError?: OnStoreError | undefined;
-  /** Whether the caller publishes the decision itself. */
-  readonly isSilent?: boolean;
-}
 
 const USUAL: DecideOptions = {};
 const MAX_REMEMBERED = 10_000;
 
 /** Every limiter: what `createLimiter` returns, and what adapters and the service decide by. */
-export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
+export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, LimiterHost {
   readonly name: string;
   readonly store: Store;
   readonly shared: boolean;

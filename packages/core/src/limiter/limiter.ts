@@ -1,16 +1,52 @@
-import { PolicyError } from '../errors.ts';
 import type { Status } from '../observe/live-limiters.ts';
 import type { Policy } from '../policies/index.ts';
 import type { SlidingWindowOptions } from '../policies/sliding-window.ts';
 import type { Duration } from '../values/duration.ts';
-import { readOptions, type Reader } from '../values/shape.ts';
-import { LimiterCore, type AcquireOptions, type BlockOptions, type EditOptions, type RunOptions } from './core.ts';
+import { flag, optional, valueThat, withDefault } from '../values/shape.ts';
+import type { Optional, Options, Reader, WithDefault } from '../values/shape.ts';
 import type { Decision } from './decision.ts';
-import { readLimits, readPolicy, type KeyByLimit, type LimitOptions } from './limits.ts';
-import { LIMITER, type LimiterCoreOptions } from './options.ts';
+import type { Running } from './host.ts';
+import type { LimitOptions } from './limits.ts';
+import type { LimiterCoreOptions } from './options.ts';
 import type { PolicyFunction } from './policy-function.ts';
-import type { Running } from './slots.ts';
-import type { WaitOptions } from './wait.ts';
+import { WAIT, type WaitOptions } from './wait.ts';
+
+const asGiven: Reader<unknown> = (given) => given;
+const text: Reader<string> = /* @__PURE__ */ valueThat((given) => typeof given === 'string', 'a text');
+
+export const EDIT = {
+  /** Who edits: for records of what operators do. */
+  by: optional(text) as Optional<string>,
+  /** Why. */
+  reason: optional(text) as Optional<string>,
+};
+
+export const BLOCK: typeof EDIT & { readonly reset: WithDefault<boolean> } = {
+  ...EDIT,
+  /** Whether what the key has used is forgotten in the same step, as by `reset`. Default `false`. */
+  reset: withDefault(flag, false),
+};
+
+export interface EditOptions extends Options<typeof EDIT> {}
+export interface BlockOptions extends Options<typeof BLOCK> {}
+
+export const ACQUIRE = {
+  /**
+   * Identifies who holds the slot: any text. Acquiring again with the same holder and cost returns the same slot, so that
+   * an attempt whose answer was lost can be retried; the first release frees it. Other policies count each attempt.
+   * Default: a new holder.
+   */
+  holder: optional(asGiven as Reader<string>) as Optional<string>,
+  /** Units, of every policy, and slots: a whole number, at least 1. Default 1. */
+  cost: withDefault(asGiven as Reader<number>, 1) as WithDefault<number>,
+};
+
+export interface AcquireOptions extends Options<typeof ACQUIRE> {}
+
+export const RUN = { ...WAIT, holder: ACQUIRE.holder };
+
+/** If the limiter holds slots, `holder` names who holds them: see {@link AcquireOptions}. */
+export interface RunOptions extends WaitOptions, Pick<AcquireOptions, 'holder'> {}
 
 /** Options that exclude others. */
 type Without<Names extends string> = { [Name in Names]?: never };
@@ -234,41 +270,4 @@ export interface Limiter<Key = string> {
    * Later calls of the limiter reject with `SLUICE_LIMITER_CLOSED`; closing again does nothing.
    */
   close(): Promise<void>;
-}
-
-const asGiven: Reader<unknown> = (given) => given;
-
-/** What `createLimiter` takes beside the options of {@link LimiterCoreOptions}. */
-const POLICIES = { limit: asGiven, window: asGiven, policy: asGiven, limits: asGiven };
-
-/**
- * Makes a limiter: its policies, and one store. Costs nothing until it is first used.
- *
- * @example
- * ```ts
- * const limiter = createLimiter({ limit: 5, window: '1m' });
- * const { allowed, retryAfterMs } = await limiter.consume('user-42');
- * ```
- *
- * @throws PolicyError naming the field, what was expected and what came; `SLUICE_OPTION_UNKNOWN` for an option that
- * does not exist; `SLUICE_LIMITER_NAME_TAKEN` for a second limiter of one name on one store, unless both say `shared`.
- */
-export function createLimiter(options: SingleLimiterOptions | ShortLimiterOptions): Limiter;
-export function createLimiter<const Limits extends readonly LimitOptions[]>(
-  options: LimitsLimiterOptions<Limits>,
-): Limiter<KeysOf<Limits>>;
-export function createLimiter(options: LimiterOptions): Limiter | Limiter<KeyByLimit>;
-export function createLimiter(options: LimiterOptions): Limiter | Limiter<KeyByLimit> {
-  const shape = { ...POLICIES, ...LIMITER };
-  const { limit, window, policy, limits, ...settings } = readOptions(options, shape, 'createLimiter');
-  const core = new LimiterCore(settings);
-  if (limits !== undefined && (policy ?? limit ?? window) !== undefined) {
-    throw new PolicyError('limits', 'createLimiter takes limits, or policy, or limit and window, got both');
-  }
-  core.limits =
-    limits === undefined
-      ? core.limitFor(readPolicy({ policy, limit, window }, 'createLimiter', 'or limits'))
-      : readLimits(limits, core);
-  core.claim();
-  return core;
 }

@@ -3,7 +3,7 @@ import { isSluiceError, SluiceError } from '../errors.ts';
 import { startTimer, stopTimer, type Timer } from '../platform.ts';
 import { compile } from '../policies/index.ts';
 import { ALLOWED } from '../program/decide.ts';
-import type { LimiterCore } from './core.ts';
+import type { LimiterHost, Running } from './host.ts';
 import { LimiterDecision } from './decision.ts';
 
 /** Slots that a decision holds. Both functions also work after the limiter was closed. */
@@ -22,7 +22,7 @@ export interface HeldSlots {
 }
 
 /** The slots of a decision; undefined if it took none. */
-export function heldBy(core: LimiterCore, decision: Decision): HeldSlots | undefined {
+export function heldBy(core: LimiterHost, decision: Decision): HeldSlots | undefined {
   const receipt = LimiterDecision.readReceipt(decision);
   if (receipt === undefined || receipt.op === 'peek' || !decision.allowed) return undefined;
   const asks = receipt.asks.filter(({ holder = 0 }) => holder > 0);
@@ -84,14 +84,6 @@ export function keepRenewing(slots: HeldSlots, lost: () => void): () => void {
   };
 }
 
-/** The argument of a function that {@link Limiter.run} calls. */
-export interface Running {
-  /** The decision that allowed it. */
-  readonly decision: Decision;
-  /** Aborts when the caller's signal does, and when the slot is lost. */
-  readonly signal: AbortSignal;
-}
-
 /**
  * Calls a function that a decision has allowed. Holds the slots of the decision, if it took any, until the function has
  * ended.
@@ -99,7 +91,7 @@ export interface Running {
  * @param signal - The caller's.
  */
 export async function runHolding<Result>(
-  core: LimiterCore,
+  core: LimiterHost,
   decision: Decision,
   signal: AbortSignal | undefined,
   fn: (running: Running) => Result | Promise<Result>,

@@ -4,7 +4,7 @@ import type { Ask } from '../stores/store.ts';
 import { checkCost } from '../values/cost.ts';
 import { optional, valueThat, withDefault } from '../values/shape.ts';
 import type { Optional, Options, Settings, WithDefault } from '../values/shape.ts';
-import type { LimiterCore } from './core.ts';
+import type { LimiterHost } from './host.ts';
 import type { Want } from './limits.ts';
 import { schedule } from './schedule.ts';
 import { giveBack } from './settle.ts';
@@ -67,11 +67,11 @@ interface Waiter {
 
 /** The requests of one limiter that wait: a line per key, or per combination of keys. */
 export class Waiting {
-  readonly #core: LimiterCore;
+  readonly #core: LimiterHost;
   /** The lines that a subject is a part of. */
   readonly #lines = new Map<string, Map<string, Line>>();
 
-  constructor(core: LimiterCore) {
+  constructor(core: LimiterHost) {
     this.#core = core;
   }
 
@@ -135,7 +135,7 @@ export class Waiting {
  * first implies a denial of the rest.
  */
 class Line {
-  readonly #core: LimiterCore;
+  readonly #core: LimiterHost;
   /** Whether each is asked for alone: calls that overtake each other would swap the delays. */
   readonly #isOneByOne: boolean;
   readonly #emptied: () => void;
@@ -154,7 +154,7 @@ class Line {
   #cancelRetry: (() => void) | undefined;
 
   /** @param emptied - Called when nothing waits any more. */
-  constructor(core: LimiterCore, isOneByOne: boolean, emptied: () => void) {
+  constructor(core: LimiterHost, isOneByOne: boolean, emptied: () => void) {
     this.#core = core;
     this.#isOneByOne = isOneByOne;
     this.#emptied = emptied;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
-import { createLimiter } from '../../src/limiter/limiter.ts';
+import { createLimiter } from '../../src/limiter/create-limiter.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { expectLimited, fakeClock, type ExpectLimitedOptions, type TestedApp } from '../../src/testing/index.ts';
 
