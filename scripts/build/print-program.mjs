@@ -65,12 +65,17 @@ const scripts = Object.entries({ ...FAMILIES, all: '' }).map(([name, kinds]) => 
 const wanted = new Map(scripts.map(([name, text]) => [`${name}.lua`, text]));
 wanted.set('scripts.generated.ts', asModule(scripts));
 
-/** The scripts as the store sends them: without comments and indentation. */
+/** The scripts as the store sends them: without comments and indentation. Functions that several have stand there once. */
 function asModule(scripts) {
+  const parts = new Map();
   const constants = scripts.map(([name, text]) => {
     const source = text.replace(/^\s+|\s*(^| )--.*$/gm, '');
     const sha1 = createHash('sha1').update(source).digest('hex');
-    return `  ${name}: {\n    sha1: '${sha1}',\n    source: ${JSON.stringify(source)},\n  },\n`;
+    const own = source.split(/\n(?=local (?:function|now) )/).map((part) => {
+      if (!parts.has(part)) parts.set(part, parts.size);
+      return parts.get(part);
+    });
+    return `  ${name}: join('${sha1}', [${own.join(', ')}]),\n`;
   });
   return `// Made by scripts/build/print-program.mjs.
 export interface Script {
@@ -79,6 +84,14 @@ export interface Script {
 }
 
 export type ScriptName = ${scripts.map(([name]) => `'${name}'`).join(' | ')};
+
+const PARTS: readonly string[] = [
+${[...parts.keys()].map((part) => `  ${JSON.stringify(part)},\n`).join('')}];
+
+// @__NO_SIDE_EFFECTS__
+function join(sha1: string, parts: readonly number[]): Script {
+  return { sha1, source: parts.map((part) => PARTS[part]).join('\\n') };
+}
 
 export const SCRIPTS: Readonly<Record<ScriptName, Script>> = {
 ${constants.join('')}};

@@ -50,7 +50,8 @@ export async function settle(
   const asks = receipt.asks.flatMap((ask, i): readonly Ask[] => {
     const cost = unitsFor(ask);
     if (cost === 0 || (ask.holder ?? 0) > 0) return [];
-    return [{ ...ask, cost, until: decision.atMs + (decision.policies[i]?.resetAfterMs ?? 0) }];
+    const until = decision.atMs + (decision.policies[i]?.resetAfterMs ?? 0);
+    return [{ ...ask, cost, until, holder: decision.atMs }];
   });
   if (asks.length === 0) return;
   try {

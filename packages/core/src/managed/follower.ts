@@ -179,7 +179,7 @@ export class Follower {
   }
 
   /**
-   * Writes back what the source has lost. Every process does that at the same time, so each begins somewhere else, and leaves
+   * Writes back what the source has lost. Every process does that at the same time, so each has an order of its own, and leaves
    * out what others have written back meanwhile.
    */
   async #restore(closes: number): Promise<void> {
@@ -187,14 +187,9 @@ export class Follower {
     const names = [...this.#lost];
     warnOfLoss(names, feed);
     if (feed.restore === undefined) return;
-    const overrides = names.filter((name) => name.includes(':'));
-    const start = Math.floor(Math.random() * overrides.length);
     // Policies first: without them, requests are unconfigured.
-    const all = [
-      ...names.filter((name) => !name.includes(':')),
-      ...overrides.slice(start),
-      ...overrides.slice(0, start),
-    ];
+    const overrides = names.filter((name) => name.includes(':')).sort(() => Math.random() - 0.5);
+    const all = [...names.filter((name) => !name.includes(':')), ...overrides];
     for (let i = 0; i < all.length; i += this.feed.bite) {
       const records = all.slice(i, i + this.feed.bite).flatMap((name) => {
         const held = this.#lost.has(name) ? this.copy.get(name) : undefined;

@@ -31,7 +31,7 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
     return user;
   };
   const find = (key: string, { app }: PolicyContext, { copy }: Follower): ReturnedPolicy => {
-    const held = copy.base(policyName);
+    const held = copy.get(policyName);
     if (held?.policy !== undefined && isFor(app, held)) return copy.find(policyName, key);
     warnOfMissing(policyName, app, held);
     return undefined;
@@ -45,10 +45,10 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
     name: policyName,
     // Every reset has keys of its own, so that all states start again at once, in every process.
     keyName: (context) => {
-      const resets = users.get(context)?.follower.copy.base(policyName)?.record.resets ?? 0;
+      const resets = users.get(context)?.follower.copy.get(policyName)?.record.resets ?? 0;
       return resets === 0 ? policyName : `${policyName}@${String(resets)}`;
     },
-    current: (context) => users.get(context)?.follower.copy.base(policyName)?.policy,
+    current: (context) => users.get(context)?.follower.copy.get(policyName)?.policy,
     open: (context) => open(context).leave,
   });
 }

@@ -191,6 +191,7 @@ class SourcePolicies implements Policies {
     const rule = unnamed(parsePolicy(policy, 'policy'));
     return this.#change<PutResult>(parseName(name, 'name'), (held) => {
       const { record, policy: before } = held ?? NOTHING;
+      this.#checkCase(name);
       const apps = changeApps?.(record.apps ?? []) ?? record.apps;
       const isSameKind = before !== undefined && compile(before).kind === compile(rule).kind;
       const startsAfresh = before !== undefined && (reset || !isSameKind);
@@ -292,15 +293,26 @@ class SourcePolicies implements Policies {
 
   /** The policy of a name as a list of one; none if it cannot be used. */
   #show(name: string): readonly ManagedPolicy[] {
-    const { policy, record } = this.follower.copy.base(name) ?? NOTHING;
+    const { policy, record } = this.follower.copy.get(name) ?? NOTHING;
     return policy === undefined ? [] : [show(name, policy, record)];
   }
 
   #base(name: string): { readonly policy: Policy; readonly record: PolicyRecord } {
-    const { policy, record, problem } = this.follower.copy.base(name) ?? NOTHING;
+    const { policy, record, problem } = this.follower.copy.get(name) ?? NOTHING;
     if (policy !== undefined) return { policy, record };
     const why = problem ?? 'it does not exist, or was removed';
     throw new PolicyError('name', `an override needs the managed policy ${name} (${why}): put it first`);
+  }
+
+  /** Names are unique without regard to case, as those of limiters are. */
+  #checkCase(name: string): void {
+    const same = this.follower.copy.names().find((other) => other.toLowerCase() === name.toLowerCase());
+    if (same === undefined || same === name || this.follower.copy.get(same)?.policy === undefined) return;
+    const got = `got ${shown(name)} beside it; nothing was changed`;
+    throw new PolicyError(
+      'name',
+      `name must differ from ${shown(same)} by more than case, ${got}: put ${shown(same)}, or remove it first`,
+    );
   }
 
   #checkUntil(untilMs: number | undefined): void {

@@ -22,6 +22,8 @@ export interface Part {
   s: Nums;
   /** Until when the key is blocked; 0 if it is not. */
   blocked: number;
+  /** When a reset has forgotten units that have not ended; 0: never. */
+  resetAt: number;
   /** Set by `decide` and `change`: the instant at which the state is read, and when the state that was found ends; 0: none. */
   t: number;
   endsAt: number;
@@ -50,7 +52,10 @@ function read(part: Part, op: number, now: number): void {
   if (part.s.length > 0) {
     part.endsAt = part.f.endsAt(part.s);
     if (part.s[0] <= now) {
-      if (part.endsAt <= now) part.s = unused();
+      if (part.endsAt <= now) {
+        part.s = unused();
+        part.resetAt = 0;
+      }
     } else if (op === PEEK) part.t = part.s[0];
     else {
       part.s[0] = now;
@@ -114,22 +119,29 @@ export function decide(parts: Part[], op: number, now: number): boolean {
 
 /**
  * Edits one key, which is written only if it has something of this kind, or gets it. `until` is when the units leave that
- * are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too.
+ * are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too. What a
+ * reset has forgotten is not given back, nor charged more: but for slots, `holder` is when the units were taken.
  */
 export function change(part: Part, op: number, until: number, now: number): void {
   read(part, op, now);
   const hadState = part.s.length > 0;
+  const isSlot = part.p[MODE] === HELD;
+  const holder = isSlot ? part.holder : 0;
+  const isForgotten = !isSlot && part.holder > 0 && part.holder <= part.resetAt && part.resetAt <= now;
   part.wait = 0;
   part.delay = 0;
-  if (op === GIVE && hadState) part.s = part.f.give(part.p, part.s, part.cost, until, now, part.holder);
-  if (op === CHARGE) {
+  if (op === GIVE && hadState && !isForgotten) part.s = part.f.give(part.p, part.s, part.cost, until, now, holder);
+  if (op === CHARGE && !isForgotten) {
     const units = Math.min(part.cost, MAX_COUNT - part.f.used(part.p, part.s, now));
-    if (units > 0) part.s = part.f.add(part.p, part.s, units, until, now, part.holder);
+    if (units > 0) part.s = part.f.add(part.p, part.s, units, until, now, holder);
   }
-  if (op === RESET || (op === BLOCK && part.cost > 0)) part.s = unused();
+  if (op === RESET || (op === BLOCK && part.cost > 0)) {
+    part.s = unused();
+    if (hadState && !isSlot) part.resetAt = now;
+  }
   if (op === BLOCK) part.blocked = until > 0 ? now + until : 0;
   if (op === RENEW) {
-    const after = part.f.add(part.p, part.s, part.cost, 1, now, part.holder);
+    const after = part.f.add(part.p, part.s, part.cost, 1, now, holder);
     if (after === part.s) part.wait = -1;
     part.s = after;
   }

@@ -31,25 +31,28 @@ export const OPS: Readonly<Record<Op, number>> = {
 /** How long a state is kept after its end, so that a clock that steps back finds it again. */
 export const KEPT_MS = 30_000;
 
-/** What a key holds: the state of one kind of policy, and until when the key is blocked, 0 if it is not. */
+/** What a key holds: the state of one kind of policy, until when the key is blocked, 0 if it is not, and its last reset. */
 export class Held {
   /** Of the policy that wrote the state, or of any of its kind. */
   rule: Pick<Rule, 'kind' | 'family'>;
   s: Nums;
   blocked: number;
+  /** The last reset of units that have not ended, and when they would have. */
+  reset: { readonly at: number; readonly endsAt: number } | undefined;
   /** Written since a memory store last looked for keys to forget. */
   isRecent = false;
 
-  constructor(rule: Pick<Rule, 'kind' | 'family'>, s: Nums, blocked: number) {
+  constructor(rule: Pick<Rule, 'kind' | 'family'>, s: Nums, blocked: number, resetAt = 0) {
     this.rule = rule;
     this.s = s;
     this.blocked = blocked;
+    this.reset = resetAt > 0 ? { at: resetAt, endsAt: 0 } : undefined;
   }
 }
 
 /** When a key is as if never used; 0 if it is so already. */
-export function endOf({ rule, s, blocked }: Held): number {
-  return s.length === 0 ? blocked : Math.max(rule.family.endsAt(s), blocked);
+export function endOf({ rule, s, blocked, reset }: Held): number {
+  return Math.max(s.length === 0 ? (reset?.endsAt ?? 0) : rule.family.endsAt(s), blocked);
 }
 
 /** Keys in this process: those of a memory store, or those whose values another store has just read. */
@@ -100,6 +103,7 @@ function makePart(ask: Ask, held: Held | undefined, now: number): KeyPart {
     // A state of another kind counts as none.
     s: held !== undefined && held.rule.kind === rule.kind ? held.s : unused(),
     blocked: held === undefined ? 0 : held.blocked,
+    resetAt: held?.reset === undefined ? 0 : held.reset.at,
     t: now,
     endsAt: 0,
     wait: 0,
@@ -108,7 +112,7 @@ function makePart(ask: Ask, held: Held | undefined, now: number): KeyPart {
   };
 }
 
-function write(keys: Keys, { ask, rule, held, s, blocked }: KeyPart, code: number): void {
+function write(keys: Keys, { ask, rule, held, s, blocked, resetAt, endsAt }: KeyPart, code: number): void {
   if (held === undefined) {
     if (s.length === 0 && blocked === 0) return;
     const added = new Held(rule, s, blocked);
@@ -119,6 +123,7 @@ function write(keys: Keys, { ask, rule, held, s, blocked }: KeyPart, code: numbe
   }
   held.isRecent = true;
   held.blocked = blocked;
+  if (resetAt !== (held.reset?.at ?? 0)) held.reset = resetAt > 0 ? { at: resetAt, endsAt } : undefined;
   // A block leaves the state of another kind as it is, unless it resets it.
   if (code === BLOCK && ask.cost === 0 && held.rule.kind !== rule.kind) return;
   held.rule = rule;

@@ -16,7 +16,10 @@ export interface Ask {
   readonly policy: Policy;
   /** A whole number of units, at least 0. */
   readonly cost: number;
-  /** Who takes, gives back or renews a slot of `concurrency`: a whole number above 0. */
+  /**
+   * Who takes, gives back or renews a slot of `concurrency`: a whole number above 0. `give` and `charge` of other units:
+   * `atMs` of the decision that took them; if a reset came after it, nothing is done.
+   */
   readonly holder?: number | undefined;
   /**
    * `give` and `charge`: when the units leave that are meant, by the store's clock: `atMs + resetAfterMs` of the decision

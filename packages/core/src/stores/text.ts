@@ -4,8 +4,8 @@ import { type Nums, unused } from '../program/numbers.ts';
 import { Held } from './perform.ts';
 
 // The value of a key as every store writes it, in Lua too: the letter of the kind, 1 for this format, and whole numbers
-// with commas between. If the key is blocked, the first is negative: the instant until which it is. The others are the
-// state.
+// with commas between. If the key is blocked, the first is negative: the instant until which it is. After a reset a second
+// is negative: its instant; without a block the first is -1 then. The others are the state.
 
 const RULES: ReadonlyMap<string | undefined, Held['rule']> = /* @__PURE__ */ new Map(
   Object.entries(KINDS).map(([kind, family]) => [kind, { kind: kind as Kind, family }]),
@@ -25,8 +25,10 @@ export function readText(key: string, text: string): Held {
   const s = text[1] === '1' ? readNumbers(text, 2) : undefined;
   if (rule === undefined || s === undefined) throw foreignKey(key);
   const blocked = s.length > 0 && s[0] < 0 ? -(s.shift() ?? 0) : 0;
-  if (blocked > Number.MAX_SAFE_INTEGER || (s.length > 0 && !rule.family.reads(s))) throw foreignKey(key);
-  return new Held(rule, s, blocked);
+  const resetAt = s.length > 0 && s[0] < 0 ? -(s.shift() ?? 0) : 0;
+  if (Math.max(blocked, resetAt) > Number.MAX_SAFE_INTEGER) throw foreignKey(key);
+  if (s.length > 0 && !rule.family.reads(s)) throw foreignKey(key);
+  return new Held(rule, s, blocked, resetAt);
 }
 
 /** Whole numbers with commas between; undefined for anything else. A pattern takes four times as long. */
@@ -48,8 +50,9 @@ function readNumbers(text: string, from: number): Nums | undefined {
   return numbers;
 }
 
-export function writeText({ rule, s, blocked }: Held): string {
-  return `${rule.kind}1${(blocked > 0 ? [-blocked, ...s] : s).join(',')}`;
+export function writeText({ rule, s, blocked, reset }: Held): string {
+  const marks = reset !== undefined ? [-Math.max(blocked, 1), -reset.at] : blocked > 0 ? [-blocked] : [];
+  return `${rule.kind}1${[...marks, ...s].join(',')}`;
 }
 
 /** The message does not show the subject, which may identify a client. */

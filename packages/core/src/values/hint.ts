@@ -1,9 +1,8 @@
-/** How an option of another package is written here; an empty object if its name, or all it could mean, is unknown. */
+/** The option here that one of another package means, or what to do instead; nothing if neither is known. */
 export type Elsewhere = (
   name: string,
-  value: unknown,
   known: readonly string[],
-) => { readonly instead?: string | undefined; readonly meant?: string; readonly line?: string | undefined };
+) => { readonly instead?: string | undefined; readonly meant?: string };
 
 let elsewhere: Elsewhere = () => ({});
 
@@ -12,14 +11,11 @@ export function knowElsewhere(names: Elsewhere): Elsewhere {
   return (elsewhere = names);
 }
 
-/**
- * What to write instead of an option that does not exist: the line for an option of another package, with the value
- * that came; or the known name that was probably meant; or all known names.
- */
-export function suggest(name: string, value: unknown, known: readonly string[]): string {
-  const { instead, meant = nearest(name, known), line } = elsewhere(name, value, known);
+/** What to write instead of an option that does not exist: the known name that was probably meant, or all known names. */
+export function suggest(name: string, known: readonly string[]): string {
+  const { instead, meant = nearest(name, known) } = elsewhere(name, known);
   if (instead !== undefined) return instead;
-  return meant === undefined ? `known: ${listed(known)}` : `did you mean ${line ?? JSON.stringify(meant)}?`;
+  return meant === undefined ? `known: ${listed(known)}` : `did you mean ${JSON.stringify(meant)}?`;
 }
 
 /** The one of `known` with the smallest edit distance, if it is near enough to be meant. */

@@ -91,7 +91,7 @@ export function checkNames(
   const [first, ...others] = Object.entries(options).filter(([name]) => !known.includes(name));
   if (first === undefined) return;
   const tell = ([name, value]: readonly [string, unknown], then: string): string =>
-    `${JSON.stringify(name)} (got ${shown(value)})${then} ${suggest(name, value, known)}`;
+    `${JSON.stringify(name)} (got ${shown(value)})${then} ${suggest(name, known)}`;
   const nor = others.slice(0, MAX_OTHERS).map((other) => `; nor ${tell(other, ':')}`);
   throw new PolicyError(first[0], `${where} has no option ${tell(first, ';')}${nor.join('')}`, 'SLUICE_OPTION_UNKNOWN');
 }

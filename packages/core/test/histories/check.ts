@@ -46,14 +46,19 @@ interface Ledger {
   readonly kind: Kind | undefined;
   readonly losses: readonly Loss[];
   readonly entries: Entry[];
+  readonly lateMs: number;
   /** A decision over several nodes has no single instant, and a denied one may take for a moment what it gives back. */
   readonly isOnNodes: boolean;
 }
 
 /** How far the instant of a decision may lie beyond its call. */
 const TOLERANCE_MS = 20;
-/** How long after a call without an answer it may be executed: ioredis sends again what a node of a cluster rejected. */
-const LATE_MS = 6000;
+/**
+ * How long after a call without an answer it may be executed: longer than any fault of a server, and in a cluster, whose
+ * client sends again what a node has rejected.
+ */
+const LATE_MS = 1500;
+const LATE_IN_CLUSTER_MS = 6000;
 const CACHE_MS = 1000;
 /** After a failure, releases are kept for some time. */
 const TROUBLE_MS = 1500;
@@ -62,6 +67,7 @@ const TROUBLE_MS = 1500;
 export function checkHistory({ lives, losses, clocks, isCluster }: History): Count & { readonly defects: string[] } {
   const defects: string[] = [];
   const ledgers = new Map<string, Ledger>();
+  const lateMs = isCluster ? LATE_IN_CLUSTER_MS : LATE_MS;
   const count: Count = { decisions: 0, allowed: 0, denied: 0, unknown: 0 };
   for (const [process, { side, calls }] of lives.entries()) {
     const isFailure = ({ told, op, endedMs }: Call): boolean =>
@@ -93,7 +99,14 @@ export function checkHistory({ lives, losses, clocks, isCluster }: History): Cou
         const add = (what: Entry['what'], isHere = false): void => {
           const id = `${limiter} ${name} ${key}${isHere ? ` in ${String(process)}` : ''}`;
           const isOnNodes = isCluster && limiter === 'several' && !isHere;
-          const ledger = ledgers.get(id) ?? { name: id, kind, losses: isHere ? [] : losses, entries: [], isOnNodes };
+          const ledger = ledgers.get(id) ?? {
+            name: id,
+            kind,
+            losses: isHere ? [] : losses,
+            entries: [],
+            lateMs,
+            isOnNodes,
+          };
           ledgers.set(id, ledger);
           ledger.entries.push({
             ...{ what, cost, netCost: cost - (refunds.get(n) ?? 0), isCached: told?.source === 'cache' },
@@ -162,12 +175,12 @@ function findOver({ name, entries, losses, isOnNodes }: Ledger, bound: Bound): s
 }
 
 /** Whether a call without an answer may have been executed after one instant, and may still have been under way at another. */
-function isMaybe({ realMs }: Entry, sinceMs: number, nowMs: number): boolean {
-  return realMs + LATE_MS >= sinceMs && realMs + LATE_MS > nowMs;
+function isMaybe({ realMs }: Entry, lateMs: number, sinceMs: number, nowMs: number): boolean {
+  return realMs + lateMs >= sinceMs && realMs + lateMs > nowMs;
 }
 
 /** Denials for which not enough units can have been used. */
-function findUndue({ name, entries, losses }: Ledger, { back }: Kind): string[] {
+function findUndue({ name, entries, losses, lateMs }: Ledger, { back }: Kind): string[] {
   const defects: string[] = [];
   let [debt, lastMs, debtSinceMs] = [0, 0, -Infinity];
   let maybes: readonly Entry[] = [];
@@ -180,11 +193,11 @@ function findUndue({ name, entries, losses }: Ledger, { back }: Kind): string[] 
       // No clock steps further back than two seconds.
       for (let j = i - 1; what === 'denied' && j >= 0; j--) {
         const one = entries[j] as Entry;
-        if (one.realMs < realMs - LATE_MS - 2000) break;
+        if (one.realMs < realMs - LATE_IN_CLUSTER_MS - 2000) break;
         const isUsed =
           one.what === 'taken'
             ? one.realMs >= sinceMs && one.atMs > atMs - back.afterMs
-            : one.what === 'maybe' && isMaybe(one, sinceMs, realMs - back.afterMs);
+            : one.what === 'maybe' && isMaybe(one, lateMs, sinceMs, realMs - back.afterMs);
         if (isUsed) used += one.cost;
       }
     } else {
@@ -193,8 +206,8 @@ function findUndue({ name, entries, losses }: Ledger, { back }: Kind): string[] 
         debt = Math.max(debt - Math.max(atMs - lastMs, 0) / back.everyMs, 0);
         lastMs = atMs;
       }
-      for (const one of maybes) if (one.realMs + LATE_MS <= realMs && one.realMs + LATE_MS >= sinceMs) debt += one.cost;
-      maybes = maybes.filter((one) => isMaybe(one, sinceMs, realMs));
+      for (const one of maybes) if (one.realMs + lateMs <= realMs && one.realMs + lateMs >= sinceMs) debt += one.cost;
+      maybes = maybes.filter((one) => isMaybe(one, lateMs, sinceMs, realMs));
       used = debt + back.spare + maybes.reduce((sum, one) => sum + one.cost, 0);
       if (what === 'taken') debt += cost;
       if (what === 'maybe') maybes = [...maybes, entry];
@@ -207,7 +220,7 @@ function findUndue({ name, entries, losses }: Ledger, { back }: Kind): string[] 
 }
 
 /** More holders than the larger limit at one instant, and denials while there were too few. */
-function findSlots({ name, entries, losses }: Ledger, clocks: History['clocks']): string[] {
+function findSlots({ name, entries, losses, lateMs }: Ledger, clocks: History['clocks']): string[] {
   const defects: string[] = [];
   const max = Math.max(...SLOTS.map(({ limit }) => limit));
   for (const [i, { what, realMs, atMs, limit }] of entries.entries()) {
@@ -221,7 +234,7 @@ function findSlots({ name, entries, losses }: Ledger, clocks: History['clocks'])
       );
     const surely = held.filter((one) => one.mayBeFreeMs > realMs && !hasChanged(one)).length;
     if (what === 'taken' && surely >= max) defects.push(`over: ${name} at ${String(atMs)}: ${String(surely)} held`);
-    const maybe = before.filter((one) => one.what === 'maybe' && isMaybe(one, sinceMs, realMs - TTL_MS)).length;
+    const maybe = before.filter((one) => one.what === 'maybe' && isMaybe(one, lateMs, sinceMs, realMs - TTL_MS)).length;
     const most = held.filter((one) => one.freeMs >= realMs || hasChanged(one)).length + maybe;
     if (what !== 'denied' || most >= limit || (loss !== undefined && realMs <= loss.toMs)) continue;
     defects.push(`undue: ${name} at ${String(atMs)}: ${String(most)} of ${String(limit)} held`);

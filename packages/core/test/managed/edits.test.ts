@@ -100,6 +100,21 @@ describe('put', () => {
   });
 });
 
+describe('a name', () => {
+  it('is one policy, whatever its case', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten);
+
+    await expect(policies.put('Orders', twenty)).rejects.toMatchObject({
+      field: 'name',
+      message: expect.stringContaining('name must differ from "orders" by more than case, got "Orders"'),
+    });
+    expect((await policies.list()).map(({ name }) => name)).toEqual(['orders']);
+    await policies.remove('orders');
+    expect(await policies.put('Orders', twenty)).toMatchObject({ change: 'created' });
+  });
+});
+
 describe('remove', () => {
   it('keeps a record of who removed it and why, and ends the overrides for good', async () => {
     const { policies } = process();
@@ -199,7 +214,7 @@ describe('an override', () => {
     await policies.override('orders', 'ann', twenty, { until: nowMs + 2000 });
     expect(follower.copy.find('orders', 'ann')).toEqual(twenty);
 
-    await until('it has ended', () => follower.copy.find('orders', 'ann') === follower.copy.base('orders')?.policy);
+    await until('it has ended', () => follower.copy.find('orders', 'ann') === follower.copy.get('orders')?.policy);
 
     expect(await policies.overrides('orders')).toEqual([]);
   });

@@ -50,7 +50,7 @@ describe('a process that follows Redis', () => {
     const policy = copy.find('orders', 'bob');
 
     await policies.put('orders', ten, { apps: ['shop'] });
-    await until('it is known', () => copy.base('orders')?.record.apps !== undefined);
+    await until('it is known', () => copy.get('orders')?.record.apps !== undefined);
 
     expect(copy.find('orders', 'bob')).toBe(policy);
     expect(copy.find('orders', 'ann')).toBe(policy);

@@ -76,7 +76,7 @@ describe('the value of an option that cannot be used', () => {
       () => fixed({ windowMs: 60_000 }),
       'UNKNOWN',
       'windowMs',
-      /no option "windowMs" \(got 60000\); did you mean window: "1m"\?/,
+      /no option "windowMs" \(got 60000\); did you mean "window"\?/,
     ],
     ['a misspelt name', () => fixed({ limt: 5 }), 'UNKNOWN', 'limt', /did you mean "limit"\?/],
     [

@@ -200,4 +200,19 @@ describe('two policies of one kind with windows of two lengths that take turns o
     store.clock.advance(60_000);
     expect(take(minute, 60)).toBe(0);
   });
+
+  it('have longer windows on the clock, also those that a shorter one begins', () => {
+    const long = fixedWindow({ limit: 2, window: '1m', align: 'clock' });
+    const short = fixedWindow({ limit: 9, window: '7s', align: 'clock' });
+    const store = new ProgramStore();
+    const take = (policy: Policy): number | undefined =>
+      store.perform('take', [{ key: 'one', policy, cost: 1 }]).figures[0]?.[RETRY_AFTER];
+    take(long);
+    store.clock.advance(19_000);
+    take(short);
+    store.clock.advance(2_000); // a second after the minute
+    take(short);
+
+    expect([take(long), take(long)]).toEqual([0, 59_000]);
+  });
 });

@@ -82,7 +82,9 @@ function giveBack({ asks }: Group, before: Answer, after: Answer, perform: Perfo
   const gifts = asks.flatMap((ask, i): Ask[] => {
     const figures = after.figures[i] as Figures;
     const hadIt = compile(ask.policy).holds && before.figures[i]?.[USED] === figures[USED];
-    return ask.cost === 0 || hadIt ? [] : [{ ...ask, until: after.atMs + (figures[RESET_AFTER] as number) }];
+    if (ask.cost === 0 || hadIt) return [];
+    const until = after.atMs + (figures[RESET_AFTER] as number);
+    return [{ ...ask, until, holder: (ask.holder ?? 0) > 0 ? ask.holder : after.atMs }];
   });
   perform('give', gifts).catch((error: unknown) => {
     warnOnce(

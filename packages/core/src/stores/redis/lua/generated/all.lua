@@ -901,6 +901,7 @@ local function decide_decide(parts, op, now)
       if part.s[1] <= now then
         if part.endsAt <= now then
           part.s = {}
+          part.resetAt = 0
         end
       elseif op == 1 then
         part.t = part.s[1]
@@ -946,7 +947,8 @@ local function decide_decide(parts, op, now)
 end
 
 -- Edits one key, which is written only if it has something of this kind, or gets it. `until` is when the units leave that
--- are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too.
+-- are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too. What a
+-- reset has forgotten is not given back, nor charged more: but for slots, `holder` is when the units were taken.
 local function decide_change(part, op, until_, now)
   part.t = now
   part.endsAt = 0
@@ -955,6 +957,7 @@ local function decide_change(part, op, until_, now)
     if part.s[1] <= now then
       if part.endsAt <= now then
         part.s = {}
+        part.resetAt = 0
       end
     elseif op == 1 then
       part.t = part.s[1]
@@ -968,25 +971,31 @@ local function decide_change(part, op, until_, now)
     end
   end
   local hadState = #part.s > 0
+  local isSlot = part.p[4] == 2
+  local holder = (isSlot and part.holder or 0)
+  local isForgotten = not isSlot and part.holder > 0 and part.holder <= part.resetAt and part.resetAt <= now
   part.wait = 0
   part.delay = 0
-  if op == 3 and hadState then
-    part.s = part.f.give(part.p, part.s, part.cost, until_, now, part.holder)
+  if op == 3 and hadState and not isForgotten then
+    part.s = part.f.give(part.p, part.s, part.cost, until_, now, holder)
   end
-  if op == 4 then
+  if op == 4 and not isForgotten then
     local units = math.min(part.cost, 4503599627370496 - part.f.used(part.p, part.s, now))
     if units > 0 then
-      part.s = part.f.add(part.p, part.s, units, until_, now, part.holder)
+      part.s = part.f.add(part.p, part.s, units, until_, now, holder)
     end
   end
   if op == 5 or (op == 6 and part.cost > 0) then
     part.s = {}
+    if hadState and not isSlot then
+      part.resetAt = now
+    end
   end
   if op == 6 then
     part.blocked = (until_ > 0 and now + until_ or 0)
   end
   if op == 7 then
-    local after = part.f.add(part.p, part.s, part.cost, 1, now, part.holder)
+    local after = part.f.add(part.p, part.s, part.cost, 1, now, holder)
     if after == part.s then
       part.wait = -1
     end
@@ -1088,7 +1097,8 @@ local tells_figures = string.find(ARGV[1], "[gh]") ~= nil
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
 -- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
--- first is the negative instant until which it is; the others are the state. A state of another kind counts as none.
+-- first is the negative instant until which it is; after a reset the second is its negative instant, and the first -1 if
+-- the key is not blocked. The others are the state. A state of another kind counts as none.
 -- Lines that end in "only ..." are printed only in the scripts that need them: print-program.mjs.
 local now = tonumber(ARGV[3])
 if not now then
@@ -1122,7 +1132,7 @@ while at <= #runs do
     local policy = runs[at]
     parts[j] = {
       kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], holder = runs[at + 2],
-      s = false, blocked = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
+      s = false, blocked = 0, resetAt = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
       f = false, other = false, others = false,
     }
     parts[j].f = families[parts[j].kind]
@@ -1134,7 +1144,7 @@ while at <= #runs do
     for j = 1, keys do
       local part = parts[j]
       local value = redis.pcall("GET", KEYS[key + j])
-      part.changed, part.blocked, part.keeps_expiry = false, 0, true
+      part.changed, part.blocked, part.resetAt, part.keeps_expiry = false, 0, 0, true
       part.other = false
       if not value then
         value = ""
@@ -1156,7 +1166,10 @@ while at <= #runs do
             readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
             if readable and part.s[1] and part.s[1] < 0 then
               part.blocked, part.keeps_expiry = -table.remove(part.s, 1), false
-              readable = part.blocked <= LATEST
+              if part.s[1] and part.s[1] < 0 then
+                part.resetAt = -table.remove(part.s, 1)
+              end
+              readable = part.blocked <= LATEST and part.resetAt <= LATEST
             end
           end
         elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
@@ -1208,14 +1221,16 @@ while at <= #runs do
           s, kind, ends_of = part.others, part.other, families[part.other].endsAt
         end
         local count = #s
-        if count == 4 and part.blocked == 0 then
+        local marks = part.resetAt > 0 and string.format("-%d,-%d", math.max(part.blocked, 1), part.resetAt)
+          or part.blocked > 0 and string.format("-%d", part.blocked) or ""
+        if count == 4 and marks == "" then
           text = string.format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
         elseif count > 0 then
-          local blocked = part.blocked > 0 and string.format("-%d,", part.blocked) or ""
           formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], kind, blocked, unpack(s))
-        elseif part.blocked > 0 then
-          text = string.format("%s1-%d", kind, part.blocked)
+          text = string.format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
+        elseif marks ~= "" then
+          text = kind .. "1" .. marks
+          ends_at = part.resetAt > 0 and math.max(ends_at, part.endsAt) or ends_at
         end
         if count > 0 then
           local ends = ends_of(s)
