@@ -239,7 +239,7 @@ const REFUND = {
   ),
   onAbort: withDefault(flag, false),
 };
-type Refund = Required<RefundOptions<object, unknown>>;
+export type Refund = Required<RefundOptions<object, unknown>>;
 const readRefund: Reader<Refund> = (given, name, code) =>
   typeof given === 'object' && given !== null
     ? optionsOf(REFUND)(given, name, code)

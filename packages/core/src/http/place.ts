@@ -2,7 +2,7 @@ import { PolicyError, shown } from '../errors.ts';
 import { LimiterCore } from '../limiter/core.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { LimiterCoreOptions } from '../limiter/options.ts';
-import { readPolicy, type Limit, type Want } from '../limiter/limits.ts';
+import { readPolicy, type Limit } from '../limiter/limits.ts';
 import { readMark } from '../limiter/policy-function.ts';
 import { MAKERS } from '../policies/index.ts';
 import { listed } from '../values/hint.ts';
@@ -39,12 +39,7 @@ export interface HttpLimit {
 }
 
 /** A {@link Place}, or some of its limits. */
-export type PlacedLimits = Omit<Place, 'claim'>;
-
-/** What a request wants, and the settings of the place that it wants it of. */
-export interface PlacedWant extends Want {
-  readonly settings: HttpSettings;
-}
+export type PlacedLimits = Pick<Place, 'core' | 'name' | 'settings' | 'limits' | 'hasOneKey' | 'paced'>;
 
 /** The options of `rateLimit(options)`, not yet checked. */
 type Given = Readonly<Record<string, unknown>>;

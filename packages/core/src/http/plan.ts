@@ -1,6 +1,6 @@
 import type { RateLimitInfo, RawRequest } from './framework.ts';
-import type { HttpSettings } from './options.ts';
-import type { PlacedWant } from './place.ts';
+import type { HttpSettings, Refund } from './options.ts';
+import type { Limit, Want } from '../limiter/limits.ts';
 import type { RequestMark } from './request-marks.ts';
 import type { Denial } from './response/denial.ts';
 import type { Field } from './response/headers.ts';
@@ -13,9 +13,11 @@ export interface Call {
   readonly argument: unknown;
   readonly raw: RawRequest;
   readonly mark: RequestMark;
-  readonly wants: PlacedWant[];
-  /** The keys that were found, by the name of their limit. */
-  readonly keys: Record<string, string>;
+  readonly wants: Want[];
+  /** The keys that were found, by the name of their limit. With one key, its mark has that. */
+  readonly keys: Record<string, string> | undefined;
+  /** The option `refund` of each limit whose place has it. */
+  readonly refunds: Map<Limit, Refund>;
   /** Those of the innermost place that limits the request. */
   settings: HttpSettings;
 }

@@ -19,7 +19,7 @@ import { holdUntilClosed } from './lifecycle/slots.ts';
 import { mapMaybe, type MaybePromise } from './maybe.ts';
 import type { HttpSettings } from './options.ts';
 import { GONE, PASS, type Call, type Plan } from './plan.ts';
-import type { HttpLimit, PlacedLimits } from './place.ts';
+import type { HttpLimit, Place, PlacedLimits } from './place.ts';
 import { isPreflight, readPreflightBudgets } from './preflights.ts';
 import { findMark, markOnce, type FoundKeys, type RequestMark } from './request-marks.ts';
 import { respond } from './respond.ts';
@@ -28,6 +28,7 @@ import { denialFor, forbiddenDenial, missingKeyDenial, type Denial } from './res
 /** Ends the way of a request with a plan, or lets it go on. */
 type Step = (call: Call) => MaybePromise<Plan | undefined>;
 
+const NO_REFUNDS: Call['refunds'] = new Map();
 /** The first requests are all looked at for mistakes in the settings of proxies, later ones from time to time. */
 const FIRST_REQUESTS = 128;
 /** The subject of all requests without a key. No key of a caller has it: one that begins with `#` is hashed. */
@@ -100,14 +101,18 @@ export class RequestLimiter {
     this.#steps = [...steps, this.#ask.bind(this)];
   }
 
-  /** @throws PolicyError if a function picks the policy, because there is no single limiter then. */
+  /**
+   * The limiter of a whole place.
+   *
+   * @throws PolicyError if a function picks the policy, because there is no single limiter then.
+   */
   get limiter(): Limiter<never> {
-    return this.#nearest.limiter;
+    return (this.#nearest as Place).limiter;
   }
 
-  /** Releases the name, and closes the limiter with its store; not a limiter of the option `limiter`. */
+  /** Closes a whole place. */
   async close(): Promise<void> {
-    await this.#nearest.close();
+    await (this.#nearest as Place).close();
   }
 
   /** Decides, and writes nothing to the response. The request counts once, however often it comes. */
@@ -118,7 +123,9 @@ export class RequestLimiter {
     if (mark === undefined) return PASS;
     const { settings } = this;
     const argument = framework.argument === undefined ? response : framework.argument(response);
-    const call: Call = { request, response, argument, raw, mark, wants: [], keys: {}, settings };
+    const keys = this.#hasOneKey ? undefined : {};
+    const refunds = this.#refunds ? new Map() : NO_REFUNDS;
+    const call: Call = { request, response, argument, raw, mark, wants: [], keys, refunds, settings };
     if (this.#preflight !== undefined && framework.method(request) === 'OPTIONS' && isPreflight(framework, request)) {
       return this.#decidePreflight(call, this.#preflight(request));
     }
@@ -207,7 +214,7 @@ export class RequestLimiter {
   /** The last step. */
   #ask(call: Call): MaybePromise<Plan> {
     const { mark, wants, raw, response } = call;
-    mark.keys = this.#hasOneKey ? (call.keys[this.#core.name] ?? '') : call.keys;
+    mark.keys ??= call.keys ?? '';
     if (wants.length === 0) return PASS;
     if (!this.#paces) {
       const decided = this.#askStore(this.#reports ? 'try' : 'take', call);
@@ -316,18 +323,23 @@ function limitStep(place: PlacedLimits, own: HttpLimit, framework: AnyReader): S
   const { settings, core } = place;
   const { allow, deny, status } = settings;
   const { name, limit, cost, readKey, onMissingKey, expectsMissingKeys } = own;
-  const holds = may(limit, 'mayHold');
   const add = (call: Call, key: string | undefined, picked: Limit, units: number): Plan | undefined => {
-    const subject = key === undefined ? MISSING : readSubject(key);
-    const holder = holds ? newHolder() : 0;
-    call.wants.push({ limit: picked, key: key ?? '', subject, cost: units, holder, isNamed: false, settings });
     call.settings = settings;
+    if (settings.refund !== undefined) call.refunds.set(picked, settings.refund);
+    if (units === 1 && key !== undefined && !picked.mayHold) {
+      call.wants.push(core.wantUnit(picked, key));
+    } else {
+      const subject = key === undefined ? MISSING : readSubject(key);
+      const holder = picked.mayHold ? newHolder() : 0;
+      call.wants.push({ limit: picked, key: key ?? '', subject, cost: units, holder, isNamed: false });
+    }
     return undefined;
   };
   const want = (call: Call, key: string | undefined): MaybePromise<Plan | undefined> => {
     const { request, argument } = call;
     if (key !== undefined) {
-      call.keys[name] = key;
+      if (call.keys === undefined) call.mark.keys = key;
+      else call.keys[name] = key;
       if (deny?.hasKey(key) === true) return deniedBy(forbiddenDenial(status), settings);
       // Lifts this limit alone: the keys of other limits may be ones that any client can send.
       if (allow?.hasKey(key) === true) return undefined;

@@ -30,6 +30,7 @@ import {
   readLimit,
   readPolicies,
   readWants,
+  wantUnit,
   type KeyByLimit,
   type Limit,
   type PolicyAsk,
@@ -45,7 +46,6 @@ import { watchThresholds } from './thresholds.ts';
 import { WAIT, Waiting, type WaitOptions } from './wait.ts';
 
 const USUAL: DecideOptions = {};
-const MAX_REMEMBERED = 10_000;
 
 /** Every limiter: what `createLimiter` returns, and what adapters and the service decide by. */
 export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, LimiterHost {
@@ -71,8 +71,6 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   readonly #limits = new WeakMap<object, Limit>();
   /** Those that operators and metrics see: the ones that were there from the start, unless others take their place. */
   known: Limit[] = [];
-  /** What a unit of each of the last keys wants: to join and hash keys costs more than to decide. */
-  readonly #wants = new Map<unknown, readonly Want[]>();
   /** How the functions are marked that have a name, whose keys limiters share. */
   readonly #shared = new Map<string, PolicyMark>();
   /** Functions that are opened, and what closes them. */
@@ -174,7 +172,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   /** Not async: returns the store's own promise, or a settled one, without another promise around it. */
   consume(key: unknown, cost = 1): Promise<Decision> {
     try {
-      const wants = cost === 1 ? (this.#wants.get(key) ?? this.#wantUnit(key)) : readWants(this.limits, key, cost);
+      const { limits } = this;
+      const wants =
+        cost === 1 && !(limits instanceof Map) ? [this.wantUnit(limits as Limit, key)] : readWants(limits, key, cost);
       const decided = this.decide('take', wants);
       // Tested by its property: V8 then knows that a decision is no promise, and makes a settled one with half the work.
       const { then } = decided as Partial<Promise<Decision>>;
@@ -185,21 +185,13 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     }
   }
 
-  /** A unit of a key, remembered together with what is asked for it. */
-  #wantUnit(key: unknown): readonly Want[] {
-    const wants = readWants(this.limits, key, 1);
-    const [want] = wants as readonly [Want];
-    const { fixed, mayHold } = want.limit;
-    // A key that is not its subject may be long.
-    if (this.limits instanceof Map || fixed === undefined || mayHold || want.subject !== key) return wants;
-    const [first] = makeAsks(wants, this.#uncached) as readonly [PolicyAsk];
-    // Without the longer text that it may have been cut from: V8 would keep that as well.
-    const own = first.key.slice(1, want.subject.length + 1);
-    const kept = { ...want, key: own, subject: own };
-    if (this.#wants.size === MAX_REMEMBERED) this.#wants.clear();
-    const remembered = [{ ...kept, asks: makeAsks([kept], this.#uncached) }];
-    this.#wants.set(own, remembered);
-    return remembered;
+  /**
+   * What a unit of a key wants of one limit, remembered together with what is asked for it.
+   *
+   * @throws TypeError `SLUICE_KEY_INVALID`.
+   */
+  wantUnit(limit: Limit, key: unknown): Want {
+    return limit.units?.get(key) ?? wantUnit(limit, key, this.#uncached);
   }
 
   async peek(key: unknown, cost = 1): Promise<Decision> {
@@ -327,7 +319,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       issuer: this,
       op: cost === 0 ? 'peek' : op, // a request without cost writes nothing
       cost,
-      asks: wants[0]?.asks ?? [],
+      asks: (wants.length === 1 ? wants[0]?.asks : undefined) ?? [],
       isLocal: false,
       isSpent: true,
       error: undefined,

@@ -25,6 +25,8 @@ export interface Counted {
   readonly local: Policy;
 }
 
+const MAX_REMEMBERED = 10_000;
+
 /** The policies that count one key of a request, or a function that returns them. */
 export interface Limit {
   /** The name of its policy, unless that has one of its own. */
@@ -39,6 +41,11 @@ export interface Limit {
   /** Whether its policies may hold slots, and whether they may delay a request: true if they are not fixed. */
   readonly mayHold: boolean;
   readonly mayPace: boolean;
+  /**
+   * What a unit of each of the last keys wants, if its policies are fixed, and hold no slots: to join and hash keys costs
+   * more than to decide.
+   */
+  readonly units: Map<unknown, Want> | undefined;
 }
 
 /** What a request wants of one limit. */
@@ -73,6 +80,21 @@ export function readPolicies(wants: readonly Want[]): readonly Want[] | Promise<
   return read.some((policies) => policies instanceof Promise)
     ? Promise.all(read.map(async (policies) => policies)).then(withPolicies)
     : withPolicies(read as (readonly Counted[])[]);
+}
+
+/** What a unit of a key wants, remembered if its limit remembers that. */
+export function wantUnit(limit: Limit, key: unknown, uncached: boolean): Want {
+  const [want] = readWants(limit, key, 1) as readonly [Want];
+  const { units } = limit;
+  if (units === undefined || want.subject !== key) return want; // a key that is not its subject may be long
+  const [first] = makeAsks([want], uncached) as readonly [PolicyAsk];
+  // Without the longer text that it may have been cut from: V8 would keep that as well.
+  const own = first.key.slice(1, want.subject.length + 1);
+  const kept = { ...want, key: own, subject: own };
+  const remembered = { ...kept, asks: makeAsks([kept], uncached) };
+  if (units.size === MAX_REMEMBERED) units.clear();
+  units.set(own, remembered);
+  return remembered;
 }
 
 /** What is asked for wants whose policies are known: once under each key, which functions of several limits may share. */
@@ -148,7 +170,9 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
     const fixed = countPolicies(given, name, suffix, place);
     const read = (): readonly Counted[] => fixed;
     const mayHold = fixed.some(({ rule }) => rule.holds);
-    return { name, fixed, mark: undefined, read, current: read, mayHold, mayPace: fixed.some(({ rule }) => rule.paces) };
+    const mayPace = fixed.some(({ rule }) => rule.paces);
+    const units = mayHold ? undefined : new Map();
+    return { name, fixed, mark: undefined, read, current: read, mayHold, mayPace, units };
   }
   const mark = readMark(given);
   const name = entry ?? mark?.name ?? limiter;
@@ -172,7 +196,8 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
       return Promise.reject(error);
     }
   };
-  return { name, fixed: undefined, mark, read, current: () => count(mark?.current?.(context)), mayHold: true, mayPace: true };
+  const current = (): readonly Counted[] => count(mark?.current?.(context));
+  return { name, fixed: undefined, mark, read, current, mayHold: true, mayPace: true, units: undefined };
 }
 
 /**

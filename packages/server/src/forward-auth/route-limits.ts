@@ -45,14 +45,11 @@ const framework: Framework<OriginalRequest, ServerResponse> = {
 /** Sets of routes whose limiter is kept. A client that tries spellings finds few of them. */
 const MAX_SETS = 256;
 
-type AuthPlace = Place<OriginalRequest, ServerResponse>;
-type AuthLimiter = RequestLimiter<OriginalRequest, ServerResponse>;
-
 /** The limits of routes: what decides about the requests that are held to them. */
 export class RouteLimits {
   readonly #core: LimiterCore;
-  readonly #places = new Map<RuleRoute, AuthPlace>();
-  readonly #sets = new Map<string, AuthLimiter>();
+  readonly #places = new Map<RuleRoute, Place>();
+  readonly #sets = new Map<string, RequestLimiter>();
 
   /** @param core - Decides. Keys of forward auth begin with `auth`, to tell them from those of other protocols. */
   constructor(core: LimiterCore) {
@@ -76,23 +73,23 @@ export class RouteLimits {
     return limiter.limit(request, response);
   }
 
-  #makeLimiter(routes: readonly RuleRoute[]): AuthLimiter {
+  #makeLimiter(routes: readonly RuleRoute[]): RequestLimiter {
     const places = routes.map((route) => this.#findPlace(route));
     const limits = places.flatMap((place, i) =>
       place.limits.map((limit) => ({ ...limit, name: `${limit.name} ${String(i)}` })),
     );
-    const { core, name, settings, paced } = places[0] as AuthPlace;
+    const { core, name, settings, paced } = places[0] as Place;
     return new RequestLimiter([{ core, name, settings, paced, limits, hasOneKey: false }], framework);
   }
 
-  #findPlace(route: RuleRoute): AuthPlace {
+  #findPlace(route: RuleRoute): Place {
     let place = this.#places.get(route);
     if (place === undefined) this.#places.set(route, (place = makePlace(this.#core, route)));
     return place;
   }
 }
 
-function makePlace(core: LimiterCore, { rule, pattern }: RuleRoute): AuthPlace {
+function makePlace(core: LimiterCore, { rule, pattern }: RuleRoute): Place {
   const limiter = { core, limit: core.limitFor(rule.policy) } as never;
   const key = [mark('auth'), mark(rule.name), ...rule.key.map(readPart)];
   return new Place({ limiter, key, cost: rule.cost }, { ...framework, route: () => pattern.text });

@@ -12,7 +12,8 @@ import {
   type Policy,
 } from '@sluice/core';
 import { LimiterCore } from '@sluice/core/spi';
-import { cases, fakeClock, testSeed, useRedis, type FakeClock } from '@sluice/testkit';
+import { fakeClock, type FakeClock } from '@sluice/core/testing';
+import { cases, testSeed, useRedis } from '@sluice/testkit';
 import { Access } from '../../src/access.ts';
 import type { Operation } from '../../src/native/operation.ts';
 import { makeOperations, runOperation } from '../../src/native/operations.ts';

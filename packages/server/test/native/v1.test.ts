@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { createLimiter, fixedWindow, memoryStore, redisStore } from '@sluice/core';
 import { createPolicies } from '@sluice/core/managed';
-import { expectWarnings, fakeClock, until, useRedis } from '@sluice/testkit';
+import { fakeClock } from '@sluice/core/testing';
+import { expectWarnings, until, useRedis } from '@sluice/testkit';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ServerOptions } from '../../src/index.ts';
 import { serve, type Answer, type Served } from '../serve.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
-import { fakeClock, type FakeClock } from '@sluice/testkit';
+import { fakeClock, type FakeClock } from '@sluice/core/testing';
 import type { DescriptorFields } from './protocol.ts';
 import { descriptor, runService, type RunningService } from './running-service.ts';
 

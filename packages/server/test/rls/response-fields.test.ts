@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
-import { fakeClock } from '@sluice/testkit';
+import { fakeClock } from '@sluice/core/testing';
 import type { DescriptorFields, ResponseFields } from './protocol.ts';
 import { descriptor, runService, type RunningService } from './running-service.ts';
 

@@ -1,11 +1,11 @@
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { Decision } from '../../limiter/decision.ts';
 import { messageOf } from '../../errors.ts';
+import type { PolicyAsk } from '../../limiter/limits.ts';
 import { settle } from '../../limiter/settle.ts';
 import type { Ask } from '../../stores/store.ts';
 import { warnOnce } from '../../warnings.ts';
 import { NO_RESPONSE, type AnyReader, type RawRequest, type RawResponse } from '../framework.ts';
-import type { PlacedWant } from '../place.ts';
 import type { Call } from '../plan.ts';
 import { isGone, onClose } from './disconnect.ts';
 
@@ -14,14 +14,13 @@ const ABORTED = 499;
 
 /** Gives units back when the response has ended, by the option `refund` of the places that took them. */
 export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: Call, decision: Decision): void {
-  const { request, response, raw } = call;
+  const { request, response, raw, refunds } = call;
   const rawResponse = framework.rawResponse(response);
-  const refunds = new Set(call.wants.flatMap(({ settings }) => settings.refund ?? []));
   const ended = async (isCut: boolean): Promise<void> => {
     const status = isCut ? ABORTED : rawResponse.statusCode;
     const argument = framework.argument === undefined ? response : framework.argument(response);
     const givingBack = new Set<unknown>();
-    for (const refund of refunds) {
+    for (const refund of new Set(refunds.values())) {
       const { when, onAbort } = refund;
       try {
         if (isCut && !onAbort) continue;
@@ -32,15 +31,10 @@ export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: 
       }
     }
     if (givingBack.size === 0) return;
-    const unitsFor = (ask: Ask): number => (givingBack.has((ask as PlacedAsk).want.settings.refund) ? ask.cost : 0);
+    const unitsFor = (ask: Ask): number => (givingBack.has(refunds.get((ask as PolicyAsk).want.limit)) ? ask.cost : 0);
     await settle(core, decision, 'give', unitsFor);
   };
   whenEnded(raw, rawResponse, (isCut) => void ended(isCut).catch(warnOfRefund));
-}
-
-/** What a decision of an adapter has asked. */
-interface PlacedAsk extends Ask {
-  readonly want: PlacedWant;
 }
 
 function warnOfRefund(error: unknown): void {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { memoryStore, redisStore, silenceWarnings } from '@sluice/core';
-import { fakeClock, startTcpProxy, until, useRedis } from '@sluice/testkit';
+import { fakeClock } from '@sluice/core/testing';
+import { startTcpProxy, until, useRedis } from '@sluice/testkit';
 import { serve } from '../../serve.ts';
 import { descriptor, runService, type RunningService, type RunOptions } from '../running-service.ts';
 import { startPython, type Command, type PythonClient } from './python.ts';
