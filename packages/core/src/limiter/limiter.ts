@@ -43,7 +43,7 @@ export const ACQUIRE = {
 
 export interface AcquireOptions extends Options<typeof ACQUIRE> {}
 
-export const RUN = { ...WAIT, holder: ACQUIRE.holder };
+export const RUN: typeof WAIT & Pick<typeof ACQUIRE, 'holder'> = { ...WAIT, holder: ACQUIRE.holder };
 
 /** If the limiter holds slots, `holder` names who holds them: see {@link AcquireOptions}. */
 export interface RunOptions extends WaitOptions, Pick<AcquireOptions, 'holder'> {}
