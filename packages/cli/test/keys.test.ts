@@ -159,14 +159,14 @@ describe('inspect', () => {
     await cli.admin.lpush('sluice:{eve}:list', 'x');
 
     const { code, out } = await cli.sluice('inspect', 'eve');
-    const none = await cli.sluice('inspect', 'nobody');
+    const none = await cli.sluice('inspect', 'zoe');
 
     expect(code).toBe(0);
     expect(out).toContain('sluice:{eve}:api: Sluice did not write this value');
     expect(out).toContain('sluice:{eve}:list: it is not a string');
     expect([none.code, none.out.split('\n')[0]]).toEqual([
       0,
-      'no state: no key is nobody, or has it as one of its parts',
+      'no state: no key is zoe, or has it as one of its parts',
     ]);
     expect(await cli.admin.dbsize()).toBe(2);
   });

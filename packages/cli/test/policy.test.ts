@@ -152,7 +152,7 @@ describe('policy override', () => {
       2,
       'must be a fixedWindow',
     ],
-    [() => override('remove', '--key', 'nobody', ...WHO), 1, 'orders has no override for nobody; nothing was changed'],
+    [() => override('remove', '--key', 'zoe', ...WHO), 1, 'orders has no override for zoe; nothing was changed'],
   ])('rejects what cannot be: %#', async (act, code, message) => {
     await put();
 

@@ -136,7 +136,7 @@ export function describePolicySource<Server extends PolicyServer>(name: string, 
       const url = `http://127.0.0.1:${String(await service.listens())}/orders`;
       const quota = async (): Promise<string | null> => (await fetch(url)).headers.get('ratelimit-policy');
 
-      expect([403, 503]).toContain((await fetch(url)).status); // nobody has put a limit yet
+      expect([403, 503]).toContain((await fetch(url)).status); // there is no limit yet
       expect(await change('3', '10m')).toBe('orders: created\n');
       await until('the limit is there', async () => (await quota()) === '"orders";q=3;w=600');
       expect(await change('50', '10m')).toBe('orders: changed\n');
