@@ -1,6 +1,7 @@
 import { parsePolicy, type Policy } from '../policies/index.ts';
+import { MAX_ENTRIES } from '../policies/rule.ts';
 import type { Kind } from '../program/kinds.ts';
-import type { Nums } from '../program/numbers.ts';
+import { MAX_COUNT, type Nums } from '../program/numbers.ts';
 import { readText } from './text.ts';
 
 /**
@@ -21,7 +22,9 @@ export function readWriter(key: string, text: string): Writer {
   const { rule, s } = readText(key, text);
   const isUsed = s.length > 0;
   const policy = parsePolicy(WRITERS[rule.kind](isUsed ? s : UNUSED));
-  return { policy, tellsLimit: isUsed && !/[til]/.test(rule.kind) };
+  // Joined units no longer tell the limit under which they were taken: see ALLOWED of the program.
+  const isJoined = rule.kind === 'g' ? s[3] === MAX_COUNT : rule.kind === 's' && s[5] === MAX_COUNT;
+  return { policy, tellsLimit: isUsed && !isJoined && !/[til]/.test(rule.kind) };
 }
 
 /** In place of the numbers of a key that has used nothing. */
@@ -36,8 +39,8 @@ const WRITERS: Readonly<Record<Kind, (s: Nums) => object>> = {
   l: ([, owed, parts, rate]) => {
     return { algorithm: 'leakyBucket', limit: rate, windowMs: parts, maxDelayMs: Math.ceil(owed / rate) };
   },
-  s: ([, , , , windowMs, , limit]) => ({ algorithm: 'slidingWindow', limit, windowMs, precisionMs: windowMs }),
+  s: ([, , , , windowMs, limit]) => ({ algorithm: 'slidingWindow', limit, windowMs, precisionMs: windowMs }),
   c: ([, windowMs, , , limit]) => ({ algorithm: 'slidingCounter', limit, windowMs }),
-  g: ([, , windowMs, , limit]) => ({ algorithm: 'slidingLog', limit, windowMs }),
-  h: ([, , , , limit]) => ({ algorithm: 'concurrency', limit, ttlMs: 1 }),
+  g: ([, , windowMs, limit]) => ({ algorithm: 'slidingLog', limit: Math.min(limit, MAX_ENTRIES), windowMs }),
+  h: ([, , , limit]) => ({ algorithm: 'concurrency', limit, ttlMs: 1 }),
 };
