@@ -2,13 +2,14 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { expectWarnings } from '@sluice/testkit';
 import { StoreError } from '../../src/errors.ts';
 import { Guard } from '../../src/guard/guard.ts';
+import { concurrency } from '../../src/policies/concurrency.ts';
 import type { Ask } from '../../src/stores/store.ts';
 import { ASKS, FakeStore, useFakeTime } from './fake-store.ts';
 
 expectWarnings('SLUICE_STORE_AWAY');
 
 const { pass } = useFakeTime();
-const RELEASE: readonly Ask[] = [{ ...(ASKS[0] as Ask), holder: 7 }];
+const RELEASE: readonly Ask[] = [{ ...(ASKS[0] as Ask), policy: concurrency({ limit: 1, ttl: '1m' }), holder: 7 }];
 const unsent = { failsWith: new StoreError('SLUICE_STORE_FAILED', 'no connection', { sent: false }) };
 const perhapsSent = { failsWith: new StoreError('SLUICE_STORE_FAILED', 'connection lost', { sent: true }) };
 
