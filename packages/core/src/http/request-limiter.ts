@@ -124,7 +124,7 @@ export class RequestLimiter {
     const { settings } = this;
     const argument = framework.argument === undefined ? response : framework.argument(response);
     const keys = this.#hasOneKey ? undefined : {};
-    const refunds = this.#refunds ? new Map() : NO_REFUNDS;
+    const refunds: Call['refunds'] = this.#refunds ? new Map() : NO_REFUNDS;
     const call: Call = { request, response, argument, raw, mark, wants: [], keys, refunds, settings };
     if (this.#preflight !== undefined && framework.method(request) === 'OPTIONS' && isPreflight(framework, request)) {
       return this.#decidePreflight(call, this.#preflight(request));
@@ -326,13 +326,9 @@ function limitStep(place: PlacedLimits, own: HttpLimit, framework: AnyReader): S
   const add = (call: Call, key: string | undefined, picked: Limit, units: number): Plan | undefined => {
     call.settings = settings;
     if (settings.refund !== undefined) call.refunds.set(picked, settings.refund);
-    if (units === 1 && key !== undefined && !picked.mayHold) {
-      call.wants.push(core.wantUnit(picked, key));
-    } else {
-      const subject = key === undefined ? MISSING : readSubject(key);
-      const holder = picked.mayHold ? newHolder() : 0;
-      call.wants.push({ limit: picked, key: key ?? '', subject, cost: units, holder, isNamed: false });
-    }
+    const subject = key === undefined ? MISSING : readSubject(key);
+    const holder = picked.mayHold ? newHolder() : 0;
+    call.wants.push({ limit: picked, key: key ?? '', subject, cost: units, holder, isNamed: false });
     return undefined;
   };
   const want = (call: Call, key: string | undefined): MaybePromise<Plan | undefined> => {

@@ -21,6 +21,8 @@ export interface Counted {
   readonly policy: Policy;
   readonly rule: Rule;
   readonly suffix: string;
+  /** The keys of the last subjects, if the policies of its limit are fixed: to join and hash one takes as long as to decide. */
+  readonly keys: Map<string, string> | undefined;
   /** What this process allows of it by itself, by `localShare`. */
   readonly local: Policy;
 }
@@ -41,11 +43,6 @@ export interface Limit {
   /** Whether its policies may hold slots, and whether they may delay a request: true if they are not fixed. */
   readonly mayHold: boolean;
   readonly mayPace: boolean;
-  /**
-   * What a unit of each of the last keys wants, if its policies are fixed, and hold no slots: to join and hash keys costs
-   * more than to decide.
-   */
-  readonly units: Map<unknown, Want> | undefined;
 }
 
 /** What a request wants of one limit. */
@@ -61,8 +58,6 @@ export interface Want {
   readonly isNamed: boolean;
   /** The policies of the key, if its limit had to read them. */
   readonly policies?: readonly Counted[];
-  /** What was asked for it, if the same is wanted again. */
-  readonly asks?: readonly PolicyAsk[];
 }
 
 /** What is asked of one policy of a want. */
@@ -82,33 +77,27 @@ export function readPolicies(wants: readonly Want[]): readonly Want[] | Promise<
     : withPolicies(read as (readonly Counted[])[]);
 }
 
-/** What a unit of a key wants, remembered if its limit remembers that. */
-export function wantUnit(limit: Limit, key: unknown, uncached: boolean): Want {
-  const [want] = readWants(limit, key, 1) as readonly [Want];
-  const { units } = limit;
-  if (units === undefined || want.subject !== key) return want; // a key that is not its subject may be long
-  const [first] = makeAsks([want], uncached) as readonly [PolicyAsk];
-  // Without the longer text that it may have been cut from: V8 would keep that as well.
-  const own = first.key.slice(1, want.subject.length + 1);
-  const kept = { ...want, key: own, subject: own };
-  const remembered = { ...kept, asks: makeAsks([kept], uncached) };
-  if (units.size === MAX_REMEMBERED) units.clear();
-  units.set(own, remembered);
-  return remembered;
-}
-
 /** What is asked for wants whose policies are known: once under each key, which functions of several limits may share. */
 export function makeAsks(wants: readonly Want[], uncached: boolean): readonly PolicyAsk[] {
-  const asks = wants.flatMap((want) =>
+  const readAsks = (want: Want): readonly PolicyAsk[] =>
     (want.policies ?? want.limit.fixed ?? []).map((counted): PolicyAsk => {
-      const { policy, rule, suffix } = counted;
-      const key = `{${want.subject}${suffix}`;
+      const { policy, rule } = counted;
+      const key = joinKey(counted, want.subject);
       return { key, policy, cost: want.cost, holder: rule.holds ? want.holder : 0, until: 0, uncached, want, counted };
-    }),
-  );
-  if (wants.length === 1) return asks;
+    });
+  if (wants.length === 1) return readAsks(wants[0] as Want);
   const keys = new Set<string>();
-  return asks.filter(({ key }) => keys.size < keys.add(key).size);
+  return wants.flatMap(readAsks).filter(({ key }) => keys.size < keys.add(key).size);
+}
+
+function joinKey({ suffix, keys }: Counted, subject: string): string {
+  const known = keys?.get(subject);
+  if (known !== undefined) return known;
+  const key = `{${subject}${suffix}`;
+  if (keys?.size === MAX_REMEMBERED) keys.clear();
+  // Without the longer text that it may have been cut from: V8 would keep that as well.
+  keys?.set([...subject].join(''), key);
+  return key;
 }
 
 /** The same, of the memory of this process. */
@@ -167,12 +156,11 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
   const suffix = entry === undefined ? `}:${limiter}` : `}:${limiter}:${entry}`;
   if (typeof given !== 'function') {
     const name = entry ?? limiter;
-    const fixed = countPolicies(given, name, suffix, place);
+    const fixed = countPolicies(given, name, suffix, place).map((counted) => ({ ...counted, keys: new Map() }));
     const read = (): readonly Counted[] => fixed;
     const mayHold = fixed.some(({ rule }) => rule.holds);
     const mayPace = fixed.some(({ rule }) => rule.paces);
-    const units = mayHold ? undefined : new Map();
-    return { name, fixed, mark: undefined, read, current: read, mayHold, mayPace, units };
+    return { name, fixed, mark: undefined, read, current: read, mayHold, mayPace };
   }
   const mark = readMark(given);
   const name = entry ?? mark?.name ?? limiter;
@@ -197,7 +185,7 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
     }
   };
   const current = (): readonly Counted[] => count(mark?.current?.(context));
-  return { name, fixed: undefined, mark, read, current, mayHold: true, mayPace: true, units: undefined };
+  return { name, fixed: undefined, mark, read, current, mayHold: true, mayPace: true };
 }
 
 /**
@@ -253,7 +241,7 @@ function countPolicies(
       throw new PolicyError(`${where}.name`, `${expected}; write fixedWindow({ name: "burst", ... })`);
     }
     const suffix = name === ownName ? ownSuffix : `${ownSuffix}:${name}`;
-    return { name, policy, rule: compile(policy), suffix, local: scaleLocal(policy, name, localShare) };
+    return { name, policy, rule: compile(policy), suffix, keys: undefined, local: scaleLocal(policy, name, localShare) };
   });
   checkDistinct(
     counted.map(({ name }) => name),

@@ -12,7 +12,6 @@ import {
   type Optional,
   type Options,
   type Reader,
-  type Settings,
   type WithDefault,
 } from '../values/shape.ts';
 import { THRESHOLDS, type ThresholdOptions } from './thresholds.ts';
@@ -98,12 +97,3 @@ export const LIMITER = {
 };
 
 export interface LimiterCoreOptions extends Options<typeof LIMITER> {}
-
-/** The options with their defaults, checked. */
-export type LimiterSettings = Settings<typeof LIMITER>;
-
-/** @throws PolicyError for `localShare` without `onStoreError: 'local'`. */
-export function checkSettings({ localShare, onStoreError }: LimiterSettings): void {
-  if (localShare === undefined || onStoreError === 'local') return;
-  throw invalid('localShare', 'left out if onStoreError is not "local"', localShare);
-}

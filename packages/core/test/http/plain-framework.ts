@@ -39,7 +39,7 @@ export class PlainResponse extends EventEmitter {
   }
 }
 
-export type PlainOptions = RateLimitOptions<PlainRequest, PlainResponse>;
+type PlainOptions = RateLimitOptions<PlainRequest, PlainResponse>;
 export type PlainFramework = Framework<PlainRequest, PlainResponse>;
 
 export const plainFramework: PlainFramework = {

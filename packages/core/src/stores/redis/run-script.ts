@@ -3,7 +3,8 @@ import type { Port } from './clients/port.ts';
 import { failureOf } from './failure.ts';
 import type { Script } from './lua/generated/scripts.generated.ts';
 
-const MAX_TRIES = 3;
+/** In a cluster each node has to receive a script, and they do so one after the other. */
+const MAX_TRIES = 16;
 
 /**
  * Runs scripts by their SHA-1. If the server does not know one (first use, restart, failover, SCRIPT FLUSH), the call is
