@@ -142,10 +142,11 @@ export default tseslint.config(
   },
   {
     // What runs in a browser.
-    files: ['site/test/**/*.mjs'],
+    files: ['site/test/**/*.mjs', 'packages/cli/scripts/*.mjs'],
     languageOptions: {
       globals: {
         document: 'readonly',
+        window: 'readonly',
         innerHeight: 'readonly',
         scrollTo: 'readonly',
         requestAnimationFrame: 'readonly',

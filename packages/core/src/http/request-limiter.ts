@@ -124,7 +124,7 @@ export class RequestLimiter {
     const { settings } = this;
     const argument = framework.argument === undefined ? response : framework.argument(response);
     const keys = this.#hasOneKey ? undefined : {};
-    const refunds: Call['refunds'] = this.#refunds ? new Map() : NO_REFUNDS;
+    const refunds = this.#refunds ? (new Map() as Call['refunds']) : NO_REFUNDS;
     const call: Call = { request, response, argument, raw, mark, wants: [], keys, refunds, settings };
     if (this.#preflight !== undefined && framework.method(request) === 'OPTIONS' && isPreflight(framework, request)) {
       return this.#decidePreflight(call, this.#preflight(request));

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { memoryStore, type Answer, type Ask, type Op, type Store } from '@sluice/core';
-import { Place, RequestLimiter, type Framework, type Plan, type RateLimitOptions } from '@sluice/core/http';
+import { Place, RequestLimiter, type Framework, type Plan } from '@sluice/core/http';
 import type { RawRequest } from '../../src/http/framework.ts';
 
 /** A request of no framework: what a reader can be asked, written down. */
@@ -39,7 +39,6 @@ export class PlainResponse extends EventEmitter {
   }
 }
 
-type PlainOptions = RateLimitOptions<PlainRequest, PlainResponse>;
 export type PlainFramework = Framework<PlainRequest, PlainResponse>;
 
 export const plainFramework: PlainFramework = {

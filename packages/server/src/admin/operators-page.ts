@@ -32,7 +32,7 @@ export function operatorsPage(
     ...(entrance.isPrivate ? { authorize: () => true } : { token }),
     secret: token ?? siblings?.secret,
     share: connectionOf(service.core.store) !== undefined, // memory is this process alone
-    limiters: [service.core as never],
+    limiters: [service.core],
     log: (change) => {
       log(write(change));
     },
