@@ -73,7 +73,8 @@ export class Receipts {
     if (!once.allowed || beyond === 0 || counted.length === 0) return;
     await core.send(
       beyond > 0 ? 'charge' : 'give',
-      counted.map((ask) => ({ ...ask, cost: Math.abs(beyond) })),
+      // What a reset has forgotten since is not given back: others may have taken it.
+      counted.map((ask) => ({ ...ask, cost: Math.abs(beyond), holder: atMs })),
     );
   }
 

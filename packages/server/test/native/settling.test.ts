@@ -104,6 +104,22 @@ describe('what a client without the token reserves and does not use', () => {
   });
 });
 
+it.each(Object.keys(POLICIES))(
+  'gives back nothing of %s after a reset: what is used then was taken by others',
+  async (name) => {
+    const clock = fakeClock(START_MS);
+    const call = caller(clock);
+    const keys = { [name]: 'victim' };
+    const { reservation } = (await call('reserve', { keys, estimate: 1 })) as { reservation: string };
+
+    await call('reset', { keys });
+    await call('consume', { keys });
+    await call('settle', { reservation, actual: 0 });
+
+    expect(await call('peek', { keys })).toMatchObject({ used: 1 });
+  },
+);
+
 it('is settled once by two processes that settle it at once, in Redis', async () => {
   const yaml = 'limits: { window: { fixedWindow: { limit: 10, window: 1h } } }';
   const options = { token: 'token-of-the-tests', http: '0.0.0.0:0' };
