@@ -111,11 +111,15 @@ class Calls {
     return outcome as Outcome;
   }
 
-  /** Gives units back, and looks at what is left then. */
+  /**
+   * Gives units back, and looks at what is left then.
+   *
+   * @throws (rejects) CallError `UNAVAILABLE` if the store has not answered in time: it may still give them back.
+   */
   async refund(descriptor: LimitedDescriptor): Promise<Outcome> {
     const { limit, match, cost, isCheck } = descriptor;
     const want = wantOf(limit, match.key, isCheck ? 0 : cost);
-    await settleKeys(this.#core, 'give', [want]);
+    await this.#inTime(settleKeys(this.#core, 'give', [want]));
     const decision = await this.#core.decide('peek', [{ ...want, cost: 0 }], { endMs: this.#endMs });
     return { descriptor, allowed: true, policies: decision.policies, decision };
   }
@@ -163,6 +167,18 @@ class Calls {
       exhausted.push(...outcomes.filter(({ allowed }) => !allowed));
       left = outcomes.filter(({ allowed }) => allowed).map(({ descriptor }) => descriptor);
     }
+  }
+
+  async #inTime(work: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new CallError(Status.UNAVAILABLE, 'the store did not answer in time; the refund may have been made'));
+      }, this.#endMs - performance.now());
+    });
+    return Promise.race([work, late]).finally(() => {
+      clearTimeout(timer);
+    });
   }
 
   async #together(op: 'take' | 'peek', descriptors: readonly LimitedDescriptor[]): Promise<readonly Outcome[]> {
