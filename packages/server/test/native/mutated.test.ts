@@ -10,16 +10,31 @@ const LIMITS = `limits:
 `;
 const AT_ONCE = 32;
 
+interface Described {
+  readonly paths: Readonly<
+    Record<
+      string,
+      { post: { requestBody: { content: { 'application/json': { schema: { readonly properties: object } } } } } }
+    >
+  >;
+}
+
 let service: Served;
 let names: [string, ...string[]];
+/** The fields of each operation. */
+let fieldsBy: ReadonlyMap<string, readonly string[]>;
 let agent: Agent;
 /** What clients keep, for requests that mean something. */
 let kept: readonly [reservation: string, slot: string];
 
 beforeAll(async () => {
   service = await serve(LIMITS, { http: '0.0.0.0:0', token: 'token-of-the-tests' });
-  const { paths } = (await service.request('/v1/openapi.json')).body as { readonly paths: object };
-  names = Object.keys(paths).map((path) => path.slice('/v1/'.length)) as [string, ...string[]];
+  const { paths } = (await service.request('/v1/openapi.json')).body as Described;
+  const schemaOf = ({ post }: Described['paths'][string]) => post.requestBody.content['application/json'].schema;
+  fieldsBy = new Map(
+    Object.entries(paths).map(([path, one]) => [path.slice('/v1/'.length), Object.keys(schemaOf(one).properties)]),
+  );
+  names = [...fieldsBy.keys()] as [string, ...string[]];
   agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const { reservation } = (await service.post('reserve', { keys: { login: 'a' }, estimate: 1 })).body as {
     reservation: string;
@@ -58,13 +73,13 @@ function valueOf(random: Random, depth = 0): unknown {
   return Object.fromEntries(Array.from({ length }, () => [random.pick(names), valueOf(random, depth + 1)]));
 }
 
-/** A body that is nearly right, as bytes of which some are changed. */
-function bodyOf(random: Random): Buffer {
+/** A body that is nearly right for an operation, as bytes of which some are changed. */
+function bodyOf(random: Random, operation: string): Buffer {
   const fields = ['keys', 'cost', 'estimate', 'actual', 'reservation', 'slot', 'holder', 'duration', 'reset', 'limit'];
   const right = { keys: { login: 'a' }, cost: 1, estimate: 1, actual: 1, reservation: kept[0], slot: kept[1] };
   const body: Record<string, unknown> = {};
   for (const name of fields) {
-    if (random.percent(70)) continue;
+    if (random.percent(fieldsBy.get(operation)?.includes(name) === true ? 30 : 95)) continue;
     body[name] = random.percent(50) ? (right as Record<string, unknown>)[name] : valueOf(random);
   }
   const bytes = Buffer.from(JSON.stringify(random.percent(90) ? body : valueOf(random)));
@@ -75,7 +90,8 @@ function bodyOf(random: Random): Buffer {
 }
 
 async function statusOf(random: Random): Promise<number | undefined> {
-  const body = bodyOf(random);
+  const name = random.pick(names);
+  const body = bodyOf(random, name);
   const isTrusted = random.percent(30);
   const sent = request({
     ...{
@@ -84,7 +100,7 @@ async function statusOf(random: Random): Promise<number | undefined> {
       port: Number(service.server.addresses.http?.split(':').at(-1)),
       method: random.percent(98) ? 'POST' : 'PUT',
     },
-    path: `/v1/${random.percent(95) ? random.pick(names) : encodeURIComponent(String(valueOf(random, 9)).replaceAll(/\p{Surrogate}/gu, ''))}`,
+    path: `/v1/${random.percent(95) ? name : encodeURIComponent(String(valueOf(random, 9)).replaceAll(/\p{Surrogate}/gu, ''))}`,
     headers: {
       'content-type': random.percent(95) ? 'application/json' : 'text/plain',
       'content-length': body.length,
