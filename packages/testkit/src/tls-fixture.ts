@@ -14,8 +14,6 @@ export const tlsFixture: {
   /** Another certificate, which it has signed itself, and its key. */
   readonly otherCertFile: string;
   readonly otherKeyFile: string;
-  /** A certificate of that key, which has expired. */
-  readonly expiredCertFile: string;
 } = {
   get ca() {
     return readFileSync(this.caFile, 'utf8');
@@ -25,7 +23,6 @@ export const tlsFixture: {
   keyFile: join(folder, 'server-key.pem'),
   otherCertFile: join(folder, 'other.pem'),
   otherKeyFile: join(folder, 'other-key.pem'),
-  expiredCertFile: join(folder, 'expired.pem'),
 };
 
 /** This file is run from `src` and, compiled, from below `dist`. */

@@ -57,32 +57,6 @@ describe('TLS', () => {
   });
 });
 
-describe('a certificate that has expired', () => {
-  const { certFile, keyFile, expiredCertFile, otherKeyFile } = tlsFixture;
-  const TOLD = /tls\.cert: the certificate of CN=expired has expired on 2024-04-01/;
-
-  it('is told of by --check, and at the start', async () => {
-    const flags = ['--config', serving.file(LIMITS), '--tls-cert', expiredCertFile, '--tls-key', otherKeyFile];
-    const checked = await serving.run([...flags, '--check']);
-    const one = await serving.serve(flags);
-    await until('it says so', () => TOLD.test(one.printed.err));
-
-    expect([checked.code, checked.err]).toEqual([0, expect.stringMatching(TOLD)]);
-  });
-
-  it('is told of when its file is replaced', async () => {
-    const [cert, key] = [join(serving.folder, 'cert.pem'), join(serving.folder, 'key.pem')];
-    copyFileSync(certFile, cert);
-    copyFileSync(keyFile, key);
-    const one = await serving.serve(['--config', serving.file(LIMITS), '--tls-cert', cert, '--tls-key', key]);
-    copyFileSync(otherKeyFile, key);
-    copyFileSync(expiredCertFile, cert);
-    await until('it says so', () => TOLD.test(one.printed.err));
-
-    expect(one.printed.err).toMatch(TOLD);
-  });
-});
-
 describe('a certificate that cannot be used', () => {
   const { certFile: cert, keyFile: key, otherKeyFile } = tlsFixture;
 
