@@ -54,7 +54,7 @@ export function addKeyEdits(sluice: Command): void {
       .argument('<key>', 'the key that the application limits, such as an address or a user; or a whole key in Redis')
       .option(
         '--limit <name>',
-        'the limiter, as limiter:policy one of its policies, a managed policy, or a limit of the service',
+        'the limiter, as limiter:policy one of its policies, a managed policy, or with --service a limit of the service',
       );
     if (edit === 'block') command.requiredOption('--for <duration>', 'how long, such as 10m');
     const reason = ['--reason <text>', 'why, which is printed with the change'] as const;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { describePolicy, type Policy } from '@sluice/core';
-import type { ManagedPolicy, PutOptions, PutResult } from '@sluice/core/managed';
+import type { ManagedPolicy, PutResult } from '@sluice/core/managed';
 import { Failure, UsageError } from './failure.ts';
 import { addOverride } from './override.ts';
 import { addPolicyOptions, POLICY_KINDS, policyFrom } from './policy-text.ts';
@@ -98,7 +98,7 @@ async function putPolicy(
     return [...present, ...app].filter((kept) => !removeApp.includes(kept));
   };
   const options = { ...definedOf({ by, reason }), reset, ...(app.length + removeApp.length === 0 ? {} : { apps }) };
-  const done = await policies.put(name, rule, options as PutOptions);
+  const done = await policies.put(name, rule, options);
   printOf(command)(done, () => putText(done, before, 'apps' in options));
 }
 

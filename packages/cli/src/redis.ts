@@ -55,7 +55,7 @@ async function connectCluster({ host, port, ...access }: Omit<Address, 'db'>): P
     clusterRetryStrategy: () => null,
     enableReadyCheck: false,
     // Keeps the names of nodes, which their certificates are issued for.
-    ...(access.tls === undefined ? {} : { dnsLookup: (name: string, answer: Answer) => answer(null, name) }),
+    ...(access.tls === undefined ? {} : { dnsLookup: asItIs }),
   });
   cluster.on('error', () => undefined);
   try {
@@ -67,7 +67,9 @@ async function connectCluster({ host, port, ...access }: Omit<Address, 'db'>): P
   }
 }
 
-type Answer = (error: null, address: string) => void;
+function asItIs(name: string, answer: (error: null, address: string) => void): void {
+  answer(null, name);
+}
 
 /** The failure of a connection that stops answering, in the words for one that was never made. */
 export function silence(url: string, cause: unknown, further: string): Failure {

@@ -6,6 +6,7 @@ import { EXIT, exitCodeOf, printError } from './failure.ts';
 import { addInspect } from './inspect.ts';
 import { addPolicy } from './policy.ts';
 import { addServe } from './serve.ts';
+import { readPrefix } from './session.ts';
 import { addSimulate } from './simulate/command.ts';
 
 /** Runs the command line, prints the result or the error, and resolves to the exit code. Never rejects. */
@@ -46,6 +47,7 @@ function program(): Command {
     .addOption(
       new Option('--prefix <text>', 'the prefix of the keys, as in redisStore(url, { prefix })')
         .env('SLUICE_PREFIX')
+        .argParser(readPrefix)
         .default('sluice'),
     )
     .option('--json', 'print JSON, for programs')

@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import { Option as OptionOf } from 'commander';
-import { parseDuration } from '@sluice/core/spi';
+import { parseDuration, writeDuration } from '@sluice/core/spi';
 import type { ServerOptions, TlsListenerName } from '@sluice/server';
 import { UsageError } from './failure.ts';
 import { repeated } from './session.ts';
@@ -86,7 +86,7 @@ export function addServeFlags(command: Command): void {
 export async function readServeFlags(command: Command): Promise<ServeOptions> {
   const { readEnvironment } = await import('@sluice/server');
   const { options, warnings } = usable(() => readEnvironment(process.env));
-  const all = command.optsWithGlobals();
+  const all: Readonly<Record<string, unknown>> = command.optsWithGlobals();
   const own = (flags: string): unknown => all[new OptionOf(flags).attributeName()];
   const given = FLAGS.map(([flags, option]) => [option, own(flags)] as const).filter(
     ([, value]) => value !== undefined,
@@ -111,7 +111,8 @@ export async function readServeFlags(command: Command): Promise<ServeOptions> {
   } as Partial<ServerOptions>;
   if (workers > 1 && server.redis === undefined)
     throw new UsageError(`--workers ${String(workers)} needs --redis: each process would count for itself`);
-  if (shutdownDelayMs > MAX_DELAY_MS) throw new UsageError('--shutdown-delay must be at most 24d');
+  if (shutdownDelayMs > MAX_DELAY_MS)
+    throw new UsageError(`--shutdown-delay must be at most 24d, got "${writeDuration(shutdownDelayMs)}"`);
   const { config } = server;
   if (config === undefined)
     throw new UsageError('--config is needed: the path of the file of limits, or of a folder of them');

@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander';
 import { redisStore, type RedisStore } from '@sluice/core';
 import { createPolicies, type Policies } from '@sluice/core/managed';
-import { connectionOf, type RedisConnection } from '@sluice/core/spi';
+import { connectionOf, connectTo, type RedisConnection } from '@sluice/core/spi';
 import { shareChange, type PageChange } from '@sluice/page/spi';
-import { isLate } from './failure.ts';
+import { isLate, UsageError } from './failure.ts';
 import { connect, silence, type Connection } from './redis.ts';
 
 /** The options of every command. */
@@ -23,6 +23,17 @@ export interface Session {
   readonly store: RedisStore;
   readonly connection: RedisConnection;
   readonly policies: Policies;
+}
+
+/** @throws UsageError for a prefix that core does not take, before anything is connected. */
+export function readPrefix(prefix: string): string {
+  try {
+    return connectTo('redis://localhost', prefix, 'redisStore').prefix; // opens nothing
+  } catch (error) {
+    throw new UsageError((error as Error).message.replace(/write redisStore.*/s, 'write --prefix shop'), {
+      cause: error,
+    });
+  }
 }
 
 /** The options of every command, given before or after it on the line. */

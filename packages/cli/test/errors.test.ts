@@ -204,7 +204,7 @@ describe('a command line', () => {
   it('prints help and version', async () => {
     expect(await runSluice(['--version'])).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+/), err: '' });
     expect((await runSluice(['help', 'policy'])).out).toContain('put [options] <name> <kind>');
-    expect((await runSluice(['policy', 'put', '--help'])).out).toContain('--carry-over');
+    expect((await runSluice(['policy', 'put', '--help'])).out).toContain('--reset');
   });
 
   it('needs only the rights listed in the reference', () => {
@@ -227,7 +227,7 @@ describe('a database that does not exist', () => {
 
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(/^sluice: cannot use Redis at .*DB index is out of range/);
-    expect(await cli.admin.hexists('sluice:policies', 'orders')).toBe(1);
+    expect(await cli.admin.hexists('sluice:{#policies}:records', 'orders')).toBe(1);
   });
 });
 

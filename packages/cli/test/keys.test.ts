@@ -164,10 +164,7 @@ describe('inspect', () => {
     expect(code).toBe(0);
     expect(out).toContain('sluice:{eve}:api: Sluice did not write this value');
     expect(out).toContain('sluice:{eve}:list: it is not a string');
-    expect([none.code, none.out.split('\n')[0]]).toEqual([
-      0,
-      'no state: no key is zoe, or has it as one of its parts',
-    ]);
+    expect([none.code, none.out.split('\n')[0]]).toEqual([0, 'no state: no key is zoe, or has it as one of its parts']);
     expect(await cli.admin.dbsize()).toBe(2);
   });
 });

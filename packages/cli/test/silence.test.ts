@@ -27,7 +27,7 @@ describe('a Redis that stops answering during a command', () => {
   it.each([
     ['inspect a', 'scan', ''],
     ['inspect sluice:{a}:api', 'get', ''],
-    ['policy list', 'evalsha', ''],
+    ['policy list', '{#policies}', ''],
     [put, '"apps":["web"]', MADE],
     ['policy remove orders', '"life"', MADE],
   ])('ends the command: %s, from %s on', async (line, words, expected) => {

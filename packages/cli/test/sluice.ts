@@ -70,7 +70,7 @@ async function runNow(args: readonly string[], env: Readonly<Record<string, stri
     Object.assign(console, { log, error });
     Object.assign(process.stdout, { write: writes[0] });
     Object.assign(process.stderr, { write: writes[1] });
-    for (const name of Object.keys(env)) delete process.env[name];
+    for (const name of Object.keys(env)) Reflect.deleteProperty(process.env, name);
     Object.assign(process.env, before);
   }
 }

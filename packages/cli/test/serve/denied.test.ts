@@ -47,14 +47,11 @@ describe('a service that denies', () => {
     await consume(one, 'login', 'ann');
 
     const { code, out } = await runHere([
-      ...['block', 'ann', '--limit', 'login', '--for', '10m', '--reason', 'x', '--by', 'ops'],
+      ...['block', 'ann', '--limit', 'service:login', '--for', '10m', '--reason', 'x', '--by', 'ops'],
       ...['--redis', redis.server.url],
     ]);
 
-    expect([code, out]).toEqual([
-      0,
-      expect.stringMatching(/^blocked ann under service \(login\) until .*, by ops: x$/),
-    ]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^blocked ann under service:login until .*, by ops: x$/)]);
     expect(await consume(one, 'login', 'ann')).toBe(false);
   });
 

@@ -96,12 +96,7 @@ describe('a log', () => {
       [],
       'the first lines are of no known format; write --format with one of combined',
     ],
-    [
-      'another format',
-      `${'hello\n'.repeat(5)}`,
-      ['--format', 'combined'],
-      ':1: most lines are not of the format combined',
-    ],
+    ['another format', 'hello\n'.repeat(5), ['--format', 'combined'], ':1: most lines are not of the format combined'],
     ['no text', Buffer.from('BZh9\0\0\0'), [], 'it is no text; write'],
     ['a broken gzip', gzipSync(COMBINED.repeat(99)).subarray(0, 60), [], 'unexpected end of file'],
   ])('of %s is an error', async (_name, log, flags, message) => {

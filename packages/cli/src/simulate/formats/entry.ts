@@ -40,7 +40,7 @@ export const PARTS: readonly string[] = Object.keys(USUAL);
 /** The usual names of a format whose lines all have the same fields. */
 export function namesAmong(fields: readonly string[]): Names {
   const among = Object.entries(USUAL).map(([part, names]) => [part, names.filter((name) => fields.includes(name))]);
-  return Object.fromEntries(among) as unknown as Names;
+  return Object.fromEntries(among) as Names;
 }
 
 /** One request of a log. What only some reports and keys need is read when they do. */

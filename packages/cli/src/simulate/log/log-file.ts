@@ -114,7 +114,7 @@ export async function* merge(files: readonly LogFile[]): AsyncGenerator<readonly
       continue;
     }
     const merged: Entry[] = [];
-    let first = only;
+    let first: typeof only;
     do {
       first = heads.reduce((one, other) => (atMs(other) < atMs(one) ? other : one));
       merged.push(first.batch[first.next++] as Entry);
