@@ -11,6 +11,8 @@ import { MAX_BODY } from './routes.ts';
 
 const MAX_POLICIES = 1000;
 const MAX_ASKS = 100;
+/** Beyond every instant and every block of a limiter. Longer blocks could not be written, nor ended. */
+const MAX_UNTIL = 2 ** 52;
 const OPS: readonly Op[] = ['take', 'peek', 'try', 'give', 'charge', 'reset', 'block', 'renew'];
 /** A subject, and the limiter and policy, as `remoteStore` writes them. */
 const KEY = /^\{([^{}]{0,256})\}(:[\w.:@-]{1,200})$/s;
@@ -83,7 +85,7 @@ function readAsk(given: unknown, policies: readonly Policy[], space: string, whe
   const [, subject, rest] = (typeof key === 'string' && KEY.exec(key)) || [];
   const policy = policies[Number(place)];
   const areWhole = [place, cost, holder, until].every((value) => Number.isSafeInteger(value) && Number(value) >= 0);
-  if (subject === undefined || rest === undefined || policy === undefined || !areWhole) {
+  if (subject === undefined || rest === undefined || policy === undefined || !areWhole || Number(until) > MAX_UNTIL) {
     throw badRequest(`${where} has an ask that is no [key, policy, cost, holder, until] of a remoteStore`);
   }
   const numbers = { cost: Number(cost), holder: Number(holder), until: Number(until) };

@@ -123,6 +123,7 @@ describe('POST /v1/decide', () => {
     ['a key of the space of others', { ...body, requests: [{ op: 'take', asks: [['{a}b{c}:x', 0, 1]] }] }],
     ['a policy that is not there', { ...body, requests: [{ op: 'take', asks: [['{ann}:x', 1, 1]] }] }],
     ['a cost that is no whole number', { ...body, requests: [{ op: 'take', asks: [['{ann}:x', 0, 1.5]] }] }],
+    ['a block without an end', { ...body, requests: [{ op: 'block', asks: [['{ann}:x', 0, 0, 0, 2 ** 53 - 1]] }] }],
     ['no object', 5],
   ])('rejects %s with 400, and does nothing', async (_what, given) => {
     const { url } = await serve();
