@@ -59,11 +59,7 @@ export default tseslint.config(
     extends: [tseslint.configs.disableTypeChecked],
   },
   { files: ['packages/*/src/**/*.ts'], rules: { 'tsdoc/syntax': 'error' } },
-  arrows(
-    ['packages/core/src/program/**/*.ts'],
-    ['node:*'],
-    'An algorithm knows no clock, socket or global.',
-  ),
+  arrows(['packages/core/src/program/**/*.ts'], ['node:*'], 'An algorithm knows no clock, socket or global.'),
   arrows(
     [
       'packages/core/src/*.ts',
