@@ -28,7 +28,8 @@ export function watched(inner: Store, hold?: Gate): WatchedStore {
     return log;
   };
   const tell = (op: Op, asks: readonly Ask[], answer: Answer): Answer => {
-    for (const ask of asks) performed(op === 'give' && ask.holder ? 'release' : op).add(ask);
+    for (const ask of asks)
+      performed(op === 'give' && ask.policy.algorithm === 'concurrency' ? 'release' : op).add(ask);
     return answer;
   };
   return {
