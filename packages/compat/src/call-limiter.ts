@@ -88,9 +88,9 @@ export class CallLimiter {
     }
   }
 
-  /** @throws SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` if the store is not a memory store. */
-  resetAll(): void {
-    this.#core.resetAll();
+  /** @throws (rejects) SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` if the store is not a memory store. */
+  async resetAll(): Promise<void> {
+    await this.#core.resetAll();
   }
 
   /** Leaves the store, and closes it if nothing else uses it. */

@@ -50,9 +50,8 @@ export class ExpressStore implements Store {
    *
    * @throws (rejects) SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other.
    */
-  // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
   async resetAll(): Promise<void> {
-    this.#limiter.resetAll();
+    await this.#limiter.resetAll();
   }
 
   /** Leaves the store of Sluice, and closes it if nothing else uses it. */

@@ -45,6 +45,10 @@ describe('on Redis', () => {
     expect((await second.increment('key')).totalHits).toBe(1);
   });
 
+  it('rejects to forget all keys, which Redis cannot list', async () => {
+    await expect(open('all').resetAll()).rejects.toMatchObject({ code: 'SLUICE_RESET_ALL_UNSUPPORTED' });
+  });
+
   it('a hit is one call', async () => {
     const store = open('calls');
     await store.increment('key');
