@@ -61,5 +61,5 @@ export function readPreflightBudgets(
 function budgetOf({ limit, address }: HttpLimit): readonly Budget[] {
   if (address === undefined || typeof limit === 'function' || limit.fixed === undefined) return [];
   const fixed = limit.fixed.filter(({ rule }) => !rule.holds);
-  return fixed.length === 0 ? [] : [{ address, limit: { ...limit, fixed, units: undefined } }];
+  return fixed.length === 0 ? [] : [{ address, limit: { ...limit, fixed } }];
 }

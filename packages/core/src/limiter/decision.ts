@@ -25,7 +25,7 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** A decision that carries its receipt: no property, no symbol, and nothing of it in a copy. */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the constructor sets all
-export interface LimiterDecision extends Decision {}
+export interface LimiterDecision extends Writable<Decision> {}
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
 export class LimiterDecision {
   readonly #receipt: Receipt;
@@ -44,22 +44,21 @@ export class LimiterDecision {
   ) {
     const all = policies.length === 1 ? (policies[0] as PolicyDecision) : combine(policies, receipt);
     const { allowed } = all;
-    // eslint-disable-next-line @typescript-eslint/no-this-alias -- its fields are readonly to all others
-    const to: Writable<Decision> = this;
-    to.allowed = allowed;
-    to.outcome = isBlocked ? 'blocked' : allowed ? 'allowed' : 'denied';
-    to.policy = all.name;
-    to.cost = receipt.cost;
-    to.limit = all.limit;
-    to.remaining = all.remaining;
-    to.used = all.used;
-    to.retryAfterMs = all.retryAfterMs;
-    to.resetAfterMs = all.resetAfterMs;
-    to.delayMs = allowed ? all.delayMs : 0;
-    to.source = source;
-    to.atMs = atMs;
-    if (receipt.error !== undefined) to.error = receipt.error;
-    to.policies = policies;
+    // Written to `this`, so that V8 makes room for all of them.
+    this.allowed = allowed;
+    this.outcome = isBlocked ? 'blocked' : allowed ? 'allowed' : 'denied';
+    this.policy = all.name;
+    this.cost = receipt.cost;
+    this.limit = all.limit;
+    this.remaining = all.remaining;
+    this.used = all.used;
+    this.retryAfterMs = all.retryAfterMs;
+    this.resetAfterMs = all.resetAfterMs;
+    this.delayMs = allowed ? all.delayMs : 0;
+    this.source = source;
+    this.atMs = atMs;
+    if (receipt.error !== undefined) this.error = receipt.error;
+    this.policies = policies;
     this.#receipt = receipt;
   }
 
