@@ -150,6 +150,7 @@ async function readBody(request: NodeRequest, maxBytes: number): Promise<unknown
 }
 
 function write(answered: PageResponse | undefined, response: ServerResponse): void {
+  if (response.headersSent) return; // a timeout of the application, for one, has answered already
   const { status, fields, body } = answered ?? { status: 404, fields: {}, body: 'not found\n' };
   response.writeHead(status, { ...fields, 'content-length': Buffer.byteLength(body) });
   response.end(body);

@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import Koa from 'koa';
 import { createLimiter, fixedWindow } from '@sluice/core';
-import type { PageHandler } from '@sluice/page';
+import { page, type PageHandler } from '@sluice/page';
 import type { KeyState } from '../src/key-actions.ts';
 import { pageWith, portOf, TOKEN, useCleanUp } from './serve-page.ts';
 
@@ -154,4 +154,19 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_name, serve) => {
     expect([open, 413]).toContain(401);
     expect([400, 413]).toContain(trusted);
   });
+});
+
+it('writes nothing to a response that the application has sent meanwhile', async () => {
+  const slow = page({ authorize: () => new Promise<boolean>((resolve) => setTimeout(resolve, 50, true)) });
+  later(() => slow.close());
+  let answering: Promise<unknown> | undefined;
+  const port = await portOf((request, response) => {
+    answering = slow(request, response);
+    response.writeHead(503).end('late');
+  });
+
+  const response = await fetch(`http://127.0.0.1:${String(port)}/limits/`);
+
+  expect([response.status, await response.text()]).toEqual([503, 'late']);
+  await expect(answering).resolves.toBeUndefined();
 });
