@@ -2,13 +2,11 @@
 
 // Decisions over limits that arrive with requests, or live in a file.
 export { LimiterCore } from './limiter/core.ts';
-export type { DecideOptions, DecidingOp } from './limiter/host.ts';
-export { LIMITER } from './limiter/options.ts';
 export { readWants, type Limit, type Want } from './limiter/limits.ts';
 export { LimiterDecision } from './limiter/decision.ts';
 export { newHolder, readHolder } from './limiter/holder.ts';
-export { heldBy, keepRenewing, type HeldSlots } from './limiter/slots.ts';
-export { editKeys, refundDecision, refundPacing, settleKeys } from './limiter/settle.ts';
+export { heldBy, type HeldSlots } from './limiter/slots.ts';
+export { editKeys, settleKeys } from './limiter/settle.ts';
 export { readMark } from './limiter/policy-function.ts';
 export { readSubject } from './values/key.ts';
 
@@ -17,7 +15,7 @@ export { watchDecisions, type SeenDecision } from './limiter/publish.ts';
 export { liveLimiters } from './observe/live-limiters.ts';
 
 // Policies, and what they are compiled to.
-export { compile, type Rule } from './policies/index.ts';
+export { compile } from './policies/index.ts';
 
 // Redis, as a store has connected to it.
 export { connectTo, connectionOf, type RedisConnection } from './stores/redis/connection.ts';
@@ -26,7 +24,7 @@ export { connectTo, connectionOf, type RedisConnection } from './stores/redis/co
 export { readWriter } from './stores/writer.ts';
 
 // Values that users write, and the errors and warnings of wrong ones.
-export { readOptions, type Options } from './values/shape.ts';
+export { readOptions } from './values/shape.ts';
 export { parseDuration, writeDuration } from './values/duration.ts';
 export { parseName } from './values/name.ts';
 export { shown, typeError } from './errors.ts';
