@@ -50,7 +50,7 @@ describe('through a slow or silent network', () => {
     await store.ready();
     const hasty = createLimiter({ name: 'hasty', policy, store, timeoutMs: 5 });
     const patient = createLimiter({ name: 'patient', policy, store, timeoutMs: 10_000 });
-    proxy.delay(30);
+    proxy.delay(10);
 
     const local = [...(await consume(hasty, 20)), ...(await consume(hasty, 20))];
     const [decision] = await consume(patient, 1);

@@ -12,7 +12,7 @@ import {
   type PolicyContext,
   type PolicyFunction,
 } from '@sluice/core';
-import { LimiterCore } from '../../src/limiter/core.ts';
+import { LimiterCore } from '@sluice/core/spi';
 import { WatchedStore } from './watched-store.ts';
 
 const small = fixedWindow({ limit: 1, window: '1h' });
