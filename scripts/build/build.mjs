@@ -51,9 +51,7 @@ for (const [folder, { formats, entries, internal = {}, callable = [], more = {} 
       footer: ({ name, fileName }) =>
         fileName.endsWith('.cjs') && callable.some((path) => nameOf(path) === name) ? CALLABLE : '',
       codeSplitting: {
-        groups: [
-          { name: 'shared', test: /\/src\//, minShareCount: 2 },
-        ],
+        groups: [{ name: 'shared', test: /\/src\//, minShareCount: 2 }],
       },
     },
   });
