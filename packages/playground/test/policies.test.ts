@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import '../../core/src/policies/index.ts'; // fills ALGORITHMS, also if the package is built
 import { ALGORITHMS } from '../../core/src/policies/rule.ts';
 import { POLICY_KINDS, checkedPolicies, newPolicy, optionsOf, withNames } from '../src/index.ts';
 
