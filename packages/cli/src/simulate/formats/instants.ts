@@ -27,6 +27,7 @@ function parse(text: string): number {
   const clf = CLF.exec(text);
   if (clf === null) {
     const iso = text.replace(/(:\d\d),(?=\d)/, '$1.').replace(/^(\d{4})\/(\d\d)\/(?=\d\d)/, '$1-$2-');
+    if (!/^\d{4}-\d\d-\d\d/.test(iso)) return NaN;
     return Date.parse(ZONE.test(iso) ? iso : `${iso.replace(' ', 'T')}Z`);
   }
   const [, day, month = '', year, hour, minute, second, sign, hours = 0, minutes = 0] = clf;
