@@ -1,5 +1,5 @@
 export { ipv4Spellings, ipv6Spellings, spellingsOf } from './spellings.ts';
-export { cases, depth, type Depth } from './depth.ts';
+export { cases, depth } from './depth.ts';
 export { describePolicySource, type PolicyServer } from './describe-policy-source.ts';
 export { describeExample, ExampleClient } from './describe-example.ts';
 export { ExampleProcess } from './example-process.ts';
@@ -9,17 +9,14 @@ export { exchange, listen, open, received, statuses, type Listening } from './ra
 export { startRedisCluster, type RedisCluster } from './redis-cluster.ts';
 export { freePort } from './free-port.ts';
 export { startRedis, type RedisServer } from './redis-server.ts';
-export { runtimes, type Runtime } from './runtimes.ts';
+export { runtimes } from './runtimes.ts';
 export { useRedis, type RunningRedis } from './use-redis.ts';
-export { ClusterAdmin } from './cluster-admin.ts';
 export { CONSUL_MANAGEMENT, consulAgents, type ConsulAgentUnderTest } from './consul/consul-server.ts';
 export { ConsulStub } from './consul/consul-stub.ts';
-export { consulTrace, type TracedExchange } from './consul/consul-trace.ts';
+export { consulTrace } from './consul/consul-trace.ts';
 export { connectTo, type ConnectOptions } from './connect-to.ts';
-export { leastPrivilege, STORE_USER, type LeastPrivilege } from './least-privilege.ts';
-export { type RedisClusterOptions } from './redis-cluster.ts';
-export { type RedisServerOptions, type RestartOptions } from './redis-server.ts';
-export { startSentinel, type RedisSentinel, type RedisSentinelOptions } from './redis-sentinel.ts';
+export { STORE_USER } from './least-privilege.ts';
+export { startSentinel, type RedisSentinel } from './redis-sentinel.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { tlsFixture } from './tls-fixture.ts';
 export { isFreedAfter } from './freed.ts';

@@ -28,7 +28,7 @@ export function combinedLog(requests: readonly LoggedRequest[]): string {
     .join('');
 }
 
-/** So many requests of one client, at once. */
+/** This many requests of one client, at once. */
 export function burst(count: number, atMs: number, rest: Omit<LoggedRequest, 'atMs'> = {}): readonly LoggedRequest[] {
   return Array.from({ length: count }, () => ({ atMs, ...rest }));
 }

@@ -20,9 +20,9 @@ const ALLOWED = 5;
 const OLDER = 6;
 // or, after a negative number n, -n milliseconds before the start of the open one.
 const MAX_NUMBERS = 500;
-/** From so many numbers on, a shorter policy joins blocks that it does not need itself, */
+/** In a state with this many numbers or more, a shorter policy joins the blocks that it does not need itself, */
 const CROWDED = 250;
-/** those of a hundredth of the longest window: no policy has more blocks in its own. */
+/** all that lie in the same hundredth of the longest window: no policy has more blocks in its own. */
 const CELLS = 100;
 
 function reads(s: Nums): boolean {

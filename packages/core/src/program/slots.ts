@@ -34,9 +34,9 @@ const SIZE = 3;
 
 const MAX_ENTRIES = 1000;
 const MAX_NUMBERS = 4000;
-/** From so many numbers on, a shorter policy joins entries that it does not need itself, */
+/** In a state with this many numbers or more, a shorter policy joins the entries that it does not need itself, */
 const CROWDED = 2500;
-/** those of a hundredth of the longest window. */
+/** all that lie in the same hundredth of the longest window. */
 const CELLS = 100;
 
 function reads(s: Nums): boolean {

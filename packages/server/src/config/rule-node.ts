@@ -36,7 +36,7 @@ export class RuleNode {
   readonly place: string;
   /** The root, the descriptors above this one, and this one. */
   readonly #path: readonly RuleNode[];
-  /** The part that it adds to the key; undefined where that depends on the request. */
+  /** The part that it adds to the key; undefined if that depends on the request. */
   readonly #segment: string | undefined;
   /** The part that it adds before the value of a request, where that depends on the request. */
   readonly #keyPart: string;

@@ -36,7 +36,7 @@ local function slots_slotOf(p, s, units, t, holder)
   return -1
 end
 
--- The same the other way round: how old the oldest of so many units must be. Not of a limit of 0.
+-- The same the other way round: how old the oldest of these units must be. Not of a limit of 0.
 local function numbers_ageFor(units, limit, window, longLimit, longest)
   if units <= limit then
     return 0
