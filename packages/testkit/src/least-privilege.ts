@@ -2,13 +2,11 @@
  * Rights of a Redis user, as arguments of `ACL SETUSER`. Each also needs the key pattern of the store's prefix:
  * `~sluice:*`.
  */
-export interface LeastPrivilege {
+interface LeastPrivilege {
   /** One server, and the servers behind Sentinel. */
   readonly server: string;
   /** The nodes of a cluster. */
   readonly cluster: string;
-  /** Also needed for slidingLog and concurrency policies, whose long states are lists and sorted sets. */
-  readonly details: string;
   /** The Sentinels themselves, when they ask for a user; no key pattern there. */
   readonly sentinel: string;
 }
@@ -25,8 +23,6 @@ const SCRIPT = '+evalsha +eval +time +get +set +del';
 export const leastPrivilege: LeastPrivilege = {
   server: `${SCRIPT} +info`,
   cluster: `${SCRIPT} +info +cluster|slots +cluster|info +asking +client|setname`,
-  details:
-    '+pexpireat +llen +lindex +lset +rpush +ltrim +zadd +zcard +zscore +zrem +zrangebyscore +zrevrangebyscore +zremrangebyscore',
   sentinel:
     '&* +sentinel|get-master-addr-by-name +sentinel|sentinels +sentinel|master +sentinel|replicas +subscribe +psubscribe',
 };

@@ -13,7 +13,7 @@ export interface RedisServer {
   /** As the default user, with all rights. */
   readonly url: string;
   /**
-   * As a user with {@link leastPrivilege} on `sluice:*`, with the rights for long states: for the stores under test.
+   * As a user with {@link leastPrivilege} on `sluice:*`: for the stores under test.
    */
   readonly storeUrl: string;
   /** Changes with a restart. */
@@ -71,7 +71,7 @@ async function startOn(
   const config = join(folder, 'users.conf'); // users cannot be given as arguments
   const { name, password, keys } = STORE_USER;
   const rights = args.includes('--cluster-enabled') ? leastPrivilege.cluster : leastPrivilege.server;
-  writeFileSync(config, `user ${name} on >${password} ${keys} ${rights} ${leastPrivilege.details}\n`);
+  writeFileSync(config, `user ${name} on >${password} ${keys} ${rights}\n`);
   const all = [
     config,
     ...(tls ? ['--port', '0', '--tls-port', String(port), ...TLS] : ['--port', String(port)]),

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until, useRedis } from '@sluice/testkit';
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  redisStore,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type Limiter,
+} from '../../src/index.ts';
+import { createPolicies, managed, redisSource } from '../../src/managed/index.ts';
+import { redisMembership, splitStore } from '../../src/split/index.ts';
+
+const guide = readFileSync(new URL('../../../../docs/guides/redis-permissions.md', import.meta.url), 'utf8');
+
+/** What the guide grants after this text. */
+function readRights(after: string): readonly string[] {
+  const [, rights = ''] = /((?:[+&~][\w|:*{}#&~]+ ?)+)/.exec(guide.slice(guide.indexOf(after) + after.length)) ?? [];
+  return rights.trim().split(' ');
+}
+
+const STORE = ['~sluice:*', ...readRights('ACL SETUSER sluice on >secret ~sluice:* ')];
+const FOLLOWER = readRights('| limiters that use them');
+const NOTIFIED = readRights('| the same, to learn of a change at once');
+const CHANGER = readRights('| who changes them');
+const MEMBER = readRights('A member of [`redisMembership`](split.md) needs ');
+
+const redis = useRedis();
+const closing: (() => unknown)[] = [];
+beforeEach(async () => {
+  await redis.admin.flushall();
+  await redis.admin.acl('LOG', 'RESET');
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** A URL of a user that has these rights, and no others. */
+async function userWith(rights: readonly string[]): Promise<string> {
+  await redis.admin.acl('SETUSER', 'guided', 'reset', 'on', '>secret', ...rights);
+  return `redis://guided:secret@127.0.0.1:${String(redis.server.port)}`;
+}
+
+/** The commands that the server has denied. */
+async function denied(): Promise<readonly unknown[]> {
+  const log = (await redis.admin.acl('LOG')) as unknown[][];
+  return log.map((entry) => entry[entry.indexOf('object') + 1]);
+}
+
+function closedLater<T extends { close(): unknown }>(made: T): T {
+  closing.push(() => made.close());
+  return made;
+}
+
+describe('the rights of the guide', () => {
+  it('are read from it', () => {
+    expect([STORE, FOLLOWER, NOTIFIED, CHANGER, MEMBER].map((rights) => rights.length)).toEqual([8, 4, 2, 9, 9]);
+  });
+
+  it('are enough for every policy, and for every edit of its keys', async () => {
+    const options = { limit: 2, window: '1m' } as const;
+    const kinds = [
+      ...[fixedWindow(options), slidingWindow(options), slidingCounter(options), slidingLog(options)],
+      ...[tokenBucket({ capacity: 2, refill: 1, every: '1m' }), leakyBucket({ ...options, maxDelay: '1m' })],
+      tokenBucket({ capacity: 2, refill: 1, every: '1m', mode: 'interval' }),
+    ];
+    const store = closedLater(redisStore(await userWith(STORE), { prefix: 'sluice' }));
+    const make = (policy: (typeof kinds)[number] | ReturnType<typeof concurrency>, i: number): Limiter =>
+      createLimiter({ name: `limit-${String(i)}`, policy, store, onStoreError: 'throw', timeoutMs: 10_000 });
+
+    for (const [i, policy] of kinds.entries()) {
+      const limiter = make(policy, i);
+      await limiter.refund(await limiter.consume('ann', 2));
+      await limiter.charge('ann', 1);
+      await limiter.block('ann', '1m');
+      await limiter.unblock('ann');
+      await limiter.reset('ann');
+    }
+    const { release, renew } = await make(concurrency({ limit: 2, ttl: '1m' }), kinds.length).acquire('ann');
+    await renew();
+    await release();
+
+    expect(await denied()).toEqual([]);
+  });
+
+  it('are enough to change managed policies, to follow them, and to write back what is lost', async () => {
+    const all = [...STORE, ...FOLLOWER, ...NOTIFIED, ...CHANGER];
+    const store = closedLater(redisStore(await userWith(all), { prefix: 'sluice' }));
+    const policies = closedLater(createPolicies(redisSource(await userWith(all), { prefix: 'sluice' })));
+    const limiter = createLimiter({ policy: managed('orders'), app: 'shop', policies, store, timeoutMs: 10_000 });
+    closing.push(() => limiter.close());
+    const orders = fixedWindow({ limit: 5, window: '1m' });
+
+    await policies.put('orders', orders, { apps: ['shop'] });
+    await policies.override('orders', 'ann', fixedWindow({ limit: 9, window: '1m' }));
+    await until('it is followed', async () => (await limiter.peek('ann')).limit === 9);
+    await policies.removeOverride('orders', 'ann');
+    await until('its end is followed', async () => (await limiter.peek('ann')).limit === 5);
+    await redis.admin.flushall();
+    await until('it is written back', async () => (await redis.admin.hlen('sluice:{#policies}:records')) > 0);
+    await policies.remove('orders');
+
+    expect(await denied()).toEqual([]);
+  });
+
+  it('are enough for a user that only changes policies', async () => {
+    const rights = [...readRights('A user that only changes policies needs '), ...FOLLOWER, ...CHANGER];
+    const policies = closedLater(createPolicies(redisSource(await userWith(rights), { prefix: 'sluice' })));
+
+    await policies.put('orders', fixedWindow({ limit: 5, window: '1m' }), { apps: ['shop'] });
+    expect(await policies.remove('orders')).toBe(true);
+
+    expect((await denied()).filter((command) => command !== 'subscribe')).toEqual([]);
+  });
+
+  it('are enough for a limiter that only follows, by polling', async () => {
+    const operator = closedLater(createPolicies(redisSource(redis.server.url, { prefix: 'sluice' })));
+    await operator.put('orders', fixedWindow({ limit: 5, window: '1m' }), { apps: ['shop'] });
+    const store = closedLater(redisStore(await userWith([...STORE, ...FOLLOWER]), { prefix: 'sluice' }));
+
+    const limiter = createLimiter({ policy: managed('orders'), app: 'shop', store, timeoutMs: 10_000 });
+    closing.push(() => limiter.close());
+
+    expect((await limiter.consume('ann')).limit).toBe(5);
+    await operator.put('orders', fixedWindow({ limit: 7, window: '1m' }), { apps: ['shop'] });
+    await until('the change is followed', async () => (await limiter.peek('ann')).limit === 7);
+    expect((await denied()).filter((command) => command !== 'subscribe')).toEqual([]);
+  });
+
+  it('are enough for a member of a split limit', async () => {
+    const membership = redisMembership(await userWith(MEMBER), { prefix: 'sluice', heartbeatMs: 50, ttlMs: 2000 });
+    const store = closedLater(splitStore({ membership, graceMs: 2100 }));
+    const policy = fixedWindow({ limit: 4, window: '200ms', align: 'clock' });
+    const limiter = createLimiter({ policy, store, onStoreError: 'throw' });
+    await store.ready();
+
+    await until('it has its share', async () => (await limiter.consume('ann')).allowed);
+
+    expect(await denied()).toEqual([]);
+  });
+});
