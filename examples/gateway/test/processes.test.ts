@@ -2,7 +2,7 @@ import { freePort, startRedis, until } from '@sluice/testkit';
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nginxPath } from '../src/programs.ts';
@@ -14,7 +14,7 @@ const roles = ['gateway-1', 'gateway-2', 'orders', 'catalog'];
 describe('the whole example', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)('ends with all its processes on %s', async (signal) => {
     const system = await System.start();
-    const pids = pidsOf(system);
+    const pids = await pidsOf(system);
     system.child.kill(signal);
 
     expect(await system.ends()).toBe(0);
@@ -23,7 +23,7 @@ describe('the whole example', () => {
 
   it('leaves nothing running when it is killed', async () => {
     const system = await System.start();
-    const pids = pidsOf(system);
+    const pids = await pidsOf(system);
     const folder = dirname(system.nginxConf);
     system.child.kill('SIGKILL');
 
@@ -124,8 +124,10 @@ describe('a gateway by itself', () => {
 });
 
 /** All processes of it, nginx included. */
-function pidsOf(system: System): number[] {
-  const nginx = readFileSync(join(dirname(system.nginxConf), 'nginx.pid'), 'utf8');
+async function pidsOf(system: System): Promise<number[]> {
+  const file = join(dirname(system.nginxConf), 'nginx.pid');
+  // nginx listens before it writes the file.
+  const nginx = await until('nginx has written its id', () => existsSync(file) && readFileSync(file, 'utf8'));
   return [...roles.map((role) => system.pidOf(role)), Number(nginx)];
 }
 
