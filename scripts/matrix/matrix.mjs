@@ -80,7 +80,7 @@ const APART = {
   ],
   ratelimit: [
     'the service beside envoyproxy/ratelimit, which go builds: decisions per second of CPU, and waits; four minutes',
-    `${PREPARED} node packages/benchmarks/src/beside-ratelimit.mjs`,
+    `${PREPARED} npm run -s bench -- service`,
   ],
 };
 

@@ -1,82 +1,99 @@
-// Measures the cost of a decision: Sluice, the peers and the floor, in one run. From the root, after `npm run build`:
+// Measures what a decision costs, beside the peers and the floor, in one run. From the root, after `npm run build`:
 //
-//   npm run bench                               all of it; some 40 minutes
-//   npm run bench -- --quick                    all of it, shorter and less exact
-//   npm run bench -- --only memory,redis        some of memory, redis, http, scale, service
-//   npm run bench -- --rounds 9                 rounds of every measurement
-//   npm run bench -- --node 22,24               Express on other Nodes as well, or the frameworks that --scene names:
-//                                               versions, fetched by npx, or paths
-//   npm run bench -- --scene hot-key            some of the scenes: a name that is not known prints all
-//   npm run bench -- --proxy                    HTTP behind a trusted proxy: clients are in X-Forwarded-For
-//   npm run bench -- --denied 90                HTTP with so many percent of the requests denied
-//   npm run bench -- --out <folder>             where the results go, instead of packages/benchmarks/results
-//
-// Writes <group>.json, and prints the tables of what was measured. page.mjs writes docs/benchmarks.md from them.
-import { mkdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+//   npm run bench                            all questions; about an hour on a machine that does nothing else
+//   npm run bench -- memory redis            some of memory, redis, http, service
+//   npm run bench -- --quick                 shorter, for a look
+//   npm run bench -- http --node 20,24       on other Nodes: paths, or versions, which npx fetches
+//   npm run bench -- http --framework koa --scene denied
+//   npm run bench -- --write                 writes the results, and docs/benchmarks.md from them
+import { execFileSync } from 'node:child_process';
+import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { httpScenes, measureHttp } from './groups/http.mjs';
-import { measureMemory, memoryScenes } from './groups/memory.mjs';
-import { measureRedis, redisScenes } from './groups/redis.mjs';
-import { measureScale } from './groups/scale.mjs';
-import { measureService, serviceScenes } from './groups/service.mjs';
-import { describeMachine } from './machine.mjs';
-import { writeResults } from './page/results.mjs';
-import { tablesOf } from './page/tables.mjs';
-import { planOf } from './plan.mjs';
-import { shareProcesses } from './processes/worker.mjs';
+import { measureHttp } from './http.mjs';
+import { isPinned } from './in-turn.mjs';
+import { measureMemory } from './memory.mjs';
+import { tableOf, writePage, writeResults } from './page.mjs';
+import { measureRedis } from './redis.mjs';
+import { measureService } from './service.mjs';
 
-const groups = {
-  memory: measureMemory,
-  redis: measureRedis,
-  http: measureHttp,
-  scale: measureScale,
-  service: measureService,
+const questions = { memory: measureMemory, redis: measureRedis, http: measureHttp, service: measureService };
+const plans = {
+  full: {
+    generations: 2,
+    rounds: 4,
+    sliceMs: 1000,
+    heapKeys: 1_000_000,
+    warmRequests: 15_000,
+    httpLimit: 20_000,
+    callsMs: 10_000,
+  },
+  quick: {
+    generations: 1,
+    rounds: 2,
+    sliceMs: 300,
+    heapKeys: 100_000,
+    warmRequests: 3000,
+    httpLimit: 10_000,
+    callsMs: 3000,
+  },
+  // For the test, which looks at denials and not at figures.
+  trial: { generations: 1, rounds: 1, sliceMs: 5, heapKeys: 1000, warmRequests: 1, httpLimit: 200, callsMs: 100 },
 };
-const scenes = { memory: memoryScenes, redis: redisScenes, http: httpScenes, scale: [], service: serviceScenes };
 
-const { values: given } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: false },
     trial: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    scene: { type: 'string' },
-    proxy: { type: 'boolean', default: false },
-    denied: { type: 'string' },
+    write: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     node: { type: 'string' },
-    out: { type: 'string' },
+    framework: { type: 'string' },
+    scene: { type: 'string' },
   },
 });
-const chosen = given.only?.split(',') ?? Object.keys(groups);
-const unknown = chosen.find((name) => !(name in groups));
-if (unknown !== undefined) fail(`--only takes ${Object.keys(groups).join(', ')}, not ${unknown}`);
-if (given.trial) shareProcesses();
-const plan = planOf(given);
-const known = chosen.flatMap((name) => scenes[name]);
-if (given.scene !== undefined && !known.some(plan.wants))
-  fail(`--scene takes ${[...new Set(known)].join(', ')}, or the part before a slash`);
-const ofHttp = given.proxy || given.denied !== undefined;
-if (ofHttp && !(chosen.length === 1 && chosen[0] === 'http')) fail('--proxy and --denied go with --only http');
-// Figures of some scenes alone or of other requests must not replace those of the documents.
-const isPart = given.scene !== undefined || ofHttp || plan.otherNodes.length > 1;
-const out = given.out === undefined && !isPart ? fileURLToPath(new URL('../results/', import.meta.url)) : given.out;
-if (out !== undefined) mkdirSync(out, { recursive: true });
+const chosen = positionals.length > 0 ? positionals : Object.keys(questions);
+const unknown = chosen.find((name) => !(name in questions));
+if (unknown !== undefined) {
+  console.error(`there is no question ${JSON.stringify(unknown)}: write some of ${Object.keys(questions).join(', ')}`);
+  process.exit(2);
+}
 
-const machine = await describeMachine();
+const mode = values.trial ? 'trial' : values.quick ? 'quick' : 'full';
+const plan = {
+  ...plans[mode],
+  ...(values.rounds && { rounds: Number(values.rounds) }),
+  nodes: values.node?.split(',').map(pathOfNode) ?? [process.execPath],
+  frameworks: values.framework?.split(','),
+  wants: (scene) => values.scene?.split(',').includes(scene) ?? true,
+  rates: mode === 'trial' ? [200] : [4000, 10_000],
+  log: (text) => console.error(text),
+};
+const machine = {
+  node: process.versions.node,
+  cpu: cpus()[0].model.trim(),
+  cores: cpus().length,
+  memoryGb: Math.round(totalmem() / 2 ** 30),
+  isPinned,
+};
 const results = {};
 for (const name of chosen) {
-  const startedMs = performance.now();
-  const rows = await groups[name](plan);
-  const date = new Date().toISOString().slice(0, 10);
-  results[name] = { group: name, date, mode: plan.mode, rounds: plan.rounds, machine, rows };
-  if (out !== undefined) writeResults(out, results[name]);
-  console.error(`${name}: ${rows.length} rows in ${Math.round((performance.now() - startedMs) / 1000)} s`);
+  const rows = await questions[name](plan);
+  results[name] = {
+    date: new Date().toISOString().slice(0, 10),
+    mode,
+    rounds: plan.generations * plan.rounds,
+    machine,
+    rows,
+  };
+  if (values.write) writeResults(name, results[name]);
+  console.log(values.trial ? JSON.stringify({ name, rows }) : `${tableOf(name, results[name])}\n`);
 }
-for (const lines of Object.values(tablesOf(results))) for (const line of lines) console.log(line);
-process.exit();
+if (values.write) writePage();
 
-function fail(why) {
-  console.error(why);
-  process.exit(2);
+/** The path of a Node, fetched where only its version is given. */
+function pathOfNode(wanted) {
+  if (wanted.includes('/')) return wanted;
+  const ask = ['--yes', `--package=node@${wanted}`, 'node', '-p', 'process.execPath'];
+  return execFileSync('npx', ask, { encoding: 'utf8' }).trim();
 }

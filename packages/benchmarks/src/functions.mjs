@@ -10,7 +10,7 @@ import express from 'express';
 import { createLimiter, redisStore, fixedWindow } from '@sluice/core';
 import { rateLimit } from '@sluice/express';
 import { Redis } from 'ioredis';
-import { startServer } from './processes/redis.mjs';
+import { startServer } from './redis.mjs';
 
 /** More than the requests in which settings of proxies are looked for. */
 const WARM = 250;
@@ -22,7 +22,7 @@ session.connect();
 await session.post('Profiler.enable');
 
 const redis = await startServer();
-const client = new Redis(redis.urls[0]);
+const client = new Redis(redis.url);
 const cases = {
   memory: () => asked(createLimiter({ policy: policy() })),
   Redis: () =>
@@ -41,7 +41,7 @@ for (const [name, begin] of Object.entries(cases)) {
   end();
 }
 client.disconnect();
-await redis.stop();
+await redis.end();
 
 function asked(limiter) {
   return { request: () => limiter.consume('ann'), end: () => undefined };

@@ -1,38 +1,202 @@
-// Writes the results into docs/benchmarks.md, docs/guides/capacity-planning.md and the guides of the peers, from
-// packages/benchmarks/results/*.json.
+// The tables and plots of the results, and docs/benchmarks.md: a block `<!-- measured: NAME -->` to `<!-- end -->` is
+// filled with the plot and the table of a question.
 //
-//   node packages/benchmarks/src/page.mjs             writes
-//   node packages/benchmarks/src/page.mjs --check     fails when a document does not match the results
-import { readFileSync, writeFileSync } from 'node:fs';
+//   node packages/benchmarks/src/page.mjs            writes the page from results/*.json
+//   node packages/benchmarks/src/page.mjs --check    fails where it would write something else
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { capacityBlocks } from './page/capacity.mjs';
-import { filled } from './page/fill.mjs';
-import { PEERS, besidePeers } from './page/peers.mjs';
-import { losses } from './page/questions.mjs';
-import { readResults } from './page/results.mjs';
-import { tablesOf } from './page/tables.mjs';
-import { whereMeasured } from './page/where.mjs';
+import { SHAPES } from './keys.mjs';
+import { REDIS_SCENES } from './redis.mjs';
 
-const results = readResults(fileURLToPath(new URL('../results/', import.meta.url)));
-const blocks = {
-  losses: losses(results),
-  ...tablesOf(results),
-  where: whereMeasured(results),
-  ...capacityBlocks(results),
-  ...besidePeers(results),
+const BLOCK = /(<!-- measured: (\w+) -->\n)[^]*?(<!-- end -->)/g;
+const pathTo = (path) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+const resultsOf = (name) => pathTo(`packages/benchmarks/results/${name}.json`);
+
+const digits = (value) => (value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3))));
+const figure = (spread) => (spread === undefined ? '' : digits(spread.median));
+const range = (spread) =>
+  spread === undefined ? '' : `${figure(spread)} (${digits(spread.low)} to ${digits(spread.high)})`;
+const million = (spread) => (spread === undefined ? '' : digits(spread.median / 1e6));
+
+/** By question: the head of its table, its lines, and what its plot draws of the rows. */
+const pages = {
+  memory: {
+    head: ['million decisions a second of CPU time', ...Object.values(SHAPES).map(({ says }) => says), 'bytes a key'],
+    lines: (rows) =>
+      byName(rows).map(([name, at]) => [
+        name,
+        ...Object.keys(SHAPES).map((scene) => million(at(scene)?.figures.perSecond)),
+        figure(at('bytes')?.figures.bytesPerKey),
+      ]),
+    plot: (rows) => ({
+      title: 'Million decisions a second of CPU time, 10 000 keys, in memory',
+      bars: barsOf(
+        rows.filter(({ scene }) => scene === 'many'),
+        ({ figures }) => figures.perSecond,
+        1e-6,
+      ),
+    }),
+  },
+  redis: {
+    head: [
+      'decisions a second by those of INCR',
+      ...Object.values(REDIS_SCENES).map(({ says }) => says),
+      'client µs',
+      'Redis µs',
+    ],
+    lines: (rows) =>
+      byName(rows).map(([name, at]) => [
+        name,
+        ...Object.keys(REDIS_SCENES).map((scene) => figure(at(scene)?.ofFloor.perSecond)),
+        ...[figure(at('many')?.figures.cpuUs), figure(at('many')?.figures.redisUs)],
+      ]),
+    plot: (rows) => ({
+      title: 'Decisions a second by those of INCR, 64 in flight, on Redis',
+      bars: barsOf(
+        rows.filter(({ scene }) => scene === 'many'),
+        ({ ofFloor }) => ofFloor.perSecond,
+      ),
+    }),
+  },
+  http: {
+    head: ['CPU µs of a request', 'Node', '', 'allowed', 'nine of ten denied', 'behind a proxy'],
+    lines: (rows) => {
+      const [isFirst, all] = [(row) => row.scene === rows[0].scene, rows];
+      return rows.filter(isFirst).map(({ framework, node, name, store }) => {
+        const at = (scene) =>
+          all.find(
+            (row) =>
+              row.scene === scene &&
+              row.framework === framework &&
+              row.node === node &&
+              row.name === name &&
+              row.store === store,
+          );
+        const place = store === 'none' ? '' : store === 'redis' ? 'on Redis' : 'in memory';
+        const cells = ['allowed', 'denied', 'proxy'].map((scene) => range(at(scene)?.figures.cpuUs));
+        return [`${framework}, ${name}`, node.split('.')[0], place, ...cells];
+      });
+    },
+    plot: (rows) => ({
+      title: 'CPU µs of a request, allowed, in memory',
+      bars: barsOf(
+        rows.filter((row) => row.scene === 'allowed' && row.store !== 'redis' && row.node === rows[0].node),
+        ({ figures }) => figures.cpuUs,
+      ),
+    }),
+  },
+  service: {
+    head: ['calls a second', '', 'decisions a CPU second', 'p50 ms', 'p99 ms', 'MiB'],
+    lines: (rows) =>
+      rows.map(({ scene, name, figures: { perCpuSecond, p50Ms, p99Ms, rssMiB } }) => [
+        ...[String(scene), name, range(perCpuSecond), range(p50Ms), range(p99Ms), figure(rssMiB)],
+      ]),
+    plot: (rows) => ({
+      title: 'Decisions a CPU second, gRPC, at 10 000 calls a second',
+      bars: barsOf(
+        rows.filter(({ scene }) => scene === 10_000),
+        ({ figures }) => figures.perCpuSecond,
+      ),
+    }),
+  },
 };
-const guides = Object.keys(PEERS).map((peer) => `guides/coming-from-${peer}.md`);
-for (const page of ['benchmarks.md', 'guides/capacity-planning.md', ...guides]) {
-  const path = fileURLToPath(new URL(`../../../docs/${page}`, import.meta.url));
-  const text = readFileSync(path, 'utf8');
-  const written = filled(text, blocks, page);
-  if (written === text) continue;
-  if (process.argv.includes('--check')) {
-    console.error(
-      `docs/${page} does not match packages/benchmarks/results: run \`node packages/benchmarks/src/page.mjs\``,
-    );
+
+function byName(rows) {
+  return [...new Set(rows.map(({ name }) => name))].map((name) => [
+    name,
+    (scene) => rows.find((row) => row.name === name && row.scene === scene),
+  ]);
+}
+
+/** The table of a question, in Markdown. */
+export function tableOf(name, { rows }) {
+  const { head, lines } = pages[name];
+  const all = [head, head.map(() => '---'), ...lines(rows)];
+  const widths = head.map((_, i) => Math.max(...all.map((line) => line[i].length)));
+  return all
+    .map(
+      (line) =>
+        `| ${line.map((cell, i) => (cell === '---' ? '-'.repeat(widths[i]) : cell.padEnd(widths[i]))).join(' | ')} |`,
+    )
+    .join('\n');
+}
+
+function barsOf(rows, spreadOf, factor = 1) {
+  return rows.map((row) => {
+    const { median, low, high } = spreadOf(row);
+    const label = row.framework === undefined ? row.name : `${row.framework}, ${row.name}`;
+    return {
+      label,
+      isOurs: row.name.startsWith('sluice'),
+      value: median * factor,
+      low: low * factor,
+      high: high * factor,
+    };
+  });
+}
+
+const BAR = 22;
+const LABEL_WIDTH = 230;
+const PLOT_WIDTH = 430;
+
+/** Horizontal bars, each with the range of its rounds. */
+function plotOf({ title, bars }) {
+  const max = Math.max(...bars.map(({ high }) => high));
+  const x = (value) => Math.round(LABEL_WIDTH + (value / max) * PLOT_WIDTH);
+  const lines = bars.flatMap(({ label, isOurs, value, low, high }, i) => {
+    const y = 34 + i * BAR;
+    return [
+      `<text x="${LABEL_WIDTH - 8}" y="${y + 12}" text-anchor="end">${label}</text>`,
+      `<rect x="${LABEL_WIDTH}" y="${y}" width="${x(value) - LABEL_WIDTH}" height="16" fill="${isOurs ? '#0b7285' : '#adb5bd'}"/>`,
+      `<path d="M${x(low)} ${y + 8}H${x(high)}" stroke="#343a40"/>`,
+      `<text x="${x(high) + 6}" y="${y + 12}">${digits(value)}</text>`,
+    ];
+  });
+  const height = 40 + bars.length * BAR;
+  const style = 'font-family="system-ui, sans-serif" font-size="13" fill="#343a40"';
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LABEL_WIDTH + PLOT_WIDTH + 60} ${height}" ${style}>`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    `<text x="8" y="20" font-weight="600">${title}</text>`,
+    ...lines,
+    '</svg>',
+    '',
+  ].join('\n');
+}
+
+/** Keeps the results of a question, a line for each row so that differences can be read. */
+export function writeResults(name, { rows, ...about }) {
+  const lines = rows.map((row) => `    ${JSON.stringify(row)}`).join(',\n');
+  mkdirSync(pathTo('packages/benchmarks/results'), { recursive: true });
+  writeFileSync(resultsOf(name), `${JSON.stringify(about, null, 2).slice(0, -2)},\n  "rows": [\n${lines}\n  ]\n}\n`);
+}
+
+/** Fills docs/benchmarks.md; with `isCheck` it only says what it would write. */
+export function writePage(isCheck = false) {
+  const files = new Map();
+  const text = readFileSync(pathTo('docs/benchmarks.md'), 'utf8');
+  const filled = text.replace(BLOCK, (_, begin, name, end) => {
+    if (!existsSync(resultsOf(name))) return `${begin}\nNot measured yet.\n\n${end}`;
+    const result = JSON.parse(readFileSync(resultsOf(name), 'utf8'));
+    const { title, bars } = pages[name].plot(result.rows);
+    files.set(`docs/images/bench-${name}.svg`, plotOf({ title, bars }));
+    const { date, rounds, machine } = result;
+    const where = `${date}, ${rounds} rounds, Node ${machine.node}, ${machine.cpu}, ${machine.cores} cores${machine.isPinned ? ', held to cores' : ''}.`;
+    return `${begin}\n![${title}](images/bench-${name}.svg)\n\n${tableOf(name, result)}\n\n${where}\n\n${end}`;
+  });
+  files.set('docs/benchmarks.md', filled);
+  const stale = [...files].filter(
+    ([path, wanted]) => !existsSync(pathTo(path)) || readFileSync(pathTo(path), 'utf8') !== wanted,
+  );
+  if (!isCheck) for (const [path, wanted] of stale) writeFileSync(pathTo(path), wanted);
+  return stale.map(([path]) => path);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const isCheck = process.argv.includes('--check');
+  const stale = writePage(isCheck);
+  if (isCheck && stale.length > 0) {
+    console.error(`${stale.join(', ')} differ from the results: run node packages/benchmarks/src/page.mjs`);
     process.exitCode = 1;
-  } else {
-    writeFileSync(path, written);
   }
 }

@@ -1,29 +1,35 @@
+import { rateLimit } from '@sluice/express';
+import { rateLimit as dropIn } from '@sluice/compat/express-rate-limit';
+import { redisStore } from '@sluice/core';
 import express from 'express';
 import { rateLimit as expressRateLimit } from 'express-rate-limit';
+import { Redis } from 'ioredis';
 import { RedisStore } from 'rate-limit-redis';
-import { rateLimit } from '@sluice/express';
-import { DENIED, flexible } from './flexible.mjs';
-import { BODY, LIMIT, WINDOW_MS, clientOf, fieldsByHand, listening, sluiceOptions } from './settings.mjs';
+import { BODY, DENIED, fieldsByHand, flexible, portOf, sluiceOptions, WINDOW_MS } from './settings.mjs';
+
+const numbers = ({ limit }) => ({ windowMs: WINDOW_MS, limit, standardHeaders: 'draft-8', legacyHeaders: false });
 
 const middleware = {
   bare: () => undefined,
-  'by hand': () => {
-    const write = fieldsByHand();
+  'by hand': (settings) => {
+    const write = fieldsByHand(settings);
     return (_request, response, next) => {
       write((name, value) => response.setHeader(name, value));
       next();
     };
   },
-  sluice: (redisUrl) => rateLimit(sluiceOptions(redisUrl)),
-  'express-rate-limit': (redisUrl) => {
-    const client = redisUrl === undefined ? undefined : clientOf(redisUrl);
-    return expressRateLimit({
-      ...{ windowMs: WINDOW_MS, limit: LIMIT, standardHeaders: 'draft-8', legacyHeaders: false },
-      ...(client === undefined ? {} : { store: new RedisStore({ sendCommand: (...words) => client.call(...words) }) }),
-    });
+  sluice: (settings) => rateLimit(sluiceOptions(settings)),
+  'express-rate-limit': (settings) => {
+    const client = settings.redisUrl && new Redis(settings.redisUrl);
+    const store = client && { store: new RedisStore({ sendCommand: (...words) => client.call(...words) }) };
+    return expressRateLimit({ ...numbers(settings), ...store });
   },
-  'rate-limiter-flexible': (redisUrl) => {
-    const consume = flexible(redisUrl);
+  'the drop-in': (settings) => {
+    const store = settings.redisUrl && { store: redisStore(new Redis(settings.redisUrl), { prefix: 'sluice' }) };
+    return dropIn({ ...numbers(settings), ...store });
+  },
+  'rate-limiter-flexible': (settings) => {
+    const consume = flexible(settings);
     return (request, response, next) => {
       const set = (name, value) => response.setHeader(name, value);
       void consume(request.ip, set, next, () => response.status(429).json(DENIED));
@@ -31,13 +37,11 @@ const middleware = {
   },
 };
 
-export async function serve({ contender, redisUrl, proxy }) {
+export function serve({ name, proxy, ...settings }) {
   const app = express();
   if (proxy) app.set('trust proxy', 'loopback');
-  const limiter = middleware[contender](redisUrl);
-  if (limiter !== undefined) app.use(limiter);
-  app.get('/', (_request, response) => {
-    response.json(BODY);
-  });
-  return listening(app.listen(0, '127.0.0.1'));
+  const limiter = middleware[name](settings);
+  if (limiter) app.use(limiter);
+  app.get('/', (_request, response) => void response.json(BODY));
+  return portOf(app.listen(0, '127.0.0.1'));
 }

@@ -1,26 +1,26 @@
 import fastifyRateLimit from '@fastify/rate-limit';
-import Fastify from 'fastify';
 import sluice from '@sluice/fastify';
-import { DENIED, flexible } from './flexible.mjs';
-import { BODY, LIMIT, WINDOW_MS, clientOf, fieldsByHand, listening, sluiceOptions } from './settings.mjs';
+import Fastify from 'fastify';
+import { Redis } from 'ioredis';
+import { BODY, DENIED, fieldsByHand, flexible, portOf, sluiceOptions, WINDOW_MS } from './settings.mjs';
 
 const plugins = {
   bare: () => undefined,
-  'by hand': (app) => {
-    const write = fieldsByHand();
+  'by hand': (app, settings) => {
+    const write = fieldsByHand(settings);
     app.addHook('onRequest', (_request, reply, done) => {
       write((name, value) => reply.header(name, value));
       done();
     });
   },
-  sluice: (app, redisUrl) => app.register(sluice, sluiceOptions(redisUrl)),
-  '@fastify/rate-limit': (app, redisUrl) =>
+  sluice: (app, settings) => app.register(sluice, sluiceOptions(settings)),
+  '@fastify/rate-limit': (app, { limit, redisUrl }) =>
     app.register(fastifyRateLimit, {
-      ...{ max: LIMIT, timeWindow: WINDOW_MS },
-      ...(redisUrl === undefined ? {} : { redis: clientOf(redisUrl) }),
+      ...{ max: limit, timeWindow: WINDOW_MS, cache: 1_000_000 },
+      ...(redisUrl && { redis: new Redis(redisUrl) }),
     }),
-  'rate-limiter-flexible': (app, redisUrl) => {
-    const consume = flexible(redisUrl);
+  'rate-limiter-flexible': (app, settings) => {
+    const consume = flexible(settings);
     app.addHook('onRequest', (request, reply, done) => {
       const set = (name, value) => reply.header(name, value);
       void consume(request.ip, set, done, () => reply.code(429).send(DENIED));
@@ -28,10 +28,10 @@ const plugins = {
   },
 };
 
-export async function serve({ contender, redisUrl, proxy }) {
+export async function serve({ name, proxy, ...settings }) {
   const app = Fastify(proxy ? { trustProxy: 'loopback' } : {});
-  await plugins[contender](app, redisUrl);
+  await plugins[name](app, settings);
   app.get('/', () => BODY);
   await app.listen({ port: 0, host: '127.0.0.1' });
-  return listening(app.server, () => app.close());
+  return portOf(app.server);
 }

@@ -1,43 +1,39 @@
+import { rateLimit } from '@sluice/koa';
+import { Redis } from 'ioredis';
 import Koa from 'koa';
 import koaRatelimit from 'koa-ratelimit';
-import { rateLimit } from '@sluice/koa';
-import { DENIED, flexible } from './flexible.mjs';
-import { BODY, LIMIT, WINDOW_MS, clientOf, fieldsByHand, listening, sluiceOptions } from './settings.mjs';
+import { BODY, DENIED, fieldsByHand, flexible, portOf, sluiceOptions, WINDOW_MS } from './settings.mjs';
 
 const middleware = {
   bare: () => undefined,
-  'by hand': () => {
-    const write = fieldsByHand();
+  'by hand': (settings) => {
+    const write = fieldsByHand(settings);
     return (ctx, next) => {
       write((name, value) => ctx.set(name, value));
       return next();
     };
   },
-  sluice: (redisUrl) => rateLimit(sluiceOptions(redisUrl)),
-  'koa-ratelimit': (redisUrl) =>
+  sluice: (settings) => rateLimit(sluiceOptions(settings)),
+  'koa-ratelimit': ({ limit, redisUrl }) =>
     koaRatelimit({
-      ...{ duration: WINDOW_MS, max: LIMIT },
-      ...(redisUrl === undefined ? { driver: 'memory', db: new Map() } : { driver: 'redis', db: clientOf(redisUrl) }),
+      ...{ duration: WINDOW_MS, max: limit },
+      ...(redisUrl ? { driver: 'redis', db: new Redis(redisUrl) } : { driver: 'memory', db: new Map() }),
     }),
-  'rate-limiter-flexible': (redisUrl) => {
-    const consume = flexible(redisUrl);
+  'rate-limiter-flexible': (settings) => {
+    const consume = flexible(settings);
     return (ctx, next) => {
       const set = (name, value) => ctx.set(name, value);
-      const deny = () => {
-        ctx.status = 429;
-        ctx.body = DENIED;
-      };
-      return consume(ctx.ip, set, next, deny);
+      return consume(ctx.ip, set, next, () => Object.assign(ctx, { status: 429, body: DENIED }));
     };
   },
 };
 
-export async function serve({ contender, redisUrl, proxy }) {
+export function serve({ name, proxy, ...settings }) {
   const app = new Koa({ proxy });
-  const limiter = middleware[contender](redisUrl);
-  if (limiter !== undefined) app.use(limiter);
+  const limiter = middleware[name](settings);
+  if (limiter) app.use(limiter);
   app.use((ctx) => {
     ctx.body = BODY;
   });
-  return listening(app.listen(0, '127.0.0.1'));
+  return portOf(app.listen(0, '127.0.0.1'));
 }

@@ -1,57 +1,51 @@
 import 'reflect-metadata';
+import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import { Controller, Get, HttpException, Module } from '@nestjs/common';
 import { APP_GUARD, NestFactory } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
-import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import { RateLimitModule } from '@sluice/nestjs';
-import { DENIED, flexible } from './flexible.mjs';
-import { BODY, LIMIT, WINDOW_MS, clientOf, fieldsByHand, listening, sluiceOptions } from './settings.mjs';
+import { Redis } from 'ioredis';
+import { BODY, DENIED, fieldsByHand, flexible, portOf, sluiceOptions, WINDOW_MS } from './settings.mjs';
+
+/** A module with one guard, which gets the request and a function that sets a header field. */
+const guarded = (canActivate) => {
+  const guard = {
+    canActivate(context) {
+      const http = context.switchToHttp();
+      const response = http.getResponse();
+      return canActivate(http.getRequest(), (name, value) => response.header(name, value));
+    },
+  };
+  return { providers: [{ provide: APP_GUARD, useValue: guard }] };
+};
 
 const modules = {
   bare: () => ({}),
-  'by hand': () => {
-    const write = fieldsByHand();
-    const guard = {
-      canActivate(context) {
-        const response = context.switchToHttp().getResponse();
-        write((name, value) => response.header(name, value));
-        return true;
-      },
-    };
-    return { providers: [{ provide: APP_GUARD, useValue: guard }] };
+  'by hand': (settings) => {
+    const write = fieldsByHand(settings);
+    return guarded((_request, set) => {
+      write(set);
+      return true;
+    });
   },
-  sluice: (redisUrl) => ({ imports: [RateLimitModule.forRoot(sluiceOptions(redisUrl))] }),
-  '@nestjs/throttler': (redisUrl) => ({
-    imports: [
-      ThrottlerModule.forRoot({
-        throttlers: [{ ttl: WINDOW_MS, limit: LIMIT }],
-        ...(redisUrl === undefined ? {} : { storage: new ThrottlerStorageRedisService(clientOf(redisUrl)) }),
-      }),
-    ],
-    providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
-  }),
-  'rate-limiter-flexible': (redisUrl) => {
-    const consume = flexible(redisUrl);
+  sluice: (settings) => ({ imports: [RateLimitModule.forRoot(sluiceOptions(settings))] }),
+  '@nestjs/throttler': ({ limit, redisUrl }) => {
+    const storage = redisUrl && { storage: new ThrottlerStorageRedisService(new Redis(redisUrl)) };
+    return {
+      imports: [ThrottlerModule.forRoot({ throttlers: [{ ttl: WINDOW_MS, limit }], ...storage })],
+      providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
+    };
+  },
+  'rate-limiter-flexible': (settings) => {
+    const consume = flexible(settings);
     const deny = () => {
       throw new HttpException(DENIED, 429);
     };
-    const guard = {
-      canActivate(context) {
-        const http = context.switchToHttp();
-        const response = http.getResponse();
-        return consume(
-          http.getRequest().ip,
-          (name, value) => response.header(name, value),
-          () => true,
-          deny,
-        );
-      },
-    };
-    return { providers: [{ provide: APP_GUARD, useValue: guard }] };
+    return guarded(({ ip }, set) => consume(ip, set, () => true, deny));
   },
 };
 
-export async function serve({ contender, redisUrl, proxy }) {
+export async function serve({ name, proxy, ...settings }) {
   // Decorators are functions: this file needs no compiler.
   class AppController {
     index() {
@@ -61,9 +55,9 @@ export async function serve({ contender, redisUrl, proxy }) {
   Get()(AppController.prototype, 'index', Object.getOwnPropertyDescriptor(AppController.prototype, 'index'));
   Controller()(AppController);
   class AppModule {}
-  Module({ controllers: [AppController], ...modules[contender](redisUrl) })(AppModule);
+  Module({ controllers: [AppController], ...modules[name](settings) })(AppModule);
   const app = await NestFactory.create(AppModule, { logger: ['error'] });
   if (proxy) app.set('trust proxy', 'loopback');
   await app.listen(0, '127.0.0.1');
-  return listening(app.getHttpServer(), () => app.close());
+  return portOf(app.getHttpServer());
 }

@@ -1,56 +1,61 @@
 import { once } from 'node:events';
-import { Redis } from 'ioredis';
 import { fixedWindow, redisStore } from '@sluice/core';
+import { Redis } from 'ioredis';
+import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
 
 export const WINDOW_MS = 3_600_000;
-const SO_MANY = 1_000_000_000;
-/** Units of a client in a window. */
-export let LIMIT = SO_MANY;
 export const BODY = { ok: true };
-
-/** Sets {@link LIMIT} for the servers that are made from then on. */
-export function limitTo(limit = SO_MANY) {
-  LIMIT = limit;
-}
-
-const clients = [];
-
-/** A client of ioredis that disconnects when the server closes. */
-export function clientOf(redisUrl) {
-  const client = new Redis(redisUrl);
-  clients.push(client);
-  return client;
-}
+/** The body of an answer with status 429. */
+export const DENIED = { error: 'too many requests' };
 
 /** The options of all our servers: the algorithm of the peers, so that the work is the same. */
-export function sluiceOptions(redisUrl) {
+export function sluiceOptions({ limit, redisUrl }) {
   return {
-    policy: fixedWindow({ limit: LIMIT, window: WINDOW_MS }),
-    ...(redisUrl === undefined
-      ? {}
-      : { store: redisStore(clientOf(redisUrl), { prefix: 'sluice' }), onStoreError: 'deny', timeoutMs: 5_000 }),
+    policy: fixedWindow({ limit, window: WINDOW_MS }),
+    ...(redisUrl && {
+      store: redisStore(new Redis(redisUrl), { prefix: 'sluice' }),
+      onStoreError: 'deny',
+      timeoutMs: 5_000,
+    }),
   };
 }
 
-/** The two header fields of a limiter, without a limiter: the least cost of any limiter. */
-export function fieldsByHand() {
-  let left = LIMIT;
+/** Sets the two header fields of a limiter without one: what any limiter costs at least. */
+export function fieldsByHand({ limit }) {
+  let left = limit;
   return (set) => {
-    set('RateLimit-Policy', `"default";q=${LIMIT};w=3600`);
+    set('RateLimit-Policy', `"default";q=${limit};w=3600`);
     set('RateLimit', `"default";r=${--left};t=3600`);
   };
 }
 
-/** A listening server, as the measurements need it. */
-export async function listening(server, close) {
-  if (!server.listening) await once(server, 'listening');
-  return {
-    port: server.address().port,
-    close: async () => {
-      server.closeAllConnections();
-      await close?.();
-      server.close();
-      for (const client of clients.splice(0)) client.disconnect();
-    },
+/** rate-limiter-flexible, which leaves fields and answers to the application, with the fields that ours has. */
+export function flexible({ limit, redisUrl }) {
+  const numbers = { points: limit, duration: WINDOW_MS / 1000 };
+  const limiter = redisUrl
+    ? new RateLimiterRedis({ ...numbers, storeClient: new Redis(redisUrl) })
+    : new RateLimiterMemory(numbers);
+  const write = (set, { remainingPoints, msBeforeNext }) => {
+    set('RateLimit-Policy', `"default";q=${limit};w=3600`);
+    set('RateLimit', `"default";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`);
   };
+  return (address, set, next, deny) =>
+    limiter.consume(address).then(
+      (result) => {
+        write(set, result);
+        return next();
+      },
+      (result) => {
+        if (result instanceof Error) throw result;
+        write(set, result);
+        set('Retry-After', String(Math.ceil(result.msBeforeNext / 1000)));
+        return deny();
+      },
+    );
+}
+
+/** The port of a server, once it listens. */
+export async function portOf(server) {
+  if (!server.listening) await once(server, 'listening');
+  return server.address().port;
 }

@@ -1,0 +1,8 @@
+// The process of a web server that is measured.
+import { cpuUs } from './in-turn.mjs';
+
+export async function open({ framework, ...settings }) {
+  const { serve } = await import(`./servers/${framework}.mjs`);
+  const port = await serve(settings);
+  return { about: () => ({ port, version: process.versions.node }), usage: () => ({ cpuUs: cpuUs() }) };
+}
