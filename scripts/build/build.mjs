@@ -1,13 +1,14 @@
-// Builds every package into its dist/, and the examples. All entry points of a package are built together, so that each
-// module exists once per format; what a package depends on stays outside. Declarations are bundled likewise.
+// Builds every package into its dist/, and the examples: what has changed since its last build. All entry points of a
+// package are built together, so that each module exists once per format; what a package depends on stays outside.
+// Declarations are bundled likewise.
 //
 //   node scripts/build/build.mjs [FOLDER]    the packages of another workspace than this one
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'tsdown';
 import { PACKAGES, nameOf } from './packages.mjs';
 
 const own = fileURLToPath(new URL('../..', import.meta.url));
@@ -33,8 +34,21 @@ const inSrc = (files) => Object.fromEntries(Object.entries(files).map(([name, fi
 
 const named = (paths) => inSrc(Object.fromEntries(Object.entries(paths).map(([path, file]) => [nameOf(path), file])));
 
-for (const [folder, { formats, entries, internal = {}, callable = [], more = {} }] of Object.entries(PACKAGES)) {
-  if (!existsSync(join(root, 'packages', folder))) continue;
+/** What is built by the sources in these folders; `npm run setup` may bring other compilers. */
+const ALWAYS = ['scripts/build', 'tsconfig.base.json', 'pnpm-lock.yaml'].map((path) => join(own, path));
+
+for (const [folder, about] of Object.entries(PACKAGES)) {
+  const path = join(root, 'packages', folder);
+  if (!existsSync(path)) continue;
+  await buildOnce(
+    join(path, 'dist'),
+    ['src', 'package.json', 'tsconfig.json'].map((name) => join(path, name)),
+    () => buildPackage(folder, about),
+  );
+}
+
+async function buildPackage(folder, { formats, entries, internal = {}, callable = [], more = {} }) {
+  const { build } = await import('tsdown');
   const entry = named(entries);
   await build({
     ...common(folder),
@@ -55,7 +69,7 @@ for (const [folder, { formats, entries, internal = {}, callable = [], more = {} 
       },
     },
   });
-  if (Object.keys(entry).length === 0) continue;
+  if (Object.keys(entry).length === 0) return;
   // The types of both formats are the same ones where no entry point has a default export, whose meaning differs.
   const sharesTypes = folder === 'core';
   for (const format of sharesTypes ? ['cjs'] : formats) {
@@ -74,15 +88,23 @@ for (const [folder, { formats, entries, internal = {}, callable = [], more = {} 
 }
 
 // Only tests and scripts use the testkit: each of its modules stays one, for those that import a single one.
-if (existsSync(join(root, 'packages/testkit'))) {
-  await build({
-    ...common('testkit'),
-    entry: ['src/**/*.ts'],
-    format: ['esm'],
-    unbundle: true,
-    clean: true,
-    dts: { oxc: true, sourcemap: false },
-  });
+const testkit = join(root, 'packages/testkit');
+if (existsSync(testkit)) {
+  await buildOnce(
+    join(testkit, 'dist'),
+    ['src', 'package.json'].map((name) => join(testkit, name)),
+    async () => {
+      const { build } = await import('tsdown');
+      await build({
+        ...common('testkit'),
+        entry: ['src/**/*.ts'],
+        format: ['esm'],
+        unbundle: true,
+        clean: true,
+        dts: { oxc: true, sourcemap: false },
+      });
+    },
+  );
 }
 
 if (root === resolve(own)) {
@@ -90,8 +112,45 @@ if (root === resolve(own)) {
   const examples = readdirSync(join(own, 'examples')).filter((name) =>
     existsSync(join(own, 'examples', name, 'tsconfig.json')),
   );
-  const codes = await Promise.all(examples.map((name) => compile(join(own, 'examples', name))));
+  const codes = await Promise.all(
+    examples.map(async (name) => {
+      const folder = join(own, 'examples', name);
+      const against = Object.keys(PACKAGES).map((each) => join(own, 'packages', each, 'dist'));
+      let code = 0;
+      await buildOnce(
+        join(folder, 'dist'),
+        [join(folder, 'src'), join(folder, 'tsconfig.json'), ...against],
+        async () => {
+          code = await compile(folder);
+          return code === 0;
+        },
+      );
+      return code;
+    }),
+  );
   process.exitCode = Math.max(...codes);
+}
+
+/** Builds into a folder unless it was built by these files as they are now. */
+async function buildOnce(into, sources, make) {
+  const stamp = join(root, 'node_modules/.cache/sluice/built', relative(root, into).replaceAll(sep, '-'));
+  const hash = createHash('sha256');
+  for (const path of [...ALWAYS, ...sources].flatMap(filesIn)) {
+    const { mtimeMs, size } = statSync(path);
+    hash.update(`${path} ${mtimeMs} ${size}\n`);
+  }
+  const now = hash.digest('hex');
+  if (existsSync(into) && existsSync(stamp) && readFileSync(stamp, 'utf8') === now) return;
+  if ((await make()) === false) return;
+  mkdirSync(dirname(stamp), { recursive: true });
+  writeFileSync(stamp, now);
+}
+
+/** The files of a folder, or the file. */
+function filesIn(path) {
+  if (!existsSync(path)) return [];
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path).flatMap((name) => filesIn(join(path, name)));
 }
 
 async function compile(folder) {
