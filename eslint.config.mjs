@@ -86,7 +86,7 @@ export default tseslint.config(
     },
   },
   {
-    // Components of the site. Their types are checked with the packages of the site, by vue-tsc: `npm run matrix -- site`.
+    // Components of the site. Their types are checked with the packages of the site, by vue-tsc: `npm run real -- site`.
     files: ['site/.vitepress/theme/**/*.{ts,vue}'],
     extends: [tseslint.configs.strict, tseslint.configs.stylistic, vue.configs['flat/essential']],
     languageOptions: { parserOptions: { parser: tseslint.parser } },

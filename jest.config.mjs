@@ -8,10 +8,10 @@ const swc = (transform) => [
   },
 ];
 
-/** A run of everything tests the packages as they are built; `test:one` and `watch` need no build, and read the sources. */
+/** A run of everything tests the packages as they are built; `npm test -- PATH` and `watch` need no build, and read the sources. */
 const sources = process.env.SLUICE_BUILT ? [] : ['@sluice/source'];
 
-/** `npm run matrix -- runtimes` tests on other runtimes than Node.js, which it installs. */
+/** `npm run real -- runtimes` tests on other runtimes than Node.js, which it installs. */
 const runtimes = process.env.SLUICE_RUNTIMES ? [] : ['/test/runtimes/'];
 
 const project = (name, folder = `packages/${name}`) => ({
@@ -37,7 +37,7 @@ const onNest = nest && {
   moduleNameMapper: { '^(@nestjs/.*|reflect-metadata|rxjs)$': `<rootDir>/versions/${nest}/node_modules/$1` },
 };
 
-/** `npm run matrix -- release` tests the scripts of a release, which takes a minute and has nothing to do with the packages. */
+/** `npm run real -- release` tests the scripts of a release, which takes a minute and has nothing to do with the packages. */
 const release = process.env.SLUICE_RELEASE ? {} : { testPathIgnorePatterns: [...runtimes, '/release.test.ts$'] };
 
 export default {

@@ -1,7 +1,7 @@
-// Serves the site while its documents change, or builds it into dist/: `npm run docs`, `npm run docs:build`.
+// Serves the site while its documents change, or builds it into dist/:
 //
-//   node site/site.mjs serve [--port N]
-//   node site/site.mjs build
+//   npm run docs [-- --port N]
+//   npm run docs -- build
 import { spawnSync } from 'node:child_process';
 import { watch } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -11,11 +11,11 @@ import { pnpm } from '../scripts/setup/pnpm.mjs';
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('../', import.meta.url));
 const {
-  positionals: [command],
+  positionals: [command = 'serve'],
   values: { port },
 } = parseArgs({ allowPositionals: true, options: { port: { type: 'string', default: '5173' } } });
 if (command !== 'serve' && command !== 'build') {
-  console.error('Expected `serve` or `build`: `npm run docs` serves the site, `npm run docs:build` builds it.');
+  console.error('Write `npm run docs` to serve the site, or `npm run docs -- build` to build it.');
   process.exit(2);
 }
 

@@ -1,5 +1,5 @@
 // Packs every public package as it would be published, and checks the tarball: publint, attw, and programs that import it (ES module,
-// CommonJS, TypeScript), which `npm run matrix -- packages` runs too. The command is not imported: publint and a run check it.
+// CommonJS, TypeScript), which `npm run real -- packages` runs too. The command is not imported: publint and a run check it.
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -20,7 +20,7 @@ import { PACKAGES } from '../build/packages.mjs';
 import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const programs = join(root, 'scripts/matrix/packages');
+const programs = join(root, 'scripts/real/packages');
 const ADAPTERS = ['express', 'fastify', 'koa', 'nestjs', 'web'];
 const TYPED = ['program.mts', 'program.cts', 'handlers.mts', 'handlers.cts', 'adapters.mts'];
 const work = mkdtempSync(join(tmpdir(), 'sluice-packages-'));

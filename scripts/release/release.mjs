@@ -29,7 +29,8 @@ const isDryRun = process.argv.includes('--dry-run') || process.env['npm_config_d
 
 stopOn([...versionProblems(), ...treeProblems(), ...(isDryRun ? [] : workflowProblems())]);
 
-run('npm', ['run', '-s', 'check']);
+run('npm', ['run', '-s', 'build']);
+run('npm', ['run', '-s', 'check', '--', 'all']);
 stopOn(treeProblems());
 const work = mkdtempSync(join(tmpdir(), 'sluice-release-'));
 process.on('exit', () => rmSync(work, { recursive: true, force: true }));

@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { cache } from './unpack-packages.mjs';
 
 const VERSION = '1.14.11';
-const module = fileURLToPath(new URL('../matrix/consul/', import.meta.url));
+const module = fileURLToPath(new URL('../real/consul/', import.meta.url));
 const GOS = ['go', '/usr/local/go/bin/go', '/usr/lib/go/bin/go'];
 
 /**
- * The path of a Consul: `CONSUL` of the environment, or the one that go builds of the module in scripts/matrix/consul,
+ * The path of a Consul: `CONSUL` of the environment, or the one that go builds of the module in scripts/real/consul,
  * which takes a quarter of an hour, once. Nothing of it is in the repository.
  */
 export function findConsul() {

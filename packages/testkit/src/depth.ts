@@ -1,25 +1,13 @@
-/** The depth of random exploration: `npm test` runs `full`. */
-export type Depth = 'quick' | 'full' | 'deep';
+const DEPTH = process.env['SLUICE_DEPTH'] ?? '';
+if (DEPTH !== '' && DEPTH !== 'deep') throw new RangeError(`SLUICE_DEPTH is deep or not set; it is ${DEPTH}`);
 
-/** A full run ends within minutes on two cores; what it explores less, the deep run at night explores more. */
-const FACTORS: Readonly<Record<Depth, number>> = { quick: 0.1, full: 0.5, deep: 10 };
+/** Whether random explorations go far: `npm test -- --deep`. */
+const isDeep: boolean = DEPTH === 'deep';
 
-/** The depth of this run: the environment's SLUICE_DEPTH, else `full`. */
-export const depth: Depth = depthNamed(process.env['SLUICE_DEPTH']);
+/** How many cases are tried, compared with the usual number: a whole run ends within minutes on two cores. */
+export const factor: number = isDeep ? 10 : 0.5;
 
-function depthNamed(name = ''): Depth {
-  if (name === '') return 'full';
-  if (Object.hasOwn(FACTORS, name)) return name as Depth;
-  throw new RangeError(`SLUICE_DEPTH is one of ${Object.keys(FACTORS).join(', ')}; it is ${name}`);
-}
-
-/** How many cases are tried at this depth, compared with the usual number. */
-export const factor: number = FACTORS[depth];
-
-/**
- * The number of cases at this depth, at least one: half of `usual` for `full`, a tenth for `quick`, ten times as many
- * for `deep`.
- */
+/** The number of cases of this run, at least one. */
 export function cases(usual: number): number {
   return Math.max(Math.round(usual * factor), 1);
 }

@@ -1,5 +1,5 @@
 export { ipv4Spellings, ipv6Spellings, spellingsOf } from './spellings.ts';
-export { cases, depth } from './depth.ts';
+export { cases } from './depth.ts';
 export { describePolicySource, type PolicyServer } from './describe-policy-source.ts';
 export { describeExample, ExampleClient } from './describe-example.ts';
 export { ExampleProcess } from './example-process.ts';

@@ -25,7 +25,7 @@ const RUNNERS: Readonly<Record<string, { readonly args: readonly string[]; reado
   },
 };
 
-/** The runtimes that `npm run matrix -- runtimes` has installed, in the variable by which it hands them on. */
+/** The runtimes that `npm run real -- runtimes` has installed, in the variable by which it hands them on. */
 export function runtimes(): readonly Runtime[] {
   const commands = JSON.parse(process.env['SLUICE_RUNTIMES'] ?? '{}') as Record<string, [string, ...string[]]>;
   return Object.entries(commands).map(([name, command]) => ({

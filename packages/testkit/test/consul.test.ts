@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { consulAgents, consulTrace } from '@sluice/testkit';
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Written by the real Consul that `npm run matrix -- consul --record` runs. */
+/** Written by the real Consul that `npm run real -- consul --record` runs. */
 const RECORDED = new URL('../fixtures/consul-1.14.json', import.meta.url);
 
 describe.each(consulAgents())('%s', (name, start) => {

@@ -25,7 +25,7 @@ beforeEach(() => {
   symlinkSync(`${ROOT}/node_modules`, join(folder, 'node_modules'));
   write('.gitignore', 'node_modules\n');
   write('CHANGELOG.md', '# Changelog\n\n## 0.2.0 - 2026-02-01\n\n- New.\n- Newer.\n\n## 0.1.0\n\n- Old.\n');
-  write('package.json', { name: 'root', private: true, type: 'module', scripts: { check: 'node check.mjs' } });
+  write('package.json', { name: 'root', private: true, type: 'module', scripts: { build: 'true', check: 'node check.mjs' } });
   write('pnpm-workspace.yaml', 'packages: [packages/*]\npmOnFail: ignore\n');
   write('check.mjs', "console.log('checked');\n");
   write(

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { SentinelService } from './sentinel-service.ts';
 
-/** What Sentinel's Java client 1.8.9 sends, and is answered: `npm run matrix sentinel` proves it true. */
+/** What Sentinel's Java client 1.8.9 sends, and is answered: `npm run real sentinel` proves it true. */
 interface Trace {
   readonly commands: readonly string[];
   /** Status, remaining, wait: as the client has read each answer. */

@@ -17,7 +17,7 @@ export const CONSUL_MANAGEMENT = '11111111-2222-3333-4444-555555555555';
 
 /**
  * The agents that tests run against: the stub, and the real Consul that `CONSUL` of the environment names, as
- * `npm run matrix -- consul` does.
+ * `npm run real -- consul` does.
  *
  * @param options - `acl`: whether rights are checked, and denied without {@link CONSUL_MANAGEMENT}.
  */

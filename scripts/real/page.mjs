@@ -1,7 +1,7 @@
 // Uses the page in a real Chromium as an operator does, with hostile keys, and takes pictures of it: light, dark, 390 px.
 // Run `npm run build` first.
 //
-//   node scripts/matrix/page.mjs [FOLDER for the pictures]
+//   node scripts/real/page.mjs [FOLDER for the pictures]
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,6 +1,6 @@
-// Runs Sentinel's own Java client against the service, and its own token server beside it: see scripts/matrix/sentinel.
+// Runs Sentinel's own Java client against the service, and its own token server beside it: see scripts/real/sentinel.
 // Needs a JDK 17 and Maven (Debian: maven). Run `npm run build` first. With SLUICE_RECORD=1 it writes the trace that
-// `npm test` replays; `npm run format` after it.
+// `npm test` replays; `npm run fix` after it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { maven, Programs, root, until } from './programs.mjs';
 import { HOSTILE, readAnswer, USUAL } from './sentinel/messages.mjs';
 import { Relay } from './sentinel/relay.mjs';
 
-const folder = `${root}scripts/matrix/sentinel`;
+const folder = `${root}scripts/real/sentinel`;
 const trace = `${root}packages/server/test/sentinel/trace`;
 const [OK, BLOCKED] = ['0', '1'];
 /** Of replicas.yaml, and of the client itself. */

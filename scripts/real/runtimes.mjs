@@ -2,8 +2,8 @@
 // contract of adapters against targets on each of them. The runtimes are binaries in npm packages, which are installed
 // once.
 //
-//   npm run matrix -- runtimes            all of it
-//   npm run matrix -- runtimes express    the files whose path holds this
+//   npm run real -- runtimes            all of it
+//   npm run real -- runtimes express    the files whose path holds this
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ const { status } = spawnSync(
   {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, SLUICE_RUNTIMES: JSON.stringify(Object.fromEntries(commands)) },
+    env: { ...process.env, SLUICE_BUILT: '1', SLUICE_RUNTIMES: JSON.stringify(Object.fromEntries(commands)) },
   },
 );
 process.exit(status ?? 1);

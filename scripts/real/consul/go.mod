@@ -1,4 +1,4 @@
-// A Consul of 1.14, the last of which is under the MPL, for `npm run matrix consul`. The module of Consul itself cannot
+// A Consul of 1.14, the last of which is under the MPL, for `npm run real consul`. The module of Consul itself cannot
 // be installed, because its go.mod replaces three of its modules by folders that are not in it.
 module sluice.example/consul
 

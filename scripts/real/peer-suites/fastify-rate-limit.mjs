@@ -1,6 +1,6 @@
 // The suite of @fastify/rate-limit, unchanged, on stores of @sluice/compat/stores in memory and in Redis.
 //
-//   npm run matrix -- stores, or: node scripts/matrix/peer-suites/fastify-rate-limit.mjs [REPOSITORY]
+//   npm run real -- stores, or: node scripts/real/peer-suites/fastify-rate-limit.mjs [REPOSITORY]
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -2,8 +2,8 @@
 // framework on each Node.js, compiled by each TypeScript, installed by each package manager, under other runtimes, test
 // runners and bundlers. Prints one table. Everything else than the packages comes from the npm registry.
 //
-//   npm run matrix -- packages             all rows
-//   npm run matrix -- packages nest yarn   the rows whose names hold one of these words
+//   npm run real -- packages             all rows
+//   npm run real -- packages nest yarn   the rows whose names hold one of these words
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { PACKAGES } from '../build/packages.mjs';
 import { packAll } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const programs = join(root, 'scripts/matrix/packages');
+const programs = join(root, 'scripts/real/packages');
 const work = mkdtempSync(join(tmpdir(), 'sluice-matrix-'));
 const NODES = ['20.19', '22', '24', '26'];
 const wanted = process.argv.slice(2);

@@ -1,7 +1,7 @@
 // The suite of express-rate-limit against @sluice/compat/express-rate-limit: nothing of it is changed, its imports of
 // the source lead to ours.
 //
-//   npm run matrix -- express-rate-limit [REPOSITORY]
+//   npm run real -- express-rate-limit [REPOSITORY]
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asAllowed, casesOfJest, checkedOut, installed, root } from './suite.mjs';
