@@ -25,7 +25,12 @@ beforeEach(() => {
   symlinkSync(`${ROOT}/node_modules`, join(folder, 'node_modules'));
   write('.gitignore', 'node_modules\n');
   write('CHANGELOG.md', '# Changelog\n\n## 0.2.0 - 2026-02-01\n\n- New.\n- Newer.\n\n## 0.1.0\n\n- Old.\n');
-  write('package.json', { name: 'root', private: true, type: 'module', scripts: { build: 'true', check: 'node check.mjs' } });
+  write('package.json', {
+    name: 'root',
+    private: true,
+    type: 'module',
+    scripts: { build: 'true', check: 'node check.mjs' },
+  });
   write('pnpm-workspace.yaml', 'packages: [packages/*]\npmOnFail: ignore\n');
   write('check.mjs', "console.log('checked');\n");
   write(
@@ -93,7 +98,7 @@ describe('npm run release -- --dry-run', () => {
     write('check.mjs', 'process.exit(1);\n');
     commit();
 
-    expect(release(['--dry-run'])).toMatchObject({ status: 1, err: '`npm run -s check` ended with 1.' });
+    expect(release(['--dry-run'])).toMatchObject({ status: 1, err: '`npm run -s check -- all` ended with 1.' });
   });
 
   it('rejects a version without a section of the changelog', () => {
