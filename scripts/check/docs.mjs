@@ -1,7 +1,7 @@
 // Checks the documents against the code: every code of an error or warning has a heading in docs/reference/errors.md,
 // and every heading a code; every link between files leads to a file; every example marked `check` compiles, every
 // example marked `run` runs, and every example marked `serve` responds as stated; all examples of a SKILL.md are marked;
-// READMEs are short before their reference.
+// READMEs are short before their reference, and so are decisions, of which each answers a question of their index.
 // With --links it checks no examples.
 import {
   existsSync,
@@ -73,7 +73,7 @@ for (const skill of documents.filter((file) => file.endsWith('/SKILL.md')))
     );
 
 for (const [file, most] of [
-  ['README.md', 900],
+  ['README.md', 600],
   ...Object.keys(PACKAGES).map((folder) => [`packages/${folder}/README.md`, 300]),
 ]) {
   const words = read(file)
@@ -82,10 +82,14 @@ for (const [file, most] of [
   if (words > most) problems.push(`${file} has ${words} words before its reference, ${most} allowed`);
 }
 
-const decisions = read('docs/adr/README.md');
-for (const name of readdirSync(join(root, 'docs/adr')))
-  if (/^\d{4}-/.test(name) && !decisions.includes(`](${name})`))
+const decisions = readdirSync(join(root, 'docs/adr')).filter((name) => /^\d{4}-/.test(name));
+if (decisions.length > 30) problems.push(`docs/adr has ${decisions.length} decisions, 30 allowed`);
+for (const name of decisions) {
+  const words = read(`docs/adr/${name}`).match(/\S+/g).length;
+  if (words > 300) problems.push(`docs/adr/${name} has ${words} words, 300 allowed`);
+  if (!read('docs/adr/README.md').includes(`](${name})`))
     problems.push(`docs/adr/README.md has no question for ${name}`);
+}
 
 if (!process.argv.includes('--links')) {
   await checkExamples({

@@ -74,7 +74,7 @@ export interface RlsServer {
   close(): Promise<void>;
 }
 
-/** Calls at once of a connection: what others wait for when it floods (ADR 64). */
+/** Calls at once of a connection: what others wait for when it floods (ADR 63). */
 const MOST_STREAMS = 100;
 /** Bounds on what one connection can cost. A client that exceeds one loses its connection, or the stream. */
 const HTTP2: ServerOptions = {
