@@ -19,46 +19,42 @@ export default tseslint.config(
   {
     files: ['**/*.ts'],
     ignores: ['site/.vitepress/theme/**'],
-    extends: [tseslint.configs.strictTypeChecked],
-    plugins: { 'import-x': importX, tsdoc },
-    languageOptions: {
-      parserOptions: {
-        // One program of everything; TypeScript's own decorators are another.
-        project: [
-          'tsconfig.json',
-          'packages/nestjs/tsconfig.legacy-decorators.json',
-          'packages/page/app/tsconfig.json',
-        ],
-        tsconfigRootDir: import.meta.dirname,
-      },
-    },
+    extends: [tseslint.configs.strict],
+    plugins: { 'import-x': importX },
     rules: {
-      'import-x/no-cycle': ['error', { ignoreExternal: true }],
       'import-x/no-self-import': 'error',
-      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       '@typescript-eslint/consistent-type-imports': [
         'error',
         { fixStyle: 'inline-type-imports', disallowTypeAnnotations: false },
       ],
-      '@typescript-eslint/explicit-module-boundary-types': 'error',
       // Express knows an error handler by its four parameters, used or not.
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
       // Indices below a length are known to be there; `!` is not, so the assertion names the type.
       '@typescript-eslint/non-nullable-type-assertion-style': 'off',
       // Options are an interface of the type that is inferred from their shape: errors and editors then show its name.
       '@typescript-eslint/no-empty-object-type': ['error', { allowInterfaces: 'with-single-extends' }],
+    },
+  },
+  {
+    // With types, where that has found something: in what is published. The compiler checks those of everything else.
+    files: ['packages/*/src/**/*.ts'],
+    extends: [tseslint.configs.strictTypeCheckedOnly],
+    plugins: { tsdoc },
+    languageOptions: {
+      parserOptions: { project: 'scripts/check/tsconfig.lint.json', tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      'tsdoc/syntax': 'error',
+      'import-x/no-cycle': ['error', { ignoreExternal: true }],
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/non-nullable-type-assertion-style': 'off',
       '@typescript-eslint/no-unnecessary-condition': ['error', { allowConstantLoopConditions: true }],
       // There is no enum here, and classes that must not be confused have private fields: these two took a quarter of the time.
       '@typescript-eslint/no-unsafe-enum-assignment': 'off',
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
     },
   },
-  {
-    // The compiler checks their types. A program with the types of other versions of the same libraries takes longer than their lint.
-    files: ['examples/{graphql,mcp}/**/*.ts', 'packages/{compat,web}/test/peers/**/*.ts'],
-    extends: [tseslint.configs.disableTypeChecked],
-  },
-  { files: ['packages/*/src/**/*.ts'], rules: { 'tsdoc/syntax': 'error' } },
   arrows(['packages/core/src/program/**/*.ts'], ['node:*'], 'An algorithm knows no clock, socket or global.'),
   arrows(
     [
@@ -81,8 +77,6 @@ export default tseslint.config(
       'jest/valid-expect': 'error',
       'jest/no-standalone-expect': 'off',
       '@typescript-eslint/no-empty-function': 'off',
-      '@typescript-eslint/unbound-method': 'off',
-      '@typescript-eslint/explicit-module-boundary-types': 'off',
     },
   },
   {
