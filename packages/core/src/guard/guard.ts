@@ -1,5 +1,5 @@
 import { breakers, type BreakerState } from '../channels.ts';
-import { StoreError, asStoreError, type StoreFailureKind } from '../errors.ts';
+import { StoreError, asStoreError } from '../errors.ts';
 import { startTimer, stopTimer } from '../platform.ts';
 import type { Policy } from '../policies/index.ts';
 import { memoryStore, type MemoryStore } from '../stores/memory.ts';
@@ -39,8 +39,6 @@ export class Guard implements BreakerOwner {
   readonly #limiters = new Set<{ readonly name: string }>();
   /** Whether all its limiters have left: then nothing may open the store again, because it would stay open. */
   isUnused = false;
-  /** The kinds of failures that were warned about. */
-  readonly #warned = new Set<StoreFailureKind>();
   readonly #kept = new KeptEdits(async (op, asks) => {
     if (!this.isUnused) await this.perform(op, asks, performance.now() + this.#probeMs);
   });
@@ -176,13 +174,21 @@ export class Guard implements BreakerOwner {
     return Math.min(Math.max(this.#patienceMs, MIN_PROBE_MS), MAX_PROBE_MS);
   }
 
-  changed({ node, state, lastError, whyOpen }: Breaker, previous: BreakerState): void {
-    const limiters = [...new Set([...this.#limiters].map(({ name }) => name))];
+  changed(breaker: Breaker, previous: BreakerState): void {
+    const { node, state, lastError } = breaker;
     const kind = kindOf(lastError);
-    breakers.publish({ limiters, store: this.#store.source, shard: node, state, previous, kind });
+    breakers.publish({ limiters: this.#names, store: this.#store.source, shard: node, state, previous, kind });
     if (state === 'closed') this.#kept.sendAll();
-    if (previous !== 'closed' || this.#warned.has(kind)) return;
-    this.#warned.add(kind);
+    if (previous === 'closed') this.warn(breaker);
+  }
+
+  get #names(): readonly string[] {
+    return [...new Set([...this.#limiters].map(({ name }) => name))];
+  }
+
+  warn({ lastError, whyOpen }: Breaker): void {
+    const limiters = this.#names;
+    const kind = kindOf(lastError);
     const more = limiters.length - MAX_NAMED;
     const names = `${limiters.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
     warnOnce(

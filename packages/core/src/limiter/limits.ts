@@ -1,5 +1,6 @@
 import { messageOf, PolicyError, shown, typeError } from '../errors.ts';
 import { compile, parsePolicy, scalePolicy, type Policy, type Rule } from '../policies/index.ts';
+import { readMaker } from '../policies/rule.ts';
 import { slidingWindow } from '../policies/sliding-window.ts';
 import type { Ask } from '../stores/store.ts';
 import { checkCost } from '../values/cost.ts';
@@ -169,7 +170,7 @@ export function readPolicy(
 export function readLimit(given: unknown, place: LimitPlace): Limit {
   const { limiter, entry, context } = place;
   const suffix = entry === undefined ? `}:${limiter}` : `}:${limiter}:${entry}`;
-  if (typeof given !== 'function') {
+  if (typeof given !== 'function' || readMaker(given) !== undefined) {
     const name = entry ?? limiter;
     const fixed = countPolicies(given, name, suffix, place).map((counted) => ({ ...counted, keys: new Map() }));
     const read = (): readonly Counted[] => fixed;
@@ -242,7 +243,7 @@ function countPolicies(
 ): readonly Counted[] {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (list.length === 0) throw new PolicyError(field, `${field} must be a policy or a list of them, got an empty list`);
-  if (list.some((item) => typeof item === 'function')) {
+  if (list.some((item) => typeof item === 'function' && readMaker(item) === undefined)) {
     const wrong = 'a function cannot be one of a list of policies; give it an entry of its own in limits';
     throw new PolicyError(field, wrong);
   }

@@ -90,10 +90,18 @@ describe('a policy that a function returns', () => {
     await expect(limiter.consume('ann')).rejects.toThrow(message);
   });
 
-  it('cannot be one of a list', () => {
-    const policy = [small, policyOf(() => large)] as unknown as Policy[];
-
-    expect(() => createLimiter({ policy })).toThrow(/give it an entry of its own in limits/);
+  it.each<[unknown, RegExp]>([
+    [[small, policyOf(() => large)], /give it an entry of its own in limits/],
+    [
+      fixedWindow,
+      /policy must be .* got the function fixedWindow, which was not called; write fixedWindow\(\{ ... \}\)/,
+    ],
+    [
+      [{ ...small, name: 'one' }, tokenBucket],
+      /policy\[1\] must be .* got the function tokenBucket, which was not called/,
+    ],
+  ])('is no function that makes policies, and none of a list: %p', (policy, message) => {
+    expect(() => createLimiter({ policy: policy as Policy[] })).toThrow(message);
   });
 });
 
