@@ -96,8 +96,8 @@ function compileData(data: Policy): Rule {
  */
 export function scalePolicy<P extends Policy>(policy: P, share: Share): P {
   const algorithm = ALGORITHMS.get(policy.algorithm) as unknown as Algorithm<P>;
-  const { scale = scaleLimit } = algorithm;
-  return definePolicy(algorithm, { ...policy, ...scale(policy, share) });
+  const part = algorithm.scale?.(policy, share) ?? scaleLimit(policy, share);
+  return definePolicy(algorithm, { ...policy, ...part });
 }
 
 function scaleLimit<P extends Policy>(policy: P, share: Share): Partial<P> {
@@ -107,8 +107,7 @@ function scaleLimit<P extends Policy>(policy: P, share: Share): Partial<P> {
 /** A policy in a few words, with all options that differ from the default: `slidingWindow 100 per 1m`. */
 export function describePolicy(policy: Policy): string {
   const block = policy.blockForMs === undefined ? '' : `, block for ${writeDuration(policy.blockForMs)}`;
-  const { describe = describeWindow } = ALGORITHMS.get(policy.algorithm) ?? {};
-  return describe(policy as WindowPolicy) + block;
+  return (ALGORITHMS.get(policy.algorithm)?.describe?.(policy) ?? describeWindow(policy as WindowPolicy)) + block;
 }
 
 /** Whether two policies have the same algorithm, numbers and name. */
