@@ -157,8 +157,8 @@ class ServiceStore implements RemoteStore {
     if (response.ok && answers?.length === calls.length) return answers;
     const { status } = response;
     const why = detail ?? `it answers ${String(status)}; does ${this.#url} lead to sluice serve?`;
-    const isRefused = status >= 400 && status < 500; // it can be reached, and did nothing
-    throw failed(why, KINDS[status] ?? 'reply', isRefused, isRefused ? 'SLUICE_STORE_REPLY_INVALID' : undefined);
+    const isRejected = status >= 400 && status < 500; // it can be reached, and did nothing
+    throw failed(why, KINDS[status] ?? 'reply', isRejected, isRejected ? 'SLUICE_STORE_REPLY_INVALID' : undefined);
   }
 
   close(): Promise<void> {

@@ -26,7 +26,7 @@ function join(options: ConsulMembershipOptions): Joined {
 const latest = ({ seen }: Joined): string =>
   JSON.stringify(Object.fromEntries(Object.entries(seen.at(-1) ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))));
 
-/** Registers an instance, as whoever deploys it does. */
+/** Registers an instance, as a deployment does. */
 async function register(address: string, id: string, weight: number, more: object = {}): Promise<void> {
   const weights = { Passing: weight, Warning: 1 };
   await put(address, '/v1/agent/service/register', { ID: id, Name: 'gateways', Weights: weights, ...more });

@@ -55,16 +55,16 @@ describe('a remote store', () => {
     [400, 'reply'],
     [401, 'denied'],
     [413, 'reply'],
-  ])('that is refused with %i has not lost its service: the breaker stays closed', async (refusal, kind) => {
+  ])('whose request is rejected with %i has not lost its service: the breaker stays closed', async (code, kind) => {
     silenceWarnings('SLUICE_STORE_AWAY');
-    status = refusal;
+    status = code;
     const limiter = createLimiter({ limit: 1, window: '1m', store, onStoreError: 'throw' });
     const errors: unknown[] = [];
     for (let i = 0; i < 10; i++) errors.push(await limiter.consume('ann').catch((error: unknown) => error));
     await limiter.close();
 
-    const refused: unknown = expect.objectContaining({ code: 'SLUICE_STORE_REPLY_INVALID', kind, sent: false });
-    expect(errors).toEqual(Array(10).fill(refused));
+    const rejected: unknown = expect.objectContaining({ code: 'SLUICE_STORE_REPLY_INVALID', kind, sent: false });
+    expect(errors).toEqual(Array(10).fill(rejected));
     expect(requests).toBe(10);
   });
 
