@@ -56,16 +56,6 @@ describe('a policy that a function returns', () => {
     expect((await limiter.peek('ann', 0)).policies.map(({ used }) => used)).toEqual([1, 0]);
   });
 
-  it('is decided at once by a memory store, and refunded', async () => {
-    const limiter = limiterWith(() => small);
-    const decision = await limiter.consume('ann');
-
-    await limiter.refund(decision);
-    await limiter.charge('ann', 3);
-
-    expect((await limiter.peek('ann')).used).toBe(3);
-  });
-
   it('gets the key, and the same context each time', async () => {
     const seen: [string, PolicyContext][] = [];
     const store = memoryStore();
