@@ -71,7 +71,7 @@ export class Breaker {
     this.lastError = error;
     if (isAnswer(error)) {
       this.answered(true);
-      if (kindOf(error) === 'denied') this.#owner.warn(this); // a wrong token does not pass by itself
+      if (readKind(error) === 'denied') this.#owner.warn(this); // a wrong token does not pass by itself
       return;
     }
     if (++this.#failures >= MAX_FAILURES) this.#open(FIRST_PROBE_MS);
@@ -139,6 +139,6 @@ function isAnswer(error: unknown): boolean {
   return isFault(error) || (isSluiceError(error) && ANSWERS.includes(error.code));
 }
 
-export function kindOf(error: unknown): StoreFailureKind {
+export function readKind(error: unknown): StoreFailureKind {
   return (isSluiceError(error) ? (error as Partial<StoreError>).kind : undefined) ?? 'other';
 }

@@ -1,6 +1,6 @@
 import { storeErrors } from '../channels.ts';
 import { asStoreError, PolicyError, rangeError, shown, SluiceError, StoreError, typeError } from '../errors.ts';
-import { guardOf, isFault, type Guard } from '../guard/guard.ts';
+import { findGuard, isFault, type Guard } from '../guard/guard.ts';
 import { forget, isInUse, type LiveLimiter, type Status } from '../observe/live-limiters.ts';
 import { isClusterWorker, startTimer, stopTimer, type Timer } from '../platform.ts';
 import { compile } from '../policies/index.ts';
@@ -15,13 +15,7 @@ import { LimiterDecision, undecided, type Decision, type PolicyDecision, type Re
 import { newHolder } from './holder.ts';
 import type { DecideOptions, DecidingOp, LimiterHost, Running } from './host.ts';
 import { BLOCK, EDIT } from './limiter.ts';
-import type {
-  Acquisition,
-  BlockOptions,
-  EditOptions,
-  Limiter,
-  Reservation,
-} from './limiter.ts';
+import type { Acquisition, BlockOptions, EditOptions, Limiter, Reservation } from './limiter.ts';
 import {
   makeAsks,
   makeLocal,
@@ -98,7 +92,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     this.#localShare = localShare ?? 1;
     this.#uncached = !settings.denialCache;
     this.context = { app, policies, store };
-    this.#guard = store.source === 'memory' ? undefined : guardOf(store);
+    this.#guard = store.source === 'memory' ? undefined : findGuard(store);
     this.#thresholds = onThreshold === undefined ? undefined : watchThresholds(onThreshold);
   }
 

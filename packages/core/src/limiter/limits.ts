@@ -87,13 +87,13 @@ function loadPolicies(wants: readonly Want[]): readonly Want[] | Promise<readonl
 
 /** What is asked for wants whose policies are known: once under each key, which functions of several limits may share. */
 export function makeAsks(wants: readonly Want[], uncached: boolean): readonly PolicyAsk[] {
-  if (wants.length === 1) return asksOf(wants[0] as Want, uncached);
+  if (wants.length === 1) return makeAsksFor(wants[0] as Want, uncached);
   const keys = new Set<string>();
-  return wants.flatMap((want) => asksOf(want, uncached)).filter(({ key }) => keys.size < keys.add(key).size);
+  return wants.flatMap((want) => makeAsksFor(want, uncached)).filter(({ key }) => keys.size < keys.add(key).size);
 }
 
 /** A loop over a list of its length: closures and lists that grow cost a tenth of a decision. */
-function asksOf(want: Want, uncached: boolean): readonly PolicyAsk[] {
+function makeAsksFor(want: Want, uncached: boolean): readonly PolicyAsk[] {
   const all = want.policies ?? want.limit.fixed ?? [];
   const asks = new Array<PolicyAsk>(all.length);
   for (let i = 0; i < all.length; i++) {
