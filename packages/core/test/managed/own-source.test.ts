@@ -164,19 +164,6 @@ describe('a source that misbehaves', () => {
     throw new Error('broken');
   };
   it.each([
-    ['watch throws', { watch: fail }],
-    ['watch rejects', { watch: () => Promise.reject(new Error('broken')) }],
-    ['watch never settles', { watch: () => new Promise(() => undefined) }],
-    ['unwatch throws', { watch: () => fail }],
-    ['unwatch is no function', { watch: () => 42 }],
-  ])('(%s) leaves limiters as they are', async (_what, source) => {
-    const orders = limit('orders', { load: () => Promise.resolve({ orders: { policy: ten } }), ...source });
-
-    expect(await orders.consume('ann')).toMatchObject({ outcome: 'allowed', limit: 10 });
-    await orders.close();
-  });
-
-  it.each([
     ['load throws', fail, 'the store failed: broken'],
     ['load returns nothing', () => Promise.resolve(undefined), 'returned no object of records'],
   ])('(%s) makes decisions unavailable', async (_what, load, message) => {
