@@ -88,6 +88,19 @@ describe('a share', () => {
     expect(await allowedBy(limiter)).toBe(10);
   });
 
+  it('is rounded down while changes count that this instance has missed', async () => {
+    const hand = settled({ me: 1, y: 1, z: 1 });
+    const limiter = hand.limiter(perMinute(10));
+    expect(await allowedBy(limiter, 'before')).toBe(4);
+
+    hand.miss();
+    hand.confirm({ me: 1, x: 1, z: 1 });
+    expect(await allowedBy(limiter, 'after')).toBe(3);
+    hand.live(120_000);
+
+    expect(await allowedBy(limiter, 'later')).toBe(4);
+  });
+
   it('is reported by waits that are long enough', async () => {
     const hand = settled({ me: 1, other: 1 });
     const limiter = hand.limiter(tokenBucket({ capacity: 10, refill: 1, every: '1m' }));
