@@ -39,7 +39,7 @@ export function passedSince({ askedAtMs, askedAtDateMs }: AskedAt, time: LocalTi
 }
 
 /** How much faster or slower than the membership's clock that of a process may run: a thousandth is 86 s a day. */
-export const DRIFT = 1 / 1000;
+export const DRIFT: number = 1 / 1000;
 
 /** A reading of the membership's clock: it showed `atMs` at some time after the request was sent. */
 export interface Reading extends AskedAt {
