@@ -32,13 +32,13 @@ async function start(): Promise<{ readonly url: string; readonly example: Exampl
 
 it('keeps what is used over a restart', async () => {
   const first = await start();
-  await expectLimited(first.url, { limit: 10, policy: 'api' });
+  await expectLimited(first.url, { limit: 10 });
   first.example.stop();
   expect(await first.example.ends()).toBe(0);
 
   const second = await start();
 
-  await expectLimited(second.url, { limit: 0, policy: 'api' });
+  await expectLimited(second.url, { limit: 0 });
 });
 
 it('allows exactly the limit over several processes at once', async () => {

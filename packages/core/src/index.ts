@@ -15,7 +15,6 @@ export type { Duration } from './values/duration.ts';
 export { PolicyError, SluiceError, StoreError, type SluiceErrorCode, type StoreFailureKind } from './errors.ts';
 export { createLimiter } from './limiter/create-limiter.ts';
 export type {
-  AcquireOptions,
   Acquisition,
   BlockOptions,
   EditOptions,
@@ -24,7 +23,6 @@ export type {
   LimiterOptions,
   LimitsLimiterOptions,
   Reservation,
-  RunOptions,
   ShortLimiterOptions,
   SingleLimiterOptions,
 } from './limiter/limiter.ts';

@@ -8,8 +8,14 @@ import { createPolicies, managed } from '../../../packages/core/dist/managed.js'
 import { consulMembership, splitStore } from '../../../packages/core/dist/split.js';
 
 const { ADDRESS: address, ID: id, WEIGHT, PORT, TTL_MS, CHECK_TTL_MS } = process.env;
-const register = { weight: Number(WEIGHT), address: '127.0.0.1', port: Number(PORT), checkTtlMs: Number(CHECK_TTL_MS) };
-const membership = consulMembership({ address, service: 'gateways', id, ttlMs: Number(TTL_MS), register });
+const put = (path, body) => fetch(`${address}/v1/agent/${path}`, { method: 'PUT', body: JSON.stringify(body) });
+await put('service/register', {
+  ...{ ID: id, Name: 'gateways', Address: '127.0.0.1', Port: Number(PORT) },
+  Weights: { Passing: Number(WEIGHT), Warning: 1 },
+  Check: { CheckID: `service:${id}`, TTL: `${CHECK_TTL_MS}ms`, Status: 'passing' },
+});
+setInterval(() => void put(`check/pass/service:${id}`).catch(console.error), CHECK_TTL_MS / 3);
+const membership = consulMembership({ address, service: 'gateways', id, ttlMs: Number(TTL_MS) });
 const store = splitStore({ membership });
 const limiter = createLimiter({
   policy: managed('api'),

@@ -17,6 +17,8 @@ export interface BreakerOwner {
   /** Rejects while the store still fails. */
   probe(breaker: Breaker): Promise<unknown>;
   changed(breaker: Breaker, previous: BreakerState): void;
+  /** Warns that calls fail: once for each kind of failure. */
+  warn(breaker: Breaker): void;
 }
 
 /**
@@ -66,11 +68,12 @@ export class Breaker {
 
   failed(sentMs: number, error: unknown): void {
     if (this.state !== 'closed' || sentMs < this.#changedMs || this.#owner.isUnused) return;
+    this.lastError = error;
     if (isAnswer(error)) {
       this.answered(true);
+      if (readKind(error) === 'denied') this.#owner.warn(this); // a wrong token does not pass by itself
       return;
     }
-    this.lastError = error;
     if (++this.#failures >= MAX_FAILURES) this.#open(FIRST_PROBE_MS);
   }
 
@@ -125,13 +128,17 @@ export function isFault(error: unknown): boolean {
   return isSluiceError(error) && (error.code === 'SLUICE_REDIS_CLIENT_MISSING' || error.name === 'PolicyError');
 }
 
-/** Whether a store that rejects with this error works: waiting does not mend the value of a key, nor a wrong setting. */
+const ANSWERS: readonly unknown[] = [
+  'SLUICE_SPLIT_UNCONFIRMED',
+  'SLUICE_STORE_KEY_FOREIGN',
+  'SLUICE_STORE_REPLY_INVALID',
+];
+
+/** Whether a store that rejects with this error can be reached: waiting does not mend a value, a setting or a token. */
 function isAnswer(error: unknown): boolean {
-  return (
-    isFault(error) || kindOf(error) === 'key' || (isSluiceError(error) && error.code === 'SLUICE_SPLIT_UNCONFIRMED')
-  );
+  return isFault(error) || (isSluiceError(error) && ANSWERS.includes(error.code));
 }
 
-export function kindOf(error: unknown): StoreFailureKind {
+export function readKind(error: unknown): StoreFailureKind {
   return (isSluiceError(error) ? (error as Partial<StoreError>).kind : undefined) ?? 'other';
 }

@@ -1,11 +1,11 @@
 import { breakers, type BreakerState } from '../channels.ts';
-import { StoreError, asStoreError, type StoreFailureKind } from '../errors.ts';
+import { StoreError, asStoreError } from '../errors.ts';
 import { startTimer, stopTimer } from '../platform.ts';
 import type { Policy } from '../policies/index.ts';
 import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
 import { warnOnce } from '../warnings.ts';
-import { Breaker, kindOf, type BreakerOwner } from './breaker.ts';
+import { Breaker, readKind, type BreakerOwner } from './breaker.ts';
 import { findGrace, startWaiting, stopWaiting, WaitingCall } from './deadlines.ts';
 import { KeptEdits } from './kept-edits.ts';
 
@@ -20,7 +20,7 @@ const MAX_NAMED = 5;
 const guards = /* @__PURE__ */ new WeakMap<Store, Guard>();
 
 /** The guard of a store, which all its limiters share. */
-export function guardOf(store: Store): Guard {
+export function findGuard(store: Store): Guard {
   let guard = guards.get(store);
   if (guard === undefined) guards.set(store, (guard = new Guard(store)));
   return guard;
@@ -34,13 +34,11 @@ export class Guard implements BreakerOwner {
   readonly #store: Store;
   readonly #breakers = new Map<string | undefined, Breaker>();
   /** The one breaker of a store that is no cluster. */
-  readonly #whole: readonly Breaker[] = [this.#breakerOf(undefined)];
+  readonly #whole: readonly Breaker[] = [this.#findBreaker(undefined)];
   /** The limiters that use the store. */
   readonly #limiters = new Set<{ readonly name: string }>();
   /** Whether all its limiters have left: then nothing may open the store again, because it would stay open. */
   isUnused = false;
-  /** The kinds of failures that were warned about. */
-  readonly #warned = new Set<StoreFailureKind>();
   readonly #kept = new KeptEdits(async (op, asks) => {
     if (!this.isUnused) await this.perform(op, asks, performance.now() + this.#probeMs);
   });
@@ -83,7 +81,7 @@ export class Guard implements BreakerOwner {
    * @throws (at once, or as a rejection) StoreError `SLUICE_BREAKER_OPEN`, `SLUICE_STORE_TIMEOUT`, or the store's own.
    */
   perform(op: Op, asks: readonly Ask[], endMs: number): Answer | Promise<Answer> {
-    const called = this.#store.nodeOf === undefined ? this.#whole : this.#breakersOf(asks);
+    const called = this.#store.nodeOf === undefined ? this.#whole : this.#findBreakers(asks);
     for (const breaker of called) if (breaker.state !== 'closed') throw breaker.rejection();
     const sentMs = performance.now();
     const lastMs = endMs > sentMs ? endMs : findGrace(sentMs);
@@ -140,17 +138,17 @@ export class Guard implements BreakerOwner {
   }
 
   /** The breakers of the nodes of a cluster that have these keys. */
-  #breakersOf(asks: readonly Ask[]): readonly Breaker[] {
+  #findBreakers(asks: readonly Ask[]): readonly Breaker[] {
     const called = new Set<Breaker>();
     for (const { key } of asks) {
-      const breaker = this.#breakerOf(this.#store.nodeOf?.(key));
+      const breaker = this.#findBreaker(this.#store.nodeOf?.(key));
       breaker.key = key;
       called.add(breaker);
     }
     return [...called];
   }
 
-  #breakerOf(node: string | undefined): Breaker {
+  #findBreaker(node: string | undefined): Breaker {
     let breaker = this.#breakers.get(node);
     if (breaker === undefined) this.#breakers.set(node, (breaker = new Breaker(this, node)));
     return breaker;
@@ -176,13 +174,21 @@ export class Guard implements BreakerOwner {
     return Math.min(Math.max(this.#patienceMs, MIN_PROBE_MS), MAX_PROBE_MS);
   }
 
-  changed({ node, state, lastError, whyOpen }: Breaker, previous: BreakerState): void {
-    const limiters = [...new Set([...this.#limiters].map(({ name }) => name))];
-    const kind = kindOf(lastError);
-    breakers.publish({ limiters, store: this.#store.source, shard: node, state, previous, kind });
+  changed(breaker: Breaker, previous: BreakerState): void {
+    const { node, state, lastError } = breaker;
+    const kind = readKind(lastError);
+    breakers.publish({ limiters: this.#names, store: this.#store.source, shard: node, state, previous, kind });
     if (state === 'closed') this.#kept.sendAll();
-    if (previous !== 'closed' || this.#warned.has(kind)) return;
-    this.#warned.add(kind);
+    if (previous === 'closed') this.warn(breaker);
+  }
+
+  get #names(): readonly string[] {
+    return [...new Set([...this.#limiters].map(({ name }) => name))];
+  }
+
+  warn({ lastError, whyOpen }: Breaker): void {
+    const limiters = this.#names;
+    const kind = readKind(lastError);
     const more = limiters.length - MAX_NAMED;
     const names = `${limiters.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
     warnOnce(

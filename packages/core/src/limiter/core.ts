@@ -1,6 +1,6 @@
 import { storeErrors } from '../channels.ts';
 import { asStoreError, PolicyError, rangeError, shown, SluiceError, StoreError, typeError } from '../errors.ts';
-import { guardOf, isFault, type Guard } from '../guard/guard.ts';
+import { findGuard, isFault, type Guard } from '../guard/guard.ts';
 import { forget, isInUse, type LiveLimiter, type Status } from '../observe/live-limiters.ts';
 import { isClusterWorker, startTimer, stopTimer, type Timer } from '../platform.ts';
 import { compile } from '../policies/index.ts';
@@ -12,18 +12,10 @@ import { parseDuration, type Duration } from '../values/duration.ts';
 import { readOptions } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
 import { LimiterDecision, undecided, type Decision, type PolicyDecision, type Receipt } from './decision.ts';
-import { newHolder, readHolder } from './holder.ts';
+import { newHolder } from './holder.ts';
 import type { DecideOptions, DecidingOp, LimiterHost, Running } from './host.ts';
-import { ACQUIRE, BLOCK, EDIT, RUN } from './limiter.ts';
-import type {
-  AcquireOptions,
-  Acquisition,
-  BlockOptions,
-  EditOptions,
-  Limiter,
-  Reservation,
-  RunOptions,
-} from './limiter.ts';
+import { BLOCK, EDIT } from './limiter.ts';
+import type { Acquisition, BlockOptions, EditOptions, Limiter, Reservation } from './limiter.ts';
 import {
   makeAsks,
   makeLocal,
@@ -100,7 +92,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     this.#localShare = localShare ?? 1;
     this.#uncached = !settings.denialCache;
     this.context = { app, policies, store };
-    this.#guard = store.source === 'memory' ? undefined : guardOf(store);
+    this.#guard = store.source === 'memory' ? undefined : findGuard(store);
     this.#thresholds = onThreshold === undefined ? undefined : watchThresholds(onThreshold);
   }
 
@@ -206,9 +198,8 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     return { decision, settle, cancel: () => settle(0) };
   }
 
-  async acquire(key: unknown, options: AcquireOptions = {}): Promise<Acquisition> {
-    const { holder, cost } = readOptions(options, ACQUIRE, 'acquire');
-    const decision = await this.decide('take', this.#readHolding(key, cost, holder));
+  async acquire(key: unknown, cost = 1): Promise<Acquisition> {
+    const decision = await this.decide('take', this.#readHolding(key, cost));
     const slots = heldBy(this, decision);
     const release = async (): Promise<void> => slots?.release();
     return { decision, release, renew: async () => (await slots?.renew()) ?? false };
@@ -223,18 +214,18 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   async run<Result>(
     key: unknown,
     fn: (running: Running) => Result | Promise<Result>,
-    options: RunOptions = {},
+    options: WaitOptions = {},
   ): Promise<Result> {
     if (typeof fn !== 'function') {
       const expected = 'run takes a key and a function';
       throw typeError('SLUICE_OPTION_INVALID', `${expected}, got ${shown(fn)}; nothing was consumed`);
     }
-    const { holder, ...settings } = readOptions(options, RUN, 'run');
+    const settings = readOptions(options, WAIT, 'run');
     const limits =
       this.limits instanceof Map ? [...(this.limits as ReadonlyMap<string, Limit>).values()] : [this.limits as Limit];
     const mayHold = limits.some((limit) => limit.mayHold);
     const makeWants = (): readonly Want[] =>
-      mayHold ? this.#readHolding(key, settings.cost, holder) : readWants(this.limits, key, settings.cost);
+      mayHold ? this.#readHolding(key, settings.cost) : readWants(this.limits, key, settings.cost);
     const decision = await this.#waiting.wait(makeWants, settings);
     return runHolding(this, decision, settings.signal, fn);
   }
@@ -274,7 +265,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   }
 
   /** What `acquire` wants: with a holder each. */
-  #readHolding(key: unknown, cost: number, name: string | undefined): readonly Want[] {
+  #readHolding(key: unknown, cost: number): readonly Want[] {
     const wants = readWants(this.limits, key, cost);
     if (cost === 0) {
       const what = 'a slot is at least 1 unit, got a cost of 0';
@@ -285,8 +276,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       const instead = 'use consume, or add concurrency({ limit, ttl })';
       throw typeError('SLUICE_ACQUIRE_NOT_NEEDED', `${what}: ${instead}; nothing was consumed`);
     }
-    const named = name === undefined ? undefined : readHolder(name);
-    return wants.map((want) => ({ ...want, holder: named ?? newHolder(), isNamed: named !== undefined }));
+    return wants.map((want) => ({ ...want, holder: newHolder() }));
   }
 
   /**

@@ -9,9 +9,8 @@ import type { Running } from './host.ts';
 import type { LimitOptions } from './limits.ts';
 import type { LimiterCoreOptions } from './options.ts';
 import type { PolicyFunction } from './policy-function.ts';
-import { WAIT, type WaitOptions } from './wait.ts';
+import type { WaitOptions } from './wait.ts';
 
-const asGiven: Reader<unknown> = (given) => given;
 const text: Reader<string> = /* @__PURE__ */ valueThat((given) => typeof given === 'string', 'a text');
 
 export const EDIT = {
@@ -29,24 +28,6 @@ export const BLOCK: typeof EDIT & { readonly reset: WithDefault<boolean> } = {
 
 export interface EditOptions extends Options<typeof EDIT> {}
 export interface BlockOptions extends Options<typeof BLOCK> {}
-
-export const ACQUIRE = {
-  /**
-   * Identifies who holds the slot: any text. Acquiring again with the same holder and cost returns the same slot, so that
-   * an attempt whose answer was lost can be retried; the first release frees it. Other policies count each attempt.
-   * Default: a new holder.
-   */
-  holder: optional(asGiven as Reader<string>) as Optional<string>,
-  /** Units, of every policy, and slots: a whole number, at least 1. Default 1. */
-  cost: withDefault(asGiven as Reader<number>, 1) as WithDefault<number>,
-};
-
-export interface AcquireOptions extends Options<typeof ACQUIRE> {}
-
-export const RUN: typeof WAIT & Pick<typeof ACQUIRE, 'holder'> = { ...WAIT, holder: ACQUIRE.holder };
-
-/** If the limiter holds slots, `holder` names who holds them: see {@link AcquireOptions}. */
-export interface RunOptions extends WaitOptions, Pick<AcquireOptions, 'holder'> {}
 
 /** Options that exclude others. */
 type Without<Names extends string> = { [Name in Names]?: never };
@@ -115,8 +96,7 @@ export interface Acquisition {
   /**
    * Releases the slots, once; other units that the decision took, such as those of a window, stay taken. If the store
    * fails, the release is repeated for 10 s; slots that are never released expire after their `ttl`. Works after the
-   * limiter was closed, too. One round trip; none if nothing is held, or if another acquisition of the same holder in
-   * this process still holds the slots.
+   * limiter was closed, too. One round trip; none if nothing is held.
    */
   readonly release: () => Promise<void>;
 
@@ -201,11 +181,11 @@ export interface Limiter<Key = string> {
    * Takes a slot of every {@link concurrency} policy, and a unit of every other one, if all of them allow; else
    * nothing. The slot is held until it is released, or expires. One round trip, and one more for the release.
    *
-   * @throws (rejects) as `consume` does, also for a `cost` of 0; TypeError `SLUICE_KEY_INVALID` for a `holder` that
-   * is not a string, or empty; TypeError `SLUICE_ACQUIRE_NOT_NEEDED` if no policy holds slots; PolicyError
-   * `SLUICE_OPTION_UNKNOWN`.
+   * @param cost - Slots, and units of every other policy: a whole number, at least 1. Default 1.
+   * @throws (rejects) as `consume` does, also for a `cost` of 0; TypeError `SLUICE_ACQUIRE_NOT_NEEDED` if no policy
+   * holds slots.
    */
-  acquire(key: Key, options?: AcquireOptions): Promise<Acquisition>;
+  acquire(key: Key, cost?: number): Promise<Acquisition>;
 
   /**
    * Waits until `cost` units are allowed, takes them, and resolves with that decision, after its `delayMs`. In this
@@ -228,9 +208,9 @@ export interface Limiter<Key = string> {
    *
    * @param fn - Its `signal` aborts with the reason of `options.signal`, and with SluiceError `SLUICE_SLOT_LOST` when
    * its slot may belong to others.
-   * @throws (rejects) as `fn` and `wait` do; TypeError `SLUICE_KEY_INVALID` for a bad `holder`.
+   * @throws (rejects) as `fn` and `wait` do.
    */
-  run<Result>(key: Key, fn: (running: Running) => Result | Promise<Result>, options?: RunOptions): Promise<Result>;
+  run<Result>(key: Key, fn: (running: Running) => Result | Promise<Result>, options?: WaitOptions): Promise<Result>;
 
   /**
    * Resets what the key has used. A block stays. One round trip, as for `block` and `unblock`; all three also

@@ -1,5 +1,6 @@
 import { messageOf, PolicyError, shown, typeError } from '../errors.ts';
 import { compile, parsePolicy, scalePolicy, type Policy, type Rule } from '../policies/index.ts';
+import { readMaker } from '../policies/rule.ts';
 import { slidingWindow } from '../policies/sliding-window.ts';
 import type { Ask } from '../stores/store.ts';
 import { checkCost } from '../values/cost.ts';
@@ -86,13 +87,13 @@ function loadPolicies(wants: readonly Want[]): readonly Want[] | Promise<readonl
 
 /** What is asked for wants whose policies are known: once under each key, which functions of several limits may share. */
 export function makeAsks(wants: readonly Want[], uncached: boolean): readonly PolicyAsk[] {
-  if (wants.length === 1) return asksOf(wants[0] as Want, uncached);
+  if (wants.length === 1) return makeAsksFor(wants[0] as Want, uncached);
   const keys = new Set<string>();
-  return wants.flatMap((want) => asksOf(want, uncached)).filter(({ key }) => keys.size < keys.add(key).size);
+  return wants.flatMap((want) => makeAsksFor(want, uncached)).filter(({ key }) => keys.size < keys.add(key).size);
 }
 
 /** A loop over a list of its length: closures and lists that grow cost a tenth of a decision. */
-function asksOf(want: Want, uncached: boolean): readonly PolicyAsk[] {
+function makeAsksFor(want: Want, uncached: boolean): readonly PolicyAsk[] {
   const all = want.policies ?? want.limit.fixed ?? [];
   const asks = new Array<PolicyAsk>(all.length);
   for (let i = 0; i < all.length; i++) {
@@ -169,7 +170,7 @@ export function readPolicy(
 export function readLimit(given: unknown, place: LimitPlace): Limit {
   const { limiter, entry, context } = place;
   const suffix = entry === undefined ? `}:${limiter}` : `}:${limiter}:${entry}`;
-  if (typeof given !== 'function') {
+  if (typeof given !== 'function' || readMaker(given) !== undefined) {
     const name = entry ?? limiter;
     const fixed = countPolicies(given, name, suffix, place).map((counted) => ({ ...counted, keys: new Map() }));
     const read = (): readonly Counted[] => fixed;
@@ -242,7 +243,7 @@ function countPolicies(
 ): readonly Counted[] {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (list.length === 0) throw new PolicyError(field, `${field} must be a policy or a list of them, got an empty list`);
-  if (list.some((item) => typeof item === 'function')) {
+  if (list.some((item) => typeof item === 'function' && readMaker(item) === undefined)) {
     const wrong = 'a function cannot be one of a list of policies; give it an entry of its own in limits';
     throw new PolicyError(field, wrong);
   }

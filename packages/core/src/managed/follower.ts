@@ -107,7 +107,7 @@ export class Follower {
    * if another process has changed it.
    */
   async put(name: string, draft: Draft, before: Held | undefined): Promise<PolicyRecord | undefined> {
-    const atMs = await withinTime(this.feed.put(name, draft, before)).catch(rethrow);
+    const atMs = await withinTime(this.feed.put(name, draft, before));
     if (atMs === 0) return undefined;
     const record: PolicyRecord = { atMs, ...draft };
     this.copy.adopt(name, record);
@@ -140,7 +140,7 @@ export class Follower {
       this.#failure = undefined;
       this.#failures = 0;
     } catch (error) {
-      this.#failure = asStoreError(error);
+      this.#failure = error as Error;
       this.#failures++;
       if (this.#isLoaded && this.#failures === MAX_FAILURES) warnOfAbsence(this.feed.name, this.#failure.message);
       throw this.#failure;
@@ -196,7 +196,7 @@ export class Follower {
         return held === undefined ? [] : [[name, held.record] as const];
       });
       if (records.length === 0) continue;
-      await withinTime(feed.restore(records)).catch(rethrow);
+      await withinTime(feed.restore(records));
       for (const [name] of records) this.#lost.delete(name);
       await this.#readPage(closes);
     }
@@ -214,7 +214,7 @@ export class Follower {
   }
 }
 
-/** @throws (rejects) StoreError `SLUICE_STORE_TIMEOUT`, if the source does not answer. */
+/** @throws (rejects) StoreError, `SLUICE_STORE_TIMEOUT` if the source does not answer. */
 function withinTime<Result>(call: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const timer = startTimer(MAX_CALL_MS, () => {
@@ -222,14 +222,13 @@ function withinTime<Result>(call: Promise<Result>): Promise<Result> {
         new StoreError('SLUICE_STORE_TIMEOUT', `the source of policies did not answer in ${String(MAX_CALL_MS)} ms`),
       );
     });
-    call.then(resolve, reject).finally(() => {
+    const failed = (error: unknown): void => {
+      reject(asStoreError(error));
+    };
+    void call.then(resolve, failed).finally(() => {
       stopTimer(timer);
     });
   });
-}
-
-function rethrow(error: unknown): never {
-  throw asStoreError(error);
 }
 
 function warnOfAbsence(name: string, why: string): void {

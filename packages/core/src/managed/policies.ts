@@ -131,24 +131,24 @@ const followersOfStores = new WeakMap<Store, Follower>();
  * ```
  */
 export function createPolicies(source: Store | RedisSource | PolicySource): Policies {
-  const policies = new SourcePolicies(followerOf(source));
+  const policies = new SourcePolicies(makeFollower(source));
   followersOfPolicies.set(policies, policies.follower);
   return policies;
 }
 
-function followerOf(source: Store | RedisSource | PolicySource): Follower {
+function makeFollower(source: Store | RedisSource | PolicySource): Follower {
   if (source instanceof RedisFeed) return new Follower(source);
   if (typeof (source as Partial<PolicySource> | undefined)?.load === 'function') {
     return new Follower(new OwnFeed(source as PolicySource));
   }
-  const follower = followerOfStore(source as Store);
+  const follower = findStoreFollower(source as Store);
   if (follower !== undefined) return follower;
   const expected = 'redisStore(...), redisSource(client, { prefix: "shop" }) or an object with load()';
   throw new PolicyError('source', `createPolicies takes ${expected}, got ${shown(source)}`, 'SLUICE_OPTION_INVALID');
 }
 
 /** The follower of the policies in a store's Redis, one for each store. Undefined for a store elsewhere. */
-function followerOfStore(store: Store): Follower | undefined {
+function findStoreFollower(store: Store): Follower | undefined {
   let follower = followersOfStores.get(store);
   const connection = follower === undefined ? connectionOf(store) : undefined;
   if (connection !== undefined) {
@@ -164,7 +164,7 @@ function followerOfStore(store: Store): Follower | undefined {
  * @throws PolicyError if the limiter has neither `policies` nor a Redis store.
  */
 export function findFollower(policies: unknown, store: Store): Follower {
-  const follower = policies === undefined ? followerOfStore(store) : followersOfPolicies.get(policies as object);
+  const follower = policies === undefined ? findStoreFollower(store) : followersOfPolicies.get(policies as object);
   if (follower !== undefined) return follower;
   if (policies !== undefined) throw invalid('policies', 'what createPolicies(source) returns', policies);
   const help = 'pass policies: createPolicies(source), or use store: redisStore(...)';

@@ -20,8 +20,8 @@ export interface PolicySource {
    * if another process has changed it. Without it, policies are changed where they are kept.
    */
   put?(name: string, record: PolicyRecord, before: unknown): Promise<boolean>;
-  /** Calls `changed` when something may have changed. May return a function that ends this. Polling finds what it misses. */
-  watch?(changed: () => void): unknown;
+  /** Calls `changed` when something may have changed, until the returned function is called. Polling finds what it misses. */
+  watch?(changed: () => void): () => void;
 }
 
 /** Records that a source has returned. */
@@ -101,15 +101,7 @@ export class OwnFeed implements Feed {
   }
 
   watch(changed: () => void): () => void {
-    // It may throw, reject, hang, or return nothing: polling finds changes all the same.
-    const watching = Promise.resolve()
-      .then(() => this.#source.watch?.(changed))
-      .catch(ignore);
-    return () => {
-      watching
-        .then((unwatch) => (typeof unwatch === 'function' ? (unwatch as () => unknown)() : undefined))
-        .catch(ignore);
-    };
+    return this.#source.watch?.(changed) ?? ignore;
   }
 
   async close(): Promise<void> {

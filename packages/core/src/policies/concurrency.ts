@@ -3,7 +3,7 @@ import { slots } from '../program/slots.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
 import { duration, type Field, type Options } from '../values/shape.ts';
 import { units } from '../values/units.ts';
-import { makePolicy, MAX_ENTRIES, NAMED, register, scaleLimit } from './rule.ts';
+import { makePolicy, MAX_ENTRIES, NAMED, register } from './rule.ts';
 import type { Algorithm, NamedOptions, PolicyBase } from './rule.ts';
 
 /** At most `limit` slots at once. A slot expires after `ttlMs` unless it is renewed. */
@@ -38,13 +38,12 @@ export function concurrency(options: ConcurrencyOptions): ConcurrencyPolicy {
   return makePolicy(algorithm, options);
 }
 
-const algorithm: Algorithm<ConcurrencyPolicy> = /* @__PURE__ */ register<ConcurrencyPolicy>({
+const algorithm: Algorithm<ConcurrencyPolicy> = /* @__PURE__ */ register<ConcurrencyPolicy>(concurrency, {
   name: 'concurrency',
   kind: 'h',
   family: slots,
   shape: [SLOTS, NAMED],
   numbers: ({ limit, ttlMs }) => [limit, 0, HELD, ttlMs],
   windowMs: ({ ttlMs }) => ttlMs,
-  scale: scaleLimit,
   describe: ({ limit, ttlMs }) => `concurrency ${String(limit)} for ${writeDuration(ttlMs)} each`,
 });

@@ -1,6 +1,6 @@
 import { window } from '../program/window.ts';
 import { oneOf, withDefault, type Options, type WithDefault } from '../values/shape.ts';
-import { describeWindow, BLOCKING, makePolicy, NAMED, register, WINDOW, readWindow, scaleLimit } from './rule.ts';
+import { describeWindow, BLOCKING, makePolicy, NAMED, register, WINDOW } from './rule.ts';
 import type { Algorithm, WindowOptions, WindowPolicy } from './rule.ts';
 
 /** `limit` units per window of `windowMs`. */
@@ -30,13 +30,11 @@ export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
   return makePolicy(algorithm, options);
 }
 
-const algorithm: Algorithm<FixedWindowPolicy> = /* @__PURE__ */ register<FixedWindowPolicy>({
+const algorithm: Algorithm<FixedWindowPolicy> = /* @__PURE__ */ register<FixedWindowPolicy>(fixedWindow, {
   name: 'fixedWindow',
   kind: 'f',
   family: window,
   shape: [WINDOW, ALIGN, BLOCKING, NAMED],
   numbers: ({ limit, windowMs, align }) => [limit, 0, 0, windowMs, align === 'clock' ? 1 : 0],
-  windowMs: readWindow,
-  scale: scaleLimit,
   describe: (policy) => `${describeWindow(policy)}${policy.align === 'clock' ? ', align clock' : ''}`,
 });

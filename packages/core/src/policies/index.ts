@@ -4,8 +4,8 @@ import { listed } from '../values/hint.ts';
 import { concurrency, type ConcurrencyPolicy } from './concurrency.ts';
 import { fixedWindow, type FixedWindowPolicy } from './fixed-window.ts';
 import { leakyBucket, type LeakyBucketPolicy } from './leaky-bucket.ts';
-import { ALGORITHMS, definePolicy, makePolicy, RULE } from './rule.ts';
-import type { Algorithm, Rule, Share, WithRule } from './rule.ts';
+import { ALGORITHMS, definePolicy, describeWindow, makePolicy, readMaker, RULE, shareUnits } from './rule.ts';
+import type { Algorithm, Rule, Share, WindowPolicy, WithRule } from './rule.ts';
 import { slidingCounter, type SlidingCounterPolicy } from './sliding-counter.ts';
 import { slidingLog, type SlidingLogPolicy } from './sliding-log.ts';
 import { slidingWindow, type SlidingWindowPolicy } from './sliding-window.ts';
@@ -26,15 +26,7 @@ export type Policy =
   | ConcurrencyPolicy;
 
 /** The functions that make policies, by their names. */
-export const MAKERS: {
-  readonly fixedWindow: typeof fixedWindow;
-  readonly slidingWindow: typeof slidingWindow;
-  readonly slidingCounter: typeof slidingCounter;
-  readonly slidingLog: typeof slidingLog;
-  readonly tokenBucket: typeof tokenBucket;
-  readonly leakyBucket: typeof leakyBucket;
-  readonly concurrency: typeof concurrency;
-} = {
+export const MAKERS: Readonly<Record<Exclude<Policy['algorithm'], 'intervalBucket'>, (options: never) => Policy>> = {
   fixedWindow,
   slidingWindow,
   slidingCounter,
@@ -71,7 +63,9 @@ function notAPolicy(given: unknown, field: string, algorithm: unknown): PolicyEr
     'or',
   );
   const expected = `a policy made by ${makers}, such as fixedWindow({ limit: 100, window: "1m" })`;
-  const got = typeof given === 'function' ? 'a function that was not called' : shown(given);
+  const maker = readMaker(given);
+  const got =
+    maker === undefined ? shown(given) : `the function ${maker}, which was not called; write ${maker}({ ... })`;
   const known = `; a bundle knows the algorithms whose functions it uses; known algorithms: ${listed(names)}`;
   return new PolicyError(field, `${field} must be ${expected}, got ${got}${algorithm === undefined ? '' : known}`);
 }
@@ -102,13 +96,18 @@ function compileData(data: Policy): Rule {
  */
 export function scalePolicy<P extends Policy>(policy: P, share: Share): P {
   const algorithm = ALGORITHMS.get(policy.algorithm) as unknown as Algorithm<P>;
-  return definePolicy(algorithm, { ...policy, ...algorithm.scale(policy, share) });
+  const part = algorithm.scale?.(policy, share) ?? scaleLimit(policy, share);
+  return definePolicy(algorithm, { ...policy, ...part });
+}
+
+function scaleLimit<P extends Policy>(policy: P, share: Share): Partial<P> {
+  return { ...policy, limit: shareUnits((policy as WindowPolicy & P).limit, share) };
 }
 
 /** A policy in a few words, with all options that differ from the default: `slidingWindow 100 per 1m`. */
 export function describePolicy(policy: Policy): string {
   const block = policy.blockForMs === undefined ? '' : `, block for ${writeDuration(policy.blockForMs)}`;
-  return (ALGORITHMS.get(policy.algorithm)?.describe(policy) ?? policy.algorithm) + block;
+  return (ALGORITHMS.get(policy.algorithm)?.describe?.(policy) ?? describeWindow(policy as WindowPolicy)) + block;
 }
 
 /** Whether two policies have the same algorithm, numbers and name. */

@@ -4,7 +4,7 @@ import { LINE } from '../program/numbers.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
 import { duration, type Field, type Options } from '../values/shape.ts';
 import { MAX_LIMIT, units } from '../values/units.ts';
-import { describeWindow, gcd, makePolicy, NAMED, register, shareTime, readWindow } from './rule.ts';
+import { describeWindow, gcd, makePolicy, NAMED, register, shareTime } from './rule.ts';
 import type { Algorithm, NamedOptions, WindowPolicy } from './rule.ts';
 
 /** `limit` starts per window, at equal distances. A request that would wait longer than `maxDelayMs` is denied. */
@@ -37,7 +37,7 @@ export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
   return makePolicy(algorithm, options);
 }
 
-const algorithm: Algorithm<LeakyBucketPolicy> = /* @__PURE__ */ register<LeakyBucketPolicy>({
+const algorithm: Algorithm<LeakyBucketPolicy> = /* @__PURE__ */ register<LeakyBucketPolicy>(leakyBucket, {
   name: 'leakyBucket',
   kind: 'l',
   family: debt,
@@ -55,7 +55,6 @@ const algorithm: Algorithm<LeakyBucketPolicy> = /* @__PURE__ */ register<LeakyBu
     const message = `${given} is too large to be counted exactly; at most ${String(max)} ms`;
     throw new PolicyError('maxDelay', message);
   },
-  windowMs: readWindow,
   // The same units at a slower pace: that is exact, and a share of `limit` is rarely a whole number.
   scale: ({ windowMs }, share) => ({ windowMs: shareTime(windowMs, share, 'window') }),
   describe: (policy) => `${describeWindow(policy)}, max delay ${writeDuration(policy.maxDelayMs)}`,

@@ -83,21 +83,12 @@ export interface Algorithm<P extends PolicyBase> {
    * @throws PolicyError if they cannot be counted exactly, with the largest that can.
    */
   numbers(policy: P): readonly number[];
-  windowMs(policy: P): number;
-  /** The fields of a share of the policy that differ from the whole. */
-  scale(policy: P, share: Share): Partial<P>;
-  /** Its numbers in a few words, for errors and tools. */
-  describe(policy: P): string;
-}
-
-// What policies have in common that count the units of a window.
-
-export function readWindow({ windowMs }: WindowPolicy): number {
-  return windowMs;
-}
-
-export function scaleLimit({ limit }: { readonly limit: number }, share: Share): { readonly limit: number } {
-  return { limit: shareUnits(limit, share) };
+  /** Default: its window. */
+  windowMs?(policy: P): number;
+  /** The fields of a share of the policy that differ from the whole. Default: its limit. */
+  scale?(policy: P, share: Share): Partial<P>;
+  /** Its numbers in a few words, for errors and tools. Default: its limit and its window. */
+  describe?(policy: P): string;
 }
 
 export function describeWindow({ algorithm, limit, windowMs }: WindowPolicy): string {
@@ -106,14 +97,25 @@ export function describeWindow({ algorithm, limit, windowMs }: WindowPolicy): st
 
 /** The kinds of policies that this program has. */
 export const ALGORITHMS: Map<string, Algorithm<PolicyBase>> = /* @__PURE__ */ new Map();
+/** The functions that make them, with the names that users write. */
+const makers: Map<unknown, string> = /* @__PURE__ */ new Map();
 
 /**
- * Makes a kind of policies known. Call it as `@__PURE__`: a bundler then leaves out the kinds whose functions a program
+ * Makes a kind of policies known, and the function that makes them. Call it as `@__PURE__`: a bundler then leaves out the kinds whose functions a program
  * does not name, and Node, which loads all of them, knows all.
  */
-export function register<P extends PolicyBase>(algorithm: Algorithm<P>): Algorithm<P> {
+export function register<P extends PolicyBase>(
+  make: (options: never) => PolicyBase,
+  algorithm: Algorithm<P>,
+): Algorithm<P> {
   ALGORITHMS.set(algorithm.name, algorithm);
+  makers.set(make, algorithm.maker ?? algorithm.name);
   return algorithm;
+}
+
+/** The name of a function that makes policies; undefined for anything else. */
+export function readMaker(given: unknown): string | undefined {
+  return makers.get(given);
 }
 
 /** Options whose values are times. */
@@ -142,7 +144,7 @@ export function definePolicy<P extends PolicyBase>(algorithm: Algorithm<P>, poli
     family: algorithm.family,
     numbers,
     limit: numbers[LIMIT],
-    windowMs: algorithm.windowMs(policy),
+    windowMs: algorithm.windowMs?.(policy) ?? (policy as WindowPolicy & P).windowMs,
     holds: numbers[MODE] === HELD,
     paces: numbers[MODE] === LINE,
   };

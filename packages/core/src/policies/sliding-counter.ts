@@ -2,7 +2,7 @@ import { PolicyError } from '../errors.ts';
 import { counter } from '../program/counter.ts';
 import { MAX_COUNT } from '../program/numbers.ts';
 import { MAX_LIMIT } from '../values/units.ts';
-import { describeWindow, BLOCKING, makePolicy, NAMED, register, WINDOW, readWindow, scaleLimit } from './rule.ts';
+import { BLOCKING, makePolicy, NAMED, register, WINDOW } from './rule.ts';
 import type { Algorithm, WindowOptions, WindowPolicy } from './rule.ts';
 
 /** `limit` units per clock-aligned window, and about as many in any other interval of `windowMs`. */
@@ -25,7 +25,7 @@ export function slidingCounter(options: SlidingCounterOptions): SlidingCounterPo
   return makePolicy(algorithm, options);
 }
 
-const algorithm: Algorithm<SlidingCounterPolicy> = /* @__PURE__ */ register<SlidingCounterPolicy>({
+const algorithm: Algorithm<SlidingCounterPolicy> = /* @__PURE__ */ register<SlidingCounterPolicy>(slidingCounter, {
   name: 'slidingCounter',
   kind: 'c',
   family: counter,
@@ -38,7 +38,4 @@ const algorithm: Algorithm<SlidingCounterPolicy> = /* @__PURE__ */ register<Slid
     const given = `limit ${String(limit)} per ${String(windowMs)} ms`;
     throw new PolicyError('limit', `${given} is too large to be weighed exactly; ${most}`);
   },
-  windowMs: readWindow,
-  scale: scaleLimit,
-  describe: describeWindow,
 });

@@ -1,17 +1,7 @@
 import { slots } from '../program/slots.ts';
 import type { Field, Options } from '../values/shape.ts';
 import { units } from '../values/units.ts';
-import {
-  describeWindow,
-  BLOCKING,
-  makePolicy,
-  MAX_ENTRIES,
-  NAMED,
-  register,
-  WINDOW,
-  readWindow,
-  scaleLimit,
-} from './rule.ts';
+import { BLOCKING, makePolicy, MAX_ENTRIES, NAMED, register, WINDOW } from './rule.ts';
 import type { Algorithm, WindowOptions, WindowPolicy } from './rule.ts';
 
 /** `limit` units in any interval of `windowMs`, each stored by its instant. */
@@ -40,13 +30,10 @@ export function slidingLog(options: SlidingLogOptions): SlidingLogPolicy {
   return makePolicy(algorithm, options);
 }
 
-const algorithm: Algorithm<SlidingLogPolicy> = /* @__PURE__ */ register<SlidingLogPolicy>({
+const algorithm: Algorithm<SlidingLogPolicy> = /* @__PURE__ */ register<SlidingLogPolicy>(slidingLog, {
   name: 'slidingLog',
   kind: 'g',
   family: slots,
   shape: [WINDOW, ENTRIES, BLOCKING, NAMED],
   numbers: ({ limit, windowMs }) => [limit, 0, 0, windowMs],
-  windowMs: readWindow,
-  scale: scaleLimit,
-  describe: describeWindow,
 });

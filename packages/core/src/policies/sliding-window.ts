@@ -2,7 +2,7 @@ import { PolicyError, shown } from '../errors.ts';
 import { blocks } from '../program/blocks.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
 import { duration, optional, type Optional, type Options } from '../values/shape.ts';
-import { describeWindow, BLOCKING, makePolicy, NAMED, register, WINDOW, readWindow, scaleLimit } from './rule.ts';
+import { describeWindow, BLOCKING, makePolicy, NAMED, register, WINDOW } from './rule.ts';
 import type { Algorithm, WindowOptions, WindowPolicy } from './rule.ts';
 
 /** `limit` units in any interval of `windowMs`, counted in blocks of `precisionMs`. */
@@ -49,7 +49,7 @@ function checkPrecision(ms: number, windowMs: number): void {
   throw new PolicyError('precision', `precision must ${expected}, ${got}`);
 }
 
-const algorithm: Algorithm<SlidingWindowPolicy> = /* @__PURE__ */ register<SlidingWindowPolicy>({
+const algorithm: Algorithm<SlidingWindowPolicy> = /* @__PURE__ */ register<SlidingWindowPolicy>(slidingWindow, {
   name: 'slidingWindow',
   kind: 's',
   family: blocks,
@@ -59,8 +59,6 @@ const algorithm: Algorithm<SlidingWindowPolicy> = /* @__PURE__ */ register<Slidi
     return { ...fields, windowMs, precisionMs };
   },
   numbers: ({ limit, windowMs, precisionMs: ms }) => [limit, 0, 0, ms, Math.ceil(windowMs / ms) * ms],
-  windowMs: readWindow,
-  scale: scaleLimit,
   describe: (policy) =>
     describeWindow(policy) +
     (policy.precisionMs === defaultPrecision(policy.windowMs)

@@ -77,7 +77,7 @@ function describe({ capacity, refill, everyMs, overdraft }: Bucket): string {
   return overdraft === 0 ? rate : `${rate}, overdraft ${String(overdraft)}`;
 }
 
-const evenBucket: Algorithm<TokenBucketPolicy> = /* @__PURE__ */ register<TokenBucketPolicy>({
+const evenBucket: Algorithm<TokenBucketPolicy> = /* @__PURE__ */ register<TokenBucketPolicy>(tokenBucket, {
   name: 'tokenBucket',
   kind: 't',
   family: debt,
@@ -122,7 +122,7 @@ function exactRate(whole: Bucket, share: Share, units: number): Pick<Bucket, 're
   return isCountable ? rate : undefined;
 }
 
-const intervalBucket: Algorithm<IntervalBucketPolicy> = /* @__PURE__ */ register<IntervalBucketPolicy>({
+const intervalBucket: Algorithm<IntervalBucketPolicy> = /* @__PURE__ */ register<IntervalBucketPolicy>(tokenBucket, {
   name: 'intervalBucket',
   kind: 'i',
   family: interval,

@@ -1,16 +1,7 @@
 import { shown, StoreError } from '../errors.ts';
+import { isWeight, MAX_WEIGHT, type Confirmation, type Membership, type Members } from './membership/membership.ts';
+import { DRIFT, passedSince, type LocalTime, type MembershipClock } from './membership/membership-clock.ts';
 import { KnownEpochs } from './shares/known-epochs.ts';
-import { type AskedAt, type LocalTime, passedSince } from './membership/local-time.ts';
-import {
-  type Confirmation,
-  isWeight,
-  MAX_WEIGHT,
-  type Membership,
-  type Members,
-  type TimedConfirmation,
-  type UntimedConfirmation,
-} from './membership/membership.ts';
-import { DRIFT, type MembershipClock } from './membership/membership-clock.ts';
 
 /** How much longer than a member's time to live epochs count, if `graceMs` is not given. */
 const EXTRA_GRACE_MS = 1000;
@@ -26,10 +17,11 @@ export class MembershipStatus {
   readonly #givenGraceMs: number | undefined;
   readonly #leave: () => Promise<void> | void;
   #longestTtlMs: number;
-  /** When the request was sent whose reply is the latest. */
-  #asked: AskedAt | undefined;
+  /** The latest reply. */
+  #latest: Confirmation | undefined;
   #lastFailure: unknown;
-  #untimedMembers: string | undefined;
+  /** Its members, in an order of their own. */
+  #members: string | undefined;
   /** Until then this instance is not confirmed, because the registry was away for longer than the time to live. */
   #returnsAtMs = -Infinity;
   #hasLeft = false;
@@ -54,7 +46,7 @@ export class MembershipStatus {
   /** Leaves the membership: this instance has no share from now on. */
   async leave(): Promise<void> {
     this.#hasLeft = true;
-    this.#asked = undefined;
+    this.#latest = undefined;
     await this.#leave();
   }
 
@@ -70,7 +62,7 @@ export class MembershipStatus {
    * and by the one that advances while a machine is suspended.
    */
   get isConfirmed(): boolean {
-    return this.#asked !== undefined && this.#isRecent(this.#asked) && this.#local.monotonicMs() >= this.#returnsAtMs;
+    return this.#isRecent && this.#local.monotonicMs() >= this.#returnsAtMs;
   }
 
   /**
@@ -78,7 +70,7 @@ export class MembershipStatus {
    * instance has no share in any case.
    */
   get isStarting(): boolean {
-    if (this.#asked !== undefined || this.#hasLeft) return false;
+    if (this.#latest !== undefined || this.#hasLeft) return false;
     return this.#local.monotonicMs() - this.#joinedAtMs < this.graceMs;
   }
 
@@ -86,8 +78,8 @@ export class MembershipStatus {
   unconfirmedError(): StoreError {
     const expires = `a member expires after ${String(this.#ttlMs)} ms, and then others may take over its share`;
     let why = 'the membership has not replied yet';
-    if (this.#asked !== undefined) {
-      const passedMs = Math.round(passedSince(this.#asked, this.#local));
+    if (this.#latest !== undefined) {
+      const passedMs = Math.round(passedSince(this.#latest, this.#local));
       why = `the latest reply of the membership is to a request sent ${String(passedMs)} ms ago; ${expires}`;
     }
     const failure = this.#lastFailure instanceof Error ? `: ${this.#lastFailure.message}` : '';
@@ -95,51 +87,41 @@ export class MembershipStatus {
     return new StoreError('SLUICE_SPLIT_UNCONFIRMED', message, { cause: this.#lastFailure, sent: false });
   }
 
-  #isRecent(asked: AskedAt): boolean {
-    return passedSince(asked, this.#local) < this.#ttlMs * (1 - DRIFT);
+  get #isRecent(): boolean {
+    return this.#latest !== undefined && passedSince(this.#latest, this.#local) < this.#ttlMs * (1 - DRIFT);
   }
 
   #confirm(confirmation: Confirmation): void {
-    if (this.#hasLeft) return;
-    if ('members' in confirmation) this.#confirmUntimed(confirmation);
-    else this.#confirmTimed(confirmation);
-    this.#lastFailure = undefined;
-  }
-
-  #confirmTimed(confirmation: TimedConfirmation): void {
-    const { atMs, epochs, continues, longestTtlMs = this.#ttlMs } = confirmation;
+    const before = this.#latest;
     // A reply to an earlier request is outdated.
-    if (this.#asked !== undefined && confirmation.askedAtMs < this.#asked.askedAtMs) return;
-    for (const { members } of epochs) checkMembers(members);
-    const isContinued = continues && this.#asked !== undefined;
-    if (!isContinued) this.#clock.forget();
-    this.#clock.add(confirmation);
-    this.#asked = confirmation;
-    if (!isContinued) {
-      this.epochs.beginAt(atMs);
-      this.epochs.add(atMs, epochs.at(-1)?.members ?? {});
-    } else for (const { fromMs, members } of epochs) this.epochs.add(fromMs, members);
-    if (isContinued && epochs.length === 0 && longestTtlMs === this.#longestTtlMs) return;
-    this.#longestTtlMs = Math.max(longestTtlMs, this.#ttlMs);
-    this.version++;
-  }
-
-  #confirmUntimed(confirmation: UntimedConfirmation): void {
-    const { members } = confirmation;
+    if (this.#hasLeft || (before !== undefined && confirmation.askedAtMs < before.askedAtMs)) return;
+    const { members, time } = confirmation;
     checkMembers(members);
-    const isFirst = this.#asked === undefined;
-    const isLapsed = this.#asked !== undefined && !this.#isRecent(this.#asked);
-    this.#asked = confirmation;
+    const isLapsed = time === undefined && before !== undefined && !this.#isRecent;
+    const continues = before !== undefined && !isLapsed && time?.joinedAtMs === before.time?.joinedAtMs;
+    if (time !== undefined) {
+      if (!continues) this.#clock.forget(); // the registry may be another one
+      this.#clock.add({ ...confirmation, atMs: time.atMs });
+    }
+    this.#latest = confirmation;
+    this.#lastFailure = undefined;
     const text = JSON.stringify(Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1)));
-    if (text === this.#untimedMembers && !isLapsed) return;
+    const changes = (time?.changes ?? 0) - (before?.time?.changes ?? 0);
+    const isSame = continues && changes === 0 && text === this.#members;
+    const longestTtlMs = Math.max(time?.longestTtlMs ?? 0, this.#ttlMs);
+    if (isSame && longestTtlMs === this.#longestTtlMs) return;
+    this.#longestTtlMs = longestTtlMs;
+    this.version++;
+    if (isSame) return;
+    this.#members = text;
     this.#clock.read();
-    const fromMs = isFirst && this.#ttlMs === Infinity ? -Infinity : this.#clock.latestMs;
-    if (isFirst || isLapsed) this.epochs.beginAt(fromMs);
+    const isConstant = before === undefined && this.#ttlMs === Infinity;
+    const atMs = time?.atMs ?? (isConstant ? -Infinity : this.#clock.latestMs);
+    if (!continues) this.epochs.beginAt(atMs);
     // Meanwhile others may have taken over this share: it begins again, and no sooner than that of a new member.
     if (isLapsed) this.#returnsAtMs = this.#local.monotonicMs() + this.graceMs;
-    this.epochs.add(fromMs, members);
-    this.#untimedMembers = text;
-    this.version++;
+    const fromMs = continues && time !== undefined && changes > 0 ? time.fromMs : atMs;
+    this.epochs.add(fromMs, members, continues && time !== undefined && changes !== 1);
   }
 }
 

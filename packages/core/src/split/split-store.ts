@@ -7,7 +7,7 @@ import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
 import { invalid, MAX_TIMER_MS, optional, readOptions, timerMs, valueThat, wholeNumber } from '../values/shape.ts';
 import type { Field, Optional, Options } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
-import { localTime, readTime, type LocalTime } from './membership/local-time.ts';
+import { localTime, readTime, type LocalTime } from './membership/membership-clock.ts';
 import type { Membership } from './membership/membership.ts';
 import { DRIFT, MembershipClock } from './membership/membership-clock.ts';
 import { MembershipStatus } from './membership-status.ts';
@@ -222,31 +222,27 @@ class SharedLimits implements SplitStore {
     return share;
   }
 
-  /** Takes from all keys if all of them allow it, or from none. */
+  /**
+   * Takes from all keys if all of them allow it, or from none. Each memory decides at an instant of its own, and nothing
+   * happens between.
+   */
   #decide(op: Op, asks: readonly OwnAsk[]): readonly Figures[] {
     const fits = asks.map((ask) => this.#fitsNext(ask));
-    const [first] = asks;
-    const isSimple = asks.every(({ memory }) => memory === first?.memory) && !fits.includes(false);
-    const seen = isSimple ? (first?.memory.perform(op, asks).figures ?? []) : this.#decideApart(op, asks, fits);
-    const isTaken = op !== 'peek' && !fits.includes(false) && seen.every((figures) => figures[ALLOWED] === 1);
-    if (isTaken) for (const { whole, share } of asks) this.#overlaps.add(whole, share);
-    return asks.map((ask, i) => this.#present(ask, seen[i] as Figures, fits[i] === true));
-  }
-
-  /** Each memory decides at an instant of its own, and nothing happens between. */
-  #decideApart(op: Op, asks: readonly OwnAsk[], fits: readonly boolean[]): readonly Figures[] {
-    const groups = [this.#windows, this.#spans].map((memory) => asks.filter((ask) => ask.memory === memory));
-    const answers = new Map<OwnAsk, Figures>();
-    const perform = (asked: Op, group: readonly OwnAsk[]): boolean => {
-      const figures = group[0]?.memory.perform(asked, group).figures ?? [];
-      group.forEach((ask, i) => answers.set(ask, figures[i] as Figures));
+    const fitsAll = !fits.includes(false);
+    const memories = [...new Set(asks.map(({ memory }) => memory))];
+    const seen = new Map<OwnAsk, Figures>();
+    const perform = (asked: Op, memory: MemoryStore): boolean => {
+      const group = asks.filter((ask) => ask.memory === memory);
+      const { figures } = memory.perform(asked, group);
+      group.forEach((ask, i) => seen.set(ask, figures[i] as Figures));
       return figures.every((each) => each[ALLOWED] === 1);
     };
-    const denied = groups.filter((group) => !perform('peek', group));
-    const isAllowed = denied.length === 0 && !fits.includes(false);
+    const denied = fitsAll && memories.length === 1 ? [] : memories.filter((memory) => !perform('peek', memory));
+    const isAllowed = denied.length === 0 && fitsAll;
     // A denial may start a block.
-    for (const group of isAllowed ? groups : denied) perform(op, group);
-    return asks.map((ask) => answers.get(ask) as Figures);
+    const isTaken = (isAllowed ? memories : denied).map((memory) => perform(op, memory)).every(Boolean);
+    if (op !== 'peek' && isAllowed && isTaken) for (const { whole, share } of asks) this.#overlaps.add(whole, share);
+    return asks.map((ask, i) => this.#present(ask, seen.get(ask) as Figures, fits[i] === true));
   }
 
   /** @throws StoreError if the membership's clock is not known well enough for a window. */

@@ -1,4 +1,4 @@
-import { PolicyError, StoreError, messageOf, shown, type StoreFailureKind } from '../errors.ts';
+import { PolicyError, StoreError, messageOf, shown, type SluiceErrorCode, type StoreFailureKind } from '../errors.ts';
 import { startTimer, stopTimer } from '../platform.ts';
 import type { Policy } from '../policies/index.ts';
 import { optional, readOptions, valueThat, type Optional, type Options } from '../values/shape.ts';
@@ -155,8 +155,10 @@ class ServiceStore implements RemoteStore {
       readonly detail?: string;
     };
     if (response.ok && answers?.length === calls.length) return answers;
-    const why = detail ?? `it answers ${String(response.status)}; does ${this.#url} lead to sluice serve?`;
-    throw failed(why, KINDS[response.status] ?? 'reply', response.status === 401 || response.status === 403);
+    const { status } = response;
+    const why = detail ?? `it answers ${String(status)}; does ${this.#url} lead to sluice serve?`;
+    const isRejected = status >= 400 && status < 500; // it can be reached, and did nothing
+    throw failed(why, KINDS[status] ?? 'reply', isRejected, isRejected ? 'SLUICE_STORE_REPLY_INVALID' : undefined);
   }
 
   close(): Promise<void> {
@@ -167,7 +169,8 @@ class ServiceStore implements RemoteStore {
 
 function answer({ asks, resolve, reject }: Call, told: Told | undefined): void {
   const { atMs, figures, error } = told ?? {};
-  if (error !== undefined) reject(failed(`${error.detail} (${error.code})`, 'other', false));
+  if (error?.code === 'SLUICE_STORE_KEY_FOREIGN') reject(failed(error.detail, 'key', true, error.code));
+  else if (error !== undefined) reject(failed(`${error.detail} (${error.code})`, 'other', false));
   else if (typeof atMs === 'number' && figures?.length === asks.length && figures.every(areNumbers)) {
     resolve({ atMs, figures: Array.from(figures as readonly (readonly number[])[], (all) => [...all]) });
   } else reject(failed('its answer makes no sense', 'reply', false));
@@ -178,6 +181,11 @@ function areNumbers(figures: unknown): figures is readonly number[] {
 }
 
 /** @param isUnsent - Whether it certainly did nothing. */
-function failed(why: string, kind: StoreFailureKind, isUnsent: boolean): StoreError {
-  return new StoreError('SLUICE_STORE_FAILED', `the service of this store: ${why}`, { kind, sent: !isUnsent });
+function failed(
+  why: string,
+  kind: StoreFailureKind,
+  isUnsent: boolean,
+  code: SluiceErrorCode = 'SLUICE_STORE_FAILED',
+): StoreError {
+  return new StoreError(code, `the service of this store: ${why}`, { kind, sent: !isUnsent });
 }

@@ -203,7 +203,7 @@ async function atOnce(store: Store, op: Op, asks: readonly Ask[]): Promise<Answe
   return Promise.all(Array.from({ length: AT_ONCE }, async () => store.perform(op, asks)));
 }
 
-async function usedOf(store: Store, { key, policy }: Ask): Promise<number | undefined> {
+async function readUsed(store: Store, { key, policy }: Ask): Promise<number | undefined> {
   const { figures } = await store.perform('peek', [{ key, policy, cost: 0, uncached: true }]);
   return figures[0]?.[USED];
 }
@@ -222,7 +222,10 @@ async function takeSeveralAtOnce(store: Store, limiter: string): Promise<void> {
   const answers = [...(await atOnce(store, 'take', [wide, narrow, other]))];
 
   assert.equal(countAllowed(answers), 7);
-  assert.deepEqual([await usedOf(store, wide), await usedOf(store, narrow), await usedOf(store, other)], [7, 7, 7]);
+  assert.deepEqual(
+    [await readUsed(store, wide), await readUsed(store, narrow), await readUsed(store, other)],
+    [7, 7, 7],
+  );
 }
 
 async function chargeAtOnce(store: Store, limiter: string): Promise<void> {
@@ -230,7 +233,7 @@ async function chargeAtOnce(store: Store, limiter: string): Promise<void> {
 
   await atOnce(store, 'charge', [charged]);
 
-  assert.equal(await usedOf(store, charged), 2 * AT_ONCE);
+  assert.equal(await readUsed(store, charged), 2 * AT_ONCE);
 }
 
 async function tellApart(store: Store, limiter: string): Promise<void> {

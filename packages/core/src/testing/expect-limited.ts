@@ -33,7 +33,7 @@ const FIELDS: Readonly<Record<FieldFormat, Readonly<Record<string, RegExp>>>> = 
 };
 
 const text: Reader<string> = valueThat((given) => typeof given === 'string', 'a text');
-const fieldsOf: Reader<FieldFormat | false> = (given, field, code) =>
+const readFields: Reader<FieldFormat | false> = (given, field, code) =>
   given === false ? false : oneOf(Object.keys(FIELDS) as FieldFormat[])(given, field, code);
 
 const EXPECTED = {
@@ -49,14 +49,10 @@ const EXPECTED = {
   >,
   /** Sent with every request. Default: nothing. */
   body: optional(text) as Optional<string>,
-  /** The status of an allowed request. Default: any below 500, but for 404 and the status of a denial. */
-  allowedStatus: optional(wholeNumber(100, 599)) as Optional<number>,
   /** The status of a denial. Default `429`. */
   deniedStatus: withDefault(wholeNumber(100, 599), 429) as WithDefault<number>,
   /** The fields of all answers: the option `headers` of the application. `false` checks none. Default `draft-11`. */
-  fields: withDefault(fieldsOf, 'draft-11') as WithDefault<FieldFormat | false>,
-  /** A policy that the fields have to name. Default: any. */
-  policy: optional(text) as Optional<string>,
+  fields: withDefault(readFields, 'draft-11') as WithDefault<FieldFormat | false>,
   /** Whether a denial has `Retry-After`; `false` if waiting does not help. Default `true`. */
   retryAfter: withDefault(flag, true) as WithDefault<boolean>,
 };
@@ -102,7 +98,7 @@ export async function expectLimited(app: TestedApp, options: ExpectLimitedOption
       const answer = { status: response.status, headers: response.headers, body: await response.text() };
       const isDenied = answer.status === deniedStatus;
       const fault = findFault(answer, expected, sent, isDenied);
-      if (fault !== undefined) throw failureOf(answer, expected, sent, fault);
+      if (fault !== undefined) throw makeError(answer, expected, sent, fault);
       if (isDenied) return answer;
     }
   } finally {
@@ -113,21 +109,18 @@ export async function expectLimited(app: TestedApp, options: ExpectLimitedOption
 /** What is wrong with an answer; undefined if nothing is. */
 function findFault(
   { status, headers, body }: TestedAnswer,
-  { limit, allowedStatus, fields, policy, retryAfter }: Expected,
+  { limit, fields, retryAfter }: Expected,
   sent: number,
   isDenied: boolean,
 ): string | undefined {
   if (isDenied && sent <= limit) return `only ${String(sent - 1)} were`;
-  const isAllowed = allowedStatus === undefined ? status < 500 && status !== 404 : status === allowedStatus;
-  if (!isDenied && !isAllowed) return `that is the answer of no limited route: ${body.slice(0, 200) || '(empty)'}`;
+  if (!isDenied && (status >= 500 || status === 404))
+    return `that is the answer of no limited route: ${body.slice(0, 200) || '(empty)'}`;
   if (!isDenied && sent > limit) return `${String(sent)} were`;
   for (const [name, form] of fields === false ? [] : Object.entries(FIELDS[fields])) {
     const value = headers.get(name);
     if (value === null) return `it has no field ${name}`;
     if (!form.test(value)) return `it has no field of ${String(fields)}, but ${name}: ${value}`;
-    if (policy !== undefined && fields === 'draft-11' && !value.includes(`"${policy}"`)) {
-      return `it does not name the policy "${policy}": ${name}: ${value}`;
-    }
   }
   const seconds = headers.get('Retry-After');
   if (!isDenied || (retryAfter ? /^[1-9]\d*$/.test(seconds ?? '') : seconds === null)) return undefined;
@@ -135,7 +128,7 @@ function findFault(
   return `a denial has ${wanted}, and it has ${seconds ?? 'none'}`;
 }
 
-function failureOf(
+function makeError(
   { status, headers }: TestedAnswer,
   { path, method, limit }: Expected,
   sent: number,

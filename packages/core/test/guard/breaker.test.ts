@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { expectWarnings } from '@sluice/testkit';
 import { breakers, subscribe, type BreakerMessage } from '../../src/channels.ts';
 import { PolicyError, StoreError } from '../../src/errors.ts';
-import { Guard, guardOf } from '../../src/guard/guard.ts';
+import { Guard, findGuard } from '../../src/guard/guard.ts';
 import type { Ask } from '../../src/stores/store.ts';
 import { ASKS, FakeStore, useFakeTime } from './fake-store.ts';
 
@@ -78,7 +78,7 @@ describe('a store that keeps failing', () => {
   it('is known to all its limiters: they share one guard', () => {
     const store = new FakeStore();
 
-    expect(guardOf(store)).toBe(guardOf(store));
+    expect(findGuard(store)).toBe(findGuard(store));
   });
 
   it.each([

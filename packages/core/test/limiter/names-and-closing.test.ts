@@ -28,20 +28,15 @@ describe('a limiter’s name', () => {
     expect((await other.consume('key')).remaining).toBe(1);
   });
 
-  it('is not shared when only one says so', () => {
+  it.each([
+    ['when only the first says so', { shared: true }, {}],
+    ['when only the second says so', {}, { shared: true }],
+    ['if it is written differently: the keys would not be the same', { shared: true }, { shared: true, name: 'API' }],
+  ])('is not shared %s', (_what, one, other) => {
     const store = memoryStore();
-    createLimiter({ name: 'api', policy, store, shared: true });
-    createLimiter({ name: 'web', policy, store });
+    createLimiter({ name: 'api', policy, store, ...one });
 
-    expect(() => createLimiter({ name: 'api', policy, store })).toThrow(TAKEN);
-    expect(() => createLimiter({ name: 'web', policy, store, shared: true })).toThrow(TAKEN);
-  });
-
-  it('is not shared by limiters that write it differently: their keys would not be the same', () => {
-    const store = memoryStore();
-    createLimiter({ name: 'api', policy, store, shared: true });
-
-    expect(() => createLimiter({ name: 'API', policy, store, shared: true })).toThrow(TAKEN);
+    expect(() => createLimiter({ name: 'api', policy, store, ...other })).toThrow(TAKEN);
   });
 
   it('is free again when its limiter is closed', async () => {
@@ -103,23 +98,14 @@ describe('a limiter that is closed', () => {
       await expect(call).rejects.toMatchObject({ name: 'SluiceError', code: 'SLUICE_LIMITER_CLOSED' });
   });
 
-  it('may be closed twice', async () => {
-    const store = new WatchedStore();
-    const limiter = createLimiter({ policy, store });
-
-    await limiter.close();
-    await limiter.close();
-
-    expect(store.calls).toEqual(['close']);
-  });
-
-  it('closes its store when no other limiter uses it', async () => {
+  it('closes its store, once, when no other limiter uses it', async () => {
     const store = new WatchedStore();
     const one = createLimiter({ name: 'one', policy, store });
     const other = createLimiter({ name: 'other', policy, store });
 
     await one.close();
     expect(store.calls).toEqual([]);
+    await other.close();
     await other.close();
     expect(store.calls).toEqual(['close']);
   });

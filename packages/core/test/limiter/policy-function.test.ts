@@ -56,16 +56,6 @@ describe('a policy that a function returns', () => {
     expect((await limiter.peek('ann', 0)).policies.map(({ used }) => used)).toEqual([1, 0]);
   });
 
-  it('is decided at once by a memory store, and refunded', async () => {
-    const limiter = limiterWith(() => small);
-    const decision = await limiter.consume('ann');
-
-    await limiter.refund(decision);
-    await limiter.charge('ann', 3);
-
-    expect((await limiter.peek('ann')).used).toBe(3);
-  });
-
   it('gets the key, and the same context each time', async () => {
     const seen: [string, PolicyContext][] = [];
     const store = memoryStore();
@@ -90,10 +80,18 @@ describe('a policy that a function returns', () => {
     await expect(limiter.consume('ann')).rejects.toThrow(message);
   });
 
-  it('cannot be one of a list', () => {
-    const policy = [small, policyOf(() => large)] as unknown as Policy[];
-
-    expect(() => createLimiter({ policy })).toThrow(/give it an entry of its own in limits/);
+  it.each<[unknown, RegExp]>([
+    [[small, policyOf(() => large)], /give it an entry of its own in limits/],
+    [
+      fixedWindow,
+      /policy must be .* got the function fixedWindow, which was not called; write fixedWindow\(\{ ... \}\)/,
+    ],
+    [
+      [{ ...small, name: 'one' }, tokenBucket],
+      /policy\[1\] must be .* got the function tokenBucket, which was not called/,
+    ],
+  ])('is no function that makes policies, and none of a list: %p', (policy, message) => {
+    expect(() => createLimiter({ policy: policy as Policy[] })).toThrow(message);
   });
 });
 

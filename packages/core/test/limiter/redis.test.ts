@@ -25,24 +25,6 @@ async function scriptCalls(): Promise<number> {
 }
 
 describe('a limiter on Redis', () => {
-  it('decides over several limits in one call, all or nothing, and settles in another', async () => {
-    const limits = [
-      { name: 'ip', policy: fixedWindow({ limit: 5, window: '1h' }) },
-      { name: 'user', policy: tokenBucket({ capacity: 3, refill: 1, every: '1h' }) },
-    ] as const;
-    const limiter = createLimiter({ name: 'several', limits, store: store(), timeoutMs: 5000 });
-    const keys = { ip: '::1', user: 'ann' };
-    const { decision, settle } = await limiter.reserve(keys, 2);
-    const denied = await limiter.consume(keys, 2);
-
-    await settle(3);
-
-    expect(decision).toMatchObject({ allowed: true, policy: 'user', source: 'redis', remaining: 1 });
-    expect(denied).toMatchObject({ allowed: false, policy: 'user' });
-    expect((await limiter.peek(keys, 0)).policies.map(({ used }) => used)).toEqual([3, 3]);
-    await limiter.close();
-  });
-
   it('refunds, charges, blocks, unblocks and resets keys of any text', async () => {
     const limiter = createLimiter({
       name: 'edits',
@@ -68,17 +50,6 @@ describe('a limiter on Redis', () => {
       ]);
     }
     await limiter.close();
-  });
-
-  it('starts a block by a denial of its policy, which all processes see', async () => {
-    const policy = fixedWindow({ limit: 1, window: '1s', blockFor: '1h' });
-    const [here, there] = makeTwo('blocks', policy);
-    await here.consume('key');
-    const first = await here.consume('key');
-
-    expect(first).toMatchObject({ allowed: false, outcome: 'blocked', retryAfterMs: 3_600_000 });
-    expect(await there.peek('key')).toMatchObject({ outcome: 'blocked', remaining: 0 });
-    await Promise.all([here.close(), there.close()]);
   });
 });
 

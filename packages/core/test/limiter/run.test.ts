@@ -181,13 +181,4 @@ describe('run', () => {
     await here.close();
     await there.close();
   });
-
-  it('takes the slot for a named holder, who may have it already', async () => {
-    const limiter = createLimiter({ policy });
-    await limiter.acquire('k', { holder: 'job-1' });
-
-    expect(await limiter.run('k', () => 'ran', { holder: 'job-1' })).toBe('ran');
-    expect((await limiter.peek('k')).allowed).toBe(true);
-    await limiter.close();
-  });
 });

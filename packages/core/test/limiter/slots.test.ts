@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { concurrency, createLimiter, fixedWindow, type Limiter } from '@sluice/core';
+import { LimiterCore, readWants } from '@sluice/core/spi';
 import { WatchedStore } from './watched-store.ts';
 
 const TTL_MS = 60_000;
@@ -44,15 +45,13 @@ describe('acquire', () => {
   });
 
   it.each([
-    [policy, { holder: '' }, 'SLUICE_KEY_INVALID'],
-    [policy, { holder: 5 }, 'SLUICE_KEY_INVALID'],
-    [policy, { cost: 0 }, 'SLUICE_COST_INVALID'],
-    [policy, { owner: 'me' }, 'SLUICE_OPTION_UNKNOWN'],
-    [fixedWindow({ limit: 1, window: '1h' }), {}, 'SLUICE_ACQUIRE_NOT_NEEDED'],
-  ])('of %j with %j is rejected, and takes nothing', async (given, options, code) => {
+    [policy, 0, 'SLUICE_COST_INVALID'],
+    [policy, { cost: 1 }, 'SLUICE_COST_INVALID'],
+    [fixedWindow({ limit: 1, window: '1h' }), 1, 'SLUICE_ACQUIRE_NOT_NEEDED'],
+  ])('of %j with a cost of %j is rejected, and takes nothing', async (given, cost, code) => {
     const limiter = createLimiter({ policy: given });
 
-    await expect(limiter.acquire('imports', options as never)).rejects.toMatchObject({ code });
+    await expect(limiter.acquire('imports', cost as never)).rejects.toMatchObject({ code });
 
     expect(await isFree(limiter)).toBe(true);
   });
@@ -97,56 +96,25 @@ describe('a release', () => {
 });
 
 describe('an acquire whose answer is lost', () => {
-  const lost = async (options: { holder?: string }): Promise<Limiter> => {
+  it.each([
+    ['releases the slot: no other process could', false],
+    ['leaves the slot to a named holder, who may have had it before and retries', true],
+  ])('%s', async (_what, isNamed) => {
     const store = new WatchedStore();
-    const limiter = createLimiter({ policy, store, onStoreError: 'throw', timeoutMs: 50, denialCache: false });
+    const core = new LimiterCore({ store, onStoreError: 'throw', timeoutMs: 50, denialCache: false });
+    core.limits = core.limitFor(policy);
+    core.claim();
+    const wants = readWants(core.limits, 'imports', 1).map((want) => ({ ...want, holder: 7, isNamed }));
     const { perform } = store;
     store.perform = async (op, asks) => perform.call(store, op, asks).then(() => new Promise<never>(() => undefined));
-    const attempt = limiter.acquire('imports', options);
-    attempt.catch(() => undefined);
+    const attempt = Promise.resolve(core.decide('take', wants)).catch((error: unknown) => error);
+
     await pass(200);
-    await expect(attempt).rejects.toMatchObject({ code: 'SLUICE_STORE_TIMEOUT' });
     store.perform = perform;
     await pass(2_000);
-    return limiter;
-  };
 
-  it('releases the slot: no other process could', async () => {
-    expect(await isFree(await lost({}))).toBe(true);
-  });
-
-  it('leaves the slot to a named holder, who may have had it before and retries', async () => {
-    const limiter = await lost({ holder: 'job-1' });
-
-    expect(await isFree(limiter)).toBe(false);
-    expect((await limiter.acquire('imports', { holder: 'job-1' })).decision.allowed).toBe(true);
-  });
-});
-
-describe('acquisitions of one holder', () => {
-  it('are one slot, which the first release frees', async () => {
-    const limiter = createLimiter({ policy });
-    const first = await limiter.acquire('imports', { holder: 'job-1' });
-    const second = await limiter.acquire('imports', { holder: 'job-1' });
-
-    await first.release();
-
-    expect(second.decision.allowed).toBe(true);
-    expect([await isFree(limiter), await first.renew(), await second.renew()]).toEqual([true, false, false]);
-  });
-
-  it('do not count under another key, or once their slot has expired', async () => {
-    const limiter = createLimiter({ policy: concurrency({ limit: 2, ttl: TTL_MS }) });
-    const elsewhere = await limiter.acquire('exports', { holder: 'job-1' });
-    const expired = await limiter.acquire('imports', { holder: 'job-1' });
-    await elsewhere.release();
-    expect((await limiter.peek('imports')).remaining).toBe(1);
-
-    await pass(TTL_MS);
-    const late = await limiter.acquire('imports', { holder: 'job-1' });
-    await expired.release();
-
-    expect(await late.renew()).toBe(true);
+    expect(await attempt).toMatchObject({ code: 'SLUICE_STORE_TIMEOUT' });
+    expect(await isFree(core)).toBe(!isNamed);
   });
 });
 

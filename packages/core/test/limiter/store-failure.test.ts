@@ -35,14 +35,6 @@ describe('what stands in for a store that is away', () => {
     ]);
   });
 
-  it('keeps apart limiters of other names, and other stores', async () => {
-    const store = awayStore();
-    await limiterOn(store).consume('ann', 3);
-
-    expect((await limiterOn(store, 'other').consume('ann')).remaining).toBe(2);
-    expect((await limiterOn(awayStore()).consume('ann')).remaining).toBe(2);
-  });
-
   it('is reset and blocked by any of them, once the store is back', async () => {
     const store = awayStore();
     const [here, there] = [limiterOn(store), limiterOn(store)];

@@ -24,14 +24,6 @@ async function stateOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('wait', () => {
-  it('resolves at once with the decision, as long as units are left', async () => {
-    const limiter = createLimiter({ policy });
-
-    expect(await limiter.wait('k')).toMatchObject({ allowed: true, cost: 1, remaining: 1 });
-    expect(await limiter.wait('k', {})).toMatchObject({ allowed: true, remaining: 0 });
-    await limiter.close();
-  });
-
   it('resolves after the delay of its decision', async () => {
     const limiter = createLimiter({ policy: leakyBucket({ limit: 10, window: '1s', maxDelay: '1s' }) });
     await limiter.wait('k');

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '@sluice/testkit';
-import { createLimiter, fixedWindow, redisStore, slidingWindow, tokenBucket, type Limiter } from '../../src/index.ts';
+import { createLimiter, fixedWindow, redisStore, type Limiter } from '../../src/index.ts';
 import { createPolicies, managed } from '../../src/managed/index.ts';
 import { useWorld } from './use-policies.ts';
 
@@ -95,46 +95,6 @@ describe('limiters with a managed policy', () => {
     expect((await other.peek('ann')).used).toBe(4);
   });
 
-  it.each([
-    ['another length', ten, slidingWindow({ limit: 20, window: '1h' }), 0],
-    [
-      'a bucket of another refill',
-      tokenBucket({ capacity: 10, refill: 1, every: '1h' }),
-      tokenBucket({ capacity: 10, refill: 1, every: '2h' }),
-      6,
-    ],
-  ])('follow a change to %s', async (_what, first, then, used) => {
-    const { policies } = process();
-    await policies.put('orders', first);
-    const orders = limiter();
-    await orders.consume('ann', 6);
-
-    const { startsAfresh } = await policies.put('orders', then);
-
-    await until('it is known', async () => (await orders.peek('ann')).used === used);
-    expect(startsAfresh).toBe(used === 0);
-  });
-
-  it('never allow more than the larger limit, while processes follow one after the other', async () => {
-    const { policies } = process();
-    await policies.put('orders', ten);
-    const all = [limiter(), limiter(), limiter()];
-    const allowed = (await Promise.all(all.map((one) => one.consume('ann')))).length;
-    const changes = [twenty, ten, twenty].map((policy) => () => policies.put('orders', policy));
-    let count = allowed;
-    for (const change of changes) {
-      await change();
-      const decisions = await Promise.all(all.flatMap((one) => Array.from({ length: 5 }, () => one.consume('ann'))));
-      count += decisions.filter((decision) => decision.allowed).length;
-    }
-
-    expect(count).toBeLessThanOrEqual(20);
-    await until('all follow', async () =>
-      (await Promise.all(all.map((one) => one.peek('ann')))).every((one) => one.limit === 20),
-    );
-    expect((await limiter().peek('ann')).used).toBe(count);
-  });
-
   it('are unavailable until the first load, and decide once there is one', async () => {
     await process().policies.put('orders', ten);
     redis.server.pause();
@@ -145,20 +105,6 @@ describe('limiters with a managed policy', () => {
 
     expect(decision).toMatchObject({ allowed: false, outcome: 'unavailable' });
     await until('it decides', async () => (await orders.consume('ann')).outcome === 'allowed');
-  });
-
-  it('in a list decide together with other limits', async () => {
-    await process().policies.put('orders', ten);
-    const limits = [
-      { name: 'all', policy: managed('orders') },
-      { name: 'burst', policy: fixedWindow({ limit: 2, window: '1h' }) },
-    ];
-    const both = limiter({ policy: undefined, limits });
-
-    const decision = await both.consume({ all: 'ann', burst: 'ann' } as never, 3);
-
-    expect(decision).toMatchObject({ allowed: false, policy: 'burst' });
-    expect((await limiter().peek('ann')).used).toBe(0);
   });
 
   it('close what they opened: the subscription ends with the last of them', async () => {

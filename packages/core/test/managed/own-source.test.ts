@@ -45,20 +45,6 @@ function limit(name: string, source: PolicySource, options: object = {}): Limite
 }
 
 describe('policies in a source of one’s own', () => {
-  it('are put, changed, overridden and removed', async () => {
-    const source = table();
-    const policies = createPolicies(source);
-
-    expect(await policies.put('orders', ten, { by: 'ann' })).toMatchObject({ change: 'created', by: 'ann' });
-    expect(await policies.put('orders', twenty)).toMatchObject({ change: 'changed' });
-    await policies.override('orders', { prefix: 'a' }, ten);
-
-    expect(Object.keys(source.records)).toEqual(['orders', 'orders:prefix:a']);
-    expect(await createPolicies(source).overrides('orders')).toMatchObject([{ target: { prefix: 'a' }, policy: ten }]);
-    expect(await policies.remove('orders')).toBe(true);
-    expect(await createPolicies(source).get('orders')).toBeUndefined();
-  });
-
   it('may be written by hand, with no more than the policy', async () => {
     const records: Record<string, unknown> = { orders: { policy: { ...ten } }, 'orders:key:ann': { policy: twenty } };
     const source = table(records);
@@ -177,19 +163,6 @@ describe('a source that misbehaves', () => {
   const fail = (): never => {
     throw new Error('broken');
   };
-  it.each([
-    ['watch throws', { watch: fail }],
-    ['watch rejects', { watch: () => Promise.reject(new Error('broken')) }],
-    ['watch never settles', { watch: () => new Promise(() => undefined) }],
-    ['unwatch throws', { watch: () => fail }],
-    ['unwatch is no function', { watch: () => 42 }],
-  ])('(%s) leaves limiters as they are', async (_what, source) => {
-    const orders = limit('orders', { load: () => Promise.resolve({ orders: { policy: ten } }), ...source });
-
-    expect(await orders.consume('ann')).toMatchObject({ outcome: 'allowed', limit: 10 });
-    await orders.close();
-  });
-
   it.each([
     ['load throws', fail, 'the store failed: broken'],
     ['load returns nothing', () => Promise.resolve(undefined), 'returned no object of records'],

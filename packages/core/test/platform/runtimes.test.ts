@@ -25,10 +25,10 @@ describe('a runtime without Node.js', () => {
   it('has clocks, timers, guards and warnings; its channels have no subscribers', async () => {
     const text = bundle(`
       import { decisions, subscribe } from './channels.ts';
-      import { guardOf } from './guard/guard.ts';
+      import { findGuard } from './guard/guard.ts';
       import { detached, isClusterWorker, localClock } from './platform.ts';
       import { warnOnce } from './warnings.ts';
-      const guard = guardOf({ source: 'own', perform: () => new Promise(() => undefined) });
+      const guard = findGuard({ source: 'own', perform: () => new Promise(() => undefined) });
       subscribe(decisions, () => undefined);
       warnOnce('SLUICE_STORE_AWAY', 'away');
       done((async () => [

@@ -115,7 +115,10 @@ describe('a policy as plain data', () => {
   });
 
   it.each<[unknown, RegExp]>([
-    [fixedWindow, /policy must be a policy made by .* or tokenBucket, such as .*, got a function that was not called/],
+    [
+      fixedWindow,
+      /policy must be a policy made by .*, got the function fixedWindow, which was not called; write fixedW/,
+    ],
     [undefined, /got undefined \[/],
     [null, /got null/],
     [[fixed], /got an array of 1/],

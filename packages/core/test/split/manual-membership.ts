@@ -1,5 +1,5 @@
 import { createLimiter, type Limiter, type Policy, type PolicyFunction } from '../../src/index.ts';
-import type { LocalTime } from '../../src/split/membership/local-time.ts';
+import type { LocalTime } from '../../src/split/membership/membership-clock.ts';
 import type { Confirmation, Membership, Members } from '../../src/split/membership/membership.ts';
 import { createSplitStore, type SplitStore } from '../../src/split/split-store.ts';
 
@@ -16,7 +16,10 @@ export class ManualMembership implements LocalTime, Membership {
   left = 0;
   #monotonicMs = 5000;
   #dateMs = NOON_MS;
-  #isKnown = false;
+  #joinedAtMs = 0;
+  #members: Members = {};
+  #changes = 0;
+  #changedAtMs = 0;
   #confirmed: (confirmation: Confirmation) => void = () => undefined;
   #failed: (error: unknown) => void = () => undefined;
 
@@ -53,14 +56,29 @@ export class ManualMembership implements LocalTime, Membership {
 
   /** The registry replies, with members if they have changed. Its clock is exact, unless the answer took `latencyMs`. */
   confirm(members?: Members, latencyMs = 0): void {
+    if (members !== undefined) {
+      this.#changes++;
+      this.#changedAtMs = this.#dateMs;
+      if (!('me' in members) || !('me' in this.#members)) this.#joinedAtMs = this.#dateMs;
+      this.#members = members;
+    }
     this.#confirmed({
       askedAtMs: this.#monotonicMs - latencyMs,
       askedAtDateMs: this.#dateMs - latencyMs,
-      atMs: Math.floor(this.#dateMs - latencyMs / 2),
-      epochs: members === undefined ? [] : [{ fromMs: Math.floor(this.#dateMs), members }],
-      continues: this.#isKnown,
+      members: this.#members,
+      time: {
+        atMs: Math.floor(this.#dateMs - latencyMs / 2),
+        joinedAtMs: this.#joinedAtMs,
+        changes: this.#changes,
+        fromMs: Math.floor(this.#changedAtMs),
+        longestTtlMs: this.ttlMs,
+      },
     });
-    this.#isKnown = true;
+  }
+
+  /** The members change, and change again before the next reply. */
+  miss(): void {
+    this.#changes++;
   }
 
   /** The registry replies without time and history. */
@@ -82,7 +100,7 @@ export class ManualMembership implements LocalTime, Membership {
 
   join(confirmed: (confirmation: Confirmation) => void, failed: (error: unknown) => void): () => void {
     this.joined++;
-    this.#isKnown = false;
+    this.#members = {};
     this.#confirmed = confirmed;
     this.#failed = failed;
     return () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Machine, VirtualTime, until } from '@sluice/testkit';
+import { Machine, VirtualTime } from '@sluice/testkit';
 import { pollMembership, type AskMembers, type PollMembershipOptions } from '../../src/split/index.ts';
 import { poll as pollBy } from '../../src/split/membership/poll-membership.ts';
 
@@ -128,17 +128,6 @@ describe('a membership by polling', () => {
 
 describe('pollMembership', () => {
   const members = (): Record<string, number> => ({ a: 1 });
-
-  it('asks by the clock of the process', async () => {
-    let seen = 0;
-    const membership = pollMembership({ id: 'a', members, everyMs: 10 });
-    leave = membership.join(
-      () => seen++,
-      () => undefined,
-    );
-
-    await until('it has been asked several times', () => seen > 3);
-  });
 
   it.each([
     ['id', { id: '' }, /the id of this instance/],

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { fixedWindow, remoteStore, type Ask, type RemoteStore } from '@sluice/core';
+import { createLimiter, fixedWindow, remoteStore, silenceWarnings, type Ask, type RemoteStore } from '@sluice/core';
 
 const ASKS: readonly Ask[] = [
   { key: '{ann}:api', policy: fixedWindow({ limit: 1, window: '1m', blockFor: '1h' }), cost: 1 },
@@ -13,12 +13,15 @@ let service: Server;
 let store: RemoteStore;
 let requests = 0;
 let hangs = false;
+let status = 200;
 
 beforeEach(async () => {
   requests = 0;
   hangs = false;
+  status = 200;
   service = createServer((_request, response) => {
     requests++;
+    response.statusCode = status;
     if (!hangs) response.setHeader('content-type', 'application/json').end(JSON.stringify(DENIAL));
   });
   await once(service.listen(0, '127.0.0.1'), 'listening');
@@ -46,6 +49,23 @@ describe('a remote store', () => {
     await store.perform('take', ASKS);
 
     expect(requests).toBe(2);
+  });
+
+  it.each([
+    [400, 'reply'],
+    [401, 'denied'],
+    [413, 'reply'],
+  ])('whose request is rejected with %i has not lost its service: the breaker stays closed', async (code, kind) => {
+    silenceWarnings('SLUICE_STORE_AWAY');
+    status = code;
+    const limiter = createLimiter({ limit: 1, window: '1m', store, onStoreError: 'throw' });
+    const errors: unknown[] = [];
+    for (let i = 0; i < 10; i++) errors.push(await limiter.consume('ann').catch((error: unknown) => error));
+    await limiter.close();
+
+    const rejected: unknown = expect.objectContaining({ code: 'SLUICE_STORE_REPLY_INVALID', kind, sent: false });
+    expect(errors).toEqual(Array(10).fill(rejected));
+    expect(requests).toBe(10);
   });
 
   it('ends a request that the service does not answer within 10 s', async () => {

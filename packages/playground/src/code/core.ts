@@ -44,9 +44,10 @@ export function coreCode(scenario: Scenario): string {
 }
 
 function decision(holds: boolean, cost: number): readonly string[] {
-  if (!holds) return [`  const decision = await limiter.consume(key${cost === 1 ? '' : `, ${String(cost)}`});`];
+  const args = cost === 1 ? 'key' : `key, ${String(cost)}`;
+  if (!holds) return [`  const decision = await limiter.consume(${args});`];
   return [
-    `  const { decision, release } = await limiter.acquire(key${cost === 1 ? '' : `, { cost: ${String(cost)} }`});`,
+    `  const { decision, release } = await limiter.acquire(${args});`,
     "  response.once('close', () => void release());",
   ];
 }

@@ -1,14 +1,9 @@
-import { invalid, optional, optionsOf, readOptions, valueThat, wholeNumber, withDefault } from '../../values/shape.ts';
-import type { Field, Optional, Options, Reader, Settings, WithDefault } from '../../values/shape.ts';
-import { localTime } from '../membership/local-time.ts';
-import { withinLeaveTime, type Membership } from '../membership/membership.ts';
-import { MAX_PERIOD_MS, memberId, poll } from '../membership/poll-membership.ts';
-import { ConsulAgent } from './consul-agent.ts';
-import { askHealthyInstances } from './healthy-instances.ts';
-import { keepRegistered, REGISTRATION, type ConsulRegistration } from './registration.ts';
-
-const readRegistration: Reader<Settings<typeof REGISTRATION> | undefined> = (given, field, code) =>
-  given === false ? undefined : optionsOf(REGISTRATION)(given === true ? {} : given, field, code);
+import { StoreError, type SluiceErrorCode } from '../../errors.ts';
+import { invalid, optional, readOptions, valueThat, wholeNumber, withDefault } from '../../values/shape.ts';
+import type { Field, Optional, Options, WithDefault } from '../../values/shape.ts';
+import type { Membership, Members } from '../membership/membership.ts';
+import { localTime } from '../membership/membership-clock.ts';
+import { MAX_PERIOD_MS, memberId, poll, type AskMembers } from '../membership/poll-membership.ts';
 
 const CONSUL = {
   /** The URL of a Consul agent. Default `http://127.0.0.1:8500`. */
@@ -20,21 +15,13 @@ const CONSUL = {
   ) as Field<string>,
   /** The id of this instance among those of the service, which no other instance on any node has. */
   id: memberId as Field<string>,
-  /** Sent as `X-Consul-Token`. It needs `service_prefix` and `node_prefix` read, and to register `service` write. */
+  /** Sent as `X-Consul-Token`. It needs `service_prefix` and `node_prefix` read. */
   token: optional(readToken) as Optional<string>,
   /**
    * How long an answer counts, in milliseconds from when it was asked for; at least 400. A query waits for a change for
    * a quarter of that. Default `10_000`.
    */
   ttlMs: withDefault(wholeNumber(400, MAX_PERIOD_MS, 'a whole number of milliseconds'), 10_000) as WithDefault<number>,
-  /**
-   * Registers this instance at the agent, with a check that this process renews. `true`: with the weight 1. Default
-   * `false`: something else registers it.
-   */
-  register: withDefault(readRegistration, undefined) as WithDefault<
-    boolean | ConsulRegistration,
-    Settings<typeof REGISTRATION> | undefined
-  >,
 };
 
 export interface ConsulMembershipOptions extends Options<typeof CONSUL> {}
@@ -43,31 +30,111 @@ export interface ConsulMembershipOptions extends Options<typeof CONSUL> {}
 const EVERY_MS = 200;
 /** A query waits for this part of the time that its answer counts, so that a lost one leaves time for the next. */
 const WAITS = 4;
+const MAX_SHOWN = 200;
 
 /**
  * A membership by the health of a service in Consul: the instances whose checks pass are the members, and their
  * `Weights.Passing` are their weights, which a balancer configured from Consul uses too. One blocking query at a time,
- * which is answered when something changes. The shares keep the limit as an {@link UntimedConfirmation} describes.
+ * which is answered when something changes. The shares keep the limit as a {@link Confirmation} without time describes.
  *
  * @throws PolicyError for a bad or unknown option. Nothing is sent before a limiter uses it. No error holds the token.
  */
 export function consulMembership(options: ConsulMembershipOptions): Membership {
-  const { address, service, id, token, ttlMs, register } = readOptions(options, CONSUL, 'consulMembership');
-  const agent = new ConsulAgent(address, token);
-  const ask = askHealthyInstances(agent, service, Math.floor(ttlMs / WAITS));
-  const polling = poll(id, ask, { ttlMs, everyMs: EVERY_MS }, localTime);
-  return {
-    id,
-    ttlMs,
-    join(confirmed, failed) {
-      const end = polling.join(confirmed, failed);
-      const remove = register && keepRegistered(agent, { service, id }, register, failed);
-      return async () => {
-        await end();
-        if (remove !== undefined) await withinLeaveTime(remove());
-      };
-    },
+  const { id, ttlMs, ...agent } = readOptions(options, CONSUL, 'consulMembership');
+  const ask = askHealthyInstances(agent, Math.floor(ttlMs / WAITS));
+  return poll(id, ask, { ttlMs, everyMs: EVERY_MS }, localTime);
+}
+
+/** What `fetch` throws has the reason in its cause, which has a code alone if several addresses failed. */
+interface FetchError extends Error {
+  readonly cause?: { readonly message?: string; readonly code?: string };
+}
+
+/** A part of what the endpoint says of an instance. */
+interface Entry {
+  readonly Service: { readonly ID: string; readonly Weights?: { readonly Passing?: number } };
+}
+
+/**
+ * Asks for the instances of a service whose checks pass, with the weights that the registry gives them. The first
+ * request is answered at once, later ones when something changes, or after `waitMs` and up to a sixteenth more.
+ */
+function askHealthyInstances(
+  {
+    address,
+    service,
+    token,
+  }: { readonly address: string; readonly service: string; readonly token?: string | undefined },
+  waitMs: number,
+): AskMembers {
+  const path = `/v1/health/service/${encodeURIComponent(service)}`;
+  // An answer may repeat the token. Errors have no cause, because its message may hold the token too.
+  const failed = (code: SluiceErrorCode, what: string): StoreError => {
+    const text = token === undefined ? what : what.replaceAll(token, '...');
+    return new StoreError(code, `Consul at ${address}, GET ${path}: ${text.slice(0, MAX_SHOWN)}`);
   };
+  const invalidAnswer = (why: string): StoreError => failed('SLUICE_STORE_REPLY_INVALID', why);
+  let index = 0;
+  return async (signal) => {
+    const before = index;
+    index = 0; // after a failure the next request is answered at once
+    // `near` makes the agent ask its servers. Without it, an agent that has lost them repeats what it knew.
+    const blocking = before > 0 ? { index: String(before), wait: `${String(waitMs)}ms` } : {};
+    const query = new URLSearchParams({ passing: 'true', near: '_agent', ...blocking });
+    const url = new URL(`${path}?${query.toString()}`, address);
+    const headers: Record<string, string> = token === undefined ? {} : { 'X-Consul-Token': token };
+    try {
+      // The target of a redirect would get the token, and be believed.
+      const response = await fetch(url, { headers, redirect: 'error', signal });
+      const text = await response.text();
+      if (response.status !== 200) throw failed('SLUICE_STORE_FAILED', `${String(response.status)} ${text.trim()}`);
+      const members = readMembers(text, response.headers, invalidAnswer);
+      index = readIndex(response.headers, before, invalidAnswer);
+      return members;
+    } catch (error) {
+      if (error instanceof StoreError) throw error;
+      const { message, cause } = error as FetchError;
+      throw failed('SLUICE_STORE_FAILED', `${message} (${cause?.message || cause?.code || 'no answer'})`);
+    }
+  };
+}
+
+/**
+ * The index to wait from, as Consul's documentation of blocking queries requires: an index that goes back (a snapshot
+ * that was restored) begins again with 0, and one that is not above 0 would not block.
+ */
+function readIndex(headers: Headers, before: number, invalidAnswer: (why: string) => StoreError): number {
+  const index = Number(headers.get('x-consul-index') ?? NaN);
+  if (Number.isNaN(index)) throw invalidAnswer('the answer has no index, so it is not from Consul');
+  if (index < 1) return 1;
+  return index < before ? 0 : index;
+}
+
+function readMembers(text: string, headers: Headers, invalidAnswer: (why: string) => StoreError): Members {
+  if (headers.get('x-consul-knownleader') === 'false') throw invalidAnswer('the agent knows no leader');
+  if (headers.get('x-consul-results-filtered-by-acls') === 'true') {
+    throw invalidAnswer('the token may not read all instances: it needs service:read and node:read');
+  }
+  const entries = parseJson(text);
+  if (!Array.isArray(entries) || !entries.every(isEntry)) {
+    throw invalidAnswer(`expected a list of instances, got ${text.trim()}`);
+  }
+  const weights = entries.map(({ Service }): [string, number] => [Service.ID, Service.Weights?.Passing ?? 1]);
+  const twice = weights.find(([id], i) => weights.findIndex(([other]) => other === id) < i);
+  if (twice !== undefined) throw invalidAnswer(`two instances have the id ${twice[0]}: give each an id of its own`);
+  return Object.fromEntries(weights);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // reported as what it is: no list
+  }
+}
+
+function isEntry(entry: unknown): entry is Entry {
+  return typeof (entry as Partial<Entry> | null)?.Service?.ID === 'string';
 }
 
 /** Anything else would be in the error of fetch. */

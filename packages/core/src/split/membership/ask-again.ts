@@ -1,5 +1,5 @@
 import { StoreError } from '../../errors.ts';
-import { readTime, type AskedAt, type LocalTime } from './local-time.ts';
+import { readTime, type AskedAt, type LocalTime } from './membership-clock.ts';
 
 /** How a registry is asked again and again. */
 export interface Pace {

@@ -10,7 +10,7 @@ import {
 } from '../../values/shape.ts';
 import type { Field, Optional, Options, Reader, WithDefault } from '../../values/shape.ts';
 import { askAgain, type Pace } from './ask-again.ts';
-import { localTime, type LocalTime } from './local-time.ts';
+import { localTime, type LocalTime } from './membership-clock.ts';
 import type { Membership, Members } from './membership.ts';
 
 /**
@@ -57,7 +57,7 @@ const MAX_PAUSE_MS = 10_000;
 
 /**
  * A membership by any registry that lists its members when it is asked, such as the DNS or the API of Kubernetes. The
- * shares keep the limit as an {@link UntimedConfirmation} describes.
+ * shares keep the limit as a {@link Confirmation} without time describes.
  *
  * @throws PolicyError for a bad or unknown option. Nothing is asked before a limiter uses it.
  */

@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { shown, StoreError } from '../../errors.ts';
 import { askAgain } from '../membership/ask-again.ts';
-import type { LocalTime } from '../membership/local-time.ts';
-import { isWeight, MAX_WEIGHT, withinLeaveTime, type Epoch, type Membership } from '../membership/membership.ts';
+import { isWeight, MAX_WEIGHT, type Confirmation, type Membership, type Members } from '../membership/membership.ts';
+import type { LocalTime } from '../membership/membership-clock.ts';
 
-/** Sends a heartbeat: this instance's weight, 0 when it leaves, and the mark of the latest epoch it knows. */
-export type SendHeartbeat = (weight: number, mark: string) => Promise<unknown>;
+/** Sends a heartbeat: this instance's weight, 0 when it leaves, and the last change of the members that it knows. */
+export type SendHeartbeat = (weight: number, change: string) => Promise<unknown>;
 
 export interface HeartbeatSettings {
   readonly id: string;
@@ -12,6 +13,9 @@ export interface HeartbeatSettings {
   readonly heartbeatMs: number;
   readonly ttlMs: number;
 }
+
+/** How long `close` waits for the reply to the last message. */
+const MAX_LEAVE_MS = 1000;
 
 /** A membership by heartbeats to a registry that replies as heartbeat.lua does. */
 export function heartbeats(
@@ -23,61 +27,52 @@ export function heartbeats(
     id,
     ttlMs,
     join(confirmed, failed) {
-      const members = new Map<string, number>();
-      let mark = '';
+      let members: Members = {};
+      let known = '';
       const end = askAgain(
         time,
         { everyMs: heartbeatMs, ttlMs, maxPauseMs: heartbeatMs },
-        () => send(checkWeight(weight()), mark),
+        () => send(checkWeight(weight()), known),
         (reply, askedAt) => {
-          const { atMs, longestTtlMs, continues, texts } = readReply(reply);
-          if (!continues) members.clear();
-          const epochs = texts.map((text): Epoch => {
-            const [, ownMark, fromMs, changes] = EPOCH.exec(text) as unknown as [string, string, string, string];
-            mark = ownMark;
-            for (const [, member, changed] of changes.matchAll(CHANGE) as Iterable<[string, string, string]>) {
-              if (changed === '0') members.delete(member);
-              else members.set(member, Number(changed));
-            }
-            return { fromMs: Number(fromMs), members: Object.fromEntries(members) };
-          });
-          confirmed({ ...askedAt, atMs, epochs, continues, longestTtlMs });
+          const { change, ...read } = readReply(reply);
+          if (change !== known) members = read.members;
+          known = change;
+          confirmed({ ...askedAt, ...read, members });
         },
         failed,
       );
-      return () => {
+      return async () => {
         end();
         // If the message is lost, the registry drops this member after its time to live.
-        return withinLeaveTime(send(0, ''));
+        const left = send(0, '').catch(() => undefined);
+        await Promise.race([left, sleep(MAX_LEAVE_MS, undefined, { ref: false })]);
       };
     },
   };
 }
 
-/** An epoch as the registry keeps it: its mark, and the changes since the epoch before. */
-const EPOCH = /^(\d+ (\d+) [\w-]+)((?: [\w-]+=\d+)*)$/;
-/** A member and its weight; 0 if it is gone. */
-const CHANGE = / ([\w-]+)=(\d+)/g;
-
-interface Reply {
-  readonly atMs: number;
-  readonly longestTtlMs: number;
-  /** Whether the epochs follow those already known. If not, there is a single epoch, which lists all members. */
-  readonly continues: boolean;
-  readonly texts: readonly string[];
-}
+/** The number of a change of the members, its instant, and the id of the instance that made it. */
+const CHANGE = /^(\d+) (\d+) [\w-]+$/;
+const MEMBERS = /^([\w-]+=\d+( |$))*$/;
 
 /** @throws StoreError `SLUICE_STORE_REPLY_INVALID` if the reply has another form. */
-function readReply(reply: unknown): Reply {
-  const [at, ttl, known, text = '?'] = Array.isArray(reply) ? reply.map(String) : [];
-  const texts = text.split(';').filter((epoch) => epoch !== '');
-  const [atMs, longestTtlMs] = [Number(at), Number(ttl)];
-  if (Number.isSafeInteger(atMs) && Number.isSafeInteger(longestTtlMs) && texts.every((epoch) => EPOCH.test(epoch))) {
-    return { atMs, longestTtlMs, continues: known === '1', texts };
+function readReply(reply: unknown): Pick<Confirmation, 'members' | 'time'> & { readonly change: string } {
+  const [at, ttl, joined, change = '', text = '?'] = Array.isArray(reply) ? reply.map(String) : [];
+  const [, count, from] = CHANGE.exec(change) ?? [];
+  const [atMs, longestTtlMs, joinedAtMs, changes, fromMs] = [at, ttl, joined, count, from].map(Number) as TimeNumbers;
+  if (![atMs, longestTtlMs, joinedAtMs, changes].every(Number.isSafeInteger) || !MEMBERS.test(text)) {
+    const message = `the reply to a heartbeat has an unknown form: ${shown(reply)}`;
+    throw new StoreError('SLUICE_STORE_REPLY_INVALID', message);
   }
-  const message = `the reply to a heartbeat has an unknown form: ${shown(reply)}`;
-  throw new StoreError('SLUICE_STORE_REPLY_INVALID', message);
+  const members = text.split(' ').map((member) => member.split('=') as [string, string]);
+  return {
+    change,
+    time: { atMs, longestTtlMs, joinedAtMs, changes, fromMs },
+    members: text === '' ? {} : Object.fromEntries(members.map(([id, weight]) => [id, Number(weight)])),
+  };
 }
+
+type TimeNumbers = [atMs: number, longestTtlMs: number, joinedAtMs: number, changes: number, fromMs: number];
 
 /** @throws RangeError for anything but a weight. */
 function checkWeight(given: unknown): number {

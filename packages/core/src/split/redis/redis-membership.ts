@@ -3,7 +3,7 @@ import { connectionOf, connectTo, parsePrefix, type RedisConnection } from '../.
 import type { RedisStore } from '../../stores/redis/redis-store.ts';
 import { invalid, optional, readOptions, valueThat, withDefault } from '../../values/shape.ts';
 import type { Optional, Options, Reader, WithDefault } from '../../values/shape.ts';
-import { localTime } from '../membership/local-time.ts';
+import { localTime } from '../membership/membership-clock.ts';
 import { isWeight, MAX_WEIGHT, type Membership } from '../membership/membership.ts';
 import { period, readTtl } from '../membership/poll-membership.ts';
 import { heartbeats } from './heartbeats.ts';
@@ -71,7 +71,7 @@ export function redisMembership(
   const id = crypto.randomUUID();
   const beating = heartbeats(
     { id, weight, heartbeatMs, ttlMs },
-    (share, mark) => connection.eval(heartbeat.source, [key], [id, String(share), String(ttlMs), mark]),
+    (share, change) => connection.eval(heartbeat.source, [key], [id, String(share), String(ttlMs), change]),
     localTime,
   );
   return {

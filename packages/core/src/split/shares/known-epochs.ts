@@ -10,28 +10,30 @@ export interface KnownEpoch {
   /** The sum of all weights. */
   readonly total: number;
   readonly lightest: number;
-  /** Absent in merged epochs: then shares are rounded down. */
+  /** Absent if others may have known other members meanwhile. */
   readonly members?: readonly Member[];
   /** Shares that have been computed, by the units of the whole. */
-  readonly shares?: Map<number, number>;
+  readonly shares: Map<number, number>;
 }
-
-const UNKNOWN: Omit<KnownEpoch, 'untilMs'> = { weight: 0, total: 1, lightest: 1 };
 
 /** More are needed only if members change all the time. */
 const MAX_EPOCHS = 128;
 
 /**
  * The epochs of a membership that one instance knows, oldest first and without gaps: the instance counts as no member
- * for any time it has no report of. Epochs are kept forever. Older ones are merged, and merging never makes a share
- * larger.
+ * for any time it has no report of. Epochs are kept forever. The oldest are merged, which never makes a share larger.
+ *
+ * While all instances know all epochs, each takes the smallest of its shares by the largest remainder, and these add up
+ * to no more than those of any one epoch. An instance that has missed epochs rounds its shares down as long as those
+ * count: all instances that have a share were members in each of them, so their exact parts add up to less than all.
  */
 export class KnownEpochs {
   readonly #id: string;
-  #epochs: KnownEpoch[] = [{ ...UNKNOWN, untilMs: Infinity }];
+  #epochs: KnownEpoch[] = [];
 
   constructor(id: string) {
     this.#id = id;
+    this.beginAt(Infinity);
   }
 
   get list(): readonly KnownEpoch[] {
@@ -40,49 +42,46 @@ export class KnownEpochs {
 
   /** Forgets everything: nothing is known before this instant. */
   beginAt(fromMs: number): void {
-    this.#epochs = [{ ...UNKNOWN, untilMs: fromMs }];
+    this.#epochs = [{ weight: 0, total: 1, lightest: 1, members: [], shares: new Map(), untilMs: fromMs }];
   }
 
-  /** Adds the next epoch, which began at `fromMs`. */
-  add(fromMs: number, members: Members): void {
-    const last = this.#epochs.pop() as KnownEpoch;
-    this.#epochs.push({ ...last, untilMs: Math.min(last.untilMs, fromMs) });
+  /**
+   * Adds the next epoch, which began at `fromMs`.
+   *
+   * @param hasMissed - Whether there were others between it and the last one.
+   */
+  add(fromMs: number, members: Members, hasMissed: boolean): void {
+    const { members: before, ...last } = this.#epochs.pop() as KnownEpoch;
+    const exact = before === undefined || hasMissed ? {} : { members: before };
+    this.#epochs.push({ ...last, ...exact, untilMs: Math.min(last.untilMs, fromMs) });
     const list = Object.entries(members);
     const weights = list.map(([, weight]) => weight);
     const weight = list.find(([id]) => id === this.#id)?.[1] ?? 0;
-    const total = weights.reduce((sum, each) => sum + each, 0);
-    const lightest = weights.reduce((least, each) => Math.min(least, each), Infinity);
-    const known = list.length === 0 ? UNKNOWN : { weight, total, lightest, members: list, shares: new Map() };
-    this.#epochs.push({ ...known, untilMs: Infinity });
-    this.#coarsen();
+    const total = weights.reduce((sum, each) => sum + each, 0) || 1;
+    const known = { weight, total, lightest: Math.min(...weights, total), members: list };
+    this.#epochs.push({ ...known, shares: new Map(), untilMs: Infinity });
+    if (this.#epochs.length > MAX_EPOCHS) this.#mergeOldest();
   }
 
-  /** This instance's share of `units` in an epoch. */
-  shareOf(units: number, { weight, total, members, shares }: KnownEpoch): number {
-    if (weight === 0) return 0;
-    if (members === undefined) return floorShare(units, weight, total);
-    let share = shares?.get(units);
-    if (share === undefined) {
-      share = shareOfMember(units, members, this.#id);
-      shares?.set(units, share);
-    }
-    return share;
+  /** Merges two epochs into one that grants no more than either and lasts as long as both. */
+  #mergeOldest(): void {
+    const [a, b, ...later] = this.#epochs as [KnownEpoch, KnownEpoch, ...KnownEpoch[]];
+    const { weight, total } = isLess(a, b) ? a : b;
+    const lightest = Math.min(a.lightest / a.total, b.lightest / b.total) * total;
+    this.#epochs = [{ untilMs: b.untilMs, weight, total, lightest, shares: new Map() }, ...later];
   }
 
-  #coarsen(): void {
-    const half = MAX_EPOCHS / 2;
-    if (this.#epochs.length <= MAX_EPOCHS) return;
-    const merged: KnownEpoch[] = [];
-    for (let i = 0; i < half; i += 2)
-      merged.push(mergeEpochs(this.#epochs[i] as KnownEpoch, this.#epochs[i + 1] as KnownEpoch));
-    this.#epochs = [...merged, ...this.#epochs.slice(half)];
+  /** This instance's shares of `units` in epochs that count at the same time. */
+  readShares(units: number, epochs: readonly KnownEpoch[]): readonly number[] {
+    const isExact = epochs.every(({ members }) => members !== undefined);
+    return epochs.map(({ weight, total, members = [], shares }) => {
+      if (!isExact) return floorShare(units, weight, total);
+      if (weight === 0) return 0;
+      const share = shares.get(units) ?? shareOfMember(units, members, this.#id);
+      shares.set(units, share);
+      return share;
+    });
   }
-}
-
-/** Merges two epochs into one that grants no more than either and lasts as long as both. */
-function mergeEpochs(a: KnownEpoch, b: KnownEpoch): KnownEpoch {
-  const { weight, total } = isLess(a, b) ? a : b;
-  return { untilMs: b.untilMs, weight, total, lightest: Math.min(a.lightest / a.total, b.lightest / b.total) * total };
 }
 
 /** Whether the weight of `a` is a smaller part of its total than that of `b`. */

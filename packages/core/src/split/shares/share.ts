@@ -62,17 +62,21 @@ export function readShare(policy: SplittablePolicy, epochs: KnownEpochs, graceMs
   const windowMs = policy.algorithm === 'fixedWindow' ? policy.windowMs : undefined;
   const sinceMs = windowMs === undefined ? nowMs : Math.floor(nowMs / windowMs) * windowMs;
   const whole = compile(policy).limit;
-  const counted: CountedEpoch[] = [];
   let longestMs = 0;
-  for (const epoch of epochs.list.toReversed()) {
+  const ended = epochs.list.toReversed().map((epoch): [KnownEpoch, number] => {
     longestMs = Math.max(longestMs, outlastsMs(policy, epoch));
-    const atMs = epoch.untilMs + graceMs + longestMs;
-    if (atMs <= sinceMs) continue;
+    return [epoch, epoch.untilMs + graceMs + longestMs];
+  });
+  const counting = ended.filter(([, atMs]) => atMs > sinceMs);
+  const shares = epochs.readShares(
+    whole,
+    counting.map(([epoch]) => epoch),
+  );
+  const counted = counting.map(([{ weight, total }, atMs], i): CountedEpoch => {
     // A share of a window on the clock grows with the next window.
     const endsAtMs = windowMs === undefined ? atMs : Math.ceil(atMs / windowMs) * windowMs;
-    const { weight, total } = epoch;
-    counted.push({ units: epochs.shareOf(whole, epoch), weight, total, endsAtMs });
-  }
+    return { units: shares[i] as number, weight, total, endsAtMs };
+  });
   const untilMs = windowMs === undefined ? Math.min(...counted.map(({ endsAtMs }) => endsAtMs)) : sinceMs + windowMs;
   const next = smallest(counted.filter(({ endsAtMs }) => endsAtMs > untilMs));
   return { policy: scale(policy, counted), whole, untilMs, windowMs, next, counted };

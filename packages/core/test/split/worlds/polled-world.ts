@@ -1,7 +1,6 @@
 import { seeded, type Machine } from '@sluice/testkit';
-import type { Membership, Members, UntimedConfirmation } from '../../../src/split/membership/membership.ts';
+import type { Membership, Members } from '../../../src/split/membership/membership.ts';
 import { poll } from '../../../src/split/membership/poll-membership.ts';
-import { shareOfMember } from '../../../src/split/shares/largest-remainder.ts';
 import { live, TROUBLES, World, type Instance, type Plan, type Trouble } from './world.ts';
 
 export interface PolledPlan extends Plan {
@@ -10,40 +9,18 @@ export interface PolledPlan extends Plan {
   readonly calmMs: number;
 }
 
-/** How the registry answers: truly, not at all, without members, or each instance something else. */
-type Mood = 'true' | 'away' | 'empty' | 'lying';
-
-/** What an instance was told, and when it had asked. */
-interface Told {
-  readonly atMs: number;
-  readonly askedAtMs: number;
-  readonly members: Members;
-}
-
-/** Clocks of processes are read in whole milliseconds. */
-const ROUNDING_MS = 10;
+/** How the registry answers: truly, not at all, or without members. */
+type Mood = 'true' | 'away' | 'empty';
 
 /** Instances that poll a registry without time and history. Their clocks are right. */
 export class PolledWorld extends World<PolledPlan> {
-  readonly told = new Map<Instance, Told[]>();
   truth: Members = {};
   mood: Mood = 'true';
   #nextChangeMs = this.time.nowMs;
 
   membershipOf(instance: () => Instance, id: string, machine: Machine): Membership {
     const { everyMs, ttlMs } = this.plan;
-    const polling = poll(id, () => this.#answer(instance()), { everyMs, ttlMs }, machine);
-    return {
-      id,
-      ttlMs,
-      join: (confirmed, failed) =>
-        polling.join((confirmation) => {
-          const { members, askedAtDateMs: askedAtMs } = confirmation as UntimedConfirmation;
-          const told = this.told.get(instance()) ?? [];
-          this.told.set(instance(), [...told, { atMs: this.time.nowMs, askedAtMs, members }]);
-          confirmed(confirmation);
-        }, failed),
-    };
+    return poll(id, () => this.#answer(instance()), { everyMs, ttlMs }, machine);
   }
 
   /** A process begins, and the registry notices sooner or later. */
@@ -76,49 +53,12 @@ export class PolledWorld extends World<PolledPlan> {
     await this.time.runUntil(this.#nextChangeMs + 12_000 + 2 * everyMs + 3 * ttlMs + 2 * graceMs + 2 * windowMs);
   }
 
-  /**
-   * Windows in which an instance allowed more than its smallest share by the answers that counted in the grace time before it,
-   * or anything without an answer.
-   */
-  excessOfInstances(): readonly string[] {
-    const { windowMs } = this.plan;
-    return this.all.flatMap((instance) =>
-      ['fixed hot', 'fixed warm'].flatMap((place) => {
-        const windows = new Map<number, number>();
-        for (const { atMs, units } of instance.admissions.get(place) ?? []) {
-          const fromMs = Math.floor(atMs / windowMs) * windowMs;
-          windows.set(fromMs, (windows.get(fromMs) ?? 0) + units);
-        }
-        return [...windows].flatMap(([fromMs, allowed]) => {
-          const max = this.#isTold(instance, fromMs) ? this.#smallestShare(instance, fromMs) : 0;
-          return allowed > max ? [`${instance.id} ${place} at ${String(fromMs)}: ${String(allowed - max)}`] : [];
-        });
-      }),
-    );
-  }
-
-  #smallestShare(instance: Instance, untilMs: number): number {
-    const told = this.told.get(instance) ?? [];
-    const sinceMs = untilMs - this.plan.graceMs + ROUNDING_MS;
-    const shares = told
-      .filter(({ atMs }, i) => atMs <= untilMs && (told[i + 1]?.atMs ?? Infinity) > sinceMs)
-      .map(({ members }) => shareOfMember(this.plan.units, Object.entries(members), instance.id));
-    return shares.length === 0 ? 0 : Math.min(...shares);
-  }
-
-  /** Whether some answer still counted in the window that begins then. */
-  #isTold(instance: Instance, fromMs: number): boolean {
-    return (this.told.get(instance) ?? []).some(({ askedAtMs }) => askedAtMs > fromMs - this.plan.ttlMs);
-  }
-
   #answer(instance: Instance): Promise<Members> {
     return new Promise((resolve, reject) => {
       this.carry(instance, () => {
         const { mood, random } = this;
         if (mood === 'away' && random.percent(50)) return; // the request hangs
-        const ids = [instance.id, ...this.all.map(({ id }) => id)].filter(() => random.percent(60));
-        const lie = Object.fromEntries(ids.map((id) => [id, random.integer(1, 9)]));
-        const members = mood === 'lying' ? lie : mood === 'empty' ? {} : this.truth;
+        const members = mood === 'empty' ? {} : this.truth;
         this.carry(instance, () => {
           instance.machine.run(() => {
             if (mood === 'away') reject(new Error('the registry is away'));
@@ -137,7 +77,7 @@ function moodFor(mood: Mood): Trouble<PolledWorld> {
   };
 }
 
-const CALM: readonly [Trouble<PolledWorld>, ...Trouble<PolledWorld>[]] = [
+const ALL: readonly [Trouble<PolledWorld>, ...Trouble<PolledWorld>[]] = [
   ...TROUBLES,
   moodFor('away'),
   moodFor('empty'),
@@ -175,22 +115,8 @@ const CALM: readonly [Trouble<PolledWorld>, ...Trouble<PolledWorld>[]] = [
   },
 ];
 
-/** The registry lies, and changes its mind as fast as it is asked. */
-const WILD: typeof CALM = [
-  ...CALM,
-  moodFor('lying'),
-  (world) => {
-    const one = world.any();
-    for (let i = 0; i < 20 && one !== undefined; i++) {
-      world.later(i * world.random.integer(1, world.plan.everyMs), () => {
-        world.list(one.id, i % 2 === 0 ? undefined : world.random.integer(1, 9));
-      });
-    }
-  },
-];
-
 /** Lives through one random schedule of troubles. */
-export async function livePolling(seed: number, isCalm: boolean): Promise<PolledWorld> {
+export async function livePolling(seed: number): Promise<PolledWorld> {
   const random = seeded(seed);
   const everyMs = random.pick([100, 250, 1000]);
   const ttlMs = everyMs * random.integer(2, 5);
@@ -202,9 +128,9 @@ export async function livePolling(seed: number, isCalm: boolean): Promise<Polled
     graceMs: ttlMs + random.pick([100, 1000]),
     latencyMs: random.pick([1, everyMs / 4, ttlMs / 3]),
     everyMs,
-    calmMs: isCalm ? ttlMs + 50 : 0,
+    calmMs: ttlMs + 50,
   };
   const world = new PolledWorld(plan, random);
   for (let i = random.integer(1, 4); i > 0; i--) world.begin();
-  return live(world, isCalm ? CALM : WILD, random.integer(4, 10) * (plan.graceMs + plan.windowMs));
+  return live(world, ALL, random.integer(4, 10) * (plan.graceMs + plan.windowMs));
 }

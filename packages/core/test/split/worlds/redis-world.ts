@@ -21,8 +21,8 @@ export class RedisWorld extends World<RedisPlan> {
   membershipOf(instance: () => Instance, id: string, machine: Machine): Membership {
     const { heartbeatMs, ttlMs } = this.plan;
     const settings = { id, weight: () => instance().weight, heartbeatMs, ttlMs };
-    const send = (weight: number, mark: string): Promise<unknown> =>
-      this.#call(instance(), { id, weight, ttlMs, mark });
+    const send = (weight: number, change: string): Promise<unknown> =>
+      this.#call(instance(), { id, weight, ttlMs, change });
     return heartbeats(settings, send, machine);
   }
 
@@ -70,15 +70,18 @@ export class RedisWorld extends World<RedisPlan> {
 
   /** When the buckets of every epoch but the last are full again: the lightest takes longest to pay for its last unit. */
   #filledAtMs(): number {
-    const { windowMs, units, overdraft } = this.plan;
-    let [atMs, longestMs, overAtMs] = [-Infinity, 0, -Infinity];
+    const { windowMs, units, overdraft, ttlMs } = this.plan;
+    const { begun } = this.registry;
+    let [atMs, longestMs] = [-Infinity, 0];
     // After the end of an epoch it takes as long as in that epoch, or in any later one.
-    for (const { spread, atMs: beganAtMs } of this.registry.begun.toReversed()) {
+    for (const [i, { spread }] of [...begun.entries()].toReversed()) {
       longestMs = Math.max(longestMs, Math.ceil(((units + overdraft + spread) * windowMs) / units) + 1);
-      atMs = Math.max(atMs, overAtMs + longestMs);
-      overAtMs = beganAtMs;
+      // An instance that has missed what came next counts it on until the epoch that it has heard of.
+      const endMs = begun[i + 1]?.atMs ?? -Infinity;
+      const heard = begun.findLast((later) => later.atMs <= endMs + 2 * ttlMs);
+      atMs = Math.max(atMs, Math.max(endMs, heard?.atMs ?? endMs) + longestMs);
     }
-    return Math.max(atMs, overAtMs + longestMs);
+    return atMs;
   }
 
   /** What does not come about in this time never does. */

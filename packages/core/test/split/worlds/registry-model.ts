@@ -4,19 +4,16 @@ export interface HeartbeatCall {
   /** 0 when it leaves. */
   readonly weight: number;
   readonly ttlMs: number;
-  /** Of the latest epoch it knows, or ''. */
-  readonly mark: string;
+  /** The last change that it knows, or ''. */
+  readonly change: string;
 }
+
+export type Reply = readonly [atMs: number, longestTtlMs: number, joinedAtMs: number, change: string, members: string];
 
 interface Member {
-  weight: number;
-  heardAtMs: number;
-}
-
-interface Epoch {
-  readonly mark: string;
-  readonly fromMs: number;
-  readonly changes: readonly string[];
+  readonly weight: number;
+  readonly heardAtMs: number;
+  readonly joinedAtMs: number;
 }
 
 /** An epoch that has begun, as far as waits depend on it. */
@@ -26,37 +23,27 @@ export interface BegunEpoch {
   readonly spread: number;
 }
 
-const MAX_BYTES = 65_536;
-
 /** The registry of one group, as heartbeat.lua keeps it in Redis. */
 export class RegistryModel {
   readonly #members = new Map<string, Member>();
-  /** All epochs so far. The script keeps only the latest. */
+  /** All epochs so far. */
   readonly begun: BegunEpoch[] = [];
-  #epochs: Epoch[] = [];
+  #change = '0';
   #latestMs = 0;
   #ttlMs = 0;
   #sweptAtMs = 0;
 
-  heartbeat(call: HeartbeatCall, serverMs: number): readonly [number, number, number, string] {
+  heartbeat({ id, weight, ttlMs, change }: HeartbeatCall, serverMs: number): Reply {
     const nowMs = Math.max(serverMs, this.#latestMs);
-    this.#ttlMs = Math.max(call.ttlMs, this.#ttlMs);
+    this.#ttlMs = Math.max(ttlMs, this.#ttlMs);
     this.#latestMs = nowMs;
-    const changes = this.#changes(call, nowMs);
-    if (changes.length > 0) this.#begin(nowMs, call.id, changes);
-    const known = this.#epochs.findIndex(({ mark }) => mark === call.mark);
-    if (known !== -1)
-      return [
-        nowMs,
-        this.#ttlMs,
-        1,
-        this.#epochs
-          .slice(known + 1)
-          .map(textOf)
-          .join(';'),
-      ];
-    const members = [...this.#members].map(([id, { weight }]) => `${id}=${String(weight)}`);
-    return [nowMs, this.#ttlMs, 0, [this.#epochs.at(-1)?.mark ?? '', ...members].join(' ')];
+    const isSwept = this.#sweep(id, nowMs);
+    const { weight: before, joinedAtMs = nowMs } = this.#members.get(id) ?? {};
+    if (weight > 0) this.#members.set(id, { weight, heardAtMs: nowMs, joinedAtMs });
+    else this.#members.delete(id);
+    if (isSwept || weight !== (before ?? 0)) this.#begin(nowMs, id);
+    const members = [...this.#members].map(([other, { weight: its }]) => `${other}=${String(its)}`);
+    return [nowMs, this.#ttlMs, joinedAtMs, this.#change, change === this.#change ? '' : members.join(' ')];
   }
 
   /** Whether it lists exactly these members, by id and weight. */
@@ -70,45 +57,22 @@ export class RegistryModel {
   /** Forgets everything, as when Redis restarts empty. */
   forget(): void {
     this.#members.clear();
-    this.#epochs = [];
+    this.#change = '0';
     this.#latestMs = this.#ttlMs = this.#sweptAtMs = 0;
   }
 
-  #changes({ id, weight }: HeartbeatCall, nowMs: number): string[] {
-    const changes: string[] = [];
-    if (10 * (nowMs - this.#sweptAtMs) >= this.#ttlMs) {
-      this.#sweptAtMs = nowMs;
-      for (const [other, { heardAtMs }] of this.#members) {
-        if (other === id || heardAtMs + this.#ttlMs > nowMs) continue;
-        this.#members.delete(other);
-        changes.push(`${other}=0`);
-      }
-    }
-    const own = this.#members.get(id);
-    if (weight === 0) {
-      if (this.#members.delete(id)) changes.push(`${id}=0`);
-      return changes;
-    }
-    if (own?.weight !== weight) changes.push(`${id}=${String(weight)}`);
-    this.#members.set(id, { weight, heardAtMs: nowMs });
-    return changes;
+  #sweep(id: string, nowMs: number): boolean {
+    if (10 * (nowMs - this.#sweptAtMs) < this.#ttlMs) return false;
+    this.#sweptAtMs = nowMs;
+    const gone = [...this.#members].filter(([other, one]) => other !== id && one.heardAtMs + this.#ttlMs <= nowMs);
+    for (const [other] of gone) this.#members.delete(other);
+    return gone.length > 0;
   }
 
-  #begin(nowMs: number, by: string, changes: readonly string[]): void {
+  #begin(nowMs: number, by: string): void {
     const weights = [...this.#members.values()].map(({ weight }) => weight);
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     this.begun.push({ atMs: nowMs, spread: total / Math.min(total, ...weights) || 1 });
-    const number = Number(this.#epochs.at(-1)?.mark.split(' ')[0] ?? 0) + 1;
-    this.#epochs.push({ mark: `${String(number)} ${String(nowMs)} ${by}`, fromMs: nowMs, changes });
-    while (this.#epochs.length > 1) {
-      const next = this.#epochs[1] as Epoch;
-      const isLong = this.#epochs.map(textOf).join(';').length > MAX_BYTES;
-      if (!isLong && next.fromMs + 10 * this.#ttlMs > nowMs) break;
-      this.#epochs.shift();
-    }
+    this.#change = `${String(Number(this.#change.split(' ')[0]) + 1)} ${String(nowMs)} ${by}`;
   }
-}
-
-function textOf({ mark, changes }: Epoch): string {
-  return [mark, ...changes].join(' ');
 }
