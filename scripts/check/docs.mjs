@@ -25,7 +25,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path) => readFileSync(join(root, path), 'utf8');
 const problems = [];
 /** Applications of NestJS are CommonJS before its version 12: what they begin with compiles as that, too. */
-const COMMON_JS = 'docs/guides/nestjs-in-five-minutes.md';
+const COMMON_JS = 'packages/nestjs/README.md';
 /** Documents that are read outside of the repository too. */
 const PUBLISHED = new Set(
   Object.keys(PACKAGES).flatMap((folder) => [`packages/${folder}/README.md`, `packages/${folder}/SKILL.md`]),
