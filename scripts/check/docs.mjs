@@ -1,7 +1,7 @@
 // Checks the documents against the code: every code of an error or warning has a heading in docs/reference/errors.md,
 // and every heading a code; every link between files leads to a file; every example marked `check` compiles, every
 // example marked `run` runs, and every example marked `serve` responds as stated; all examples of a SKILL.md are marked;
-// READMEs are short before their reference.
+// READMEs are short before their reference, and guides and reference as a whole.
 // With --links it checks no examples.
 import {
   existsSync,
@@ -81,6 +81,10 @@ for (const [file, most] of [
     .match(/\S+/g).length;
   if (words > most) problems.push(`${file} has ${words} words before its reference, ${most} allowed`);
 }
+
+const guidesAndReference = documents.filter((file) => /^docs\/(guides|reference)\//.test(file));
+const words = guidesAndReference.flatMap((file) => read(file).match(/\S+/g)).length;
+if (words > 20_000) problems.push(`docs/guides and docs/reference have ${words} words, 20 000 allowed`);
 
 const decisions = read('docs/adr/README.md');
 for (const name of readdirSync(join(root, 'docs/adr')))
