@@ -3,12 +3,13 @@
 // packages' READMEs, into what the issue forms link to and, for the messages, into core, too.
 // With --check it writes nothing, and fails when a file is stale.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { format } from 'prettier';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
 import { ADDRESSES, PACKAGES, nameOf } from './packages.mjs';
 
 const root = new URL('../../', import.meta.url);
 const read = (path) => readFileSync(new URL(path, root), 'utf8');
-const { version, author, license, engines, prettier: style } = JSON.parse(read('package.json'));
+const { version, author, license, engines } = JSON.parse(read('package.json'));
 const PARSERS = { json: 'json-stringify', md: 'markdown', ts: 'typescript', yml: 'yaml' };
 /** What each package ships beside its code. */
 const DOCUMENTS = ['README.md', 'SKILL.md', 'LICENSE'];
@@ -107,6 +108,7 @@ function typesVersionsOf(formats, entries) {
 
 async function write(path, content, parser = PARSERS[path.split('.').at(-1)]) {
   const text = typeof content === 'string' ? content : JSON.stringify(content);
+  const style = await resolveConfig(fileURLToPath(new URL(path, root)));
   const written = await format(text, { ...style, parser });
   let current;
   try {

@@ -1,7 +1,8 @@
 // Checks the documents against the code: every code of an error or warning has a heading in docs/reference/errors.md,
 // and every heading a code; every link between files leads to a file; every example marked `check` compiles, every
 // example marked `run` runs, and every example marked `serve` responds as stated; all examples of a SKILL.md are marked;
-// READMEs are short before their reference, and so are decisions, of which each answers a question of their index.
+// READMEs are short before their reference, decisions, of which each answers a question of their index, and guides and
+// reference as a whole.
 // With --links it checks no examples.
 import {
   existsSync,
@@ -25,7 +26,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path) => readFileSync(join(root, path), 'utf8');
 const problems = [];
 /** Applications of NestJS are CommonJS before its version 12: what they begin with compiles as that, too. */
-const COMMON_JS = 'docs/guides/nestjs-in-five-minutes.md';
+const COMMON_JS = 'packages/nestjs/README.md';
 /** Documents that are read outside of the repository too. */
 const PUBLISHED = new Set(
   Object.keys(PACKAGES).flatMap((folder) => [`packages/${folder}/README.md`, `packages/${folder}/SKILL.md`]),
@@ -81,6 +82,10 @@ for (const [file, most] of [
     .match(/\S+/g).length;
   if (words > most) problems.push(`${file} has ${words} words before its reference, ${most} allowed`);
 }
+
+const guidesAndReference = documents.filter((file) => /^docs\/(guides|reference)\//.test(file));
+const total = guidesAndReference.flatMap((file) => read(file).match(/\S+/g)).length;
+if (total > 20_000) problems.push(`docs/guides and docs/reference have ${total} words, 20 000 allowed`);
 
 const decisions = readdirSync(join(root, 'docs/adr')).filter((name) => /^\d{4}-/.test(name));
 if (decisions.length > 30) problems.push(`docs/adr has ${decisions.length} decisions, 30 allowed`);

@@ -50,8 +50,8 @@ export default defineConfig({
     siteTitle: 'Sluice',
     logo: '/icon.svg',
     nav: [
-      { text: 'Start', link: '/#start', activeMatch: '^/guides/.*-in-five-minutes' },
-      { text: 'Guides', link: '/documents#guides', activeMatch: '^/(guides/(?!.*-in-five-minutes)|documents)' },
+      { text: 'Start', link: '/#start', activeMatch: '^/packages/(core|express|fastify|koa|nestjs|web)' },
+      { text: 'Guides', link: '/documents#guides', activeMatch: '^/(guides/|documents)' },
       { text: 'Reference', link: '/reference/options', activeMatch: '^/(reference/|benchmarks)' },
       { text: 'Playground', link: '/playground' },
       { text: 'Contribute', link: '/contribute/', activeMatch: '^/(contribute|adr)/' },

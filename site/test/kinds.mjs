@@ -3,7 +3,7 @@ export const KINDS = [
   '/',
   '/documents',
   '/guides/which-policy',
-  '/guides/express-in-five-minutes',
+  '/guides/limit-logins',
   '/guides/coming-from-express-rate-limit',
   '/reference/options',
   '/reference/errors',

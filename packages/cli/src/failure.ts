@@ -42,4 +42,4 @@ export function printError(error: unknown): void {
   console.error(`${isAboutFile ? '' : 'sluice: '}${explained}`.split('\n').map(printable).join('\n'));
 }
 
-const RIGHTS = 'https://sluice.example/reference/cli';
+const RIGHTS = 'https://sluice.example/packages/cli';

@@ -74,7 +74,7 @@ describe('a Redis that rejects the user', () => {
 
     expect(code).toBe(1);
     expect(err).toMatch(/^sluice: Redis denies this user a command: NOPERM .*scan/);
-    expect(err).toContain('https://sluice.example/reference/cli');
+    expect(err).toContain('https://sluice.example/packages/cli');
     expect(err.split('\n')).toHaveLength(1);
   });
 });

@@ -87,11 +87,11 @@ export interface Cli {
   json(...args: readonly string[]): Promise<unknown>;
 }
 
-/** The first line of docs/reference/cli.md after these words that creates the user of the command. */
+/** The first line of the package's README after these words that creates the user of the command. */
 export function documentedUser(after = ''): string[] {
-  const text = readFileSync(new URL('../../../docs/reference/cli.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
   const line = /^ACL SETUSER (\S+ on >\S+ .*)$/m.exec(text.slice(text.indexOf(after)))?.[1];
-  if (line === undefined) throw new Error('docs/reference/cli.md names no rights');
+  if (line === undefined) throw new Error('the README names no rights');
   return line.split(' ');
 }
 
