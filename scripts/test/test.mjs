@@ -37,7 +37,8 @@ if (given.some((argument) => /^(-t|--testNamePattern)(=|$)/.test(argument))) env
 
 // Limiters per request are found when memory is collected, in whichever test that is.
 const unprinted = ['ExperimentalWarning', 'SLUICE_LIMITER_PER_REQUEST'].map((name) => `--disable-warning=${name}`);
-const flags = [...unprinted, '--experimental-vm-modules'];
+const threads = `--import=${new URL('threads.mjs', import.meta.url).href}`;
+const flags = [...unprinted, threads, '--experimental-vm-modules'];
 const child = spawn(process.execPath, [...flags, jest, ...argumentsOf(mode, given)], {
   cwd: root,
   env,
