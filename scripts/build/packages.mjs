@@ -43,7 +43,7 @@ export const PACKAGES = {
   fastify: { formats: BOTH, entries: { '.': 'index.ts' } },
   koa: { formats: BOTH, entries: { '.': 'index.ts' } },
   nestjs: { formats: BOTH, entries: { '.': 'index.ts' } },
-  server: { formats: ['esm'], entries: { '.': 'index.ts' } },
+  server: { formats: ['esm'], entries: { '.': 'index.ts' }, more: { 'read-thread': 'config/read-thread.ts' } },
   web: { formats: BOTH, entries: { '.': 'index.ts', './ai': 'ai.ts', './hono': 'hono/index.ts', './mcp': 'mcp.ts' } },
   compat: {
     formats: BOTH,

@@ -1,7 +1,7 @@
 // Makes sure that the tests find the programs that they need beside Node, without starting a service: a redis-server or
-// valkey-server, the gateways nginx, Caddy and HAProxy, dnsmasq, Postgres, MariaDB and etcd, Python with gRPC, h2load, and
-// faketime, which starts processes whose clocks are wrong. A missing program is installed with apt-get, as root or with
-// sudo, where apt-get exists. Without a database its tests are left out; all others are required.
+// valkey-server, the gateways nginx, Caddy and HAProxy, dnsmasq, Postgres, MariaDB and etcd, and faketime, which starts
+// processes whose clocks are wrong. A missing program is installed with apt-get, as root or with sudo, where apt-get
+// exists. Without a database its tests are left out; all others are required.
 //
 // The package redis-tools has no service: its redis-check-rdb is the same program as the server, and acts as the server
 // when its file is named redis-server. The packages of the gateways and databases have services, which start when the
@@ -52,23 +52,6 @@ const tools = [
     package: 'faketime',
     find: () => onPath('faketime'),
     help: 'The tests start processes whose clocks are an hour off. Install faketime (Debian, Ubuntu: apt-get install faketime; macOS: brew install libfaketime).',
-  },
-  {
-    package: 'python3-grpcio',
-    libraries: ['python3-grpcio', 'python3-protobuf'],
-    find() {
-      const named = process.env['PYTHON'] ?? '';
-      const candidates = named === '' ? ['/usr/bin/python3', onPath('python3')] : [named];
-      return candidates.find((path) => path !== undefined && runs(path, '-c', 'import grpc, google.protobuf'));
-    },
-    help:
-      'The service is called by gRPC of Python. Install it (Debian, Ubuntu: apt-get install python3-grpcio python3-protobuf; else: pip install grpcio\n' +
-      'protobuf), or set PYTHON to the path of a Python that has both.',
-  },
-  {
-    package: 'nghttp2-client',
-    find: () => onPath('h2load'),
-    help: 'The service is called by h2load. Install it (Debian, Ubuntu: apt-get install nghttp2-client; macOS: brew install nghttp2).',
   },
   {
     // The program without the service, which is in the package dnsmasq.

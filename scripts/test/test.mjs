@@ -36,7 +36,9 @@ if (given.some((argument) => /^(-t|--testNamePattern)(=|$)/.test(argument))) env
 
 // Limiters per request are found when memory is collected, in whichever test that is.
 const unprinted = ['ExperimentalWarning', 'SLUICE_LIMITER_PER_REQUEST'].map((name) => `--disable-warning=${name}`);
-const jest = [...unprinted, '--experimental-vm-modules', 'node_modules/jest/bin/jest.js', ...given];
+const threads = `--import=${new URL('threads.mjs', import.meta.url).href}`;
+const flags = [...unprinted, threads, '--experimental-vm-modules'];
+const jest = [...flags, 'node_modules/jest/bin/jest.js', ...given];
 const child = spawn(process.execPath, jest, { cwd: root, env, stdio: 'inherit' });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
 child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

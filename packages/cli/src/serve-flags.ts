@@ -39,7 +39,7 @@ const FLAGS: readonly (readonly [flags: string, option: string, read: Read, desc
   ['--tls-key <path>', 'key', asIs, 'its key'],
   ['--tls-client-ca <path>', 'clientCa', asIs, 'the authorities of clients, which then need a certificate'],
   ['--tls-listeners <names>', 'listeners', asIs, 'which listeners have TLS (default: grpc,http)'],
-  ['--timeout <duration>', 'timeoutMs', duration, 'the longest wait for Redis, but for Sentinel (default: 15ms)'],
+  ['--timeout <duration>', 'timeoutMs', duration, 'the longest wait for Redis, but for Sentinel (default: 100ms)'],
   ['--sentinel-timeout <duration>', 'sentinelTimeoutMs', duration, 'the same for Sentinel (default: 15ms)'],
   [
     '--max-connection-age <duration>',

@@ -1,5 +1,5 @@
 import { LimiterCore } from '@sluice/core/spi';
-import { loadConfiguration } from './config/configuration-files.ts';
+import { loadConfiguration } from './config/load-configuration.ts';
 import { makerOf } from './limits.ts';
 import { parseServerOptions, type ServerOptions } from './options.ts';
 import { openStore } from './store.ts';

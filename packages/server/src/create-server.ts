@@ -2,20 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/core';
 import { LimiterCore, type Limit } from '@sluice/core/spi';
 import { Access } from './access.ts';
-import { operatorsPage, type ServedPage } from './admin/operators-page.ts';
+import { operatorsPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
 import type { CloseOptions } from './close-options.ts';
-import { changesOf } from './config/changes.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
-import type { Configuration } from './config/configuration.ts';
-import { knownLimits, shadowLimits } from './config/known-limits.ts';
+import { knownLimits, shadowLimits, type Configuration } from './config/configuration.ts';
+import { writeChanges } from './config/written.ts';
 import { Health } from './health/health.ts';
 import { makerOf } from './limits.ts';
 import { logDenials } from './log-denials.ts';
 import { logStore } from './log-store.ts';
-import { openListeners, type Listener } from './listeners/open-listeners.ts';
+import { openListeners } from './listeners/open-listeners.ts';
 import { isLocal, writtenAddress } from './transport/address.ts';
-import { LISTENERS, parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
+import { parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
 import type { Service } from './service.ts';
 import { openStore } from './store.ts';
 
@@ -62,24 +61,39 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       service.stats.close();
     },
   ];
+  const undoAll = async (): Promise<void> => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
   try {
     core.claim();
     opened.connect();
     undo.push(logStore(opened.store, core.name, settings.log));
     await service.load(settings);
-    checkSecret(service.configuration, settings);
     undo.push(() => {
       service.close();
     });
+    checkSecret(service.configuration, settings);
     undo.push(logDenials(core, (limit) => service.isShadow(limit), settings.log));
     const page = operatorsPage(service, settings);
     undo.push(() => page?.close());
     const listeners = await openListeners(service, settings, page?.routes ?? []);
     service.showLimits();
     service.health.isServing = true;
-    return new StartedServer(service, settings, { listeners, page }, undo);
+    let closing: Promise<void> | undefined;
+    const end = async (delayMs: number): Promise<void> => {
+      service.health.isServing = false;
+      if (delayMs > 0) await sleep(delayMs);
+      await page?.close(); // an open page is a request that would not end
+      await Promise.all(listeners.map(async (listener) => listener.close(settings.drainMs)));
+      await undoAll();
+    };
+    return {
+      addresses: Object.fromEntries(listeners.map(({ name, address }) => [name, writtenAddress(address)])),
+      reload: () => service.reload(),
+      close: ({ delayMs = 0 } = {}) => (closing ??= end(delayMs)),
+    };
   } catch (error) {
-    for (const step of undo.reverse()) await step();
+    await undoAll();
     throw error;
   }
 }
@@ -132,7 +146,7 @@ class LiveService implements Service {
       makeLimit: makerOf(this.core),
       onLoad: (configuration) => {
         if (this.#source !== undefined)
-          log(`a new configuration serves: ${changesOf(this.configuration, configuration)}`);
+          log(`a new configuration serves: ${writeChanges(this.configuration, configuration)}`);
         this.showLimits(configuration);
         this.#shadow = shadowLimits(configuration);
         this.stats.loaded();
@@ -156,55 +170,10 @@ class LiveService implements Service {
   }
 
   async reload(): Promise<void> {
-    await this.#source?.check();
+    await this.#source?.reload();
   }
 
   close(): void {
     this.#source?.close();
-  }
-}
-
-class StartedServer implements RunningServer {
-  readonly addresses: RunningServer['addresses'];
-  readonly #service: LiveService;
-  readonly #settings: Settings;
-  readonly #listeners: readonly Listener[];
-  readonly #page: ServedPage | undefined;
-  readonly #undo: readonly (() => unknown)[];
-  #closing: Promise<void> | undefined;
-
-  constructor(
-    service: LiveService,
-    settings: Settings,
-    { listeners, page }: { readonly listeners: readonly Listener[]; readonly page: ServedPage | undefined },
-    undo: readonly (() => unknown)[],
-  ) {
-    this.#service = service;
-    this.#settings = settings;
-    this.#listeners = listeners;
-    this.#page = page;
-    this.#undo = undo;
-    const byName = new Map(listeners.map(({ name, address }) => [name, writtenAddress(address)]));
-    this.addresses = Object.fromEntries(
-      LISTENERS.flatMap((name) => (byName.has(name) ? [[name, byName.get(name)]] : [])),
-    );
-  }
-
-  reload(): Promise<void> {
-    return this.#service.reload();
-  }
-
-  close({ delayMs = 0 }: CloseOptions = {}): Promise<void> {
-    this.#closing ??= this.#close(delayMs);
-    return this.#closing;
-  }
-
-  async #close(delayMs: number): Promise<void> {
-    this.#service.health.isServing = false;
-    if (delayMs > 0) await sleep(delayMs);
-    await this.#page?.close(); // an open page is a request that would not end
-    const { drainMs } = this.#settings;
-    await Promise.all(this.#listeners.map(async (listener) => listener.close(drainMs)));
-    for (const step of [...this.#undo].reverse()) await step();
   }
 }

@@ -1,6 +1,5 @@
-import type { Store } from '@sluice/core';
+import { SluiceError, type Store } from '@sluice/core';
 import { readOptions } from '@sluice/core/spi';
-import { check, isText, parseNumber } from './check-option.ts';
 import { parseAddress, type Address } from './transport/address.ts';
 import type { CertificateFiles } from './transport/certificates.ts';
 import type { Siblings } from './stats/siblings.ts';
@@ -55,7 +54,10 @@ export interface ServerOptions {
   readonly hostNames?: readonly string[] | undefined;
   /** TLS for every listener but those of operators and of Sentinel, whose clients have none. */
   readonly tls?: TlsOptions | undefined;
-  /** The longest wait for Redis, in milliseconds. Default 15: Envoy waits for 20. */
+  /**
+   * The longest wait for Redis, in milliseconds, if the caller's own deadline is no shorter: that of a call of gRPC always
+   * counts. Default 100.
+   */
   readonly timeoutMs?: number | undefined;
   /** The longest wait of Sentinel's clients for Redis, in milliseconds, which `timeoutMs` does not change. Default 15: they wait for 20. */
   readonly sentinelTimeoutMs?: number | undefined;
@@ -67,8 +69,8 @@ export interface ServerOptions {
    */
   readonly maxInFlight?: number | undefined;
   /**
-   * The age at which a gRPC connection gets a GOAWAY, up to 10 % more, so that connections spread over replicas. 0:
-   * never. Default 24 hours.
+   * The age at which a gRPC connection gets a GOAWAY, up to 10 % more, so that connections spread over replicas;
+   * after 24 days in any case. 0: never. Default 24 hours.
    */
   readonly maxConnectionAgeMs?: number | undefined;
   /** How long `close` waits for requests that run. Default 10 seconds. */
@@ -87,51 +89,80 @@ export function hasTls(name: ListenerName, tls: TlsOptions | undefined): tls is 
   return tls !== undefined && (tls.listeners ?? TLS_LISTENERS).some((one) => one === name);
 }
 
-export interface Settings {
-  readonly config: string;
-  readonly mergeDomains: boolean;
+/** The options as they are used. */
+export interface Settings extends Required<Omit<ServerOptions, ListenerName | 'redis'>> {
   readonly redis: readonly string[] | undefined;
-  readonly prefix: string;
-  readonly store: Store | undefined;
   readonly listeners: Readonly<Record<ListenerName, Address | undefined>>;
-  readonly token: string | undefined;
+  readonly mergeDomains: boolean;
+  readonly prefix: string;
   readonly hostNames: readonly string[];
-  readonly tls: TlsOptions | undefined;
+  readonly app: string;
   readonly timeoutMs: number;
   readonly sentinelTimeoutMs: number;
-  readonly app: string;
   readonly maxInFlight: number;
   readonly maxConnectionAgeMs: number;
   readonly drainMs: number;
-  readonly siblings: Siblings | undefined;
   readonly log: (line: string) => void;
 }
 
-const DEFAULTS: Readonly<Record<ListenerName, ListenerOption>> = {
-  ...{ grpc: 8081, http: 8080, sentinel: 'off', admin: 6070 },
-};
-const SHORTEST_TOKEN = 16;
+const MIN_TOKEN = 16;
 const DAY_MS = 86_400_000;
 /** A hundred years, as in core. */
-const LONGEST_AGE_MS: number = 36_500 * DAY_MS;
+const MAX_AGE_MS: number = 36_500 * DAY_MS;
+/** The longest wait of a timer of Node. */
+const MAX_MS: number = 2 ** 31 - 1;
 
-const OPTIONS: readonly (keyof ServerOptions)[] = [
-  ...[
-    'config',
-    'mergeDomains',
-    'redis',
-    'prefix',
-    'store',
-    'grpc',
-    'http',
-    'sentinel',
-    'admin',
-    'token',
-    'hostNames',
-    'tls',
-  ],
-  ...['timeoutMs', 'sentinelTimeoutMs', 'app', 'maxInFlight', 'maxConnectionAgeMs', 'drainMs', 'siblings', 'log'],
-] as (keyof ServerOptions)[];
+type Reader<T> = (given: unknown, field: string) => T;
+
+const text = (expected: string, byDefault?: string): Reader<string> =>
+  row(expected, byDefault, (given) => typeof given === 'string' && given !== '');
+
+const wholeNumber = (min: number, byDefault: number, max = MAX_MS): Reader<number> =>
+  row(
+    `a whole number from ${String(min)} to ${String(max)}`,
+    byDefault,
+    (given) => Number.isSafeInteger(given) && Number(given) >= min && Number(given) <= max,
+  );
+
+const listener = (byDefault: ListenerOption): Reader<Address | undefined> => {
+  return (given, field) => parseAddress(given ?? byDefault, field);
+};
+
+const SHAPE = {
+  config: text('the path of a file of limits, or of a folder of them'),
+  mergeDomains: row<boolean>('true or false', false, (given) => typeof given === 'boolean'),
+  redis: readRedis,
+  prefix: text('the prefix of all keys in Redis', 'sluice'),
+  store: row<Store | undefined>('memoryStore() or redisStore(...)', undefined, (given) => {
+    return given === undefined || typeof (Object(given) as Partial<Store>).perform === 'function';
+  }),
+  grpc: listener(8081),
+  http: listener(8080),
+  sentinel: listener('off'),
+  admin: listener(6070),
+  // A short one can be guessed: what it guards raises limits.
+  token: (given: unknown): string | undefined => {
+    const isLong = given === undefined || (typeof given === 'string' && given.length >= MIN_TOKEN);
+    check(isLong, 'token', `at least ${String(MIN_TOKEN)} characters`, 'fewer');
+    return given as string | undefined;
+  },
+  hostNames: row<readonly string[]>('a list of names such as ["limits.internal"], without ports', [], (given) => {
+    return Array.isArray(given) && given.every((name) => typeof name === 'string' && /^[\w.-]+$/.test(name));
+  }),
+  tls: readTlsOptions,
+  timeoutMs: wholeNumber(1, 100),
+  sentinelTimeoutMs: wholeNumber(1, 15),
+  app: text('the name of this service on the lists of managed policies', 'sluice-server'),
+  maxInFlight: wholeNumber(1, 1024),
+  maxConnectionAgeMs: wholeNumber(0, DAY_MS, MAX_AGE_MS),
+  drainMs: wholeNumber(0, 10_000),
+  siblings: (given: unknown): Siblings | undefined => given as Siblings | undefined,
+  log: row<(line: string) => void>(
+    'a function that takes a line',
+    (line) => process.stderr.write(`${line}\n`),
+    (given) => typeof given === 'function',
+  ),
+} satisfies Record<keyof ServerOptions, Reader<unknown>>;
 
 /**
  * The options with their defaults, checked.
@@ -139,96 +170,51 @@ const OPTIONS: readonly (keyof ServerOptions)[] = [
  * @throws SluiceError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`.
  */
 export function parseServerOptions(options: ServerOptions): Settings {
-  check(
-    typeof options === 'object' && (options as unknown) !== null,
-    'options',
-    'an object such as { config: "limits.yaml" }',
-    options,
-  );
-  readOptions(options, Object.fromEntries(OPTIONS.map((name) => [name, () => undefined])), 'createServer');
-  const { config, mergeDomains = false, store, token, hostNames = [], tls, app = 'sluice-server' } = options;
-  check(isText(config), 'config', 'the path of a file of limits, or of a folder of them', config);
-  check(typeof mergeDomains === 'boolean', 'mergeDomains', 'true or false', mergeDomains);
-  check(
-    store === undefined || typeof (store as Partial<Store> | null)?.perform === 'function',
-    'store',
-    'memoryStore() or redisStore(...)',
-    store,
-  );
-  check(store === undefined || options.redis === undefined, 'store', 'left out beside redis', store);
-  check(isText(app), 'app', 'the name of this service on the lists of managed policies', app);
-  // A short one can be guessed: what it guards raises limits.
-  check(
-    token === undefined || (isText(token) && token.length >= SHORTEST_TOKEN),
-    'token',
-    `at least ${String(SHORTEST_TOKEN)} characters`,
-    token === undefined ? token : 'fewer',
-  );
-  check(
-    Array.isArray(hostNames) && hostNames.every((name: unknown) => isText(name) && /^[\w.-]+$/.test(name)),
-    'hostNames',
-    'a list of names such as ["limits.internal"], without ports',
-    hostNames,
-  );
-  checkTls(tls);
-  const listeners = parseListeners(options);
-  checkTlsListeners(tls, listeners);
-  return {
-    ...{ config, mergeDomains, store, token, hostNames, tls, app },
-    redis: parseRedis(options.redis),
-    prefix: options.prefix ?? 'sluice',
-    listeners,
-    timeoutMs: parseNumber(options.timeoutMs, 15, 'timeoutMs', 1),
-    sentinelTimeoutMs: parseNumber(options.sentinelTimeoutMs, 15, 'sentinelTimeoutMs', 1),
-    maxInFlight: parseNumber(options.maxInFlight, 1024, 'maxInFlight', 1),
-    maxConnectionAgeMs: parseNumber(options.maxConnectionAgeMs, DAY_MS, 'maxConnectionAgeMs', 0, LONGEST_AGE_MS),
-    drainMs: parseNumber(options.drainMs, 10_000, 'drainMs', 0),
-    siblings: options.siblings,
-    log: options.log ?? ((line) => process.stderr.write(`${line}\n`)),
-  };
+  const { grpc, http, sentinel, admin, ...settings } = readOptions(options, SHAPE, 'createServer');
+  const listeners = { grpc, http, sentinel, admin };
+  const { store, redis, tls } = settings;
+  check(store === undefined || redis === undefined, 'store', 'left out beside redis', store);
+  const on = LISTENERS.filter((name) => listeners[name] !== undefined);
+  check(on.length > 0, 'grpc', 'on, or one of http, sentinel and admin: a server needs a listener', 'off');
+  // A certificate that no listener uses is a mistake: its owner believes that what is served is encrypted.
+  const isUsed = tls === undefined || on.some((name) => hasTls(name, tls));
+  check(isUsed, 'tls.listeners', 'listeners of which one is on', (tls?.listeners ?? TLS_LISTENERS).join(','));
+  return { ...settings, listeners };
 }
 
-function parseListeners(options: ServerOptions): Settings['listeners'] {
-  const listeners = Object.fromEntries(
-    LISTENERS.map((name) => [name, parseAddress(options[name] ?? DEFAULTS[name], name)]),
-  ) as Settings['listeners'];
-  check(
-    LISTENERS.some((name) => listeners[name] !== undefined),
-    'grpc',
-    'on, or one of http, sentinel and admin: a server needs a listener',
-    'off',
-  );
-  return listeners;
-}
-
-function parseRedis(given: unknown): readonly string[] | undefined {
+function readRedis(given: unknown): readonly string[] | undefined {
   if (given === undefined) return undefined;
-  const urls = typeof given === 'string' ? given.split(',').map((url) => url.trim()) : [];
-  const areUrls = urls.length > 0 && urls.every((url) => /^(rediss?|unix):\/\/|^\//.test(url));
-  check(
-    areUrls,
-    'redis',
-    'a URL such as redis://host:6379, or several of a cluster, separated by commas',
-    typeof given === 'string' ? 'another text' : given,
-  );
+  const urls = typeof given === 'string' ? given.split(',').map((url) => url.trim()) : [''];
+  const areUrls = urls.every((url) => /^(rediss?|unix):\/\/|^\//.test(url));
+  const expected = 'a URL such as redis://host:6379, or several of a cluster, separated by commas';
+  check(areUrls, 'redis', expected, typeof given === 'string' ? 'another text' : given); // which may hold a password
   return urls;
 }
 
-function checkTls(tls: unknown): void {
-  if (tls === undefined) return;
-  const { cert, key, clientCa, listeners = TLS_LISTENERS } = (tls ?? {}) as Partial<TlsOptions>;
-  check(isText(cert) && isText(key), 'tls', '{ cert, key }, the paths of two PEM files', tls);
-  check(clientCa === undefined || isText(clientCa), 'tls.clientCa', 'the path of a PEM file', clientCa);
+function readTlsOptions(given: unknown): TlsOptions | undefined {
+  if (given === undefined) return undefined;
+  const { cert, key, clientCa, listeners = TLS_LISTENERS } = (given ?? {}) as Partial<TlsOptions>;
+  const isPath = (path: unknown): boolean => typeof path === 'string' && path !== '';
+  check(isPath(cert) && isPath(key), 'tls', '{ cert, key }, the paths of two PEM files', given);
+  check(clientCa === undefined || isPath(clientCa), 'tls.clientCa', 'the path of a PEM file', clientCa);
   const areListeners =
-    Array.isArray(listeners) &&
-    listeners.length > 0 &&
-    listeners.every((name: unknown) => TLS_LISTENERS.some((one) => one === name));
-  const got = Array.isArray(listeners) ? listeners.join(',') : listeners;
-  check(areListeners, 'tls.listeners', `a list of ${TLS_LISTENERS.join(', ')}`, got);
+    Array.isArray(listeners) && (listeners as unknown[]).every((name) => TLS_LISTENERS.some((one) => one === name));
+  const isGood = areListeners && listeners.length > 0;
+  check(isGood, 'tls.listeners', `a list of ${TLS_LISTENERS.join(', ')}`, listeners.toString());
+  return given as TlsOptions;
 }
 
-/** A certificate that no listener uses is a mistake: its owner believes that what is served is encrypted. */
-function checkTlsListeners(tls: TlsOptions | undefined, listeners: Settings['listeners']): void {
-  const isUsed = tls === undefined || LISTENERS.some((name) => listeners[name] !== undefined && hasTls(name, tls));
-  check(isUsed, 'tls.listeners', 'listeners of which one is on', (tls?.listeners ?? TLS_LISTENERS).join(','));
+/** A row of an option that is kept as it is given. */
+function row<T>(expected: string, byDefault: T | undefined, isGood: (given: unknown) => boolean): Reader<T> {
+  return (given, field) => {
+    const value = given ?? byDefault;
+    check(isGood(value), field, expected, value);
+    return value as T;
+  };
+}
+
+function check(isGood: boolean, field: string, expected: string, got: unknown): void {
+  if (isGood) return;
+  const shown = typeof got === 'string' || typeof got === 'number' ? JSON.stringify(got) : typeof got;
+  throw new SluiceError('SLUICE_OPTION_INVALID', `${field} must be ${expected}; got ${shown}`);
 }

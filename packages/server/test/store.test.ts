@@ -31,6 +31,13 @@ describe('the store of a cluster', () => {
   });
 });
 
+describe('the longest wait for Redis', () => {
+  it('is 100 ms, and 15 ms for clients of Sentinel, which wait for 20', () => {
+    const { timeoutMs, sentinelTimeoutMs } = parseServerOptions({ config: 'limits.yaml' });
+    expect([timeoutMs, sentinelTimeoutMs]).toEqual([100, 15]);
+  });
+});
+
 describe('the prefix of the service', () => {
   it('is sluice unless the options name another', () => {
     expect(parseServerOptions({ config: 'limits.yaml' }).prefix).toBe('sluice');

@@ -53,7 +53,7 @@ describe('the listener of operators', () => {
 });
 
 describe('the environment of envoyproxy/ratelimit', () => {
-  it('says where the files are and what is listened on, and what means nothing here gives a line', async () => {
+  it('says where the files are and what is listened on, and names that mean nothing here are in a line', async () => {
     serving.file(LIMITS);
     const one = await serving.serve(['--grpc', '0', '--http', '0', '--admin', '0'], {
       env: {
@@ -67,8 +67,7 @@ describe('the environment of envoyproxy/ratelimit', () => {
 
     expect(await consume(one, 'login')).toBe(true);
     expect(one.printed.err.split('\n').filter((line) => line !== '')).toEqual([
-      'sluice: LOG_LEVEL means nothing here: standard error has what operators should know',
-      'sluice: USE_STATSD means nothing here: /metrics and /stats have the counters',
+      'sluice: these names of envoyproxy/ratelimit mean nothing here: LOG_LEVEL, USE_STATSD',
     ]);
   });
 

@@ -117,10 +117,10 @@ describe('a wrong command line', () => {
 });
 
 describe('sluice serve --check', () => {
-  it('counts what a file has, and ends with 0', async () => {
+  it('counts what a file has, also a large one, and ends with 0', async () => {
     const text = `domain: edge
 descriptors: [{ key: a, rate_limit: { unit: second, requests_per_unit: 1 } }]
-${LIMITS}  # and
+${LIMITS}  # ${'so long that a thread of its own reads it, '.repeat(500)}
 forward_auth: { trusted_proxies: [127.0.0.1], rules: [{ skip: true }, { policy: { fixedWindow: { limit: 1, window: 1s } } }] }
 sentinel: { namespace: shop, rules: [{ resource: a, count: 1, clusterMode: true, clusterConfig: { flowId: 1 } }] }
 `;

@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import type { Entrance } from '../access.ts';
+import { writeConfiguration } from '../config/written.ts';
 import type { Service } from '../service.ts';
 import type { Route } from '../transport/http.ts';
 import { sendText } from '../transport/send.ts';
@@ -7,7 +8,7 @@ import { sendText } from '../transport/send.ts';
 /** Where operators look: what is configured, and what was counted. */
 export function adminRoutes(service: Service, entrance: Entrance): readonly Route[] {
   return [
-    textRoute(service, entrance, '/rlconfig', () => service.configuration.written()),
+    textRoute(service, entrance, '/rlconfig', () => writeConfiguration(service.configuration)),
     textRoute(service, entrance, '/stats', () => service.stats.text()),
   ];
 }

@@ -1,10 +1,14 @@
-/** Something in a file that cannot be used, and where. */
-export interface Problem {
+/** A place in a file. */
+export interface Place {
   readonly path: string;
   /** From 1. */
   readonly line: number;
   /** From 1, in UTF-16 code units. */
   readonly column: number;
+}
+
+/** Something in a file that cannot be used, and where. */
+export interface Problem extends Place {
   readonly message: string;
 }
 

@@ -1,87 +1,50 @@
 import type { Configuration } from './configuration.ts';
-import { fingerprintOf, readFiles } from './configuration-files.ts';
-import { FolderWatch } from './folder-watch.ts';
-import { configurationSteps, type ConfigurationFile, type ReadOptions } from './read-configuration.ts';
-import { inTurns } from './steps.ts';
+import { loadConfiguration, stampOf, type LoadOptions } from './load-configuration.ts';
 
-/**
- * Writers change a file in several steps: it is read after this time without a change, at the latest after the second
- * one.
- */
-const QUIET_MS = 50;
-const LONGEST_MS = 1_000;
-const POLL_MS = 10_000;
+/** How often the files are looked at. */
+const LOOK_MS = 250;
 
-export interface SourceOptions extends ReadOptions {
+export interface SourceOptions extends LoadOptions {
   /**
    * Gets each configuration, the first one too, before it becomes the current one. An error that it throws counts as a
    * wrong file.
    */
   readonly onLoad?: (configuration: Configuration) => void;
-  /**
-   * Gets why the files could not be used: a ConfigurationError, or what could not be read or watched. Once for one
-   * content.
-   */
+  /** Gets why the files could not be used, once for one content: a ConfigurationError, or what could not be read. */
   readonly onError?: (error: Error) => void;
-  /**
-   * Whether changes are watched for. Default true. False for file systems that do not tell, where `pollMs` has to do.
-   */
-  readonly watch?: boolean;
-  /** How often the files are read in any case, in milliseconds. Default 10 000; 0: never. */
-  readonly pollMs?: number;
 }
 
 /**
- * The configuration of a file or a folder, read again after each change: a write, a rename over it, a swapped symbolic
+ * The configuration of a file or a folder, loaded again after each change: a write, a rename over it, a swapped symbolic
  * link. Files that cannot be used change nothing: the last good configuration stays.
  */
 export class ConfigurationSource {
   readonly #path: string;
   readonly #options: SourceOptions;
-  readonly #watch: FolderWatch | undefined;
-  readonly #poll: NodeJS.Timeout | undefined;
   #current: Configuration | undefined;
-  /** The last attempt: the fingerprint of the files, or why they could not be read. */
-  #tried: string | undefined;
-  #loads = 0;
-  #errors = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #firstChangeMs: number | undefined;
-  #checking: Promise<void> | undefined;
+  /** What the files were at the last look, and when they were loaded last. */
+  #seen: string | undefined;
+  #loaded: string | undefined;
+  #looking: NodeJS.Timeout | undefined;
+  /** One load after the other, so that what is older does not come last. */
+  #last: Promise<void> = Promise.resolve();
   #isClosed = false;
 
+  private constructor(path: string, options: SourceOptions) {
+    this.#path = path;
+    this.#options = options;
+  }
+
   /**
-   * Loads the configuration for the first time, and follows it from then on.
+   * Loads the configuration for the first time, and follows its files from then on.
    *
    * @throws (rejects) ConfigurationError, what could not be read, or what `onLoad` throws.
    */
   static async open(path: string, options: SourceOptions): Promise<ConfigurationSource> {
     const source = new ConfigurationSource(path, options);
-    try {
-      await source.#watch?.refresh();
-      // A change that comes meanwhile waits, so that what is older does not come last.
-      await source.#alone(async () => source.#load(await readFiles(path)));
-    } catch (error) {
-      source.close();
-      throw error;
-    }
+    await source.#load(await stampOf(path));
+    source.#looking = setInterval(() => void source.#look(), LOOK_MS).unref();
     return source;
-  }
-
-  private constructor(path: string, options: SourceOptions) {
-    const { watch = true, pollMs = POLL_MS } = options;
-    this.#path = path;
-    this.#options = options;
-    if (watch) {
-      this.#watch = new FolderWatch(
-        path,
-        () => {
-          this.#changed();
-        },
-        (error) => options.onError?.(error),
-      );
-    }
-    if (pollMs > 0) this.#poll = setInterval(() => void this.check(), pollMs).unref();
   }
 
   /** The last good configuration. */
@@ -89,87 +52,40 @@ export class ConfigurationSource {
     return this.#current as Configuration;
   }
 
-  /** How often a configuration was loaded, the first time included. */
-  get loads(): number {
-    return this.#loads;
-  }
-
-  /** How often the files could not be used. */
-  get errors(): number {
-    return this.#errors;
-  }
-
-  /** Reads the files now, and loads what they say if that is new. Never rejects. */
-  async check(): Promise<void> {
-    while (this.#checking !== undefined) await this.#checking.catch(() => undefined);
-    if (!this.#isClosed) await this.#alone(() => this.#check());
-  }
-
-  async #alone(work: () => Promise<void>): Promise<void> {
-    this.#checking = work();
-    try {
-      await this.#checking;
-    } finally {
-      this.#checking = undefined;
-    }
+  /** Loads the files now, whether they have changed or not. Never rejects. */
+  reload(): Promise<void> {
+    this.#last = this.#last.then(async () => this.#tryToLoad(await stampOf(this.#path)));
+    return this.#last;
   }
 
   /** Follows the files no longer. */
   close(): void {
     this.#isClosed = true;
-    this.#watch?.close();
-    clearInterval(this.#poll);
-    clearTimeout(this.#timer);
+    clearInterval(this.#looking);
   }
 
-  #changed(): void {
-    if (this.#isClosed) return;
-    const nowMs = performance.now();
-    this.#firstChangeMs ??= nowMs;
-    clearTimeout(this.#timer);
-    const waitMs = Math.min(QUIET_MS, Math.max(this.#firstChangeMs + LONGEST_MS - nowMs, 0));
-    this.#timer = setTimeout(() => {
-      this.#firstChangeMs = undefined;
-      void this.check();
-    }, waitMs).unref();
+  /** Loads files that have changed once they are the same in two looks: writers may take several steps. */
+  async #look(): Promise<void> {
+    const stamp = await stampOf(this.#path);
+    const isQuiet = stamp === this.#seen;
+    this.#seen = stamp;
+    if (!isQuiet || stamp === this.#loaded) return;
+    this.#last = this.#last.then(() => this.#tryToLoad(stamp));
   }
 
-  async #check(): Promise<void> {
-    const files = await this.#read();
-    if (files === undefined || this.#isClosed || fingerprintOf(files) === this.#tried) return;
+  async #tryToLoad(stamp: string): Promise<void> {
     try {
-      await this.#load(files);
+      await this.#load(stamp);
     } catch (error) {
-      this.#report(error as Error);
+      if (!this.#isClosed) this.#options.onError?.(error as Error);
     }
   }
 
-  /** Undefined where the files cannot be read, which is reported once. */
-  async #read(): Promise<readonly ConfigurationFile[] | undefined> {
-    try {
-      // First the folders, then the files: a change after the first look is reported.
-      await this.#watch?.refresh();
-      return await readFiles(this.#path);
-    } catch (error) {
-      const failure = error as Error;
-      if (this.#tried !== failure.message && !this.#isClosed) this.#report(failure);
-      this.#tried = failure.message;
-      return undefined;
-    }
-  }
-
-  async #load(files: readonly ConfigurationFile[]): Promise<void> {
-    this.#tried = fingerprintOf(files);
-    const configuration = await inTurns(configurationSteps(files, this.#options));
+  async #load(stamp: string): Promise<void> {
+    this.#loaded = this.#seen = stamp;
+    const configuration = await loadConfiguration(this.#path, this.#options);
     if (this.#isClosed) return;
     this.#options.onLoad?.(configuration);
     this.#current = configuration;
-    this.#loads++;
-  }
-
-  #report(error: Error): void {
-    if (this.#isClosed) return;
-    this.#errors++;
-    this.#options.onError?.(error);
   }
 }

@@ -1,152 +1,180 @@
-import type { Policy } from '@sluice/core';
+import { fixedWindow, policyOf, PolicyError, type Policy, type PolicyFunction } from '@sluice/core';
+import { managed } from '@sluice/core/managed';
 import type { Limit } from '@sluice/core/spi';
-import type { RulePolicy } from '../limits.ts';
-import type { KeyOverride } from './key-overrides.ts';
+import type { MakeLimit, RulePolicy } from '../limits.ts';
+import { ConfigurationError, type Place, type Problem } from './configuration-error.ts';
+import type {
+  ConfigurationData,
+  ForwardAuthRuleData,
+  KeyOverride,
+  LimitData,
+  PolicyData,
+  RuleData,
+  Unit,
+} from './configuration-data.ts';
+import { RuleNode, type Rule } from './rule-node.ts';
+import { SentinelRule } from './sentinel-rule.ts';
 
-/** One entry of a descriptor, in Envoy's words. */
-export interface DescriptorEntry {
-  readonly key: string;
-  readonly value: string;
-}
-
-/** A checked configuration: another object after each reload. */
+/** What the service decides by: another object after each reload. */
 export interface Configuration {
   /** The rules of each domain of the rate limit service. */
-  readonly domains: ReadonlyMap<string, RuleTree>;
+  readonly domains: ReadonlyMap<string, RuleNode>;
   /** The named limits that the native protocol decides over. */
   readonly limits: ReadonlyMap<string, NamedLimit>;
   readonly forwardAuth: ForwardAuthSettings | undefined;
-  /** The rules of Sentinel's protocol. */
-  readonly sentinel: SentinelSettings;
-  /** The rules as text, one a line, for `/rlconfig`. Holds no values of requests. */
-  written(): string;
+  /** The rules of Sentinel's protocol by `flowId`, and the requests a second of each namespace. */
+  readonly sentinel: {
+    readonly flows: ReadonlyMap<bigint, SentinelRule>;
+    readonly params: ReadonlyMap<bigint, SentinelRule>;
+    readonly namespaces: ReadonlyMap<string, number>;
+  };
 }
 
-/** The tree of matchers of one domain. */
-export interface RuleTree {
-  /**
-   * The rule of a descriptor: that of its last entry, at the same depth. Per level an exact key and value come first,
-   * then values with `*` in their order, then the key alone. Undefined where no rule limits it.
-   */
-  match(entries: readonly DescriptorEntry[]): Match | undefined;
-  /** Every rule with its name in metrics, in the order of the file. */
-  rules(): Iterable<{ readonly name: string; readonly rule: Rule }>;
-}
-
-/** A rule that a descriptor has met. */
-export interface Match {
-  readonly rule: Rule;
-  /**
-   * Domain and entries, joined so that no two descriptors share it. With `share_threshold` the matching
-   * pattern stands in place of the value.
-   */
-  readonly key: string;
-  /** The name of the rule in metrics: bounded, see `detailed_metric` and `value_to_metric`. */
-  readonly metric: string;
-}
-
-/** A rule of the file: a limit of descriptors, and how it takes part in the decision. */
-export interface Rule {
-  /** `name` of the rule, if it has one: other rules `replaces` it, and it goes out as `current_limit.name`. */
-  readonly name: string | undefined;
-  /** Undefined where the rule is `unlimited`. */
-  readonly limit: Limit | undefined;
-  /**
-   * The value of `rate_limit`, for `current_limit`; undefined where the rule is `unlimited`, or has a `sluice` policy.
-   */
-  readonly rateLimit: { readonly requestsPerUnit: number; readonly unit: Unit } | undefined;
-  /** Names of rules that are left out of a request in which this one takes part. */
-  readonly replaces: readonly string[];
-  /** Decided by itself: never denies. */
-  readonly shadowMode: boolean;
-  /** Taken if it allows. The request is denied when no rule in quota mode allows. */
-  readonly quotaMode: boolean;
-  /** `metadata` of the file, as JSON has it: for `dynamic_metadata` of the answer. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
-  /** The policy of `sluice` as text. */
-  readonly written?: string;
-}
-
-export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
-export type Unit = (typeof UNITS)[number];
-
-/** A policy under a name, for the native protocol. */
-export interface NamedLimit {
-  readonly name: string;
-  readonly policy: RulePolicy;
+export interface NamedLimit extends LimitData {
   readonly limit: Limit;
-  /** The name of the managed policy that it is. */
-  readonly managed: string | undefined;
-  /** The policy of keys without an override; undefined if it is managed. */
-  readonly base: Policy | undefined;
-  /** The policy as text. */
-  readonly written: string;
-  /** Other numbers of single keys. */
-  readonly overrides: readonly KeyOverride[];
 }
 
-/** The part `forward_auth` of a file. */
 export interface ForwardAuthSettings {
-  /** Addresses and CIDR ranges whose `X-Forwarded-*` fields are believed. */
   readonly trustedProxies: readonly string[];
   readonly rules: readonly ForwardAuthRule[];
 }
 
-/** A rule of `forward_auth`. The first of several matching rules decides. */
-export interface ForwardAuthRule {
-  /** That of the file, or `rule-1` and so on by its place. No two rules have names that differ only in case. */
-  readonly name: string;
-  /** Patterns of paths, at least one: `/*` where the file has none. Methods in capitals; none: every method. */
-  readonly match: { readonly paths: readonly string[]; readonly methods: readonly string[] };
-  /** `ip`, `route`, `method`, `all`, or `header:NAME`. */
-  readonly key: readonly string[];
-  readonly cost: number;
-  /** Requests of this rule pass without a decision. */
-  readonly skip: boolean;
+export interface ForwardAuthRule extends ForwardAuthRuleData {
   /** Undefined with `skip`. */
-  readonly policy: RulePolicy | undefined;
-  /** The policy as text. */
-  readonly written: string;
+  readonly limit: Limit | undefined;
 }
 
-/** The parts `sentinel` of all files. */
-export interface SentinelSettings {
-  /** By `flowId`. */
-  readonly flows: ReadonlyMap<bigint, SentinelRule>;
-  readonly params: ReadonlyMap<bigint, SentinelRule>;
-  /** Requests a second of each namespace that has rules. */
-  readonly namespaces: ReadonlyMap<string, number>;
+const SECOND_MS = 1_000;
+const DAY_MS: number = 86_400 * SECOND_MS;
+
+/** The lengths that Envoy's units have: a month is 30 days, a year 365. */
+const MS_OF_UNIT: Readonly<Record<Unit, number>> = {
+  second: SECOND_MS,
+  minute: 60 * SECOND_MS,
+  hour: 3_600 * SECOND_MS,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 30 * DAY_MS,
+  year: 365 * DAY_MS,
+};
+
+/**
+ * The policy of a rate: a fixed window aligned to the clock, as Envoy's are. It is named by its unit, and the name is
+ * part of the key: another unit is another state, another number of requests the same.
+ */
+export function policyOfRate({ requestsPerUnit, unit }: NonNullable<RuleData['rateLimit']>): Policy {
+  return fixedWindow({ limit: requestsPerUnit, window: MS_OF_UNIT[unit], align: 'clock', name: unit });
 }
 
-/** A `FlowRule` or `ParamFlowRule` of Sentinel in cluster mode, and its limits. */
-export interface SentinelRule {
-  readonly numbers: SentinelNumbers;
-  /** Its name in metrics. */
-  readonly name: string;
-  /**
-   * The limit now. All limits of a rule have one state, so that a client that comes or goes forgets nothing.
-   *
-   * @param clients - The connected clients of its namespace.
-   * @param value - The parameter, as `writtenParameter` has it.
-   */
-  limit(clients: number, value?: string): Limit;
-  /** The rule as text, for `/rlconfig`. */
-  written(): string;
+/**
+ * Makes the limits of a configuration.
+ *
+ * @throws ConfigurationError for policies that the store or the core cannot use.
+ */
+export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit): Configuration {
+  const problems: Problem[] = [];
+  const check = <T>(at: Place, make: () => T): T | undefined => {
+    try {
+      return make();
+    } catch (error) {
+      if (!(error instanceof PolicyError)) throw error;
+      problems.push({ ...at, message: error.message });
+      return undefined;
+    }
+  };
+  const limitFor = (policy: PolicyData, made = readRulePolicy(policy)): Limit =>
+    check(policy.at, () => makeLimit(made)) as Limit; // undefined beside a problem, with which nothing is returned
+  const ruleFor = (rule: RuleData): Rule => {
+    const { policy, rateLimit } = rule;
+    if (policy !== undefined || rateLimit === undefined) return { ...rule, limit: policy && limitFor(policy) };
+    let limit: Limit | undefined; // made when it is first needed: files have thousands, whose rates are always good
+    return {
+      ...rule,
+      get limit() {
+        return (limit ??= makeLimit(policyOfRate(rateLimit)));
+      },
+    };
+  };
+
+  const domains = new Map<string, RuleNode>();
+  for (const { name, descriptors } of data.domains) {
+    const root = domains.get(name) ?? RuleNode.root(name);
+    domains.set(name, root);
+    root.addAll(descriptors, ruleFor);
+  }
+  const limits = data.limits.map((limit): NamedLimit => {
+    return { ...limit, limit: limitFor(limit.policy, readRulePolicy(limit.policy, limit.overrides)) };
+  });
+  const sentinel = data.sentinel.rules.flatMap(
+    (numbers) => check(numbers.at, () => new SentinelRule(numbers, makeLimit)) ?? [],
+  );
+  const byId = (isParam: boolean): ReadonlyMap<bigint, SentinelRule> => {
+    const rules = sentinel.filter(({ numbers }) => (numbers.values !== undefined) === isParam);
+    return new Map(rules.map((rule) => [rule.numbers.flowId, rule]));
+  };
+  const forwardAuth = data.forwardAuth && {
+    ...data.forwardAuth,
+    rules: data.forwardAuth.rules.map((rule): ForwardAuthRule => ({
+      ...rule,
+      limit: rule.policy && limitFor(rule.policy),
+    })),
+  };
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  return {
+    ...{ domains, forwardAuth, limits: new Map(limits.map((limit) => [limit.name, limit])) },
+    sentinel: { flows: byId(false), params: byId(true), namespaces: data.sentinel.namespaces },
+  };
 }
 
-/** The numbers of a rule. */
-export interface SentinelNumbers {
-  /** Unique among the rules of one kind, whatever their namespaces. */
-  readonly flowId: bigint;
-  readonly resource: string;
-  /** The application that the rule belongs to: its connected clients count for `perClient`. */
-  readonly namespace: string;
-  /** Units in a second; those of a whole interval are in proportion. */
-  readonly count: number;
-  /** `thresholdType` AVG_LOCAL: the count is that of one client, and the limit that times the connected ones. */
-  readonly perClient: boolean;
-  readonly windowIntervalMs: number;
-  readonly sampleCount: number;
-  /** Counts of single values, as `writtenParameter` has them. Undefined for rules without parameters. */
-  readonly values: ReadonlyMap<string, number> | undefined;
+/** By their names: the same function each time, because a limiter follows each as long as it lives. */
+const managedPolicies = new Map<string, RulePolicy>();
+
+function readRulePolicy({ policies, managed: name }: PolicyData, overrides: readonly KeyOverride[] = []): RulePolicy {
+  if (name !== undefined) {
+    const policy = managedPolicies.get(name) ?? managed(name);
+    managedPolicies.set(name, policy);
+    return policy;
+  }
+  const [only] = policies as readonly [Policy];
+  if (policies.length > 1) return policies;
+  return overrides.length === 0 ? only : overriddenPolicy(only, overrides);
+}
+
+/**
+ * The policy of a limit that is another one for some keys: that of the key itself, else that of its longest prefix. An
+ * override ends by the clock of this process.
+ */
+function overriddenPolicy(base: Policy, overrides: readonly KeyOverride[]): PolicyFunction {
+  const byTarget = new Map(overrides.map((one) => [`${one.kind} ${one.text}`, one]));
+  const prefixes = overrides.filter(({ kind }) => kind === 'prefix').map(({ text }) => text.length);
+  const lengths = [...new Set(prefixes)].sort((one, other) => other - one);
+  return policyOf((key) => {
+    const targets = [`key ${key}`, ...lengths.map((length) => `prefix ${key.slice(0, length)}`)];
+    for (const target of targets) {
+      const override = byTarget.get(target);
+      if (override !== undefined && override.untilMs > Date.now()) return override.policy.policies[0];
+    }
+    return base;
+  });
+}
+
+/** How many limits operators are shown. */
+const MAX_KNOWN = 1_000;
+
+/** The limits of a configuration, named ones first. */
+export function knownLimits({ domains, limits }: Configuration): Limit[] {
+  const known = [...limits.values()].map(({ limit }) => limit);
+  for (const root of domains.values()) {
+    for (const { rule } of root.rules()) {
+      if (known.length >= MAX_KNOWN) return known.slice(0, MAX_KNOWN);
+      if (rule.limit !== undefined) known.push(rule.limit);
+    }
+  }
+  return known.slice(0, MAX_KNOWN);
+}
+
+/** The limits of rules in shadow mode, whose denials deny no request. */
+export function shadowLimits({ domains }: Configuration): ReadonlySet<Limit> {
+  const rules = [...domains.values()].flatMap((root) => [...root.rules()]);
+  return new Set(rules.flatMap(({ rule }) => (rule.shadowMode && rule.limit !== undefined ? [rule.limit] : [])));
 }

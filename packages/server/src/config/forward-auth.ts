@@ -1,7 +1,6 @@
 import { isIP, isIPv4 } from 'node:net';
-import type { MakeLimit } from '../limits.ts';
-import type { ForwardAuthRule, ForwardAuthSettings } from './configuration.ts';
-import { isName, limitAt, NAME_FORM, readPolicy } from './policy-value.ts';
+import type { ForwardAuthData, ForwardAuthRuleData, PolicyData } from './configuration-data.ts';
+import { isName, NAME_FORM, readPolicy } from './policy-value.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
 
 const RULE_FIELDS = ['name', 'match', 'key', 'cost', 'skip', 'policy'] as const;
@@ -10,12 +9,9 @@ const HEADER = 'header:';
 /** Names of methods and header fields, RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const EVERY_PATH = '/*';
-const MOST_COST = 2 ** 32 - 1;
-const SLOTS =
-  'concurrency holds a slot until it is released, and a gateway does not tell when a request ends; write the policy under limits:, and use /v1/acquire and /v1/release';
-
+const MAX_COST = 2 ** 32 - 1;
 /** Reads `forward_auth`. */
-export function readForwardAuth(value: YamlValue, makeLimit: MakeLimit): ForwardAuthSettings {
+export function readForwardAuth(value: YamlValue): ForwardAuthData {
   const fields = value.record(['trusted_proxies', 'rules'], 'forward_auth', 'trusted_proxies and rules');
   const proxies = fields.trusted_proxies.items('trusted_proxies', 'addresses and CIDR ranges such as 10.0.0.0/8');
   const names = new Set<string>();
@@ -27,7 +23,7 @@ export function readForwardAuth(value: YamlValue, makeLimit: MakeLimit): Forward
   return {
     trustedProxies: proxies.flatMap((proxy) => readRange(proxy) ?? []),
     rules: fields.rules.items('rules', 'maps with match, key and policy').flatMap((item, i) => {
-      const rule = readRule(item, `rule-${String(i + 1)}`, makeLimit);
+      const rule = readRule(item, `rule-${String(i + 1)}`);
       if (rule === undefined) return [];
       if (names.has(rule.name.toLowerCase())) {
         item.problem(`two rules of forward_auth are named ${quoted(rule.name)}; names must differ in more than case`);
@@ -50,7 +46,7 @@ function readRange(value: YamlValue): string | undefined {
   return undefined;
 }
 
-function readRule(item: YamlValue, place: string, makeLimit: MakeLimit): ForwardAuthRule | undefined {
+function readRule(item: YamlValue, place: string): ForwardAuthRuleData | undefined {
   const fields = item.record(RULE_FIELDS, 'a rule of forward_auth', 'match, key and policy');
   if (!item.isMap) {
     if (item.isMissing) item.problem('a rule of forward_auth must hold match, key and policy, got nothing');
@@ -62,17 +58,12 @@ function readRule(item: YamlValue, place: string, makeLimit: MakeLimit): Forward
     return undefined;
   }
   const skip = fields.skip.flag('skip');
-  return {
-    name,
-    match: readMatch(fields.match),
-    key: readKey(fields.key),
-    cost: fields.cost.whole('cost', 1, MOST_COST) ?? 1,
-    skip,
-    ...readRulePolicy(fields.policy, name, skip, makeLimit),
-  };
+  const policy = readRulePolicy(fields.policy, name, skip);
+  const cost = fields.cost.whole('cost', 1, MAX_COST) ?? 1;
+  return { name, match: readMatch(fields.match), key: readKey(fields.key), cost, skip, policy };
 }
 
-function readMatch(value: YamlValue): ForwardAuthRule['match'] {
+function readMatch(value: YamlValue): ForwardAuthRuleData['match'] {
   const { paths, methods } = value.record(['paths', 'methods'], 'match', 'paths and methods');
   const found = readTexts(paths, 'paths', 'patterns such as /api/*', (text) =>
     text.startsWith('/') ? text : undefined,
@@ -113,25 +104,17 @@ function readTexts(
   });
 }
 
-const SKIPPED = { policy: undefined, written: 'skip' };
-
-function readRulePolicy(
-  value: YamlValue,
-  name: string,
-  skip: boolean,
-  makeLimit: MakeLimit,
-): Pick<ForwardAuthRule, 'policy' | 'written'> {
+function readRulePolicy(value: YamlValue, name: string, skip: boolean): PolicyData | undefined {
   if (skip) {
     if (!value.isMissing) value.problemAtName('a rule with skip: true decides nothing; leave policy or skip out');
-    return SKIPPED;
+    return undefined;
   }
   if (value.isMissing) {
     value.problem(
       'a rule of forward_auth needs skip: true, or a policy such as policy: { fixedWindow: { limit: 5, window: 1m } }',
     );
-    return SKIPPED;
+    return undefined;
   }
-  const read = readPolicy(value, { where: 'policy', name, mayName: true });
-  if (read === undefined || limitAt(value, read.policy, makeLimit, SLOTS) === undefined) return SKIPPED;
-  return { policy: read.policy, written: read.written };
+  const noSlots = 'a gateway does not tell when a request ends';
+  return readPolicy(value, { where: 'policy', name, mayName: true, noSlots });
 }

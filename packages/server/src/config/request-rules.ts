@@ -1,19 +1,15 @@
 import type { MakeLimit } from '../limits.ts';
-import type { Rule, Unit } from './configuration.ts';
-import { UNITS } from './configuration.ts';
-import { policyOfRate } from './rate-limit.ts';
+import { policyOfRate } from './configuration.ts';
+import type { Unit } from './configuration-data.ts';
+import type { Rule } from './rule-node.ts';
 
-/** At most twice as many rules are kept. */
-const KEPT = 1_000;
+/** Requests may bring any number of different limits: so many are kept, and others are made again. */
+const MAX_KEPT = 1_000;
 
-/**
- * The rules of limits that requests bring themselves: `limit` of a descriptor. Requests may bring any number of
- * different ones, so the last 1000 to 2000 are kept, and others are made again.
- */
+/** The rules of limits that requests bring themselves: `limit` of a descriptor. */
 export class RequestRules {
   readonly #makeLimit: MakeLimit;
-  #recent = new Map<number, Rule>();
-  #earlier: ReadonlyMap<number, Rule> = new Map();
+  readonly #rules = new Map<string, Rule>();
 
   constructor(makeLimit: MakeLimit) {
     this.#makeLimit = makeLimit;
@@ -26,21 +22,14 @@ export class RequestRules {
    * @param requestsPerUnit - A whole number below 2^32.
    */
   of(requestsPerUnit: number, unit: Unit): Rule {
-    const key = requestsPerUnit * UNITS.length + UNITS.indexOf(unit);
-    const known = this.#recent.get(key);
+    const key = `${String(requestsPerUnit)} ${unit}`;
+    const known = this.#rules.get(key);
     if (known !== undefined) return known;
-    const rule = this.#earlier.get(key) ?? this.#made(requestsPerUnit, unit);
-    if (this.#recent.size === KEPT) {
-      this.#earlier = this.#recent;
-      this.#recent = new Map();
-    }
-    this.#recent.set(key, rule);
+    const rateLimit = { requestsPerUnit, unit };
+    const limit = this.#makeLimit(policyOfRate(rateLimit));
+    const rule = { name: undefined, limit, rateLimit, replaces: [], shadowMode: false, quotaMode: false };
+    if (this.#rules.size >= MAX_KEPT) this.#rules.clear();
+    this.#rules.set(key, rule);
     return rule;
-  }
-
-  #made(requestsPerUnit: number, unit: Unit): Rule {
-    const rate = { requestsPerUnit, unit };
-    const limit = this.#makeLimit(policyOfRate(rate));
-    return { name: undefined, limit, rateLimit: rate, replaces: [], shadowMode: false, quotaMode: false };
   }
 }

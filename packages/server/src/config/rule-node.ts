@@ -1,21 +1,28 @@
-import type { DescriptorEntry, Rule } from './configuration.ts';
-import { MetricNames } from './metric-names.ts';
-import { escapePart, labelOf, segmentOf } from './subject.ts';
+import type { Limit } from '@sluice/core/spi';
+import type { DescriptorData, RuleData } from './configuration-data.ts';
+import { escapePart, labelOf, segmentOf, type DescriptorEntry } from './subject.ts';
 import { Wildcard } from './wildcard.ts';
 
-/** The properties of a descriptor of the file. */
-export interface DescriptorOptions {
-  readonly key: string;
-  /** Empty: any value. */
-  readonly value: string;
-  readonly rule: Rule | undefined;
-  /** Requests that match the pattern are counted under it, not under their values. */
-  readonly shareThreshold: boolean;
-  readonly detailedMetric: boolean;
-  readonly valueToMetric: boolean;
-  /** Where it is in the files, for messages. */
-  readonly place: string;
+export interface Rule extends RuleData {
+  /** Undefined if the rule is `unlimited`. */
+  readonly limit: Limit | undefined;
 }
+
+/** A rule that a descriptor has met. */
+export interface Match {
+  readonly rule: Rule;
+  /**
+   * Domain and entries, joined so that no two descriptors share it. With `share_threshold` the matching
+   * pattern stands in place of the value.
+   */
+  readonly key: string;
+  /** The name of the rule in metrics: bounded, see `detailed_metric` and `value_to_metric`. */
+  readonly metric: string;
+}
+
+/** Names in metrics that hold values of requests: so many of a rule, of up to so many characters. */
+const MAX_NAMES = 1_000;
+const MAX_NAME = 256;
 
 /** The descriptors below another that have one key. */
 interface KeyRules {
@@ -29,74 +36,86 @@ interface KeyRules {
 export class RuleNode {
   /** The name in metrics, without values of requests. */
   readonly name: string;
-  /** The part that it adds to the name of the node above: `key_value`. */
-  readonly label: string;
   readonly rule: Rule | undefined;
-  /** Where it is in the files. Empty for a root. */
-  readonly place: string;
+  /** The part that it adds to the name of the node above: `key_value`. */
+  readonly #label: string;
   /** The root, the descriptors above this one, and this one. */
   readonly #path: readonly RuleNode[];
   /** The part that it adds to the key; undefined if that depends on the request. */
   readonly #segment: string | undefined;
-  /** The part that it adds before the value of a request, where that depends on the request. */
-  readonly #keyPart: string;
-  readonly #valueToMetric: boolean;
-  readonly #detailedMetric: boolean;
-  /** Those of its requests, where they hold values of them. Beyond their bound, the name is `NAME_other`. */
-  readonly #metricNames: MetricNames | undefined;
+  readonly #descriptor: DescriptorData | undefined;
+  /** Those of its requests, if they hold values of them. Beyond their bound, the name is `NAME_other`. */
+  readonly #metricNames: Set<string> | undefined;
   #keys: Map<string, KeyRules> | undefined;
   /** In the order of the files. */
   readonly #children: RuleNode[] = [];
-  /** The key, where it is the same for all requests. */
+  /** The key, if it is the same for all requests. */
   #fixedKey: string | undefined;
 
   static root(domain: string): RuleNode {
-    return new RuleNode(domain, escapePart(domain), undefined, undefined);
+    return new RuleNode(domain, escapePart(domain), []);
   }
 
   private constructor(
     label: string,
     segment: string | undefined,
-    parent: RuleNode | undefined,
-    options: DescriptorOptions | undefined,
+    above: readonly RuleNode[],
+    descriptor?: DescriptorData,
+    rule?: Rule,
   ) {
+    const parent = above.at(-1);
     this.name = parent === undefined ? label : `${parent.name}.${label}`;
-    this.rule = options?.rule;
-    this.place = options?.place ?? '';
-    this.#path = parent === undefined ? [this] : [...parent.#path, this];
-    this.label = label;
+    this.rule = rule;
+    this.#label = label;
+    this.#path = [...above, this];
     this.#segment = segment;
-    this.#keyPart = segmentOf(options?.key ?? '', '');
-    this.#valueToMetric = options?.valueToMetric ?? false;
-    this.#detailedMetric = options?.detailedMetric ?? false;
+    this.#descriptor = descriptor;
     const isBounded = this.#path.every((node) => !this.#shows(node));
-    this.#metricNames = isBounded || this.rule === undefined ? undefined : new MetricNames();
+    this.#metricNames = isBounded || rule === undefined ? undefined : new Set();
   }
 
-  /** The descriptor with this key and value below this one. */
-  child(key: string, value: string): RuleNode | undefined {
-    const rules = this.#keys?.get(key);
-    return value === '' ? rules?.any : rules?.values.get(value);
+  /** Adds descriptors that are not there yet, with those below them. */
+  addAll(descriptors: readonly DescriptorData[], ruleFor: (rule: RuleData) => Rule): void {
+    for (const descriptor of descriptors) {
+      const { key, value, shareThreshold } = descriptor;
+      const isPattern = value.includes('*');
+      const segment = value !== '' && (!isPattern || shareThreshold) ? segmentOf(key, value) : undefined;
+      const rule = descriptor.rule && ruleFor(descriptor.rule);
+      const node = new RuleNode(labelOf(key, value), segment, this.#path, descriptor, rule);
+      this.#children.push(node);
+      this.#keys ??= new Map();
+      const rules: KeyRules = this.#keys.get(key) ?? { values: new Map(), wildcards: [], any: undefined };
+      this.#keys.set(key, rules);
+      if (value === '') rules.any = node;
+      else rules.values.set(value, node);
+      if (isPattern) rules.wildcards.push({ wildcard: new Wildcard(value), node });
+      node.addAll(descriptor.descriptors, ruleFor);
+    }
   }
 
-  /** @param options - Of a descriptor that is no child yet. */
-  add(options: DescriptorOptions): RuleNode {
-    const { key, value } = options;
-    const isPattern = value.includes('*');
-    const isFixed = value !== '' && (!isPattern || options.shareThreshold);
-    const node = new RuleNode(labelOf(key, value), isFixed ? segmentOf(key, value) : undefined, this, options);
-    this.#children.push(node);
-    this.#keys ??= new Map();
-    const rules: KeyRules = this.#keys.get(key) ?? { values: new Map(), wildcards: [], any: undefined };
-    this.#keys.set(key, rules);
-    if (value === '') rules.any = node;
-    else rules.values.set(value, node);
-    if (isPattern) rules.wildcards.push({ wildcard: new Wildcard(value), node });
-    return node;
+  /**
+   * The rule of a descriptor: that of its last entry, at the same depth below this node. Per level an exact key and value
+   * come first, then values with `*` in their order, then the key alone. Undefined if no rule limits it.
+   */
+  match(entries: readonly DescriptorEntry[]): Match | undefined {
+    // eslint-disable-next-line @typescript-eslint/no-this-alias -- where the walk begins
+    let node: RuleNode = this;
+    for (let i = 0; i < entries.length; i++) {
+      const next = node.#next(entries[i] as DescriptorEntry);
+      if (next === undefined) return undefined;
+      node = next;
+    }
+    const { rule } = node;
+    return rule === undefined ? undefined : { rule, key: node.#keyFor(entries), metric: node.#metric(entries) };
   }
 
-  /** The descriptor that an entry matches: by its value, else by the first pattern, else by its key alone. */
-  next({ key, value }: DescriptorEntry): RuleNode | undefined {
+  /** The rules of this descriptor and of those below, by their names in metrics, in the order of the files. */
+  *rules(): Generator<{ readonly name: string; readonly rule: Rule }> {
+    if (this.rule !== undefined) yield { name: this.name, rule: this.rule };
+    for (const child of this.#children) yield* child.rules();
+  }
+
+  #next({ key, value }: DescriptorEntry): RuleNode | undefined {
     const rules = this.#keys?.get(key);
     if (rules === undefined) return undefined;
     const exact = rules.values.get(value);
@@ -108,42 +127,38 @@ export class RuleNode {
     return rules.any;
   }
 
-  /** The key of entries that match this descriptor. */
-  keyFor(entries: readonly DescriptorEntry[]): string {
+  #keyFor(entries: readonly DescriptorEntry[]): string {
     if (this.#fixedKey !== undefined) return this.#fixedKey;
     let joined = '';
     let isFixed = true;
     for (let i = 0; i < this.#path.length; i++) {
-      const node = this.#path[i] as RuleNode;
-      const segment = node.#segment;
+      const segment = (this.#path[i] as RuleNode).#segment;
+      const { key, value } = entries[i - 1] ?? ROOT_ENTRY;
       if (segment === undefined) isFixed = false;
-      joined += segment ?? node.#keyPart + escapePart((entries[i - 1] as DescriptorEntry).value);
+      joined += segment ?? segmentOf(key, value);
     }
     if (isFixed) this.#fixedKey = joined;
     return joined;
   }
 
-  /** The name in metrics of entries that match this descriptor. */
-  metric(entries: readonly DescriptorEntry[]): string {
-    if (this.#metricNames === undefined) return this.name;
-    let name = '';
-    for (let i = 0; i < this.#path.length; i++) {
-      const node = this.#path[i] as RuleNode;
+  #metric(entries: readonly DescriptorEntry[]): string {
+    const names = this.#metricNames;
+    if (names === undefined) return this.name;
+    const parts = this.#path.map((node, i) => {
       const { key, value } = entries[i - 1] ?? ROOT_ENTRY;
-      name += (i === 0 ? '' : '.') + (this.#shows(node) ? labelOf(key, value) : node.label);
-    }
-    return this.#metricNames.bounded(name, `${this.name}_other`);
-  }
-
-  /** The rules of this descriptor and of those below, by their names in metrics. */
-  *rules(): Generator<{ readonly name: string; readonly rule: Rule }> {
-    if (this.rule !== undefined) yield { name: this.name, rule: this.rule };
-    for (const child of this.#children) yield* child.rules();
+      return this.#shows(node) ? labelOf(key, value) : node.#label;
+    });
+    const name = parts.join('.');
+    if (names.has(name)) return name;
+    if (name.length > MAX_NAME || names.size >= MAX_NAMES) return `${this.name}_other`;
+    names.add(name);
+    return name;
   }
 
   /** Whether the name of this descriptor in metrics holds the value that a request has for one on the path. */
   #shows(node: RuleNode): boolean {
-    return node.#segment === undefined && (this.#detailedMetric || node.#valueToMetric);
+    const isDetailed = this.#descriptor?.detailedMetric === true || node.#descriptor?.valueToMetric === true;
+    return isDetailed && node.#segment === undefined;
   }
 }
 

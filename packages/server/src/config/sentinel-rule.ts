@@ -1,18 +1,19 @@
 import { slidingWindow } from '@sluice/core';
 import type { Limit } from '@sluice/core/spi';
 import type { MakeLimit } from '../limits.ts';
-import type { SentinelNumbers, SentinelRule } from './configuration.ts';
+import type { SentinelNumbers } from './configuration-data.ts';
 
 /** Limits of one rule that are kept: one for each number of clients, and each threshold of a value. */
-const MOST_LIMITS = 256;
+const MAX_LIMITS = 256;
 /** The largest limit of a policy. */
 const MAX_UNITS = 999_999_999_999_999;
 /** Undoes errors of doubles: 0.29 * 100 is a little below 29. */
 const ERROR = 1e-9;
 
-/** A rule whose units are counted in sliding windows. */
-export class ClusterRule implements SentinelRule {
+/** A rule of Sentinel whose units are counted in sliding windows, and its limits. */
+export class SentinelRule {
   readonly numbers: SentinelNumbers;
+  /** Its name in metrics. */
   readonly name: string;
   readonly #makeLimit: MakeLimit;
   readonly #limits = new Map<number, Limit>();
@@ -25,25 +26,27 @@ export class ClusterRule implements SentinelRule {
     this.limit(1);
   }
 
+  /**
+   * The limit now. All limits of a rule have one state, so that a client that comes or goes forgets nothing.
+   *
+   * @param clients - The connected clients of its namespace.
+   * @param value - The parameter, as `writtenParameter` has it.
+   */
   limit(clients: number, value?: string): Limit {
-    const { count, perClient, windowIntervalMs, values } = this.numbers;
+    const { count, perClient, windowIntervalMs: window, sampleCount, values } = this.numbers;
     const perSecond = (value === undefined ? undefined : values?.get(value)) ?? count;
-    const exact = (perClient ? perSecond * clients : perSecond) * (windowIntervalMs / 1000);
-    const units = Math.min(Math.floor(exact + ERROR), MAX_UNITS);
-    const known = this.#limits.get(units);
+    const exact = (perClient ? perSecond * clients : perSecond) * (window / 1000);
+    const limit = Math.min(Math.floor(exact + ERROR), MAX_UNITS);
+    const known = this.#limits.get(limit);
     if (known !== undefined) return known;
-    const made = this.#made(units);
-    if (this.#limits.size >= MOST_LIMITS) this.#limits.clear();
-    this.#limits.set(units, made);
+    const precision = window / sampleCount;
+    const made = this.#makeLimit(slidingWindow({ name: this.name, limit, window, precision }));
+    if (this.#limits.size >= MAX_LIMITS) this.#limits.clear();
+    this.#limits.set(limit, made);
     return made;
   }
 
-  #made(limit: number): Limit {
-    const { windowIntervalMs: window, sampleCount } = this.numbers;
-    const policy = slidingWindow({ name: this.name, limit, window, precision: window / sampleCount });
-    return this.#makeLimit(policy);
-  }
-
+  /** The rule as text, for `/rlconfig`. */
   written(): string {
     const { resource, namespace, count, perClient, windowIntervalMs, sampleCount, values } = this.numbers;
     const threshold = perClient ? 'per client' : 'global';

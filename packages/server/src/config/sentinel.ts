@@ -1,8 +1,5 @@
-import { PolicyError } from '@sluice/core';
-import type { MakeLimit } from '../limits.ts';
-import type { SentinelNumbers, SentinelRule, SentinelSettings } from './configuration.ts';
+import type { SentinelNumbers } from './configuration-data.ts';
 import { readParameter } from './sentinel-parameter.ts';
-import { ClusterRule } from './sentinel-rule.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
 
 const FIELDS = ['namespace', 'maxAllowedQps', 'rules'] as const;
@@ -22,45 +19,37 @@ const ITEM_FIELDS = ['object', 'count', 'classType'] as const;
 const RULES = "Sentinel's FlowRule and ParamFlowRule in JSON";
 
 /** As Sentinel's own: `ServerFlowConfig.DEFAULT_MAX_ALLOWED_QPS`. */
-const MOST_A_SECOND = 30_000;
-const LARGEST_INT = 2_147_483_647;
-const LARGEST_LONG = 2n ** 63n - 1n;
-const LARGEST_COUNT = 1e12;
-const LONGEST_NAMESPACE = 256;
+const MAX_A_SECOND = 30_000;
+const MAX_INT = 2_147_483_647;
+const MAX_LONG = 2n ** 63n - 1n;
+const MAX_COUNT = 1e12;
+const MAX_NAMESPACE = 256;
 const DEFAULT_INTERVAL_MS = 1_000;
-const LONGEST_INTERVAL_MS = 3_600_000;
+const MAX_INTERVAL_MS = 3_600_000;
 const DEFAULT_SAMPLES = 10;
-const MOST_SAMPLES = 100;
+const MAX_SAMPLES = 100;
 
 /** The parts `sentinel` of several documents, one for each namespace. */
 export class SentinelReader {
-  readonly #makeLimit: MakeLimit;
-  readonly #flows = new Map<bigint, SentinelRule>();
-  readonly #params = new Map<bigint, SentinelRule>();
-  readonly #namespaces = new Map<string, number>();
+  readonly rules: SentinelNumbers[] = [];
+  /** Requests a second of each namespace. */
+  readonly namespaces: Map<string, number> = new Map();
   readonly #places = new Map<string, string>();
-
-  constructor(makeLimit: MakeLimit) {
-    this.#makeLimit = makeLimit;
-  }
-
-  get settings(): SentinelSettings {
-    return { flows: this.#flows, params: this.#params, namespaces: this.#namespaces };
-  }
+  readonly #ids = new Set<string>();
 
   read(value: YamlValue): void {
     if (value.isMissing) return;
     const fields = value.record(FIELDS, 'sentinel', FIELDS.join(', '));
     const namespace = this.#readNamespace(value, fields.namespace);
-    this.#namespaces.set(namespace, fields.maxAllowedQps.whole('maxAllowedQps', 1, LARGEST_INT) ?? MOST_A_SECOND);
+    this.namespaces.set(namespace, fields.maxAllowedQps.whole('maxAllowedQps', 1, MAX_INT) ?? MAX_A_SECOND);
     for (const item of fields.rules.items('rules', RULES)) this.#readRule(item, namespace);
   }
 
   #readNamespace(value: YamlValue, named: YamlValue): string {
     const namespace = named.text('namespace') ?? '';
-    if (namespace.trim() === '' || Buffer.byteLength(namespace) > LONGEST_NAMESPACE) {
+    if (namespace.trim() === '' || Buffer.byteLength(namespace) > MAX_NAMESPACE) {
       named.problem(
-        `sentinel needs a namespace of 1 to ${String(LONGEST_NAMESPACE)} bytes; write the name of the application that its clients have, as in -Dproject.name, got ${quoted(namespace)}`,
+        `sentinel needs a namespace of 1 to ${String(MAX_NAMESPACE)} bytes; write the name of the application that its clients have, as in -Dproject.name, got ${quoted(namespace)}`,
       );
     }
     const known = this.#places.get(namespace);
@@ -75,17 +64,13 @@ export class SentinelReader {
     if (!fields.clusterMode.flag('clusterMode')) return; // a rule of one client, as for Sentinel's server
     const numbers = readNumbers(item, fields, namespace);
     if (numbers === undefined) return;
-    const { flowId, values } = numbers;
-    const rules = values === undefined ? this.#flows : this.#params;
-    if (rules.has(flowId)) {
-      item.problem(`two rules of sentinel have the flowId ${String(flowId)}; each rule of a kind has one of its own`);
+    const id = `${numbers.values === undefined ? 'flow' : 'param'} ${String(numbers.flowId)}`;
+    if (this.#ids.has(id)) {
+      const what = `two rules of sentinel have the flowId ${String(numbers.flowId)}`;
+      item.problem(`${what}; each rule of a kind has one of its own`);
     }
-    try {
-      rules.set(flowId, new ClusterRule(numbers, this.#makeLimit));
-    } catch (error) {
-      if (!(error instanceof PolicyError)) throw error;
-      item.problem(error.message);
-    }
+    this.#ids.add(id);
+    this.rules.push(numbers);
   }
 }
 
@@ -96,8 +81,8 @@ function readNumbers(item: YamlValue, fields: RuleFields, namespace: string): Se
   const flowId = readId(cluster.flowId);
   const count = readCount(fields.count);
   const windowIntervalMs =
-    cluster.windowIntervalMs.whole('windowIntervalMs', 1, LONGEST_INTERVAL_MS) ?? DEFAULT_INTERVAL_MS;
-  const sampleCount = cluster.sampleCount.whole('sampleCount', 1, MOST_SAMPLES) ?? DEFAULT_SAMPLES;
+    cluster.windowIntervalMs.whole('windowIntervalMs', 1, MAX_INTERVAL_MS) ?? DEFAULT_INTERVAL_MS;
+  const sampleCount = cluster.sampleCount.whole('sampleCount', 1, MAX_SAMPLES) ?? DEFAULT_SAMPLES;
   const isDivided = windowIntervalMs % sampleCount === 0;
   if (!isDivided) {
     const got = `${String(sampleCount)} and ${String(windowIntervalMs)}`;
@@ -108,23 +93,23 @@ function readNumbers(item: YamlValue, fields: RuleFields, namespace: string): Se
   if (resource === '') item.problem('a rule of sentinel needs a resource');
   if (flowId === undefined || count === undefined || !isDivided) return undefined;
   const values = fields.paramIdx.isMissing ? undefined : readValues(fields.paramFlowItemList);
-  return { flowId, resource, namespace, count, perClient, windowIntervalMs, sampleCount, values };
+  return { at: item.at, flowId, resource, namespace, count, perClient, windowIntervalMs, sampleCount, values };
 }
 
 function readId(value: YamlValue): bigint | undefined {
   const text = value.text('flowId') ?? '';
   const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
-  if (id > 0n && id <= LARGEST_LONG) return id;
+  if (id > 0n && id <= MAX_LONG) return id;
   value.problem(
-    `a rule in cluster mode needs clusterConfig.flowId, a whole number from 1 to ${String(LARGEST_LONG)}, got ${quoted(text)}`,
+    `a rule in cluster mode needs clusterConfig.flowId, a whole number from 1 to ${String(MAX_LONG)}, got ${quoted(text)}`,
   );
   return undefined;
 }
 
 function readCount(value: YamlValue): number | undefined {
   const count = value.plain();
-  if (typeof count === 'number' && count >= 0 && count <= LARGEST_COUNT) return count;
-  value.problem(`a rule of sentinel needs count, a number from 0 to ${String(LARGEST_COUNT)}`);
+  if (typeof count === 'number' && count >= 0 && count <= MAX_COUNT) return count;
+  value.problem(`a rule of sentinel needs count, a number from 0 to ${String(MAX_COUNT)}`);
   return undefined;
 }
 
@@ -134,7 +119,7 @@ function readValues(list: YamlValue): ReadonlyMap<string, number> {
     const { object, count, classType } = item.record(ITEM_FIELDS, 'an item', ITEM_FIELDS.join(', '));
     const written = object.text('object') ?? '';
     const value = readParameter(written, classType.text('classType') ?? '');
-    const units = count.whole('count', 0, LARGEST_INT);
+    const units = count.whole('count', 0, MAX_INT);
     if (value === undefined) object.problem(`object must be a value of its classType, got ${quoted(written)}`);
     if (units === undefined && count.isMissing) item.problem('an item needs a count');
     if (value !== undefined && units !== undefined) values.set(value, units);

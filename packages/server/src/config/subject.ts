@@ -1,4 +1,8 @@
-import type { DescriptorEntry } from './configuration.ts';
+/** One entry of a descriptor, in Envoy's words. */
+export interface DescriptorEntry {
+  readonly key: string;
+  readonly value: string;
+}
 
 const BAR = 124;
 const PERCENT = 37;

@@ -1,13 +1,7 @@
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
+import type { Place } from './configuration-error.ts';
 import { unknownName } from './unknown-name.ts';
-
-/** What a value asks of the file that it is in: `YamlFile`. */
-export interface ValueFile {
-  readonly path: string;
-  position(offset: number): { readonly line: number; readonly column: number };
-  problem(offset: number, message: string): void;
-  resolved(node: Node | null, depth: number): Node | null;
-}
+import type { YamlFile } from './yaml-file.ts';
 
 /** A field of a map. */
 export interface YamlField {
@@ -21,13 +15,13 @@ const MISREAD = /^(?:y|yes|n|no|on|off)$/i;
 
 /** A value of a file, or the place where one is missing. A value that cannot be read is reported as a problem. */
 export class YamlValue {
-  readonly #file: ValueFile;
+  readonly #file: YamlFile;
   readonly #node: Node | null;
   readonly #at: number;
   readonly #depth: number;
 
   /** @param at - Where the value is named: its field, or itself in a list. */
-  constructor(file: ValueFile, node: Node | null, at: number, depth: number) {
+  constructor(file: YamlFile, node: Node | null, at: number, depth: number) {
     this.#file = file;
     this.#node = file.resolved(node, depth);
     this.#at = at;
@@ -47,9 +41,15 @@ export class YamlValue {
     return isMap(this.#node);
   }
 
-  /** Where it is, for messages about another place: `path:line`. */
+  /** Where it is named. */
+  get at(): Place {
+    return this.#file.position(this.#at);
+  }
+
+  /** The same, for messages about another place: `path:line`. */
   get place(): string {
-    return `${this.#file.path}:${String(this.#file.position(this.#at).line)}`;
+    const { path, line } = this.at;
+    return `${path}:${String(line)}`;
   }
 
   /** Reports a problem: at a scalar itself, or at the name of a field that holds more, or nothing. */
@@ -242,4 +242,10 @@ export class YamlValue {
 /** A text as messages show it: short. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text);
+}
+
+/** The documents of a file that are not empty. */
+export function documentsOf(file: YamlFile): readonly YamlValue[] {
+  const documents = file.contents.map((node) => new YamlValue(file, node, node?.range?.[0] ?? 0, 0));
+  return documents.filter((document) => !document.isMissing);
 }

@@ -4,14 +4,14 @@ import { SluiceError } from '@sluice/core';
 import type { ServerOptions, TlsOptions } from '../options.ts';
 import { goDurationMs } from './go-duration.ts';
 import { invalid, isText, readBoolean, type Environment } from './variables.ts';
-import { ignoredName } from './ignored-names.ts';
+import { IGNORED, UNSUPPORTED } from './ignored-names.ts';
 import { redisFromEnvironment } from './redis-urls.ts';
 
 /** The settings of an environment. */
 export interface EnvironmentOptions {
   /** The options that it sets, and no other field. */
   readonly options: Partial<ServerOptions>;
-  /** A line for each name that is set and means nothing here. */
+  /** What is set and means nothing here, and why. */
   readonly warnings: readonly string[];
 }
 
@@ -111,19 +111,16 @@ function readDuration(environment: Environment, name: string): number | undefine
   return ms;
 }
 
+/** @throws SluiceError for names that ask for what the service does not do. */
 function ignoredOf(environment: Environment): readonly string[] {
-  return Object.keys(environment)
-    .sort()
-    .flatMap((name) => {
-      const [ignored, value] = [ignoredName(name), environment[name]];
-      if (ignored === undefined || value === undefined || ignored.fine?.test(value) === true) return [];
-      const { instead, wrong } = ignored;
-      // The value is not shown: of some names it is a secret.
-      if (wrong?.test(value) === true) {
-        throw new SluiceError('SLUICE_OPTION_INVALID', `${name} is not supported by this service; ${instead}`);
-      }
-      return [`${name} means nothing here: ${instead}`];
-    });
+  for (const [name, [harmless, instead]] of Object.entries(UNSUPPORTED)) {
+    // The value is not shown: of some names it is a secret.
+    if (harmless.test(environment[name] ?? '')) continue;
+    throw new SluiceError('SLUICE_OPTION_INVALID', `${name} is not supported by this service; ${instead}`);
+  }
+  const names = Object.keys(environment).filter((name) => IGNORED.test(name) && isSet(environment, name));
+  if (names.length === 0) return [];
+  return [`these names of envoyproxy/ratelimit mean nothing here: ${names.sort().join(', ')}`];
 }
 
 function isSet(environment: Environment, name: string): boolean {

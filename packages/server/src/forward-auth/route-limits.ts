@@ -90,7 +90,7 @@ export class RouteLimits {
 }
 
 function makePlace(core: LimiterCore, { rule, pattern }: RuleRoute): Place {
-  const limiter = { core, limit: core.limitFor(rule.policy) } as never;
+  const limiter = { core, limit: rule.limit } as never;
   const key = [mark('auth'), mark(rule.name), ...rule.key.map(readPart)];
   return new Place({ limiter, key, cost: rule.cost }, { ...framework, route: () => pattern.text });
 }

@@ -21,10 +21,6 @@ export interface Method {
 export interface CallDeps {
   readonly openCalls: OpenCalls;
   readonly longestMessage: number;
-  /** Called with errors that are not the client's. */
-  failed(error: unknown): void;
-  /** Called with the status of each call that ends with one. */
-  ended(code: StatusCode): void;
 }
 
 /**
@@ -99,7 +95,6 @@ export class Call implements OpenCall {
   /** Ends the call with its one message, which begins with a prefix. */
   answer(message: Buffer): void {
     if (!this.#begin()) return;
-    this.#deps.ended(Status.OK);
     this.stream.respond(RESPONSE, WITH_TRAILERS);
     this.stream.end(message);
   }
@@ -115,15 +110,13 @@ export class Call implements OpenCall {
   end(code: StatusCode, message: string): void {
     if (this.isGone) return;
     this.#trailers = statusFields(code, message);
-    this.#deps.ended(code);
     this.stream.end();
   }
 
   /** Ends the call with the status of an error, before any message. */
   fail(error: unknown): void {
     if (!this.#begin()) return;
-    const { code, message } = this.#callErrorOf(error);
-    this.#deps.ended(code);
+    const { code, message } = callErrorOf(error);
     respondWith(this.stream, code, message);
   }
 
@@ -184,15 +177,14 @@ export class Call implements OpenCall {
     this.#isAnswered = true;
     return true;
   }
+}
 
-  #callErrorOf(error: unknown): CallError {
-    if (error instanceof CallError) return error;
-    if (error instanceof WireError) {
-      return new CallError(Status.INTERNAL, `the message cannot be decoded: ${error.message}`);
-    }
-    this.#deps.failed(error);
-    return new CallError(Status.INTERNAL, 'the service has failed; nothing more is known here');
-  }
+/** The error that a client is told. */
+export function callErrorOf(error: unknown): CallError {
+  if (error instanceof CallError) return error;
+  const isUnreadable = error instanceof WireError;
+  const message = isUnreadable ? `the message cannot be decoded: ${error.message}` : 'the service has failed';
+  return new CallError(Status.INTERNAL, message);
 }
 
 function tooMany(): CallError {

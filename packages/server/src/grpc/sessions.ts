@@ -1,7 +1,6 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Clients } from '../transport/clients.ts';
 import type { CallConnection } from './open-calls.ts';
-import { startTimer } from './long-timer.ts';
 
 /** Pings of a client between two calls, at most: clients that measure the line send one with each call. */
 const MOST_PINGS = 1000;
@@ -13,6 +12,8 @@ const LONGEST_PING_MS = 1000;
 const LOST_PINGS = 2;
 /** Connections made together do not end together. */
 const JITTER = 0.1;
+/** The longest wait of a timer of Node, 24 days: older connections are asked to leave then. */
+const MAX_MS: number = 2 ** 31 - 1;
 
 export interface SessionsOptions {
   /** The age at which a connection gets a GOAWAY, in milliseconds, 10 % more or less. Infinity: never. */
@@ -104,16 +105,16 @@ export class Sessions {
   #endWhenOld(session: ServerHttp2Session): (() => void) | undefined {
     const { maxConnectionAgeMs, connectionGraceMs } = this.#options;
     if (maxConnectionAgeMs === Infinity) return undefined;
-    const ageMs = maxConnectionAgeMs * (1 - JITTER + 2 * JITTER * Math.random());
-    return startTimer(ageMs, () => {
+    const ageMs = Math.min(maxConnectionAgeMs * (1 - JITTER + 2 * JITTER * Math.random()), MAX_MS);
+    let timer = setTimeout(() => {
       leave(session);
-      const end = setTimeout(() => {
+      timer = setTimeout(() => {
         session.destroy();
       }, connectionGraceMs).unref();
-      session.once('close', () => {
-        clearTimeout(end);
-      });
-    });
+    }, ageMs).unref();
+    return () => {
+      clearTimeout(timer);
+    };
   }
 }
 

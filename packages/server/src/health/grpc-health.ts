@@ -6,78 +6,61 @@ import { WireWriter } from '../protobuf/wire-writer.ts';
 import type { Health } from './health.ts';
 
 /** `grpc.health.v1.HealthCheckResponse.ServingStatus`. */
-const SERVING = 1;
-const NOT_SERVING = 2;
-const SERVICE_UNKNOWN = 3;
+const STATUS = { serving: 1, notServing: 2, serviceUnknown: 3 } as const;
 
 /** The names that clients check: the whole server, and that of envoyproxy/ratelimit. */
 const SERVICES: ReadonlySet<unknown> = new Set(['', 'ratelimit']);
+
 /** Calls that watch at once, in a process. */
 const MAX_WATCHERS = 1024;
 
 const SERVICE = 1 * 8 + DELIMITED;
+
 const writer = new WireWriter();
 
-/** `grpc.health.v1.Health/Check`. */
-export class HealthCheck implements Method {
-  readonly #health: Health;
-
-  constructor(health: Health) {
-    this.#health = health;
-  }
-
-  decode(message: Buffer): string {
-    return readService(message);
-  }
-
-  answer(call: Call): void {
-    if (!SERVICES.has(call.request)) throw new CallError(Status.NOT_FOUND, 'there is no such service');
-    call.answer(response(statusOf(this.#health)));
-  }
+/** `grpc.health.v1.Health`. */
+export interface HealthService {
+  readonly check: Method;
+  /** Sends the status now, and after each change. */
+  readonly watch: Method;
+  /** Ends all calls that watch, after what they have been told. */
+  close(): void;
 }
 
-/** `grpc.health.v1.Health/Watch`: sends the status now, and after each change. */
-export class HealthWatch implements Method {
-  readonly #health: Health;
-  readonly #watchers = new Set<Call>();
-
-  constructor(health: Health) {
-    this.#health = health;
-  }
-
-  decode(message: Buffer): string {
-    return readService(message);
-  }
-
+export function healthService(health: Health): HealthService {
+  const watchers = new Set<Call>();
+  const readStatus = (): number => (health.isServing ? STATUS.serving : STATUS.notServing);
+  const check = (call: Call): void => {
+    if (!SERVICES.has(call.request)) throw new CallError(Status.NOT_FOUND, 'there is no such service');
+    call.answer(response(readStatus()));
+  };
   /** A service changes once or twice in its life: those who do not read hold a few bytes. */
-  answer(call: Call): void {
-    if (this.#watchers.size >= MAX_WATCHERS) {
+  const watch = (call: Call): void => {
+    if (watchers.size >= MAX_WATCHERS) {
       throw new CallError(Status.RESOURCE_EXHAUSTED, `at most ${String(MAX_WATCHERS)} calls can watch`);
     }
     const { stream, request } = call;
     const isKnown = SERVICES.has(request);
     const tell = (): void => {
       if (call.isGone || stream.writableEnded) return;
-      stream.write(response(isKnown ? statusOf(this.#health) : SERVICE_UNKNOWN));
+      stream.write(response(isKnown ? readStatus() : STATUS.serviceUnknown));
     };
     call.begin();
     tell();
-    const stop = isKnown ? this.#health.watch(tell) : undefined;
-    this.#watchers.add(call);
+    const stop = isKnown ? health.watch(tell) : undefined;
+    watchers.add(call);
     stream.on('close', () => {
       stop?.();
-      this.#watchers.delete(call);
+      watchers.delete(call);
     });
-  }
-
-  /** Ends all calls that watch, after what they have been told. */
-  close(): void {
-    for (const call of this.#watchers) call.end(Status.UNAVAILABLE, 'the server shuts down');
-  }
-}
-
-function statusOf({ isServing }: Health): number {
-  return isServing ? SERVING : NOT_SERVING;
+  };
+  return {
+    check: { decode: readService, answer: check },
+    watch: { decode: readService, answer: watch },
+    close: () => {
+      for (const call of watchers) call.end(Status.UNAVAILABLE, 'the server shuts down');
+    },
+  };
 }
 
 /** Decodes a `HealthCheckRequest`: the name of a service. */

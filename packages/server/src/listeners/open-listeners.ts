@@ -51,7 +51,7 @@ export async function openListeners(
   const make: Readonly<Record<ListenerName, (isPrivate: boolean, own: TlsSettings | undefined) => Made>> = {
     grpc: (isPrivate, own) => {
       const served = serveRls(service, {
-        ...{ entrance: { isPrivate }, clients, maxInFlight, overrides: rules.overrides, observer: rules },
+        ...{ entrance: { isPrivate }, clients, maxInFlight, ...rules },
         ...(own === undefined ? {} : { tls: { ...own, rejectUnauthorized: own.requestCert } }),
         maxConnectionAgeMs: maxConnectionAgeMs === 0 ? Infinity : maxConnectionAgeMs,
         connectionGraceMs: drainMs,

@@ -41,12 +41,12 @@ export class Overrides {
     const { configuration, core } = this.#service;
     const known = typeof limit === 'string' ? configuration.limits.get(limit) : undefined;
     if (known === undefined) throw new RequestProblem(400, `there is no limit named ${shown(limit)}; nothing was done`);
-    if (known.managed === undefined) {
+    if (known.policy.managed === undefined) {
       const what = `the limit ${known.name} is of the configuration: write its overrides there`;
       throw new RequestProblem(409, `${what}; nothing was done`);
     }
     this.#policies ??= createPolicies(core.store);
-    return { policies: this.#policies, name: known.managed };
+    return { policies: this.#policies, name: known.policy.managed };
   }
 }
 

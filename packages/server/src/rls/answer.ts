@@ -1,5 +1,5 @@
 import type { PolicyDecision } from '@sluice/core';
-import type { Unit } from '../config/configuration.ts';
+import type { Unit } from '../config/configuration-data.ts';
 import type { Decided } from './decide.ts';
 import { headersOf } from './headers.ts';
 import {

@@ -1,4 +1,4 @@
-import type { DescriptorEntry } from '../config/configuration.ts';
+import type { DescriptorEntry } from '../config/subject.ts';
 import { LONGEST_DOMAIN, LONGEST_KEY, LONGEST_VALUE, MOST_DESCRIPTORS, MOST_ENTRIES, checkBound } from './bounds.ts';
 import type { RateLimitDescriptor, RateLimitOverride, RateLimitRequest } from './messages.ts';
 import { DELIMITED, VARINT, WireReader } from '../protobuf/wire.ts';

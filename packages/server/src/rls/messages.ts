@@ -1,4 +1,4 @@
-import type { DescriptorEntry } from '../config/configuration.ts';
+import type { DescriptorEntry } from '../config/subject.ts';
 
 /** `envoy.service.ratelimit.v3.RateLimitRequest`. */
 export interface RateLimitRequest {

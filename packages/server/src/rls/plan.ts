@@ -1,6 +1,8 @@
 import type { Limit } from '@sluice/core/spi';
+import type { Configuration } from '../config/configuration.ts';
+import type { Unit } from '../config/configuration-data.ts';
+import type { Match, Rule, RuleNode } from '../config/rule-node.ts';
 import { keyOf } from '../config/subject.ts';
-import type { Configuration, Match, Rule, RuleTree, Unit } from '../config/configuration.ts';
 import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitDescriptor, RateLimitRequest } from './messages.ts';
 
@@ -98,7 +100,7 @@ function hitsOf({ hitsAddend }: RateLimitRequest, descriptor: RateLimitDescripto
 function matchOf(
   domain: string,
   { entries, limit }: RateLimitDescriptor,
-  tree: RuleTree,
+  tree: RuleNode,
   overrides: OverrideRules,
 ): Match | undefined {
   if (limit === undefined) return entries.length === 0 ? undefined : tree.match(entries);

@@ -23,57 +23,45 @@ export interface RateLimitMethodOptions {
 }
 
 /** `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit`. */
-export class RateLimitMethod implements Method {
-  readonly #service: Service;
-  readonly #options: RateLimitMethodOptions;
-  #inFlight = 0;
-
-  constructor(service: Service, options: RateLimitMethodOptions) {
-    this.#service = service;
-    this.#options = options;
-  }
-
-  decode(message: Buffer): RateLimitRequest {
-    return decodeRateLimitRequest(message);
-  }
-
-  answer(call: Call): void {
-    const { entrance, overrides, maxInFlight } = this.#options;
-    if (this.#inFlight >= maxInFlight) {
+export function rateLimitMethod(service: Service, options: RateLimitMethodOptions): Method {
+  const { entrance, overrides, maxInFlight } = options;
+  let inFlight = 0;
+  const respond = (call: Call, decided: Decided): void => {
+    options.decided(decided);
+    call.answer(framed(encodeRateLimitResponse(responseOf(decided), PREFIX_BYTES)));
+  };
+  const answer = (call: Call): void => {
+    if (inFlight >= maxInFlight) {
       throw new CallError(Status.RESOURCE_EXHAUSTED, 'too many calls wait for the store; nothing was consumed');
     }
-    const caller = { entrance, authorization: call.authorization, endMs: this.#endOf(call) };
-    const decided = decide(this.#service, overrides, call.request as RateLimitRequest, caller);
+    const caller = { entrance, authorization: call.authorization, endMs: readEnd(call, service.timeoutMs) };
+    const decided = decide(service, overrides, call.request as RateLimitRequest, caller);
     if (!(decided instanceof Promise)) {
-      this.#respond(call, decided);
+      respond(call, decided);
       return;
     }
-    this.#inFlight++;
+    inFlight++;
     decided.then(
       (value) => {
-        this.#inFlight--;
-        this.#respond(call, value);
+        inFlight--;
+        respond(call, value);
       },
       (error: unknown) => {
-        this.#inFlight--;
+        inFlight--;
         call.fail(error);
       },
     );
-  }
+  };
+  return { decode: decodeRateLimitRequest, answer };
+}
 
-  #respond(call: Call, decided: Decided): void {
-    this.#options.decided(decided);
-    call.answer(framed(encodeRateLimitResponse(responseOf(decided), PREFIX_BYTES)));
-  }
-
-  /**
-   * When the decision is late, so that the answer is there before the client stops waiting. Undefined: in the service's
-   * own time.
-   */
-  #endOf({ deadlineAtMs, arrivedAtMs }: Call): number | undefined {
-    if (deadlineAtMs === undefined) return undefined;
-    const givenMs = deadlineAtMs - arrivedAtMs;
-    const usableMs = givenMs - Math.max(givenMs * MARGIN, LEAST_MARGIN_MS);
-    return usableMs < this.#service.timeoutMs ? arrivedAtMs + usableMs : undefined;
-  }
+/**
+ * When the decision is late, so that the answer is there before the client stops waiting. Undefined: in the service's
+ * own time.
+ */
+function readEnd({ deadlineAtMs, arrivedAtMs }: Call, timeoutMs: number): number | undefined {
+  if (deadlineAtMs === undefined) return undefined;
+  const givenMs = deadlineAtMs - arrivedAtMs;
+  const usableMs = givenMs - Math.max(givenMs * MARGIN, LEAST_MARGIN_MS);
+  return usableMs < timeoutMs ? arrivedAtMs + usableMs : undefined;
 }

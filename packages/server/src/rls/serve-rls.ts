@@ -8,30 +8,19 @@ import {
 } from 'node:http2';
 import { Server as NetServer } from 'node:net';
 import type { Entrance } from '../access.ts';
-import { HealthCheck, HealthWatch } from '../health/grpc-health.ts';
+import { healthService } from '../health/grpc-health.ts';
 import type { Service } from '../service.ts';
 import { LONGEST_MESSAGE } from './bounds.ts';
 import type { Method } from '../grpc/call.ts';
-import { CallServer } from '../grpc/call-server.ts';
+import { callServer } from '../grpc/call-server.ts';
 import { OpenCalls } from '../grpc/open-calls.ts';
 import { Sessions } from '../grpc/sessions.ts';
-import type { StatusCode } from '../grpc/status.ts';
 import { Clients } from '../transport/clients.ts';
 import type { Decided } from './decide.ts';
 import type { OverrideRules } from './plan.ts';
-import { RateLimitMethod } from './rate-limit-method.ts';
+import { rateLimitMethod } from './rate-limit-method.ts';
 
 const DAY_MS = 86_400_000;
-
-/** Observes how calls end, for metrics and logs. */
-export interface CallObserver {
-  /** Called with each decision. Decisions of a request whose client has left are among them. */
-  decided?(decided: Decided): void;
-  /** Called with the status of each call that ends with one. */
-  ended?(code: StatusCode): void;
-  /** Called with errors that are not the client's, which it is told nothing of. */
-  failed?(error: unknown): void;
-}
 
 export interface RlsOptions {
   /** Where this server's requests come in. Default: not private. */
@@ -42,12 +31,8 @@ export interface RlsOptions {
   readonly clients?: Clients;
   /** Serves TLS: key, certificate, and what else `tls.createServer` takes. Default: HTTP/2 without TLS. */
   readonly tls?: SecureServerOptions;
-  /** A server of HTTP/2 to serve on, instead of one that is made. */
-  readonly server?: Http2Server | Http2SecureServer;
   /** Calls that wait for the store at once; others get `RESOURCE_EXHAUSTED`. Default 1024. */
   readonly maxInFlight?: number;
-  /** The longest message of a request, in bytes; longer ones get `RESOURCE_EXHAUSTED`. Default 4 MiB. */
-  readonly maxMessageBytes?: number;
   /** How long a connection is used, in milliseconds, give or take a tenth; Infinity: without end. Default 24 hours. */
   readonly maxConnectionAgeMs?: number;
   /** How long calls may still take on a connection that was told to end, in milliseconds. Default 10 000. */
@@ -57,7 +42,8 @@ export interface RlsOptions {
    * an answer ends it. Default 5000.
    */
   readonly keepaliveMs?: number;
-  readonly observer?: CallObserver;
+  /** Called with each decision. Decisions of a request whose client has left are among them. */
+  decided?(decided: Decided): void;
 }
 
 /** A server of Envoy's rate limit service and of health checks. The caller makes it listen. */
@@ -92,34 +78,26 @@ const HANDSHAKE_MS = 10_000;
 
 /** Serves `envoy.service.ratelimit.v3.RateLimitService` and `grpc.health.v1.Health`. */
 export function serveRls(service: Service, options: RlsOptions): RlsServer {
-  const { observer, maxConnectionAgeMs = DAY_MS, connectionGraceMs = 10_000, keepaliveMs = 5_000 } = options;
+  const { maxConnectionAgeMs = DAY_MS, connectionGraceMs = 10_000, keepaliveMs = 5_000 } = options;
   const { clients = new Clients() } = options;
   const { health } = service;
-  const server = options.server ?? serverOf(options.tls);
+  const server = serverOf(options.tls);
   const sessions = new Sessions({ maxConnectionAgeMs, connectionGraceMs, keepaliveMs }, clients);
   const openCalls = new OpenCalls();
-  const watch = new HealthWatch(health);
-  const rateLimit = new RateLimitMethod(service, {
+  const healthChecks = healthService(health);
+  const rateLimit = rateLimitMethod(service, {
     entrance: options.entrance ?? { isPrivate: false },
     overrides: options.overrides,
     maxInFlight: options.maxInFlight ?? 1024,
-    decided: (decided) => observer?.decided?.(decided),
+    decided: (decided) => options.decided?.(decided),
   });
   const methods = new Map<string, Method>([
     ['/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit', rateLimit],
-    ['/grpc.health.v1.Health/Check', new HealthCheck(health)],
-    ['/grpc.health.v1.Health/Watch', watch],
+    ['/grpc.health.v1.Health/Check', healthChecks.check],
+    ['/grpc.health.v1.Health/Watch', healthChecks.watch],
   ]);
-  const calls = new CallServer(methods, sessions, {
-    openCalls,
-    longestMessage: options.maxMessageBytes ?? LONGEST_MESSAGE,
-    failed: (error) => observer?.failed?.(error),
-    ended: (code) => observer?.ended?.(code),
-  });
   clients.boundConnections(server);
-  server.on('stream', (stream, headers) => {
-    calls.begin(stream, headers);
-  });
+  server.on('stream', callServer(methods, sessions, { openCalls, longestMessage: LONGEST_MESSAGE }));
   server.on('session', (session) => {
     sessions.add(session);
   });
@@ -127,7 +105,7 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
 
   const stop = (): void => {
     health.isServing = false;
-    watch.close();
+    healthChecks.close();
     // That of the net module: the one of newer HTTP/2 servers ends connections while calls are on their way.
     NetServer.prototype.close.call(server);
   };

@@ -1,5 +1,5 @@
 import type { Decision } from '@sluice/core';
-import type { SentinelRule } from '../config/configuration.ts';
+import type { SentinelRule } from '../config/sentinel-rule.ts';
 import { wantOf } from '../limits.ts';
 import type { Service } from '../service.ts';
 import { ConnectedClients } from './clients.ts';

@@ -30,36 +30,33 @@ export interface TlsSettings extends SecureContextOptions {
  * what its option says. Authorities are checked too: a file without any would reject every client.
  */
 export function readTls({ cert, key, clientCa }: CertificateFiles): TlsSettings {
-  const identity = { cert: read('tls.cert', cert), key: read('tls.key', key) };
-  use('tls.cert', 'a certificate in PEM form', cert, () => createSecureContext({ cert: identity.cert }));
-  use('tls.key', 'the key of tls.cert in PEM form, without a passphrase', key, () => createSecureContext(identity));
-  return {
-    ...identity,
-    ...(clientCa === undefined ? {} : { ca: readAuthorities(clientCa) }),
-    minVersion: 'TLSv1.2',
-    requestCert: clientCa !== undefined,
+  const certificate = read('cert', 'a certificate in PEM form', cert, (bytes) => createSecureContext({ cert: bytes }));
+  const identity = {
+    cert: certificate,
+    key: read('key', 'the key of tls.cert in PEM form, without a passphrase', key, (bytes) => {
+      createSecureContext({ cert: certificate, key: bytes });
+    }),
   };
-}
-
-function readAuthorities(path: string): Buffer {
-  const bytes = read('tls.clientCa', path);
-  use('tls.clientCa', 'certificates of authorities in PEM form', path, () => {
+  const common = { ...identity, minVersion: 'TLSv1.2', requestCert: clientCa !== undefined } as const;
+  if (clientCa === undefined) return common;
+  const ca = read('clientCa', 'certificates of authorities in PEM form', clientCa, (bytes) => {
     if (!bytes.includes('-----BEGIN ')) throw new Error('no PEM');
     return new X509Certificate(bytes);
   });
-  return bytes;
+  return { ...common, ca };
 }
 
-function read(option: string, path: string): Buffer {
-  return use(option, 'the path of a PEM file', path, () => readFileSync(path));
-}
-
-function use<T>(option: string, expected: string, path: string, make: () => T): T {
+/** @param use - Throws for contents that are not what is expected. */
+function read(option: keyof CertificateFiles, expected: string, path: string, use: (bytes: Buffer) => unknown): Buffer {
+  let bytes: Buffer | undefined;
   try {
-    return make();
+    bytes = readFileSync(path);
+    use(bytes);
+    return bytes;
   } catch (cause) {
-    const what = `${option} must be ${expected}; got ${path}: ${(cause as Error).message}`;
-    throw new SluiceError('SLUICE_OPTION_INVALID', what, { cause });
+    const what = bytes === undefined ? 'the path of a PEM file' : expected;
+    const got = `${path}: ${(cause as Error).message}`;
+    throw new SluiceError('SLUICE_OPTION_INVALID', `tls.${option} must be ${what}; got ${got}`, { cause });
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Limit } from '@sluice/core/spi';
+import { writeConfiguration } from '../../src/config/written.ts';
 import { problemsOf, read } from './reading.ts';
 
 const LIMIT = 'fixedWindow: { limit: 5, window: 1m }';
@@ -49,7 +50,8 @@ describe('overrides of a limit in a file', () => {
   });
 
   it('are lines of /rlconfig', () => {
-    expect(read(file(of(20, "prefix: 'org-7:'") + of(40, 'key: ann, until: 2100-01-01'))).written()).toBe(
+    const configuration = read(file(of(20, "prefix: 'org-7:'") + of(40, 'key: ann, until: 2100-01-01')));
+    expect(writeConfiguration(configuration)).toBe(
       `limits.login: fixedWindow 5 per 1m
 limits.login for "org-7:*": fixedWindow 20 per 1m
 limits.login for "ann": fixedWindow 40 per 1m, until 2100-01-01T00:00:00.000Z

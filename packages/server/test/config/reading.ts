@@ -1,9 +1,11 @@
 import { createPolicies } from '@sluice/core/managed';
 import { LimiterCore } from '@sluice/core/spi';
+import { buildConfiguration, type Configuration } from '../../src/config/configuration.ts';
 import { ConfigurationError } from '../../src/config/configuration-error.ts';
-import type { Configuration, DescriptorEntry, Match } from '../../src/config/configuration.ts';
+import type { Match } from '../../src/config/rule-node.ts';
+import type { DescriptorEntry } from '../../src/config/subject.ts';
 import type { MakeLimit } from '../../src/limits.ts';
-import { readConfiguration } from '../../src/config/read-configuration.ts';
+import { readConfiguration, type ConfigurationFile } from '../../src/config/read-configuration.ts';
 
 const core = new LimiterCore({
   name: 'service',
@@ -15,7 +17,11 @@ const core = new LimiterCore({
 export const makeLimit: MakeLimit = (policy) => core.limitFor(policy);
 
 export function read(text: string): Configuration {
-  return readConfiguration(text, { path: 'limits.yaml', makeLimit });
+  return readAll([{ path: 'limits.yaml', text }]);
+}
+
+export function readAll(files: readonly ConfigurationFile[], mergeDomains = false): Configuration {
+  return buildConfiguration(readConfiguration(files, mergeDomains), makeLimit);
 }
 
 /** What is wrong with a text, one `line:column: message` each. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Limit } from '@sluice/core/spi';
+import { writeConfiguration } from '../../src/config/written.ts';
 import { problemsOf, read } from './reading.ts';
 
 /** A FlowRule as Nacos or Sentinel's dashboard has it. */
@@ -29,11 +30,11 @@ describe('sentinel', () => {
   it('takes rules in the JSON of Sentinel, with what its dashboard writes around them', () => {
     const { sentinel } = read(file([FLOW, { id: 3, app: 'checkout', gmtCreate: 'today', rule: PARAM }]));
 
-    expect(sentinel.flows.get(101n)?.numbers).toEqual({
+    expect(sentinel.flows.get(101n)?.numbers).toMatchObject({
       ...{ flowId: 101n, resource: 'orders', namespace: 'checkout', count: 20.5, perClient: false },
       ...{ windowIntervalMs: 2_000, sampleCount: 5, values: undefined },
     });
-    expect(sentinel.params.get(101n)?.numbers).toEqual({
+    expect(sentinel.params.get(101n)?.numbers).toMatchObject({
       ...{ flowId: 101n, resource: 'search', namespace: 'checkout', count: 5, perClient: true },
       ...{ windowIntervalMs: 1_000, sampleCount: 10 },
       values: new Map([
@@ -74,7 +75,7 @@ describe('sentinel', () => {
   });
 
   it('is written with the other rules of the configuration', () => {
-    expect(read(file([FLOW, PARAM])).written()).toBe(
+    expect(writeConfiguration(read(file([FLOW, PARAM])))).toBe(
       'sentinel.flow-101: resource=orders, namespace=checkout, count=20.5 global, 2000 ms in 5\n' +
         'sentinel.param-101: resource=search, namespace=checkout, count=5 per client, 1000 ms in 10, 2 values of their own\n',
     );

@@ -1,10 +1,10 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
 import { mkdir, mkdtemp, rename, rm, symlink, truncate, unlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '@sluice/testkit';
 import { ConfigurationSource, type SourceOptions } from '../../src/config/configuration-source.ts';
-import { loadConfiguration } from '../../src/config/configuration-files.ts';
+import { loadConfiguration } from '../../src/config/load-configuration.ts';
 import { makeLimit } from './reading.ts';
 
 const file = (requests: number, domain = 'd'): string =>
@@ -12,6 +12,7 @@ const file = (requests: number, domain = 'd'): string =>
 
 const opened: ConfigurationSource[] = [];
 const folders: string[] = [];
+
 afterEach(async () => {
   for (const source of opened.splice(0)) source.close();
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
@@ -25,20 +26,29 @@ async function folder(): Promise<string> {
 
 interface Opened {
   readonly source: ConfigurationSource;
-  readonly errors: Error[];
+  readonly loaded: (number | undefined)[];
+  readonly errors: string[];
 }
 
-/** Watches alone: nothing is read by time. */
 async function open(path: string, options: Partial<SourceOptions> = {}): Promise<Opened> {
-  const errors: Error[] = [];
+  const errors: string[] = [];
+  const loaded: (number | undefined)[] = [];
   const source = await ConfigurationSource.open(path, {
     makeLimit,
-    pollMs: 0,
-    onError: (error) => errors.push(error),
+    onLoad: ({ domains }) =>
+      loaded.push(domains.get('d')?.match([{ key: 'k', value: 'v' }])?.rule.rateLimit?.requestsPerUnit),
+    onError: ({ message }) => errors.push(message),
     ...options,
   });
   opened.push(source);
-  return { source, errors };
+  return { source, loaded, errors };
+}
+
+/** A file of its own with one request a minute. */
+async function openFile(options: Partial<SourceOptions> = {}): Promise<Opened & { readonly path: string }> {
+  const path = join(await folder(), 'limits.yaml');
+  await writeFile(path, file(1));
+  return { path, ...(await open(path, options)) };
 }
 
 /** In one step, so that no content in between is ever read. */
@@ -47,266 +57,96 @@ async function replace(path: string, text: string | Uint8Array): Promise<void> {
   await rename(`${path}.next`, path);
 }
 
-function requestsOf(source: ConfigurationSource, domain = 'd'): number | undefined {
-  return source.current.domains.get(domain)?.match([{ key: 'k', value: 'v' }])?.rule.rateLimit?.requestsPerUnit;
+async function relink(target: string, path: string): Promise<void> {
+  await symlink(target, `${path}.next`);
+  await rename(`${path}.next`, path);
 }
 
-async function untilRequests(source: ConfigurationSource, requests: number, domain?: string): Promise<void> {
-  await until(`a configuration of ${String(requests)} requests`, () => requestsOf(source, domain) === requests);
-}
+const lastOf = ({ loaded }: Opened, requests: number): Promise<unknown> =>
+  until(`a configuration of ${String(requests)} requests`, () => loaded.at(-1) === requests);
 
 describe('a configuration in a file', () => {
-  it('is read again after a write', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, file(1));
-    const { source } = await open(path);
-    expect([requestsOf(source), source.loads]).toEqual([1, 1]);
-
-    await writeFile(path, file(2));
-
-    await untilRequests(source, 2);
+  it('is loaded again after each write, rename over it, or touch, and not without', async () => {
+    const found = await openFile();
+    await writeFile(found.path, file(2));
+    await lastOf(found, 2);
+    await replace(found.path, file(3));
+    await lastOf(found, 3);
+    await writeFile(join(found.path, '..', 'other.yaml'), 'x');
+    await utimes(found.path, 1, 1);
+    await until('a load', () => found.loaded.length === 4);
+    expect([found.loaded, found.errors]).toEqual([[1, 2, 3, 3], []]);
   });
 
-  it('is read again after each rename over it', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, file(1));
-    const { source } = await open(path);
-
-    for (const requests of [2, 3, 4]) {
-      await replace(path, file(requests));
-      await untilRequests(source, requests);
-    }
-  });
-
-  it('is not read again by a write of another file beside it, or by the same content', async () => {
+  it('behind links is loaded again when one of them is swapped, or its target written', async () => {
     const inside = await folder();
-    const path = join(inside, 'limits.yaml');
-    await writeFile(path, file(1));
-    const { source } = await open(path);
-
-    await writeFile(join(inside, 'other.txt'), 'x');
-    await writeFile(path, file(1));
-    await utimes(path, 1, 1);
-    await source.check();
-    await writeFile(path, file(2));
-    await untilRequests(source, 2);
-
-    expect(source.loads).toBe(2);
-  });
-
-  it('behind a symbolic link is read again when the link is swapped, and after a write of its target', async () => {
-    const inside = await folder();
-    const elsewhere = await folder();
-    const path = join(inside, 'limits.yaml');
-    await writeFile(join(elsewhere, 'a.yaml'), file(1));
-    await writeFile(join(elsewhere, 'b.yaml'), file(2));
-    await symlink(join(elsewhere, 'a.yaml'), path);
-    const { source } = await open(path);
-    expect(requestsOf(source)).toBe(1);
-
-    await symlink(join(elsewhere, 'b.yaml'), join(inside, 'next'));
-    await rename(join(inside, 'next'), path);
-    await untilRequests(source, 2);
-    await writeFile(join(elsewhere, 'b.yaml'), file(3));
-    await untilRequests(source, 3);
-  });
-
-  it('below a folder that is a symbolic link is read again when that is swapped', async () => {
-    const inside = await folder();
-    for (const [name, requests] of [
-      ['v1', 1],
-      ['v2', 2],
-      ['v3', 3],
-    ] as const) {
-      await mkdir(join(inside, name, 'config'), { recursive: true });
-      await writeFile(join(inside, name, 'config', 'limits.yaml'), file(requests));
+    for (const version of [1, 2]) {
+      await mkdir(join(inside, `v${String(version)}`));
+      await writeFile(join(inside, `v${String(version)}`, 'data.yaml'), file(version));
     }
     await symlink('v1', join(inside, 'current'));
-    const { source } = await open(join(inside, 'current', 'config', 'limits.yaml'));
+    await symlink(join('current', 'data.yaml'), join(inside, 'limits.yaml'));
+    const found = await open(join(inside, 'limits.yaml'));
+    await relink('v2', join(inside, 'current'));
+    await lastOf(found, 2);
+    await writeFile(join(inside, 'v2', 'data.yaml'), file(3));
+    await lastOf(found, 3);
+    await relink(join('v1', 'data.yaml'), join(inside, 'limits.yaml'));
+    await lastOf(found, 1);
+  });
 
-    for (const [name, requests] of [
-      ['v2', 2],
-      ['v3', 3],
+  it('that cannot be used stays as it was, which is reported once, until it can be used', async () => {
+    const found = await openFile();
+    const { path, errors, source } = found;
+    const before = source.current;
+    for (const [damage, message] of [
+      [() => unlink(path), /^cannot read the configuration .*limits\.yaml: ENOENT/],
+      [
+        () => replace(path, 'domain: d\ndescriptors: [{ keey: k }]\n'),
+        /limits\.yaml:2:17: a descriptor has no field "keey"/,
+      ],
+      [() => replace(path, Buffer.from([0x64, 0x3a, 0xff])), /^cannot read the configuration .*not valid/],
+      [() => truncate(path), /limits\.yaml:1:1: the file is empty/],
     ] as const) {
-      await symlink(name, join(inside, 'next'));
-      await rename(join(inside, 'next'), join(inside, 'current'));
-      await untilRequests(source, requests);
+      await damage();
+      await until(String(message), () => message.test(errors.at(-1) ?? ''));
     }
-    await writeFile(join(inside, 'v3', 'config', 'limits.yaml'), file(4));
-    await untilRequests(source, 4);
-  });
-
-  it('in a Kubernetes volume is read again when its folder of data is swapped and the earlier one removed', async () => {
-    const inside = await folder();
-    const version = async (name: string, requests: number): Promise<void> => {
-      await mkdir(join(inside, name));
-      await writeFile(join(inside, name, 'limits.yaml'), file(requests));
-      await symlink(name, join(inside, '..data_tmp'));
-      await rename(join(inside, '..data_tmp'), join(inside, '..data'));
-    };
-    await version('..2026_01', 1);
-    await symlink(join('..data', 'limits.yaml'), join(inside, 'limits.yaml'));
-    const { source, errors } = await open(join(inside, 'limits.yaml'));
-
-    for (const [name, before, requests] of [
-      ['..2026_02', '..2026_01', 2],
-      ['..2026_03', '..2026_02', 3],
-    ] as const) {
-      await version(name, requests);
-      await rm(join(inside, before), { recursive: true });
-      await untilRequests(source, requests);
-    }
-    expect(errors).toEqual([]);
-  });
-
-  it('in a folder that is replaced as a whole is read again', async () => {
-    const inside = await folder();
-    await mkdir(join(inside, 'config'));
-    await writeFile(join(inside, 'config', 'limits.yaml'), file(1));
-    const { source } = await open(join(inside, 'config', 'limits.yaml'));
-
-    await rename(join(inside, 'config'), join(inside, 'old'));
-    await mkdir(join(inside, 'config'));
-    await writeFile(join(inside, 'config', 'limits.yaml'), file(2));
-    await untilRequests(source, 2);
-    await writeFile(join(inside, 'config', 'limits.yaml'), file(3));
-    await untilRequests(source, 3);
-  });
-
-  it('that is deleted stays as it was, and is read when it returns', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, file(1));
-    const { source, errors } = await open(path);
-
-    await unlink(path);
-    await until('the error', () => errors.length === 1);
-    await source.check();
-    await source.check();
-    expect([requestsOf(source), errors.length, source.errors]).toEqual([1, 1, 1]);
-    expect(errors[0]?.message).toMatch(/^cannot read the configuration .*limits\.yaml: ENOENT/);
-
-    await writeFile(path, file(2));
-    await untilRequests(source, 2);
-  });
-
-  it('that is wrong stays as it was, says where it is wrong, once, and is read when it is right', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, file(1));
-    const { source, errors } = await open(path);
-
-    await replace(path, 'domain: d\ndescriptors: [{ keey: k }]\n');
-    await until('the error', () => errors.length === 1);
-    await source.check();
-    expect([requestsOf(source), errors.length, source.errors, source.loads]).toEqual([1, 1, 1, 1]);
-    expect(errors[0]?.message).toBe(
-      `${path}:2:15: a descriptor needs a key that is not empty\n${path}:2:17: a descriptor has no field "keey"; did you mean key?`,
-    );
-
+    expect([source.current === before, errors.length]).toEqual([true, 4]);
     await replace(path, file(2));
-    await untilRequests(source, 2);
-    expect([source.errors, source.loads]).toEqual([1, 2]);
-  });
-
-  it('that is not UTF-8 stays as it was', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, file(1));
-    const { source, errors } = await open(path);
-
-    await replace(path, Buffer.from([0x64, 0x3a, 0xff]));
-    await until('the error', () => errors.length === 1);
-
-    expect([requestsOf(source), errors[0]?.message]).toEqual([
-      1,
-      expect.stringContaining('cannot read the configuration'),
-    ]);
-  });
-
-  it('that is emptied stays as it was', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, file(1));
-    const { source, errors } = await open(path);
-
-    await truncate(path);
-    await until('the error', () => errors.length === 1);
-
-    expect(requestsOf(source)).toBe(1);
+    await lastOf(found, 2);
   });
 
   it('goes to its listener before it is the current one, and stays as it was when that throws', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, file(1));
-    const heard: number[] = [];
-    const { source, errors } = await open(path, {
-      onLoad: ({ domains }) => {
-        const requests = domains.get('d')?.match([{ key: 'k', value: 'v' }])?.rule.rateLimit?.requestsPerUnit ?? 0;
-        if (requests === 2) throw new Error('not this one');
-        heard.push(requests);
-      },
-    });
-
-    await replace(path, file(2));
-    await until('the error', () => errors.length === 1);
-    expect([requestsOf(source), errors[0]?.message]).toEqual([1, 'not this one']);
-    await replace(path, file(3));
-    await untilRequests(source, 3);
-
-    expect(heard).toEqual([1, 3]);
+    let loads = 0;
+    const onLoad = (): void => {
+      if (loads++ > 0) throw new Error('not this one');
+    };
+    const { source, errors } = await openFile({ onLoad });
+    const before = source.current;
+    await source.reload();
+    expect([source.current, errors]).toEqual([before, ['not this one']]);
   });
 
-  it('is read by time where the file system tells of no changes', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, file(1));
-    const { source } = await open(path, { watch: false, pollMs: 5 });
-
-    await writeFile(path, file(2));
-
-    await untilRequests(source, 2);
-  });
-
-  it('is not read any more after close', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, file(1));
-    const { source } = await open(path, { pollMs: 5 });
-    const { source: other } = await open(path);
-
+  it('is not loaded any more after close', async () => {
+    const { source, loaded, path } = await openFile();
     source.close();
-    const { loads } = source; // more than one where the system told late that the file had been written
     await writeFile(path, file(2));
-    await source.check();
-    await untilRequests(other, 2);
-
-    expect([requestsOf(source), source.loads]).toEqual([1, loads]);
+    await source.reload();
+    expect(loaded).toEqual([1]);
   });
 });
 
 describe('the first configuration', () => {
-  it('that is wrong is an error', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, 'domain: d\ndescriptors: [{}]\n');
-
-    await expect(open(path)).rejects.toThrow(`${path}:2:15: a descriptor needs a key that is not empty`);
-  });
-
-  it('that is missing is an error', async () => {
-    const path = join(await folder(), 'none', 'limits.yaml');
-
+  it('that cannot be used is an error', async () => {
+    const inside = await folder();
+    const path = join(inside, 'limits.yaml');
     await expect(open(path)).rejects.toThrow(`cannot read the configuration ${path}: ENOENT`);
-  });
-
-  it('that its listener throws for is that error', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, file(1));
-    const onLoad = (): never => {
-      throw new Error('not this one');
-    };
-
-    await expect(open(path, { onLoad })).rejects.toThrow('not this one');
-  });
-
-  it('that is neither a file nor a folder is an error', async () => {
-    await expect(open('/dev/null')).rejects.toThrow(
-      'cannot read the configuration /dev/null: it is neither a file nor a folder',
+    await expect(open(inside)).rejects.toThrow(
+      `cannot read the configuration ${inside}: the folder has no file *.yaml or *.yml`,
     );
+    await expect(open('/dev/null')).rejects.toThrow('/dev/null: it is neither a file nor a folder');
+    await writeFile(path, 'domain: d\ndescriptors: [{}]\n');
+    await expect(open(path)).rejects.toThrow(`${path}:2:15: a descriptor needs a key that is not empty`);
   });
 });
 
@@ -315,68 +155,83 @@ describe('a configuration in a folder', () => {
     const inside = await folder();
     await writeFile(join(inside, 'b.yml'), file(2, 'b'));
     await writeFile(join(inside, 'a.yaml'), file(1, 'a'));
-    await writeFile(join(inside, 'notes.txt'), 'x');
-    await writeFile(join(inside, '.hidden.yaml'), 'x');
+    for (const name of ['notes.txt', '.hidden.yaml']) await writeFile(join(inside, name), 'x');
     await mkdir(join(inside, 'inner.yaml'));
-
     const { domains } = await loadConfiguration(inside, { makeLimit });
-
     expect([...domains.keys()]).toEqual(['a', 'b']);
   });
 
-  it('without such files is an error', async () => {
-    const inside = await folder();
-
-    await expect(loadConfiguration(inside, { makeLimit })).rejects.toThrow(
-      `cannot read the configuration ${inside}: the folder has no file *.yaml or *.yml`,
-    );
-  });
-
-  it('is read again when files are added, changed and removed', async () => {
+  it('is loaded again when files are added, changed and removed, as one', async () => {
     const inside = await folder();
     await writeFile(join(inside, 'a.yaml'), file(1, 'a'));
-    const { source } = await open(inside);
-
-    await writeFile(join(inside, 'b.yaml'), file(2, 'b'));
-    await untilRequests(source, 2, 'b');
-    await writeFile(join(inside, 'a.yaml'), file(3, 'a'));
-    await untilRequests(source, 3, 'a');
-    await unlink(join(inside, 'b.yaml'));
-    await until('one domain', () => source.current.domains.size === 1);
+    const found = await open(inside);
+    await writeFile(join(inside, 'd.yaml'), file(2));
+    await lastOf(found, 2);
+    await replace(join(inside, 'e.yaml'), file(1, 'a'));
+    await until('an error', () => found.errors.length === 1);
+    expect(found.errors[0]).toBe(
+      `${join(inside, 'e.yaml')}:1:9: the domain "a" has been defined at ${join(inside, 'a.yaml')}:1; write its rules in one place`,
+    );
+    await unlink(join(inside, 'e.yaml'));
+    await unlink(join(inside, 'a.yaml'));
+    await until('one domain', () => found.source.current.domains.size === 1);
   });
 
-  it('in a Kubernetes volume is read again when its folder of data is swapped', async () => {
+  it('in a Kubernetes volume is loaded again when its folder of data is swapped, and the earlier one removed', async () => {
     const inside = await folder();
-    for (const [name, requests] of [
-      ['..1', 1],
-      ['..2', 2],
-    ] as const) {
-      await mkdir(join(inside, name));
-      await writeFile(join(inside, name, 'a.yaml'), file(requests, 'a'));
-      await writeFile(join(inside, name, 'b.yaml'), file(requests, 'b'));
+    const swap = async (version: number): Promise<void> => {
+      await mkdir(join(inside, `..${String(version)}`));
+      await writeFile(join(inside, `..${String(version)}`, 'limits.yaml'), file(version));
+      await relink(`..${String(version)}`, join(inside, '..data'));
+    };
+    await swap(1);
+    await symlink(join('..data', 'limits.yaml'), join(inside, 'limits.yaml'));
+    const found = await open(inside);
+    for (const version of [2, 3]) {
+      await swap(version);
+      await rm(join(inside, `..${String(version - 1)}`), { recursive: true });
+      await lastOf(found, version);
     }
-    await symlink('..1', join(inside, '..data'));
-    for (const name of ['a.yaml', 'b.yaml']) await symlink(join('..data', name), join(inside, name));
-    const { source } = await open(inside);
+    expect(found.errors).toEqual([]);
+  });
+});
 
-    await symlink('..2', join(inside, '..data_tmp'));
-    await rename(join(inside, '..data_tmp'), join(inside, '..data'));
+describe('a large configuration', () => {
+  const rate = '{ unit: day, requests_per_unit: 5 }';
+  const rules = Array.from({ length: 5_000 }, (_, i) => `  - { key: user, value: u${String(i)}, rate_limit: ${rate} }`);
+  const large = `domain: shop\ndescriptors:\n${rules.join('\n')}\n`;
 
-    await untilRequests(source, 2, 'a');
-    await untilRequests(source, 2, 'b');
+  it('is read in a thread of its own, beside other work', async () => {
+    const path = join(await folder(), 'limits.yaml');
+    await writeFile(path, large);
+    let [longestMs, lastMs] = [0, performance.now()];
+    const timer = setInterval(() => {
+      longestMs = Math.max(longestMs, performance.now() - lastMs);
+      lastMs = performance.now();
+    }, 1);
+    const startMs = lastMs;
+    const { domains } = await loadConfiguration(path, { makeLimit });
+    clearInterval(timer);
+
+    expect(domains.get('shop')?.match([{ key: 'user', value: 'u7' }])?.rule.limit).toBeDefined();
+    expect(longestMs).toBeLessThan((performance.now() - startMs) / 2);
   });
 
-  it('names the file of each problem', async () => {
-    const inside = await folder();
-    await writeFile(join(inside, 'a.yaml'), file(1, 'a'));
-    const { source, errors } = await open(inside);
-
-    await replace(join(inside, 'b.yaml'), file(1, 'a'));
-    await until('the error', () => errors.length === 1);
-
-    expect(errors[0]?.message).toBe(
-      `${join(inside, 'b.yaml')}:1:9: the domain "a" has been defined at ${join(inside, 'a.yaml')}:1; write its rules in one place`,
-    );
-    expect(source.current.domains.size).toBe(1);
+  it('that is wrong is an error with every problem', async () => {
+    const path = join(await folder(), 'limits.yaml');
+    await writeFile(path, `${large}  - { key: user, value: u1 }\n  - { kee: user }\n`);
+    await expect(loadConfiguration(path, { makeLimit })).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      problems: [
+        {
+          path,
+          line: 5_003,
+          column: 5,
+          message: `the descriptor "shop.user_u1" has been defined at ${path}:4; write it once`,
+        },
+        { path, line: 5_004, column: 5, message: 'a descriptor needs a key that is not empty' },
+        { path, line: 5_004, column: 7, message: 'a descriptor has no field "kee"; did you mean key?' },
+      ],
+    });
   });
 });

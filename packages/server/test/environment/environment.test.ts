@@ -75,55 +75,20 @@ describe('the environment of envoyproxy/ratelimit', () => {
     expect(warnings).toEqual([expect.stringContaining('GRPC_PORT is ignored: it is the address that Kubernetes')]);
   });
 
-  it.each([
-    ...[
-      'LOG_LEVEL=debug',
-      'LOG_FORMAT=json',
-      'FORCE_START_WITHOUT_INITIAL_CONFIG=true',
-      'XDS_CLIENT_BACKOFF_JITTER=true',
-    ],
-    ...['CONFIG_GRPC_XDS_NODE_ID=x', 'USE_STATSD=true', 'USE_DOG_STATSD=true', 'USE_DOG_STATSD_MOGRIFIERS=a'],
-    ...['STATSD_HOST=x', 'STATSD_PORT=1', 'EXTRA_TAGS=a:b', 'STATS_FLUSH_INTERVAL=1s', 'DISABLE_STATS=true'],
-    ...['USE_PROMETHEUS=false', 'PROMETHEUS_ADDR=:9090', 'PROMETHEUS_PATH=/m', 'PROMETHEUS_MAPPER_YAML=/x'],
-    ...['RUNTIME_IGNOREDOTFILES=false', 'EXPIRATION_JITTER_MAX_SECONDS=300', 'LOCAL_CACHE_SIZE_IN_BYTES=1000'],
-    ...[
-      'NEAR_LIMIT_RATIO=0.5',
-      'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT=false',
-      'LIMIT_RESPONSE_HEADERS_ENABLED=false',
-    ],
-    ...['LIMIT_LIMIT_HEADER=x', 'LIMIT_REMAINING_HEADER=x', 'LIMIT_RESET_HEADER=x', 'GRPC_MAX_CONNECTION_AGE_GRACE=1h'],
-    ...[
-      'REDIS_POOL_SIZE=10',
-      'REDIS_POOL_ON_EMPTY_BEHAVIOR=WAIT',
-      'REDIS_PIPELINE_WINDOW=1ms',
-      'REDIS_PIPELINE_LIMIT=8',
-    ],
-    ...['REDIS_PERSECOND=true', 'REDIS_PERSECOND_URL=x:1', 'REDIS_TIMEOUT=1s', 'MEMCACHE_HOST_PORT=x:1'],
-    ...['REDIS_HEALTH_CHECK_ACTIVE_CONNECTION=true', 'RESPONSE_DYNAMIC_METADATA=false'],
-    ...['TRACING_ENABLED=true', 'TRACING_SAMPLING_RATE=1'],
-  ])('%s means nothing here, which one line says', (written) => {
-    const [name = '', value = ''] = written.split('=');
-
-    expect(readEnvironment({ [name]: value })).toEqual({
+  it('names what means nothing here in one line', () => {
+    const names = {
+      XDS_CLIENT_BACKOFF_JITTER: 'true',
+      LOG_LEVEL: 'debug',
+      USE_DOG_STATSD_MOGRIFIERS: 'a',
+      REDIS_PIPELINE_WINDOW: '1ms',
+    };
+    const others = { LOG_FORMAT: '', REDIS: 'x', MY_LOG_LEVEL: 'x', BACKEND_TYPE: 'redis', SHADOW_MODE: 'false' };
+    expect(readEnvironment({ ...names, ...others })).toEqual({
       options: {},
-      warnings: [expect.stringMatching(new RegExp(`^${name} means nothing here: .{5}`))],
+      warnings: [
+        'these names of envoyproxy/ratelimit mean nothing here: LOG_LEVEL, REDIS_PIPELINE_WINDOW, USE_DOG_STATSD_MOGRIFIERS, XDS_CLIENT_BACKOFF_JITTER',
+      ],
     });
-  });
-
-  it.each([
-    ...['LOG_LEVEL=WARN', 'LOG_FORMAT=text', 'USE_STATSD=false', 'USE_PROMETHEUS=true', 'BACKEND_TYPE=redis'],
-    ...[
-      'CONFIG_TYPE=FILE',
-      'SHADOW_MODE=false',
-      'QUOTA_MODE=false',
-      'RUNTIME_WATCH_ROOT=false',
-      'NEAR_LIMIT_RATIO=0.8',
-    ],
-    ...['HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED=true', 'EXPIRATION_JITTER_MAX_SECONDS=0', 'REDIS_PERSECOND=false'],
-  ])('%s asks for what is so here, and gets no line', (written) => {
-    const [name = '', value = ''] = written.split('=');
-
-    expect(optionsOf({ [name]: value })).toEqual({});
   });
 
   it.each<[Readonly<Record<string, string>>, string]>([

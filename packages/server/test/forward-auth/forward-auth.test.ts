@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
 import { fakeClock } from '@sluice/core/testing';
-import { exchange, expectWarnings, startRedis, statuses } from '@sluice/testkit';
+import { exchange, expectWarnings, statuses } from '@sluice/testkit';
 import { readPeer } from '../../src/forward-auth/original-request.ts';
 import type { ServerOptions } from '../../src/index.ts';
 import { serve, type Served } from '../serve.ts';
@@ -157,15 +157,6 @@ describe('an answer to a gateway', () => {
 
     expect([before, after, others]).toEqual([[200, 200], [200, 429], [403]]);
     expect(detailOf(await ask(served))).toBe('the configuration has no forward_auth');
-  });
-
-  it('is decided in memory while Redis is away', async () => {
-    const redis = await startRedis();
-    const served = await start([API], '127.0.0.1', { redis: redis.url, timeoutMs: 1000 });
-    await ask(served, { address: '203.0.113.9' });
-    await redis.stop();
-
-    expect(await askAll(served, [{ times: 3 }])).toEqual([200, 200, 429]);
   });
 });
 

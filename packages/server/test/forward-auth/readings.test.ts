@@ -86,7 +86,7 @@ describe('the readings of a path', () => {
 });
 
 const rule = (name: string, paths: readonly string[], skip = false): ForwardAuthRule => ({
-  ...{ name, skip, key: ['ip'], cost: 1, policy: undefined, written: '' },
+  ...{ name, skip, key: ['ip'], cost: 1, policy: undefined, limit: undefined },
   match: { paths, methods: [] },
 });
 

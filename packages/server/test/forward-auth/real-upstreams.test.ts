@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
@@ -9,7 +8,7 @@ import type { ForwardAuthRule } from '../../src/config/configuration.ts';
 import { RouteTable } from '../../src/forward-auth/route-table.ts';
 
 const rule = (name: string, path: string): ForwardAuthRule => ({
-  ...{ name, skip: false, key: ['ip'], cost: 1, policy: undefined, written: '' },
+  ...{ name, skip: false, key: ['ip'], cost: 1, policy: undefined, limit: undefined },
   match: { paths: [path], methods: [] },
 });
 const table = new RouteTable([rule('login', '/login'), rule('orders', '/users/*/orders'), rule('rest', '/*')]);
@@ -60,24 +59,9 @@ describe('a request that a real upstream routes to /login is held to its limit',
   );
 });
 
-describe('a request that a pattern of Python, which ignores capitals, takes for /users/:id/orders', () => {
+describe('a request that a pattern which ignores capitals takes for /users/:id/orders', () => {
   it.each(['/u%C5%BFers/9/orders', '/USERS/9/order%c5%bf'])('is held to its limit: %s', (target) => {
-    const program =
-      "import re, sys, urllib.parse; print(bool(re.match(r'^/users/\\d+/orders$', urllib.parse.unquote(sys.argv[1]), re.I)))";
-    const { stdout } = spawnSync(process.env['PYTHON'] ?? 'python3', ['-c', program, target], { encoding: 'utf8' });
-
-    expect(stdout).toBe('True\n');
-    expect(heldTo(target)).toContain('orders');
-  });
-});
-
-describe('a request that a pattern of Python, which ends with $, takes for /users/:id/orders', () => {
-  it.each(['/users/9/orders%0a', '/users/9/orders%0A', '/users/9/orders'])('is held to its limit: %s', (target) => {
-    const program =
-      "import re, sys, urllib.parse; print(bool(re.match(r'^/users/\\d+/orders$', urllib.parse.unquote(sys.argv[1]))))";
-    const { stdout } = spawnSync(process.env['PYTHON'] ?? 'python3', ['-c', program, target], { encoding: 'utf8' });
-
-    expect(stdout).toBe('True\n');
+    expect(decodeURIComponent(target)).toMatch(/^\/users\/\d+\/orders$/iu);
     expect(heldTo(target)).toContain('orders');
   });
 });

@@ -60,7 +60,7 @@ describe('where too many calls are open', () => {
 
   it('none is closed while all are young, and the new one is not taken', () => {
     const busy = connection();
-    for (let i = 0; i < MOST_CALLS; i++) begin(busy);
+    for (let i = 0; i < MOST_CALLS; i++) begin(busy, -60_000); // young, however long this takes
 
     expect(begin(busy)).toBeUndefined();
     expect(busy.calmed).toBe(0);
@@ -154,16 +154,6 @@ describe('a service', () => {
       overallCode: 'OK',
     });
     for (const session of sessions) session.destroy();
-    await running.close();
-  });
-
-  it('takes a hundred calls at once from a connection', async () => {
-    const running = await runService(LIMITS);
-    const session = connect(`http://127.0.0.1:${String(running.port)}`);
-    await new Promise((resolve) => session.once('remoteSettings', resolve));
-
-    expect(session.remoteSettings.maxConcurrentStreams).toBe(100);
-    session.destroy();
     await running.close();
   });
 });

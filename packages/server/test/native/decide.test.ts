@@ -2,15 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
-import {
-  concurrency,
-  createLimiter,
-  fixedWindow,
-  remoteStore,
-  slidingWindow,
-  type RemoteStore,
-  type RemoteStoreOptions,
-} from '@sluice/core';
+import { createLimiter, fixedWindow, remoteStore, type RemoteStore, type RemoteStoreOptions } from '@sluice/core';
 import { describeStore } from '@sluice/core/testing';
 import { useRedis } from '@sluice/testkit';
 import { createServer, type RunningServer, type ServerOptions } from '../../src/index.ts';
@@ -59,39 +51,6 @@ describe('a remoteStore', () => {
     expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['remote']));
   });
 
-  it('holds slots, refunds, charges and blocks', async () => {
-    const { url } = await serve();
-    const store = storeAt(url);
-    const slots = createLimiter({ name: 'slots', policy: concurrency({ limit: 1, ttl: '1m' }), store, ...strict });
-    const units = createLimiter({ name: 'units', policy: slidingWindow({ limit: 9, window: '1h' }), store, ...strict });
-
-    const held = await slots.acquire('ann');
-    const denied = await slots.acquire('ann');
-    await held.release();
-    const again = await slots.acquire('ann');
-    const taken = await units.consume('ann', 4);
-    await units.refund(taken, 3);
-    await units.charge('ann', 2);
-    const before = await units.peek('ann');
-    await units.block('ann', '1h');
-
-    expect([held, denied, again].map(({ decision }) => decision.allowed)).toEqual([true, false, true]);
-    expect(before.used).toBe(3);
-    expect((await units.consume('ann')).outcome).toBe('blocked');
-  });
-
-  it('falls back within its patience when the service is gone, and needs no time then', async () => {
-    const { server, url } = await serve();
-    const limiter = createLimiter({ policy: limit, store: storeAt(url) });
-    const before = await limiter.consume('ann');
-    await server.close({ delayMs: 0 });
-
-    const after = await limiter.consume('ann');
-
-    expect([before.source, after.source]).toEqual(['remote', 'local']);
-    expect(after.error).toMatchObject({ code: 'SLUICE_STORE_FAILED' });
-  });
-
   it.each([
     ['without', {}],
     ['with another', { token: 'another-token-of-more' }],
@@ -103,10 +62,6 @@ describe('a remoteStore', () => {
 
     await expect(limiter.consume('ann')).rejects.toMatchObject({ kind: 'denied' });
     expect((await trusted.consume('ann')).allowed).toBe(true);
-  });
-
-  it.each(['limits.internal', 'ftp://limits', 'http://ann:secret@limits', 8080])('takes no %j', (url) => {
-    expect(() => remoteStore(url as string)).toThrow('remoteStore takes the URL of a service');
   });
 });
 

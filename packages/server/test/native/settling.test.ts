@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   memoryStore,
-  redisStore,
   slidingCounter,
   slidingLog,
   slidingWindow,
@@ -13,12 +12,11 @@ import {
 } from '@sluice/core';
 import { LimiterCore } from '@sluice/core/spi';
 import { fakeClock, type FakeClock } from '@sluice/core/testing';
-import { cases, testSeed, useRedis } from '@sluice/testkit';
+import { cases, testSeed } from '@sluice/testkit';
 import { Access } from '../../src/access.ts';
 import type { Operation } from '../../src/native/operation.ts';
 import { makeOperations, runOperation } from '../../src/native/operations.ts';
 import type { Service } from '../../src/service.ts';
-import { serve } from '../serve.ts';
 
 const LIMIT = 10;
 const WINDOW_MS = 60_000;
@@ -38,7 +36,6 @@ const POLICIES: Readonly<Record<string, Policy>> = {
 };
 const NAMES = [...Object.keys(POLICIES), 'window and bucket'];
 
-const redis = useRedis();
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0)) await end();
@@ -119,22 +116,3 @@ it.each(Object.keys(POLICIES))(
     expect(await call('peek', { keys })).toMatchObject({ used: 1 });
   },
 );
-
-it('is settled once by two processes that settle it at once, in Redis', async () => {
-  const yaml = 'limits: { window: { fixedWindow: { limit: 10, window: 1h } } }';
-  const options = { token: 'token-of-the-tests', http: '0.0.0.0:0' };
-  const [one, other] = [
-    await serve(yaml, { ...options, store: redisStore(redis.client, { prefix: 'sluice' }) }),
-    await serve(yaml, { ...options, store: redisStore(redis.client, { prefix: 'sluice' }) }),
-  ];
-  ends.push(one.close, other.close);
-  const keys = { window: 'victim' };
-  const { reservation } = (await one.post('reserve', { keys, estimate: 4 })).body as { reservation: string };
-
-  const answers = await Promise.all(
-    [one, other, one, other].map((of) => of.post('settle', { reservation, actual: 3 })),
-  );
-
-  expect(answers.map(({ status }) => status)).toEqual([204, 204, 204, 204]);
-  expect((await one.post('peek', { keys })).body).toMatchObject({ used: 3 });
-});

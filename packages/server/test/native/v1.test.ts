@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { createLimiter, fixedWindow, memoryStore, redisStore } from '@sluice/core';
+import { fixedWindow, memoryStore, redisStore } from '@sluice/core';
 import { createPolicies } from '@sluice/core/managed';
-import { fakeClock } from '@sluice/core/testing';
 import { expectWarnings, until, useRedis } from '@sluice/testkit';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ServerOptions } from '../../src/index.ts';
@@ -128,17 +127,6 @@ describe('/v1', () => {
     });
     expect(Object.keys(fieldsOf(never))).toEqual(['RateLimit-Policy', 'RateLimit', 'Cache-Control']);
     expect(fieldsOf(blocked)).toMatchObject({ 'Cache-Control': 'no-store', 'Retry-After': '3600' });
-  });
-
-  it('counts in the state of a limiter named service that has such a limit', async () => {
-    const store = memoryStore();
-    const { post } = await start({ store });
-    const limits = [{ name: 'login', policy: fixedWindow({ limit: 5, window: '1h' }) }];
-    const limiter = createLimiter({ name: 'service', limits, store, shared: true });
-    await limiter.consume({ login: '42' }, 4);
-
-    expect(await post('consume', { keys })).toMatchObject({ body: { remaining: 0 } });
-    await limiter.close();
   });
 
   it('decides over a new configuration at once: what was used stays used, and what was taken can be settled', async () => {
@@ -300,30 +288,6 @@ describe('what a client keeps', () => {
       ),
     });
     await (await serve('domain: shop\ndescriptors: []', shared)).close();
-  });
-
-  it('is known after a restart to a service of this machine alone, without a token', async () => {
-    const store = memoryStore();
-    const [before, after] = [await start({ store }), await start({ store })];
-    const slot = readText(await before.post('acquire', { keys: { jobs: 'x' } }), 'slot');
-
-    expect((await after.post('release', { slot })).status).toBe(204);
-    expect((await after.post('renew', { slot })).body).toEqual({ held: false });
-  });
-
-  it('gives back units of one reservation alone, however often and late it is sent', async () => {
-    const clock = fakeClock();
-    const { post } = await start({ ...STRANGERS, store: memoryStore({ clock }) });
-    const reservation = readText(await post('reserve', { keys, estimate: 3 }), 'reservation');
-    await post('settle', { reservation, actual: 0 });
-    await post('consume', { keys, cost: 5 });
-    for (const minutes of [0, 1, 8, 1, 30]) {
-      clock.advance(minutes * 60_000);
-      expect([204, 409]).toContain((await post('settle', { reservation, actual: 0 })).status);
-    }
-
-    expect((await post('peek', { keys })).body).toMatchObject({ used: 5 });
-    expect((await post('settle', { reservation, actual: 0 })).status).toBe(409);
   });
 });
 

@@ -5,7 +5,6 @@ import { startTcpProxy, until, useRedis, type TcpProxy } from '@sluice/testkit';
 import { ask, connect, descriptor, statusOf } from '../rls/running-service.ts';
 import { askEither } from './either-client.ts';
 import { Replica } from './replica.ts';
-import { RoundRobin } from './round-robin.ts';
 
 const LIMITS = `
 domain: shop
@@ -113,21 +112,6 @@ describe('a rolling restart', () => {
     }
     return codes;
   }
-
-  it('costs a client of gRPC that knows two replicas no error', async () => {
-    const ports = [(await replicaOn(slowly())).grpc, (await replicaOn(slowly())).grpc];
-    const client = new RoundRobin(ports);
-    clients.push(client);
-    const load = new Load(8, () => client.ask('ann'));
-
-    const codes = await restart(load, async ({ grpc }) => {
-      client.seen.clear();
-      await until('it is used', () => client.seen.has(`127.0.0.1:${String(grpc)}`));
-    });
-
-    expect(codes).toEqual([0, 0, 0]);
-    expect(await load.stop()).toEqual(new Set(['OK']));
-  });
 
   it('costs a client over HTTP that knows two replicas no error', async () => {
     const ports = [(await replicaOn(slowly())).http, (await replicaOn(slowly())).http];

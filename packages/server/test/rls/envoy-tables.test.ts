@@ -61,25 +61,6 @@ descriptors:
     quota_mode: true
     rate_limit: { unit: minute, requests_per_unit: 2 }
     metadata: { service_with_quota: { name: service_2 } }
----
-domain: another
-descriptors:
-  - key: key2
-    rate_limit: { unit: minute, requests_per_unit: 20 }
-  - key: key3
-    rate_limit: { unit: hour, requests_per_unit: 10 }
-  - key: key4
-    rate_limit: { unit: day, requests_per_unit: 20 }
----
-domain: share-threshold-test
-descriptors:
-  - key: files
-    value: files/*
-    share_threshold: true
-    rate_limit: { unit: hour, requests_per_unit: 10 }
-  - key: files_no_share
-    value: files_no_share/*
-    rate_limit: { unit: hour, requests_per_unit: 10 }
 `;
 
 const MINUTE = 60_000;
@@ -111,66 +92,6 @@ describe("envoyproxy/ratelimit's integration tables", () => {
     descriptor('category=account'),
   ];
 
-  it('TestBasicConfig: twenty of a minute', async () => {
-    const { ask } = await run();
-    for (let i = 0; i < 25; i++) {
-      const answer = await ask({ domain: 'another', descriptors: [descriptor('key2=1')], hitsAddend: 1 });
-      const code = i < 20 ? 'OK' : 'OVER_LIMIT';
-
-      expect(answer.overallCode).toBe(code);
-      expect(answer.statuses).toEqual([
-        {
-          code,
-          currentLimit: { requestsPerUnit: 20, unit: 'MINUTE' },
-          ...(i < 19 ? { limitRemaining: 19 - i } : {}),
-          durationUntilReset: { seconds: expect.any(Number) },
-        },
-      ]);
-    }
-  });
-
-  it('TestBasicConfig: two limits, of which one denies; the other is not charged then', async () => {
-    const { ask } = await run();
-    for (let i = 0; i < 15; i++) {
-      const descriptors = [descriptor('key2=2'), descriptor('key3=2')];
-      const { overallCode, statuses } = await ask({ domain: 'another', descriptors });
-
-      expect(overallCode).toBe(i < 10 ? 'OK' : 'OVER_LIMIT');
-      expect(statuses?.[0]).toMatchObject({ code: 'OK', limitRemaining: Math.max(19 - i, 10) });
-      expect(statuses?.[1]).toMatchObject({ code: overallCode, currentLimit: { requestsPerUnit: 10, unit: 'HOUR' } });
-      expect(statuses?.[1]?.limitRemaining ?? 0).toBe(Math.max(9 - i, 0));
-    }
-  });
-
-  it('TestBasicConfig: the time until the reset goes down', async () => {
-    const { ask } = await run();
-    const secondsLeft = async (): Promise<number> => {
-      const { statuses } = await ask({ domain: 'another', descriptors: [descriptor('key4=durTest')] });
-      return statuses?.[0]?.durationUntilReset?.seconds ?? 0;
-    };
-    const before = await secondsLeft();
-    clock.advance(2000);
-
-    expect(await secondsLeft()).toBe(before - 2);
-  });
-
-  it('TestShareThreshold', async () => {
-    const { ask } = await run();
-    const file = (key: string, value: string): ReturnType<typeof ask> =>
-      ask({ domain: 'share-threshold-test', descriptors: [descriptor(`${key}=${value}`)] });
-    for (let i = 0; i < 10; i++) await file('files', 'files/a.pdf');
-
-    expect(await file('files', 'files/b.csv')).toMatchObject({
-      overallCode: 'OVER_LIMIT',
-      statuses: [{ code: 'OVER_LIMIT', currentLimit: { requestsPerUnit: 10, unit: 'HOUR' } }],
-    });
-    for (let i = 0; i < 10; i++) {
-      const { statuses } = await file('files_no_share', `files_no_share/${String(i)}`);
-
-      expect(statuses?.[0]).toMatchObject({ code: 'OK', limitRemaining: 9 });
-    }
-  });
-
   it('replaces.sh: a limit that is replaced by a larger one', async () => {
     await run();
     const replaced = fourHeaders('bkthomps', 'banned', 'override');
@@ -201,18 +122,6 @@ describe("envoyproxy/ratelimit's integration tables", () => {
     ]);
     expect(await codesOf('rl', four, four, four)).toEqual(['OK', 'OK', 'OVER_LIMIT']);
     expect(await codesOf('rl', all)).toEqual(['OVER_LIMIT']);
-  });
-
-  it('trigger-shadow-mode-key.sh', async () => {
-    const { ask } = await run();
-    const remaining: (number | undefined)[] = [];
-    for (let i = 0; i < 5; i++) {
-      const { overallCode, statuses } = await ask({ domain: 'rl', descriptors: [descriptor('foo=pelle baz=shady')] });
-
-      expect(overallCode).toBe('OK');
-      remaining.push(statuses?.[0]?.limitRemaining ?? 0);
-    }
-    expect(remaining).toEqual([2, 1, 0, 0, 0]);
   });
 
   it('trigger-ratelimit.sh: a limit of a second', async () => {

@@ -56,23 +56,6 @@ describe.each([
     expect(await remaining(user)).toBe(100);
   });
 
-  it('makes room at once for a key that was denied', async () => {
-    const user = `user=${name}-full`;
-    await running.ask(hits(user, 100));
-    expect((await running.ask(hits(user, 1))).overallCode).toBe('OVER_LIMIT');
-    await running.ask(hits(user, 1, true), { authorization: TOKEN });
-
-    expect((await running.ask(hits(user, 1))).overallCode).toBe('OK');
-  });
-
-  it('of 0 gives nothing back', async () => {
-    const user = `user=${name}-none`;
-    await running.ask(hits(user, 10));
-    const answer = await running.ask(hits(user, 0, true), { authorization: TOKEN });
-
-    expect(answer.statuses?.[0]).toMatchObject({ code: 'OK', limitRemaining: 90 });
-  });
-
   it('is made although another descriptor of the request is denied', async () => {
     const user = `user=${name}-beside`;
     await running.ask(hits(user, 10));
@@ -87,21 +70,6 @@ describe.each([
     expect(answer.overallCode).toBe('OVER_LIMIT');
     expect(answer.statuses?.map(({ code }) => code)).toEqual(['OVER_LIMIT', 'OK']);
     expect(await remaining(user)).toBe(94);
-  });
-
-  it('means nothing where there is no limit', async () => {
-    const answer = await running.ask(
-      {
-        domain: 'tokens',
-        descriptors: [
-          descriptor('free=x', { isNegativeHits: true }),
-          descriptor('nothing=x', { isNegativeHits: true }),
-        ],
-      },
-      { authorization: TOKEN },
-    );
-
-    expect(answer.statuses).toEqual([{ code: 'OK', limitRemaining: 2 ** 32 - 1 }, { code: 'OK' }]);
   });
 
   it.each([
@@ -122,13 +90,5 @@ describe.each([
 
     expect(await statusOf(call)).toBe('PERMISSION_DENIED');
     expect(await remaining(user)).toBe(90);
-  });
-
-  it('needs no token on a private listener', async () => {
-    const priv = await runService(LIMITS, { entrance: { isPrivate: true } });
-    await priv.ask(hits('user=x', 10));
-
-    expect((await priv.ask(hits('user=x', 10, true))).statuses?.[0]?.limitRemaining).toBe(100);
-    await priv.close();
   });
 });

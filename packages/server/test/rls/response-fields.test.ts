@@ -73,13 +73,6 @@ describe('the fields that a response adds', () => {
     });
   });
 
-  it('leave out a name that no field can hold, which current_limit has', async () => {
-    const answer = await ask(descriptor('odd=x'));
-
-    expect(fieldsOf(answer)['RateLimit']).toBe('"day";r=9;t=86400');
-    expect(answer.statuses?.[0]?.currentLimit?.name).toBe('schlüssel');
-  });
-
   it('leave out rules in shadow mode, and quotas that another one makes up for', async () => {
     const both = [descriptor('watched=x'), descriptor('pool=x'), descriptor('other_pool=x')];
 

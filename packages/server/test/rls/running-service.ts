@@ -13,7 +13,7 @@ import { LimiterCore } from '@sluice/core/spi';
 import { freePort } from '@sluice/testkit';
 import { Stats } from '../../src/stats/stats.ts';
 import { Access } from '../../src/access.ts';
-import type { Configuration } from '../../src/config/configuration.ts';
+import { buildConfiguration, type Configuration } from '../../src/config/configuration.ts';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
 import { RequestRules } from '../../src/config/request-rules.ts';
 import { Health } from '../../src/health/health.ts';
@@ -130,7 +130,7 @@ export function makeService(
   core.claim();
   const health = new Health();
   health.isServing = true;
-  const configuration = readConfiguration(yaml, { path: 'limits.yaml', makeLimit: makerOf(core) });
+  const configuration = buildConfiguration(readConfiguration([{ path: 'limits.yaml', text: yaml }]), makerOf(core));
   return { store, core, configuration, health, access: new Access(token), stats: new Stats(), timeoutMs };
 }
 

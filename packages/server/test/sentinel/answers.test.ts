@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { flow, framed, i32, i64, i8, int, long, paramFlow, ping, text } from './frames.ts';
+import { flow, framed, i32, i8, int, long, paramFlow, ping, text } from './frames.ts';
 import type { SentinelClient } from './sentinel-client.ts';
 import { SentinelService, limitsOf, type RuleFields } from './sentinel-service.ts';
 
@@ -26,19 +26,6 @@ describe('a FLOW request', () => {
       { xid: 8, type: 1, status: OK, numbers: [0, 0] },
       { xid: 9, type: 1, status: BLOCKED, numbers: [0, 0] },
     ]);
-  });
-
-  it('without the priority byte of newer clients is answered', async () => {
-    const client = await clientOf([{ flowId: 101, count: 1 }]);
-
-    expect(await client.status(framed(i32(1), i8(1), i64(101), i32(1)))).toBe(OK);
-  });
-
-  it('with priority is decided like every other: none takes units of the future', async () => {
-    const client = await clientOf([{ flowId: 101, count: 1 }]);
-    await client.ask(flow(1, 101));
-
-    expect(await client.ask(flow(2, 101, 1, true))).toEqual([{ xid: 2, type: 1, status: BLOCKED, numbers: [0, 0] }]);
   });
 
   it('finds rules whose flowId no double holds', async () => {
@@ -76,13 +63,6 @@ describe('a FLOW request', () => {
     expect(await client.ask(flow(2, 101, 1))).toEqual([{ xid: 2, type: 1, status: OK, numbers: [5, 0] }]);
     service.reload(limitsOf([]));
     expect(await client.status(flow(3, 101, 1))).toBe(NO_RULE);
-  });
-
-  it('counts in the metrics of the service', async () => {
-    const client = await clientOf([{ flowId: 101, count: 1 }]);
-    await client.ask(flow(1, 101), flow(2, 101));
-
-    expect(await service.stats.text()).toContain('ratelimit.service.rate_limit.sentinel.flow-101.over_limit: 1\n');
   });
 });
 

@@ -44,34 +44,6 @@ describe('a threshold per client', () => {
     ]);
   });
 
-  it('blocks everything while no client has said which namespace it is of', async () => {
-    const service = await serviceOn();
-    const client = await service.connect();
-
-    expect(await client.status(flow(1, 101))).toBe(BLOCKED);
-  });
-
-  it('grows with a client that comes, and forgets nothing', async () => {
-    const service = await serviceOn();
-    const client = await pinged(service);
-    await client.ask(flow(1, 101, 10));
-
-    await pinged(service);
-
-    expect(await client.ask(flow(2, 101, 4))).toEqual([{ xid: 2, type: 1, status: OK, numbers: [6, 0] }]);
-  });
-
-  it('falls when a client leaves', async () => {
-    const service = await serviceOn();
-    const client = await pinged(service);
-    const other = await pinged(service);
-
-    other.close();
-    await until('the client has left', async () => (await connected(client)) === 1);
-
-    expect(await client.status(flow(1, 101, 11))).toBe(BLOCKED);
-  });
-
   it('counts the clients of all replicas on one Redis, and those of one that ends no more', async () => {
     const one = await serviceOn(redisStore(redis.client, { prefix: 'sluice' }));
     const two = await serviceOn(redisStore(redis.client, { prefix: 'sluice' }));

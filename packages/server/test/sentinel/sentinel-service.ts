@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { memoryStore, type Store } from '@sluice/core';
 import { LimiterCore } from '@sluice/core/spi';
 import { Access } from '../../src/access.ts';
-import type { Configuration } from '../../src/config/configuration.ts';
+import { buildConfiguration, type Configuration } from '../../src/config/configuration.ts';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
 import { Health } from '../../src/health/health.ts';
 import { makerOf } from '../../src/limits.ts';
@@ -59,7 +59,7 @@ export class SentinelService {
     const core = new LimiterCore({ name: 'service', shared: true, store, timeoutMs });
     core.claim();
     const configurationOf = (text: string): Configuration =>
-      readConfiguration(text, { path: 'limits.yaml', makeLimit: makerOf(core) });
+      buildConfiguration(readConfiguration([{ path: 'limits.yaml', text }]), makerOf(core));
     const service = {
       ...{ store, core, configuration: configurationOf(yaml), health: new Health(), access: new Access(undefined) },
       ...{ stats: new Stats(), timeoutMs },

@@ -119,23 +119,6 @@ export function answers(target: GatewayTarget): void {
       expect(limited.headers['ratelimit']).toMatch(/^"rest";r=0;t=\d+$/);
     });
 
-    it('that is a CORS preflight has a budget of its own, and the answer of the application', async () => {
-      await stack.limit(`name: all, ${limitOf(2)}`);
-      stack.serve((_asked, response) => response.writeHead(204, { 'Access-Control-Allow-Origin': '*' }).end());
-      const fields = { Origin: 'https://shop.example', 'Access-Control-Request-Method': 'PUT' };
-      const preflight = { method: 'OPTIONS', headers: fields };
-      const first = await send(stack.ports.gateway, preflight);
-      const preflights = await statusesOf(stack.ports.gateway, 2, preflight);
-      const cookie = { ...preflight, headers: { ...fields, Cookie: 'a=b' } };
-      const others = [
-        ...(await statusesOf(stack.ports.gateway, 1, cookie)),
-        ...(await statusesOf(stack.ports.gateway, 2)),
-      ];
-
-      expect(first.headers).toMatchObject({ 'access-control-allow-origin': '*' });
-      expect([first.status, ...preflights, ...others]).toEqual([204, 204, 429, 204, 204, 429]);
-    });
-
     it('for a WebSocket is upgraded when it is allowed, and gets 429 when it is denied', async () => {
       await stack.limit(`name: all, ${limitOf(1)}`);
       stack.app.on('upgrade', (_asked: IncomingMessage, socket: Socket) => {

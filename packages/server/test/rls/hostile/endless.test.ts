@@ -31,8 +31,6 @@ const WARM_UP = 2000;
 
 /** Requests that are never the same, by their number. */
 const KINDS: readonly (readonly [string, (i: number) => RequestFields])[] = [
-  ['domains', (i) => ({ domain: `d${String(i)}-${LONG.slice(0, 900)}`, descriptors: [descriptor('user=x')] })],
-  ['keys', (i) => ({ domain: 'shop', descriptors: [descriptor(`k${String(i)}-${LONG.slice(0, 900)}=x`)] })],
   ['values', (i) => ({ domain: 'shop', descriptors: [descriptor(`user=${String(i)}-${LONG}`)] })],
   ['values of a wildcard', (i) => ({ domain: 'shop', descriptors: [descriptor(`path=/${String(i)}-${LONG}`)] })],
   [

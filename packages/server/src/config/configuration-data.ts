@@ -1,0 +1,116 @@
+import type { Policy } from '@sluice/core';
+import type { Place } from './configuration-error.ts';
+
+// What files contain, checked, as plain data: one thread reads it, and another decides by it.
+
+export interface ConfigurationData {
+  /** In the order of the files. With `mergeDomains` several have one name. */
+  readonly domains: readonly { readonly name: string; readonly descriptors: readonly DescriptorData[] }[];
+  readonly limits: readonly LimitData[];
+  readonly forwardAuth: ForwardAuthData | undefined;
+  readonly sentinel: {
+    readonly rules: readonly SentinelNumbers[];
+    /** Requests a second of each namespace that has rules. */
+    readonly namespaces: ReadonlyMap<string, number>;
+  };
+}
+
+/** A policy, several named ones, or the name of a managed policy. */
+export interface PolicyData {
+  readonly at: Place;
+  /** In a few words. */
+  readonly written: string;
+  /** Empty if it is managed. */
+  readonly policies: readonly Policy[];
+  readonly managed?: string;
+}
+
+export interface DescriptorData {
+  readonly key: string;
+  /** Empty: any value. */
+  readonly value: string;
+  readonly rule: RuleData | undefined;
+  /** Requests that match the pattern are counted under it, not under their values. */
+  readonly shareThreshold: boolean;
+  readonly detailedMetric: boolean;
+  readonly valueToMetric: boolean;
+  readonly descriptors: readonly DescriptorData[];
+}
+
+/** A limit of descriptors, and how it takes part in the decision. */
+export interface RuleData {
+  /** Other rules `replaces` it by this name, and it goes out as `current_limit.name`. */
+  readonly name: string | undefined;
+  /** The value of `rate_limit`, for `current_limit`; undefined if the rule is `unlimited`, or has a `sluice` policy. */
+  readonly rateLimit: { readonly requestsPerUnit: number; readonly unit: Unit } | undefined;
+  /** The value of `sluice`. */
+  readonly policy?: PolicyData;
+  /** Names of rules that are left out of a request in which this one takes part. */
+  readonly replaces: readonly string[];
+  /** Decided by itself: never denies. */
+  readonly shadowMode: boolean;
+  /** Taken if it allows. The request is denied when no rule in quota mode allows. */
+  readonly quotaMode: boolean;
+  /** `metadata` of the file, as JSON has it: for `dynamic_metadata` of the answer. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
+export type Unit = (typeof UNITS)[number];
+
+/** A policy under a name, for the native protocol. */
+export interface LimitData {
+  readonly name: string;
+  readonly policy: PolicyData;
+  /** Other numbers of single keys. */
+  readonly overrides: readonly KeyOverride[];
+}
+
+/** Other numbers that a file gives one key, or all keys with a prefix. */
+export interface KeyOverride {
+  readonly kind: 'key' | 'prefix';
+  readonly text: string;
+  /** The new numbers, of the same kind as the policy they override. */
+  readonly policy: PolicyData;
+  /** When it ends, milliseconds since 1970. Infinity: it does not. */
+  readonly untilMs: number;
+}
+
+export interface ForwardAuthData {
+  /** Addresses and CIDR ranges whose `X-Forwarded-*` fields are believed. */
+  readonly trustedProxies: readonly string[];
+  readonly rules: readonly ForwardAuthRuleData[];
+}
+
+/** The first of several matching rules decides. */
+export interface ForwardAuthRuleData {
+  /** That of the file, or `rule-1` and so on by its place. No two rules have names that differ only in case. */
+  readonly name: string;
+  /** Patterns of paths, at least one: `/*` if the file has none. Methods in capitals; none: every method. */
+  readonly match: { readonly paths: readonly string[]; readonly methods: readonly string[] };
+  /** `ip`, `route`, `method`, `all`, or `header:NAME`. */
+  readonly key: readonly string[];
+  readonly cost: number;
+  /** Whether requests of this rule pass without a decision. */
+  readonly skip: boolean;
+  /** Undefined with `skip`. */
+  readonly policy: PolicyData | undefined;
+}
+
+/** A `FlowRule` or `ParamFlowRule` of Sentinel in cluster mode. */
+export interface SentinelNumbers {
+  readonly at: Place;
+  /** Unique among the rules of one kind, whatever their namespaces. */
+  readonly flowId: bigint;
+  readonly resource: string;
+  /** The application that the rule belongs to: its connected clients count for `perClient`. */
+  readonly namespace: string;
+  /** Units in a second; those of a whole interval are in proportion. */
+  readonly count: number;
+  /** `thresholdType` AVG_LOCAL: the count is that of one client, and the limit that times the connected ones. */
+  readonly perClient: boolean;
+  readonly windowIntervalMs: number;
+  readonly sampleCount: number;
+  /** Counts of single values, as `writtenParameter` has them. Undefined for rules without parameters. */
+  readonly values: ReadonlyMap<string, number> | undefined;
+}

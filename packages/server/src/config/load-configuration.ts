@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { MakeLimit } from '../limits.ts';
+import { buildConfiguration, type Configuration } from './configuration.ts';
+import type { ConfigurationData } from './configuration-data.ts';
+import { ConfigurationError, type Problem } from './configuration-error.ts';
+import { readConfiguration, type ConfigurationFile } from './read-configuration.ts';
+
+/** Files that together are shorter, in characters, are read within some milliseconds; others in a thread of their own. */
+const SHORT = 16_384;
+
+/** Bounds on reading others: a file whose aliases repeat each other takes what it gets. */
+const MAX_BYTES: number = 64 * 1024 * 1024;
+const MAX_MS = 60_000;
+const MAX_HEAP_MB = 2_048;
+
+/** What {@link readThread} is given, and what it sends back. */
+export interface Reading {
+  readonly files: readonly ConfigurationFile[];
+  readonly mergeDomains: boolean;
+}
+export type ReadResult = { readonly data: ConfigurationData } | { readonly problems: readonly Problem[] };
+
+export interface LoadOptions {
+  /** Makes the limit of each rule, once. */
+  readonly makeLimit: MakeLimit;
+  /** Whether several files, or documents of one, may have rules of one domain. Default false. */
+  readonly mergeDomains?: boolean;
+}
+
+/**
+ * Loads the configuration of a file, or of the files `*.yaml` and `*.yml` of a folder, in the order of their names.
+ * Hidden files and inner folders are left out. However large or bad they are, other work of this thread goes on.
+ *
+ * @throws (rejects) ConfigurationError, or an error that says what cannot be read.
+ */
+export async function loadConfiguration(
+  path: string,
+  { makeLimit, mergeDomains = false }: LoadOptions,
+): Promise<Configuration> {
+  const reading = { files: await readFiles(path), mergeDomains };
+  const length = reading.files.reduce((sum, { text }) => sum + text.length, 0);
+  const data = length < SHORT ? readConfiguration(reading.files, mergeDomains) : await readInThread(reading);
+  return buildConfiguration(data, makeLimit);
+}
+
+/**
+ * Tells the contents of a file, or of the files of a folder, from others without reading them: where links lead, sizes
+ * and times. Of what cannot be read, it is the error.
+ */
+export async function stampOf(path: string): Promise<string> {
+  try {
+    const found = await findFiles(path);
+    return found.map(({ path: one, dev, ino, size, mtimeNs }) => [one, dev, ino, size, mtimeNs].join()).join('\n');
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+async function readFiles(path: string): Promise<readonly ConfigurationFile[]> {
+  try {
+    const found = await findFiles(path);
+    if (found.length === 0) throw new Error('the folder has no file *.yaml or *.yml');
+    const bytes = found.reduce((sum, { size }) => sum + Number(size), 0);
+    if (bytes > MAX_BYTES) throw new Error(`it has ${String(bytes)} bytes, and may have ${String(MAX_BYTES)}`);
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    return await Promise.all(
+      found.map(async (one) => ({ path: one.path, text: decoder.decode(await readFile(one.path)) })),
+    );
+  } catch (error) {
+    throw new Error(`cannot read the configuration ${path}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function findFiles(
+  path: string,
+): Promise<readonly { path: string; dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint; isFile(): boolean }[]> {
+  const found = await stat(path, { bigint: true });
+  if (found.isFile()) return [Object.assign(found, { path })];
+  if (!found.isDirectory()) throw new Error('it is neither a file nor a folder');
+  const names = (await readdir(path)).filter((name) => !name.startsWith('.') && /\.ya?ml$/.test(name)).toSorted();
+  const inside = await Promise.all(
+    names.map(async (name) =>
+      Object.assign(await stat(join(path, name), { bigint: true }), { path: join(path, name) }),
+    ),
+  );
+  return inside.filter((one) => one.isFile());
+}
+
+async function readInThread(reading: Reading): Promise<ConfigurationData> {
+  const thread = new Worker(new URL(`read-thread${import.meta.url.slice(-3)}`, import.meta.url), {
+    workerData: reading,
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+  });
+  try {
+    const [result] = (await once(thread, 'message', { signal: AbortSignal.timeout(MAX_MS) })) as [ReadResult];
+    if ('data' in result) return result.data;
+    throw new ConfigurationError(result.problems);
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+    throw new Error(`reading the configuration was given up: ${(error as Error).message}`, { cause: error });
+  } finally {
+    await thread.terminate();
+  }
+}
