@@ -5,7 +5,7 @@ import { ask, failure } from './asks.ts';
 
 /** The error of a decision whose client rejects with this. */
 async function failureOf(error: unknown): Promise<unknown> {
-  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- clients may reject with anything
+   
   const fail = (): Promise<never> => Promise.reject(error);
   return failure(redisStore({ evalsha: fail, eval: fail }, { prefix: 'sluice' }).perform('take', [ask('ann')]));
 }
