@@ -55,7 +55,7 @@ export default tseslint.config(
   },
   {
     // The compiler checks their types. A program with the types of other versions of the same libraries takes longer than their lint.
-    files: ['examples/{graphql,mcp}/**/*.ts', 'packages/{compat,web}/test/peers/**/*.ts'],
+    files: ['examples/{graphql,hono,mcp}/**/*.ts', 'packages/{compat,web}/test/peers/**/*.ts'],
     extends: [tseslint.configs.disableTypeChecked],
   },
   { files: ['packages/*/src/**/*.ts'], rules: { 'tsdoc/syntax': 'error' } },

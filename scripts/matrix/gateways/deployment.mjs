@@ -48,7 +48,10 @@ export class Deployment {
     await Promise.all(Object.entries(weights).map(([id, weight]) => this.start(id, weight)));
     const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:${cache}` };
     this.#configure((await this.#listed(0)).gateways);
-    this.#nginx = spawn('nginx', ['-p', this.#folder, '-c', 'nginx.conf', '-e', 'stderr'], { env, stdio: 'ignore' });
+    this.#nginx = spawn(process.env['NGINX'] ?? 'nginx', ['-p', this.#folder, '-c', 'nginx.conf', '-e', 'stderr'], {
+      env,
+      stdio: 'ignore',
+    });
     while (!(await this.#listens())) await sleep(20);
     void this.#follow();
   }
