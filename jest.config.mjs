@@ -60,6 +60,7 @@ export default {
     project('example-etcd-policies', 'examples/etcd-policies'),
     project('example-express', 'examples/express'),
     project('example-fastify', 'examples/fastify'),
+    project('example-hono', 'examples/hono'),
     project('example-gateway', 'examples/gateway'),
     project('example-koa', 'examples/koa'),
     project('example-llm-tokens', 'examples/llm-tokens'),

@@ -47,6 +47,7 @@ const EXAMPLES = {
   mcp: /^Listening on/m,
   nestjs: /^Listening on/m,
   'sqlite-store': /^Listening on/m,
+  hono: /^Listening on/m,
   nextjs: /^Listening on/m,
 };
 const PROMETHEUS = { 'prom-client': '15' };

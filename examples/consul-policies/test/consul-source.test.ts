@@ -9,7 +9,7 @@ import {
   until,
   type PolicyServer,
 } from '@sluice/testkit';
-import { consulSource, type ConsulSourceOptions } from '../src/consul-source.ts';
+import { consulSource } from '../src/consul-source.ts';
 
 interface Server extends PolicyServer {
   readonly address: string;
@@ -56,23 +56,31 @@ describe.each(consulAgents({ acl: true }))('a token in %s', (_name, start) => {
 
 describe('a Consul with faults', () => {
   let consul: ConsulStub;
-  let endWatch: unknown;
+  let endWatch: (() => void) | undefined;
+  let changes = 0;
+  const source = () => consulSource({ address: consul.address, timeoutMs: 50 });
+  const put = (text: string): void => {
+    consul.put('sluice/policies/orders', text);
+  };
+  const held = () => until('a question is held back', () => consul.held === 1);
+  /** Waits until a change is reported that is made while Consul is asked. */
+  async function expectToHear(change: string): Promise<void> {
+    await held();
+    const before = changes;
+    put(change);
+    await until('it is reported', () => changes === before + 1);
+  }
   beforeEach(async () => {
     consul = await ConsulStub.start();
+    put('{}');
   });
   afterEach(async () => {
-    (endWatch as (() => void) | undefined)?.();
+    endWatch?.();
     await consul.close();
   });
-
-  const source = (options: ConsulSourceOptions = {}) => consulSource({ address: consul.address, ...options });
-  /** Watches, and counts the changes that are reported. */
-  function watch(options?: ConsulSourceOptions): () => number {
-    let changes = 0;
-    endWatch = source(options).watch?.(() => changes++);
-    return () => changes;
-  }
-  const held = () => until('a question is held back', () => consul.held === 1);
+  const watch = (): void => {
+    endWatch = source().watch?.(() => changes++) as () => void;
+  };
 
   it.each([
     [{ status: 500, body: 'No cluster leader' }, '500 No cluster leader'],
@@ -82,38 +90,30 @@ describe('a Consul with faults', () => {
   ] as const)('rejects a load with its address and the reason: %j', async (fault, reason) => {
     consul.befall('reads', fault);
 
-    const failure = await source({ timeoutMs: 50 }).load().catch(String);
+    const failure = await source().load().catch(String);
 
     expect(failure).toContain(`Consul at ${consul.address}`);
     expect(failure).toContain(reason);
   });
 
-  it('is waited for with growing pauses, and its changes are reported again afterwards', async () => {
-    const changes = watch();
+  it('is waited for with pauses, and its changes are reported again afterwards', async () => {
+    watch();
     await held();
-    consul.befall('reads', 'is cut');
-    consul.befall('blocking queries', 'is cut');
+    for (const which of ['reads', 'blocking queries'] as const) consul.befall(which, 'is cut');
     await until('it has tried again', () => consul.asked.filter(({ which }) => which === 'reads').length >= 3);
-    consul.befall('reads', undefined);
-    consul.befall('blocking queries', undefined);
-    await held();
-    const before = changes();
-    consul.put('sluice/policies/orders', '{}');
+    for (const which of ['reads', 'blocking queries'] as const) consul.befall(which, undefined);
 
-    await until('it is reported', () => changes() === before + 1);
+    await expectToHear('{"i":1}');
   });
 
   it('is asked from 0 if its index goes back, as after a restored snapshot', async () => {
-    for (let i = 0; i < 50; i++) consul.put('sluice/policies/orders', `{"i":${String(i)}}`);
-    const changes = watch();
+    for (let i = 0; i < 50; i++) put(`{"i":${String(i)}}`);
+    watch();
     await held();
     consul.restore({ 'sluice/policies/orders': '{"i":20}' });
     await until('it asks from 0', () => consul.asked.slice(1).some(({ query }) => query['index'] === '0'));
-    await held();
-    const before = changes();
-    consul.put('sluice/policies/orders', '{"i":21}');
 
-    await until('it is reported', () => changes() === before + 1);
+    await expectToHear('{"i":21}');
   });
 
   it('is not asked in a busy loop if its index is none', async () => {
@@ -124,12 +124,10 @@ describe('a Consul with faults', () => {
     expect(consul.asked.slice(0, 3).map(({ query }) => query['index'])).toEqual(['0', '1', '1']);
   });
 
-  it('may hold keys of others, and a folder, which are no policies', async () => {
-    consul.put('sluice/policies/', '');
-    consul.put('sluice/policies/notes/today', 'milk');
-    consul.put('sluice/policies-of-others', 'far away');
-    consul.put('sluice/policies/__proto__', '{}');
+  it('may hold a folder and keys of others, which are no policies', async () => {
+    for (const key of ['', 'notes/today', '__proto__']) consul.put(`sluice/policies/${key}`, '{}');
+    consul.put('sluice/policies-of-others', '{}');
 
-    expect(Object.keys(await source().load())).toEqual(['__proto__']);
+    expect(Object.keys(await source().load()).sort()).toEqual(['__proto__', 'orders']);
   });
 });

@@ -24,7 +24,7 @@ const app = Fastify({
 });
 
 const { store, ready } = createStore(process.env);
-const isStopping = onStop(async () => {
+onStop(async () => {
   await app.close();
   await store.close?.();
 });
@@ -73,7 +73,5 @@ app.get('/health', { config: { rateLimit: false } }, () => ({ gateway: NAME, rea
 // nginx sends nothing to a gateway that does not listen. One without a share of the limits would deny every request;
 // but while Redis is away and shares are unknown, it counts by itself.
 await app.ready();
-await ready().catch((error: unknown) => {
-  if (!isStopping()) console.error(error);
-});
-if (!isStopping()) announce(await app.listen({ port: Number(PORT), host: HOST }));
+await ready().catch(console.error);
+announce(await app.listen({ port: Number(PORT), host: HOST }));

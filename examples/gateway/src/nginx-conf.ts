@@ -8,12 +8,10 @@ export interface Balancing {
     /** The share of this gateway in the sum of all weights. */
     readonly weight: number;
   }[];
-  /** Processes of nginx. Default 1. */
-  readonly workers?: number;
 }
 
 /** The configuration of an nginx that runs in the foreground, in a folder of its own, without any rights. */
-export function nginxConf({ port, gateways, workers = 1 }: Balancing): string {
+export function nginxConf({ port, gateways }: Balancing): string {
   const servers = gateways.map(
     ({ address, weight }) => `server ${address} weight=${String(weight)} max_fails=1 fail_timeout=1s;`,
   );
@@ -22,7 +20,7 @@ export function nginxConf({ port, gateways, workers = 1 }: Balancing): string {
   return `${user}daemon off;
 pid nginx.pid;
 error_log stderr error;
-worker_processes ${String(workers)};
+worker_processes 1;
 
 events {
   worker_connections 1024;

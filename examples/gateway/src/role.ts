@@ -5,28 +5,16 @@ export function announce(url: string): void {
 }
 
 /**
- * Ends this process on Ctrl-C and SIGTERM, and when its parent process ends in any way. Call it before the first
- * `await`.
+ * Ends this process on Ctrl-C and SIGTERM, and when its parent process ends in any way.
  *
  * @param stop - Runs before the end, once.
- * @returns Whether the end has begun, so that work that is still starting can stop.
  */
-export function onStop(stop: () => Promise<unknown>): () => boolean {
-  let stopping = false;
+export function onStop(stop: () => Promise<unknown>): void {
+  let isStopping = false;
   const end = (): void => {
-    if (stopping) return;
-    stopping = true;
-    stop().then(
-      () => process.exit(),
-      (error: unknown) => {
-        console.error(error);
-        process.exit(1);
-      },
-    );
+    if (!isStopping) void stop().finally(() => process.exit());
+    isStopping = true;
   };
-  process.on('SIGINT', end);
-  process.on('SIGTERM', end);
-  process.on('disconnect', end);
+  for (const event of ['SIGINT', 'SIGTERM', 'disconnect']) process.on(event, end);
   process.channel?.unref(); // listening for its end is no reason to live
-  return () => stopping;
 }

@@ -12,19 +12,10 @@ app.addHook('onRequest', (request, _reply, done) => {
   if (request.url.startsWith(`/${NAME}`)) served++;
   done();
 });
-
-app.removeAllContentTypeParsers();
-app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
-  done(null, body);
-});
-
-const answer = { service: NAME };
-app.get(`/${NAME}`, (request) => ({ ...answer, client: request.headers['x-forwarded-for'] ?? request.ip }));
-app.get(`/${NAME}/:id`, ({ params }) => ({ ...answer, ...(params as { id: string }) }));
-app.post(`/${NAME}`, (_request, reply) => reply.code(201).send(answer));
-// Responses that the gateways must forward unchanged.
-app.get(`/${NAME}/broken`, (_request, reply) => reply.code(500).send({ ...answer, error: 'broken' }));
-app.get(`/${NAME}/busy`, (_request, reply) => reply.code(503).header('Retry-After', '1').send(answer));
+app.get(`/${NAME}`, (request) => ({ service: NAME, client: request.headers['x-forwarded-for'] ?? request.ip }));
+app.get(`/${NAME}/:id`, ({ params }) => ({ service: NAME, ...(params as { id: string }) }));
+// The gateways must forward it unchanged.
+app.get(`/${NAME}/busy`, (_request, reply) => reply.code(503).header('Retry-After', '1').send({ service: NAME }));
 // Not reachable through a gateway: the number of requests that came through.
 app.get('/served', () => ({ served }));
 

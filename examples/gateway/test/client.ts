@@ -27,19 +27,19 @@ export class Client {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  async send(path: string, headers: Headers = {}, method = 'GET', body?: string): Promise<Answer> {
+  async send(path: string, headers: Headers = {}, method = 'GET'): Promise<Answer> {
     const request = sendRequest({
       ...{ host: '127.0.0.1', port: this.#port, localAddress: this.address, agent: this.#agent },
       ...{ method, path, headers },
     });
-    request.end(body);
+    request.end();
     const [answer] = (await once(request, 'response')) as [IncomingMessage];
     return { status: answer.statusCode, headers: answer.headers, body: await text(answer) };
   }
 
   /** Sends this many requests, one at a time per connection. */
-  async sendMany(times: number, path: string, headers: (index: number) => Headers = () => ({})): Promise<Answer[]> {
-    return Promise.all(Array.from({ length: times }, async (_, index) => this.send(path, headers(index))));
+  async sendMany(times: number, path: string): Promise<Answer[]> {
+    return Promise.all(Array.from({ length: times }, async () => this.send(path)));
   }
 
   /**
@@ -73,25 +73,16 @@ export interface WindowCount {
 
 /** Requests by the window that their decision fell into, on the clock that the decision was made by. */
 export function byWindow(answers: readonly Answer[], windowMs: number): WindowCount[] {
-  const windows = new Map<number, { offered: number; allowed: number }>();
-  for (const { status, headers } of answers) {
-    const window = Math.floor(Number(headers['x-decided-at']) / windowMs);
-    const count = windows.get(window) ?? { offered: 0, allowed: 0 };
-    windows.set(window, count);
-    count.offered++;
-    if (status === 200) count.allowed++;
-  }
-  return [...windows].map(([window, count]) => ({ window, ...count })).sort((a, b) => a.window - b.window);
+  const windowOf = ({ headers }: Answer): number => Math.floor(Number(headers['x-decided-at']) / windowMs);
+  const windows = [...new Set(answers.map(windowOf))].sort((a, b) => a - b);
+  return windows.map((window) => {
+    const own = answers.filter((answer) => windowOf(answer) === window);
+    return { window, offered: own.length, allowed: own.filter(({ status }) => status === 200).length };
+  });
 }
 
-/** How often each status came. */
-export function statuses(answers: readonly Answer[]): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const { status } of answers) counts[String(status)] = (counts[String(status)] ?? 0) + 1;
-  return counts;
-}
-
-/** The responding gateways, such as `gateway-1`. */
-export function gateways(answers: readonly Answer[]): string[] {
-  return [...new Set(answers.map(({ headers }) => String(headers['x-gateway'])))].sort();
+/** The values of a field that came, or the statuses, each once. */
+export function seen(answers: readonly Answer[], what: 'status' | 'x-gateway' | 'x-counted-in'): string[] {
+  const values = answers.map(({ status, headers }) => String(what === 'status' ? status : headers[what]));
+  return [...new Set(values)].sort();
 }

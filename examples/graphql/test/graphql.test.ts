@@ -1,5 +1,5 @@
 import { ApolloServer, HeaderMap } from '@apollo/server';
-import { ExampleProcess } from '@sluice/testkit';
+import { postJson, useExample } from '@sluice/testkit';
 import { describe, expect, it } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
 import { fakeClock } from '@sluice/core/testing';
@@ -10,7 +10,6 @@ import { rootValue, shopSchema } from '../src/schema.ts';
 
 /** Costs 1 + 40 * (1 + 1 + 9) = 441. */
 const LARGE = '{ orders(first: 40) { id items(first: 9) { name } } }';
-const HUGE = '{ orders(first: 1000) { id items(first: 100) { name } } }';
 
 interface Answer {
   readonly status: number;
@@ -66,83 +65,42 @@ describe.each([
   it('costs as much as it is complex', async () => {
     const ask = start();
 
-    const answers = [
-      await ask('{ hello }'),
-      await ask(LARGE),
-      await ask(LARGE),
-      await ask(LARGE),
-      await ask('{ hello }'),
-    ];
+    const answers = [];
+    for (const query of ['{ hello }', LARGE, LARGE, LARGE, '{ hello }']) answers.push(await ask(query));
 
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 200]);
-    expect(answers.map(({ headers }) => headers['ratelimit']?.split(';')[1])).toEqual([
-      'r=999',
-      'r=558',
-      'r=117',
-      'r=117',
-      'r=116',
-    ]);
+    const lefts = answers.map(
+      ({ status, headers }) => `${String(status)} ${String(headers['ratelimit']?.split(';')[1])}`,
+    );
+    expect(lefts).toEqual(['200 r=999', '200 r=558', '200 r=117', '429 r=117', '200 r=116']);
     expect(answers[3]?.headers['retry-after']).toBe('4');
     expect(answers[3]?.body.errors).toMatchObject([
       { message: 'This query costs 441 points, and 117 are left.', extensions: { code: 'RATE_LIMITED', cost: 441 } },
     ]);
   });
 
-  it('that could never run is told so, and costs nothing; other clients have budgets of their own', async () => {
+  it('that could never run is told so, and costs nothing, as one that is wrong; clients have budgets of their own', async () => {
     const ask = start();
 
-    const huge = await ask(HUGE);
+    const huge = await ask('{ orders(first: 1000) { id items(first: 100) { name } } }');
+    const endless = await ask('{ orders(first: 2147483647) { id items(first: 2147483647) { name } } }');
+    const withoutVariables = await ask('query Orders($first: Int!) { orders(first: $first) { id } }');
+    await ask('{ nothing }');
     const others = [await ask(LARGE, 'bob'), await ask('{ hello }')];
 
-    expect([huge.status, huge.headers['retry-after']]).toEqual([429, undefined]);
-    expect(huge.body.errors?.[0]?.message).toContain('Ask for less');
+    for (const { status, headers, body } of [huge, endless]) {
+      expect([status, headers['retry-after']]).toEqual([429, undefined]);
+      expect(body.errors?.[0]?.message).toContain('Ask for less');
+    }
+    expect(withoutVariables.body.errors?.[0]?.message).toContain('Variable "$first"');
     expect(others.map(({ headers }) => headers['ratelimit']?.split(';')[1])).toEqual(['r=559', 'r=999']);
-  });
-
-  it('that is larger than any number is told so, too', async () => {
-    const ask = start();
-
-    const endless = await ask('{ orders(first: 2147483647) { id items(first: 2147483647) { name } } }');
-
-    expect([endless.status, endless.body.errors?.[0]?.message]).toEqual([429, expect.stringContaining('Ask for less')]);
-  });
-
-  it('without its variables is the mistake of its client', async () => {
-    const ask = start();
-
-    const mistaken = await ask('query Orders($first: Int!) { orders(first: $first) { id } }');
-
-    expect(mistaken.body.errors?.[0]?.message).toContain('Variable "$first"');
-    expect((await ask('{ hello }')).headers['ratelimit']).toContain('r=999');
-  });
-
-  it('that is not valid costs nothing', async () => {
-    const ask = start();
-
-    await ask('{ nothing }');
-
-    expect((await ask('{ hello }')).headers['ratelimit']).toContain('r=999');
   });
 });
 
-describe('the example', () => {
-  it('starts, responds as its output describes, and ends on request', async () => {
-    const example = new ExampleProcess(new URL('../dist/main.js', import.meta.url), {});
-    const port = await example.listens();
-
+it('the example answers as its output describes', async () => {
+  await useExample(new URL('../dist/main.js', import.meta.url), async (url) => {
     const statuses = [];
-    for (let i = 0; i < 3; i++) {
-      const response = await fetch(`http://127.0.0.1:${String(port)}/graphql`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ query: LARGE }),
-      });
-      statuses.push(response.status);
-      await response.text();
-    }
+    for (let i = 0; i < 3; i++) statuses.push((await postJson(`${url}/graphql`, { query: LARGE })).status);
 
     expect(statuses).toEqual([200, 200, 429]);
-    example.stop();
-    expect(await example.ends()).toBe(0);
   });
 });

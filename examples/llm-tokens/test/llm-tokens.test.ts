@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createLimiter, redisStore, slidingWindow, type Store } from '@sluice/core';
-import { ExampleProcess, seeded, testSeed, until, useRedis } from '@sluice/testkit';
+import { createLimiter, redisStore, slidingWindow } from '@sluice/core';
+import { postJson, seeded, testSeed, until, useExample, useRedis } from '@sluice/testkit';
 import { createApp } from '../src/app.ts';
 import type { Model } from '../src/model.ts';
 
@@ -42,39 +42,27 @@ afterEach(async () => {
   }
 });
 
-async function serve(store: Store, model: Model): Promise<{ url: string; lines: string[] }> {
+async function serve(model: Model = new CountingModel()): Promise<{ url: string; lines: string[] }> {
   const lines: string[] = [];
+  const store = redisStore(redis.client, { prefix: 'sluice' });
   const server = createApp({ store, model, log: (line) => void lines.push(line) }).listen(0, '127.0.0.1');
   servers.push(server);
   await once(server, 'listening');
   return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`, lines };
 }
 
-const ask = (url: string, user: string, prompt: string, maxTokens: number, signal?: AbortSignal): Promise<Response> =>
-  fetch(`${url}/answers`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${user}` },
-    body: JSON.stringify({ prompt, max_tokens: maxTokens }),
-    ...(signal === undefined ? {} : { signal }),
-  });
+const ask = (url: string, user: string, prompt: string, maxTokens: number, init?: RequestInit): Promise<Response> =>
+  postJson(`${url}/answers`, { prompt, max_tokens: maxTokens }, { authorization: `Bearer ${user}` }, init);
 
 const usedOf = async (user: string): Promise<number> => {
   const store = redisStore(redis.client, { prefix: 'sluice' });
-  const limiter = createLimiter({
-    name: 'tokens',
-    policy,
-    store,
-    shared: true,
-    onStoreError: 'throw',
-    timeoutMs: 60_000,
-  });
+  const limiter = createLimiter({ name: 'tokens', policy, store, onStoreError: 'throw', timeoutMs: 60_000 });
   return LIMIT - (await limiter.peek(user, 0)).remaining;
 };
 
 describe('an answer', () => {
   it('costs the tokens it used', async () => {
-    const model = new CountingModel();
-    const { url, lines } = await serve(redisStore(redis.client, { prefix: 'sluice' }), model);
+    const { url, lines } = await serve();
 
     const response = await ask(url, 'whole', 'say 40 fail -1', 300);
 
@@ -85,7 +73,7 @@ describe('an answer', () => {
   });
 
   it('that could cost more than the rest is denied, and costs nothing', async () => {
-    const { url } = await serve(redisStore(redis.client, { prefix: 'sluice' }), new CountingModel());
+    const { url } = await serve();
     const endless = ['say 500 fail -1', 'say 500 fail -1'].map((prompt) => ask(url, 'busy', prompt, 450));
     const [first, second] = await Promise.all(endless);
 
@@ -97,7 +85,7 @@ describe('an answer', () => {
   });
 
   it('of a model that fails before its first token costs nothing', async () => {
-    const { url, lines } = await serve(redisStore(redis.client, { prefix: 'sluice' }), new CountingModel());
+    const { url, lines } = await serve();
 
     const response = await ask(url, 'unlucky', 'say 40 fail 0', 300);
 
@@ -110,7 +98,7 @@ describe('an answer', () => {
 describe('a hundred answers, of which many are aborted by their client or by the model', () => {
   it('cost together the tokens that the model produced', async () => {
     const model = new CountingModel();
-    const { url, lines } = await serve(redisStore(redis.client, { prefix: 'sluice' }), model);
+    const { url, lines } = await serve(model);
     const random = seeded(testSeed(6));
     const outcomes = { whole: 0, aborted: 0, broken: 0, denied: 0 };
 
@@ -118,18 +106,11 @@ describe('a hundred answers, of which many are aborted by their client or by the
       const leaving = new AbortController();
       const prompt = `say ${String(random.integer(1, 12))} fail ${String(random.percent(25) ? random.integer(1, 9) : -1)}`;
       try {
-        const response = await ask(url, 'crowd', prompt, random.integer(12, 30), leaving.signal);
-        if (response.status === 429) {
-          outcomes.denied++;
-          return;
-        }
-        if (random.percent(30)) {
-          leaving.abort();
-          outcomes.aborted++;
-          return;
-        }
-        await response.text();
-        outcomes.whole++;
+        const response = await ask(url, 'crowd', prompt, random.integer(12, 30), { signal: leaving.signal });
+        const outcome = response.status === 429 ? 'denied' : random.percent(30) ? 'aborted' : 'whole';
+        if (outcome === 'aborted') leaving.abort();
+        else await response.text();
+        outcomes[outcome]++;
       } catch {
         outcomes.broken++; // in the middle of its body
       }
@@ -144,16 +125,11 @@ describe('a hundred answers, of which many are aborted by their client or by the
   });
 });
 
-describe('the example', () => {
-  it('starts, responds as its output describes, and ends on request', async () => {
-    const example = new ExampleProcess(new URL('../dist/main.js', import.meta.url), {});
-    const port = await example.listens();
-
-    const response = await ask(`http://127.0.0.1:${String(port)}`, 'ann', 'A poem in 5 words', 400);
+it('the example answers as its output describes', async () => {
+  await useExample(new URL('../dist/main.js', import.meta.url), async (url, example) => {
+    const response = await ask(url, 'ann', 'A poem in 5 words', 400);
 
     expect((await response.text()).trim().split(' ')).toHaveLength(5);
     await example.prints('ann: reserved 405 tokens, used 10');
-    example.stop();
-    expect(await example.ends()).toBe(0);
   });
 });

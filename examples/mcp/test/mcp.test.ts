@@ -1,6 +1,6 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { ExampleProcess } from '@sluice/testkit';
+import { postJson, useExample } from '@sluice/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
 import { fakeClock } from '@sluice/core/testing';
@@ -56,30 +56,16 @@ describe('a tool with a limit', () => {
   });
 });
 
-describe('the example', () => {
-  it('starts, responds as its output describes, and ends on request', async () => {
-    const example = new ExampleProcess(new URL('../dist/main.js', import.meta.url), {});
-    const port = await example.listens();
+it('the example answers as its output describes', async () => {
+  await useExample(new URL('../dist/main.js', import.meta.url), async (url) => {
+    const headers = { accept: 'application/json, text/event-stream', authorization: 'Bearer ann' };
+    const params = { name: 'search', arguments: { words: 'sluice', results: 8 } };
     const call = async (): Promise<unknown> => {
-      const response = await fetch(`http://127.0.0.1:${String(port)}/mcp`, {
-        method: 'POST',
-        headers: {
-          accept: 'application/json, text/event-stream',
-          'content-type': 'application/json',
-          authorization: 'Bearer ann',
-        },
-        body: JSON.stringify({
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name: 'search', arguments: { words: 'sluice', results: 8 } },
-        }),
-      });
-      return ((await response.json()) as { result?: { isError?: boolean } }).result?.isError;
+      const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+      const answer = (await (await postJson(`${url}/mcp`, body, headers)).json()) as { result: { isError?: true } };
+      return answer.result.isError;
     };
 
     expect([await call(), await call()]).toEqual([undefined, true]);
-    example.stop();
-    expect(await example.ends()).toBe(0);
   });
 });

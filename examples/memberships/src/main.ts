@@ -22,7 +22,9 @@ const timer = setInterval(() => {
     console.log(`${membership.id}: ${outcome === 'unavailable' ? outcome : `${String(remaining)} of 100 a second`}`);
   });
 }, 1000);
-process.once('SIGINT', () => {
-  clearInterval(timer);
-  void limiter.close();
-});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    clearInterval(timer);
+    void limiter.close();
+  });
+}

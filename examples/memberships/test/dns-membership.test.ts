@@ -1,23 +1,17 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { until } from '@sluice/testkit';
+import { ExampleProcess, until } from '@sluice/testkit';
 import { dnsMembership, srvMembership } from '../src/dns-membership.ts';
 import { Dnsmasq } from './dnsmasq.ts';
 import { join, latest, type Joined } from './joined.ts';
 
 const SRV = '_gateway._tcp.test';
-let dns: Dnsmasq;
+const dns = new Dnsmasq();
 const all: Joined[] = [];
-beforeAll(async () => {
-  dns = await Dnsmasq.start();
-});
+beforeAll(() => dns.serve());
 afterEach(async () => {
   for (const one of all.splice(0)) await one.leave();
 });
-afterAll(async () => {
-  await dns.stop();
-});
+afterAll(() => dns.kill());
 
 function joined(membership: typeof dnsMembership, name: string, self: string): Joined {
   const one = join(membership({ name, self, servers: [dns.address] }));
@@ -64,16 +58,10 @@ describe('members in the DNS', () => {
 
 it('the example has half of the limit beside another member', async () => {
   await dns.serve('host-record=gateways.test,10.0.0.1', 'host-record=gateways.test,10.0.0.2');
-  const env = { PATH: process.env['PATH'], SERVICE: 'gateways.test', SELF: '10.0.0.2', DNS_SERVER: dns.address };
-  const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  child.stdout.on('data', (text) => (output += String(text)));
-  try {
-    await until('its share begins', () => output.includes('10.0.0.2: 50 of 100 a second'));
-    child.kill('SIGINT');
-    expect(await until('it ends', () => child.exitCode ?? undefined)).toBe(0);
-  } finally {
-    child.kill('SIGKILL');
-  }
+  const env = { SERVICE: 'gateways.test', SELF: '10.0.0.2', DNS_SERVER: dns.address };
+  const example = new ExampleProcess(new URL('../dist/main.js', import.meta.url), env);
+
+  await example.prints('10.0.0.2: 50 of 100 a second');
+  example.stop();
+  expect(await example.ends()).toBe(0);
 });

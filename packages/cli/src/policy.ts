@@ -55,7 +55,7 @@ export function addPolicy(sluice: Command): void {
     )
     .addOption(repeated('--remove-app <name>', 'an application that may no longer use it; may be repeated'))
     .option('--reset', 'let all clients start again; otherwise what they have used stays used')
-    .addHelpText('after', '\nExample: sluice policy put orders fixedWindow --limit 200 --window 1m --app checkout')
+    .addHelpText('after', '\nExample: sluice policy put orders fixedWindow --limit 200 --window 1m --app shop')
     .action((name: string, kind: string, flags: PutFlags) => {
       const rule = policyFrom(kind, { ...flags });
       return withRedis(put, true, (session) => putPolicy(put, session, name, rule, flags));

@@ -9,6 +9,11 @@ import { addServe } from './serve.ts';
 import { readPrefix } from './session.ts';
 import { addSimulate } from './simulate/command.ts';
 
+const ABOUT_ALL = `
+Exit codes: 0 done, 1 failed, 2 the command line or a file is wrong.
+SLUICE_DEBUG=1 prints where an error came from.`;
+const ABOUT_SHARED = '\nEvery command has --redis <url>, --prefix <text> and --json: see sluice --help.';
+
 /** Runs the command line, prints the result or the error, and resolves to the exit code. Never rejects. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
@@ -30,7 +35,6 @@ function program(): Command {
       'Serves limits to gateways and programs, replays logs through limits, changes managed policies, and prints, blocks and resets keys.',
     )
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       outputError: (message, write) => {
         const explained = message.replace(/unknown command '[^']*'/, '$&; --help lists the commands');
@@ -42,7 +46,7 @@ function program(): Command {
     .addOption(
       new Option('--redis <url>', 'the URL of Redis; rediss: for TLS')
         .env('SLUICE_REDIS')
-        .default('redis://127.0.0.1:6379'),
+        .default('redis://127.0.0.1:6379', '127.0.0.1:6379'),
     )
     .addOption(
       new Option('--prefix <text>', 'the prefix of the keys, as in redisStore(url, { prefix })')
@@ -51,10 +55,7 @@ function program(): Command {
         .default('sluice'),
     )
     .option('--json', 'print JSON, for programs')
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 done, 1 failed, 2 the command line or a file is wrong.\nSLUICE_DEBUG=1 prints where an error came from.',
-    );
+    .addHelpText('afterAll', ({ command }) => (command.parent === null ? ABOUT_ALL : ABOUT_SHARED));
   for (const add of [addPolicy, addInspect, addKeyEdits, addDenied, addServe, addSimulate]) add(sluice);
   return sluice;
 }

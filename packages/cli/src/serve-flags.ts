@@ -29,33 +29,28 @@ const count =
 
 /** Each flag with its value, the option of `createServer` that it sets, and its reader. */
 const FLAGS: readonly (readonly [flags: string, option: string, read: Read, description: string])[] = [
-  ['--config <path>', 'config', asIs, 'the file of limits, or a folder of them; read again when it changes'],
+  ['--config <path>', 'config', asIs, 'file or folder of limits, read on each change'],
   ['--grpc <address>', 'grpc', asIs, "Envoy's rate limit service (default: 8081)"],
   ['--http <address>', 'http', asIs, '/auth, /json, /v1, /metrics (default: 8080)'],
   ['--sentinel <address>', 'sentinel', asIs, "Sentinel's token clients (default: off)"],
   ['--admin <address>', 'admin', asIs, "the operators' page, /stats (default: 6070)"],
-  ['--workers <number>', 'workers', count(256), 'processes that share the listeners, with --redis (default: 1)'],
+  ['--workers <number>', 'workers', count(256), 'processes, with --redis (default: 1)'],
   ['--tls-cert <path>', 'cert', asIs, 'the certificate of the listeners, as PEM'],
   ['--tls-key <path>', 'key', asIs, 'its key'],
-  ['--tls-client-ca <path>', 'clientCa', asIs, 'the authorities of clients, which then need a certificate'],
-  ['--tls-listeners <names>', 'listeners', asIs, 'which listeners have TLS (default: grpc,http)'],
+  ['--tls-client-ca <path>', 'clientCa', asIs, 'the CA that clients need a certificate of'],
+  ['--tls-listeners <names>', 'listeners', asIs, 'listeners with TLS (default: grpc,http)'],
   ['--timeout <duration>', 'timeoutMs', duration, 'the longest wait for Redis, but for Sentinel (default: 100ms)'],
   ['--sentinel-timeout <duration>', 'sentinelTimeoutMs', duration, 'the same for Sentinel (default: 15ms)'],
-  [
-    '--max-connection-age <duration>',
-    'maxConnectionAgeMs',
-    duration,
-    'of a gRPC connection; 0 is without end (default: 1d)',
-  ],
+  ['--max-connection-age <duration>', 'maxConnectionAgeMs', duration, 'of gRPC; 0 is without end (default: 1d)'],
   [
     '--max-in-flight <number>',
     'maxInFlight',
     count(1_000_000),
     'requests at once, of each listener and process (default: 1024)',
   ],
-  ['--drain <duration>', 'drainMs', duration, 'how long running requests may then take (default: 10s)'],
-  ['--shutdown-delay <duration>', 'shutdownDelayMs', duration, 'how long all is served after SIGTERM (default: 2s)'],
-  ['--app <name>', 'app', asIs, 'the name of this service for managed policies (default: sluice-server)'],
+  ['--drain <duration>', 'drainMs', duration, 'how long requests may go on (default: 10s)'],
+  ['--shutdown-delay <duration>', 'shutdownDelayMs', duration, 'how long to serve on SIGTERM (default: 2s)'],
+  ['--app <name>', 'app', asIs, 'its name in policies (default: sluice-server)'],
 ];
 const TLS = ['cert', 'key', 'clientCa', 'listeners'];
 const SHUTDOWN_DELAY_MS = 2000;
@@ -69,12 +64,12 @@ export function addServeFlags(command: Command): void {
     command.addOption(option.argParser((text) => read(text, option.long ?? '')));
   }
   command
-    .option('--check', 'print what is wrong in the configuration, and end')
+    .option('--check', 'print what is wrong in the limits, and end')
     .option('--merge-domains', 'several files may have rules of one domain')
     .addOption(
       new OptionOf('--token <text>', 'what callers beyond the loopback send to change keys').env('SLUICE_TOKEN'),
     )
-    .addOption(repeated('--host-name <name>', 'a name by which clients here call the loopback; may be repeated'));
+    .addOption(repeated('--host-name <name>', 'a name of the loopback; may be repeated'));
 }
 
 /**

@@ -20,7 +20,7 @@ export function addServe(sluice: Command): void {
   command
     .addHelpText(
       'after',
-      `\nAn address is port|host:port|unix:path|off; a port alone is that of the loopback.\nSIGTERM drains, SIGINT does so without a delay, SIGHUP reads the configuration.\nIf a flag is missing, the environment of envoyproxy/ratelimit is read (RUNTIME_ROOT, ...).`,
+      `\nAn address is port, host:port, unix:path or off; a port is that of the loopback.\nSIGTERM drains, SIGINT does so without a delay, SIGHUP reads the limits again.\nWithout flags the environment of envoyproxy/ratelimit counts, as RUNTIME_ROOT.`,
     )
     .action(async () => {
       await serve(await readServeFlags(command), globalsOf(command).json === true);

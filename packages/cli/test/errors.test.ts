@@ -127,7 +127,7 @@ describe('a URL', () => {
   });
 
   it('from the environment is not printed in the help', async () => {
-    const { code, out, err } = await runSluice(['inspect', '--help'], {
+    const { code, out, err } = await runSluice(['--help'], {
       env: { SLUICE_REDIS: 'redis://u:geheim@host' },
     });
 
@@ -205,6 +205,16 @@ describe('a command line', () => {
     expect(await runSluice(['--version'])).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+/), err: '' });
     expect((await runSluice(['help', 'policy'])).out).toContain('put [options] <name> <kind>');
     expect((await runSluice(['policy', 'put', '--help'])).out).toContain('--reset');
+  });
+
+  it('prints for each command a help that fits a screen', async () => {
+    const commands = ['', 'serve', 'simulate', 'policy put', 'policy override set', 'inspect', 'denied', 'block'];
+    const helps = await Promise.all(commands.map((one) => runSluice([...one.split(' ').filter(Boolean), '--help'])));
+
+    for (const { out } of helps) {
+      expect(out.split('\n').length).toBeLessThan(40);
+      expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    }
   });
 
   it('needs only the rights listed in the reference', () => {

@@ -16,7 +16,7 @@ const MAX_CHANGES = 100;
 /** The changes that this process knows and those of others, each once, the last one first. */
 export function mergeChanges(own: readonly PageChange[], others: readonly PageChange[]): readonly PageChange[] {
   const all = new Map(
-    [...others, ...own].map((change) => [`${String(change.atMs)} ${change.action} ${change.target}`, change]),
+    [...own, ...others].map((change) => [`${String(change.atMs)} ${change.action} ${change.target}`, change]),
   );
   return [...all.values()].toSorted((a, b) => b.atMs - a.atMs).slice(0, MAX_CHANGES);
 }

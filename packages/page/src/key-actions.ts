@@ -4,8 +4,8 @@ import { editKeys, parseDuration, readSubject, writeDuration, type Want } from '
 import type { PageChange } from './changes.ts';
 import { PageProblem } from './exchange.ts';
 import { readReason, readText, type Fields } from './fields.ts';
-import { MAX_ID, type KeyNames } from './key-names.ts';
-import { keyUnder, limitId, type KnownLimit, type LimitedKey } from './limits.ts';
+import { MAX_ID, readId, recordKey, showKey, writeId, type FindLimits } from './key-names.ts';
+import { keyUnder, limitId, type LimitedKey } from './limits.ts';
 import { endOverride, readManaged, setOverride, type ManagedNumbers } from './overrides.ts';
 
 /** The state of a key under one limit. */
@@ -46,20 +46,17 @@ export type Action = keyof typeof ACTIONS;
 
 /** Looks keys up, blocks and unblocks them, forgets what they have used, and gives them other numbers. */
 export class KeyActions {
-  readonly #names: KeyNames;
-  readonly #find: (subject: string) => readonly KnownLimit[];
+  readonly #find: FindLimits;
   readonly #log: (change: PageChange) => void;
 
-  /** @param find - The limits that a key with this subject may be under, the likely ones first. */
-  constructor(names: KeyNames, find: (subject: string) => readonly KnownLimit[], log: (change: PageChange) => void) {
-    this.#names = names;
+  constructor(find: FindLimits, log: (change: PageChange) => void) {
     this.#find = find;
     this.#log = log;
   }
 
   /** The states of a key that was shown, or of a text under every limit; an address in each form that limiters count. */
   async look(fields: Fields): Promise<readonly KeyState[]> {
-    if (fields['id'] !== undefined) return [await this.#read(this.#names.open(readText(fields, 'id', MAX_ID)))];
+    if (fields['id'] !== undefined) return [await this.#read(readId(readText(fields, 'id', MAX_ID), this.#find))];
     const text = readText(fields, 'key', MAX_KEY);
     const addresses = IPV6_PREFIXES.flatMap((bits) => canonicalAddress(text.trim(), bits) ?? []);
     const keys = [...new Set([text, ...addresses])].flatMap((key) => {
@@ -81,7 +78,7 @@ export class KeyActions {
   /** Does an action to a key, and reads its state afterwards. */
   async act(action: Exclude<Action, 'key'>, fields: Fields, operator: string | undefined): Promise<KeyState> {
     const reason = readReason(fields, operator);
-    const key = this.#names.open(readText(fields, 'id', MAX_ID));
+    const key = readId(readText(fields, 'id', MAX_ID), this.#find);
     const hasLength = action === 'block' || (action === 'override' && (fields['duration'] ?? '') !== '');
     const lengthMs = hasLength ? readLength(fields) : undefined;
     let detail = lengthMs === undefined ? '' : `for ${writeDuration(lengthMs)}`;
@@ -102,7 +99,7 @@ export class KeyActions {
       throw late ?? new PageProblem(409, `the store took the ${action}, and the key is ${state.outcome} all the same`);
     }
     const name = action === 'override' ? 'set override' : action === 'end-override' ? 'end override' : action;
-    this.#log({ atMs: Date.now(), action: name, target: this.#names.record(key), detail, ...reason });
+    this.#log({ atMs: Date.now(), action: name, target: recordKey(key), detail, ...reason });
     return state;
   }
 
@@ -115,9 +112,9 @@ export class KeyActions {
     const decision = await core.decide('peek', [want], { endMs, onStoreError: 'throw', isSilent: true });
     const { outcome, retryAfterMs, atMs } = decision;
     return {
-      id: this.#names.idOf(key),
+      id: writeId(key),
       limiter: core.name,
-      key: this.#names.show(key),
+      key: showKey(key),
       outcome,
       managed: await readManaged(key),
       retryAtMs: retryAfterMs === null || retryAfterMs === 0 ? null : atMs + retryAfterMs,

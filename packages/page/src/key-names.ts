@@ -1,95 +1,62 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { readSubject } from '@sluice/core/spi';
 import { PageProblem } from './exchange.ts';
 import { limitId, type KnownLimit, type LimitedKey } from './limits.ts';
 
 /** Ids hold keys, and can be longer than they are. */
 export const MAX_ID = 8_192;
 const MAX_SHOWN = 256;
-const CIPHER = 'aes-256-gcm';
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 
-/** A key under a limit, as processes name it. `key`: unless it is the subject. */
-export type KeyRef = readonly [limiter: string, limit: string, subject: string, key?: string, length?: number];
+/** A key under a limit, as processes name it. `key`: unless it is the subject; `length`: unless that is all of it. */
+type KeyRef = readonly [limiter: string, limit: string, subject: string, key?: string, length?: number];
+
+/** The limits that a key with this subject may be under, the likely ones first. */
+export type FindLimits = (subject: string) => readonly KnownLimit[];
+
+/** The text of a key: its beginning, if it is long. */
+export function showKey({ key, length }: Pick<LimitedKey, 'key' | 'length'>): string {
+  return length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}… (${String(length)} characters)` : key;
+}
+
+/** The text of a key in records of changes, which others read, too: a long one may be a token, and is its hash. */
+export function recordKey({ key, length, subject, core }: LimitedKey): string {
+  return `${length > MAX_SHOWN ? subject : key} of ${core.name}`;
+}
+
+/** The id of a key, by which every process that knows its limit finds it. */
+export function writeId({ core, limit, subject, key, length }: LimitedKey): string {
+  const ref = [core.name, limitId(core, limit), subject, ...(key === subject ? [] : [key, length])];
+  return Buffer.from(JSON.stringify(ref)).toString('base64url');
+}
 
 /**
- * How keys are shown: as they are, or as a hash. Each has an id for actions, which only processes with the same secret
- * can make and read, and which does not show the key.
+ * The key of an id.
+ *
+ * @throws PageProblem 404 for any other text.
  */
-export class KeyNames {
-  readonly #isHashed: boolean;
-  readonly #secret: Buffer;
-  readonly #find: (subject: string) => readonly KnownLimit[];
+export function readId(id: string, find: FindLimits): LimitedKey {
+  const ref = parseRef(Buffer.from(id, 'base64url').toString());
+  const key = ref && findKey(ref, find);
+  if (key !== undefined) return key;
+  throw new PageProblem(404, 'this key was not shown lately: look it up again; nothing was done');
+}
 
-  /**
-   * @param secret - That of all processes behind one address. Undefined: a random one.
-   * @param find - The limits that a key with this subject may be under, the likely ones first.
-   */
-  constructor(isHashed: boolean, secret: string | undefined, find: (subject: string) => readonly KnownLimit[]) {
-    this.#isHashed = isHashed;
-    this.#secret = createHmac('sha256', secret ?? randomBytes(32))
-      .update('keys of a page')
-      .digest();
-    this.#find = find;
-  }
+/** The key that processes name so; undefined if this one does not know its limit. */
+export function findKey(ref: KeyRef, find: FindLimits): LimitedKey | undefined {
+  const [limiter, limit, subject, key = subject, length = key.length] = ref;
+  const isIt = (one: KnownLimit): boolean => one.core.name === limiter && limitId(one.core, one.limit) === limit;
+  const known = find(subject).find(isIt);
+  return known && { core: known.core, limit: known.limit, isUnsure: known.isUnsure, subject, key, length };
+}
 
-  /** The text of a key: its beginning, if it is long. */
-  show({ key, length, subject }: Pick<LimitedKey, 'key' | 'length' | 'subject'>): string {
-    if (this.#isHashed) return `#${this.#digest(subject).toString('base64url').slice(0, 16)}`;
-    return length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}… (${String(length)} characters)` : key;
-  }
-
-  /** The text of a key in records of changes, which others read, too: a long one may be a token, and is its hash. */
-  record(key: LimitedKey): string {
-    return `${key.length > MAX_SHOWN && !this.#isHashed ? key.subject : this.show(key)} of ${key.core.name}`;
-  }
-
-  /** A text that another process has recorded, as this one may show it. */
-  showRecorded(text: string): string {
-    return !this.#isHashed || /^#[\w-]{16} of /.test(text) ? text : 'a key';
-  }
-
-  /** The id of a key: the same for the same key, because the nonce is a digest of it. */
-  idOf({ core, limit, subject, key, length }: LimitedKey): string {
-    const ref = [core.name, limitId(core, limit), subject, ...(key === subject ? [] : [key, length])];
-    const text = JSON.stringify(ref);
-    const nonce = this.#digest(text).subarray(0, NONCE_BYTES);
-    const cipher = createCipheriv(CIPHER, this.#secret, nonce);
-    return Buffer.concat([nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]).toString('base64url');
-  }
-
-  /**
-   * The key of an id that this process, or one with the same secret, has made.
-   *
-   * @throws PageProblem 404 for any other text.
-   */
-  open(id: string): LimitedKey {
-    const ref = this.#unseal(Buffer.from(id, 'base64url'));
-    const key = ref && this.find(ref);
-    if (key !== undefined) return key;
-    throw new PageProblem(404, 'this key was not shown lately: look it up again; nothing was done');
-  }
-
-  /** The key that processes name so; undefined if this one does not know its limit. */
-  find([limiter, limit, subject, key = subject, length = key.length]: KeyRef): LimitedKey | undefined {
-    const isIt = (one: KnownLimit): boolean => one.core.name === limiter && limitId(one.core, one.limit) === limit;
-    const known = this.#find(subject).find(isIt);
-    return known && { core: known.core, limit: known.limit, isUnsure: known.isUnsure, subject, key, length };
-  }
-
-  #unseal(bytes: Buffer): KeyRef | undefined {
-    if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
-    const decipher = createDecipheriv(CIPHER, this.#secret, bytes.subarray(0, NONCE_BYTES));
-    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-    try {
-      const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
-      return JSON.parse(Buffer.concat([text, decipher.final()]).toString()) as KeyRef;
-    } catch {
-      return undefined; // made with another secret, or changed
-    }
-  }
-
-  #digest(text: string): Buffer {
-    return createHmac('sha256', this.#secret).update(text, 'utf16le').digest();
+/** An id comes from outside, and what is logged is its text: it must be that of the key which is changed. */
+function parseRef(text: string): KeyRef | undefined {
+  try {
+    const ref = JSON.parse(text) as KeyRef;
+    const [, , subject, key = subject, length = key.length] = ref;
+    const isWhole = key === subject || (key.length === length && readSubject(key) === subject);
+    const isBeginning = key.length <= MAX_SHOWN && length > MAX_SHOWN && subject.startsWith('#');
+    return isWhole || isBeginning ? ref : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -19,15 +19,8 @@ export interface PageOptions<Request = never> {
   authorize?: ((request: Request) => Authorized | Promise<Authorized>) | undefined;
   /** The limiters that are shown, as limiters or as what `rateLimit()` returned. Default: all of this process. */
   limiters?: readonly LimiterOption[] | undefined;
-  /** `hashed` shows a hash in place of each key. Default `plain`. */
-  showKeys?: 'plain' | 'hashed' | undefined;
   /** The path of the page if the framework does not mount handlers; other requests are passed on. Such as `/limits`. */
   path?: string | undefined;
-  /**
-   * Makes the ids, and the hashes, of keys. Processes behind one address need the same, so that each finds the keys that
-   * another has shown. Default: the token, or a random text.
-   */
-  secret?: string | undefined;
   /**
    * Writes the keys denied most, and the changes of operators, to the Redis of the limiters: every five seconds, in a
    * record that ends half a minute later. The pages of all processes that do so show what all of them deny, and
@@ -44,9 +37,7 @@ export interface PageSettings {
   /** What a client gets that may not use the page. */
   readonly unauthorized: PageProblem;
   readonly limiters: ReadonlySet<LimiterCore> | undefined;
-  readonly showKeys: 'plain' | 'hashed';
   readonly path: string | undefined;
-  readonly secret: string | undefined;
   readonly share: boolean;
   readonly log: (change: PageChange) => void;
 }
@@ -61,13 +52,7 @@ const OPTIONS = {
   token: option<string | undefined>(undefined, isText, 'a text that is not empty', true),
   authorize: option<Authorize | undefined>(undefined, isFunction, 'a function'),
   limiters: readLimiters,
-  showKeys: option<'plain' | 'hashed'>(
-    'plain',
-    (given) => given === 'hashed' || given === 'plain',
-    '"plain" or "hashed"',
-  ),
   path: option<string | undefined>(undefined, isPath, 'a path such as "/limits", without a slash at its end'),
-  secret: option<string | undefined>(undefined, isText, 'a text that is not empty', true),
   share: option(false, (given) => typeof given === 'boolean', 'true or false'),
   log: option<(change: PageChange) => void>(writeLine, isFunction, 'a function'),
 };
@@ -89,7 +74,7 @@ export function readPageOptions(given: PageOptions): PageSettings {
     const fields = { 'www-authenticate': 'Basic realm="Sluice: your name, and the token", charset="UTF-8"' };
     const detail = 'the token is needed, as a password or as Authorization: Bearer TOKEN';
     const unauthorized = new PageProblem(401, detail, fields);
-    return { ...settings, secret: settings.secret ?? token, findOperator: findByToken(token), unauthorized };
+    return { ...settings, findOperator: findByToken(token), unauthorized };
   }
   if (token === undefined && authorize !== undefined) {
     const unauthorized = new PageProblem(403, 'this request may not use the page');

@@ -3,7 +3,6 @@ import { mergeChanges, type PageChange } from './changes.ts';
 import { PageProblem, respond, respondProblem, type PageRequest, type PageResponse } from './exchange.ts';
 import { readFields } from './fields.ts';
 import { ACTIONS, KeyActions, type Action } from './key-actions.ts';
-import { KeyNames } from './key-names.ts';
 import { listCores, listLimits, type KnownLimit } from './limits.ts';
 import type { Operator } from './operators.ts';
 import type { PageSettings } from './options.ts';
@@ -23,19 +22,17 @@ const READS = ['', 'live', 'snapshot'];
 export class Page {
   readonly #settings: PageSettings;
   readonly #recorder: Recorder;
-  readonly #names: KeyNames;
   readonly #keys: KeyActions;
   readonly #sharing: Sharing | undefined;
   #changes: readonly PageChange[] = [];
 
   constructor(settings: PageSettings) {
-    const { limiters, log, showKeys, secret, share } = settings;
+    const { limiters, log, share } = settings;
     this.#settings = settings;
     this.#recorder = new Recorder(limiters, () => this.#sharing?.tick());
     const cores = (): readonly LimiterCore[] => listCores(limiters);
     this.#sharing = share ? new Sharing(cores, () => makeRecord(this.#recorder)) : undefined;
-    this.#names = new KeyNames(showKeys === 'hashed', secret, this.#find);
-    this.#keys = new KeyActions(this.#names, this.#find, (change) => {
+    this.#keys = new KeyActions(this.#find, (change) => {
       this.#changes = mergeChanges([change], this.#changes);
       log(change);
       void this.#sharing?.tell(change);
@@ -75,7 +72,7 @@ export class Page {
       throw new PageProblem(405, 'this takes GET; nothing was done', { allow: 'GET, HEAD' });
     }
     await this.#sharing?.refresh();
-    const shown = { recorder: this.#recorder, names: this.#names, sharing: this.#sharing, changes: this.#changes };
+    const shown = { recorder: this.#recorder, find: this.#find, sharing: this.#sharing, changes: this.#changes };
     const snapshot = takeSnapshot({ ...shown, only: this.#settings.limiters }, operator.name);
     if (resource === 'snapshot') return respondJson(snapshot);
     const fields = { 'content-security-policy': CONTENT_POLICY };

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { describePolicy } from '@sluice/core';
 import type { Limit, LimiterCore } from '@sluice/core/spi';
 import { mergeChanges, type PageChange } from './changes.ts';
-import type { KeyNames } from './key-names.ts';
+import { findKey, showKey, writeId, type FindLimits } from './key-names.ts';
 import { limitId, listCores } from './limits.ts';
 import { MINUTES, type Recorder } from './recorder.ts';
 import { MAX_SHARED_KEYS, type PageRecord, type SharedKey } from './shared/record.ts';
@@ -56,23 +56,21 @@ export type ShownKey = Omit<SharedKey, 'limit'> & { readonly id: string | null }
 /** What snapshots are taken of. */
 export interface Shown {
   readonly recorder: Recorder;
-  readonly names: KeyNames;
+  readonly find: FindLimits;
   readonly only: ReadonlySet<LimiterCore> | undefined;
   readonly sharing: Sharing | undefined;
   readonly changes: readonly PageChange[];
 }
 
 export function takeSnapshot(shown: Shown, operator: string | undefined): Snapshot {
-  const { recorder, names, sharing, changes } = shown;
-  const others = sharing?.shared.changes ?? [];
-  const readable = others.map((change) => ({ ...change, target: names.showRecorded(change.target) }));
+  const { recorder, sharing, changes } = shown;
   return {
     atMs: Date.now(),
     process: { pid: process.pid, host: hostname(), sinceMs: recorder.startedAtMs },
     operator: operator ?? null,
     limiters: showLimiters(shown),
     denied: showDenied(shown),
-    changes: mergeChanges(changes, readable),
+    changes: mergeChanges(changes, sharing?.shared.changes ?? []),
   };
 }
 
@@ -87,16 +85,16 @@ export function makeRecord({ denied }: Recorder): PageRecord {
   return { pid: process.pid, host: hostname(), sinceMs: denied.sinceMs, beyond, keys };
 }
 
-function showDenied({ recorder, names, sharing }: Shown): ShownKeys {
+function showDenied({ recorder, find, sharing }: Shown): ShownKeys {
   const own = makeRecord(recorder);
   const all = sharing?.shared.records ?? [];
   const others = all.filter(({ pid, host }) => pid !== own.pid || host !== own.host);
   const denied = mergeDenied([own, ...others]).slice(0, MAX_SHARED_KEYS);
   const keys = denied.map(({ limit, key: subject, ...counts }) => {
     const seen = recorder.seen(subject).find(({ core }) => core.name === counts.limiter);
-    const key = seen ?? names.find([counts.limiter, limit, subject]);
-    const shown = names.show(key ?? { key: subject, length: subject.length, subject });
-    return { ...counts, key: shown, id: key === undefined ? null : names.idOf(key) };
+    const key = seen ?? findKey([counts.limiter, limit, subject], find);
+    const shown = showKey(key ?? { key: subject, length: subject.length });
+    return { ...counts, key: shown, id: key === undefined ? null : writeId(key) };
   });
   return {
     sinceMs: Math.min(own.sinceMs, ...others.map(({ sinceMs }) => sinceMs)),

@@ -160,19 +160,6 @@ describe('what a page shares', () => {
     expect(records[0]?.keys.map(({ key }) => key)).toEqual([expect.stringMatching(/^#[\w-]{22}$/)]);
     expect([told, (await snapshotOf(made)).changes]).toEqual([changes, changes]);
   });
-
-  it('is shown as hashes by a page that shows no keys', async () => {
-    await shareRecord(connection(), recordOf({ keys: [keyOf('bob@mail', 9)] }));
-    const change = { atMs: 5, by: 'ops', action: 'block', target: 'bob@mail of api', detail: '', reason: 'x' } as const;
-    await shareChange(connection(), change);
-    const made = pageWith({ share: true, showKeys: 'hashed' });
-    limiterOn(storeOf());
-
-    const { denied, changes } = await snapshotOf(made);
-
-    expect(denied.keys).toMatchObject([{ key: expect.stringMatching(/^#\S{16}$/), count: 9 }]);
-    expect(changes).toMatchObject([{ by: 'ops', target: 'a key' }]);
-  });
 });
 
 describe('what others have written to Redis', () => {

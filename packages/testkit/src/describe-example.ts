@@ -71,8 +71,12 @@ function passwordOf(user: string): string {
   return `${user}-secret`;
 }
 
-/** What the READMEs of the four examples for frameworks promise, over HTTP: with limits in memory, and in Redis. */
-export function describeExample(main: URL): void {
+/**
+ * What the READMEs of the four examples for frameworks promise, over HTTP: with limits in memory, and in Redis.
+ *
+ * @param takesOfService - What a report takes of the limit of the service, allowed or denied.
+ */
+export function describeExample(main: URL, takesOfService: 0 | 1): void {
   const redis = useRedis();
 
   describe.each([
@@ -115,6 +119,14 @@ export function describeExample(main: URL): void {
       expect(await client.statuses(REPORT_LIMIT + 1, '/report')).toEqual([...times(REPORT_LIMIT, 200), 429]);
       expect((await client.get('/report')).body['violated-policies']).toEqual(['report']);
       expect([(await client.get('/')).status, (await other.get('/report')).status]).toEqual([200, 200]);
+    });
+
+    it(`takes ${String(takesOfService)} of the limit of the service for a report, allowed or denied`, async () => {
+      const client = newClient();
+      await client.statuses(2 * REPORT_LIMIT, '/report');
+
+      const left = SERVICE_LIMIT - 1 - 2 * REPORT_LIMIT * takesOfService;
+      expect((await client.get('/')).body).toMatchObject({ left });
     });
 
     it('allows 5 failures a minute for an account from an address, then not even with the password', async () => {

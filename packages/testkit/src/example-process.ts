@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { expect } from '@jest/globals';
 
 const DEADLINE_MS = 60_000;
 
@@ -58,4 +59,27 @@ export class ExampleProcess {
       clearTimeout(timer);
     });
   }
+}
+
+/** Starts an example, uses it at the URL that it prints, and expects that it ends by itself when it is stopped. */
+export async function useExample(
+  main: URL,
+  use: (url: string, example: ExampleProcess) => Promise<unknown>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const example = new ExampleProcess(main, env);
+  await use(`http://127.0.0.1:${String(await example.listens())}`, example);
+  example.stop();
+  expect(await example.ends()).toBe(0);
+}
+
+/** Posts JSON. */
+export async function postJson(
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+  init: RequestInit = {},
+): Promise<Response> {
+  const sent = { 'content-type': 'application/json', ...headers };
+  return fetch(url, { ...init, method: 'POST', headers: sent, body: JSON.stringify(body) });
 }

@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { consulSource } from '../../../examples/consul-policies/dist/consul-source.js';
 import { nginxConf } from '../../../examples/gateway/dist/nginx-conf.js';
-import { nginxPath } from '../../../examples/gateway/dist/programs.js';
 import { fixedWindow } from '../../../packages/core/dist/index.js';
 import { createPolicies } from '../../../packages/core/dist/managed.js';
 import { startConsul } from '../../../packages/testkit/dist/consul/consul-server.js';
@@ -47,9 +46,12 @@ export class Deployment {
     this.port = await freePort();
     await this.setLimit(limit);
     await Promise.all(Object.entries(weights).map(([id, weight]) => this.start(id, weight)));
-    const path = nginxPath({ ...process.env, PATH: `${process.env.PATH}:${cache}` });
+    const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:${cache}` };
     this.#configure((await this.#listed(0)).gateways);
-    this.#nginx = spawn(path, ['-p', this.#folder, '-c', 'nginx.conf', '-e', 'stderr'], { stdio: 'ignore' });
+    this.#nginx = spawn(process.env['NGINX'] ?? 'nginx', ['-p', this.#folder, '-c', 'nginx.conf', '-e', 'stderr'], {
+      env,
+      stdio: 'ignore',
+    });
     while (!(await this.#listens())) await sleep(20);
     void this.#follow();
   }

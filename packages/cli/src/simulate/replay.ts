@@ -1,5 +1,5 @@
 import { memoryStore, type Ask, type MemoryStore } from '@sluice/core';
-import type { Candidate } from './candidate.ts';
+import type { Candidate, CandidateLimit } from './candidate.ts';
 import { Clients, ownText, type Client } from './clients.ts';
 import type { Entry } from './formats/entry.ts';
 import type { KeySpec } from './key.ts';
@@ -43,17 +43,23 @@ export class Trial {
 
   /** Whether the request is allowed. One that no limit concerns is. */
   decide(entry: Entry, client: Client | undefined): boolean {
+    const { limits } = this.candidate;
     const asks: Ask[] = [];
-    for (const [i, { policy, key: spec }] of this.candidate.limits.entries()) {
+    for (let i = 0; i < limits.length; i++) {
+      const { policy, key: spec } = limits[i] as CandidateLimit;
       const isOfClients = spec.text === this.#clients.text;
       const key = isOfClients ? client?.key : spec.read(entry);
-      if (key !== undefined) asks.push({ key: `${key}}:${String(i)}`, policy, cost: 1 });
+      // A text that was joined has to be hashed again with every request.
+      if (key !== undefined) asks.push({ key: limits.length === 1 ? key : `${key}}:${String(i)}`, policy, cost: 1 });
       else if (!isOfClients) this.withoutKey[i] = (this.withoutKey[i] as number) + 1;
     }
     if (asks.length === 0) return true;
     const { figures } = this.#store.perform('take', asks);
-    const allowed = figures.every((one) => one[ALLOWED] === 1);
-    const delayMs = Math.max(...figures.map((one) => one[DELAY] as number));
+    let [allowed, delayMs] = [true, 0];
+    for (const one of figures) {
+      if (one[ALLOWED] !== 1) allowed = false;
+      delayMs = Math.max(delayMs, one[DELAY] as number);
+    }
     if (allowed && delayMs > 0) {
       this.delayed++;
       this.delaySumMs += delayMs;

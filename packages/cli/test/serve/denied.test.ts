@@ -44,6 +44,11 @@ describe('a service that denies', () => {
   it('on Redis is told of a block by its keys, as every process is', async () => {
     const args = ['--config', serving.file(LIMITS), '--redis', redis.server.url, '--timeout', '10s'];
     const one = await serving.serve(args);
+    // A first connection that takes too long is waited for by no call: the service counts by itself until then.
+    await until('it counts in Redis', async () => {
+      await consume(one, 'login', 'bob');
+      return (await redis.admin.exists('sluice:{bob}:service:login')) === 1;
+    });
     await consume(one, 'login', 'ann');
 
     const { code, out } = await runHere([

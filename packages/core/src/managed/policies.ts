@@ -16,7 +16,7 @@ import {
 import { EMPTY, FORMAT, unnamed, type Draft, type Held, type PolicyRecord } from './record.ts';
 import { RedisFeed, type RedisSource } from './redis-source.ts';
 import { OwnFeed, type PolicySource } from './source.ts';
-import { parseTarget, writeRecordName, writeTarget, type OverrideTarget, type Target } from './target.ts';
+import { HASH, parseTarget, writeRecordName, writeTarget, type OverrideTarget, type Target } from './target.ts';
 
 /** The last change of a policy or an override. */
 export interface PolicyChange {
@@ -100,7 +100,11 @@ export interface Policies {
   override(name: string, target: OverrideTarget, policy: Policy, options?: OverrideOptions): Promise<OverrideResult>;
   /** Returns the overrides of a policy that are in force: of keys first, then of prefixes. */
   overrides(name: string): Promise<readonly PolicyOverride[]>;
-  /** Removes an override. Returns whether it was in force. */
+  /**
+   * Removes an override. Returns whether it was in force.
+   *
+   * @param target - As it was given, or as {@link Policies.overrides} lists it: a long key as its hash.
+   */
   removeOverride(name: string, target: OverrideTarget, options?: ChangeOptions): Promise<boolean>;
   /**
    * Ends what was opened for the source, unless a limiter still uses it. What was passed in stays open. Later calls open the
@@ -264,7 +268,7 @@ class SourcePolicies implements Policies {
 
   async removeOverride(name: string, target: OverrideTarget, options: ChangeOptions = {}): Promise<boolean> {
     const { by, reason } = readOptions(options, CHANGE, 'removeOverride');
-    const parsed = parseTarget(target);
+    const parsed = (await this.#findListed(name, target)) ?? parseTarget(target);
     return this.#change(writeRecordName(parseName(name, 'name'), parsed), (held) => {
       const wasInForce = this.follower.copy.override(name, parsed) !== undefined;
       if (!wasInForce && held?.problem === undefined) return { result: () => false };
@@ -274,6 +278,14 @@ class SourcePolicies implements Policies {
 
   async close(): Promise<void> {
     await this.follower.close();
+  }
+
+  /** The target of an override that is listed by its hash. A key that only looks like one has a hash of its own. */
+  async #findListed(name: string, target: OverrideTarget): Promise<Target | undefined> {
+    if (typeof target !== 'string' || !HASH.test(target)) return undefined;
+    await this.follower.load();
+    const listed = { kind: 'key', text: target } as const;
+    return this.follower.copy.override(name, listed) && listed;
   }
 
   /** Reads the source, plans the change, and writes it: again if another process has changed the record meanwhile. */

@@ -12,6 +12,8 @@ export interface Target {
 }
 
 const MAX_PREFIX = 256;
+/** A long key as it is kept: see `readSubject`. */
+export const HASH: RegExp = /^#[\w-]{22}$/;
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
 /** @throws PolicyError for a target that is neither a key nor a prefix. */

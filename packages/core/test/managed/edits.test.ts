@@ -206,6 +206,18 @@ describe('an override', () => {
     expect(follower.copy.find('orders', 'ann')).toEqual(ten);
   });
 
+  it('of a long key ends by the hash under which it is listed', async () => {
+    const { policies, follower } = process();
+    const token = 'k'.repeat(300);
+    await policies.put('orders', ten);
+    await policies.override('orders', token, twenty);
+    const [{ target } = {}] = await policies.overrides('orders');
+
+    expect(await policies.removeOverride('orders', target as string)).toBe(true);
+
+    expect(follower.copy.find('orders', token)).toEqual(ten);
+  });
+
   it('ends by the clock of the server, whatever that of the process', async () => {
     const nowMs = Date.now();
     jest.spyOn(Date, 'now').mockReturnValue(nowMs + 86_400_000);

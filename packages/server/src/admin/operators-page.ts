@@ -23,14 +23,13 @@ export interface ServedPage {
  */
 export function operatorsPage(
   service: Service,
-  { listeners: { admin }, token, siblings, log }: Pick<Settings, 'listeners' | 'token' | 'siblings' | 'log'>,
+  { listeners: { admin }, token, log }: Pick<Settings, 'listeners' | 'token' | 'log'>,
 ): ServedPage | undefined {
   if (admin === undefined) return undefined;
   const entrance = { isPrivate: isLocal(admin) };
   if (!entrance.isPrivate && token === undefined) return { routes: [NEEDS_TOKEN], close: () => Promise.resolve() };
   const handler = page<IncomingMessage>({
     ...(entrance.isPrivate ? { authorize: () => true } : { token }),
-    secret: token ?? siblings?.secret,
     share: connectionOf(service.core.store) !== undefined, // memory is this process alone
     limiters: [service.core],
     log: (change) => {
