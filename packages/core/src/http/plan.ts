@@ -27,6 +27,8 @@ export interface Call {
   settings: HttpSettings;
   /** Time that the request has waited for stores, on behalf of this limiter. */
   waitedMs: number;
+  /** Undefined until it is decided, and if no limit applies. */
+  info: RateLimitInfo | undefined;
 }
 
 /** The additions to a response: header fields and, if the request is denied, status and body. */
@@ -58,6 +60,13 @@ export function findCall(locals: Locals, by: object): Call | undefined {
   let call = locals[LATEST];
   while (call !== undefined && call.by !== by) call = call.before;
   return call;
+}
+
+/** What the latest limiter has decided of those that have decided. */
+export function latestInfo(locals: Locals): RateLimitInfo | undefined {
+  let call = locals[LATEST];
+  while (call !== undefined && call.info === undefined) call = call.before;
+  return call?.info;
 }
 
 export function latestCall(locals: Locals): Call | undefined {

@@ -116,7 +116,7 @@ export class RequestLimiter {
   /** Decides, and writes nothing to the response. The request counts once, however often it comes. */
   plan(request: object, response: unknown): MaybePromise<Plan> {
     const framework = this.#framework;
-    const locals = framework.locals(request);
+    const locals = framework.locals(request, response);
     if (findCall(locals, this) !== undefined) return PASS;
     const call: Call = {
       by: this,
@@ -130,6 +130,7 @@ export class RequestLimiter {
       refunds: this.#refunds ? new Map() : undefined,
       settings: this.settings,
       waitedMs: 0,
+      info: undefined,
     };
     keepCall(locals, call);
     if (this.#preflight !== undefined && framework.method(request) === 'OPTIONS' && isPreflight(framework, request)) {
@@ -255,6 +256,7 @@ export class RequestLimiter {
     const { settings } = call;
     if (this.followsResponses) this.#follow(call, decision);
     const info = { key: call.keys as FoundKeys, decision };
+    call.info = info;
     const plan: Plan = {
       fields: decision.policies.length === 0 ? PASS.fields : settings.headers(decision),
       info,

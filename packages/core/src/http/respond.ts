@@ -23,9 +23,9 @@ export function respond(
   const { info, denial, settings } = plan;
   if (info !== undefined) framework.record(request, info);
   const raw = framework.rawResponse(response);
-  // The client left, or got a response during the call to the store.
-  if (plan.isGone === true || raw.writableEnded) return false;
+  if (plan.isGone === true) return false;
   if (raw.headersSent) {
+    if (raw.writableEnded) return false; // the client got a response during the call to the store
     if (denial === undefined) return true; // a stream that began earlier: only the fields are too late
     throw errorFor(framework, plan, denial, response);
   }
@@ -44,10 +44,12 @@ export function respond(
 
 /** By names in lower case: Node would make a new text of any other, which takes as long as to decide. */
 function writeFields(framework: AnyFramework, response: unknown, fields: readonly Field[]): void {
+  let mayAppend = true;
   for (let i = 0; i < fields.length; i++) {
     const { key, value, append } = fields[i] as Field;
-    // Items of a list are added to those that other limiters of the request wrote.
-    const before = append ? joinLines(framework.getHeader(response, key)) : undefined;
+    // Items of lists are added to those that other limiters of the request wrote, each to all lists.
+    const before: string | undefined = append && mayAppend ? joinLines(framework.getHeader(response, key)) : undefined;
+    mayAppend = before !== undefined;
     framework.setHeader(response, key, before === undefined || before === '' ? value : `${before}, ${value}`);
   }
 }
