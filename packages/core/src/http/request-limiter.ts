@@ -47,7 +47,7 @@ export class RequestLimiter {
   readonly #nearest: PlacedLimits;
   readonly #core: LimiterCore;
   readonly #steps: readonly Step[];
-  readonly #preflight: ((request: object) => readonly Want[]) | undefined;
+  readonly #preflight: ((call: Call) => MaybePromise<Plan>) | undefined;
   readonly #reports: boolean;
   readonly #refunds: boolean;
   /** While the store fails, a request gets no more than each of several places allows. */
@@ -73,9 +73,9 @@ export class RequestLimiter {
     this.#places = places;
     this.#nearest = nearest;
     this.#core = nearest.core;
-    if (preflights === 'skip') this.#preflight = () => [];
-    if (preflights === 'separate') this.#preflight = readPreflightBudgets(places, framework);
     this.#reports = mode === 'report';
+    if (preflights === 'skip' || (preflights === 'separate' && this.#reports)) this.#preflight = () => PASS;
+    else if (preflights === 'separate') this.#preflight = this.#preflightBy(readPreflightBudgets(places, framework));
     this.#refunds = places.some(({ settings }) => settings.refund !== undefined);
     this.#paces = !this.#reports && limits.some(({ limit }) => may(limit, 'mayPace'));
     this.#holds = limits.some(({ limit }) => may(limit, 'mayHold'));
@@ -134,7 +134,7 @@ export class RequestLimiter {
     };
     keepCall(locals, call);
     if (this.#preflight !== undefined && framework.method(request) === 'OPTIONS' && isPreflight(framework, request)) {
-      return this.#decidePreflight(call, this.#preflight(request));
+      return this.#preflight(call);
     }
     const number = this.#requests++;
     if (number < FIRST_REQUESTS || number % 64 === 0) warnOfProxies(framework, request, number === 0);
@@ -275,13 +275,20 @@ export class RequestLimiter {
     if (this.#refunds && decision.allowed) refundOnResponse(this.#framework, this.#core, call, decision);
   }
 
-  #decidePreflight(call: Call, wants: readonly Want[]): MaybePromise<Plan> {
-    const { allow, status } = this.settings;
-    if (wants.length === 0 || this.#reports || allow?.hasAddress(this.#framework.address(call.request)) === true)
-      return PASS;
-    return mapMaybe(this.#decide('take', call, wants, false), (decision) =>
-      decision.allowed ? PASS : deniedBy(denialFor(decision, undefined, status), this.settings),
-    );
+  /** Decides about preflights by their budgets, and by the addresses on lists. */
+  #preflightBy(readWants: (request: object) => readonly Want[]): (call: Call) => MaybePromise<Plan> {
+    const { settings } = this;
+    const { allow, status } = settings;
+    return (call) => {
+      const address = this.#framework.address(call.request);
+      const isForbidden = this.#places.some((place) => place.settings.deny?.hasAddress(address) === true);
+      if (isForbidden) return deniedBy(forbiddenDenial(status), settings);
+      const wants = allow?.hasAddress(address) === true ? [] : readWants(call.request);
+      if (wants.length === 0) return PASS;
+      return mapMaybe(this.#decide('take', call, wants, false), (decision) =>
+        decision.allowed ? PASS : deniedBy(denialFor(decision, undefined, status), settings),
+      );
+    };
   }
 }
 

@@ -40,6 +40,7 @@ export function concurrency(options: ConcurrencyOptions): ConcurrencyPolicy {
 
 const algorithm: Algorithm<ConcurrencyPolicy> = /* @__PURE__ */ register<ConcurrencyPolicy>({
   name: 'concurrency',
+  make: () => concurrency,
   kind: 'h',
   family: slots,
   shape: [SLOTS, NAMED],

@@ -123,6 +123,26 @@ describe('a request', () => {
   });
 });
 
+describe('a response that began elsewhere', () => {
+  it.each<[string, object, boolean | string]>([
+    ['a stream goes on if it is allowed', {}, true],
+    ['a stream is an error if it is denied', { cost: 2 }, 'RateLimitError'],
+    ['an answer that was sent meanwhile is left as it is', { hasEnded: true }, false],
+    ['an answer that was sent is not denied either', { hasEnded: true, cost: 2 }, false],
+  ])('gets no fields and no second answer: %s', async (_what, { hasEnded = false, ...options }: { hasEnded?: boolean }, expected) => {
+    const [inner, response, onDenied] = [memoryStore(), new PlainResponse(), jest.fn()];
+    const store = storeThat(async (op, asks) => Promise.resolve(inner.perform(op, asks)));
+    const decided = over({ store, onDenied, ...options }).limit({}, response);
+    response.headersSent = true;
+    response.writableEnded = hasEnded;
+
+    const outcome = await Promise.resolve(decided).catch((error: unknown) => (error as Error).name);
+
+    expect([outcome, response.headers.size, response.body]).toEqual([expected, 0, undefined]);
+    expect(onDenied).not.toHaveBeenCalled();
+  });
+});
+
 describe('report mode', () => {
   it('counts in the budget of the limit that it rehearses, and starts no block', async () => {
     const own = { store: memoryStore(), shared: true, policy: { ...hourly(1), blockForMs: 7_200_000 } };
