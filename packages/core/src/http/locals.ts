@@ -1,5 +1,5 @@
 import type { Framework, RateLimitInfo } from './framework.ts';
-import { latestInfo } from './plan.ts';
+import { LATEST, type Locals } from './plan.ts';
 
 interface App {
   readonly parent?: App;
@@ -8,7 +8,7 @@ interface App {
 }
 
 interface ExpressResponse {
-  readonly locals?: object;
+  readonly locals?: Locals;
 }
 
 /** A request of Express; other requests have no `res`. */
@@ -44,7 +44,9 @@ function addAccessor(app: App): void {
   while (root.parent !== undefined) root = root.parent;
   Object.defineProperty(root.request, 'rateLimit', {
     get(this: ExpressRequest) {
-      return this.res?.locals && latestInfo(this.res.locals);
+      let call = this.res?.locals?.[LATEST];
+      while (call !== undefined && call.info === undefined) call = call.before;
+      return call?.info;
     },
     // Other packages write their numbers there, too.
     set(this: ExpressRequest, value: unknown) {

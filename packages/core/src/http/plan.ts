@@ -48,10 +48,10 @@ export interface Plan {
 export const PASS: Plan = { fields: [] };
 export const GONE: Plan = { fields: [], isGone: true };
 
-const LATEST: unique symbol = Symbol('latest call');
+export const LATEST: unique symbol = Symbol('latest call');
 
 /** Where a framework keeps what belongs to a request. */
-interface Locals {
+export interface Locals {
   [LATEST]?: Call;
 }
 
@@ -60,19 +60,4 @@ export function findCall(locals: Locals, by: object): Call | undefined {
   let call = locals[LATEST];
   while (call !== undefined && call.by !== by) call = call.before;
   return call;
-}
-
-/** What the latest limiter has decided of those that have decided. */
-export function latestInfo(locals: Locals): RateLimitInfo | undefined {
-  let call = locals[LATEST];
-  while (call !== undefined && call.info === undefined) call = call.before;
-  return call?.info;
-}
-
-export function latestCall(locals: Locals): Call | undefined {
-  return locals[LATEST];
-}
-
-export function keepCall(locals: Locals, call: Call): void {
-  locals[LATEST] = call;
 }

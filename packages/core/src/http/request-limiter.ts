@@ -18,7 +18,7 @@ import { refundOnResponse } from './lifecycle/refund.ts';
 import { holdUntilClosed } from './lifecycle/slots.ts';
 import { mapMaybe, type MaybePromise } from './maybe.ts';
 import type { HttpSettings } from './options.ts';
-import { findCall, GONE, keepCall, latestCall, PASS, type Call, type FoundKeys, type Plan } from './plan.ts';
+import { findCall, GONE, LATEST, PASS, type Call, type FoundKeys, type Locals, type Plan } from './plan.ts';
 import type { HttpLimit, Place, PlacedLimits } from './place.ts';
 import { isPreflight, readPreflightBudgets } from './preflights.ts';
 import { respond } from './respond.ts';
@@ -116,11 +116,11 @@ export class RequestLimiter {
   /** Decides, and writes nothing to the response. The request counts once, however often it comes. */
   plan(request: object, response: unknown): MaybePromise<Plan> {
     const framework = this.#framework;
-    const locals = framework.locals(request, response);
+    const locals: Locals = framework.locals(request, response);
     if (findCall(locals, this) !== undefined) return PASS;
     const call: Call = {
       by: this,
-      before: latestCall(locals),
+      before: locals[LATEST],
       request,
       response,
       argument: framework.argument === undefined ? response : framework.argument(response),
@@ -132,7 +132,7 @@ export class RequestLimiter {
       waitedMs: 0,
       info: undefined,
     };
-    keepCall(locals, call);
+    locals[LATEST] = call;
     if (this.#preflight !== undefined && framework.method(request) === 'OPTIONS' && isPreflight(framework, request)) {
       return this.#preflight(call);
     }
@@ -337,7 +337,7 @@ function limitStep(place: PlacedLimits, own: HttpLimit, framework: AnyReader): S
   const { allow, deny, status } = settings;
   const { name, limit, cost, readKey, onMissingKey, expectsMissingKeys } = own;
   const isFixed = typeof limit !== 'function' && typeof cost === 'number';
-  const add = (call: Call, key: string | undefined, picked: Limit, units: number): undefined => {
+  const add = (call: Call, key: string | undefined, picked: Limit, units: number): void => {
     call.settings = settings;
     if (settings.refund !== undefined) call.refunds?.set(picked, settings.refund);
     const subject = key === undefined ? MISSING : readSubject(key);
@@ -349,8 +349,10 @@ function limitStep(place: PlacedLimits, own: HttpLimit, framework: AnyReader): S
     return mapMaybe(typeof cost === 'number' ? cost : cost(request, argument), (units) => {
       checkCost(units);
       if (units === 0) return undefined;
-      const picked = typeof limit === 'function' ? limit(request, argument) : limit;
-      return mapMaybe(picked, (found) => add(call, key, found, units));
+      return mapMaybe(typeof limit === 'function' ? limit(request, argument) : limit, (picked) => {
+        add(call, key, picked, units);
+        return undefined;
+      });
     });
   };
   const want = (call: Call, key: string | undefined): MaybePromise<Plan | undefined> => {
@@ -367,7 +369,9 @@ function limitStep(place: PlacedLimits, own: HttpLimit, framework: AnyReader): S
       if (!expectsMissingKeys) warnOfMissingKey(core.name, call.request);
       return deniedBy(missingKeyDenial(status), settings);
     }
-    return isFixed ? add(call, key, limit, cost) : pick(call, key);
+    if (!isFixed) return pick(call, key);
+    add(call, key, limit, cost);
+    return undefined;
   };
   return (call) => {
     const key = readKey(call.request, framework, call.argument);

@@ -69,12 +69,7 @@ function send(framework: AnyFramework, { contentType, body }: Denial, response: 
 }
 
 /** The error of a denial, with the header fields as the response has them, those of other limiters included. */
-function errorFor(
-  framework: AnyFramework,
-  plan: Plan,
-  denial: Denial,
-  response: unknown,
-): RateLimitError {
+function errorFor(framework: AnyFramework, plan: Plan, denial: Denial, response: unknown): RateLimitError {
   const written = allFields(plan).map(({ name, key, value }): [string, string] => [
     name,
     joinLines(framework.getHeader(response, key)) ?? value,

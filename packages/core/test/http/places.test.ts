@@ -129,18 +129,21 @@ describe('a response that began elsewhere', () => {
     ['a stream is an error if it is denied', { cost: 2 }, 'RateLimitError'],
     ['an answer that was sent meanwhile is left as it is', { hasEnded: true }, false],
     ['an answer that was sent is not denied either', { hasEnded: true, cost: 2 }, false],
-  ])('gets no fields and no second answer: %s', async (_what, { hasEnded = false, ...options }: { hasEnded?: boolean }, expected) => {
-    const [inner, response, onDenied] = [memoryStore(), new PlainResponse(), jest.fn()];
-    const store = storeThat(async (op, asks) => Promise.resolve(inner.perform(op, asks)));
-    const decided = over({ store, onDenied, ...options }).limit({}, response);
-    response.headersSent = true;
-    response.writableEnded = hasEnded;
+  ])(
+    'gets no fields and no second answer: %s',
+    async (_what, { hasEnded = false, ...options }: { hasEnded?: boolean }, expected) => {
+      const [inner, response, onDenied] = [memoryStore(), new PlainResponse(), jest.fn()];
+      const store = storeThat(async (op, asks) => Promise.resolve(inner.perform(op, asks)));
+      const decided = over({ store, onDenied, ...options }).limit({}, response);
+      response.headersSent = true;
+      response.writableEnded = hasEnded;
 
-    const outcome = await Promise.resolve(decided).catch((error: unknown) => (error as Error).name);
+      const outcome = await Promise.resolve(decided).catch((error: unknown) => (error as Error).name);
 
-    expect([outcome, response.headers.size, response.body]).toEqual([expected, 0, undefined]);
-    expect(onDenied).not.toHaveBeenCalled();
-  });
+      expect([outcome, response.headers.size, response.body]).toEqual([expected, 0, undefined]);
+      expect(onDenied).not.toHaveBeenCalled();
+    },
+  );
 });
 
 describe('report mode', () => {

@@ -20,11 +20,7 @@ import {
 const FACTORIES: ReadonlySet<unknown> = new Set([byAll, byHeader, byIp, byMethod, byRoute, byUser]);
 
 /** Reads the key of a request; undefined if it has none. */
-export type ReadKey = (
-  request: object,
-  reader: AnyReader,
-  response: unknown,
-) => MaybePromise<string | undefined>;
+export type ReadKey = (request: object, reader: AnyReader, response: unknown) => MaybePromise<string | undefined>;
 type PartReader = Pick<KeyReader<object>, 'read'>;
 
 /**

@@ -2,7 +2,19 @@ import { byIp, byMethod, byRoute, byUser } from '@sluice/core/http';
 import { spellingsOf } from '../../spellings.ts';
 import type { Limit } from '../adapter.ts';
 import type { Ask } from '../http-client.ts';
-import { anything, each, get, hourly, passes, PROBLEM, rowsOf, within, type Row, type Step, type Tools } from '../row.ts';
+import {
+  anything,
+  each,
+  get,
+  hourly,
+  passes,
+  PROBLEM,
+  rowsOf,
+  within,
+  type Row,
+  type Step,
+  type Tools,
+} from '../row.ts';
 import { APPLICATION_WIDE } from '../stage.ts';
 
 const perRoute = { policy: hourly(3), key: [byIp(), byRoute()] };
