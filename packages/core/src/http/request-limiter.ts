@@ -196,7 +196,7 @@ export class RequestLimiter {
   async #readKeys(request: object): Promise<FoundKeys> {
     const keys: Record<string, string> = {};
     for (const { name, readKey } of this.#places.flatMap(({ limits }) => limits)) {
-      const key = await readKey(request, this.#framework, undefined);
+      const key = await readKey(request);
       if (key !== undefined) keys[name] = key;
     }
     return this.#hasOneKey ? (keys[this.#core.name] ?? '') : keys;
@@ -374,7 +374,7 @@ function limitStep(place: PlacedLimits, own: HttpLimit, framework: AnyReader): S
     return undefined;
   };
   return (call) => {
-    const key = readKey(call.request, framework, call.argument);
+    const key = readKey(call.request, call.argument);
     return typeof key === 'object' ? key.then((late) => want(call, late)) : want(call, key);
   };
 }
