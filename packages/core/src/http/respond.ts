@@ -1,4 +1,4 @@
-import { joinLines, type AnyFramework, type Framework } from './framework.ts';
+import { joinLines, type AnyFramework, type Framework, type HeaderValue } from './framework.ts';
 import { mapMaybe, type MaybePromise } from './maybe.ts';
 import type { Plan } from './plan.ts';
 import { RateLimitError, type Denial } from './response/denial.ts';
@@ -48,10 +48,14 @@ function writeFields(framework: AnyFramework, response: unknown, fields: readonl
   for (let i = 0; i < fields.length; i++) {
     const { key, value, append } = fields[i] as Field;
     // Items of lists are added to those that other limiters of the request wrote, each to all lists.
-    const before: string | undefined = append && mayAppend ? joinLines(framework.getHeader(response, key)) : undefined;
+    const before: HeaderValue = append && mayAppend ? framework.getHeader(response, key) : undefined;
     mayAppend = before !== undefined;
-    framework.setHeader(response, key, before === undefined || before === '' ? value : `${before}, ${value}`);
+    framework.setHeader(response, key, before === undefined || before === '' ? value : `${join(before)}, ${value}`);
   }
+}
+
+function join(lines: string | number | readonly string[]): string {
+  return joinLines(lines) as string;
 }
 
 function allFields({ fields, denial }: Plan): readonly Field[] {
