@@ -8,7 +8,6 @@ import {
   memoryStore,
   rateLimit,
   type RateLimitOptions,
-  type Store,
 } from '@sluice/express';
 import { fakeClock } from '@sluice/core/testing';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
@@ -94,38 +93,6 @@ describe.each(frameworks)('on $version', ({ express }) => {
     expect(errors).toEqual([new TypeError('of the user')]);
   });
 
-  it('a stream that began before the limiter goes on if it is allowed, and is an error if it is denied', async () => {
-    const begin: RequestHandler = (_request, response, next) => {
-      response.write('early ');
-      next();
-    };
-    const { app, errors } = serve(begin, rateLimit({ policy: once }));
-
-    const answers = [await request(app).get('/'), await request(app).get('/').catch(String)];
-
-    expect(answers[0]).toMatchObject({ status: 200, text: 'early ' });
-    expect(errors).toEqual([expect.any(RateLimitError)]);
-  });
-
-  it.each([1, 5])('an answer that was sent while the store was asked is left as it is (cost %i)', async (cost) => {
-    const { store, answer } = gatedStore();
-    const events: unknown[] = [];
-    const tooSlow: RequestHandler = (_request, response, next) => {
-      next();
-      response.status(503).send('too slow');
-    };
-    const onDenied = () => events.push('denied');
-    const limit = rateLimit({ policy, store, cost, timeoutMs: 60_000, onDenied });
-    const { app, errors } = serve(tooSlow, limit, () => events.push('handled'));
-
-    const sent = await request(app).get('/');
-    await answer();
-
-    expect([sent.status, sent.text]).toEqual([503, 'too slow']);
-    expect(sent.headers).not.toHaveProperty('ratelimit');
-    expect([...events, ...errors]).toEqual([]);
-  });
-
   it('a login resets what its own middleware counts, for this client alone; without a key, keyFor rejects', async () => {
     const limit = rateLimit({
       policy: fixedWindow({ limit: 2, window: '1h' }),
@@ -190,25 +157,4 @@ function twoOfOne(): readonly RequestHandler[] {
 function twoShared(): readonly RequestHandler[] {
   const store = memoryStore();
   return [rateLimit({ policy, store, shared: true }), rateLimit({ policy, store, shared: true })];
-}
-
-/** A store that answers when it is told to. */
-function gatedStore(): { store: Store; answer: () => Promise<void> } {
-  const inner = memoryStore();
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return {
-    store: {
-      source: 'later',
-      async perform(op, asks) {
-        await opened;
-        return inner.perform(op, asks);
-      },
-    },
-    async answer() {
-      open();
-      // What follows from it is done when the queue has been emptied.
-      for (let i = 0; i < 3; i++) await new Promise(setImmediate);
-    },
-  };
 }

@@ -9,6 +9,7 @@ export const framework: Framework<FastifyRequest, FastifyReply> = {
   header: (request, name) => joinLines(request.headers[name]),
   user: (request) => readUserId((request as { user?: unknown }).user),
   rawRequest: (request) => request.raw,
+  locals: (request) => request,
   rawResponse: (reply) => reply.raw,
   getHeader: (reply, name) => reply.getHeader(name),
   setHeader: (reply, name, value) => {

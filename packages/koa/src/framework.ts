@@ -15,6 +15,7 @@ export function frameworkFor(self: () => unknown): Framework<ParameterizedContex
     header: (ctx, name) => present(ctx.get(name)),
     user: (ctx) => readUserId((ctx.state as { user?: unknown }).user),
     rawRequest: (ctx) => ctx.req,
+    locals: (ctx) => ctx,
     rawResponse: (ctx) => ctx.res,
     getHeader: (ctx, name) => ctx.res.getHeader(name),
     // Directly, because Koa does the same with a string, only slower.

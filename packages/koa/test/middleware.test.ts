@@ -140,25 +140,6 @@ describe.each(frameworks)('on $version', ({ Koa: Application }) => {
     expect(caught).toEqual([expect.objectContaining({ code: 'SLUICE_DENIED', status: 429 })]);
   });
 
-  it.each([1, 2])('an answer that was sent while the store was asked is left as it is (cost %i)', async (cost) => {
-    const { store, asked, answer } = gatedStore();
-    const events: unknown[] = [];
-    const tooSlow: Middleware = async (ctx, next) => {
-      next().catch((error: unknown) => events.push(error));
-      await asked;
-      ctx.status = 503;
-      ctx.body = 'too slow';
-    };
-    const onDenied = () => events.push('denied');
-    const limit = rateLimit({ policy, store, cost, timeoutMs: 60_000, onDenied });
-    const { ask } = await served(tooSlow, limit, () => void events.push('handled'));
-
-    const { text, headers } = await ask();
-    await answer();
-
-    expect([text, headers.has('ratelimit'), events]).toEqual(['too slow', false, []]);
-  });
-
   it.each([1, 2])('nothing is done for a client that left while the store was asked (cost %i)', async (cost) => {
     const { store, asked, answer } = gatedStore();
     const events: unknown[] = [];

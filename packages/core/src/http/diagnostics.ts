@@ -1,8 +1,13 @@
 import { warnOnce } from '../warnings.ts';
 import type { AnyReader } from './framework.ts';
-import { addressBits, isIpv4 } from './keys/address.ts';
+import { ClientList } from './keys/client-list.ts';
 
 const UNIX_SOCKET = 'a Unix socket';
+/** Loopback, private, unique local and link-local addresses. */
+const PRIVATE = /* @__PURE__ */ new ClientList(
+  '127.0.0.0/8 ::1 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 169.254.0.0/16 fe80::/10'.split(' '),
+  'private',
+);
 
 /**
  * Warns once about settings of the application with which clients escape limits, or share one by mistake: of what a request
@@ -16,7 +21,7 @@ export function warnOfProxies(framework: AnyReader, request: object, isFirst: bo
   // On a Unix socket, only clients that the proxy names have an address.
   const peer = socket?.destroyed === false ? (socket.remoteAddress ?? UNIX_SOCKET) : undefined;
   if (peer === undefined || (framework.address(request) ?? UNIX_SOCKET) !== peer) return;
-  if (peer !== UNIX_SOCKET && !isPrivate(peer)) return;
+  if (peer !== UNIX_SOCKET && !PRIVATE.hasAddress(peer)) return;
   // A request of the proxy itself, such as a health check: it does not show whether the proxy is trusted.
   if (named.split(',').some((address) => address.trim() === peer)) return;
   const what = `a request came from ${peer} with X-Forwarded-For, which the application does not trust`;
@@ -42,21 +47,5 @@ function checkTrust(trust: unknown): void {
     'SLUICE_PROXY_TRUSTS_ALL',
     'the application trusts every proxy, so a client can choose its own address with X-Forwarded-For, and gets a new budget with each. ' +
       'Trust the addresses of your proxies instead.',
-  );
-}
-
-/** Loopback, private, unique local and link-local addresses. */
-function isPrivate(address: string): boolean {
-  const bits = addressBits(address);
-  if (bits === undefined) return false;
-  const [first = 0, , , , , , high = 0, last = 0] = bits;
-  if (!isIpv4(bits)) {
-    const isLoopback = last === 1 && bits.every((group, i) => group === 0 || i === 7);
-    return isLoopback || (first & 0xfe00) === 0xfc00 || (first & 0xffc0) === 0xfe80;
-  }
-  const a = high >> 8;
-  const b = high & 255;
-  return (
-    a === 10 || a === 127 || (a === 172 && b >= 16 && b < 32) || (a === 192 && b === 168) || (a === 169 && b === 254)
   );
 }

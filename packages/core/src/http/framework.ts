@@ -78,8 +78,11 @@ export const NO_RESPONSE: RawResponse = {
 export interface FrameworkReader<Request, Response> extends RequestReader<Request> {
   /** Node's own request: the same object, however often the framework wraps it. */
   rawRequest(request: Request): RawRequest;
-  /** Keeps what belongs to the request, if the framework has an object for that. Default: the request itself. */
-  locals?(request: Request): object | undefined;
+  /**
+   * An object that lives as long as the request, on which core keeps what it knows of it, under a symbol: always the same
+   * one, with the response or without.
+   */
+  locals(request: Request, response?: Response): object;
   rawResponse(response: Response): RawResponse;
   /**
    * The response that the user's functions get, in frameworks whose handlers return it: undefined until there is

@@ -1,25 +1,34 @@
-import type { RateLimitInfo, RawRequest } from './framework.ts';
-import type { HttpSettings, Refund } from './options.ts';
 import type { Limit, Want } from '../limiter/limits.ts';
-import type { RequestMark } from './request-marks.ts';
+import type { RateLimitInfo } from './framework.ts';
+import type { HttpSettings, Refund } from './options.ts';
 import type { Denial } from './response/denial.ts';
 import type { Field } from './response/headers.ts';
 
-/** One request on its way through the steps. */
+/** The key of a request or, with several limits, a key for each limit by name. */
+export type FoundKeys = string | Readonly<Record<string, string>>;
+
+/** One request in one limiter: on its way through the steps, and then what the limiter knows of it. */
 export interface Call {
+  readonly by: object;
+  /** The call of the limiter that saw the request before this one. */
+  readonly before: Call | undefined;
   readonly request: object;
   readonly response: unknown;
   /** What functions of the user get as the response. */
   readonly argument: unknown;
-  readonly raw: RawRequest;
-  readonly mark: RequestMark;
   readonly wants: Want[];
-  /** The keys that were found, by the name of their limit. With one key, its mark has that. */
-  readonly keys: Record<string, string> | undefined;
-  /** The option `refund` of each limit whose place has it. */
-  readonly refunds: Map<Limit, Refund>;
+  /** With several limits: the keys found so far, by the name of their limit. */
+  readonly found: Record<string, string> | undefined;
+  /** Undefined until all are known. */
+  keys: FoundKeys | undefined;
+  /** The option `refund` of each limit whose place has it, if any has. */
+  readonly refunds: Map<Limit, Refund> | undefined;
   /** Those of the innermost place that limits the request. */
   settings: HttpSettings;
+  /** Time that the request has waited for stores, on behalf of this limiter. */
+  waitedMs: number;
+  /** Undefined until it is decided, and if no limit applies. */
+  info: RateLimitInfo | undefined;
 }
 
 /** The additions to a response: header fields and, if the request is denied, status and body. */
@@ -38,3 +47,17 @@ export interface Plan {
 /** A request that continues, without header fields. */
 export const PASS: Plan = { fields: [] };
 export const GONE: Plan = { fields: [], isGone: true };
+
+export const LATEST: unique symbol = Symbol('latest call');
+
+/** Where a framework keeps what belongs to a request. */
+export interface Locals {
+  [LATEST]?: Call;
+}
+
+/** The call of a limiter for a request; undefined if it has not seen the request. */
+export function findCall(locals: Locals, by: object): Call | undefined {
+  let call = locals[LATEST];
+  while (call !== undefined && call.by !== by) call = call.before;
+  return call;
+}

@@ -18,17 +18,15 @@ import { refundOnResponse } from './lifecycle/refund.ts';
 import { holdUntilClosed } from './lifecycle/slots.ts';
 import { mapMaybe, type MaybePromise } from './maybe.ts';
 import type { HttpSettings } from './options.ts';
-import { GONE, PASS, type Call, type Plan } from './plan.ts';
+import { findCall, GONE, LATEST, PASS, type Call, type FoundKeys, type Locals, type Plan } from './plan.ts';
 import type { HttpLimit, Place, PlacedLimits } from './place.ts';
 import { isPreflight, readPreflightBudgets } from './preflights.ts';
-import { findMark, markOnce, type FoundKeys, type RequestMark } from './request-marks.ts';
 import { respond } from './respond.ts';
 import { denialFor, forbiddenDenial, missingKeyDenial, type Denial } from './response/denial.ts';
 
 /** Ends the way of a request with a plan, or lets it go on. */
 type Step = (call: Call) => MaybePromise<Plan | undefined>;
 
-const NO_REFUNDS: Call['refunds'] = new Map();
 /** The first requests are all looked at for mistakes in the settings of proxies, later ones from time to time. */
 const FIRST_REQUESTS = 128;
 /** The subject of all requests without a key. No key of a caller has it: one that begins with `#` is hashed. */
@@ -49,7 +47,7 @@ export class RequestLimiter {
   readonly #nearest: PlacedLimits;
   readonly #core: LimiterCore;
   readonly #steps: readonly Step[];
-  readonly #preflight: ((request: object) => readonly Want[]) | undefined;
+  readonly #preflight: ((call: Call) => MaybePromise<Plan>) | undefined;
   readonly #reports: boolean;
   readonly #refunds: boolean;
   /** While the store fails, a request gets no more than each of several places allows. */
@@ -75,9 +73,9 @@ export class RequestLimiter {
     this.#places = places;
     this.#nearest = nearest;
     this.#core = nearest.core;
-    if (preflights === 'skip') this.#preflight = () => [];
-    if (preflights === 'separate') this.#preflight = readPreflightBudgets(places, framework);
     this.#reports = mode === 'report';
+    if (preflights === 'skip' || (preflights === 'separate' && this.#reports)) this.#preflight = () => PASS;
+    else if (preflights === 'separate') this.#preflight = this.#preflightBy(readPreflightBudgets(places, framework));
     this.#refunds = places.some(({ settings }) => settings.refund !== undefined);
     this.#paces = !this.#reports && limits.some(({ limit }) => may(limit, 'mayPace'));
     this.#holds = limits.some(({ limit }) => may(limit, 'mayHold'));
@@ -118,16 +116,25 @@ export class RequestLimiter {
   /** Decides, and writes nothing to the response. The request counts once, however often it comes. */
   plan(request: object, response: unknown): MaybePromise<Plan> {
     const framework = this.#framework;
-    const raw = framework.rawRequest(request);
-    const mark = markOnce(framework, request, raw, this);
-    if (mark === undefined) return PASS;
-    const { settings } = this;
-    const argument = framework.argument === undefined ? response : framework.argument(response);
-    const keys = this.#hasOneKey ? undefined : {};
-    const refunds = this.#refunds ? (new Map() as Call['refunds']) : NO_REFUNDS;
-    const call: Call = { request, response, argument, raw, mark, wants: [], keys, refunds, settings };
+    const locals: Locals = framework.locals(request, response);
+    if (findCall(locals, this) !== undefined) return PASS;
+    const call: Call = {
+      by: this,
+      before: locals[LATEST],
+      request,
+      response,
+      argument: framework.argument === undefined ? response : framework.argument(response),
+      wants: [],
+      found: this.#hasOneKey ? undefined : {},
+      keys: undefined,
+      refunds: this.#refunds ? new Map() : undefined,
+      settings: this.settings,
+      waitedMs: 0,
+      info: undefined,
+    };
+    locals[LATEST] = call;
     if (this.#preflight !== undefined && framework.method(request) === 'OPTIONS' && isPreflight(framework, request)) {
-      return this.#decidePreflight(call, this.#preflight(request));
+      return this.#preflight(call);
     }
     const number = this.#requests++;
     if (number < FIRST_REQUESTS || number % 64 === 0) warnOfProxies(framework, request, number === 0);
@@ -181,7 +188,7 @@ export class RequestLimiter {
    * @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */
   async keyFor(request: object): Promise<FoundKeys> {
-    const keys = findMark(this.#framework, request, this)?.keys ?? (await this.#readKeys(request));
+    const keys = findCall(this.#framework.locals(request), this)?.keys ?? (await this.#readKeys(request));
     if (typeof keys === 'string' ? keys !== '' : Object.keys(keys).length > 0) return keys;
     throw typeError('SLUICE_KEY_INVALID', `the request has no key for the limiter ${this.#core.name}`);
   }
@@ -213,60 +220,43 @@ export class RequestLimiter {
 
   /** The last step. */
   #ask(call: Call): MaybePromise<Plan> {
-    const { mark, wants, raw, response } = call;
-    mark.keys ??= call.keys ?? '';
+    const { wants, request, response } = call;
+    call.keys ??= call.found ?? '';
     if (wants.length === 0) return PASS;
     if (!this.#paces) {
-      const decided = this.#askStore(this.#reports ? 'try' : 'take', call);
+      const decided = this.#decide(this.#reports ? 'try' : 'take', call, wants, false);
       if (!(decided instanceof Promise)) return this.#conclude(call, decided);
       return decided.then((decision) => this.#conclude(call, decision));
     }
-    const { paced } = this.#nearest;
-    const pacing = { core: this.#core, paced, wants, raw, rawResponse: this.#framework.rawResponse(response) };
+    const [raw, rawResponse] = [this.#framework.rawRequest(request), this.#framework.rawResponse(response)];
     const planned = decidePaced(
-      pacing,
-      (op) => this.#askStore(op, call),
+      { core: this.#core, paced: this.#nearest.paced, wants, raw, rawResponse },
+      (op) => this.#decide(op, call, wants, true),
       (decision) => this.#conclude(call, decision),
     );
     return planned.then((plan) => (plan === 'gone' ? GONE : plan));
   }
 
   /**
-   * Asks within what is left of the patience that all limiters of the request share, and holds slots until the response
-   * closes.
+   * Asks within what is left of the patience that all limiters of the request share.
    *
    * @param isSilent - Whether the decision is published later, once it is clear whether the request waits.
    */
-  #askStore(
-    op: DecidingOp,
-    call: Call,
-    wants: readonly Want[] = call.wants,
-    isSilent = this.#paces,
-  ): MaybePromise<Decision> {
-    const { mark, raw, response, settings } = call;
+  #decide(op: DecidingOp, call: Call, wants: readonly Want[], isSilent: boolean): MaybePromise<Decision> {
     let waitedMs = 0;
-    for (let at: RequestMark | undefined = mark; at !== undefined; at = at.before) waitedMs += at.waitedMs;
+    for (let at: Call | undefined = call; at !== undefined; at = at.before) waitedMs += at.waitedMs;
     const onStoreError = this.#onStoreError;
     const isUsual = waitedMs === 0 && !isSilent && onStoreError === undefined;
     const endMs = waitedMs === 0 ? undefined : this.#core.timeoutMs - waitedMs + performance.now();
-    let decided = this.#core.decide(op, wants, isUsual ? undefined : { isSilent, onStoreError, endMs });
-    if (decided instanceof Promise) {
-      const startMs = performance.now();
-      decided = decided.finally(() => {
-        mark.waitedMs += performance.now() - startMs;
-      });
-    }
-    if (!this.#holds || op === 'peek') return decided;
-    return mapMaybe(decided, (decision) => {
-      holdUntilClosed(this.#core, decision, raw, this.#framework.rawResponse(response), settings.maxSlotMs);
-      return decision;
-    });
+    const decided = this.#core.decide(op, wants, isUsual ? undefined : { isSilent, onStoreError, endMs });
+    return decided instanceof Promise ? countWait(call, decided) : decided;
   }
 
   #conclude(call: Call, decision: Decision): MaybePromise<Plan> {
-    const { settings, mark } = call;
-    if (this.#refunds && decision.allowed) refundOnResponse(this.#framework, this.#core, call, decision);
-    const info = { key: mark.keys as FoundKeys, decision };
+    const { settings } = call;
+    if (this.followsResponses) this.#follow(call, decision);
+    const info = { key: call.keys as FoundKeys, decision };
+    call.info = info;
     const plan: Plan = {
       fields: decision.policies.length === 0 ? PASS.fields : settings.headers(decision),
       info,
@@ -278,13 +268,36 @@ export class RequestLimiter {
     return mapMaybe(settings.onDecision(decision, { key: info.key, request, response: argument }), () => plan);
   }
 
-  #decidePreflight(call: Call, wants: readonly Want[]): MaybePromise<Plan> {
-    const { allow, status } = this.settings;
-    if (wants.length === 0 || this.#reports || allow?.hasAddress(this.#framework.address(call.request)) === true)
-      return PASS;
-    return mapMaybe(this.#askStore('take', call, wants, false), (decision) =>
-      decision.allowed ? PASS : deniedBy(denialFor(decision, undefined, status), this.settings),
-    );
+  /** Holds the slots of a decision, and gives units back, until or when the response ends. */
+  #follow(call: Call, decision: Decision): void {
+    const [raw, rawResponse] = [this.#framework.rawRequest(call.request), this.#framework.rawResponse(call.response)];
+    if (this.#holds) holdUntilClosed(this.#core, decision, raw, rawResponse, call.settings.maxSlotMs);
+    if (this.#refunds && decision.allowed) refundOnResponse(this.#framework, this.#core, call, decision);
+  }
+
+  /** Decides about preflights by their budgets, and by the addresses on lists. */
+  #preflightBy(readWants: (request: object) => readonly Want[]): (call: Call) => MaybePromise<Plan> {
+    const { settings } = this;
+    const { allow, status } = settings;
+    return (call) => {
+      const address = this.#framework.address(call.request);
+      const isForbidden = this.#places.some((place) => place.settings.deny?.hasAddress(address) === true);
+      if (isForbidden) return deniedBy(forbiddenDenial(status), settings);
+      const wants = allow?.hasAddress(address) === true ? [] : readWants(call.request);
+      if (wants.length === 0) return PASS;
+      return mapMaybe(this.#decide('take', call, wants, false), (decision) =>
+        decision.allowed ? PASS : deniedBy(denialFor(decision, undefined, status), settings),
+      );
+    };
+  }
+}
+
+async function countWait(call: Call, asked: Promise<Decision>): Promise<Decision> {
+  const startMs = performance.now();
+  try {
+    return await asked;
+  } finally {
+    call.waitedMs += performance.now() - startMs;
   }
 }
 
@@ -323,36 +336,42 @@ function limitStep(place: PlacedLimits, own: HttpLimit, framework: AnyReader): S
   const { settings, core } = place;
   const { allow, deny, status } = settings;
   const { name, limit, cost, readKey, onMissingKey, expectsMissingKeys } = own;
-  const add = (call: Call, key: string | undefined, picked: Limit, units: number): Plan | undefined => {
+  const isFixed = typeof limit !== 'function' && typeof cost === 'number';
+  const add = (call: Call, key: string | undefined, picked: Limit, units: number): void => {
     call.settings = settings;
-    if (settings.refund !== undefined) call.refunds.set(picked, settings.refund);
+    if (settings.refund !== undefined) call.refunds?.set(picked, settings.refund);
     const subject = key === undefined ? MISSING : readSubject(key);
     const holder = picked.mayHold ? newHolder() : 0;
     call.wants.push({ limit: picked, key: key ?? '', subject, cost: units, holder, isNamed: false });
-    return undefined;
+  };
+  const pick = (call: Call, key: string | undefined): MaybePromise<undefined> => {
+    const { request, argument } = call;
+    return mapMaybe(typeof cost === 'number' ? cost : cost(request, argument), (units) => {
+      checkCost(units);
+      if (units === 0) return undefined;
+      return mapMaybe(typeof limit === 'function' ? limit(request, argument) : limit, (picked) => {
+        add(call, key, picked, units);
+        return undefined;
+      });
+    });
   };
   const want = (call: Call, key: string | undefined): MaybePromise<Plan | undefined> => {
-    const { request, argument } = call;
     if (key !== undefined) {
-      if (call.keys === undefined) call.mark.keys = key;
-      else call.keys[name] = key;
+      if (call.found === undefined) call.keys = key;
+      else call.found[name] = key;
       if (deny?.hasKey(key) === true) return deniedBy(forbiddenDenial(status), settings);
       // Lifts this limit alone: the keys of other limits may be ones that any client can send.
       if (allow?.hasKey(key) === true) return undefined;
     }
-    if (deny?.hasKeys === true && allow?.hasAddress(framework.address(request)) === true) return undefined;
+    if (deny?.hasKeys === true && allow?.hasAddress(framework.address(call.request)) === true) return undefined;
     if (key === undefined && onMissingKey === 'skip') return undefined;
     if (key === undefined && onMissingKey === 'deny') {
-      if (!expectsMissingKeys) warnOfMissingKey(core.name, request);
+      if (!expectsMissingKeys) warnOfMissingKey(core.name, call.request);
       return deniedBy(missingKeyDenial(status), settings);
     }
-    if (typeof limit !== 'function' && typeof cost === 'number') return add(call, key, limit, cost);
-    return mapMaybe(typeof cost === 'number' ? cost : cost(request, argument), (units) => {
-      checkCost(units);
-      if (units === 0) return undefined;
-      if (typeof limit !== 'function') return add(call, key, limit, units);
-      return mapMaybe(limit(request, argument), (picked) => add(call, key, picked, units));
-    });
+    if (!isFixed) return pick(call, key);
+    add(call, key, limit, cost);
+    return undefined;
   };
   return (call) => {
     const key = readKey(call.request, call.argument);

@@ -1,4 +1,4 @@
-import { joinLines, type AnyFramework, type Framework } from './framework.ts';
+import { joinLines, type AnyFramework, type Framework, type HeaderValue } from './framework.ts';
 import { mapMaybe, type MaybePromise } from './maybe.ts';
 import type { Plan } from './plan.ts';
 import { RateLimitError, type Denial } from './response/denial.ts';
@@ -21,23 +21,19 @@ export function respond(
   response: unknown,
 ): MaybePromise<boolean> {
   const { info, denial, settings } = plan;
-  const fields = denial === undefined ? plan.fields : [...plan.fields, ...denial.fields];
   if (info !== undefined) framework.record(request, info);
   const raw = framework.rawResponse(response);
-  // The client left, or got a response during the call to the store.
-  if (plan.isGone === true || raw.writableEnded) return false;
+  if (plan.isGone === true) return false;
   if (raw.headersSent) {
+    if (raw.writableEnded) return false; // the client got a response during the call to the store
     if (denial === undefined) return true; // a stream that began earlier: only the fields are too late
-    throw errorFor(framework, plan, fields, response);
+    throw errorFor(framework, plan, denial, response);
   }
-  for (const { name, key, value, append } of fields) {
-    // Items of a list are added to those that other limiters of the request wrote.
-    const before = append ? framework.getHeader(response, key) : undefined;
-    framework.setHeader(response, name, before === undefined || before === '' ? value : `${joined(before)}, ${value}`);
-  }
-  if (settings?.cors === true) exposeFields(framework, response, fields);
+  writeFields(framework, response, plan.fields);
+  if (denial !== undefined) writeFields(framework, response, denial.fields);
+  if (settings?.cors === true) exposeFields(framework, response, allFields(plan));
   if (denial === undefined) return true;
-  if (settings?.throw === true) throw errorFor(framework, plan, fields, response);
+  if (settings?.throw === true) throw errorFor(framework, plan, denial, response);
   framework.setStatus(response, denial.status);
   if (info === undefined || settings?.onDenied === undefined) return send(framework, denial, response);
   return mapMaybe(settings.onDenied(request, response, info.decision), (value) => {
@@ -46,8 +42,24 @@ export function respond(
   });
 }
 
-function joined(value: string | number | readonly string[]): string {
-  return joinLines(value) as string;
+/** By names in lower case: Node would make a new text of any other, which takes as long as to decide. */
+function writeFields(framework: AnyFramework, response: unknown, fields: readonly Field[]): void {
+  let mayAppend = true;
+  for (let i = 0; i < fields.length; i++) {
+    const { key, value, append } = fields[i] as Field;
+    // Items of lists are added to those that other limiters of the request wrote, each to all lists.
+    const before: HeaderValue = append && mayAppend ? framework.getHeader(response, key) : undefined;
+    mayAppend = before !== undefined;
+    framework.setHeader(response, key, before === undefined || before === '' ? value : `${join(before)}, ${value}`);
+  }
+}
+
+function join(lines: string | number | readonly string[]): string {
+  return joinLines(lines) as string;
+}
+
+function allFields({ fields, denial }: Plan): readonly Field[] {
+  return denial === undefined ? fields : [...fields, ...denial.fields];
 }
 
 function send(framework: AnyFramework, { contentType, body }: Denial, response: unknown): false {
@@ -55,20 +67,18 @@ function send(framework: AnyFramework, { contentType, body }: Denial, response: 
     // Node sends a body in chunks once Content-Length was removed, even if there was none.
     if (framework.getHeader(response, name) !== undefined) framework.removeHeader(response, name);
   }
-  framework.setHeader(response, 'Content-Type', contentType);
+  framework.setHeader(response, 'content-type', contentType);
   framework.send(response, body);
   return false;
 }
 
 /** The error of a denial, with the header fields as the response has them, those of other limiters included. */
-function errorFor(
-  framework: AnyFramework,
-  { info, denial }: Plan,
-  fields: readonly Field[],
-  response: unknown,
-): RateLimitError {
-  const written = fields.map(({ name, key, value }) => [name, joinLines(framework.getHeader(response, key)) ?? value]);
-  return new RateLimitError(denial as Denial, info?.decision, Object.fromEntries(written) as Record<string, string>);
+function errorFor(framework: AnyFramework, plan: Plan, denial: Denial, response: unknown): RateLimitError {
+  const written = allFields(plan).map(({ name, key, value }): [string, string] => [
+    name,
+    joinLines(framework.getHeader(response, key)) ?? value,
+  ]);
+  return new RateLimitError(denial, plan.info?.decision, Object.fromEntries(written));
 }
 
 /** Lets scripts of other origins read these fields and Retry-After, if the response allows an origin at all. */

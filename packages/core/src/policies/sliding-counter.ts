@@ -27,6 +27,7 @@ export function slidingCounter(options: SlidingCounterOptions): SlidingCounterPo
 
 const algorithm: Algorithm<SlidingCounterPolicy> = /* @__PURE__ */ register<SlidingCounterPolicy>(slidingCounter, {
   name: 'slidingCounter',
+  make: () => slidingCounter,
   kind: 'c',
   family: counter,
   shape: [WINDOW, BLOCKING, NAMED],

@@ -51,6 +51,7 @@ function checkPrecision(ms: number, windowMs: number): void {
 
 const algorithm: Algorithm<SlidingWindowPolicy> = /* @__PURE__ */ register<SlidingWindowPolicy>(slidingWindow, {
   name: 'slidingWindow',
+  make: () => slidingWindow,
   kind: 's',
   family: blocks,
   shape: [WINDOW, PRECISION, BLOCKING, NAMED],

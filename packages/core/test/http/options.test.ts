@@ -56,6 +56,16 @@ describe('an option', () => {
     [{ policy: undefined }, 'policy', 'rateLimit needs limit and window'],
     [{ policy: undefined, limit: () => 5, window: '1m' }, 'limit', 'write policy: (request) => policy'],
     [{ whitelist: ['::1'] }, 'whitelist', '(got an array of 1); did you mean "allow"?'],
+    ...['Limit limit', 'onDenie onDenied', 'keys key', 'weight cost', 'timeoutMS timeoutMs', 'throws throw'].map(
+      (pair): [object, string, string] => {
+        const [name = '', meant = ''] = pair.split(' ');
+        return [{ [name]: 1 }, name, `rateLimit has no option "${name}" (got 1); did you mean "${meant}"?`];
+      },
+    ),
+    [
+      { policy: undefined, limiter: createLimiter({ limits: [entry] }) },
+      ...(['limiter', 'limiter must be one with a single key, got one with the limits a;'] as const),
+    ],
     [{ _events: {} }, 'rateLimit', 'takes options and returns the handler, got a request'],
     [{ limits: [entry] }, 'policy', 'write it into the entries of limits instead'],
     ...(['shared', 'store', 'timeoutMs'] as const).map((name): [object, string, string] => [

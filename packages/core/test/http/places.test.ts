@@ -123,6 +123,21 @@ describe('a request', () => {
   });
 });
 
+describe('a response that another has begun while the store was asked', () => {
+  it.each<[string, boolean, boolean]>([
+    ['a stream goes on', false, true],
+    ['an answer that was sent is left as it is', true, false],
+  ])('gets no fields: %s', async (_what, writableEnded, goesOn) => {
+    const inner = memoryStore();
+    const store = storeThat(async (op, asks) => Promise.resolve(inner.perform(op, asks)));
+    const response = new PlainResponse();
+    const decided = over({ store }).limit({}, response);
+    Object.assign(response, { headersSent: true, writableEnded });
+
+    expect([await decided, response.headers.size]).toEqual([goesOn, 0]);
+  });
+});
+
 describe('report mode', () => {
   it('counts in the budget of the limit that it rehearses, and starts no block', async () => {
     const own = { store: memoryStore(), shared: true, policy: { ...hourly(1), blockForMs: 7_200_000 } };

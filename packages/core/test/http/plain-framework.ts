@@ -41,6 +41,8 @@ export class PlainResponse extends EventEmitter {
 
 export type PlainFramework = Framework<PlainRequest, PlainResponse>;
 
+const locals = new WeakMap<object, object>();
+
 export const plainFramework: PlainFramework = {
   address: ({ address = '192.0.2.1' }) => address,
   method: ({ method = 'GET' }) => method,
@@ -48,6 +50,11 @@ export const plainFramework: PlainFramework = {
   header: ({ headers }, name) => headers?.[name],
   user: ({ user }) => user,
   rawRequest: (request) => request,
+  locals(request) {
+    const known = locals.get(request) ?? {};
+    locals.set(request, known);
+    return known;
+  },
   rawResponse: (response) => response,
   getHeader: (response, name) => response.headers.get(name),
   setHeader: (response, name, value) => void response.headers.set(name.toLowerCase(), value),

@@ -25,6 +25,7 @@ const framework: Framework<OriginalRequest, ServerResponse> = {
   user: () => undefined,
   // It has no `rawHeaders`: what the gateway states is no sign of a proxy that is not trusted.
   rawRequest: (request) => request,
+  locals: (request) => request,
   rawResponse: (response) => response,
   getHeader: (response, name) => joinLines(response.getHeader(name)),
   setHeader: (response, name, value) => {

@@ -1,6 +1,7 @@
-const DIGIT_0 = 48;
-const LETTER_A = 97;
-const DOT = 46;
+const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+/** Without leading zeros, and without octal, hexadecimal and short forms. */
+const IPV4: RegExp = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`);
+const GROUP = /^[\da-f]{1,4}$/i;
 const MAPPED = '::ffff:';
 
 /**
@@ -11,13 +12,13 @@ const MAPPED = '::ffff:';
  * owns all addresses below; the loopback stays as it is.
  */
 export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
-  if (parseIpv4(text) !== undefined) return text;
+  if (IPV4.test(text)) return text;
   if (text.startsWith(MAPPED)) {
     const inner = text.slice(MAPPED.length); // how a server that listens on IPv6 writes IPv4 clients
-    if (parseIpv4(inner) !== undefined) return inner;
+    if (IPV4.test(inner)) return inner;
   }
   const address = withoutDecoration(text);
-  if (parseIpv4(address) !== undefined) return address;
+  if (IPV4.test(address)) return address;
   const groups = parseIpv6(address);
   if (groups === undefined) return undefined;
   const embedded = embeddedIpv4(groups);
@@ -42,7 +43,7 @@ export function addressBits(text: string): readonly number[] | undefined {
 export function writtenBits(text: string): readonly number[] | undefined {
   const address = withoutDecoration(text);
   const ipv4 = parseIpv4(address);
-  return ipv4 === undefined ? parseIpv6(address) : mapped(ipv4 >>> 16, ipv4 & 0xffff);
+  return ipv4 === undefined ? parseIpv6(address) : mapped(...ipv4);
 }
 
 function mapped(high: number, low: number): readonly number[] {
@@ -69,29 +70,11 @@ function isPort(text: string): boolean {
   return /^:\d{1,5}$/.test(text);
 }
 
-/**
- * Four decimal octets without leading zeros as one number, or undefined. Octal, hexadecimal and short forms are not
- * accepted.
- */
-function parseIpv4(text: string): number | undefined {
-  let value = 0;
-  let octet = -1;
-  let octets = 0;
-  for (let i = 0; i <= text.length; i++) {
-    const code = i === text.length ? DOT : text.charCodeAt(i);
-    if (code === DOT) {
-      if (octet < 0) return undefined;
-      value = value * 256 + octet;
-      octets++;
-      octet = -1;
-    } else {
-      const digit = code - DIGIT_0;
-      if (digit < 0 || digit > 9 || octet === 0) return undefined;
-      octet = (octet < 0 ? 0 : octet * 10) + digit;
-      if (octet > 255) return undefined;
-    }
-  }
-  return octets === 4 ? value : undefined;
+/** Four decimal octets as two groups of 16 bits, or undefined. */
+function parseIpv4(text: string): readonly [number, number] | undefined {
+  if (!IPV4.test(text)) return undefined;
+  const [a, b, c, d] = text.split('.').map(Number) as [number, number, number, number];
+  return [a * 256 + b, c * 256 + d];
 }
 
 /** Eight groups of 16 bits, or undefined. */
@@ -112,28 +95,11 @@ function parseGroups(text: string, mayEndInIpv4: boolean): number[] | undefined 
   const written = text.split(':');
   for (const [i, group] of written.entries()) {
     const ipv4 = mayEndInIpv4 && i === written.length - 1 && group.includes('.') ? parseIpv4(group) : undefined;
-    if (ipv4 !== undefined) groups.push(ipv4 >>> 16, ipv4 & 0xffff);
-    else {
-      const value = parseGroup(group);
-      if (value === undefined) return undefined;
-      groups.push(value);
-    }
-  }
-  return groups;
-}
-
-/** One to four hexadecimal digits. */
-function parseGroup(text: string): number | undefined {
-  if (text.length < 1 || text.length > 4) return undefined;
-  let value = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    const letter = (code | 0x20) - LETTER_A;
-    if (code >= DIGIT_0 && code < DIGIT_0 + 10) value = value * 16 + code - DIGIT_0;
-    else if (letter >= 0 && letter < 6) value = value * 16 + 10 + letter;
+    if (ipv4 !== undefined) groups.push(...ipv4);
+    else if (GROUP.test(group)) groups.push(Number.parseInt(group, 16));
     else return undefined;
   }
-  return value;
+  return groups;
 }
 
 function embeddedIpv4(groups: readonly number[]): string | undefined {

@@ -1,6 +1,6 @@
 import { PolicyError, shown, typeError } from '../../errors.ts';
 import { warnOnce } from '../../warnings.ts';
-import { isThenable, type MaybePromise } from '../maybe.ts';
+import { isThenable, mapMaybe, type MaybePromise } from '../maybe.ts';
 import type { AnyReader } from '../framework.ts';
 import {
   addressMissing,
@@ -60,25 +60,20 @@ export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader
   });
   const [only] = readers;
   if (readers.length === 1 && only !== undefined) {
-    return (request, response) => {
-      const value = only.read(request, reader, response);
-      if (typeof value === 'string' && value !== '') return value; // as nearly all are
-      return isThenable(value) ? Promise.resolve(value).then(partText) : partText(value);
-    };
+    if (readsAddress<object>(only)) return (request) => only.read(request, reader);
+    return (request, response) => mapMaybe(only.read(request, reader, response), partText);
   }
   // One part after the other: in parallel, the rejection of a second part would be unhandled.
   const readFrom = (start: number, values: KeyValue[], ...call: Parameters<ReadKey>): ReturnType<ReadKey> => {
-    const [request, response] = call;
     for (let i = start; i < readers.length; i++) {
+      const [request, response] = call;
       const value = (readers[i] as PartReader).read(request, reader, response);
-      if (isThenable(value)) {
-        return Promise.resolve(value).then((late) => readFrom(i + 1, [...values, late], request, response));
-      }
+      if (isThenable(value)) return Promise.resolve(value).then((late) => readFrom(i + 1, [...values, late], ...call));
       values.push(value);
     }
     return joinParts(values);
   };
-  return (request, response) => readFrom(0, [], request, response);
+  return (...call) => readFrom(0, [], ...call);
 }
 
 /** Wraps the user's key function; explains errors caused by an unparsed body. */

@@ -1,11 +1,12 @@
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { Decision } from '../../limiter/decision.ts';
 import { messageOf } from '../../errors.ts';
-import type { PolicyAsk } from '../../limiter/limits.ts';
+import type { Limit, PolicyAsk } from '../../limiter/limits.ts';
 import { settle } from '../../limiter/settle.ts';
 import type { Ask } from '../../stores/store.ts';
 import { warnOnce } from '../../warnings.ts';
 import { NO_RESPONSE, type AnyReader, type RawRequest, type RawResponse } from '../framework.ts';
+import type { Refund } from '../options.ts';
 import type { Call } from '../plan.ts';
 import { isGone, onClose } from './disconnect.ts';
 
@@ -14,7 +15,7 @@ const ABORTED = 499;
 
 /** Gives units back when the response has ended, by the option `refund` of the places that took them. */
 export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: Call, decision: Decision): void {
-  const { request, response, raw, refunds } = call;
+  const { request, response, refunds = new Map<Limit, Refund>() } = call;
   const rawResponse = framework.rawResponse(response);
   const ended = async (isCut: boolean): Promise<void> => {
     const status = isCut ? ABORTED : rawResponse.statusCode;
@@ -34,7 +35,7 @@ export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: 
     const unitsFor = (ask: Ask): number => (givingBack.has(refunds.get((ask as PolicyAsk).want.limit)) ? ask.cost : 0);
     await settle(core, decision, 'give', unitsFor);
   };
-  whenEnded(raw, rawResponse, (isCut) => void ended(isCut).catch(warnOfRefund));
+  whenEnded(framework.rawRequest(request), rawResponse, (isCut) => void ended(isCut).catch(warnOfRefund));
 }
 
 function warnOfRefund(error: unknown): void {

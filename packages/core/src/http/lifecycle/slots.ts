@@ -57,7 +57,7 @@ export function holdUntilClosed(
       timer = startTimer(Math.ceil(Math.min(leftMs, held.ttlMs / CHECKS_PER_TTL)), check);
       return;
     }
-    if (!hasEnded(request, response)) (leftMs > 0 ? warnOfUnread : warnOfTimeout)(core.name, maxSlotMs);
+    if (!hasEnded(request, response)) warnOfTimeout(core.name, leftMs > 0 ? undefined : maxSlotMs);
     end();
   };
   let timer: Timer | undefined;
@@ -115,20 +115,13 @@ function warnOfLoss(limiter: string): void {
   );
 }
 
-function warnOfUnread(limiter: string): void {
-  warnOnce(
-    'SLUICE_SLOT_TIMEOUT',
-    `a client of the limiter ${limiter} has read nothing of its response for ${String(UNREAD_MS)} ms, and its slot was released: ` +
-      'another request may run beside it. Drop clients that do not read.',
-    `${limiter} unread`,
-  );
-}
-
-function warnOfTimeout(limiter: string, maxSlotMs: number): void {
-  warnOnce(
-    'SLUICE_SLOT_TIMEOUT',
-    `a request of the limiter ${limiter} still runs after maxSlotMs, ${String(maxSlotMs)} ms, and its slot was released: another request may run beside it. ` +
-      'If requests may take that long, set a longer maxSlotMs; else end them, or drop clients that do not read.',
-    limiter,
-  );
+/** @param maxSlotMs - Undefined if its client reads nothing. */
+function warnOfTimeout(limiter: string, maxSlotMs: number | undefined): void {
+  const why =
+    maxSlotMs === undefined
+      ? `has a client that has read nothing for ${String(UNREAD_MS)} ms`
+      : `still runs after maxSlotMs, ${String(maxSlotMs)} ms`;
+  const effect = 'its slot was released, and another request may run beside it';
+  const instead = 'If requests may take that long, set a longer maxSlotMs; drop clients that do not read.';
+  warnOnce('SLUICE_SLOT_TIMEOUT', `a request of the limiter ${limiter} ${why}: ${effect}. ${instead}`, limiter);
 }

@@ -47,7 +47,7 @@ export function fieldWriter(option: HeadersOption = 'draft-11'): FieldWriter {
 }
 
 function writerFor(format: unknown): FieldWriter {
-  if (format === 'draft-11') return draft11;
+  if (format === 'draft-11') return draft11();
   if (format === 'draft-7') return draft7;
   if (format === 'draft-6') return draft6;
   const reset = (format as { readonly legacy?: unknown } | null | undefined)?.legacy;
@@ -63,19 +63,38 @@ export function field(name: string, value: string): Field {
  * Lists of named items, one per policy. `t` is the time until one unit more than `r` is available. Slots have no
  * window, and no time except that of a block.
  */
-function draft11({ policies }: Decision): readonly Field[] {
-  let [quotas, states] = ['', ''];
-  for (const { name, limit, windowMs, unit, remaining, nextAfterMs } of policies) {
-    const start = quotas === '' ? `"${name}"` : `, "${name}"`;
-    const per = unit === undefined ? `w=${String(seconds(windowMs))}` : `qu="${unit}"`;
-    quotas += `${start};q=${String(Math.min(limit, MAX_INTEGER))};${per}`;
-    states += `${start};r=${String(Math.min(remaining, MAX_INTEGER))}`;
-    if (nextAfterMs !== null) states += `;t=${String(seconds(nextAfterMs))}`;
-  }
-  return [
-    { name: 'RateLimit-Policy', key: 'ratelimit-policy', value: quotas, append: true },
-    { name: 'RateLimit', key: 'ratelimit', value: states, append: true },
-  ];
+function draft11(): FieldWriter {
+  let [quota, policy] = ['', undefined as PolicyDecision | undefined];
+  /** Most decisions are of the policy of the last one: its text is the same. */
+  const writeQuota = (of: PolicyDecision): string => {
+    if (
+      policy?.name === of.name &&
+      policy.limit === of.limit &&
+      policy.windowMs === of.windowMs &&
+      policy.unit === of.unit
+    ) {
+      return quota;
+    }
+    policy = of;
+    const per = of.unit === undefined ? `w=${String(seconds(of.windowMs))}` : `qu="${of.unit}"`;
+    quota = `"${of.name}";q=${String(Math.min(of.limit, MAX_INTEGER))};${per}`;
+    return quota;
+  };
+  return ({ policies }) => {
+    let [quotas, states] = ['', ''];
+    for (let i = 0; i < policies.length; i++) {
+      const own = policies[i] as PolicyDecision;
+      const { name, remaining, nextAfterMs } = own;
+      const state = `"${name}";r=${String(Math.min(remaining, MAX_INTEGER))}`;
+      const timed = nextAfterMs === null ? state : `${state};t=${String(seconds(nextAfterMs))}`;
+      quotas = i === 0 ? writeQuota(own) : `${quotas}, ${writeQuota(own)}`;
+      states = i === 0 ? timed : `${states}, ${timed}`;
+    }
+    return [
+      { name: 'RateLimit-Policy', key: 'ratelimit-policy', value: quotas, append: true },
+      { name: 'RateLimit', key: 'ratelimit', value: states, append: true },
+    ];
+  };
 }
 
 function draft7(decision: Decision): readonly Field[] {

@@ -2,7 +2,19 @@ import { byIp, byMethod, byRoute, byUser } from '@sluice/core/http';
 import { spellingsOf } from '../../spellings.ts';
 import type { Limit } from '../adapter.ts';
 import type { Ask } from '../http-client.ts';
-import { anything, each, get, hourly, passes, rowsOf, within, type Row, type Step, type Tools } from '../row.ts';
+import {
+  anything,
+  each,
+  get,
+  hourly,
+  passes,
+  PROBLEM,
+  rowsOf,
+  within,
+  type Row,
+  type Step,
+  type Tools,
+} from '../row.ts';
 import { APPLICATION_WIDE } from '../stage.ts';
 
 const perRoute = { policy: hourly(3), key: [byIp(), byRoute()] };
@@ -100,6 +112,12 @@ const preflights = rowsOf(
         ...{ skip: fail(tools, 'skip'), onDecision: fail(tools, 'onDecision') },
       })),
       [preflight(), [passes, passes]],
+    ],
+    'preflights of a client on the list deny get 403, and those of one on the list allow are not counted': [
+      { policy: hourly(1), deny: ['203.0.113.66'], allow: ['203.0.113.7'] },
+      [preflight('/items', 'GET', { 'X-Forwarded-For': '203.0.113.66' }), 403, PROBLEM],
+      [preflight('/items', 'GET', { 'X-Forwarded-For': '203.0.113.7' }), [passes, passes]],
+      [preflight(), [passes, 429]],
     ],
     'preflights of a limit by user are not those of one user': [
       { policy: hourly(1), key: byUser() },
