@@ -113,8 +113,8 @@ local function blocks_placeOf(p, s, at)
 end
 
 -- The state with a new block, and the blocks before it that are kept.
-local function blocks_opened(p, s, units, t, onGrid)
-  local begin = math.max(onGrid, math.min((s[1] - s[3]) + s[2], s[1] + 1))
+local function blocks_opened(p, s, units, t)
+  local begin = math.max(t - (t % p[5]), math.min((s[1] - s[3]) + s[2], s[1] + 1))
   local kept = math.max(p[6], s[5])
   local after = { t, p[5], t - begin, units, kept, (p[6] == kept and p[1] or s[6]) }
   local cell = (#s > 250 and math.ceil(kept / 100) or 1)
@@ -157,12 +157,11 @@ local function blocks_add(p, s, units, until_, t)
     s[at + 1] = math.min((s[at + 1]) + units, 4503599627370496)
     return s
   end
-  local onGrid = t - (t % p[5])
   if #s == 0 then
-    return { t, p[5], t - onGrid, units, p[6], p[1] }
+    return { t, p[5], t % p[5], units, p[6], p[1] }
   end
-  if t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and onGrid > s[1]) then
-    return blocks_opened(p, s, units, t, onGrid)
+  if t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and t - (t % p[5]) > s[1]) then
+    return blocks_opened(p, s, units, t)
   end
   if p[6] >= s[5] then
     s[5] = p[6]
