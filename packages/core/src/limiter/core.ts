@@ -46,6 +46,13 @@ import { WAIT, Waiting, type WaitOptions } from './wait.ts';
 
 const USUAL: DecideOptions = {};
 
+interface LastConsumed {
+  readonly key: unknown;
+  readonly cost: number;
+  readonly wants: readonly Want[];
+  asks: readonly PolicyAsk[] | undefined;
+}
+
 /** Every limiter: what `createLimiter` returns, and what adapters and the service decide by. */
 export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, LimiterHost {
   readonly name: string;
@@ -76,6 +83,8 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   readonly #functions = new Map<unknown, (() => void | Promise<void>) | undefined>();
   /** Set once the name is claimed. */
   #leave: (() => void) | undefined;
+  /** What the last call consumed, wanted and asked for: a busy key comes again and again. */
+  #last: LastConsumed | undefined;
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -171,7 +180,12 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   /** Not async: returns the store's own promise, or a settled one, without another promise around it. */
   consume(key: unknown, cost = 1): Promise<Decision> {
     try {
-      const decided = this.decide('take', readWants(this.limits, key, cost));
+      let last = this.#last;
+      if (last === undefined || last.key !== key || last.cost !== cost) {
+        last = { key, cost, wants: readWants(this.limits, key, cost), asks: undefined };
+        if (typeof key === 'string') this.#last = last; // an object may hold other keys the next time
+      }
+      const decided = this.decide('take', last.wants);
       // Tested by its property: V8 then knows that a decision is no promise, and makes a settled one with half the work.
       const { then } = decided as Partial<Promise<Decision>>;
       return then === undefined ? Promise.resolve(decided) : (decided as Promise<Decision>);
@@ -311,11 +325,12 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       if (limit.mayHold) mayHold = true;
       if (want.cost > cost) cost = want.cost;
     }
+    const last = this.#last;
     const receipt: Receipt = {
       issuer: this,
       op: cost === 0 ? 'peek' : op, // a request without cost writes nothing
       cost,
-      asks: makeAsks(wants, this.#uncached),
+      asks: last?.wants === wants ? (last.asks ??= makeAsks(wants, this.#uncached)) : makeAsks(wants, this.#uncached),
       isLocal: false,
       isSpent: true,
       error: undefined,
