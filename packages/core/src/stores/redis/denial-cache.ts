@@ -56,6 +56,7 @@ export class DenialCache {
       };
       const failed = (error: unknown): void => {
         if (isEdit) this.#wrote(asks);
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
         reject(error);
       };
       send(op, asks, answered, failed);
