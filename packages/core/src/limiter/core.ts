@@ -83,8 +83,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   readonly #functions = new Map<unknown, (() => void | Promise<void>) | undefined>();
   /** Set once the name is claimed. */
   #leave: (() => void) | undefined;
-  /** What the last call consumed, wanted and asked for: a busy key comes again and again. */
+  /** What was consumed, wanted and asked for by a key that came twice in a row: a busy key comes again and again. */
   #last: LastConsumed | undefined;
+  #lastKey = '';
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -180,12 +181,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   /** Not async: returns the store's own promise, or a settled one, without another promise around it. */
   consume(key: unknown, cost = 1): Promise<Decision> {
     try {
-      let last = this.#last;
-      if (last === undefined || last.key !== key || last.cost !== cost) {
-        last = { key, cost, wants: readWants(this.limits, key, cost), asks: undefined };
-        if (typeof key === 'string') this.#last = last; // an object may hold other keys the next time
-      }
-      const decided = this.decide('take', last.wants);
+      const last = this.#last;
+      const isLast = last !== undefined && last.key === key && last.cost === cost;
+      const decided = this.decide('take', isLast ? last.wants : this.#readWants(key, cost));
       // Tested by its property: V8 then knows that a decision is no promise, and makes a settled one with half the work.
       const { then } = decided as Partial<Promise<Decision>>;
       return then === undefined ? Promise.resolve(decided) : (decided as Promise<Decision>);
@@ -193,6 +191,15 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
       return Promise.reject(error);
     }
+  }
+
+  /** Remembers what is wanted for a key that comes twice in a row; to remember every key would cost the others. */
+  #readWants(key: unknown, cost: number): readonly Want[] {
+    const wants = readWants(this.limits, key, cost);
+    if (typeof key !== 'string') return wants; // an object may hold other keys the next time
+    if (key === this.#lastKey) this.#last = { key, cost, wants, asks: undefined };
+    this.#lastKey = key;
+    return wants;
   }
 
   async peek(key: unknown, cost = 1): Promise<Decision> {
