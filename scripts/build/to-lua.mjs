@@ -9,6 +9,8 @@ const K = ts.SyntaxKind;
 const OPERATORS = { '===': '==', '!==': '~=', '&&': 'and', '||': 'or', '**': '^' };
 const SAME = new Set(['+', '-', '*', '/', '%', '<', '<=', '>', '>=']);
 const TRUE_OR_FALSE = new Set(['===', '!==', '&&', '||', '<', '<=', '>', '>=']);
+/** A global takes two look-ups, a local none. */
+const MATH = 'local math_floor, math_ceil, math_max, math_min = math.floor, math.ceil, math.max, math.min\n';
 const RESERVED = new Set(
   'and break do else elseif end for function if in local nil not or repeat return then until while'.split(' '),
 );
@@ -32,7 +34,7 @@ export function printLua(files, roots, family) {
     order.push(text);
   };
   for (const root of roots) print(...root.split('.'));
-  return order.join('\n');
+  return `${MATH}\n${order.join('\n')}`;
 }
 
 /** The functions, numbers and imports of a file. */
@@ -125,7 +127,7 @@ function printerOf(modules, moduleName, print, family, values = new Map()) {
     }
     if (known !== undefined) print(from, name);
     const math = node.expression.expression?.getText() === 'Math';
-    const callee = known ? `${from}_${name}` : math ? `math.${node.expression.name.text}` : expression(node.expression);
+    const callee = known ? `${from}_${name}` : math ? `math_${node.expression.name.text}` : expression(node.expression);
     return `${callee}(${args.join(', ')})`;
   }
 

@@ -38,6 +38,13 @@ import { WAIT, Waiting, type WaitOptions } from './wait.ts';
 
 const USUAL: DecideOptions = {};
 
+interface LastConsumed {
+  readonly key: unknown;
+  readonly cost: number;
+  readonly wants: readonly Want[];
+  asks: readonly PolicyAsk[] | undefined;
+}
+
 /** Every limiter: what `createLimiter` returns, and what adapters and the service decide by. */
 export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, LimiterHost {
   readonly name: string;
@@ -68,6 +75,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   readonly #functions = new Map<unknown, (() => void | Promise<void>) | undefined>();
   /** Set once the name is claimed. */
   #leave: (() => void) | undefined;
+  /** What was consumed, wanted and asked for by a key that came twice in a row: a busy key comes again and again. */
+  #last: LastConsumed | undefined;
+  #lastKey = '';
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -163,7 +173,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   /** Not async: returns the store's own promise, or a settled one, without another promise around it. */
   consume(key: unknown, cost = 1): Promise<Decision> {
     try {
-      const decided = this.decide('take', readWants(this.limits, key, cost));
+      const last = this.#last;
+      const isLast = last !== undefined && last.key === key && last.cost === cost;
+      const decided = this.decide('take', isLast ? last.wants : this.#readWants(key, cost));
       // Tested by its property: V8 then knows that a decision is no promise, and makes a settled one with half the work.
       const { then } = decided as Partial<Promise<Decision>>;
       return then === undefined ? Promise.resolve(decided) : (decided as Promise<Decision>);
@@ -171,6 +183,15 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
       return Promise.reject(error);
     }
+  }
+
+  /** Remembers what is wanted for a key that comes twice in a row; to remember every key would cost the others. */
+  #readWants(key: unknown, cost: number): readonly Want[] {
+    const wants = readWants(this.limits, key, cost);
+    if (typeof key !== 'string') return wants; // an object may hold other keys the next time
+    if (key === this.#lastKey) this.#last = { key, cost, wants, asks: undefined };
+    this.#lastKey = key;
+    return wants;
   }
 
   async peek(key: unknown, cost = 1): Promise<Decision> {
@@ -291,31 +312,35 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       return this.#decideInPublic(op, wants, options);
     }
     let cost = 0;
-    for (const want of wants) if (want.cost > cost) cost = want.cost;
+    let mayHold = false;
+    let missing: Want | undefined;
+    for (const want of wants) {
+      const { limit } = want;
+      const policies = want.policies ?? limit.fixed;
+      if (policies === undefined) return this.#readAndDecide(op, wants, options);
+      if (policies.length === 0) missing ??= want;
+      if (limit.mayHold) mayHold = true;
+      if (want.cost > cost) cost = want.cost;
+    }
+    const last = this.#last;
     const receipt: Receipt = {
       issuer: this,
       op: cost === 0 ? 'peek' : op, // a request without cost writes nothing
       cost,
-      asks: [],
+      asks: last?.wants === wants ? (last.asks ??= makeAsks(wants, this.#uncached)) : makeAsks(wants, this.#uncached),
       isLocal: false,
       isSpent: true,
       error: undefined,
     };
-    const known = readPolicies(wants);
-    if (known instanceof Promise) return this.#decideLater(op, receipt, wants, known, options);
-    receipt.asks = makeAsks(known, this.#uncached);
-    const missing = known.find(({ policies }) => policies?.length === 0);
     if (missing !== undefined && (receipt.asks.length === 0 || this.onUnconfigured === 'deny')) {
       return undecided(receipt, 'unconfigured', this.onUnconfigured === 'allow', missing.limit.name);
     }
-    if (receipt.op !== 'peek') checkHolders(receipt.asks);
-    return this.#ask(receipt, options);
-  }
-
-  #ask(receipt: Receipt, options: DecideOptions): Decision | Promise<Decision> {
+    if (mayHold && receipt.op !== 'peek') checkHolders(receipt.asks);
     try {
       const answer = this.#perform(receipt.op, receipt.asks, options.endMs);
-      return 'then' in answer ? this.#concludeLater(receipt, answer, options) : this.#conclude(receipt, answer);
+      const { then } = answer as Partial<Promise<Answer>>;
+      if (then === undefined) return this.#conclude(receipt, answer as Answer);
+      return this.#concludeLater(receipt, answer as Promise<Answer>, options);
     } catch (error) {
       return this.#fallBack(receipt, error, options);
     }
@@ -362,12 +387,10 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     }
   }
 
-  #conclude(receipt: Receipt, { figures, atMs, source: remembered }: Answer): Decision {
+  #conclude(receipt: Receipt, answer: Answer): Decision {
     const { asks } = receipt;
-    if ((figures as Answer['figures'] | undefined)?.length !== asks.length) {
-      throw new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store did not answer what it was asked');
-    }
-    const source = remembered ?? (receipt.isLocal ? 'local' : this.store.source);
+    const { figures } = answer;
+    if ((figures as Answer['figures'] | undefined)?.length !== asks.length) throw strangeAnswer();
     const policies = new Array<PolicyDecision>(figures.length); // not pushed to: V8 makes room for 17 then
     let isBlocked = false;
     for (let i = 0; i < figures.length; i++) {
@@ -375,7 +398,8 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       if ((of[BLOCKED] as number) > 0) isBlocked = true;
       policies[i] = readFigures(asks[i] as PolicyAsk, of);
     }
-    const decision = new LimiterDecision(receipt, policies, source, atMs, isBlocked);
+    const source = answer.source ?? (receipt.isLocal ? 'local' : this.store.source);
+    const decision = new LimiterDecision(receipt, policies, source, answer.atMs, isBlocked);
     receipt.isSpent = receipt.op === 'peek' || !decision.allowed;
     return decision;
   }
@@ -405,17 +429,13 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     return this.#conclude(receipt, fallback.perform(op, receipt.asks) as Answer);
   }
 
-  /** Decides over limits that functions are still loading, within the time of the decision. */
-  #decideLater(
-    op: DecidingOp,
-    receipt: Receipt,
-    wants: readonly Want[],
-    reading: Promise<readonly Want[]>,
-    options: DecideOptions,
-  ): Promise<Decision> {
+  /** Decides over limits whose policies functions return, or are still loading within the time of the decision. */
+  #readAndDecide(op: DecidingOp, wants: readonly Want[], options: DecideOptions): Decision | Promise<Decision> {
+    const known = readPolicies(wants);
+    if (!(known instanceof Promise)) return this.decide(op, known, { ...options, isSilent: true });
     const { endMs = performance.now() + this.timeoutMs, onStoreError = this.onStoreError } = options;
-    return this.track(this.#inTime(reading, endMs)).then(
-      (known) => this.decide(op, known, { ...options, endMs, isSilent: true }),
+    return this.track(this.#inTime(known, endMs)).then(
+      (read) => this.decide(op, read, { ...options, endMs, isSilent: true }),
       (cause: unknown) => {
         if (cause instanceof PolicyError || isFault(cause)) throw cause;
         const error = this.#report(cause, onStoreError === 'throw');
@@ -425,7 +445,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
         const effect = `its requests are ${isAllowed ? 'let through' : 'denied'} until it has, as onStoreError says.`;
         warnOnce('SLUICE_POLICIES_UNKNOWN', `${what}; ${effect}`, this.name);
         const name = wants.find(({ limit }) => limit.fixed === undefined)?.limit.name ?? this.name;
-        return undecided({ ...receipt, error }, 'unavailable', isAllowed, name);
+        const cost = Math.max(...wants.map((want) => want.cost));
+        const receipt = { issuer: this, op, cost, asks: [], isLocal: false, isSpent: true, error };
+        return undecided(receipt, 'unavailable', isAllowed, name);
       },
     );
   }
@@ -537,23 +559,29 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   }
 }
 
+function strangeAnswer(): StoreError {
+  return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store did not answer what it was asked');
+}
+
 function readFigures({ policy, counted: { name } }: PolicyAsk, figures: Figures): PolicyDecision {
-  const { limit, windowMs, holds } = compile(policy);
+  const rule = compile(policy);
   const of = figures as readonly number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6, number>;
   const decided = {
     name,
     allowed: of[ALLOWED] === 1,
-    limit,
+    limit: rule.limit,
     remaining: of[REMAINING],
     used: of[USED],
     retryAfterMs: of[RETRY_AFTER] < 0 ? null : of[RETRY_AFTER],
     resetAfterMs: of[RESET_AFTER],
     delayMs: of[DELAY],
-    windowMs,
+    windowMs: rule.windowMs,
     nextAfterMs: of[NEXT_AFTER] < 0 ? null : of[NEXT_AFTER],
   };
-  return holds ? { ...decided, unit: 'concurrent-requests' } : decided;
+  return rule.holds ? Object.assign(decided, HELD) : decided;
 }
+
+const HELD = { unit: 'concurrent-requests' as const };
 
 /** Whether a value was meant as a decision rather than as keys. */
 function looksDecided(given: unknown): boolean {
@@ -562,10 +590,11 @@ function looksDecided(given: unknown): boolean {
 
 /** @throws TypeError if slots would be held without a holder, so that nothing could release them. */
 function checkHolders(asks: readonly PolicyAsk[]): void {
-  for (const { counted, want } of asks) {
-    if (!counted.rule.holds || want.holder > 0) continue;
-    const what = `the policy ${shown(counted.name)} holds slots until they are released`;
-    const instead = 'use limiter.acquire(key), which returns a function that releases them, or limiter.run(key, fn)';
-    throw typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was consumed`);
-  }
+  for (const ask of asks) if (ask.counted.rule.holds && ask.want.holder === 0) throw acquireNeeded(ask);
+}
+
+function acquireNeeded({ counted: { name } }: PolicyAsk): TypeError {
+  const what = `the policy ${shown(name)} holds slots until they are released`;
+  const instead = 'use limiter.acquire(key), which returns a function that releases them, or limiter.run(key, fn)';
+  return typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was consumed`);
 }

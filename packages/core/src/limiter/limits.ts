@@ -94,21 +94,19 @@ export function makeAsks(wants: readonly Want[], uncached: boolean): readonly Po
 
 /** A loop over a list of its length: closures and lists that grow cost a tenth of a decision. */
 function makeAsksFor(want: Want, uncached: boolean): readonly PolicyAsk[] {
+  const { subject, cost } = want;
   const all = want.policies ?? want.limit.fixed ?? [];
   const asks = new Array<PolicyAsk>(all.length);
   for (let i = 0; i < all.length; i++) {
     const counted = all[i] as Counted;
     const { policy, rule } = counted;
-    const key = joinKey(counted, want.subject);
-    const holder = rule.holds ? want.holder : 0;
-    asks[i] = { key, policy, cost: want.cost, holder, until: 0, uncached, want, counted };
+    const key = counted.keys?.get(subject) ?? joinKey(counted, subject);
+    asks[i] = { key, policy, cost, holder: rule.holds ? want.holder : 0, until: 0, uncached, want, counted };
   }
   return asks;
 }
 
 function joinKey({ suffix, keys }: Counted, subject: string): string {
-  const known = keys?.get(subject);
-  if (known !== undefined) return known;
   const key = `{${subject}${suffix}`;
   if (keys?.size === MAX_REMEMBERED) keys.clear();
   // Without the longer text that it may have been cut from: V8 would keep that as well.

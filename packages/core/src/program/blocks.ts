@@ -111,10 +111,10 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
     s[at] = Math.min((s[at] as number) + units, MAX_COUNT);
     return s;
   }
-  const onGrid = t - (t % p[BLOCK]);
-  if (s.length === 0) return [t, p[BLOCK], t - onGrid, units, p[WINDOW], p[LIMIT]] as Nums;
+  if (s.length === 0) return [t, p[BLOCK], t % p[BLOCK], units, p[WINDOW], p[LIMIT]] as Nums;
   // Shorter blocks end a longer one with its last unit.
-  if (t >= start(s) + s[LENGTH] || (p[BLOCK] < s[LENGTH] && onGrid > s[LAST])) return opened(p, s, units, t, onGrid);
+  if (t >= start(s) + s[LENGTH] || (p[BLOCK] < s[LENGTH] && t - (t % p[BLOCK]) > s[LAST]))
+    return opened(p, s, units, t);
   if (p[WINDOW] >= s[KEPT]) {
     s[KEPT] = p[WINDOW];
     s[ALLOWED] = p[LIMIT];
@@ -126,8 +126,8 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
 }
 
 /** The state with a new block, and the blocks before it that are kept. */
-function opened(p: Nums, s: Nums, units: number, t: number, onGrid: number): Nums {
-  const begin = Math.max(onGrid, Math.min(start(s) + s[LENGTH], s[LAST] + 1));
+function opened(p: Nums, s: Nums, units: number, t: number): Nums {
+  const begin = Math.max(t - (t % p[BLOCK]), Math.min(start(s) + s[LENGTH], s[LAST] + 1));
   const kept = Math.max(p[WINDOW], s[KEPT]);
   const after = [t, p[BLOCK], t - begin, units, kept, p[WINDOW] === kept ? p[LIMIT] : s[ALLOWED]] as Nums;
   const cell = s.length > CROWDED ? Math.ceil(kept / CELLS) : 1;

@@ -2,7 +2,7 @@ import { PolicyError, StoreError, messageOf, shown, type SluiceErrorCode, type S
 import { startTimer, stopTimer } from '../platform.ts';
 import type { Policy } from '../policies/index.ts';
 import { optional, readOptions, valueThat, type Optional, type Options } from '../values/shape.ts';
-import { DenialCache } from './redis/denial-cache.ts';
+import { DenialCache, type Send } from './redis/denial-cache.ts';
 import type { Answer, Ask, Op, Store } from './store.ts';
 
 const SHAPE = {
@@ -91,13 +91,12 @@ class ServiceStore implements RemoteStore {
     return this.#denials.perform(op, asks, this.#add);
   }
 
-  readonly #add = (op: Op, asks: readonly Ask[]): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      if (this.#waiting.push({ op, asks, resolve, reject }) > 1) return;
-      setImmediate(() => {
-        this.#flush();
-      });
+  readonly #add: Send = (op, asks, resolve, reject) => {
+    if (this.#waiting.push({ op, asks, resolve, reject }) > 1) return;
+    setImmediate(() => {
+      this.#flush();
     });
+  };
 
   /** Sends what has been asked for, in requests of bounded size. */
   #flush(): void {

@@ -29,6 +29,20 @@ describe('a decision', () => {
     });
   });
 
+  it('is for the keys and the cost of its own call, also if the call before was like it', async () => {
+    const limiter = createLimiter({ limits: [{ name: 'ip', policy }] });
+    const keys = { ip: 'ann' };
+    await limiter.consume(keys, 2);
+    await limiter.consume(keys, 2);
+    const costs = createLimiter({ policy });
+    for (const cost of [1, 2, 1]) await costs.consume('ann', cost);
+
+    keys.ip = 'bob';
+
+    expect(await limiter.consume(keys, 2)).toMatchObject({ used: 2 });
+    expect(await costs.peek('ann')).toMatchObject({ used: 4 });
+  });
+
   it('is named after the policy with the least left if it allows, and with the longest wait if it denies', async () => {
     const limiter = createLimiter({
       policy: [

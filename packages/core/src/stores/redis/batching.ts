@@ -1,5 +1,5 @@
-import type { Answer, Ask, Op } from '../store.ts';
-import { Call } from './call.ts';
+import type { Ask, Op } from '../store.ts';
+import { Call, type Caller } from './call.ts';
 
 /**
  * Gathers what one turn of the event loop asks for in one call. No request waits for others: the first one leaves as soon
@@ -21,21 +21,18 @@ export class Batching {
     this.#tagOf = tagOf;
   }
 
-  add(op: Op, asks: readonly Ask[]): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const caller = { resolve, reject };
-      const tag = this.#tagOf?.((asks[0] as Ask).key) ?? '';
-      if (this.#byTag.get(tag)?.add(op, asks, caller) !== true) {
-        const call = new Call();
-        call.add(op, asks, caller);
-        this.#calls.push(call);
-        this.#byTag.set(tag, call);
-      }
-      if (this.#isScheduled) return;
-      this.#isScheduled = true;
-      if (this.#inFlight === 0) process.nextTick(this.flush);
-      else setImmediate(this.flush);
-    });
+  add(op: Op, asks: readonly Ask[], caller: Caller): void {
+    const tag = this.#tagOf?.((asks[0] as Ask).key) ?? '';
+    if (this.#byTag.get(tag)?.add(op, asks, caller) !== true) {
+      const call = new Call();
+      call.add(op, asks, caller);
+      this.#calls.push(call);
+      this.#byTag.set(tag, call);
+    }
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    if (this.#inFlight === 0) process.nextTick(this.flush);
+    else setImmediate(this.flush);
   }
 
   /** Sends everything that waits. */

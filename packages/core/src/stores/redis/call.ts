@@ -24,7 +24,8 @@ const FAMILY: Readonly<Record<Kind, ScriptName>> = {
   h: 'slots',
 };
 
-interface Caller {
+/** Who waits for a request. */
+export interface Caller {
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }
@@ -141,7 +142,7 @@ export class Call {
     for (const request of this.#requests) {
       const { op, asks, callers } = request;
       try {
-        const held = this.#tellsFigures ? undefined : readValues(asks, lines, line, this.#prefix);
+        const held = this.#tellsFigures ? undefined : new FoundKeys(asks, lines, line, this.#prefix);
         for (const [i, caller] of callers.entries()) {
           const told = held === undefined ? readFigures(asks, lines[line + i] as string, this.#prefix) : undefined;
           caller.resolve(told === undefined ? perform(held as Keys, op, asks, atMs) : { atMs, figures: told });
@@ -217,15 +218,28 @@ function writeRun({ op, asks, callers }: Request, length: number, policies: Read
   return text;
 }
 
-/** What the keys of a request held before it. */
-function readValues(asks: readonly Ask[], lines: readonly string[], line: number, prefix: string): Keys {
-  const held = new Map<string, Held>();
-  for (let i = 0; i < asks.length; i++) {
-    const text = lines[line + i] as string;
-    const { key } = asks[i] as Ask;
-    if (text !== '') held.set(key, readText(`${prefix}:${key}`, text));
+/** What the keys of a request hold. They are few: a Map for each request would take longer than the walk. */
+class FoundKeys implements Keys {
+  readonly #asks: readonly Ask[];
+  readonly #held: (Held | undefined)[];
+
+  constructor(asks: readonly Ask[], lines: readonly string[], line: number, prefix: string) {
+    this.#asks = asks;
+    this.#held = new Array<Held | undefined>(asks.length);
+    for (let i = 0; i < asks.length; i++) {
+      const text = lines[line + i] as string;
+      if (text !== '') this.#held[i] = readText(`${prefix}:${(asks[i] as Ask).key}`, text);
+    }
   }
-  return held;
+
+  get(key: string): Held | undefined {
+    for (let i = 0; i < this.#asks.length; i++) if (this.#asks[i]?.key === key) return this.#held[i];
+    return undefined;
+  }
+
+  set(key: string, held: Held): void {
+    for (let i = 0; i < this.#asks.length; i++) if (this.#asks[i]?.key === key) this.#held[i] = held;
+  }
 }
 
 /** The line of a request: the figures of each key with commas between, "!" for a value that is no state. */

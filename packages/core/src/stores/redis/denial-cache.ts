@@ -8,6 +8,14 @@ const MAX_AGE_MS = 1000;
 /** Hash cells of keys. Two keys in one cell only lose entries that could have been kept. */
 const CELLS = 4096;
 
+/** Sends a request to the store, which calls one of the two functions once. */
+export type Send = (
+  op: Op,
+  asks: readonly Ask[],
+  answered: (answer: Answer) => void,
+  failed: (error: unknown) => void,
+) => void;
+
 interface Entry {
   readonly asks: readonly Ask[];
   readonly answer: Answer;
@@ -30,27 +38,28 @@ export class DenialCache {
   #writes = 0;
 
   /** The answer to a request: a denial that is remembered, or what the store answers. */
-  perform(
-    op: Op,
-    asks: readonly Ask[],
-    ask: (op: Op, asks: readonly Ask[]) => Promise<Answer>,
-  ): Answer | Promise<Answer> {
-    if (op === 'peek') return ask(op, asks);
-    if (op !== 'take' && op !== 'try') {
-      this.#wrote(asks);
-      return ask(op, asks).finally(() => {
-        this.#wrote(asks);
-      });
-    }
-    const denial = this.#find(asks);
+  perform(op: Op, asks: readonly Ask[], send: Send): Answer | Promise<Answer> {
+    const isDecision = op === 'take' || op === 'try';
+    const denial = isDecision ? this.#find(asks) : undefined;
     if (denial !== undefined) return denial;
     const sentMs = performance.now();
+    const isEdit = !isDecision && op !== 'peek';
+    if (isEdit) this.#wrote(asks);
     const writes = this.#writes;
-    return ask(op, asks).then((answer) => {
-      if (answer.figures.every(isAllowed)) {
-        if (this.#entries.size > 0) this.#wrote(asks); // a denial with another cost has other waits now
-      } else if (op === 'take') this.#remember(asks, answer, sentMs, writes); // not of `try`, which starts no block
-      return answer;
+    return new Promise((resolve, reject) => {
+      const answered = (answer: Answer): void => {
+        if (isEdit) this.#wrote(asks);
+        else if (isDecision && answer.figures.every(isAllowed)) {
+          if (this.#entries.size > 0) this.#wrote(asks); // a denial with another cost has other waits now
+        } else if (op === 'take') this.#remember(asks, answer, sentMs, writes); // not of `try`, which starts no block
+        resolve(answer);
+      };
+      const failed = (error: unknown): void => {
+        if (isEdit) this.#wrote(asks);
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
+        reject(error);
+      };
+      send(op, asks, answered, failed);
     });
   }
 

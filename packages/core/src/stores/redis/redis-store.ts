@@ -10,7 +10,7 @@ import type { AnyRedisClient } from './clients/adopt.ts';
 import type { Port, RedisClient } from './clients/port.ts';
 import { areOnNodes, decideOnNodes, hashTag } from './cluster.ts';
 import { parsePrefix, portOf, rememberConnection } from './connection.ts';
-import { DenialCache } from './denial-cache.ts';
+import { DenialCache, type Send } from './denial-cache.ts';
 import { hashSlot } from './hash-slot.ts';
 import { ScriptRunner } from './run-script.ts';
 
@@ -113,18 +113,25 @@ class ScriptedStore implements RedisStore {
   }
 
   perform(op: Op, asks: readonly Ask[]): Answer | Promise<Answer> {
-    return this.#denials === undefined ? this.#ask(op, asks) : this.#denials.perform(op, asks, this.#ask);
+    if (this.#denials !== undefined) return this.#denials.perform(op, asks, this.#send);
+    return new Promise((resolve, reject) => {
+      this.#send(op, asks, resolve, reject);
+    });
   }
 
-  readonly #ask = (op: Op, asks: readonly Ask[]): Promise<Answer> => {
-    if (OPS[op] >= GIVE) return this.#edit(op, asks);
-    if (this.#port.cluster !== true || !areOnNodes(asks)) return this.#batching.add(op, asks);
-    return decideOnNodes(op, asks, async (own, some) => this.perform(own, some));
+  readonly #send: Send = (op, asks, resolve, reject) => {
+    if (OPS[op] >= GIVE) this.#edit(op, asks).then(resolve, reject);
+    else if (this.#port.cluster !== true || !areOnNodes(asks)) this.#batching.add(op, asks, { resolve, reject });
+    else decideOnNodes(op, asks, async (own, some) => this.perform(own, some)).then(resolve, reject);
   };
 
   /** Each key is a request of its own. */
   async #edit(op: Op, asks: readonly Ask[]): Promise<Answer> {
-    const answers = await Promise.all(asks.map((ask) => this.#batching.add(op, [ask])));
+    const edit = (ask: Ask): Promise<Answer> =>
+      new Promise((resolve, reject) => {
+        this.#batching.add(op, [ask], { resolve, reject });
+      });
+    const answers = await Promise.all(asks.map(edit));
     const atMs = Math.max(...answers.map((answer) => answer.atMs));
     return { atMs, figures: answers.flatMap(({ figures }) => figures) };
   }

@@ -1,4 +1,6 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
+local math_floor, math_ceil, math_max, math_min = math.floor, math.ceil, math.max, math.min
+
 local function numbers_isWithin(x, min, max)
   return x >= min and x <= max
 end
@@ -21,7 +23,7 @@ end
 
 local function window_endsAt(s)
   local end_ = s[1] + s[2]
-  return (#s == 7 and math.max(end_, s[5] + s[6]) or end_)
+  return (#s == 7 and math_max(end_, s[5] + s[6]) or end_)
 end
 
 -- When a window of this policy begins that has a unit at t.
@@ -50,7 +52,7 @@ local function window_leftBeside(p, s, t)
   if #s == 0 or p[5] >= s[2] or s[4] == 0 or t >= s[1] + s[2] then
     return 9007199254740991
   end
-  return math.max(s[4], p[1]) - s[3]
+  return math_max(s[4], p[1]) - s[3]
 end
 
 local function window_freeAt(p, s, units, t)
@@ -59,7 +61,7 @@ local function window_freeAt(p, s, units, t)
     return ((t < end_ and s[3] + units > p[1]) and end_ or t)
   end
   local at = (window_used(p, s, t) + units > p[1] and window_ownEnd(p, s) or t)
-  return (window_leftBeside(p, s, t) < units and math.max(at, end_) or at)
+  return (window_leftBeside(p, s, t) < units and math_max(at, end_) or at)
 end
 
 local function window_emptyAt(p, s)
@@ -76,17 +78,17 @@ local function window_open(p, s, t)
   local isOpen = t < s[1] + s[2]
   local isShorter = p[5] < s[2]
   local start = (p[5] > s[2] and window_begin(p, s[1]) or s[1])
-  local length = math.max(p[5], s[2])
+  local length = math_max(p[5], s[2])
   if t >= start + length then
     start = (isShorter and window_restart(s[1], length, t) or window_begin(p, t))
   end
   local after = { start, length, (isOpen and s[3] or 0), (isOpen and s[4] or 0) }
   local isOne = #s == 4
   local part = (isOne and ((isShorter and window_begin(p, s[1]) or s[1])) or s[5])
-  local partLength = (isOne and math.min(p[5], s[2]) or s[6])
+  local partLength = (isOne and math_min(p[5], s[2]) or s[6])
   if t < part + partLength then
     after[#after + 1] = part
-    after[#after + 1] = (isShorter and math.max(p[5], partLength) or partLength)
+    after[#after + 1] = (isShorter and math_max(p[5], partLength) or partLength)
     after[#after + 1] = (isOne and s[3] or s[7])
   elseif isShorter then
     after[#after + 1] = window_begin(p, t)
@@ -102,7 +104,7 @@ end
 
 local function window_add(p, s, units, until_, t)
   local before = window_used(p, s, t)
-  local more = math.min(units, 4503599627370496 - before)
+  local more = math_min(units, 4503599627370496 - before)
   if more <= 0 or (until_ > 0 and (before == 0 or until_ ~= window_ownEnd(p, s))) then
     return s
   end
@@ -110,12 +112,12 @@ local function window_add(p, s, units, until_, t)
     return { window_begin(p, t), p[5], more, p[1] }
   end
   local after = ((#s == 4 and p[5] == s[2]) and s or window_open(p, s, t))
-  after[3] = math.min(after[3] + more, 4503599627370496)
+  after[3] = math_min(after[3] + more, 4503599627370496)
   if p[5] == after[2] then
     after[4] = p[1]
   end
   if #after == 7 then
-    after[7] = math.min(after[7] + more, 4503599627370496)
+    after[7] = math_min(after[7] + more, 4503599627370496)
   end
   return after
 end
@@ -125,21 +127,21 @@ local function window_give(p, s, units, until_, t)
   if before == 0 or (until_ > 0 and until_ ~= window_ownEnd(p, s)) then
     return s
   end
-  local given = math.min(units, before)
-  s[3] = math.max(s[3] - given, 0)
+  local given = math_min(units, before)
+  s[3] = math_max(s[3] - given, 0)
   if #s == 4 then
     return (s[3] == 0 and {} or s)
   end
-  s[7] = (p[5] < s[2] and before - given or math.min(s[7], s[3]))
+  s[7] = (p[5] < s[2] and before - given or math_min(s[7], s[3]))
   return ((s[3] == 0 and s[7] == 0) and {} or s)
 end
 
 local function window_left(p, s, t)
-  return math.min(p[1] - window_used(p, s, t), window_leftBeside(p, s, t))
+  return math_min(p[1] - window_used(p, s, t), window_leftBeside(p, s, t))
 end
 
 local function interval_endsAt(s)
-  return s[1] + math.ceil(s[2] / s[3]) * s[4]
+  return s[1] + math_ceil(s[2] / s[3]) * s[4]
 end
 
 local function interval_reads(s)
@@ -153,7 +155,7 @@ local function interval_reads(s)
 end
 
 local function interval_used(p, s, t)
-  return (#s == 0 and 0 or math.max(s[2] - math.floor((t - s[1]) / p[6]) * p[5], 0))
+  return (#s == 0 and 0 or math_max(s[2] - math_floor((t - s[1]) / p[6]) * p[5], 0))
 end
 
 -- When the current period began.
@@ -163,17 +165,17 @@ end
 
 local function interval_freeAt(p, s, units, t)
   local beyond = interval_used(p, s, t) + units - p[1]
-  return (beyond > 0 and interval_begin(p, s, t) + math.ceil(beyond / p[5]) * p[6] or t)
+  return (beyond > 0 and interval_begin(p, s, t) + math_ceil(beyond / p[5]) * p[6] or t)
 end
 
 local function interval_emptyAt(p, s)
-  return s[1] + math.ceil(s[2] / p[5]) * p[6]
+  return s[1] + math_ceil(s[2] / p[5]) * p[6]
 end
 
 -- As many units as come back before MAX_COUNT ms have passed.
 local function interval_written(p, s, before, units, t)
-  local max = math.min(math.floor(4503599627370496 / p[6]) * p[5], 4503599627370496)
-  return { (before == 0 and t or interval_begin(p, s, t)), math.min(units, max), p[5], p[6] }
+  local max = math_min(math_floor(4503599627370496 / p[6]) * p[5], 4503599627370496)
+  return { (before == 0 and t or interval_begin(p, s, t)), math_min(units, max), p[5], p[6] }
 end
 
 local function interval_add(p, s, units, _until, t)
@@ -202,26 +204,26 @@ local function debt_reads(s)
 end
 
 local function debt_endsAt(s)
-  return s[1] + math.ceil(s[2] / s[4])
+  return s[1] + math_ceil(s[2] / s[4])
 end
 
 -- `count * to / from`, rounded up, and at most MAX_COUNT. Both periods are at most MAX_PERIOD; the product need not be exact.
 local function numbers_scaleUp(count, to, from)
-  local whole = math.floor(count / from)
+  local whole = math_floor(count / from)
   local rest = count - whole * from
   local scaled = 0
   local left = 0
   for place = 4, 0, -1 do
-    local digit = math.floor(to / 1024 ^ place) % 1024
+    local digit = math_floor(to / 1024 ^ place) % 1024
     left = left * 1024 + digit * rest
-    local times = math.floor(left / from)
+    local times = math_floor(left / from)
     left = left - (times * from)
     scaled = scaled * 1024 + times
   end
   if left > 0 then
     scaled = scaled + 1
   end
-  return math.min(whole * to + scaled, 4503599627370496)
+  return math_min(whole * to + scaled, 4503599627370496)
 end
 
 local function debt_owed(p, s, t)
@@ -229,16 +231,16 @@ local function debt_owed(p, s, t)
     return 0
   end
   local debt = (s[3] == p[6] and s[2] or numbers_scaleUp(s[2], p[6], s[3]))
-  return math.max(debt - (t - s[1]) * p[5], 0)
+  return math_max(debt - (t - s[1]) * p[5], 0)
 end
 
 local function debt_freeAt(p, s, units, t)
   local beyond = debt_owed(p, s, t) + units * p[6] - p[7]
-  return (beyond > 0 and t + math.ceil(beyond / p[5]) or t)
+  return (beyond > 0 and t + math_ceil(beyond / p[5]) or t)
 end
 
 local function debt_emptyAt(p, s)
-  return s[1] + math.ceil(debt_owed(p, s, s[1]) / p[5])
+  return s[1] + math_ceil(debt_owed(p, s, s[1]) / p[5])
 end
 
 local function debt_written(p, s, debt, t)
@@ -254,7 +256,7 @@ end
 
 local function debt_add(p, s, units, _until, t)
   local before = debt_owed(p, s, t)
-  local more = math.min(units, math.floor((4503599627370496 - before) / p[6]))
+  local more = math_min(units, math_floor((4503599627370496 - before) / p[6]))
   return (more > 0 and debt_written(p, s, before + more * p[6], t) or s)
 end
 
@@ -263,18 +265,18 @@ local function debt_give(p, s, units, until_, t)
   if before == 0 or (p[4] == 1 and until_ > 0 and until_ ~= debt_emptyAt(p, s)) then
     return s
   end
-  if math.ceil(before / p[6]) <= units then
+  if math_ceil(before / p[6]) <= units then
     return {}
   end
   return debt_written(p, s, before - units * p[6], t)
 end
 
 local function debt_used(p, s, t)
-  return math.ceil(debt_owed(p, s, t) / p[6])
+  return math_ceil(debt_owed(p, s, t) / p[6])
 end
 
 local function debt_left(p, s, t)
-  return math.floor((p[7] - debt_owed(p, s, t)) / p[6])
+  return math_floor((p[7] - debt_owed(p, s, t)) / p[6])
 end
 
 local function blocks_reads(s)
@@ -310,13 +312,13 @@ local function numbers_ageFor(units, limit, window, longLimit, longest)
   if units <= longLimit or window >= longest then
     return window
   end
-  return math.min((math.ceil(units / limit) - 1) * window, longest)
+  return math_min((math_ceil(units / limit) - 1) * window, longest)
 end
 
 local function blocks_freeAt(p, s, units, t)
-  local oldest = t - math.max(p[6], s[5])
+  local oldest = t - math_max(p[6], s[5])
   local sum = s[4] + units
-  local free = (sum > p[1] and math.max(s[1] + numbers_ageFor(sum, p[1], p[6], s[6], s[5]), t) or t)
+  local free = (sum > p[1] and math_max(s[1] + numbers_ageFor(sum, p[1], p[6], s[6], s[5]), t) or t)
   local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6, #s - 1 do
     local count = s[i + 1]
@@ -327,7 +329,7 @@ local function blocks_freeAt(p, s, units, t)
     if count >= 0 then
       sum = sum + count
       if sum > p[1] then
-        free = math.max(free, end_ + numbers_ageFor(sum, p[1], p[6], s[6], s[5]))
+        free = math_max(free, end_ + numbers_ageFor(sum, p[1], p[6], s[6], s[5]))
       end
     end
   end
@@ -391,11 +393,11 @@ local function blocks_placeOf(p, s, at)
 end
 
 -- The state with a new block, and the blocks before it that are kept.
-local function blocks_opened(p, s, units, t, onGrid)
-  local begin = math.max(onGrid, math.min((s[1] - s[3]) + s[2], s[1] + 1))
-  local kept = math.max(p[6], s[5])
+local function blocks_opened(p, s, units, t)
+  local begin = math_max(t - (t % p[5]), math_min((s[1] - s[3]) + s[2], s[1] + 1))
+  local kept = math_max(p[6], s[5])
   local after = { t, p[5], t - begin, units, kept, (p[6] == kept and p[1] or s[6]) }
-  local cell = (#s > 250 and math.ceil(kept / 100) or 1)
+  local cell = (#s > 250 and math_ceil(kept / 100) or 1)
   local newerEnd = begin - 1
   local newerCell = -1
   local end_ = (s[1] - s[3]) - 1 + s[2]
@@ -404,14 +406,14 @@ local function blocks_opened(p, s, units, t, onGrid)
     if i >= 6 then
       end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
     end
-    local closed = ((i < 6 and kept > p[6]) and s[1] or math.min(end_, begin - 1))
+    local closed = ((i < 6 and kept > p[6]) and s[1] or math_min(end_, begin - 1))
     if count >= 0 and closed <= t - kept then
       return after
     end
     if count > 0 then
-      local ownCell = (closed <= t - p[6] and math.floor(closed / cell) or -1)
+      local ownCell = (closed <= t - p[6] and math_floor(closed / cell) or -1)
       if (ownCell >= 0 and ownCell == newerCell) or #after >= 500 then
-        after[#after] = math.min((after[#after]) + count, 4503599627370496)
+        after[#after] = math_min((after[#after]) + count, 4503599627370496)
         after[6] = 4503599627370496
       else
         if closed ~= newerEnd then
@@ -431,16 +433,15 @@ local function blocks_add(p, s, units, until_, t)
     if t >= until_ or blocks_used(p, s, t) == 0 then
       return s
     end
-    local at = math.max(blocks_placeOf(p, s, until_ - p[6]), 3)
-    s[at + 1] = math.min((s[at + 1]) + units, 4503599627370496)
+    local at = math_max(blocks_placeOf(p, s, until_ - p[6]), 3)
+    s[at + 1] = math_min((s[at + 1]) + units, 4503599627370496)
     return s
   end
-  local onGrid = t - (t % p[5])
   if #s == 0 then
-    return { t, p[5], t - onGrid, units, p[6], p[1] }
+    return { t, p[5], t % p[5], units, p[6], p[1] }
   end
-  if t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and onGrid > s[1]) then
-    return blocks_opened(p, s, units, t, onGrid)
+  if t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and t - (t % p[5]) > s[1]) then
+    return blocks_opened(p, s, units, t)
   end
   if p[6] >= s[5] then
     s[5] = p[6]
@@ -448,7 +449,7 @@ local function blocks_add(p, s, units, until_, t)
   end
   s[3] = t - (s[1] - s[3])
   s[1] = t
-  s[4] = math.min(s[4] + units, 4503599627370496)
+  s[4] = math_min(s[4] + units, 4503599627370496)
   return s
 end
 
@@ -459,13 +460,13 @@ local function blocks_give(p, s, units, until_, t)
   if until_ > 0 then
     local at = blocks_placeOf(p, s, until_ - p[6])
     if at >= 0 then
-      s[at + 1] = math.max((s[at + 1]) - units, 0)
+      s[at + 1] = math_max((s[at + 1]) - units, 0)
     end
   else
-    local rest = math.min(units, blocks_used(p, s, t))
+    local rest = math_min(units, blocks_used(p, s, t))
     for i = 3, #s - 1 do
       if (s[i + 1]) > 0 and (i == 3 or i >= 6) then
-        local given = math.min(s[i + 1], rest)
+        local given = math_min(s[i + 1], rest)
         s[i + 1] = (s[i + 1]) - given
         rest = rest - given
       end
@@ -479,7 +480,7 @@ local function numbers_roomAt(age, limit, window, longLimit, longest)
   if age < window then
     return limit
   end
-  return (age < longest and math.max(limit * (math.floor(age / window) + 1), longLimit) or 9007199254740991)
+  return (age < longest and math_max(limit * (math_floor(age / window) + 1), longLimit) or 9007199254740991)
 end
 
 local function blocks_left(p, s, t)
@@ -487,14 +488,14 @@ local function blocks_left(p, s, t)
     return p[1]
   end
   local units = s[4]
-  local room = math.min(p[1], numbers_roomAt(t - s[1], p[1], p[6], s[6], s[5]) - units)
+  local room = math_min(p[1], numbers_roomAt(t - s[1], p[1], p[6], s[6], s[5]) - units)
   local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6, #s - 1 do
     local count = s[i + 1]
     end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
     if count >= 0 then
       units = units + count
-      room = math.min(room, numbers_roomAt(t - end_, p[1], p[6], s[6], s[5]) - units)
+      room = math_min(room, numbers_roomAt(t - end_, p[1], p[6], s[6], s[5]) - units)
     end
   end
   return room
@@ -502,7 +503,7 @@ end
 
 local function counter_areCounts(s, from)
   local length = s[from + 2]
-  local max = math.min(math.floor(9007199254740991 / length), 4503599627370496)
+  local max = math_min(math_floor(9007199254740991 / length), 4503599627370496)
   if not (s[from + 1] >= 0 and s[from + 1] <= 9007199254740991) or not (length >= 1 and length <= 4398046511104) then
     return false
   end
@@ -525,7 +526,7 @@ local function counter_goneAt(s, from)
 end
 
 local function counter_endsAt(s)
-  return (#s == 9 and math.max(counter_goneAt(s, 0), counter_goneAt(s, 5)) or counter_goneAt(s, 0))
+  return (#s == 9 and math_max(counter_goneAt(s, 0), counter_goneAt(s, 5)) or counter_goneAt(s, 0))
 end
 
 -- What counts at t of the window that stands from a place on.
@@ -533,9 +534,9 @@ local function counter_counted(s, from, t)
   local length = s[from + 2]
   local left = (s[from + 1]) + length - t
   if left > 0 then
-    return (s[from + 3]) + math.ceil(((s[from + 4]) * left) / length)
+    return (s[from + 3]) + math_ceil(((s[from + 4]) * left) / length)
   end
-  return (left + length > 0 and math.ceil(((s[from + 3]) * (left + length)) / length) or 0)
+  return (left + length > 0 and math_ceil(((s[from + 3]) * (left + length)) / length) or 0)
 end
 
 -- From when at most `room` units count.
@@ -547,9 +548,9 @@ local function counter_countedFrom(s, from, room, t)
   local units = s[from + 3]
   local end_ = (s[from + 1]) + length
   if units <= room then
-    return end_ - math.floor(((room - units) * length) / (s[from + 4]))
+    return end_ - math_floor(((room - units) * length) / (s[from + 4]))
   end
-  return end_ + length - math.floor((room * length) / units)
+  return end_ + length - math_floor((room * length) / units)
 end
 
 -- Where the window of this policy stands; -1 if the state has none of its length.
@@ -578,7 +579,7 @@ end
 
 -- What the longest window may count for a shorter policy: while its own policy takes turns, the larger limit of both.
 local function counter_maxBeside(p, s)
-  return ((s[5] > 0 and p[5] < s[2]) and math.max(s[5], p[1]) or 9007199254740991)
+  return ((s[5] > 0 and p[5] < s[2]) and math_max(s[5], p[1]) or 9007199254740991)
 end
 
 local function counter_freeAt(p, s, units, t)
@@ -586,7 +587,7 @@ local function counter_freeAt(p, s, units, t)
     return counter_countedFrom(s, 0, p[1] - units, t)
   end
   local at = counter_countedFrom(counter_own(p, s), 0, p[1] - units, t)
-  return math.max(at, counter_countedFrom(s, 0, counter_maxBeside(p, s) - units, t))
+  return math_max(at, counter_countedFrom(s, 0, counter_maxBeside(p, s) - units, t))
 end
 
 local function counter_emptyAt(p, s)
@@ -604,16 +605,16 @@ end
 local function counter_edited(p, s, units, until_)
   local window = counter_own(p, s)
   local end_ = window[1] + window[2]
-  local max = math.min(math.floor(9007199254740991 / s[2]), 4503599627370496)
+  local max = math_min(math_floor(9007199254740991 / s[2]), 4503599627370496)
   local rest = units
   for place = 2, 4 - 1 do
     if until_ == 0 or until_ == end_ + ((place == 2 and window[2] or 0)) then
-      local after = math.min(math.max((window[place + 1]) + rest, 0), max)
+      local after = math_min(math_max((window[place + 1]) + rest, 0), max)
       local change = after - (window[place + 1])
-      local from = math.max(counter_placeOf(p, s), 0)
-      s[from + place + 1] = math.max((s[from + place + 1]) + change, 0)
+      local from = math_max(counter_placeOf(p, s), 0)
+      s[from + place + 1] = math_max((s[from + place + 1]) + change, 0)
       if from == 5 then
-        s[3] = math.min(math.max(s[3] + change, 0), max)
+        s[3] = math_min(math_max(s[3] + change, 0), max)
       end
       rest = rest - change
     end
@@ -643,10 +644,10 @@ end
 
 local function counter_add(p, s, units, until_, t)
   if #s == 0 then
-    return (until_ > 0 and s or ({ t - (t % p[5]), p[5], math.min(units, p[6]), 0, p[1] }))
+    return (until_ > 0 and s or ({ t - (t % p[5]), p[5], math_min(units, p[6]), 0, p[1] }))
   end
   local before = counter_used(p, s, t)
-  local more = math.min(units, p[6] - before)
+  local more = math_min(units, p[6] - before)
   if more <= 0 or (until_ > 0 and (before == 0 or t >= until_)) then
     return s
   end
@@ -668,7 +669,7 @@ local function counter_add(p, s, units, until_, t)
       after[0 + 3] = 0
       after[0 + 1] = t - (t % length)
     end
-    after[0 + 3] = math.min((after[0 + 3]) + more, 4503599627370496, math.floor(9007199254740991 / length))
+    after[0 + 3] = math_min((after[0 + 3]) + more, 4503599627370496, math_floor(9007199254740991 / length))
   end
   if #after == 9 then
     do
@@ -679,7 +680,7 @@ local function counter_add(p, s, units, until_, t)
         after[5 + 3] = 0
         after[5 + 1] = t - (t % length)
       end
-      after[5 + 3] = math.min((after[5 + 3]) + more, 4503599627370496, math.floor(9007199254740991 / length))
+      after[5 + 3] = math_min((after[5 + 3]) + more, 4503599627370496, math_floor(9007199254740991 / length))
     end
   end
   return after
@@ -695,7 +696,7 @@ end
 
 local function counter_left(p, s, t)
   local free = p[1] - counter_used(p, s, t)
-  return (#s == 0 and free or math.min(free, counter_maxBeside(p, s) - counter_counted(s, 0, t)))
+  return (#s == 0 and free or math_min(free, counter_maxBeside(p, s) - counter_counted(s, 0, t)))
 end
 
 local function slots_reads(s)
@@ -739,7 +740,7 @@ local function slots_freeAt(p, s, units, t, holder)
   if slots_slotOf(p, s, units, t, holder) >= 0 then
     return t
   end
-  local oldest = t - (s[1] - s[2]) - math.max(((p[4] == 2 and 0 or p[5])), s[3])
+  local oldest = t - (s[1] - s[2]) - math_max(((p[4] == 2 and 0 or p[5])), s[3])
   local count = units
   local free = t
   for i = #s - 3, 4, -3 do
@@ -749,7 +750,7 @@ local function slots_freeAt(p, s, units, t, holder)
     end
     count = count + s[i + 2]
     if count > p[1] then
-      free = math.max(free, (s[1] - s[2]) + at + numbers_ageFor(count, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]))
+      free = math_max(free, (s[1] - s[2]) + at + numbers_ageFor(count, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]))
     end
   end
   return free
@@ -784,7 +785,7 @@ local function slots_add(p, s, units, until_, t, holder)
   local from = (isFresh and t or (s[1] - s[2]))
   local at = t - from + ((p[4] == 2 and p[5] or 0))
   local after = { t, t - from, kept, (isLongest and p[1] or s[4]) }
-  local cell = (#s > 2500 and math.ceil(kept / 100) or 1)
+  local cell = (#s > 2500 and math_ceil(kept / 100) or 1)
   local olderCell = -1
   local isIn = false
   for i = 4, #s - 1, 3 do
@@ -796,7 +797,7 @@ local function slots_add(p, s, units, until_, t, holder)
         after[#after + 1] = holder
         isIn = true
       end
-      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math.floor(taken / cell) or -1)
+      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math_floor(taken / cell) or -1)
       local last = #after - 3
       if ownCell >= 0 and ownCell == olderCell then
         after[last + 1] = taken
@@ -829,15 +830,15 @@ local function slots_give(p, s, units, until_, t, holder)
   if before == 0 or (((p[4] == 2) and (own < 0) or not (p[4] == 2) and (until_ > 0 and t >= until_))) then
     return s
   end
-  local stay = ((p[4] == 2 or until_ > 0) and 0 or math.max(before - units, 0))
+  local stay = ((p[4] == 2 or until_ > 0) and 0 or math_max(before - units, 0))
   local rest = units
   local since = t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))
   local after = { t, t - (s[1] - s[2]), s[3], s[4] }
   for i = 4, #s - 1, 3 do
     local given = (i == own and (s[i + 2]) or 0)
     if p[4] ~= 2 and (s[i + 1]) > since then
-      local stays = math.min(stay, s[i + 2])
-      given = math.min((s[i + 2]) - stays, rest)
+      local stays = math_min(stay, s[i + 2])
+      given = math_min((s[i + 2]) - stays, rest)
       stay = stay - stays
       rest = rest - given
     end
@@ -856,7 +857,7 @@ local function slots_left(p, s, t)
   for i = #s - 3, 4, -3 do
     units = units + s[i + 2]
     local age = t - (s[1] - s[2]) - (s[i + 1])
-    room = math.min(room, numbers_roomAt(age, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]) - units)
+    room = math_min(room, numbers_roomAt(age, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]) - units)
   end
   return room
 end
@@ -868,7 +869,7 @@ local function decide_waitFor(part, now)
   if part.cost == 0 then
     return blocked
   end
-  local needed = (p[2] > 0 and math.max(part.cost - p[2], 1) or part.cost)
+  local needed = (p[2] > 0 and math_max(part.cost - p[2], 1) or part.cost)
   if needed > p[1] then
     return -1
   end
@@ -885,7 +886,7 @@ local function decide_delayOf(part)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
   end
-  return math.max(part.f.emptyAt(part.p, part.s) - part.t, 0)
+  return math_max(part.f.emptyAt(part.p, part.s) - part.t, 0)
 end
 
 -- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
@@ -923,7 +924,7 @@ local function decide_decide(parts, op, now)
       allowed = false
       if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
         part.blocked = now + part.p[3]
-        part.wait = math.max(wait, part.p[3])
+        part.wait = math_max(wait, part.p[3])
         part.changed = true
         if part.blocked <= now then
           part.blocked = 0
@@ -980,7 +981,7 @@ local function decide_change(part, op, until_, now)
     part.s = part.f.give(part.p, part.s, part.cost, until_, now, holder)
   end
   if op == 4 and not isForgotten then
-    local units = math.min(part.cost, 4503599627370496 - part.f.used(part.p, part.s, now))
+    local units = math_min(part.cost, 4503599627370496 - part.f.used(part.p, part.s, now))
     if units > 0 then
       part.s = part.f.add(part.p, part.s, units, until_, now, holder)
     end
@@ -1013,16 +1014,16 @@ local function decide_figures(part, now)
   local p = part.p
   local s = part.s
   local t = part.t
-  local blocked = math.max(part.blocked - now, 0)
-  local used = math.min((#s == 0 and 0 or part.f.used(p, s, t)), 9007199254740991)
-  local remaining = (blocked > 0 and 0 or math.max(part.f.left(p, s, t), 0))
+  local blocked = math_max(part.blocked - now, 0)
+  local used = math_min((#s == 0 and 0 or part.f.used(p, s, t)), 9007199254740991)
+  local remaining = (blocked > 0 and 0 or math_max(part.f.left(p, s, t), 0))
   local end_ = (#s == 0 and t or part.f.endsAt(s))
-  local reset = (#s == 0 and 0 or math.max(math.min(part.f.emptyAt(p, s), end_) - t, 0))
+  local reset = (#s == 0 and 0 or math_max(math_min(part.f.emptyAt(p, s), end_) - t, 0))
   local nextAfter = ((p[1] > 0 and blocked > 0) and blocked or -1)
   if p[4] ~= 2 and p[1] > 0 and #s > 0 and (blocked > 0 or (used > 0 and remaining < p[1])) then
-    nextAfter = math.max(math.min(part.f.freeAt(p, s, remaining + 1, t, 0), end_) - t, blocked)
+    nextAfter = math_max(math_min(part.f.freeAt(p, s, remaining + 1, t, 0), end_) - t, blocked)
   end
-  return { (part.wait == 0 and 1 or 0), remaining, used, part.wait, math.max(reset, blocked), nextAfter, part.delay, blocked }
+  return { (part.wait == 0 and 1 or 0), remaining, used, part.wait, math_max(reset, blocked), nextAfter, part.delay, blocked }
 end
 
 local window = {
@@ -1103,22 +1104,24 @@ local tells_figures = string.find(ARGV[1], "[gh]") ~= nil
 local now = tonumber(ARGV[3])
 if not now then
   local time = redis.call("TIME")
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now = time[1] * 1000 + math_floor(time[2] / 1000)
 end
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 local BLOCK = 6
 local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
+-- A global takes two look-ups, a local none.
+local KEYS, call, try, match, format = KEYS, redis.call, redis.pcall, string.match, string.format
 -- The figures of each key of a request, with commas between, and semicolons between keys.
 local function write_figures(parts, bad)
   local lines = {}
   for j = 1, #parts do
-    lines[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d,%d", unpack(decide_figures(parts[j], now)))
+    lines[j] = bad and "!" or format("%d,%d,%d,%d,%d,%d,%d,%d", unpack(decide_figures(parts[j], now)))
   end
   return table.concat(lines, ";")
 end
 local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
-local reply, runs = { string.format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
+local reply, runs = { format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
 
 while at <= #runs do
   local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
@@ -1143,7 +1146,7 @@ while at <= #runs do
     local bad = false
     for j = 1, keys do
       local part = parts[j]
-      local value = redis.pcall("GET", KEYS[key + j])
+      local value = try("GET", KEYS[key + j])
       part.changed, part.blocked, part.resetAt, part.keeps_expiry = false, 0, 0, true
       part.other = false
       if not value then
@@ -1153,14 +1156,14 @@ while at <= #runs do
         local readable, kind = false, nil
         if type(value) == "string" then
           local a, b, c, d, e, numbers
-          kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
+          kind, a, b, c, d, e = match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
           if e == "" then
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0 }
           elseif e and e ~= "," then
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0, string.sub(e, 2) + 0 }
           end
           if not kind then
-            kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
+            kind, numbers = match(value, "^([fitlscgh])1([%d,-]*)$")
           end
           if numbers then
             readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
@@ -1173,7 +1176,7 @@ while at <= #runs do
             end
           end
         elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
-          redis.call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
+          call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
         end
         if readable and kind ~= part.kind then
           part.other, part.others = kind, part.s
@@ -1221,28 +1224,28 @@ while at <= #runs do
           s, kind, ends_of = part.others, part.other, families[part.other].endsAt
         end
         local count = #s
-        local marks = part.resetAt > 0 and string.format("-%d,-%d", math.max(part.blocked, 1), part.resetAt)
-          or part.blocked > 0 and string.format("-%d", part.blocked) or ""
+        local marks = part.resetAt > 0 and format("-%d,-%d", math_max(part.blocked, 1), part.resetAt)
+          or part.blocked > 0 and format("-%d", part.blocked) or ""
         if count == 4 and marks == "" then
-          text = string.format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
+          text = format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
         elseif count > 0 then
           formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
+          text = format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
         elseif marks ~= "" then
           text = kind .. "1" .. marks
-          ends_at = part.resetAt > 0 and math.max(ends_at, part.endsAt) or ends_at
+          ends_at = part.resetAt > 0 and math_max(ends_at, part.endsAt) or ends_at
         end
         if count > 0 then
           local ends = ends_of(s)
           ends_at = ends > ends_at and ends or ends_at
         end
         if not text then
-          redis.call("DEL", KEYS[key + j])
+          call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
-          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
+          call("SET", KEYS[key + j], text, "KEEPTTL")
         else
-          local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
+          local expires_at = (math_floor(math_min(ends_at, LATEST) / SPAN) + 2) * SPAN
+          call("SET", KEYS[key + j], text, "PXAT", format("%d", expires_at))
         end
       end
     end

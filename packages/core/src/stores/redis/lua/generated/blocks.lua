@@ -1,4 +1,6 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
+local math_floor, math_ceil, math_max, math_min = math.floor, math.ceil, math.max, math.min
+
 local function blocks_reads(s)
   if #s < 6 or #s > 500 + 1 then
     return false
@@ -32,13 +34,13 @@ local function numbers_ageFor(units, limit, window, longLimit, longest)
   if units <= longLimit or window >= longest then
     return window
   end
-  return math.min((math.ceil(units / limit) - 1) * window, longest)
+  return math_min((math_ceil(units / limit) - 1) * window, longest)
 end
 
 local function blocks_freeAt(p, s, units, t)
-  local oldest = t - math.max(p[6], s[5])
+  local oldest = t - math_max(p[6], s[5])
   local sum = s[4] + units
-  local free = (sum > p[1] and math.max(s[1] + numbers_ageFor(sum, p[1], p[6], s[6], s[5]), t) or t)
+  local free = (sum > p[1] and math_max(s[1] + numbers_ageFor(sum, p[1], p[6], s[6], s[5]), t) or t)
   local end_ = (s[1] - s[3]) - 1 + s[2]
   for i = 6, #s - 1 do
     local count = s[i + 1]
@@ -49,7 +51,7 @@ local function blocks_freeAt(p, s, units, t)
     if count >= 0 then
       sum = sum + count
       if sum > p[1] then
-        free = math.max(free, end_ + numbers_ageFor(sum, p[1], p[6], s[6], s[5]))
+        free = math_max(free, end_ + numbers_ageFor(sum, p[1], p[6], s[6], s[5]))
       end
     end
   end
@@ -113,11 +115,11 @@ local function blocks_placeOf(p, s, at)
 end
 
 -- The state with a new block, and the blocks before it that are kept.
-local function blocks_opened(p, s, units, t, onGrid)
-  local begin = math.max(onGrid, math.min((s[1] - s[3]) + s[2], s[1] + 1))
-  local kept = math.max(p[6], s[5])
+local function blocks_opened(p, s, units, t)
+  local begin = math_max(t - (t % p[5]), math_min((s[1] - s[3]) + s[2], s[1] + 1))
+  local kept = math_max(p[6], s[5])
   local after = { t, p[5], t - begin, units, kept, (p[6] == kept and p[1] or s[6]) }
-  local cell = (#s > 250 and math.ceil(kept / 100) or 1)
+  local cell = (#s > 250 and math_ceil(kept / 100) or 1)
   local newerEnd = begin - 1
   local newerCell = -1
   local end_ = (s[1] - s[3]) - 1 + s[2]
@@ -126,14 +128,14 @@ local function blocks_opened(p, s, units, t, onGrid)
     if i >= 6 then
       end_ = (count < 0 and (s[1] - s[3]) + count + s[2] or end_ - s[2])
     end
-    local closed = ((i < 6 and kept > p[6]) and s[1] or math.min(end_, begin - 1))
+    local closed = ((i < 6 and kept > p[6]) and s[1] or math_min(end_, begin - 1))
     if count >= 0 and closed <= t - kept then
       return after
     end
     if count > 0 then
-      local ownCell = (closed <= t - p[6] and math.floor(closed / cell) or -1)
+      local ownCell = (closed <= t - p[6] and math_floor(closed / cell) or -1)
       if (ownCell >= 0 and ownCell == newerCell) or #after >= 500 then
-        after[#after] = math.min((after[#after]) + count, 4503599627370496)
+        after[#after] = math_min((after[#after]) + count, 4503599627370496)
         after[6] = 4503599627370496
       else
         if closed ~= newerEnd then
@@ -153,16 +155,15 @@ local function blocks_add(p, s, units, until_, t)
     if t >= until_ or blocks_used(p, s, t) == 0 then
       return s
     end
-    local at = math.max(blocks_placeOf(p, s, until_ - p[6]), 3)
-    s[at + 1] = math.min((s[at + 1]) + units, 4503599627370496)
+    local at = math_max(blocks_placeOf(p, s, until_ - p[6]), 3)
+    s[at + 1] = math_min((s[at + 1]) + units, 4503599627370496)
     return s
   end
-  local onGrid = t - (t % p[5])
   if #s == 0 then
-    return { t, p[5], t - onGrid, units, p[6], p[1] }
+    return { t, p[5], t % p[5], units, p[6], p[1] }
   end
-  if t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and onGrid > s[1]) then
-    return blocks_opened(p, s, units, t, onGrid)
+  if t >= (s[1] - s[3]) + s[2] or (p[5] < s[2] and t - (t % p[5]) > s[1]) then
+    return blocks_opened(p, s, units, t)
   end
   if p[6] >= s[5] then
     s[5] = p[6]
@@ -170,7 +171,7 @@ local function blocks_add(p, s, units, until_, t)
   end
   s[3] = t - (s[1] - s[3])
   s[1] = t
-  s[4] = math.min(s[4] + units, 4503599627370496)
+  s[4] = math_min(s[4] + units, 4503599627370496)
   return s
 end
 
@@ -181,7 +182,7 @@ local function decide_waitFor(part, now)
   if part.cost == 0 then
     return blocked
   end
-  local needed = (p[2] > 0 and math.max(part.cost - p[2], 1) or part.cost)
+  local needed = (p[2] > 0 and math_max(part.cost - p[2], 1) or part.cost)
   if needed > p[1] then
     return -1
   end
@@ -198,7 +199,7 @@ local function decide_delayOf(part)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
   end
-  return math.max(blocks_emptyAt(part.p, part.s) - part.t, 0)
+  return math_max(blocks_emptyAt(part.p, part.s) - part.t, 0)
 end
 
 -- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
@@ -236,7 +237,7 @@ local function decide_decide(parts, op, now)
       allowed = false
       if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
         part.blocked = now + part.p[3]
-        part.wait = math.max(wait, part.p[3])
+        part.wait = math_max(wait, part.p[3])
         part.changed = true
         if part.blocked <= now then
           part.blocked = 0
@@ -274,13 +275,15 @@ end
 local now = tonumber(ARGV[3])
 if not now then
   local time = redis.call("TIME")
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now = time[1] * 1000 + math_floor(time[2] / 1000)
 end
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
+-- A global takes two look-ups, a local none.
+local KEYS, call, try, match, format = KEYS, redis.call, redis.pcall, string.match, string.format
 local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
-local reply, runs = { string.format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
+local reply, runs = { format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
 
 while at <= #runs do
   local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
@@ -301,7 +304,7 @@ while at <= #runs do
     local bad = false
     for j = 1, keys do
       local part = parts[j]
-      local value = redis.pcall("GET", KEYS[key + j])
+      local value = try("GET", KEYS[key + j])
       part.changed, part.blocked, part.resetAt, part.keeps_expiry = false, 0, 0, true
       if not value then
         value = ""
@@ -311,7 +314,7 @@ while at <= #runs do
         if type(value) == "string" then
           local numbers
           if not kind then
-            kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
+            kind, numbers = match(value, "^([fitlscgh])1([%d,-]*)$")
           end
           if numbers then
             readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
@@ -324,7 +327,7 @@ while at <= #runs do
             end
           end
         elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
-          redis.call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
+          call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
         end
         if readable and kind ~= part.kind then
           part.s = {}
@@ -353,26 +356,26 @@ while at <= #runs do
       if part.changed then
         local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
         local count = #s
-        local marks = part.resetAt > 0 and string.format("-%d,-%d", math.max(part.blocked, 1), part.resetAt)
-          or part.blocked > 0 and string.format("-%d", part.blocked) or ""
+        local marks = part.resetAt > 0 and format("-%d,-%d", math_max(part.blocked, 1), part.resetAt)
+          or part.blocked > 0 and format("-%d", part.blocked) or ""
         if count > 0 then
           formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
+          text = format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
         elseif marks ~= "" then
           text = kind .. "1" .. marks
-          ends_at = part.resetAt > 0 and math.max(ends_at, part.endsAt) or ends_at
+          ends_at = part.resetAt > 0 and math_max(ends_at, part.endsAt) or ends_at
         end
         if count > 0 then
           local ends = blocks_endsAt(s)
           ends_at = ends > ends_at and ends or ends_at
         end
         if not text then
-          redis.call("DEL", KEYS[key + j])
+          call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
-          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
+          call("SET", KEYS[key + j], text, "KEEPTTL")
         else
-          local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
+          local expires_at = (math_floor(math_min(ends_at, LATEST) / SPAN) + 2) * SPAN
+          call("SET", KEYS[key + j], text, "PXAT", format("%d", expires_at))
         end
       end
     end

@@ -1,7 +1,9 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
+local math_floor, math_ceil, math_max, math_min = math.floor, math.ceil, math.max, math.min
+
 local function counter_areCounts(s, from)
   local length = s[from + 2]
-  local max = math.min(math.floor(9007199254740991 / length), 4503599627370496)
+  local max = math_min(math_floor(9007199254740991 / length), 4503599627370496)
   if not (s[from + 1] >= 0 and s[from + 1] <= 9007199254740991) or not (length >= 1 and length <= 4398046511104) then
     return false
   end
@@ -24,7 +26,7 @@ local function counter_goneAt(s, from)
 end
 
 local function counter_endsAt(s)
-  return (#s == 9 and math.max(counter_goneAt(s, 0), counter_goneAt(s, 5)) or counter_goneAt(s, 0))
+  return (#s == 9 and math_max(counter_goneAt(s, 0), counter_goneAt(s, 5)) or counter_goneAt(s, 0))
 end
 
 -- What counts at t of the window that stands from a place on.
@@ -32,9 +34,9 @@ local function counter_counted(s, from, t)
   local length = s[from + 2]
   local left = (s[from + 1]) + length - t
   if left > 0 then
-    return (s[from + 3]) + math.ceil(((s[from + 4]) * left) / length)
+    return (s[from + 3]) + math_ceil(((s[from + 4]) * left) / length)
   end
-  return (left + length > 0 and math.ceil(((s[from + 3]) * (left + length)) / length) or 0)
+  return (left + length > 0 and math_ceil(((s[from + 3]) * (left + length)) / length) or 0)
 end
 
 -- From when at most `room` units count.
@@ -46,9 +48,9 @@ local function counter_countedFrom(s, from, room, t)
   local units = s[from + 3]
   local end_ = (s[from + 1]) + length
   if units <= room then
-    return end_ - math.floor(((room - units) * length) / (s[from + 4]))
+    return end_ - math_floor(((room - units) * length) / (s[from + 4]))
   end
-  return end_ + length - math.floor((room * length) / units)
+  return end_ + length - math_floor((room * length) / units)
 end
 
 -- Where the window of this policy stands; -1 if the state has none of its length.
@@ -77,7 +79,7 @@ end
 
 -- What the longest window may count for a shorter policy: while its own policy takes turns, the larger limit of both.
 local function counter_maxBeside(p, s)
-  return ((s[5] > 0 and p[5] < s[2]) and math.max(s[5], p[1]) or 9007199254740991)
+  return ((s[5] > 0 and p[5] < s[2]) and math_max(s[5], p[1]) or 9007199254740991)
 end
 
 local function counter_freeAt(p, s, units, t)
@@ -85,7 +87,7 @@ local function counter_freeAt(p, s, units, t)
     return counter_countedFrom(s, 0, p[1] - units, t)
   end
   local at = counter_countedFrom(counter_own(p, s), 0, p[1] - units, t)
-  return math.max(at, counter_countedFrom(s, 0, counter_maxBeside(p, s) - units, t))
+  return math_max(at, counter_countedFrom(s, 0, counter_maxBeside(p, s) - units, t))
 end
 
 local function counter_emptyAt(p, s)
@@ -103,16 +105,16 @@ end
 local function counter_edited(p, s, units, until_)
   local window = counter_own(p, s)
   local end_ = window[1] + window[2]
-  local max = math.min(math.floor(9007199254740991 / s[2]), 4503599627370496)
+  local max = math_min(math_floor(9007199254740991 / s[2]), 4503599627370496)
   local rest = units
   for place = 2, 4 - 1 do
     if until_ == 0 or until_ == end_ + ((place == 2 and window[2] or 0)) then
-      local after = math.min(math.max((window[place + 1]) + rest, 0), max)
+      local after = math_min(math_max((window[place + 1]) + rest, 0), max)
       local change = after - (window[place + 1])
-      local from = math.max(counter_placeOf(p, s), 0)
-      s[from + place + 1] = math.max((s[from + place + 1]) + change, 0)
+      local from = math_max(counter_placeOf(p, s), 0)
+      s[from + place + 1] = math_max((s[from + place + 1]) + change, 0)
       if from == 5 then
-        s[3] = math.min(math.max(s[3] + change, 0), max)
+        s[3] = math_min(math_max(s[3] + change, 0), max)
       end
       rest = rest - change
     end
@@ -142,10 +144,10 @@ end
 
 local function counter_add(p, s, units, until_, t)
   if #s == 0 then
-    return (until_ > 0 and s or ({ t - (t % p[5]), p[5], math.min(units, p[6]), 0, p[1] }))
+    return (until_ > 0 and s or ({ t - (t % p[5]), p[5], math_min(units, p[6]), 0, p[1] }))
   end
   local before = counter_used(p, s, t)
-  local more = math.min(units, p[6] - before)
+  local more = math_min(units, p[6] - before)
   if more <= 0 or (until_ > 0 and (before == 0 or t >= until_)) then
     return s
   end
@@ -167,7 +169,7 @@ local function counter_add(p, s, units, until_, t)
       after[0 + 3] = 0
       after[0 + 1] = t - (t % length)
     end
-    after[0 + 3] = math.min((after[0 + 3]) + more, 4503599627370496, math.floor(9007199254740991 / length))
+    after[0 + 3] = math_min((after[0 + 3]) + more, 4503599627370496, math_floor(9007199254740991 / length))
   end
   if #after == 9 then
     do
@@ -178,7 +180,7 @@ local function counter_add(p, s, units, until_, t)
         after[5 + 3] = 0
         after[5 + 1] = t - (t % length)
       end
-      after[5 + 3] = math.min((after[5 + 3]) + more, 4503599627370496, math.floor(9007199254740991 / length))
+      after[5 + 3] = math_min((after[5 + 3]) + more, 4503599627370496, math_floor(9007199254740991 / length))
     end
   end
   return after
@@ -191,7 +193,7 @@ local function decide_waitFor(part, now)
   if part.cost == 0 then
     return blocked
   end
-  local needed = (p[2] > 0 and math.max(part.cost - p[2], 1) or part.cost)
+  local needed = (p[2] > 0 and math_max(part.cost - p[2], 1) or part.cost)
   if needed > p[1] then
     return -1
   end
@@ -208,7 +210,7 @@ local function decide_delayOf(part)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
   end
-  return math.max(counter_emptyAt(part.p, part.s) - part.t, 0)
+  return math_max(counter_emptyAt(part.p, part.s) - part.t, 0)
 end
 
 -- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
@@ -246,7 +248,7 @@ local function decide_decide(parts, op, now)
       allowed = false
       if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
         part.blocked = now + part.p[3]
-        part.wait = math.max(wait, part.p[3])
+        part.wait = math_max(wait, part.p[3])
         part.changed = true
         if part.blocked <= now then
           part.blocked = 0
@@ -284,13 +286,15 @@ end
 local now = tonumber(ARGV[3])
 if not now then
   local time = redis.call("TIME")
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now = time[1] * 1000 + math_floor(time[2] / 1000)
 end
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
+-- A global takes two look-ups, a local none.
+local KEYS, call, try, match, format = KEYS, redis.call, redis.pcall, string.match, string.format
 local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
-local reply, runs = { string.format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
+local reply, runs = { format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
 
 while at <= #runs do
   local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
@@ -311,7 +315,7 @@ while at <= #runs do
     local bad = false
     for j = 1, keys do
       local part = parts[j]
-      local value = redis.pcall("GET", KEYS[key + j])
+      local value = try("GET", KEYS[key + j])
       part.changed, part.blocked, part.resetAt, part.keeps_expiry = false, 0, 0, true
       if not value then
         value = ""
@@ -320,14 +324,14 @@ while at <= #runs do
         local readable, kind = false, nil
         if type(value) == "string" then
           local a, b, c, d, e, numbers
-          kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
+          kind, a, b, c, d, e = match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
           if e == "" then
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0 }
           elseif e and e ~= "," then
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0, string.sub(e, 2) + 0 }
           end
           if not kind then
-            kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
+            kind, numbers = match(value, "^([fitlscgh])1([%d,-]*)$")
           end
           if numbers then
             readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
@@ -340,7 +344,7 @@ while at <= #runs do
             end
           end
         elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
-          redis.call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
+          call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
         end
         if readable and kind ~= part.kind then
           part.s = {}
@@ -369,28 +373,28 @@ while at <= #runs do
       if part.changed then
         local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
         local count = #s
-        local marks = part.resetAt > 0 and string.format("-%d,-%d", math.max(part.blocked, 1), part.resetAt)
-          or part.blocked > 0 and string.format("-%d", part.blocked) or ""
+        local marks = part.resetAt > 0 and format("-%d,-%d", math_max(part.blocked, 1), part.resetAt)
+          or part.blocked > 0 and format("-%d", part.blocked) or ""
         if count == 4 and marks == "" then
-          text = string.format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
+          text = format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
         elseif count > 0 then
           formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
+          text = format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
         elseif marks ~= "" then
           text = kind .. "1" .. marks
-          ends_at = part.resetAt > 0 and math.max(ends_at, part.endsAt) or ends_at
+          ends_at = part.resetAt > 0 and math_max(ends_at, part.endsAt) or ends_at
         end
         if count > 0 then
           local ends = counter_endsAt(s)
           ends_at = ends > ends_at and ends or ends_at
         end
         if not text then
-          redis.call("DEL", KEYS[key + j])
+          call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
-          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
+          call("SET", KEYS[key + j], text, "KEEPTTL")
         else
-          local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
+          local expires_at = (math_floor(math_min(ends_at, LATEST) / SPAN) + 2) * SPAN
+          call("SET", KEYS[key + j], text, "PXAT", format("%d", expires_at))
         end
       end
     end

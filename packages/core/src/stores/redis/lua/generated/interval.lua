@@ -1,6 +1,8 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
+local math_floor, math_ceil, math_max, math_min = math.floor, math.ceil, math.max, math.min
+
 local function interval_endsAt(s)
-  return s[1] + math.ceil(s[2] / s[3]) * s[4]
+  return s[1] + math_ceil(s[2] / s[3]) * s[4]
 end
 
 local function interval_reads(s)
@@ -14,7 +16,7 @@ local function interval_reads(s)
 end
 
 local function interval_used(p, s, t)
-  return (#s == 0 and 0 or math.max(s[2] - math.floor((t - s[1]) / p[6]) * p[5], 0))
+  return (#s == 0 and 0 or math_max(s[2] - math_floor((t - s[1]) / p[6]) * p[5], 0))
 end
 
 -- When the current period began.
@@ -24,17 +26,17 @@ end
 
 local function interval_freeAt(p, s, units, t)
   local beyond = interval_used(p, s, t) + units - p[1]
-  return (beyond > 0 and interval_begin(p, s, t) + math.ceil(beyond / p[5]) * p[6] or t)
+  return (beyond > 0 and interval_begin(p, s, t) + math_ceil(beyond / p[5]) * p[6] or t)
 end
 
 local function interval_emptyAt(p, s)
-  return s[1] + math.ceil(s[2] / p[5]) * p[6]
+  return s[1] + math_ceil(s[2] / p[5]) * p[6]
 end
 
 -- As many units as come back before MAX_COUNT ms have passed.
 local function interval_written(p, s, before, units, t)
-  local max = math.min(math.floor(4503599627370496 / p[6]) * p[5], 4503599627370496)
-  return { (before == 0 and t or interval_begin(p, s, t)), math.min(units, max), p[5], p[6] }
+  local max = math_min(math_floor(4503599627370496 / p[6]) * p[5], 4503599627370496)
+  return { (before == 0 and t or interval_begin(p, s, t)), math_min(units, max), p[5], p[6] }
 end
 
 local function interval_add(p, s, units, _until, t)
@@ -50,7 +52,7 @@ local function decide_waitFor(part, now)
   if part.cost == 0 then
     return blocked
   end
-  local needed = (p[2] > 0 and math.max(part.cost - p[2], 1) or part.cost)
+  local needed = (p[2] > 0 and math_max(part.cost - p[2], 1) or part.cost)
   if needed > p[1] then
     return -1
   end
@@ -67,7 +69,7 @@ local function decide_delayOf(part)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
   end
-  return math.max(interval_emptyAt(part.p, part.s) - part.t, 0)
+  return math_max(interval_emptyAt(part.p, part.s) - part.t, 0)
 end
 
 -- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
@@ -105,7 +107,7 @@ local function decide_decide(parts, op, now)
       allowed = false
       if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
         part.blocked = now + part.p[3]
-        part.wait = math.max(wait, part.p[3])
+        part.wait = math_max(wait, part.p[3])
         part.changed = true
         if part.blocked <= now then
           part.blocked = 0
@@ -143,13 +145,15 @@ end
 local now = tonumber(ARGV[3])
 if not now then
   local time = redis.call("TIME")
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now = time[1] * 1000 + math_floor(time[2] / 1000)
 end
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
+-- A global takes two look-ups, a local none.
+local KEYS, call, try, match, format = KEYS, redis.call, redis.pcall, string.match, string.format
 local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
-local reply, runs = { string.format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
+local reply, runs = { format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
 
 while at <= #runs do
   local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
@@ -170,7 +174,7 @@ while at <= #runs do
     local bad = false
     for j = 1, keys do
       local part = parts[j]
-      local value = redis.pcall("GET", KEYS[key + j])
+      local value = try("GET", KEYS[key + j])
       part.changed, part.blocked, part.resetAt, part.keeps_expiry = false, 0, 0, true
       if not value then
         value = ""
@@ -179,14 +183,14 @@ while at <= #runs do
         local readable, kind = false, nil
         if type(value) == "string" then
           local a, b, c, d, e, numbers
-          kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
+          kind, a, b, c, d, e = match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
           if e == "" then
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0 }
           elseif e and e ~= "," then
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0, string.sub(e, 2) + 0 }
           end
           if not kind then
-            kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
+            kind, numbers = match(value, "^([fitlscgh])1([%d,-]*)$")
           end
           if numbers then
             readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
@@ -199,7 +203,7 @@ while at <= #runs do
             end
           end
         elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
-          redis.call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
+          call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
         end
         if readable and kind ~= part.kind then
           part.s = {}
@@ -228,28 +232,28 @@ while at <= #runs do
       if part.changed then
         local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
         local count = #s
-        local marks = part.resetAt > 0 and string.format("-%d,-%d", math.max(part.blocked, 1), part.resetAt)
-          or part.blocked > 0 and string.format("-%d", part.blocked) or ""
+        local marks = part.resetAt > 0 and format("-%d,-%d", math_max(part.blocked, 1), part.resetAt)
+          or part.blocked > 0 and format("-%d", part.blocked) or ""
         if count == 4 and marks == "" then
-          text = string.format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
+          text = format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
         elseif count > 0 then
           formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
+          text = format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
         elseif marks ~= "" then
           text = kind .. "1" .. marks
-          ends_at = part.resetAt > 0 and math.max(ends_at, part.endsAt) or ends_at
+          ends_at = part.resetAt > 0 and math_max(ends_at, part.endsAt) or ends_at
         end
         if count > 0 then
           local ends = interval_endsAt(s)
           ends_at = ends > ends_at and ends or ends_at
         end
         if not text then
-          redis.call("DEL", KEYS[key + j])
+          call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
-          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
+          call("SET", KEYS[key + j], text, "KEEPTTL")
         else
-          local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
+          local expires_at = (math_floor(math_min(ends_at, LATEST) / SPAN) + 2) * SPAN
+          call("SET", KEYS[key + j], text, "PXAT", format("%d", expires_at))
         end
       end
     end

@@ -1,4 +1,6 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
+local math_floor, math_ceil, math_max, math_min = math.floor, math.ceil, math.max, math.min
+
 local function slots_reads(s)
   if #s < 4 + 3 or (#s - 4) % 3 ~= 0 or #s > 4000 then
     return false
@@ -44,14 +46,14 @@ local function numbers_ageFor(units, limit, window, longLimit, longest)
   if units <= longLimit or window >= longest then
     return window
   end
-  return math.min((math.ceil(units / limit) - 1) * window, longest)
+  return math_min((math_ceil(units / limit) - 1) * window, longest)
 end
 
 local function slots_freeAt(p, s, units, t, holder)
   if slots_slotOf(p, s, units, t, holder) >= 0 then
     return t
   end
-  local oldest = t - (s[1] - s[2]) - math.max(((p[4] == 2 and 0 or p[5])), s[3])
+  local oldest = t - (s[1] - s[2]) - math_max(((p[4] == 2 and 0 or p[5])), s[3])
   local count = units
   local free = t
   for i = #s - 3, 4, -3 do
@@ -61,7 +63,7 @@ local function slots_freeAt(p, s, units, t, holder)
     end
     count = count + s[i + 2]
     if count > p[1] then
-      free = math.max(free, (s[1] - s[2]) + at + numbers_ageFor(count, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]))
+      free = math_max(free, (s[1] - s[2]) + at + numbers_ageFor(count, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]))
     end
   end
   return free
@@ -96,7 +98,7 @@ local function slots_add(p, s, units, until_, t, holder)
   local from = (isFresh and t or (s[1] - s[2]))
   local at = t - from + ((p[4] == 2 and p[5] or 0))
   local after = { t, t - from, kept, (isLongest and p[1] or s[4]) }
-  local cell = (#s > 2500 and math.ceil(kept / 100) or 1)
+  local cell = (#s > 2500 and math_ceil(kept / 100) or 1)
   local olderCell = -1
   local isIn = false
   for i = 4, #s - 1, 3 do
@@ -108,7 +110,7 @@ local function slots_add(p, s, units, until_, t, holder)
         after[#after + 1] = holder
         isIn = true
       end
-      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math.floor(taken / cell) or -1)
+      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math_floor(taken / cell) or -1)
       local last = #after - 3
       if ownCell >= 0 and ownCell == olderCell then
         after[last + 1] = taken
@@ -140,7 +142,7 @@ local function numbers_roomAt(age, limit, window, longLimit, longest)
   if age < window then
     return limit
   end
-  return (age < longest and math.max(limit * (math.floor(age / window) + 1), longLimit) or 9007199254740991)
+  return (age < longest and math_max(limit * (math_floor(age / window) + 1), longLimit) or 9007199254740991)
 end
 
 local function slots_left(p, s, t)
@@ -149,7 +151,7 @@ local function slots_left(p, s, t)
   for i = #s - 3, 4, -3 do
     units = units + s[i + 2]
     local age = t - (s[1] - s[2]) - (s[i + 1])
-    room = math.min(room, numbers_roomAt(age, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]) - units)
+    room = math_min(room, numbers_roomAt(age, p[1], ((p[4] == 2 and 0 or p[5])), s[4], s[3]) - units)
   end
   return room
 end
@@ -161,7 +163,7 @@ local function decide_waitFor(part, now)
   if part.cost == 0 then
     return blocked
   end
-  local needed = (p[2] > 0 and math.max(part.cost - p[2], 1) or part.cost)
+  local needed = (p[2] > 0 and math_max(part.cost - p[2], 1) or part.cost)
   if needed > p[1] then
     return -1
   end
@@ -178,7 +180,7 @@ local function decide_delayOf(part)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
   end
-  return math.max(slots_emptyAt(part.p, part.s) - part.t, 0)
+  return math_max(slots_emptyAt(part.p, part.s) - part.t, 0)
 end
 
 -- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
@@ -216,7 +218,7 @@ local function decide_decide(parts, op, now)
       allowed = false
       if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
         part.blocked = now + part.p[3]
-        part.wait = math.max(wait, part.p[3])
+        part.wait = math_max(wait, part.p[3])
         part.changed = true
         if part.blocked <= now then
           part.blocked = 0
@@ -243,16 +245,16 @@ local function decide_figures(part, now)
   local p = part.p
   local s = part.s
   local t = part.t
-  local blocked = math.max(part.blocked - now, 0)
-  local used = math.min((#s == 0 and 0 or slots_used(p, s, t)), 9007199254740991)
-  local remaining = (blocked > 0 and 0 or math.max(slots_left(p, s, t), 0))
+  local blocked = math_max(part.blocked - now, 0)
+  local used = math_min((#s == 0 and 0 or slots_used(p, s, t)), 9007199254740991)
+  local remaining = (blocked > 0 and 0 or math_max(slots_left(p, s, t), 0))
   local end_ = (#s == 0 and t or slots_endsAt(s))
-  local reset = (#s == 0 and 0 or math.max(math.min(slots_emptyAt(p, s), end_) - t, 0))
+  local reset = (#s == 0 and 0 or math_max(math_min(slots_emptyAt(p, s), end_) - t, 0))
   local nextAfter = ((p[1] > 0 and blocked > 0) and blocked or -1)
   if p[4] ~= 2 and p[1] > 0 and #s > 0 and (blocked > 0 or (used > 0 and remaining < p[1])) then
-    nextAfter = math.max(math.min(slots_freeAt(p, s, remaining + 1, t, 0), end_) - t, blocked)
+    nextAfter = math_max(math_min(slots_freeAt(p, s, remaining + 1, t, 0), end_) - t, blocked)
   end
-  return { (part.wait == 0 and 1 or 0), remaining, used, part.wait, math.max(reset, blocked), nextAfter, part.delay, blocked }
+  return { (part.wait == 0 and 1 or 0), remaining, used, part.wait, math_max(reset, blocked), nextAfter, part.delay, blocked }
 end
 
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
@@ -270,21 +272,23 @@ end
 local now = tonumber(ARGV[3])
 if not now then
   local time = redis.call("TIME")
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now = time[1] * 1000 + math_floor(time[2] / 1000)
 end
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
+-- A global takes two look-ups, a local none.
+local KEYS, call, try, match, format = KEYS, redis.call, redis.pcall, string.match, string.format
 -- The figures of each key of a request, with commas between, and semicolons between keys.
 local function write_figures(parts, bad)
   local lines = {}
   for j = 1, #parts do
-    lines[j] = bad and "!" or string.format("%d,%d,%d,%d,%d,%d,%d,%d", unpack(decide_figures(parts[j], now)))
+    lines[j] = bad and "!" or format("%d,%d,%d,%d,%d,%d,%d,%d", unpack(decide_figures(parts[j], now)))
   end
   return table.concat(lines, ";")
 end
 local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
-local reply, runs = { string.format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
+local reply, runs = { format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
 
 while at <= #runs do
   local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
@@ -305,7 +309,7 @@ while at <= #runs do
     local bad = false
     for j = 1, keys do
       local part = parts[j]
-      local value = redis.pcall("GET", KEYS[key + j])
+      local value = try("GET", KEYS[key + j])
       part.changed, part.blocked, part.resetAt, part.keeps_expiry = false, 0, 0, true
       if not value then
         part.s = {}
@@ -314,7 +318,7 @@ while at <= #runs do
         if type(value) == "string" then
           local numbers
           if not kind then
-            kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
+            kind, numbers = match(value, "^([fitlscgh])1([%d,-]*)$")
           end
           if numbers then
             readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
@@ -327,7 +331,7 @@ while at <= #runs do
             end
           end
         elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
-          redis.call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
+          call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
         end
         if readable and kind ~= part.kind then
           part.s = {}
@@ -355,26 +359,26 @@ while at <= #runs do
       if part.changed then
         local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
         local count = #s
-        local marks = part.resetAt > 0 and string.format("-%d,-%d", math.max(part.blocked, 1), part.resetAt)
-          or part.blocked > 0 and string.format("-%d", part.blocked) or ""
+        local marks = part.resetAt > 0 and format("-%d,-%d", math_max(part.blocked, 1), part.resetAt)
+          or part.blocked > 0 and format("-%d", part.blocked) or ""
         if count > 0 then
           formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
+          text = format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
         elseif marks ~= "" then
           text = kind .. "1" .. marks
-          ends_at = part.resetAt > 0 and math.max(ends_at, part.endsAt) or ends_at
+          ends_at = part.resetAt > 0 and math_max(ends_at, part.endsAt) or ends_at
         end
         if count > 0 then
           local ends = slots_endsAt(s)
           ends_at = ends > ends_at and ends or ends_at
         end
         if not text then
-          redis.call("DEL", KEYS[key + j])
+          call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
-          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
+          call("SET", KEYS[key + j], text, "KEEPTTL")
         else
-          local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
+          local expires_at = (math_floor(math_min(ends_at, LATEST) / SPAN) + 2) * SPAN
+          call("SET", KEYS[key + j], text, "PXAT", format("%d", expires_at))
         end
       end
     end

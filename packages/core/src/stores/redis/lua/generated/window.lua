@@ -1,4 +1,6 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
+local math_floor, math_ceil, math_max, math_min = math.floor, math.ceil, math.max, math.min
+
 local function numbers_isWithin(x, min, max)
   return x >= min and x <= max
 end
@@ -21,7 +23,7 @@ end
 
 local function window_endsAt(s)
   local end_ = s[1] + s[2]
-  return (#s == 7 and math.max(end_, s[5] + s[6]) or end_)
+  return (#s == 7 and math_max(end_, s[5] + s[6]) or end_)
 end
 
 -- When a window of this policy begins that has a unit at t.
@@ -50,7 +52,7 @@ local function window_leftBeside(p, s, t)
   if #s == 0 or p[5] >= s[2] or s[4] == 0 or t >= s[1] + s[2] then
     return 9007199254740991
   end
-  return math.max(s[4], p[1]) - s[3]
+  return math_max(s[4], p[1]) - s[3]
 end
 
 local function window_freeAt(p, s, units, t)
@@ -59,7 +61,7 @@ local function window_freeAt(p, s, units, t)
     return ((t < end_ and s[3] + units > p[1]) and end_ or t)
   end
   local at = (window_used(p, s, t) + units > p[1] and window_ownEnd(p, s) or t)
-  return (window_leftBeside(p, s, t) < units and math.max(at, end_) or at)
+  return (window_leftBeside(p, s, t) < units and math_max(at, end_) or at)
 end
 
 local function window_emptyAt(p, s)
@@ -76,17 +78,17 @@ local function window_open(p, s, t)
   local isOpen = t < s[1] + s[2]
   local isShorter = p[5] < s[2]
   local start = (p[5] > s[2] and window_begin(p, s[1]) or s[1])
-  local length = math.max(p[5], s[2])
+  local length = math_max(p[5], s[2])
   if t >= start + length then
     start = (isShorter and window_restart(s[1], length, t) or window_begin(p, t))
   end
   local after = { start, length, (isOpen and s[3] or 0), (isOpen and s[4] or 0) }
   local isOne = #s == 4
   local part = (isOne and ((isShorter and window_begin(p, s[1]) or s[1])) or s[5])
-  local partLength = (isOne and math.min(p[5], s[2]) or s[6])
+  local partLength = (isOne and math_min(p[5], s[2]) or s[6])
   if t < part + partLength then
     after[#after + 1] = part
-    after[#after + 1] = (isShorter and math.max(p[5], partLength) or partLength)
+    after[#after + 1] = (isShorter and math_max(p[5], partLength) or partLength)
     after[#after + 1] = (isOne and s[3] or s[7])
   elseif isShorter then
     after[#after + 1] = window_begin(p, t)
@@ -102,7 +104,7 @@ end
 
 local function window_add(p, s, units, until_, t)
   local before = window_used(p, s, t)
-  local more = math.min(units, 4503599627370496 - before)
+  local more = math_min(units, 4503599627370496 - before)
   if more <= 0 or (until_ > 0 and (before == 0 or until_ ~= window_ownEnd(p, s))) then
     return s
   end
@@ -110,12 +112,12 @@ local function window_add(p, s, units, until_, t)
     return { window_begin(p, t), p[5], more, p[1] }
   end
   local after = ((#s == 4 and p[5] == s[2]) and s or window_open(p, s, t))
-  after[3] = math.min(after[3] + more, 4503599627370496)
+  after[3] = math_min(after[3] + more, 4503599627370496)
   if p[5] == after[2] then
     after[4] = p[1]
   end
   if #after == 7 then
-    after[7] = math.min(after[7] + more, 4503599627370496)
+    after[7] = math_min(after[7] + more, 4503599627370496)
   end
   return after
 end
@@ -127,7 +129,7 @@ local function decide_waitFor(part, now)
   if part.cost == 0 then
     return blocked
   end
-  local needed = (p[2] > 0 and math.max(part.cost - p[2], 1) or part.cost)
+  local needed = (p[2] > 0 and math_max(part.cost - p[2], 1) or part.cost)
   if needed > p[1] then
     return -1
   end
@@ -144,7 +146,7 @@ local function decide_delayOf(part)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
   end
-  return math.max(window_emptyAt(part.p, part.s) - part.t, 0)
+  return math_max(window_emptyAt(part.p, part.s) - part.t, 0)
 end
 
 -- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
@@ -182,7 +184,7 @@ local function decide_decide(parts, op, now)
       allowed = false
       if wait > 0 and op == 0 and part.blocked <= now and part.p[3] > 0 then
         part.blocked = now + part.p[3]
-        part.wait = math.max(wait, part.p[3])
+        part.wait = math_max(wait, part.p[3])
         part.changed = true
         if part.blocked <= now then
           part.blocked = 0
@@ -220,13 +222,15 @@ end
 local now = tonumber(ARGV[3])
 if not now then
   local time = redis.call("TIME")
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now = time[1] * 1000 + math_floor(time[2] / 1000)
 end
 -- A value is kept for half a minute to a minute after its state ends: most writes leave the instant as it is.
 local SPAN, LATEST = 30000, 9007199254680991
 local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
+-- A global takes two look-ups, a local none.
+local KEYS, call, try, match, format = KEYS, redis.call, redis.pcall, string.match, string.format
 local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
-local reply, runs = { string.format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
+local reply, runs = { format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
 
 while at <= #runs do
   local op, times, requests, keys = runs[at], runs[at + 1], runs[at + 2], runs[at + 3]
@@ -247,7 +251,7 @@ while at <= #runs do
     local bad = false
     for j = 1, keys do
       local part = parts[j]
-      local value = redis.pcall("GET", KEYS[key + j])
+      local value = try("GET", KEYS[key + j])
       part.changed, part.blocked, part.resetAt, part.keeps_expiry = false, 0, 0, true
       if not value then
         value = ""
@@ -256,14 +260,14 @@ while at <= #runs do
         local readable, kind = false, nil
         if type(value) == "string" then
           local a, b, c, d, e, numbers
-          kind, a, b, c, d, e = string.match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
+          kind, a, b, c, d, e = match(value, "^([fitlscgh])1(%d+),(%d+),(%d+),(%d+)(,?%d*)$")
           if e == "" then
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0 }
           elseif e and e ~= "," then
             readable, part.s = true, { a + 0, b + 0, c + 0, d + 0, string.sub(e, 2) + 0 }
           end
           if not kind then
-            kind, numbers = string.match(value, "^([fitlscgh])1([%d,-]*)$")
+            kind, numbers = match(value, "^([fitlscgh])1([%d,-]*)$")
           end
           if numbers then
             readable, part.s = pcall(cjson.decode, "[" .. numbers .. "]")
@@ -276,7 +280,7 @@ while at <= #runs do
             end
           end
         elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
-          redis.call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
+          call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
         end
         if readable and kind ~= part.kind then
           part.s = {}
@@ -305,28 +309,28 @@ while at <= #runs do
       if part.changed then
         local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
         local count = #s
-        local marks = part.resetAt > 0 and string.format("-%d,-%d", math.max(part.blocked, 1), part.resetAt)
-          or part.blocked > 0 and string.format("-%d", part.blocked) or ""
+        local marks = part.resetAt > 0 and format("-%d,-%d", math_max(part.blocked, 1), part.resetAt)
+          or part.blocked > 0 and format("-%d", part.blocked) or ""
         if count == 4 and marks == "" then
-          text = string.format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
+          text = format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
         elseif count > 0 then
           formats[count] = formats[count] or "%s1%s%d" .. string.rep(",%d", count - 1)
-          text = string.format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
+          text = format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
         elseif marks ~= "" then
           text = kind .. "1" .. marks
-          ends_at = part.resetAt > 0 and math.max(ends_at, part.endsAt) or ends_at
+          ends_at = part.resetAt > 0 and math_max(ends_at, part.endsAt) or ends_at
         end
         if count > 0 then
           local ends = window_endsAt(s)
           ends_at = ends > ends_at and ends or ends_at
         end
         if not text then
-          redis.call("DEL", KEYS[key + j])
+          call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
-          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
+          call("SET", KEYS[key + j], text, "KEEPTTL")
         else
-          local expires_at = (math.floor(math.min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          redis.call("SET", KEYS[key + j], text, "PXAT", string.format("%d", expires_at))
+          local expires_at = (math_floor(math_min(ends_at, LATEST) / SPAN) + 2) * SPAN
+          call("SET", KEYS[key + j], text, "PXAT", format("%d", expires_at))
         end
       end
     end
