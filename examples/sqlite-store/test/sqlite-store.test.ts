@@ -26,8 +26,8 @@ describeStore('in SQLite', (clock) => sqliteStore(database, { clock }));
 it('keeps what is used over a restart', async () => {
   const env = { LIMITS_FILE: join(folder, 'kept.db') };
 
-  await useExample(main, (url) => expectLimited(url, { limit: 10, policy: 'api' }), env);
-  await useExample(main, (url) => expectLimited(url, { limit: 0, policy: 'api' }), env);
+  await useExample(main, (url) => expectLimited(url, { limit: 10 }), env);
+  await useExample(main, (url) => expectLimited(url, { limit: 0 }), env);
 });
 
 it('allows exactly the limit over several processes at once', async () => {

@@ -48,7 +48,6 @@ const perUser = byUser((req: Request) => req.account?.id);
 /** Keeps the compiler from asking what they are for. */
 function unused(..._values: readonly unknown[]): void {}
 
- 
 /** Never called: the compiler reads it. */
 export function options(app: Application, client: Redis): void {
   app.use(rateLimit({ limit: 100, window: '1m' }), rateLimit({ limit: 100, window: 60_000 }));
@@ -124,7 +123,6 @@ export async function limiters(req: Request): Promise<void> {
   const eitherKey: string | KeyByLimit = await rateLimit({} as RateLimitOptions).keyFor(req);
   unused(eitherKey);
 }
- 
 
 /** Never called: the compiler reads it. */
 export function results(req: Request): void {

@@ -41,7 +41,6 @@ const plans = {
 /** Keeps the compiler from asking what they are for. */
 function unused(..._values: readonly unknown[]): void {}
 
- 
 /** Never called: the compiler reads it. */
 export function options(app: Koa, router: Router): void {
   app.use(rateLimit({ limit: 100, window: '1m' }));
@@ -84,7 +83,6 @@ export function ownState(app: Koa<OwnState>, router: Router<OwnState>): void {
   // @ts-expect-error no such field of the user
   rateLimit<OwnState>({ policy, key: (ctx) => ctx.state.user.login });
 }
- 
 
 /** Never called: the compiler reads it. */
 export async function results(ctx: Context): Promise<void> {

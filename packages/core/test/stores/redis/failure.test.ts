@@ -5,7 +5,6 @@ import { ask, failure } from './asks.ts';
 
 /** The error of a decision whose client rejects with this. */
 async function failureOf(error: unknown): Promise<unknown> {
-   
   const fail = (): Promise<never> => Promise.reject(error);
   return failure(redisStore({ evalsha: fail, eval: fail }, { prefix: 'sluice' }).perform('take', [ask('ann')]));
 }
