@@ -89,7 +89,7 @@ describe('a Redis that denies writes', () => {
     const { code, out, err } = await runSluice([...put, '--redis', redis]);
 
     expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toMatch(/^sluice: Redis denies this user a command: .*https:\/\/sluice\.example\/reference\/cli/);
+    expect(err).toMatch(/^sluice: Redis denies this user a command: .*https:\/\/sluice\.example\/packages\/cli/);
     expect(await cli.json('policy', 'list')).toEqual([]);
     expect((await runSluice(['policy', 'list', '--redis', redis])).code).toBe(0);
   });

@@ -4,7 +4,7 @@ import type { Limiter } from '../limiter/limiter.ts';
 import type { LimiterCoreOptions } from '../limiter/options.ts';
 import { readPolicy, type Limit } from '../limiter/limits.ts';
 import { readMark } from '../limiter/policy-function.ts';
-import { ALGORITHMS } from '../policies/rule.ts';
+import { readMaker } from '../policies/rule.ts';
 import { listed } from '../values/hint.ts';
 import { checkDistinct, parseName } from '../values/name.ts';
 import { checkNames, invalid, readOptions, type Reader } from '../values/shape.ts';
@@ -206,9 +206,8 @@ function readHttpLimit(
 /** The limit of a policy option: a policy, a list, a function of the limiter, or a function of the request. */
 function readPolicyOption(core: LimiterCore, option: unknown, entry?: string, field = 'policy'): HttpLimit['limit'] {
   if (typeof option !== 'function' || readMark(option) !== undefined) return core.limitFor(option, entry, field);
-  const made = [...ALGORITHMS.values()].find(({ make }) => make() === option);
-  if (made !== undefined) {
-    const { name, maker = name } = made;
+  const maker = readMaker(option);
+  if (maker !== undefined) {
     const what = `${field} must be a policy, or a function of the request that returns one`;
     const got = `got the function ${maker}, which was not called; write policy: ${maker}({ ... })`;
     throw new PolicyError(field, `${what}, ${got}`);

@@ -40,7 +40,6 @@ export function concurrency(options: ConcurrencyOptions): ConcurrencyPolicy {
 
 const algorithm: Algorithm<ConcurrencyPolicy> = /* @__PURE__ */ register<ConcurrencyPolicy>(concurrency, {
   name: 'concurrency',
-  make: () => concurrency,
   kind: 'h',
   family: slots,
   shape: [SLOTS, NAMED],

@@ -32,7 +32,6 @@ export function fixedWindow(options: FixedWindowOptions): FixedWindowPolicy {
 
 const algorithm: Algorithm<FixedWindowPolicy> = /* @__PURE__ */ register<FixedWindowPolicy>(fixedWindow, {
   name: 'fixedWindow',
-  make: () => fixedWindow,
   kind: 'f',
   family: window,
   shape: [WINDOW, ALIGN, BLOCKING, NAMED],

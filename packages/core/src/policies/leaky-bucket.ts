@@ -39,7 +39,6 @@ export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
 
 const algorithm: Algorithm<LeakyBucketPolicy> = /* @__PURE__ */ register<LeakyBucketPolicy>(leakyBucket, {
   name: 'leakyBucket',
-  make: () => leakyBucket,
   kind: 'l',
   family: debt,
   shape: [LEAKY_BUCKET, NAMED],

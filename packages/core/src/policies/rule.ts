@@ -69,8 +69,6 @@ export interface Rule {
 export interface Algorithm<P extends PolicyBase> {
   /** The `algorithm` of its policies. */
   readonly name: P['algorithm'];
-  /** The function that makes its policies, which is not yet there when this is made. */
-  readonly make: () => unknown;
   readonly kind: Kind;
   readonly family: Family;
   /** The options from which its policies are made. A list, because a spread is not free of side effects. */

@@ -27,7 +27,6 @@ export function slidingCounter(options: SlidingCounterOptions): SlidingCounterPo
 
 const algorithm: Algorithm<SlidingCounterPolicy> = /* @__PURE__ */ register<SlidingCounterPolicy>(slidingCounter, {
   name: 'slidingCounter',
-  make: () => slidingCounter,
   kind: 'c',
   family: counter,
   shape: [WINDOW, BLOCKING, NAMED],

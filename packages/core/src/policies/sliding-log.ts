@@ -32,7 +32,6 @@ export function slidingLog(options: SlidingLogOptions): SlidingLogPolicy {
 
 const algorithm: Algorithm<SlidingLogPolicy> = /* @__PURE__ */ register<SlidingLogPolicy>(slidingLog, {
   name: 'slidingLog',
-  make: () => slidingLog,
   kind: 'g',
   family: slots,
   shape: [WINDOW, ENTRIES, BLOCKING, NAMED],

@@ -51,7 +51,6 @@ function checkPrecision(ms: number, windowMs: number): void {
 
 const algorithm: Algorithm<SlidingWindowPolicy> = /* @__PURE__ */ register<SlidingWindowPolicy>(slidingWindow, {
   name: 'slidingWindow',
-  make: () => slidingWindow,
   kind: 's',
   family: blocks,
   shape: [WINDOW, PRECISION, BLOCKING, NAMED],

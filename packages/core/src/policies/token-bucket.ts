@@ -79,7 +79,6 @@ function describe({ capacity, refill, everyMs, overdraft }: Bucket): string {
 
 const evenBucket: Algorithm<TokenBucketPolicy> = /* @__PURE__ */ register<TokenBucketPolicy>(tokenBucket, {
   name: 'tokenBucket',
-  make: () => tokenBucket,
   kind: 't',
   family: debt,
   shape: [TOKEN_BUCKET, BLOCKING, NAMED],
@@ -125,7 +124,6 @@ function exactRate(whole: Bucket, share: Share, units: number): Pick<Bucket, 're
 
 const intervalBucket: Algorithm<IntervalBucketPolicy> = /* @__PURE__ */ register<IntervalBucketPolicy>(tokenBucket, {
   name: 'intervalBucket',
-  make: () => tokenBucket,
   kind: 'i',
   family: interval,
   shape: [TOKEN_BUCKET, BLOCKING, NAMED],

@@ -7,9 +7,9 @@ import { Held } from './perform.ts';
 // with commas between. If the key is blocked, the first is negative: the instant until which it is. After a reset a second
 // is negative: its instant; without a block the first is -1 then. The others are the state.
 
-const RULES: ReadonlyMap<string | undefined, Held['rule']> = /* @__PURE__ */ new Map(
-  Object.entries(KINDS).map(([kind, family]) => [kind, { kind: kind as Kind, family }]),
-);
+/** Made when the first value is read: a bundle that reads none has the families of its policies alone. */
+let rules: ReadonlyMap<string | undefined, Held['rule']> | undefined;
+
 const COMMA = 44;
 const MINUS = 45;
 const ZERO = 48;
@@ -21,7 +21,8 @@ const NINE = 57;
  * @throws StoreError with code SLUICE_STORE_KEY_FOREIGN for a value that no store has written.
  */
 export function readText(key: string, text: string): Held {
-  const rule = RULES.get(text[0]);
+  rules ??= new Map(Object.entries(KINDS).map(([kind, family]) => [kind, { kind: kind as Kind, family }]));
+  const rule = rules.get(text[0]);
   const s = text[1] === '1' ? readNumbers(text, 2) : undefined;
   if (rule === undefined || s === undefined) throw foreignKey(key);
   const blocked = s.length > 0 && s[0] < 0 ? -(s.shift() ?? 0) : 0;
