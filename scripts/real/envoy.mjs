@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Deployment, until } from './envoy/deployment.mjs';
@@ -100,8 +101,8 @@ test('units are given back when a response is done', async () => {
 });
 
 test('the requests of a log are denied as by an adapter', async () => {
-  const { default: express } = await import('express');
-  const { fixedWindow, rateLimit } = await import('@sluice/express');
+  const express = createRequire(new URL('../../packages/express/', import.meta.url))('express');
+  const { fixedWindow, rateLimit } = await import('../../packages/express/dist/index.js');
   const app = express();
   app.use(rateLimit({ policy: fixedWindow({ limit: LIMIT, window: '1d', align: 'clock' }) }));
   app.get('/', (_request, response) => response.send('hello\n'));

@@ -30,7 +30,7 @@ describe.each([
   it('names metrics that exist', () => {
     const names = known.map(({ name }) => name);
 
-    expect(metricsIn(text).length).toBeGreaterThan(3);
+    expect(metricsIn(text).length).toBeGreaterThan(0);
     expect(metricsIn(text).filter((name) => !names.includes(name))).toEqual([]);
   });
 
