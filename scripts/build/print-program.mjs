@@ -32,9 +32,16 @@ function script(families) {
     ...(one === 'slots' ? [] : ['values']),
     one === undefined || SHORT.includes(one) ? 'short' : 'long',
   ]);
-  const body = printGlue(kinds, one);
   const tables = one === undefined ? printFamilies(families, members) : '';
-  return `-- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.\n${printLua(FILES, roots, one)}\n${tables}${body}`;
+  const body = `${printLua(FILES, roots, one)}\n${tables}${printGlue(kinds, one)}`;
+  const from = 'Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.';
+  return `-- ${from}\n${printMath(body)}\n${body}`;
+}
+
+/** A global takes two look-ups, a local none. */
+function printMath(body) {
+  const used = ['ceil', 'floor', 'max', 'min'].filter((name) => body.includes(`math_${name}(`));
+  return `local ${used.map((name) => `math_${name}`).join(', ')} = ${used.map((name) => `math.${name}`).join(', ')}\n`;
 }
 
 /** The lines of perform.lua that these scripts need. Where there is one family, its functions are named. */

@@ -9,14 +9,12 @@ const K = ts.SyntaxKind;
 const OPERATORS = { '===': '==', '!==': '~=', '&&': 'and', '||': 'or', '**': '^' };
 const SAME = new Set(['+', '-', '*', '/', '%', '<', '<=', '>', '>=']);
 const TRUE_OR_FALSE = new Set(['===', '!==', '&&', '||', '<', '<=', '>', '>=']);
-/** A global takes two look-ups, a local none. */
-const MATH = 'local math_floor, math_ceil, math_max, math_min = math.floor, math.ceil, math.max, math.min\n';
 const RESERVED = new Set(
   'and break do else elseif end for function if in local nil not or repeat return then until while'.split(' '),
 );
 
 /**
- * The functions that are reachable from `roots`, such as `decide.decide`. `family` is the file whose functions
+ * The functions that are reachable from `roots`, such as `decide.decide`; `Math.floor` is `math_floor` in them. `family` is the file whose functions
  * `part.f` stands for; without it they are looked up.
  */
 export function printLua(files, roots, family) {
@@ -34,7 +32,7 @@ export function printLua(files, roots, family) {
     order.push(text);
   };
   for (const root of roots) print(...root.split('.'));
-  return `${MATH}\n${order.join('\n')}`;
+  return order.join('\n');
 }
 
 /** The functions, numbers and imports of a file. */

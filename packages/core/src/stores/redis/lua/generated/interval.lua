@@ -1,5 +1,5 @@
 -- Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.
-local math_floor, math_ceil, math_max, math_min = math.floor, math.ceil, math.max, math.min
+local math_ceil, math_floor, math_max, math_min = math.ceil, math.floor, math.max, math.min
 
 local function interval_endsAt(s)
   return s[1] + math_ceil(s[2] / s[3]) * s[4]
@@ -151,7 +151,7 @@ end
 local SPAN, LATEST = 30000, 9007199254680991
 local unpack = table.unpack or unpack -- Lua 5.4 or 5.1
 -- A global takes two look-ups, a local none.
-local KEYS, call, try, match, format = KEYS, redis.call, redis.pcall, string.match, string.format
+local match, format = string.match, string.format
 local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
 local reply, runs = { format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
 
@@ -174,7 +174,7 @@ while at <= #runs do
     local bad = false
     for j = 1, keys do
       local part = parts[j]
-      local value = try("GET", KEYS[key + j])
+      local value = redis.pcall("GET", KEYS[key + j])
       part.changed, part.blocked, part.resetAt, part.keeps_expiry = false, 0, 0, true
       if not value then
         value = ""
@@ -203,7 +203,7 @@ while at <= #runs do
             end
           end
         elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
-          call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
+          redis.call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
         end
         if readable and kind ~= part.kind then
           part.s = {}
@@ -248,12 +248,12 @@ while at <= #runs do
           ends_at = ends > ends_at and ends or ends_at
         end
         if not text then
-          call("DEL", KEYS[key + j])
+          redis.call("DEL", KEYS[key + j])
         elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
-          call("SET", KEYS[key + j], text, "KEEPTTL")
+          redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math_floor(math_min(ends_at, LATEST) / SPAN) + 2) * SPAN
-          call("SET", KEYS[key + j], text, "PXAT", format("%d", expires_at))
+          redis.call("SET", KEYS[key + j], text, "PXAT", format("%d", expires_at))
         end
       end
     end
