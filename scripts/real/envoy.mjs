@@ -133,6 +133,7 @@ test('a replica that is killed under load costs no response, and once Envoy has 
   for (let i = 0; i < 5; i++) statuses.push(await ask(i));
   await deployment.endReplica(0, 'SIGKILL');
   await healthyAre(1);
+  await sleep(200); // Envoy counts before it tells its threads
   for (let i = 0; i < 8; i++) statuses.push(await ask(i));
   const underLoad = await stop();
   await deployment.startReplica(0);
