@@ -43,10 +43,6 @@ const ALL = {
     "the operators' page in a real Chromium, used as an operator does, with hostile keys",
     `${PREPARED} node scripts/real/page.mjs`,
   ],
-  prometheus: [
-    'the alert rules and the dashboard of docs/monitoring in a real Prometheus',
-    `${PREPARED} node --test scripts/real/prometheus.mjs`,
-  ],
   'express-rate-limit': [
     'the suite of express-rate-limit on the drop-in; from its home, or from this repository',
     `${PREPARED} node scripts/real/peer-suites/express-rate-limit.mjs`,
