@@ -3,7 +3,6 @@ import { expectWarnings } from '@sluice/testkit';
 import { breakers, subscribe, type BreakerMessage } from '../../src/channels.ts';
 import { PolicyError, StoreError } from '../../src/errors.ts';
 import { Guard, findGuard } from '../../src/guard/guard.ts';
-import type { Ask } from '../../src/stores/store.ts';
 import { ASKS, FakeStore, useFakeTime } from './fake-store.ts';
 
 expectWarnings('SLUICE_STORE_AWAY');
@@ -11,10 +10,10 @@ expectWarnings('SLUICE_STORE_AWAY');
 const { pass } = useFakeTime();
 
 /** Asks until the store has answered, and then the next time. Returns what came of it each time. */
-const ask = async (guard: Guard, times: number, timeoutMs = 100, asks = ASKS): Promise<unknown[]> => {
+const ask = async (guard: Guard, times: number, timeoutMs = 100): Promise<unknown[]> => {
   const outcomes: unknown[] = [];
   for (let i = 0; i < times; i++) {
-    const answer = (async () => guard.perform('take', asks, performance.now() + timeoutMs))();
+    const answer = (async () => guard.perform('take', ASKS, performance.now() + timeoutMs))();
     const outcome = answer.then(
       () => 'answered',
       (error: unknown) => (error as StoreError).code,
@@ -248,7 +247,7 @@ describe('the channel sluice:breaker', () => {
     await pass(500);
     stop();
 
-    const common = { limiters: ['api', 'login'], store: 'redis', shard: undefined, kind: 'other' };
+    const common = { limiters: ['api', 'login'], store: 'redis', kind: 'other' };
     expect(messages).toEqual([
       { ...common, state: 'open', previous: 'closed' },
       { ...common, state: 'half-open', previous: 'open' },
@@ -299,45 +298,5 @@ describe('an outage', () => {
       expect.stringMatching(/^The redis store of warned keeps failing \(connection\): no connection/),
       expect.stringMatching(/^The redis store of warned keeps failing \(denied\): no such right/),
     ]);
-  });
-});
-
-describe('a cluster', () => {
-  const keys = (...subjects: string[]): readonly Ask[] =>
-    subjects.map((subject) => ({ ...(ASKS[0] as Ask), key: `{${subject}}:api` }));
-  /** A cluster in which each subject has a node of its own. */
-  const clusterThat = (behaviour: FakeStore['behaviour']): FakeStore =>
-    Object.assign(storeThat(behaviour), { nodeOf: (key: string) => key.slice(0, key.indexOf('}') + 1) });
-
-  it('has a breaker for each node: a dead one does not take the others away', async () => {
-    const store = clusterThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5, 100, keys('ann'));
-    store.behaviour = 'answers';
-
-    expect(await ask(guard, 1, 100, keys('ann'))).toEqual(['SLUICE_BREAKER_OPEN']);
-    expect(await ask(guard, 1, 100, keys('bob'))).toEqual(['answered']);
-    expect(guard.state).toBe('open');
-  });
-
-  it('is not asked for keys of several nodes if one of these is away', async () => {
-    const store = clusterThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5, 100, keys('ann'));
-    store.behaviour = 'answers';
-
-    expect(await ask(guard, 1, 100, keys('bob', 'ann'))).toEqual(['SLUICE_BREAKER_OPEN']);
-  });
-
-  it('is probed by a key of the node that is away', async () => {
-    const store = clusterThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5, 100, keys('ann'));
-    store.behaviour = 'answers';
-
-    await pass(100);
-
-    expect(store.asked.at(-1)?.keys).toEqual(['{ann}:-probe']);
-    expect(guard.state).toBe('closed');
   });
 });

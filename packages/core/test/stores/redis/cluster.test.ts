@@ -11,7 +11,6 @@ import { tokenBucket } from '../../../src/policies/token-bucket.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import type { AnyRedisClient } from '../../../src/stores/redis/clients/adopt.ts';
 import { decideOnNodes, hashTag } from '../../../src/stores/redis/cluster.ts';
-import { hashSlot } from '../../../src/stores/redis/hash-slot.ts';
 import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
 import { allowed, ask, remaining } from './asks.ts';
@@ -150,16 +149,6 @@ describe('a decision over keys of several nodes', () => {
   });
 });
 
-describe('the hash slot of a key', () => {
-  it.each([
-    ['', 0],
-    ['123456789', 12_739],
-    ['日本', 10_949],
-  ])('%j is %i, as CLUSTER KEYSLOT answers', (tag, slot) => {
-    expect(hashSlot(tag)).toBe(slot);
-  });
-});
-
 Logger.init('off');
 const user = { username: STORE_USER.name, password: STORE_USER.password };
 function ofIoredis({ nodes }: RedisCluster): Promise<{ client: AnyRedisClient; end(): unknown }> {
@@ -288,14 +277,5 @@ describe('a Redis Cluster', () => {
 
     for (const node of cluster.nodes)
       expect(await cluster.admin.clientOf(node).info('commandstats')).toMatch(/cmdstat_eval:calls=1,/);
-  });
-
-  it('tells which node has a key', async () => {
-    const made = await ofIoredis(cluster);
-    end = made.end;
-    store = redisStore(made.client, { prefix: 'sluice' });
-    const { host, port } = await cluster.admin.primaryOf('{ann}');
-
-    expect(store.nodeOf?.('{ann}:default')).toBe(`${host}:${String(port)}`);
   });
 });
