@@ -3,7 +3,7 @@ import { cases, testSeed } from '@sluice/testkit';
 import { silenceWarnings } from '../../src/warnings.ts';
 import { livePolling } from './worlds/polled-world.ts';
 
-silenceWarnings('SLUICE_SPLIT_SHARE_ZERO', 'SLUICE_UNIT_MISSING');
+silenceWarnings('SLUICE_UNIT_MISSING');
 
 /** A longer search: SLUICE_WORLDS=2000 SLUICE_SEED=... */
 const SEED = testSeed(1);
