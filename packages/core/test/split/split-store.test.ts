@@ -62,45 +62,9 @@ describe('an instance that joins', () => {
     hand.live(2200);
     expect(await allowedBy(limiter)).toBe(5);
   });
-
-  it('has its share of a bucket after the grace time and the time that fills the bucket of the slowest member', async () => {
-    const hand = new ManualMembership();
-    const limiter = hand.limiter(tokenBucket({ capacity: 10, refill: 1, every: '1s' }));
-    hand.confirm({ me: 1, other: 1 });
-
-    hand.live(15_800); // grace 4 s, capacity 10 s, and a unit at half the pace 2 s
-    expect(await allowedBy(limiter)).toBe(0);
-    hand.live(400);
-    expect(await allowedBy(limiter)).toBe(5);
-  });
 });
 
 describe('a share', () => {
-  it('grows with the first window that begins after the grace time', async () => {
-    const hand = settled({ me: 1, other: 1 });
-    const limiter = hand.limiter(perMinute(10));
-    hand.live(57_000);
-
-    hand.confirm({ me: 1 }); // three seconds before a window, of which four are needed
-    hand.live(4000);
-    expect(await allowedBy(limiter)).toBe(5);
-    hand.live(60_000);
-    expect(await allowedBy(limiter)).toBe(10);
-  });
-
-  it('is rounded down while changes count that this instance has missed', async () => {
-    const hand = settled({ me: 1, y: 1, z: 1 });
-    const limiter = hand.limiter(perMinute(10));
-    expect(await allowedBy(limiter, 'before')).toBe(4);
-
-    hand.miss();
-    hand.confirm({ me: 1, x: 1, z: 1 });
-    expect(await allowedBy(limiter, 'after')).toBe(3);
-    hand.live(120_000);
-
-    expect(await allowedBy(limiter, 'later')).toBe(4);
-  });
-
   it('is reported by waits that are long enough', async () => {
     const hand = settled({ me: 1, other: 1 });
     const limiter = hand.limiter(tokenBucket({ capacity: 10, refill: 1, every: '1m' }));
@@ -160,18 +124,6 @@ describe('an instance that the membership may have lost', () => {
 
     await expect(limiter.consume('key')).rejects.toMatchObject({ code: 'SLUICE_SPLIT_UNCONFIRMED' });
   });
-
-  it('starts again as a new instance when it had expired', async () => {
-    const hand = settled({ me: 1, other: 1 });
-    const limiter = hand.limiter(perMinute(10));
-    hand.pass(5000);
-    hand.confirm({ other: 1 });
-    hand.confirm({ me: 1, other: 1 });
-
-    expect(await allowedBy(limiter)).toBe(0);
-    hand.live(120_000);
-    expect(await allowedBy(limiter)).toBe(5);
-  });
 });
 
 describe('units that are given back', () => {
@@ -205,15 +157,6 @@ describe('units that are given back', () => {
 
 describe('a unit that may lie in one of two windows, because the clock is known to within ten milliseconds', () => {
   const atBoundary = () => settled({ me: 1 }, 10);
-
-  it('counts in both', async () => {
-    const hand = atBoundary();
-    const limiter = hand.limiter(perMinute(10));
-    await limiter.consume('key', 3);
-    hand.live(1000, 10);
-
-    expect(await limiter.consume('key')).toMatchObject({ allowed: true, remaining: 6 });
-  });
 
   it('is denied if the first one is used up, until the next has surely begun', async () => {
     const hand = atBoundary();
@@ -349,20 +292,6 @@ describe('a policy that cannot be split', () => {
 });
 
 describe('a plain registry', () => {
-  it('is believed from when it is heard, by the clock of the process', async () => {
-    const hand = new ManualMembership();
-    const limiter = hand.limiter(perMinute(10));
-    hand.confirmUntimed({ me: 1, other: 1 });
-    expect(await allowedBy(limiter)).toBe(0);
-
-    for (let i = 0; i < 62; i++) {
-      hand.pass(1000);
-      hand.confirmUntimed({ other: 1, me: 1 });
-    }
-
-    expect(await allowedBy(limiter)).toBe(5);
-  });
-
   it('whose weights are invalid is reported', () => {
     const hand = new ManualMembership();
     hand.limiter(perMinute(10));
