@@ -27,6 +27,13 @@ const ask = async (guard: Guard, times: number, timeoutMs = 100): Promise<unknow
   return outcomes;
 };
 const storeThat = (behaviour: FakeStore['behaviour']): FakeStore => Object.assign(new FakeStore(), { behaviour });
+/** A store that fails, whose breaker is open. */
+const openBreaker = async (): Promise<{ readonly store: FakeStore; readonly guard: Guard }> => {
+  const store = storeThat('fails');
+  const guard = new Guard(store);
+  await ask(guard, 5);
+  return { store, guard };
+};
 
 describe('a store that keeps failing', () => {
   it('is called five times, and then no more', async () => {
@@ -42,8 +49,7 @@ describe('a store that keeps failing', () => {
   });
 
   it('is rejected at once, by an error of its own each time, which has the last failure as its cause', async () => {
-    const guard = new Guard(storeThat('fails'));
-    await ask(guard, 5);
+    const { guard } = await openBreaker();
     const rejections = [1, 2].map(() => {
       try {
         return guard.perform('take', ASKS, performance.now() + 100);
@@ -137,9 +143,7 @@ describe('a store that is late', () => {
 
 describe('a probe', () => {
   it('is sent 100 ms after the breaker opened, as a write, and closes it', async () => {
-    const store = storeThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5);
+    const { store, guard } = await openBreaker();
     store.behaviour = 'answers';
 
     await pass(99);
@@ -151,9 +155,7 @@ describe('a probe', () => {
   });
 
   it('leaves the breaker open if it fails, and comes again each 500 ms', async () => {
-    const store = storeThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5);
+    const { store, guard } = await openBreaker();
 
     await pass(100 + 4 * 500);
 
@@ -174,9 +176,7 @@ describe('a probe', () => {
   });
 
   it('closes the breaker if it meets what is to be mended, so that callers are told', async () => {
-    const store = storeThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5);
+    const { store, guard } = await openBreaker();
     store.behaviour = { failsWith: new StoreError('SLUICE_REDIS_CLIENT_MISSING', 'install it') };
 
     await pass(100);
