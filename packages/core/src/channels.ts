@@ -30,8 +30,6 @@ export interface BreakerMessage {
   /** The limiters that count in its store. */
   readonly limiters: readonly string[];
   readonly store: DecisionSource;
-  /** Which part of the store, if its parts fail by themselves: the node of a cluster. */
-  readonly shard: string | undefined;
   readonly state: BreakerState;
   readonly previous: BreakerState;
   /** Why it opened; the kind of the last failure. */

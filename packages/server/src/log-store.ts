@@ -14,12 +14,11 @@ const CHANNEL = 'sluice:breaker';
 export function logStore(store: Store, limiter: string, log: (line: string) => void): () => void {
   let isWatched = true;
   const changed = (message: unknown): void => {
-    const { limiters, state, previous, shard, kind } = message as BreakerMessage;
+    const { limiters, state, previous, kind } = message as BreakerMessage;
     if (!limiters.includes(limiter)) return;
-    const part = shard === undefined ? store.source : `${store.source} (${shard})`;
     if (state === 'open' && previous === 'closed')
-      log(`${part} does not decide (${kind}): memory does, until it answers`);
-    if (state === 'closed') log(`${part} decides again`);
+      log(`${store.source} does not decide (${kind}): memory does, until it answers`);
+    if (state === 'closed') log(`${store.source} decides again`);
   };
   if (store.source === 'redis') {
     (store as RedisStore).ready(FIRST_ANSWER_MS).catch((error: unknown) => {

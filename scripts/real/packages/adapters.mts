@@ -5,7 +5,7 @@ import sluice, { byUser } from '@sluice/fastify';
 import { rateLimit } from '@sluice/koa';
 import { createPolicies, managed } from '@sluice/core/managed';
 import { RateLimitModule } from '@sluice/nestjs';
-import { splitStore } from '@sluice/core/split';
+import { pollMembership, splitStore } from '@sluice/core/split';
 
 const limit = { limit: 1, window: '1m' } as const;
 const app = Fastify();
@@ -21,6 +21,6 @@ new Koa()
 RateLimitModule.forRoot(limit);
 const stop: () => void = reportToOpenTelemetry();
 stop();
-splitStore({ membership: 1 });
+splitStore({ membership: pollMembership({ id: 'a', members: () => ({ a: 1 }) }) });
 const policies = createPolicies({ load: () => Promise.resolve({}) });
 rateLimit({ policy: managed('orders'), app: 'shop', policies });

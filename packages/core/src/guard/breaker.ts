@@ -15,10 +15,10 @@ export interface BreakerOwner {
   /** Whether no limiter needs probes. */
   readonly isUnused: boolean;
   /** Rejects while the store still fails. */
-  probe(breaker: Breaker): Promise<unknown>;
-  changed(breaker: Breaker, previous: BreakerState): void;
+  probe(): Promise<unknown>;
+  changed(previous: BreakerState): void;
   /** Warns that calls fail: once for each kind of failure. */
-  warn(breaker: Breaker): void;
+  warn(): void;
 }
 
 /**
@@ -27,10 +27,6 @@ export interface BreakerOwner {
  */
 export class Breaker {
   readonly #owner: BreakerOwner;
-  /** The node of a cluster; undefined for any other store. */
-  readonly node: string | undefined;
-  /** The last key that was asked for: its node is probed. */
-  key = '{probe}';
   state: BreakerState = 'closed';
   lastError: unknown;
   #failures = 0;
@@ -40,9 +36,8 @@ export class Breaker {
   #changedMs = 0;
   #timer: Timer | undefined;
 
-  constructor(owner: BreakerOwner, node: string | undefined) {
+  constructor(owner: BreakerOwner) {
     this.#owner = owner;
-    this.node = node;
   }
 
   /** The error of a call that is not made, because the breaker is not closed. */
@@ -71,7 +66,7 @@ export class Breaker {
     this.lastError = error;
     if (isAnswer(error)) {
       this.answered(true);
-      if (readKind(error) === 'denied') this.#owner.warn(this); // a wrong token does not pass by itself
+      if (readKind(error) === 'denied') this.#owner.warn(); // a wrong token does not pass by itself
       return;
     }
     if (++this.#failures >= MAX_FAILURES) this.#open(FIRST_PROBE_MS);
@@ -105,7 +100,7 @@ export class Breaker {
     const isObsolete = (): boolean => this.state !== 'half-open' || startMs !== this.#changedMs;
     if (isObsolete()) return; // a listener has closed it
     try {
-      await this.#owner.probe(this);
+      await this.#owner.probe();
       if (!isObsolete()) this.close();
     } catch (error) {
       if (isObsolete()) return;
@@ -119,7 +114,7 @@ export class Breaker {
     const previous = this.state;
     this.#changedMs = performance.now();
     this.state = state;
-    if (previous !== state) this.#owner.changed(this, previous);
+    if (previous !== state) this.#owner.changed(previous);
   }
 }
 

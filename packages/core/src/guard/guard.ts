@@ -1,7 +1,6 @@
 import { breakers, type BreakerState } from '../channels.ts';
 import { StoreError, asStoreError } from '../errors.ts';
 import { startTimer, stopTimer } from '../platform.ts';
-import type { Policy } from '../policies/index.ts';
 import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
 import { warnOnce } from '../warnings.ts';
@@ -14,7 +13,12 @@ export { isFault } from './breaker.ts';
 /** How long a probe may take: as long as a request of the most patient limiter, within these bounds. */
 const MIN_PROBE_MS = 100;
 const MAX_PROBE_MS = 1_000;
-const PROBE: Policy = { algorithm: 'fixedWindow', limit: 1_000, windowMs: 1, align: 'first-hit' };
+/** No limiter's name starts with a minus. */
+const PROBE: Ask = {
+  key: '{probe}:-probe',
+  policy: { algorithm: 'fixedWindow', limit: 1_000, windowMs: 1, align: 'first-hit' },
+  cost: 1,
+};
 const MAX_NAMED = 5;
 
 const guards = /* @__PURE__ */ new WeakMap<Store, Guard>();
@@ -26,15 +30,10 @@ export function findGuard(store: Store): Guard {
   return guard;
 }
 
-/**
- * Calls a store that may be slow, hung or gone: within a deadline, and not while its breaker is open. In a cluster each
- * node has a breaker of its own.
- */
+/** Calls a store that may be slow, hung or gone: within a deadline, and not while its breaker is open. */
 export class Guard implements BreakerOwner {
   readonly #store: Store;
-  readonly #breakers = new Map<string | undefined, Breaker>();
-  /** The one breaker of a store that is no cluster. */
-  readonly #whole: readonly Breaker[] = [this.#findBreaker(undefined)];
+  readonly #breaker = new Breaker(this);
   /** The limiters that use the store. */
   readonly #limiters = new Set<{ readonly name: string }>();
   /** Whether all its limiters have left: then nothing may open the store again, because it would stay open. */
@@ -50,10 +49,8 @@ export class Guard implements BreakerOwner {
     this.#store = store;
   }
 
-  /** The state of the breaker; of several, the one furthest from closed. */
   get state(): BreakerState {
-    const states = [...this.#breakers.values()].map(({ state }) => state);
-    return (['open', 'half-open'] as const).find((state) => states.includes(state)) ?? 'closed';
+    return this.#breaker.state;
   }
 
   /** The memory of this process in which `onStoreError: 'local'` decides. */
@@ -69,7 +66,7 @@ export class Guard implements BreakerOwner {
     return () => {
       if (!this.#limiters.delete(limiter) || this.#limiters.size > 0) return;
       this.isUnused = true;
-      for (const breaker of this.#breakers.values()) breaker.close();
+      this.#breaker.close();
     };
   }
 
@@ -81,8 +78,7 @@ export class Guard implements BreakerOwner {
    * @throws (at once, or as a rejection) StoreError `SLUICE_BREAKER_OPEN`, `SLUICE_STORE_TIMEOUT`, or the store's own.
    */
   perform(op: Op, asks: readonly Ask[], endMs: number): Answer | Promise<Answer> {
-    const called = this.#store.nodeOf === undefined ? this.#whole : this.#findBreakers(asks);
-    for (const breaker of called) if (breaker.state !== 'closed') throw breaker.rejection();
+    if (this.#breaker.state !== 'closed') throw this.#breaker.rejection();
     const sentMs = performance.now();
     const lastMs = endMs > sentMs ? endMs : findGrace(sentMs);
     if (lastMs <= sentMs) {
@@ -97,31 +93,30 @@ export class Guard implements BreakerOwner {
     try {
       answer = this.#store.perform(op, asks);
     } catch (error) {
-      for (const breaker of called) breaker.failed(sentMs, error);
+      this.#breaker.failed(sentMs, error);
       throw asStoreError(error);
     }
-    return 'then' in answer ? this.#wait(answer, called, sentMs, lastMs) : answer;
+    return 'then' in answer ? this.#wait(answer, sentMs, lastMs) : answer;
   }
 
-  #wait(answer: Promise<Answer>, called: readonly Breaker[], sentMs: number, endMs: number): Promise<Answer> {
+  #wait(answer: Promise<Answer>, sentMs: number, endMs: number): Promise<Answer> {
     this.#patienceMs = Math.max(this.#patienceMs, endMs - sentMs);
-    for (const breaker of called) breaker.sent(sentMs);
+    this.#breaker.sent(sentMs);
     return new Promise((resolve, reject) => {
       const call = new WaitingCall(endMs, (nowMs) => {
         const error = lateError(endMs - sentMs);
-        for (const breaker of called) breaker.gaveUp(sentMs, nowMs, error);
+        this.#breaker.gaveUp(sentMs, nowMs, error);
         reject(error);
       });
       startWaiting(call, sentMs);
       answer.then(
         (answered) => {
-          const isInTime = stopWaiting(call);
-          for (const breaker of called) breaker.answered(isInTime);
+          this.#breaker.answered(stopWaiting(call));
           resolve(answered);
         },
         (error: unknown) => {
           if (!stopWaiting(call)) return;
-          for (const breaker of called) breaker.failed(sentMs, error);
+          this.#breaker.failed(sentMs, error);
           reject(asStoreError(error));
         },
       );
@@ -137,33 +132,14 @@ export class Guard implements BreakerOwner {
     this.#kept.add(op, asks);
   }
 
-  /** The breakers of the nodes of a cluster that have these keys. */
-  #findBreakers(asks: readonly Ask[]): readonly Breaker[] {
-    const called = new Set<Breaker>();
-    for (const { key } of asks) {
-      const breaker = this.#findBreaker(this.#store.nodeOf?.(key));
-      breaker.key = key;
-      called.add(breaker);
-    }
-    return [...called];
-  }
-
-  #findBreaker(node: string | undefined): Breaker {
-    let breaker = this.#breakers.get(node);
-    if (breaker === undefined) this.#breakers.set(node, (breaker = new Breaker(this, node)));
-    return breaker;
-  }
-
   /** A probe writes, because a store that can only be read is no help. */
-  probe({ key }: Breaker): Promise<unknown> {
+  probe(): Promise<unknown> {
     const probeMs = this.#probeMs;
     return new Promise((resolve, reject) => {
       const late = startTimer(probeMs, () => {
         reject(lateError(probeMs));
       });
-      // No limiter's name starts with a minus. The tag of a key leads to its node.
-      const probe = { key: `${key.slice(0, key.indexOf('}') + 1)}:-probe`, policy: PROBE, cost: 1 };
-      const answer = Promise.resolve(this.#store.perform('take', [probe]));
+      const answer = Promise.resolve(this.#store.perform('take', [PROBE]));
       void answer.then(resolve, reject).finally(() => {
         stopTimer(late);
       });
@@ -174,19 +150,20 @@ export class Guard implements BreakerOwner {
     return Math.min(Math.max(this.#patienceMs, MIN_PROBE_MS), MAX_PROBE_MS);
   }
 
-  changed(breaker: Breaker, previous: BreakerState): void {
-    const { node, state, lastError } = breaker;
+  changed(previous: BreakerState): void {
+    const { state, lastError } = this.#breaker;
     const kind = readKind(lastError);
-    breakers.publish({ limiters: this.#names, store: this.#store.source, shard: node, state, previous, kind });
+    breakers.publish({ limiters: this.#names, store: this.#store.source, state, previous, kind });
     if (state === 'closed') this.#kept.sendAll();
-    if (previous === 'closed') this.warn(breaker);
+    if (previous === 'closed') this.warn();
   }
 
   get #names(): readonly string[] {
     return [...new Set([...this.#limiters].map(({ name }) => name))];
   }
 
-  warn({ lastError, whyOpen }: Breaker): void {
+  warn(): void {
+    const { lastError, whyOpen } = this.#breaker;
     const limiters = this.#names;
     const kind = readKind(lastError);
     const more = limiters.length - MAX_NAMED;

@@ -4,7 +4,7 @@ import type { DecisionSource } from '../decision.ts';
 /** The state of a limiter's store, as this process knows it. */
 export interface Status {
   readonly store: DecisionSource;
-  /** `closed` if the store is called. In a cluster: the state of its breakers that is furthest from closed. */
+  /** `closed` if the store is called. */
   readonly breaker: BreakerState;
   /** Number of keys in the memory store, or in the fallback of another store. */
   readonly keysInMemory: number;

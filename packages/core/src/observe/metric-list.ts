@@ -75,7 +75,7 @@ export const METRICS: readonly Metric[] = [
     name: 'breaker_state',
     unit: '',
     labels: ['limiter', 'state'],
-    help: "Whether the breaker of the limiter's store is in this state (1) or not (0); in a cluster, the one furthest from closed.",
+    help: "Whether the breaker of the limiter's store is in this state (1) or not (0).",
   },
   {
     id: 'fallback.active',

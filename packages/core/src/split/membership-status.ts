@@ -52,7 +52,6 @@ export class MembershipStatus {
 
   /** How long after the end of an epoch some instance may still act by it. */
   get graceMs(): number {
-    if (this.#ttlMs === Infinity) return this.#givenGraceMs ?? 0;
     // Members with a longer time to live act by old epochs for longer.
     return (this.#givenGraceMs ?? this.#ttlMs + EXTRA_GRACE_MS) + this.#longestTtlMs - this.#ttlMs;
   }
@@ -115,8 +114,7 @@ export class MembershipStatus {
     if (isSame) return;
     this.#members = text;
     this.#clock.read();
-    const isConstant = before === undefined && this.#ttlMs === Infinity;
-    const atMs = time?.atMs ?? (isConstant ? -Infinity : this.#clock.latestMs);
+    const atMs = time?.atMs ?? this.#clock.latestMs;
     if (!continues) this.epochs.beginAt(atMs);
     // Meanwhile others may have taken over this share: it begins again, and no sooner than that of a new member.
     if (isLapsed) this.#returnsAtMs = this.#local.monotonicMs() + this.graceMs;

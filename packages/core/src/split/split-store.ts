@@ -6,23 +6,21 @@ import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
 import { invalid, MAX_TIMER_MS, optional, readOptions, timerMs, valueThat, wholeNumber } from '../values/shape.ts';
 import type { Field, Optional, Options } from '../values/shape.ts';
-import { warnOnce } from '../warnings.ts';
-import { localTime, readTime, type LocalTime } from './membership/membership-clock.ts';
+import { localTime, type LocalTime } from './membership/membership-clock.ts';
 import type { Membership } from './membership/membership.ts';
-import { DRIFT, MembershipClock } from './membership/membership-clock.ts';
+import { MembershipClock } from './membership/membership-clock.ts';
 import { MembershipStatus } from './membership-status.ts';
 import { Overlaps } from './shares/overlaps.ts';
 import { checkSplittable, fitsAt, memberAt, readShare, type Share } from './shares/share.ts';
 
 const SPLIT = {
   /**
-   * The instances that share the limits: `redisMembership(...)`, `consulMembership(...)`, `pollMembership(...)`, or the
-   * constant number of instances with equal shares, each rounded down.
+   * The instances that share the limits: `redisMembership(...)`, `consulMembership(...)` or `pollMembership(...)`.
    */
-  membership: readMembership as Field<Membership | number, Membership>,
+  membership: readMembership as Field<Membership>,
   /**
    * How long after a change of members some instance may still act by the old members: more than the membership's
-   * `ttlMs`. Default: a second more; 0 if the members never change.
+   * `ttlMs`. Default: a second more.
    */
   graceMs: optional(wholeNumber(0, MAX_TIMER_MS, 'a whole number of milliseconds')) as Optional<number>,
   /** As for `memoryStore`, once for windows on the clock and once for the rest. Default `100_000`. */
@@ -110,7 +108,7 @@ class SharedLimits implements SplitStore {
     this.#membership = membership;
     this.#graceMs = graceMs;
     this.#local = local;
-    const clock = (this.#clock = new MembershipClock(local, membership.ttlMs === Infinity ? 0 : DRIFT));
+    const clock = (this.#clock = new MembershipClock(local));
     this.#overlaps = new Overlaps(clock);
     this.#windows = memoryStore({ maxKeys, clock: { now: () => clock.earliestMs } });
     this.#spans = memoryStore({ maxKeys, clock: { now: () => clock.slowMs } });
@@ -211,14 +209,6 @@ class SharedLimits implements SplitStore {
     const share = readShare(policy, epochs, graceMs, nowMs);
     this.#shares.set(policy, { version, share });
     if (before === undefined) this.#expect(policy);
-    const { members, total } = epochs.list.at(-1) ?? {};
-    const [latest] = share.counted;
-    if (latest !== undefined && latest.weight > 0 && fitsAt(share, 1) === Infinity && share.whole > 0) {
-      const over = `the limit ${String(share.whole)} split over ${String(members?.length ?? total)} instances leaves 0 for this one`;
-      const what = `The policy ${describePolicy(policy)} denies all requests of this instance: ${over}`;
-      const instead = 'Let fewer instances share it, or keep it in Redis.';
-      warnOnce('SLUICE_SPLIT_SHARE_ZERO', `${what}. ${instead}`, describePolicy(policy));
-    }
     return share;
   }
 
@@ -316,32 +306,15 @@ function unconfirmed(message: string): StoreError {
 }
 
 function readMembership(given: unknown, field: string): Membership {
-  if (typeof given === 'number') return equalShares(readCount(given, field, 'SLUICE_OPTION_INVALID'));
   const { id, ttlMs, join } = (given ?? {}) as Partial<Membership>;
   if (typeof id === 'string' && typeof ttlMs === 'number' && ttlMs > 0 && typeof join === 'function') {
     return given as Membership;
   }
-  const expected = 'redisMembership(client, { prefix }), an object with id, ttlMs and join, or a number of instances';
-  throw invalid(field, expected, given);
-}
-
-const readCount = wholeNumber(1, 10_000, 'a whole number of instances');
-
-/** Members that never change. Of all equal instances the last one has its share rounded down. */
-function equalShares(count: number): Membership {
-  const members = Object.fromEntries(Array.from({ length: count }, (_, i) => [String(10_000 + i), 1]));
-  return {
-    id: String(9999 + count),
-    ttlMs: Infinity,
-    join(confirmed) {
-      confirmed({ members, ...readTime(localTime) });
-      return () => undefined;
-    },
-  };
+  throw invalid(field, 'redisMembership(client, { prefix }), or an object with id, ttlMs and join', given);
 }
 
 function checkGrace(graceMs: number | undefined, { ttlMs }: Membership): number | undefined {
-  if (graceMs === undefined || ttlMs === Infinity || graceMs > ttlMs) return graceMs;
+  if (graceMs === undefined || graceMs > ttlMs) return graceMs;
   const why = 'because an instance acts by its last confirmation for that long';
   throw invalid('graceMs', `more than the ttlMs of the membership, ${String(ttlMs)}, ${why}`, graceMs);
 }

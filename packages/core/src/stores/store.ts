@@ -62,8 +62,6 @@ export interface Store {
   checkPolicy?(policy: Policy): void;
   /** Internal. Settles when the first connection is made or given up; undefined if it was. Calls wait for that beyond their time. */
   opening?(): Promise<void> | undefined;
-  /** Internal, in clusters: the node (`host:port`) that has a key, if it is known. Each node has a breaker of its own. */
-  nodeOf?(key: string): string | undefined;
   /** Internal, in stores of this process: forgets the keys of which it is true. */
   forget?(isForgotten: (key: string) => boolean): void;
 }

@@ -3,7 +3,6 @@ import { expectWarnings } from '@sluice/testkit';
 import { breakers, subscribe, type BreakerMessage } from '../../src/channels.ts';
 import { PolicyError, StoreError } from '../../src/errors.ts';
 import { Guard, findGuard } from '../../src/guard/guard.ts';
-import type { Ask } from '../../src/stores/store.ts';
 import { ASKS, FakeStore, useFakeTime } from './fake-store.ts';
 
 expectWarnings('SLUICE_STORE_AWAY');
@@ -11,10 +10,10 @@ expectWarnings('SLUICE_STORE_AWAY');
 const { pass } = useFakeTime();
 
 /** Asks until the store has answered, and then the next time. Returns what came of it each time. */
-const ask = async (guard: Guard, times: number, timeoutMs = 100, asks = ASKS): Promise<unknown[]> => {
+const ask = async (guard: Guard, times: number, timeoutMs = 100): Promise<unknown[]> => {
   const outcomes: unknown[] = [];
   for (let i = 0; i < times; i++) {
-    const answer = (async () => guard.perform('take', asks, performance.now() + timeoutMs))();
+    const answer = (async () => guard.perform('take', ASKS, performance.now() + timeoutMs))();
     const outcome = answer.then(
       () => 'answered',
       (error: unknown) => (error as StoreError).code,
@@ -28,6 +27,13 @@ const ask = async (guard: Guard, times: number, timeoutMs = 100, asks = ASKS): P
   return outcomes;
 };
 const storeThat = (behaviour: FakeStore['behaviour']): FakeStore => Object.assign(new FakeStore(), { behaviour });
+/** A store that fails, whose breaker is open. */
+const openBreaker = async (): Promise<{ readonly store: FakeStore; readonly guard: Guard }> => {
+  const store = storeThat('fails');
+  const guard = new Guard(store);
+  await ask(guard, 5);
+  return { store, guard };
+};
 
 describe('a store that keeps failing', () => {
   it('is called five times, and then no more', async () => {
@@ -43,8 +49,7 @@ describe('a store that keeps failing', () => {
   });
 
   it('is rejected at once, by an error of its own each time, which has the last failure as its cause', async () => {
-    const guard = new Guard(storeThat('fails'));
-    await ask(guard, 5);
+    const { guard } = await openBreaker();
     const rejections = [1, 2].map(() => {
       try {
         return guard.perform('take', ASKS, performance.now() + 100);
@@ -138,9 +143,7 @@ describe('a store that is late', () => {
 
 describe('a probe', () => {
   it('is sent 100 ms after the breaker opened, as a write, and closes it', async () => {
-    const store = storeThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5);
+    const { store, guard } = await openBreaker();
     store.behaviour = 'answers';
 
     await pass(99);
@@ -152,9 +155,7 @@ describe('a probe', () => {
   });
 
   it('leaves the breaker open if it fails, and comes again each 500 ms', async () => {
-    const store = storeThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5);
+    const { store, guard } = await openBreaker();
 
     await pass(100 + 4 * 500);
 
@@ -175,9 +176,7 @@ describe('a probe', () => {
   });
 
   it('closes the breaker if it meets what is to be mended, so that callers are told', async () => {
-    const store = storeThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5);
+    const { store, guard } = await openBreaker();
     store.behaviour = { failsWith: new StoreError('SLUICE_REDIS_CLIENT_MISSING', 'install it') };
 
     await pass(100);
@@ -248,7 +247,7 @@ describe('the channel sluice:breaker', () => {
     await pass(500);
     stop();
 
-    const common = { limiters: ['api', 'login'], store: 'redis', shard: undefined, kind: 'other' };
+    const common = { limiters: ['api', 'login'], store: 'redis', kind: 'other' };
     expect(messages).toEqual([
       { ...common, state: 'open', previous: 'closed' },
       { ...common, state: 'half-open', previous: 'open' },
@@ -299,45 +298,5 @@ describe('an outage', () => {
       expect.stringMatching(/^The redis store of warned keeps failing \(connection\): no connection/),
       expect.stringMatching(/^The redis store of warned keeps failing \(denied\): no such right/),
     ]);
-  });
-});
-
-describe('a cluster', () => {
-  const keys = (...subjects: string[]): readonly Ask[] =>
-    subjects.map((subject) => ({ ...(ASKS[0] as Ask), key: `{${subject}}:api` }));
-  /** A cluster in which each subject has a node of its own. */
-  const clusterThat = (behaviour: FakeStore['behaviour']): FakeStore =>
-    Object.assign(storeThat(behaviour), { nodeOf: (key: string) => key.slice(0, key.indexOf('}') + 1) });
-
-  it('has a breaker for each node: a dead one does not take the others away', async () => {
-    const store = clusterThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5, 100, keys('ann'));
-    store.behaviour = 'answers';
-
-    expect(await ask(guard, 1, 100, keys('ann'))).toEqual(['SLUICE_BREAKER_OPEN']);
-    expect(await ask(guard, 1, 100, keys('bob'))).toEqual(['answered']);
-    expect(guard.state).toBe('open');
-  });
-
-  it('is not asked for keys of several nodes if one of these is away', async () => {
-    const store = clusterThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5, 100, keys('ann'));
-    store.behaviour = 'answers';
-
-    expect(await ask(guard, 1, 100, keys('bob', 'ann'))).toEqual(['SLUICE_BREAKER_OPEN']);
-  });
-
-  it('is probed by a key of the node that is away', async () => {
-    const store = clusterThat('fails');
-    const guard = new Guard(store);
-    await ask(guard, 5, 100, keys('ann'));
-    store.behaviour = 'answers';
-
-    await pass(100);
-
-    expect(store.asked.at(-1)?.keys).toEqual(['{ann}:-probe']);
-    expect(guard.state).toBe('closed');
   });
 });

@@ -137,21 +137,6 @@ describe('a block', () => {
     expect(await limiter.peek('ann')).toMatchObject({ outcome: 'allowed', used: 2 });
   });
 
-  it('stays after a reset, and resets itself if it is told to', async () => {
-    const limiter = createLimiter({ policy });
-    await limiter.consume('ann', 2);
-    await limiter.block('ann', '1h');
-    await limiter.reset('ann');
-    const reset = await limiter.peek('ann');
-    await limiter.charge('ann', 4);
-
-    await limiter.block('ann', '1h', { reset: true });
-    await limiter.unblock('ann');
-
-    expect(reset).toMatchObject({ outcome: 'blocked', used: 0 });
-    expect(await limiter.peek('ann')).toMatchObject({ outcome: 'allowed', used: 0 });
-  });
-
   it('is kept under every policy of the subject', async () => {
     const limiter = createLimiter({
       policy: [

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
 import {
   concurrency,
@@ -50,6 +51,28 @@ describe('a limiter on Redis', () => {
       ]);
     }
     await limiter.close();
+  });
+});
+
+describe('a stall of this process', () => {
+  /** Keeps this process from its timers and sockets until the server has answered what was sent to it before. */
+  const stall = (): void => {
+    const program = `
+      const socket = require('node:net').connect(${String(redis.server.port)}, '127.0.0.1', () => socket.write('PING\\r\\n'));
+      socket.once('data', () => setTimeout(() => socket.destroy(), 50));`;
+    spawnSync(process.execPath, ['-e', program]);
+  };
+
+  it('does not make a call miss an answer that waits in the socket', async () => {
+    const store = redisStore(redis.client, { prefix: 'sluice' });
+    await store.ready();
+    const limiter = createLimiter({ limit: 9, window: '1h', store, timeoutMs: 20 });
+
+    const decision = limiter.consume('ann');
+    await new Promise(setImmediate); // sent
+    stall();
+
+    expect((await decision).source).toBe('redis');
   });
 });
 

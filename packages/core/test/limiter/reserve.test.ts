@@ -82,30 +82,6 @@ describe('a reservation', () => {
     const { policies } = await limiter.peek(keys, 0);
     expect(policies.map((one) => one.remaining)).toEqual([10 - 6, 20 - 6]);
   });
-
-  it('is waited for when its limiter closes while it is being settled', async () => {
-    const store = new WatchedStore();
-    const limiter = createLimiter({ policy, store });
-    const { settle } = await limiter.reserve('key', 2);
-    store.turns = 5;
-
-    const settled = settle(5);
-    await limiter.close();
-
-    expect(store.calls).toEqual(['take', 'charge', 'close']);
-    await settled;
-  });
-
-  it('is settled by a limiter that is closed, which closes its store again', async () => {
-    const store = new WatchedStore();
-    const limiter = createLimiter({ policy, store });
-    const { settle } = await limiter.reserve('key', 2);
-    await limiter.close();
-
-    await settle(5);
-
-    expect(store.calls).toEqual(['take', 'close', 'charge', 'close']);
-  });
 });
 
 describe('a settlement that fails', () => {

@@ -24,20 +24,6 @@ async function stateOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('wait', () => {
-  it('resolves after the delay of its decision', async () => {
-    const limiter = createLimiter({ policy: leakyBucket({ limit: 10, window: '1s', maxDelay: '1s' }) });
-    await limiter.wait('k');
-    const paced = limiter.wait('k');
-
-    await pass(99);
-    const before = await stateOf(paced);
-    await pass(1);
-
-    expect(before).toBe('waits');
-    expect(await stateOf(paced)).toMatchObject({ allowed: true, delayMs: 100 });
-    await limiter.close();
-  });
-
   it('rejects with SLUICE_WAIT_TIMEOUT after maxWaitMs, and takes nothing', async () => {
     const limiter = createLimiter({ policy });
     await limiter.consume('k', 2);

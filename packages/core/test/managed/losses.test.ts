@@ -73,42 +73,6 @@ describe('a Redis that was flushed', () => {
     expect(first.follower.copy.find('orders', 'ann')).toEqual(twenty);
   });
 
-  it('gets back each record once, if the whole fleet wakes at once with copies of different ages', async () => {
-    const fleet = await followers(8);
-    for (const [i, one] of fleet.entries()) {
-      await one.policies.put('orders', fixedWindow({ limit: 100 + i, window: '1h' }));
-      for (let n = 0; n < 40; n++) await one.policies.override('orders', `user-${String(i)}-${String(n)}`, ten);
-      await one.follower.load();
-      await cut(one);
-    }
-    await redis.admin.flushall();
-
-    await Promise.all(fleet.map((one) => reconnect(one)));
-
-    await until('all is there', async () => (await redis.admin.hlen('sluice:{#policies}:records')) === 321);
-    await until('the newest is there', async () => (await read('orders')) !== undefined);
-    expect(await read('orders')).toEqual(fixedWindow({ limit: 107, window: '1h' }));
-    await until('all have all', () => fleet.every(({ follower }) => [...follower.copy.entries()].length === 321));
-    expect(fleet.map(({ follower }) => follower.copy.find('orders', 'x'))).toEqual(
-      fleet.map(() => fixedWindow({ limit: 107, window: '1h' })),
-    );
-  });
-
-  it('keeps what another process puts there first, which is newer', async () => {
-    const [holder] = (await followers(1)) as [Process];
-    await holder.policies.put('orders', ten);
-    await cut(holder);
-    await redis.admin.flushall();
-    await process().policies.put('orders', thirty);
-
-    await reconnect(holder);
-
-    await until('it follows', () => holder.follower.copy.find('orders', 'ann')?.algorithm === 'fixedWindow');
-    await holder.follower.load();
-    expect(holder.follower.copy.find('orders', 'ann')).toEqual(thirty);
-    expect(await read('orders')).toEqual(thirty);
-  });
-
   it('is written to after what is written back: a put reads what was there', async () => {
     const { policies } = process();
     await policies.put('orders', ten, { apps: ['shop'] });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '@sluice/testkit';
-import { createLimiter, fixedWindow, memoryStore, slidingWindow, type Limiter } from '../../src/index.ts';
+import { createLimiter, fixedWindow, memoryStore, type Limiter } from '../../src/index.ts';
 import { createPolicies, managed, redisSource, type PolicySource } from '../../src/managed/index.ts';
 
 const ten = fixedWindow({ limit: 10, window: '1h' });
@@ -195,28 +195,6 @@ describe('managed', () => {
     );
     const options = { policy: managed('orders'), store: memoryStore(), policies: {} };
     expect(() => createLimiter(options as never)).toThrow('policies must be what createPolicies(source) returns');
-  });
-
-  it('keeps what was used within a kind, and starts afresh with another or by a reset', async () => {
-    const source = table({ orders: { policy: ten } });
-    const orders = limit('orders', source);
-    const policies = createPolicies(source);
-    const after = async (change: Promise<unknown>, isKnown: (limit: number) => boolean): Promise<unknown> => {
-      await change;
-      await until('it is known', async () => isKnown((await orders.peek('ann')).limit));
-      return (await orders.peek('ann')).used;
-    };
-    await orders.consume('ann', 4);
-
-    expect(await after(policies.put('orders', twenty), (limit) => limit === 20)).toBe(4);
-    const other = slidingWindow({ limit: 30, window: '1h' });
-    expect(await after(policies.put('orders', other), (limit) => limit === 30)).toBe(0);
-    await orders.consume('ann', 3);
-    await policies.put('orders', other, { reset: true });
-
-    await until('it has started afresh', async () => (await orders.peek('ann')).used === 0);
-    await orders.consume('ann', 2);
-    expect((await orders.peek('ann')).used).toBe(2);
   });
 
   it.each([

@@ -31,7 +31,7 @@ export function failStore(): void {
 }
 
 export function changeBreaker(previous: BreakerState, state: BreakerState): void {
-  breakers.publish({ limiters: ['api', 'login'], store: 'redis', shard: undefined, state, previous, kind: 'timeout' });
+  breakers.publish({ limiters: ['api', 'login'], store: 'redis', state, previous, kind: 'timeout' });
 }
 
 /** Makes limiters that are listed until the test ends. */

@@ -3,6 +3,7 @@ import { useRedis } from '@sluice/testkit';
 import { USED } from '../../src/program/decide.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import { slidingCounter } from '../../src/policies/sliding-counter.ts';
+import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../src/policies/token-bucket.ts';
 import { redisStore } from '../../src/stores/redis/redis-store.ts';
@@ -45,6 +46,9 @@ describe('a value', () => {
     ['brackets', fixed, 'f1[1900000000000],60000,1,5'],
     ['a debt without a rate', bucket, 't11900000000000,5,1,0'],
     ['a block that ends before it begins', sliding, 's11900000000000,0,0,5,60000,5'],
+    ['words where the script answers figures', slidingLog({ limit: 5, window: '1m' }), 'hello'],
+    ['spaces', fixed, 'f1 1900000000000,60000,1,5'],
+    ['a block without end', fixed, 'f1-99999999999999999999'],
     ['too many units in a block', sliding, 's11900000000000,6000,0,9007199254740993,60000,5'],
   ])('with %s is no state: its request fails alone, and it stays', async (_, policy, value) => {
     const store = clockedRedis(redis.client);

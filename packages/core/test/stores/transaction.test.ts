@@ -1,13 +1,10 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { concurrency } from '../../src/policies/concurrency.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
-import { tokenBucket } from '../../src/policies/token-bucket.ts';
 import type { Answer, Ask, Store } from '../../src/stores/store.ts';
 import { transactionStore, type Decide, type Transaction, type Write } from '../../src/stores/transaction.ts';
 
 const NOW = 1_900_000_000_000;
 const policy = fixedWindow({ limit: 5, window: '1m' });
-const bucket = tokenBucket({ capacity: 5, refill: 1, every: '1s' });
 const ask = (key: string, more?: Partial<Ask>): Ask => ({ key, policy, cost: 1, ...more });
 
 interface Texts {
@@ -87,32 +84,6 @@ describe('a store over transactions', () => {
     void store.perform('give', [ask('key')]);
 
     expect(written[1]).toEqual([{ key: 'key', text: undefined, expiresAtMs: 0 }]);
-  });
-
-  it('keeps a block and a state of another kind beside each other', async () => {
-    const { store, texts } = keepTexts();
-    void store.perform('take', [ask('key', { policy: bucket, cost: 2 })]);
-    const before = texts.get('key');
-
-    void store.perform('block', [ask('key', { cost: 0, until: 500 })]);
-    expect(texts.get('key')).toBe(before?.replace('1', `1-${String(NOW + 500)},`));
-    void store.perform('block', [ask('key', { cost: 0 })]);
-    expect(texts.get('key')).toBe(before);
-    void store.perform('block', [ask('key', { cost: 1, until: 500 })]);
-
-    expect(texts.get('key')).toBe(`f1-${String(NOW + 500)}`);
-    expect((await perform(store, ask('key'))).figures).toEqual([[0, 0, 0, 500, 500, 500, 0, 500]]);
-  });
-
-  it('forgets a state of another kind when it is reset or written', () => {
-    const { store, texts } = keepTexts();
-    const others = { policy: concurrency({ limit: 5, ttl: '1m' }), holder: 7 };
-    void store.perform('take', [ask('reset', others), ask('taken', others)]);
-
-    void store.perform('reset', [ask('reset')]);
-    void store.perform('take', [ask('taken')]);
-
-    expect([texts.get('reset'), texts.get('taken')?.slice(0, 2)]).toEqual(['', 'f1']);
   });
 
   it('answers at once whatever a function returns that is no promise', () => {

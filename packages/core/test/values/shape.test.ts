@@ -1,6 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
 import type { Duration } from '../../src/values/duration.ts';
 import {
   duration,
@@ -72,55 +70,4 @@ describe('options read by their shape', () => {
     });
     expect([length, call]).toEqual([2_000, undefined]);
   });
-});
-
-/** What an editor asks about a file in its memory. */
-function editor(file: string, text: string): ts.LanguageService {
-  const read = (path: string): string | undefined => (path === file ? text : ts.sys.readFile(path));
-  return ts.createLanguageService({
-    getScriptFileNames: () => [file],
-    getScriptVersion: () => '1',
-    getScriptSnapshot: (path) => {
-      const found = read(path);
-      return found === undefined ? undefined : ts.ScriptSnapshot.fromString(found);
-    },
-    getCurrentDirectory: () => fileURLToPath(new URL('.', import.meta.url)),
-    getCompilationSettings: () => ({
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      target: ts.ScriptTarget.ES2022,
-      lib: ['lib.es2023.d.ts'],
-      module: ts.ModuleKind.NodeNext,
-      moduleResolution: ts.ModuleResolutionKind.NodeNext,
-      allowImportingTsExtensions: true,
-      noEmit: true,
-      types: ['node'],
-    }),
-    getDefaultLibFileName: ts.getDefaultLibFilePath,
-    directoryExists: ts.sys.directoryExists,
-    getDirectories: ts.sys.getDirectories,
-    fileExists: (path) => path === file || ts.sys.fileExists(path),
-    readFile: read,
-  });
-}
-
-it('shows the type, meaning and default of an option in an editor, and the known option in the error of another', () => {
-  const file = fileURLToPath(new URL('in-an-editor.ts', import.meta.url));
-  const text = `
-    import { fixedWindow } from '../../src/policies/fixed-window.ts';
-    export const good = fixedWindow({ limit: 1, window: '1m', align: 'clock' });
-    export const misspelt = fixedWindow({ limit: 1, window: '1m', alig: 'clock' });
-  `;
-  const asked = editor(file, text);
-
-  const hover = asked.getQuickInfoAtPosition(file, text.indexOf('align'));
-  const errors = asked
-    .getSemanticDiagnostics(file)
-    .map((error) => ts.flattenDiagnosticMessageText(error.messageText, ' '));
-
-  expect(ts.displayPartsToString(hover?.displayParts)).toBe('(property) align?: "first-hit" | "clock" | undefined');
-  expect(ts.displayPartsToString(hover?.documentation)).toMatch(/^The start of windows: .* Default `first-hit`\.$/s);
-  expect(errors).toEqual([
-    "Object literal may only specify known properties, but 'alig' does not exist in type 'FixedWindowOptions'. Did you mean to write 'align'?",
-  ]);
 });

@@ -52,7 +52,6 @@ export interface Reading extends AskedAt {
  */
 export class MembershipClock {
   readonly #local: LocalTime;
-  readonly #drift: number;
   readonly #startMonotonicMs: number;
   readonly #startMs: number;
   #reading: Reading | undefined;
@@ -73,10 +72,8 @@ export class MembershipClock {
     return this.earliestMs - this.slowMs;
   }
 
-  /** @param drift - {@link DRIFT}; 0 if there is no other clock. */
-  constructor(local: LocalTime, drift: number) {
+  constructor(local: LocalTime) {
     this.#local = local;
-    this.#drift = drift;
     this.#startMonotonicMs = local.monotonicMs();
     this.#startMs = Math.floor(local.dateMs());
     this.slowMs = this.earliestMs = this.latestMs = this.#startMs;
@@ -114,14 +111,14 @@ export class MembershipClock {
 
   /** How long it takes at most until `slowMs` and `earliestMs` have advanced by `ms`. */
   longestWaitMs(ms: number): number {
-    return Math.ceil(ms * (1 + 2.1 * this.#drift)); // the process's clock may be slow, and these two are slower still
+    return Math.ceil(ms * (1 + 2.1 * DRIFT)); // the process's clock may be slow, and these two are slower still
   }
 
   #slowAt(monotonicMs: number): number {
-    return this.#startMs + (monotonicMs - this.#startMonotonicMs) * (1 - this.#drift);
+    return this.#startMs + (monotonicMs - this.#startMonotonicMs) * (1 - DRIFT);
   }
 
   #latestBy(reading: Reading): number {
-    return Math.floor(reading.atMs + 1 + passedSince(reading, this.#local) * (1 + this.#drift));
+    return Math.floor(reading.atMs + 1 + passedSince(reading, this.#local) * (1 + DRIFT));
   }
 }

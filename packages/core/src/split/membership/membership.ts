@@ -33,7 +33,7 @@ export interface RegistryTime {
 export interface Membership {
   /** The id of this instance among the members. */
   readonly id: string;
-  /** How long after its last message an instance stops being a member. `Infinity`: the members never change. */
+  /** How long after its last message an instance stops being a member. */
   readonly ttlMs: number;
   /**
    * Joins. Calls `confirmed` after every reply of the registry; the first call may come at once or later.

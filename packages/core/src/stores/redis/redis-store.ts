@@ -11,7 +11,6 @@ import type { Port, RedisClient } from './clients/port.ts';
 import { areOnNodes, decideOnNodes, hashTag } from './cluster.ts';
 import { parsePrefix, portOf, rememberConnection } from './connection.ts';
 import { DenialCache, type Send } from './denial-cache.ts';
-import { hashSlot } from './hash-slot.ts';
 import { ScriptRunner } from './run-script.ts';
 
 const SHAPE = {
@@ -94,7 +93,6 @@ const READY: Ask = /* @__PURE__ */ (() => ({
 
 class ScriptedStore implements RedisStore {
   readonly source = 'redis';
-  readonly nodeOf?: (key: string) => string | undefined;
   readonly #port: Port;
   readonly #batching: Batching;
   readonly #denials: DenialCache | undefined;
@@ -109,7 +107,6 @@ class ScriptedStore implements RedisStore {
       return scripts.run(script, keys, clock === undefined ? args : [...args, String(clock())]);
     };
     this.#batching = new Batching(run, port.cluster === true ? hashTag : undefined);
-    if (port.nodeOf !== undefined) this.nodeOf = (key) => port.nodeOf?.(hashSlot(hashTag(key)));
   }
 
   perform(op: Op, asks: readonly Ask[]): Answer | Promise<Answer> {

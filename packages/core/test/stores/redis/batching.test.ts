@@ -1,16 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { connectTo, seeded, testSeed, useRedis } from '@sluice/testkit';
-import { concurrency } from '../../../src/policies/concurrency.ts';
+import { useRedis } from '@sluice/testkit';
 import { fixedWindow } from '../../../src/policies/fixed-window.ts';
 import type { Policy } from '../../../src/policies/index.ts';
 import { slidingLog } from '../../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../../src/policies/token-bucket.ts';
-import { memoryStore } from '../../../src/stores/memory.ts';
 import { SCRIPTS } from '../../../src/stores/redis/lua/generated/scripts.generated.ts';
-import { createRedisStore, redisStore } from '../../../src/stores/redis/redis-store.ts';
+import { redisStore } from '../../../src/stores/redis/redis-store.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
-import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { allowed, ask, five, recorded, remaining } from './asks.ts';
 
 const redis = useRedis();
@@ -48,22 +45,6 @@ describe('what one turn of the event loop asks for', () => {
     expect(calls).toEqual(['evalsha 6']);
   });
 
-  it('is decided in its order', async () => {
-    const { perform } = opened();
-
-    const answers = await Promise.all([
-      perform('take', ask('ann', five, 5)),
-      perform('take', ask('ann')),
-      perform('reset', ask('ann')),
-      perform('take', ask('ann', five, 5)),
-      perform('peek', ask('ann')),
-      perform('give', ask('ann', five, 2)),
-      perform('take', ask('ann')),
-    ]);
-
-    expect(allowed(...answers)).toEqual([true, false, true, true, false, true, true]);
-  });
-
   it('is asked of Redis once for requests that are equal, and each has its own answer', async () => {
     const { store, calls } = opened();
     await store.perform('peek', [ask('ann')]);
@@ -78,26 +59,6 @@ describe('what one turn of the event loop asks for', () => {
     expect(calls).toEqual(['evalsha 2']);
     expect(answers.map(({ figures }) => figures[0]?.[1])).toEqual([4, 4, 3, 2, 3, 1, 0, 0]);
     expect(allowed(...answers)).toEqual([true, true, true, true, true, true, true, false]);
-  });
-
-  it('starts one block at the first of equal requests that is denied', async () => {
-    const { store } = opened();
-    const policy = fixedWindow({ limit: 1, window: '1h', blockFor: '2h' });
-
-    const answers = await Promise.all([1, 2, 3].map(async () => store.perform('take', [ask('ann', policy)])));
-
-    expect(answers.map(({ figures }) => figures[0]?.[3])).toEqual([0, 7_200_000, 7_200_000]);
-  });
-
-  it('takes a slot for each of its holders', async () => {
-    const { store } = opened();
-    const policy = concurrency({ limit: 2, ttl: '1m' });
-
-    const answers = await Promise.all(
-      [1, 2, 3].map(async (holder) => store.perform('take', [{ ...ask('ann', policy), holder }])),
-    );
-
-    expect(allowed(...answers)).toEqual([true, true, false]);
   });
 
   it.each([
@@ -188,38 +149,5 @@ describe('a script', () => {
     await expect(store.perform('reset', edits)).rejects.toMatchObject({ kind: 'denied' });
 
     expect(sent.length).toBeLessThanOrEqual(12);
-  });
-});
-
-describe('random batches', () => {
-  const POLICIES: readonly [Policy, ...Policy[]] = [
-    five,
-    fixedWindow({ limit: 3, window: '40ms' }),
-    bucket,
-    slidingWindow({ limit: 4, window: '50ms' }),
-  ];
-
-  it('are decided as the memory store decides one after the other', async () => {
-    const random = seeded(testSeed(20_261_130));
-    const clock = fakeClock(1_900_000_000_000); // ahead of the server's, which forgets what has expired by its own
-    const memory = memoryStore({ clock });
-    const admin = connectTo(redis.server.url);
-    const store = createRedisStore(admin, { prefix: 'sluice' }, () => clock.now());
-
-    for (let turn = 0; turn < 150; turn++) {
-      const requests = Array.from({ length: random.integer(1, 12) }, (): [Op, Ask[]] => {
-        const op = random.pick(['take', 'take', 'take', 'take', 'peek', 'try', 'give', 'charge', 'reset'] as const);
-        const subjects = random.pick([['a'], ['a'], ['b'], ['c', 'd']]);
-        const policy = random.pick(POLICIES);
-        return [op, subjects.map((subject) => ask(subject, policy, random.pick([1, 1, 1, 2])))];
-      });
-      const here = requests.map(([op, asks]) => memory.perform(op, asks));
-
-      const there = await Promise.all(requests.map(async ([op, asks]) => store.perform(op, asks)));
-
-      expect(there.map(({ figures }) => figures)).toEqual(here.map(({ figures }) => figures));
-      clock.advance(random.pick([0, 1, 7, 30, 60]));
-    }
-    admin.disconnect();
   });
 });

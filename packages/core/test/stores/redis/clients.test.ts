@@ -1,6 +1,5 @@
-import { once, type EventEmitter } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Decoder, GlideClient, Logger } from '@valkey/valkey-glide';
+import { Decoder, GlideClient } from '@valkey/valkey-glide';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis-5';
 import { Redis as Valkey } from 'iovalkey';
@@ -10,51 +9,18 @@ import { slidingLog } from '../../../src/policies/sliding-log.ts';
 import type { AnyRedisClient } from '../../../src/stores/redis/clients/adopt.ts';
 import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
 import { allowed, ask, failure, five, remaining } from './asks.ts';
+import { openIoredis, openNodeRedis, wrapGlide, type Opened } from './open-client.ts';
 
-interface Opened {
-  readonly client: AnyRedisClient | string;
-  /** What closes it; none for a URL. */
-  readonly end?: () => unknown;
-}
-
-Logger.init('off');
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-type OfIoredis = (Redis | Redis5 | Valkey) & EventEmitter;
-async function ready(client: OfIoredis): Promise<Opened> {
-  client.on('error', () => undefined);
-  await once(client, 'ready');
-  return {
-    client: client as AnyRedisClient,
-    end: () => {
-      client.disconnect();
-    },
-  };
-}
-type OfNodeRedis = EventEmitter & { connect(): Promise<unknown>; destroy(): unknown };
-async function connected(client: OfNodeRedis): Promise<Opened> {
-  client.on('error', () => undefined);
-  await client.connect();
-  return { client: client as unknown as AnyRedisClient, end: () => void client.destroy() };
-}
 // As the default user: GLIDE asks for PING before it uses a connection, which the user of the tests may not.
-async function glide(server: RedisServer, port: number, decoder: Decoder): Promise<Opened> {
-  const addresses = [{ host: server.host, port }];
-  const client = await GlideClient.createClient({ addresses, requestTimeout: 200, defaultDecoder: decoder });
-  return {
-    client: {
-      evalsha: (sha1: string, keys: readonly string[], args: readonly string[]) =>
-        client.customCommand(['EVALSHA', sha1, String(keys.length), ...keys, ...args]),
-      eval: (script: string, keys: readonly string[], args: readonly string[]) =>
-        client.customCommand(['EVAL', script, String(keys.length), ...keys, ...args]),
-    },
-    end: () => {
-      client.close();
-    },
-  };
+async function glide({ host }: RedisServer, port: number, defaultDecoder: Decoder): Promise<Opened> {
+  return wrapGlide(
+    await GlideClient.createClient({ addresses: [{ host, port }], requestTimeout: 200, defaultDecoder }),
+  );
 }
 
 // As docs/guides/redis-clients.md recommends.
@@ -65,16 +31,17 @@ const recommended = {
 } as const;
 const SINGLE: Readonly<Record<string, (url: string, server: RedisServer, port: number) => Promise<Opened>>> = {
   'a URL': (url) => Promise.resolve({ client: url }),
-  'ioredis 6': (url) => ready(new Redis(url, recommended)),
-  'ioredis 6 with its defaults': (url) => ready(new Redis(url)),
-  'ioredis 6 with automatic pipelining': (url) => ready(new Redis(url, { ...recommended, enableAutoPipelining: true })),
-  'ioredis 5 with its defaults': (url) => ready(new Redis5(url)),
-  'iovalkey with its defaults': (url) => ready(new Valkey(url)),
-  'node-redis': (url) => connected(createClient({ url, disableOfflineQueue: true })),
-  'node-redis with its defaults': (url) => connected(createClient({ url })),
+  'ioredis 6': (url) => openIoredis(new Redis(url, recommended)),
+  'ioredis 6 with its defaults': (url) => openIoredis(new Redis(url)),
+  'ioredis 6 with automatic pipelining': (url) =>
+    openIoredis(new Redis(url, { ...recommended, enableAutoPipelining: true })),
+  'ioredis 5 with its defaults': (url) => openIoredis(new Redis5(url)),
+  'iovalkey with its defaults': (url) => openIoredis(new Valkey(url)),
+  'node-redis': (url) => openNodeRedis(createClient({ url, disableOfflineQueue: true })),
+  'node-redis with its defaults': (url) => openNodeRedis(createClient({ url })),
   'node-redis with buffers': async (url) => {
     const client = createClient({ url });
-    const { end } = await connected(client);
+    const { end } = await openNodeRedis(client);
     return {
       client: client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }) as unknown as AnyRedisClient,
       ...(end && { end }),
@@ -83,7 +50,7 @@ const SINGLE: Readonly<Record<string, (url: string, server: RedisServer, port: n
   'Valkey GLIDE': (_url, server, port) => glide(server, port, Decoder.String),
   'Valkey GLIDE with buffers': (_url, server, port) => glide(server, port, Decoder.Bytes),
   'a pool of node-redis': (url) =>
-    connected(createClientPool({ url, disableOfflineQueue: true }, { minimum: 2, maximum: 4 })),
+    openNodeRedis(createClientPool({ url, disableOfflineQueue: true }, { minimum: 2, maximum: 4 })),
 };
 
 describe.each(Object.entries(SINGLE))('over %s, a store', (_name, open) => {

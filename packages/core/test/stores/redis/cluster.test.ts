@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { GlideClusterClient, Logger } from '@valkey/valkey-glide';
+import { GlideClusterClient } from '@valkey/valkey-glide';
 import { Cluster } from 'ioredis';
 import { Cluster as Cluster5 } from 'ioredis-5';
 import { createCluster } from 'redis';
@@ -9,12 +8,11 @@ import { concurrency } from '../../../src/policies/concurrency.ts';
 import { fixedWindow } from '../../../src/policies/fixed-window.ts';
 import { tokenBucket } from '../../../src/policies/token-bucket.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
-import type { AnyRedisClient } from '../../../src/stores/redis/clients/adopt.ts';
 import { decideOnNodes, hashTag } from '../../../src/stores/redis/cluster.ts';
-import { hashSlot } from '../../../src/stores/redis/hash-slot.ts';
 import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
 import { allowed, ask, remaining } from './asks.ts';
+import { openIoredis, openNodeRedis, wrapGlide, type Opened } from './open-client.ts';
 
 /** Nodes that each hold the keys of one subject, what they were asked, and which of them fail. */
 class Nodes {
@@ -150,78 +148,20 @@ describe('a decision over keys of several nodes', () => {
   });
 });
 
-describe('the hash slot of a key', () => {
-  it.each([
-    ['', 0],
-    ['123456789', 12_739],
-    ['日本', 10_949],
-  ])('%j is %i, as CLUSTER KEYSLOT answers', (tag, slot) => {
-    expect(hashSlot(tag)).toBe(slot);
-  });
-});
-
-Logger.init('off');
 const user = { username: STORE_USER.name, password: STORE_USER.password };
-function ofIoredis({ nodes }: RedisCluster): Promise<{ client: AnyRedisClient; end(): unknown }> {
-  return opened(
-    new Cluster(
-      nodes.map(({ host, port }) => ({ host, port })),
-      { redisOptions: user },
-    ),
-  );
-}
-const CLIENTS: Readonly<
-  Record<string, (cluster: RedisCluster) => Promise<{ client: AnyRedisClient; end(): unknown }>>
-> = {
-  'ioredis 6': ofIoredis,
-  'ioredis 5': ({ nodes }) =>
-    opened(
-      new Cluster5(
-        nodes.map(({ host, port }) => ({ host, port })),
-        { redisOptions: user },
-      ),
-    ),
-  'node-redis': async ({ nodes }) => {
-    const client = createCluster({
-      rootNodes: nodes.map(({ host, port }) => ({ socket: { host, port } })),
-      defaults: user,
-    });
-    client.on('error', () => undefined);
-    await client.connect();
-    return {
-      client: client as unknown as AnyRedisClient,
-      end: () => {
-        client.destroy();
-      },
-    };
+const seedsOf = ({ nodes }: RedisCluster): { host: string; port: number }[] =>
+  nodes.map(({ host, port }) => ({ host, port }));
+
+const CLIENTS = {
+  'ioredis 6': (cluster) => openIoredis(new Cluster(seedsOf(cluster), { redisOptions: user })),
+  'ioredis 5': (cluster) => openIoredis(new Cluster5(seedsOf(cluster), { redisOptions: user })),
+  'node-redis': (cluster) =>
+    openNodeRedis(createCluster({ rootNodes: seedsOf(cluster).map((socket) => ({ socket })), defaults: user })),
+  'Valkey GLIDE': async (cluster) => {
+    const options = { addresses: seedsOf(cluster), requestTimeout: 60_000 };
+    return wrapGlide(await GlideClusterClient.createClient(options), true);
   },
-  'Valkey GLIDE': async ({ nodes }) => {
-    const addresses = nodes.map(({ host, port }) => ({ host, port }));
-    const client = await GlideClusterClient.createClient({ addresses, requestTimeout: 60_000 });
-    return {
-      client: {
-        evalsha: (sha1: string, keys: readonly string[], args: readonly string[]) =>
-          client.customCommand(['EVALSHA', sha1, String(keys.length), ...keys, ...args]),
-        eval: (script: string, keys: readonly string[], args: readonly string[]) =>
-          client.customCommand(['EVAL', script, String(keys.length), ...keys, ...args]),
-        cluster: true,
-      },
-      end: () => {
-        client.close();
-      },
-    };
-  },
-};
-async function opened(client: Cluster | Cluster5): Promise<{ client: AnyRedisClient; end(): unknown }> {
-  client.on('error', () => undefined);
-  if (client.status !== 'ready') await once(client, 'ready');
-  return {
-    client: client as AnyRedisClient,
-    end: () => {
-      client.disconnect();
-    },
-  };
-}
+} satisfies Record<string, (cluster: RedisCluster) => Promise<Opened>>;
 
 describe('a Redis Cluster', () => {
   let cluster: RedisCluster;
@@ -275,7 +215,7 @@ describe('a Redis Cluster', () => {
   });
 
   it('receives a script once for each node, however many calls need it', async () => {
-    const made = await ofIoredis(cluster);
+    const made = await CLIENTS['ioredis 6'](cluster);
     end = made.end;
     const asks = Array.from({ length: 60 }, (_, i) => ask(`subject-${String(i)}`));
     for (const node of cluster.nodes) {
@@ -288,14 +228,5 @@ describe('a Redis Cluster', () => {
 
     for (const node of cluster.nodes)
       expect(await cluster.admin.clientOf(node).info('commandstats')).toMatch(/cmdstat_eval:calls=1,/);
-  });
-
-  it('tells which node has a key', async () => {
-    const made = await ofIoredis(cluster);
-    end = made.end;
-    store = redisStore(made.client, { prefix: 'sluice' });
-    const { host, port } = await cluster.admin.primaryOf('{ann}');
-
-    expect(store.nodeOf?.('{ann}:default')).toBe(`${host}:${String(port)}`);
   });
 });

@@ -1,11 +1,10 @@
 import * as runner from '@jest/globals';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { connectTo, startRedis, until, useRedis } from '@sluice/testkit';
-import { slidingLog } from '../../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../../src/policies/sliding-window.ts';
 import { redisStore } from '../../../src/stores/redis/redis-store.ts';
 import { describeStore } from '../../../src/testing/describe-store.ts';
-import { allowed, ask, failure, five, remaining } from './asks.ts';
+import { allowed, ask, failure, five } from './asks.ts';
 
 const redis = useRedis();
 beforeEach(async () => {
@@ -28,13 +27,6 @@ describe('a store in Redis', () => {
     for (const key of keys) expect(await redis.admin.pttl(key)).toBeGreaterThan(0);
   });
 
-  it('is shared by all stores of its prefix, and by no other', async () => {
-    await redisStore(redis.client, { prefix: 'sluice:a' }).perform('take', [ask('ann', five, 3)]);
-
-    expect(await remaining(redisStore(redis.client, { prefix: 'sluice:a' }), ask('ann'))).toEqual([2]);
-    expect(await remaining(redisStore(redis.client, { prefix: 'sluice:b' }), ask('ann'))).toEqual([5]);
-  });
-
   it('fails a call whose user may not do something, and takes no value for a foreign one', async () => {
     await redis.admin.acl('SETUSER', 'blind', 'on', '>secret', '~sluice:*', '+evalsha', '+eval', '+time', '+set');
     const store = redisStore(`redis://blind:secret@127.0.0.1:${String(redis.server.port)}`, { prefix: 'sluice' });
@@ -44,49 +36,6 @@ describe('a store in Redis', () => {
       kind: 'denied',
     });
     await store.close();
-  });
-
-  it('sends its script again to a server that has forgotten it', async () => {
-    const store = redisStore(redis.client, { prefix: 'sluice' });
-    await store.perform('take', [ask('ann')]);
-
-    await redis.admin.script('FLUSH');
-
-    expect(await remaining(store, ask('ann'))).toEqual([4]);
-  });
-});
-
-describe('a key with a value of another program', () => {
-  it.each(['hello', '5', 'f1-9,1', 'z11900000000000,60000,1'])(
-    '%s fails its own request, without its subject',
-    async (value) => {
-      const store = redisStore(redis.client, { prefix: 'sluice' });
-      await redis.admin.set('sluice:{ann@example.com}:default', value);
-
-      const [foreign, neighbour] = await Promise.allSettled([
-        store.perform('take', [ask('ann@example.com')]),
-        store.perform('take', [ask('bob')]),
-      ]);
-
-      expect(foreign).toMatchObject({ reason: { code: 'SLUICE_STORE_KEY_FOREIGN', kind: 'key' } });
-      expect(String((foreign as PromiseRejectedResult).reason)).toMatch(/a key of the form sluice:\{\.\.\.\}:default/);
-      expect(neighbour).toMatchObject({ status: 'fulfilled' });
-      expect(await redis.admin.get('sluice:{ann@example.com}:default')).toBe(value);
-    },
-  );
-
-  it('fails its own request where the script answers figures, and where it is of another type', async () => {
-    const store = redisStore(redis.client, { prefix: 'sluice' });
-    const log = slidingLog({ limit: 5, window: '1m' });
-    await redis.admin.lpush('sluice:{ann}:default', 'one');
-
-    const [foreign, neighbour] = await Promise.allSettled([
-      store.perform('take', [ask('ann', log)]),
-      store.perform('take', [ask('bob', log)]),
-    ]);
-
-    expect(foreign).toMatchObject({ reason: { code: 'SLUICE_STORE_KEY_FOREIGN' } });
-    expect(neighbour).toMatchObject({ status: 'fulfilled' });
   });
 });
 

@@ -7,8 +7,6 @@ export interface IoredisClient {
   defineCommand: unknown;
   readonly isCluster?: boolean;
   readonly status?: string;
-  /** Only of a cluster: the nodes of each hash slot, the primary first. */
-  readonly slots?: readonly (readonly string[] | undefined)[];
   nodes?(role: 'all'): readonly IoredisClient[];
   duplicate?(...overrides: unknown[]): unknown;
 }
@@ -50,7 +48,6 @@ export function adoptIoredis(client: IoredisClient): Port {
           : `the client has no connection to Redis at the moment (it is ${status})`,
       );
     },
-    ...(client.isCluster === true ? { nodeOf: (slot: number) => client.slots?.[slot]?.[0] } : {}),
     subscribe: (channel, onMessage, onEnd) => subscribe(client, channel, onMessage, onEnd),
   };
 }

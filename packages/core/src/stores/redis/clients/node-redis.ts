@@ -8,7 +8,7 @@ export interface NodeRedisClient {
   readonly isReady?: boolean;
   duplicate?(overrides: object): unknown;
   /** Only of a cluster. In no public type. */
-  readonly slots?: readonly ({ readonly master?: { readonly address?: string } } | undefined)[];
+  readonly slots?: unknown;
   readonly options?: { readonly socket?: object | undefined } | undefined;
 }
 
@@ -50,7 +50,6 @@ export function adoptNodeRedis(client: NodeRedisClient): Port {
     },
     subscribe: (channel, onMessage, onEnd) =>
       cluster ? subscribeAt(client, channel, onMessage, onEnd) : subscribe(client, channel, onMessage, onEnd),
-    ...(cluster ? { nodeOf: (slot: number) => client.slots?.[slot]?.master?.address } : {}),
   };
 }
 

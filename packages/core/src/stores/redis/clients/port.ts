@@ -16,8 +16,6 @@ export interface RedisClient {
 export interface Port extends RedisClient {
   /** Why nothing can be sent at the moment; undefined if something can. */
   whyAway?(): Error | undefined;
-  /** In a cluster, the node of a hash slot, such as `10.0.0.1:6379`; undefined if it is not known. */
-  nodeOf?(slot: number): string | undefined;
   /**
    * Subscribes over a connection of its own, which keeps no process alive. Calls `onMessage` for every message and once
    * when it is subscribed; calls `onEnd`, maybe several times, when the subscription has ended, also if the returned

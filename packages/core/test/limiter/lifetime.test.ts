@@ -1,9 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, memoryStore } from '@sluice/core';
+import { concurrency, createLimiter, fixedWindow, memoryStore } from '@sluice/core';
 import { WatchedStore } from './watched-store.ts';
 
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 const policy = fixedWindow({ limit: 5, window: '1m' });
 const TAKEN = expect.objectContaining({ code: 'SLUICE_LIMITER_NAME_TAKEN', field: 'name' });
 
@@ -47,12 +49,10 @@ describe('a limiter’s name', () => {
   });
 
   it('is free again when its limiter was dropped, and never closed', async () => {
-    setFlagsFromString('--expose-gc');
-    const gc = runInNewContext('gc') as () => void;
     const store = memoryStore();
     createLimiter({ name: 'api', policy, store });
     await new Promise(setImmediate);
-    gc();
+    collectGarbage();
 
     expect(createLimiter({ name: 'api', policy, store }).name).toBe('api');
   });
@@ -128,5 +128,34 @@ describe('closing', () => {
 
     expect(store.calls.at(-1)).toBe('close');
     expect(store.calls).toHaveLength(3);
+  });
+});
+
+const REQUESTS = 10_000;
+
+/** How many bytes each of many requests leaves behind. */
+async function bytesAfter(request: () => Promise<unknown>): Promise<number> {
+  for (let i = 0; i < 1_000; i++) await request();
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (let i = 0; i < REQUESTS; i++) await request();
+  collectGarbage();
+  return (process.memoryUsage().heapUsed - before) / REQUESTS;
+}
+
+describe('a request that has ended leaves nothing behind', () => {
+  it('in the slots of an earlier one that is still held', async () => {
+    const limiter = createLimiter({ policy: concurrency({ limit: 10, ttl: '1h' }) });
+    const held = await limiter.acquire('feed');
+
+    expect(await bytesAfter(async () => (await limiter.acquire('feed')).release())).toBeLessThan(50);
+    await held.release();
+  });
+
+  it('in a signal that many share', async () => {
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 1_000_000, window: '1h' }) });
+    const { signal } = new AbortController();
+
+    expect(await bytesAfter(async () => limiter.run('feed', () => undefined, { signal }))).toBeLessThan(40);
   });
 });

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { cases, seeded, testSeed } from '@sluice/testkit';
 import { silenceWarnings } from '../../src/warnings.ts';
+import { livePolling } from './worlds/polled-world.ts';
 import { liveOnRedis, planOf, RedisWorld, settle } from './worlds/redis-world.ts';
 
-silenceWarnings('SLUICE_SPLIT_SHARE_ZERO', 'SLUICE_UNIT_MISSING');
+silenceWarnings('SLUICE_UNIT_MISSING');
 
 /** A longer search: SLUICE_WORLDS=20000 SLUICE_SEED=... */
 const SEED = testSeed(1);
@@ -48,5 +49,25 @@ describe('instances that come and go, are cut off, slow, stopped, suspended, or 
     await world.time.runUntil(world.dueAtMs('sliding'));
 
     expect(world.grabAll('sliding', 'fresh')).toBe(37);
+  });
+});
+
+describe('instances that poll a registry', () => {
+  it('allow together no more than the limit, if it changes at most once in ttlMs, and is late, away and empty', async () => {
+    for (const seed of seeds(SEED, 0.75 * WORLDS)) {
+      const world = await livePolling(seed);
+
+      expect({ seed, excess: world.excess() }).toEqual({ seed, excess: [] });
+    }
+  });
+
+  it('have all of the limit again some time after the last trouble', async () => {
+    for (const seed of seeds(SEED, 0.15 * WORLDS)) {
+      const world = await livePolling(seed);
+      await world.heal();
+      const allowed = [world.grabAll('fixed', 'fresh'), world.grabAll('sliding', 'fresh')];
+
+      expect({ seed, allowed }).toEqual({ seed, allowed: [world.plan.units, world.plan.units] });
+    }
   });
 });
