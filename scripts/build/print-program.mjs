@@ -18,7 +18,7 @@ function script(families) {
   const names = Object.keys(families);
   const one = names.length === 1 ? names[0] : undefined;
   const tellsFigures = names.includes('slots');
-  const members = ['reads', 'endsAt', 'freeAt', 'emptyAt', 'add'];
+  const members = ['reads', 'endsAt', 'freeAt', 'move', 'emptyAt', 'add'];
   if (one === undefined) members.push('give', 'used');
   if (tellsFigures) members.push(...(one === undefined ? ['left'] : ['used', 'left']));
   const deciding = ['decide', ...(one === undefined ? ['change'] : []), ...(tellsFigures ? ['figures'] : [])];

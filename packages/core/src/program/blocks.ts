@@ -1,5 +1,16 @@
 import type { Family } from './family.ts';
-import { ageFor, isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, type Nums, roomAt, unused } from './numbers.ts';
+import {
+  ageFor,
+  isWithin,
+  LIMIT,
+  MAX_COUNT,
+  MAX_NUMBER,
+  MAX_PERIOD,
+  moveFirst,
+  type Nums,
+  roomAt,
+  unused,
+} from './numbers.ts';
 
 // Sliding windows. Units are counted in blocks of time, and a policy reads each block by its own window: the units of the
 // open block leave a window after the last of them, those of any other a window after its last millisecond.
@@ -87,6 +98,10 @@ function freeAt(p: Nums, s: Nums, units: number, t: number): number {
     }
   }
   return free;
+}
+
+function move(s: Nums, t: number): boolean {
+  return moveFirst(s, t);
 }
 
 function emptyAt(p: Nums, s: Nums): number {
@@ -188,4 +203,4 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   return sum(s, 0) === 0 ? unused() : s;
 }
 
-export const blocks: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };
+export const blocks: Family = { reads, used, left, freeAt, move, emptyAt, endsAt, add, give };

@@ -1,5 +1,5 @@
 import type { Family } from './family.ts';
-import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, type Nums, unused } from './numbers.ts';
+import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, moveFirst, type Nums, unused } from './numbers.ts';
 
 // Sliding counters: the units of a window on the clock count in full until it ends, and then less and less for as long
 // again. As with fixed windows, a state counts by the longest window, and beside it by that of the shorter policies.
@@ -93,6 +93,15 @@ function goneAt(s: Nums, from: number): number {
   return (s[from + BEFORE] as number) > 0 ? end : 0;
 }
 
+function move(s: Nums, t: number): boolean {
+  const isMoved = moveFirst(s, t);
+  if (s.length === 9 && s[PART] > t) {
+    s[PART] = t;
+    return true;
+  }
+  return isMoved;
+}
+
 function emptyAt(p: Nums, s: Nums): number {
   return s[LENGTH] === p[WINDOW] ? goneAt(s, 0) : goneAt(own(p, s), 0);
 }
@@ -166,4 +175,4 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   return endsAt(after) <= t ? unused() : after;
 }
 
-export const counter: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };
+export const counter: Family = { reads, used, left, freeAt, move, emptyAt, endsAt, add, give };

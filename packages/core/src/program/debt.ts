@@ -1,5 +1,16 @@
 import type { Family } from './family.ts';
-import { isWithin, LINE, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, MODE, scaleUp, type Nums, unused } from './numbers.ts';
+import {
+  isWithin,
+  LINE,
+  MAX_COUNT,
+  MAX_NUMBER,
+  MAX_PERIOD,
+  MODE,
+  moveFirst,
+  type Nums,
+  scaleUp,
+  unused,
+} from './numbers.ts';
 
 // Token buckets that are refilled evenly, and leaky buckets. What is missing from a full bucket is a debt that is paid
 // back evenly. It is counted in parts: a unit has PER_UNIT parts, and PER_MS parts are paid back each millisecond.
@@ -40,6 +51,10 @@ function freeAt(p: Nums, s: Nums, units: number, t: number): number {
   return beyond > 0 ? t + Math.ceil(beyond / p[PER_MS]) : t;
 }
 
+function move(s: Nums, t: number): boolean {
+  return moveFirst(s, t);
+}
+
 function emptyAt(p: Nums, s: Nums): number {
   return s[AT] + Math.ceil(owed(p, s, s[AT]) / p[PER_MS]);
 }
@@ -71,4 +86,4 @@ function written(p: Nums, s: Nums, debt: number, t: number): Nums {
   return s;
 }
 
-export const debt: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };
+export const debt: Family = { reads, used, left, freeAt, move, emptyAt, endsAt, add, give };

@@ -22,10 +22,10 @@ export interface Part {
   s: Nums;
   /** Until when the key is blocked; 0 if it is not. */
   blocked: number;
-  /** When a reset has forgotten units that have not ended; 0: never. */
+  /** When a reset has forgotten units that would still count, and until when they would; 0: never. */
   resetAt: number;
-  /** Set by `decide` and `change`: the instant at which the state is read, and when the state that was found ends; 0: none. */
-  t: number;
+  resetEnd: number;
+  /** Set by `decide` and `change`: when the state that was found ends; 0: none. */
   endsAt: number;
   /** In how many ms this key allows the request: 0 now, -1 never. */
   wait: number;
@@ -41,27 +41,32 @@ function write(part: Part, now: number): void {
   if (part.blocked <= now) part.blocked = 0;
 }
 
+function copy(s: Nums): Nums {
+  const all = unused();
+  for (let i = 0; i < s.length; i++) all.push(s[i] as number);
+  return all;
+}
+
+/** A state of more numbers than this may have a second instant: that of the shorter policies. */
+const MAX_WITH_ONE = 6;
+
 /**
- * Sets the instant at which a state is read. A state that was written later than now was written by a clock that ran
- * ahead: it is read as of its write, and all its instants move back by the difference as soon as it may be written. A
- * state that has ended by the numbers of its writer has ended for every policy, whether its value is still kept or not.
+ * Moves back the state of a clock that ran ahead, which a peek does to a copy; and forgets what has ended. A state that has
+ * ended by the numbers of its writer has ended for every policy, whether its value is still kept or not.
  */
 function read(part: Part, op: number, now: number): void {
-  part.t = now;
   part.endsAt = 0;
+  if (part.resetEnd <= now) {
+    part.resetAt = 0;
+    part.resetEnd = 0;
+  }
   if (part.s.length > 0) {
-    part.endsAt = part.f.endsAt(part.s);
-    if (part.s[0] <= now) {
-      if (part.endsAt <= now) {
-        part.s = unused();
-        part.resetAt = 0;
-      }
-    } else if (op === PEEK) part.t = part.s[0];
-    else {
-      part.s[0] = now;
-      part.endsAt = part.f.endsAt(part.s);
-      write(part, now);
+    if (part.s[0] > now || part.s.length > MAX_WITH_ONE) {
+      if (op === PEEK) part.s = copy(part.s);
+      if (part.f.move(part.s, now) && op !== PEEK) write(part, now);
     }
+    part.endsAt = part.f.endsAt(part.s);
+    if (part.endsAt <= now) part.s = unused();
   }
 }
 
@@ -73,15 +78,15 @@ function waitFor(part: Part, now: number): number {
   const needed = p[OVERDRAFT] > 0 ? Math.max(part.cost - p[OVERDRAFT], 1) : part.cost;
   if (needed > p[LIMIT]) return -1;
   if (part.s.length === 0) return blocked;
-  const freeAt = part.f.freeAt(p, part.s, needed, part.t, part.holder);
-  const wait = (freeAt < part.endsAt ? freeAt : part.endsAt) - part.t;
+  const freeAt = part.f.freeAt(p, part.s, needed, now, part.holder);
+  const wait = (freeAt < part.endsAt ? freeAt : part.endsAt) - now;
   return wait > blocked ? wait : blocked;
 }
 
 /** In how many ms a request that a leaky bucket allows may start. */
-function delayOf(part: Part): number {
+function delayOf(part: Part, now: number): number {
   if (part.wait !== 0 || part.s.length === 0 || part.cost === 0) return 0;
-  return Math.max(part.f.emptyAt(part.p, part.s) - part.t, 0);
+  return Math.max(part.f.emptyAt(part.p, part.s) - now, 0);
 }
 
 /**
@@ -95,7 +100,7 @@ export function decide(parts: Part[], op: number, now: number): boolean {
     read(part, op, now);
     const wait = waitFor(part, now);
     part.wait = wait;
-    if (part.p[MODE] === LINE) part.delay = delayOf(part);
+    if (part.p[MODE] === LINE) part.delay = delayOf(part, now);
     if (wait !== 0) {
       allowed = false;
       if (wait > 0 && op === TAKE && part.blocked <= now && part.p[BLOCK_FOR] > 0) {
@@ -137,7 +142,10 @@ export function change(part: Part, op: number, until: number, now: number): void
   }
   if (op === RESET || (op === BLOCK && part.cost > 0)) {
     part.s = unused();
-    if (hadState && !isSlot) part.resetAt = now;
+    if (hadState && !isSlot) {
+      part.resetAt = now;
+      part.resetEnd = Math.max(part.resetEnd, part.endsAt);
+    }
   }
   if (op === BLOCK) part.blocked = until > 0 ? now + until : 0;
   if (op === RENEW) {
@@ -162,16 +170,15 @@ export const BLOCKED = 7;
 export function figures(part: Part, now: number): number[] {
   const p = part.p;
   const s = part.s;
-  const t = part.t;
   const blocked = Math.max(part.blocked - now, 0);
-  const used = Math.min(s.length === 0 ? 0 : part.f.used(p, s, t), MAX_NUMBER);
-  const remaining = blocked > 0 ? 0 : Math.max(part.f.left(p, s, t), 0);
-  const end = s.length === 0 ? t : part.f.endsAt(s);
-  const reset = s.length === 0 ? 0 : Math.max(Math.min(part.f.emptyAt(p, s), end) - t, 0);
+  const used = Math.min(s.length === 0 ? 0 : part.f.used(p, s, now), MAX_NUMBER);
+  const remaining = blocked > 0 ? 0 : Math.max(part.f.left(p, s, now), 0);
+  const end = s.length === 0 ? now : part.f.endsAt(s);
+  const reset = s.length === 0 ? 0 : Math.max(Math.min(part.f.emptyAt(p, s), end) - now, 0);
   let nextAfter = p[LIMIT] > 0 && blocked > 0 ? blocked : -1;
   // When a holder gives its slot back cannot be known.
   if (p[MODE] !== HELD && p[LIMIT] > 0 && s.length > 0 && (blocked > 0 || (used > 0 && remaining < p[LIMIT]))) {
-    nextAfter = Math.max(Math.min(part.f.freeAt(p, s, remaining + 1, t, 0), end) - t, blocked);
+    nextAfter = Math.max(Math.min(part.f.freeAt(p, s, remaining + 1, now, 0), end) - now, blocked);
   }
   return [
     part.wait === 0 ? 1 : 0,

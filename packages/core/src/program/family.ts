@@ -14,6 +14,8 @@ export interface Family {
   left(p: Nums, s: Nums, t: number): number;
   /** From when `units`, at most the limit, are free if nothing else happens; t if they are free now. Not of an empty state. */
   freeAt(p: Nums, s: Nums, units: number, t: number, holder: number): number;
+  /** Moves to t what lies after it: a clock that ran ahead wrote it. Whether there was such; not of an empty state. */
+  move(s: Nums, t: number): boolean;
   /** From when the state, which is not empty, is as if never used. */
   emptyAt(p: Nums, s: Nums): number;
   /** The same by the numbers of the policy that wrote it: when its value may be forgotten. */

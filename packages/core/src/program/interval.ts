@@ -1,5 +1,5 @@
 import type { Family } from './family.ts';
-import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, type Nums, unused } from './numbers.ts';
+import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, moveFirst, type Nums, unused } from './numbers.ts';
 
 // Buckets that are refilled at intervals. A full bucket has no state; its first period begins with its first unit. Each
 // policy pays units back at its own rate, from the start of a period on; a write begins the next one where the last it paid
@@ -39,6 +39,10 @@ function freeAt(p: Nums, s: Nums, units: number, t: number): number {
   return beyond > 0 ? begin(p, s, t) + Math.ceil(beyond / p[REFILL]) * p[EVERY] : t;
 }
 
+function move(s: Nums, t: number): boolean {
+  return moveFirst(s, t);
+}
+
 function emptyAt(p: Nums, s: Nums): number {
   return s[START] + Math.ceil(s[UNITS] / p[REFILL]) * p[EVERY];
 }
@@ -65,4 +69,4 @@ function written(p: Nums, s: Nums, before: number, units: number, t: number): Nu
   return [before === 0 ? t : begin(p, s, t), Math.min(units, max), p[REFILL], p[EVERY]] as Nums;
 }
 
-export const interval: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };
+export const interval: Family = { reads, used, left, freeAt, move, emptyAt, endsAt, add, give };

@@ -26,6 +26,13 @@ export const MAX_NUMBER = 9007199254740991;
 /** The longest period in milliseconds: 2^42, some 139 years. */
 export const MAX_PERIOD = 4398046511104;
 
+/** Moves the first number of a state to t if it lies after it, and with it all that is counted from it. */
+export function moveFirst(s: Nums, t: number): boolean {
+  if (s[0] <= t) return false;
+  s[0] = t;
+  return true;
+}
+
 export function isWithin(x: number, min: number, max: number): boolean {
   return x >= min && x <= max;
 }

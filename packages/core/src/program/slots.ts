@@ -8,6 +8,7 @@ import {
   MAX_NUMBER,
   MAX_PERIOD,
   MODE,
+  moveFirst,
   type Nums,
   roomAt,
   unused,
@@ -105,6 +106,10 @@ function freeAt(p: Nums, s: Nums, units: number, t: number, holder: number): num
   return free;
 }
 
+function move(s: Nums, t: number): boolean {
+  return moveFirst(s, t);
+}
+
 function emptyAt(p: Nums, s: Nums): number {
   return base(s) + (s[s.length - SIZE + AT] as number) + window(p);
 }
@@ -176,4 +181,4 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number, holder:
   return after.length > FIRST ? after : unused();
 }
 
-export const slots: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };
+export const slots: Family = { reads, used, left, freeAt, move, emptyAt, endsAt, add, give };

@@ -1,5 +1,5 @@
 import type { Family } from './family.ts';
-import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, type Nums, unused } from './numbers.ts';
+import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, moveFirst, type Nums, unused } from './numbers.ts';
 
 // Fixed windows. A state has the window of the longest policy, and if policies with shorter windows take turns with it, one
 // for those: each policy counts all units by a window of its own length, so that no one waits for the end of a longer one.
@@ -64,6 +64,15 @@ function freeAt(p: Nums, s: Nums, units: number, t: number): number {
   return leftBeside(p, s, t) < units ? Math.max(at, end) : at;
 }
 
+function move(s: Nums, t: number): boolean {
+  const isMoved = moveFirst(s, t);
+  if (s.length === 7 && s[PART] > t) {
+    s[PART] = t;
+    return true;
+  }
+  return isMoved;
+}
+
 function emptyAt(p: Nums, s: Nums): number {
   return ownEnd(p, s);
 }
@@ -119,4 +128,4 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   return s[UNITS] === 0 && s[PART_UNITS] === 0 ? unused() : s;
 }
 
-export const window: Family = { reads, used, left, freeAt, emptyAt, endsAt, add, give };
+export const window: Family = { reads, used, left, freeAt, move, emptyAt, endsAt, add, give };

@@ -42,17 +42,17 @@ export class Held {
   /** Written since a memory store last looked for keys to forget. */
   isRecent = false;
 
-  constructor(rule: Pick<Rule, 'kind' | 'family'>, s: Nums, blocked: number, resetAt = 0) {
+  constructor(rule: Pick<Rule, 'kind' | 'family'>, s: Nums, blocked: number, resetAt = 0, resetEnd = 0) {
     this.rule = rule;
     this.s = s;
     this.blocked = blocked;
-    this.reset = resetAt > 0 ? { at: resetAt, endsAt: 0 } : undefined;
+    this.reset = resetAt > 0 ? { at: resetAt, endsAt: resetEnd } : undefined;
   }
 }
 
 /** When a key is as if never used; 0 if it is so already. */
 export function endOf({ rule, s, blocked, reset }: Held): number {
-  return Math.max(s.length === 0 ? (reset?.endsAt ?? 0) : rule.family.endsAt(s), blocked);
+  return Math.max(s.length === 0 ? 0 : rule.family.endsAt(s), reset?.endsAt ?? 0, blocked);
 }
 
 /** Keys in this process: those of a memory store, or those whose values another store has just read. */
@@ -96,6 +96,7 @@ export function perform(keys: Keys, op: Op, asks: readonly Ask[], now: number): 
     part.s = held !== undefined && held.rule.kind === rule.kind ? held.s : unused();
     part.blocked = held === undefined ? 0 : held.blocked;
     part.resetAt = held?.reset === undefined ? 0 : held.reset.at;
+    part.resetEnd = held?.reset === undefined ? 0 : held.reset.endsAt;
     part.delay = 0;
     part.changed = false;
   }
@@ -122,7 +123,7 @@ function makePart(rule: Rule): KeyPart {
     s: unused(),
     blocked: 0,
     resetAt: 0,
-    t: 0,
+    resetEnd: 0,
     endsAt: 0,
     wait: 0,
     delay: 0,
@@ -130,7 +131,7 @@ function makePart(rule: Rule): KeyPart {
   };
 }
 
-function write(keys: Keys, ask: Ask, { rule, held, s, blocked, resetAt, endsAt }: KeyPart, code: number): void {
+function write(keys: Keys, ask: Ask, { rule, held, s, blocked, resetAt, resetEnd }: KeyPart, code: number): void {
   if (held === undefined) {
     if (s.length === 0 && blocked === 0) return;
     const added = new Held(rule, s, blocked);
@@ -141,7 +142,7 @@ function write(keys: Keys, ask: Ask, { rule, held, s, blocked, resetAt, endsAt }
   }
   held.isRecent = true;
   held.blocked = blocked;
-  if (resetAt !== (held.reset?.at ?? 0)) held.reset = resetAt > 0 ? { at: resetAt, endsAt } : undefined;
+  if (resetAt !== (held.reset?.at ?? 0)) held.reset = resetAt > 0 ? { at: resetAt, endsAt: resetEnd } : undefined;
   // A block leaves the state of another kind as it is, unless it resets it.
   if (code === BLOCK && ask.cost === 0 && held.rule.kind !== rule.kind) return;
   held.rule = rule;

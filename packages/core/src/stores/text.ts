@@ -4,8 +4,10 @@ import { type Nums, unused } from '../program/numbers.ts';
 import { Held } from './perform.ts';
 
 // The value of a key as every store writes it, in Lua too: the letter of the kind, 1 for this format, and whole numbers
-// with commas between. If the key is blocked, the first is negative: the instant until which it is. After a reset a second
-// is negative: its instant; without a block the first is -1 then. The others are the state.
+// with commas between. If the key is blocked, the first is negative: the instant until which it is. After a reset a second and a
+// third are
+// negative: its instant, and until when what it has forgotten would have counted; without a block the first is -1 then. The
+// others are the state.
 
 /** Made when the first value is read: a bundle that reads none has the families of its policies alone. */
 let rules: ReadonlyMap<string | undefined, Held['rule']> | undefined;
@@ -27,9 +29,10 @@ export function readText(key: string, text: string): Held {
   if (rule === undefined || s === undefined) throw foreignKey(key);
   const blocked = s.length > 0 && s[0] < 0 ? -(s.shift() ?? 0) : 0;
   const resetAt = s.length > 0 && s[0] < 0 ? -(s.shift() ?? 0) : 0;
-  if (Math.max(blocked, resetAt) > Number.MAX_SAFE_INTEGER) throw foreignKey(key);
+  const resetEnd = s.length > 0 && s[0] < 0 ? -(s.shift() ?? 0) : 0;
+  if (Math.max(blocked, resetAt, resetEnd) > Number.MAX_SAFE_INTEGER) throw foreignKey(key);
   if (s.length > 0 && !rule.family.reads(s)) throw foreignKey(key);
-  return new Held(rule, s, blocked, resetAt);
+  return new Held(rule, s, blocked, resetAt, resetEnd);
 }
 
 /** Whole numbers with commas between; undefined for anything else. A pattern takes four times as long. */
@@ -42,7 +45,7 @@ function readNumbers(text: string, from: number): Nums | undefined {
     for (i = first; i < text.length; i++) {
       const code = text.charCodeAt(i);
       if (code < ZERO || code > NINE) break;
-      number = number * 10 + code - ZERO;
+      number = number * 10 + (code - ZERO);
     }
     const isAtEnd = i === text.length;
     if (i === first || (!isAtEnd && (text.charCodeAt(i) !== COMMA || i === text.length - 1))) return undefined;
@@ -52,7 +55,7 @@ function readNumbers(text: string, from: number): Nums | undefined {
 }
 
 export function writeText({ rule, s, blocked, reset }: Held): string {
-  const marks = reset !== undefined ? [-Math.max(blocked, 1), -reset.at] : blocked > 0 ? [-blocked] : [];
+  const marks = reset !== undefined ? [-Math.max(blocked, 1), -reset.at, -reset.endsAt] : blocked > 0 ? [-blocked] : [];
   return `${rule.kind}1${[...marks, ...s].join(',')}`;
 }
 

@@ -7,9 +7,9 @@ import { Traffic } from './traffic.ts';
 
 /** Of the figures that were answered. What changes them on purpose changes these, and says why. */
 const DIGESTS: Readonly<Record<string, string>> = {
-  fixedWindow: 'ed84701bbc3263ea',
+  fixedWindow: '0f9b2df71a9616f8',
   slidingWindow: 'cb013dca06ff9f5a',
-  slidingCounter: '469f8ea7092130b5',
+  slidingCounter: 'e93c6464f9a4c4d5',
   slidingLog: '149e10aab37ab2c6',
   tokenBucket: '748fd17f616809a7',
   intervalBucket: '1c3e0fcb856b497c',

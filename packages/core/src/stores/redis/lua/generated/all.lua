@@ -64,6 +64,24 @@ local function window_freeAt(p, s, units, t)
   return (window_leftBeside(p, s, t) < units and math_max(at, end_) or at)
 end
 
+-- Moves the first number of a state to t if it lies after it, and with it all that is counted from it.
+local function numbers_moveFirst(s, t)
+  if s[1] <= t then
+    return false
+  end
+  s[1] = t
+  return true
+end
+
+local function window_move(s, t)
+  local isMoved = numbers_moveFirst(s, t)
+  if #s == 7 and s[5] > t then
+    s[5] = t
+    return true
+  end
+  return isMoved
+end
+
 local function window_emptyAt(p, s)
   return window_ownEnd(p, s)
 end
@@ -168,6 +186,10 @@ local function interval_freeAt(p, s, units, t)
   return (beyond > 0 and interval_begin(p, s, t) + math_ceil(beyond / p[5]) * p[6] or t)
 end
 
+local function interval_move(s, t)
+  return numbers_moveFirst(s, t)
+end
+
 local function interval_emptyAt(p, s)
   return s[1] + math_ceil(s[2] / p[5]) * p[6]
 end
@@ -237,6 +259,10 @@ end
 local function debt_freeAt(p, s, units, t)
   local beyond = debt_owed(p, s, t) + units * p[6] - p[7]
   return (beyond > 0 and t + math_ceil(beyond / p[5]) or t)
+end
+
+local function debt_move(s, t)
+  return numbers_moveFirst(s, t)
 end
 
 local function debt_emptyAt(p, s)
@@ -334,6 +360,10 @@ local function blocks_freeAt(p, s, units, t)
     end
   end
   return free
+end
+
+local function blocks_move(s, t)
+  return numbers_moveFirst(s, t)
 end
 
 local function blocks_emptyAt(p, s)
@@ -590,6 +620,15 @@ local function counter_freeAt(p, s, units, t)
   return math_max(at, counter_countedFrom(s, 0, counter_maxBeside(p, s) - units, t))
 end
 
+local function counter_move(s, t)
+  local isMoved = numbers_moveFirst(s, t)
+  if #s == 9 and s[6] > t then
+    s[6] = t
+    return true
+  end
+  return isMoved
+end
+
 local function counter_emptyAt(p, s)
   return (s[2] == p[5] and counter_goneAt(s, 0) or counter_goneAt(counter_own(p, s), 0))
 end
@@ -756,6 +795,10 @@ local function slots_freeAt(p, s, units, t, holder)
   return free
 end
 
+local function slots_move(s, t)
+  return numbers_moveFirst(s, t)
+end
+
 local function slots_emptyAt(p, s)
   return (s[1] - s[2]) + (s[#s - 3 + 1]) + ((p[4] == 2 and 0 or p[5]))
 end
@@ -862,6 +905,14 @@ local function slots_left(p, s, t)
   return room
 end
 
+local function decide_copy(s)
+  local all = {}
+  for i = 0, #s - 1 do
+    all[#all + 1] = s[i + 1]
+  end
+  return all
+end
+
 -- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
 local function decide_waitFor(part, now)
   local p = part.p
@@ -876,17 +927,17 @@ local function decide_waitFor(part, now)
   if #part.s == 0 then
     return blocked
   end
-  local freeAt = part.f.freeAt(p, part.s, needed, part.t, part.holder)
-  local wait = ((freeAt < part.endsAt and freeAt or part.endsAt)) - part.t
+  local freeAt = part.f.freeAt(p, part.s, needed, now, part.holder)
+  local wait = ((freeAt < part.endsAt and freeAt or part.endsAt)) - now
   return (wait > blocked and wait or blocked)
 end
 
 -- In how many ms a request that a leaky bucket allows may start.
-local function decide_delayOf(part)
+local function decide_delayOf(part, now)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
   end
-  return math_max(part.f.emptyAt(part.p, part.s) - part.t, 0)
+  return math_max(part.f.emptyAt(part.p, part.s) - now, 0)
 end
 
 -- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
@@ -895,30 +946,32 @@ local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do
     local part = parts[i + 1]
-    part.t = now
     part.endsAt = 0
+    if part.resetEnd <= now then
+      part.resetAt = 0
+      part.resetEnd = 0
+    end
     if #part.s > 0 then
+      if part.s[1] > now or #part.s > 6 then
+        if op == 1 then
+          part.s = decide_copy(part.s)
+        end
+        if part.f.move(part.s, now) and op ~= 1 then
+          part.changed = true
+          if part.blocked <= now then
+            part.blocked = 0
+          end
+        end
+      end
       part.endsAt = part.f.endsAt(part.s)
-      if part.s[1] <= now then
-        if part.endsAt <= now then
-          part.s = {}
-          part.resetAt = 0
-        end
-      elseif op == 1 then
-        part.t = part.s[1]
-      else
-        part.s[1] = now
-        part.endsAt = part.f.endsAt(part.s)
-        part.changed = true
-        if part.blocked <= now then
-          part.blocked = 0
-        end
+      if part.endsAt <= now then
+        part.s = {}
       end
     end
     local wait = decide_waitFor(part, now)
     part.wait = wait
     if part.p[4] == 1 then
-      part.delay = decide_delayOf(part)
+      part.delay = decide_delayOf(part, now)
     end
     if wait ~= 0 then
       allowed = false
@@ -951,24 +1004,26 @@ end
 -- are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too. What a
 -- reset has forgotten is not given back, nor charged more: but for slots, `holder` is when the units were taken.
 local function decide_change(part, op, until_, now)
-  part.t = now
   part.endsAt = 0
+  if part.resetEnd <= now then
+    part.resetAt = 0
+    part.resetEnd = 0
+  end
   if #part.s > 0 then
+    if part.s[1] > now or #part.s > 6 then
+      if op == 1 then
+        part.s = decide_copy(part.s)
+      end
+      if part.f.move(part.s, now) and op ~= 1 then
+        part.changed = true
+        if part.blocked <= now then
+          part.blocked = 0
+        end
+      end
+    end
     part.endsAt = part.f.endsAt(part.s)
-    if part.s[1] <= now then
-      if part.endsAt <= now then
-        part.s = {}
-        part.resetAt = 0
-      end
-    elseif op == 1 then
-      part.t = part.s[1]
-    else
-      part.s[1] = now
-      part.endsAt = part.f.endsAt(part.s)
-      part.changed = true
-      if part.blocked <= now then
-        part.blocked = 0
-      end
+    if part.endsAt <= now then
+      part.s = {}
     end
   end
   local hadState = #part.s > 0
@@ -990,6 +1045,7 @@ local function decide_change(part, op, until_, now)
     part.s = {}
     if hadState and not isSlot then
       part.resetAt = now
+      part.resetEnd = math_max(part.resetEnd, part.endsAt)
     end
   end
   if op == 6 then
@@ -1013,15 +1069,14 @@ end
 local function decide_figures(part, now)
   local p = part.p
   local s = part.s
-  local t = part.t
   local blocked = math_max(part.blocked - now, 0)
-  local used = math_min((#s == 0 and 0 or part.f.used(p, s, t)), 9007199254740991)
-  local remaining = (blocked > 0 and 0 or math_max(part.f.left(p, s, t), 0))
-  local end_ = (#s == 0 and t or part.f.endsAt(s))
-  local reset = (#s == 0 and 0 or math_max(math_min(part.f.emptyAt(p, s), end_) - t, 0))
+  local used = math_min((#s == 0 and 0 or part.f.used(p, s, now)), 9007199254740991)
+  local remaining = (blocked > 0 and 0 or math_max(part.f.left(p, s, now), 0))
+  local end_ = (#s == 0 and now or part.f.endsAt(s))
+  local reset = (#s == 0 and 0 or math_max(math_min(part.f.emptyAt(p, s), end_) - now, 0))
   local nextAfter = ((p[1] > 0 and blocked > 0) and blocked or -1)
   if p[4] ~= 2 and p[1] > 0 and #s > 0 and (blocked > 0 or (used > 0 and remaining < p[1])) then
-    nextAfter = math_max(math_min(part.f.freeAt(p, s, remaining + 1, t, 0), end_) - t, blocked)
+    nextAfter = math_max(math_min(part.f.freeAt(p, s, remaining + 1, now, 0), end_) - now, blocked)
   end
   return { (part.wait == 0 and 1 or 0), remaining, used, part.wait, math_max(reset, blocked), nextAfter, part.delay, blocked }
 end
@@ -1030,6 +1085,7 @@ local window = {
   reads = window_reads,
   endsAt = window_endsAt,
   freeAt = window_freeAt,
+  move = window_move,
   emptyAt = window_emptyAt,
   add = window_add,
   give = window_give,
@@ -1040,6 +1096,7 @@ local interval = {
   reads = interval_reads,
   endsAt = interval_endsAt,
   freeAt = interval_freeAt,
+  move = interval_move,
   emptyAt = interval_emptyAt,
   add = interval_add,
   give = interval_give,
@@ -1050,6 +1107,7 @@ local debt = {
   reads = debt_reads,
   endsAt = debt_endsAt,
   freeAt = debt_freeAt,
+  move = debt_move,
   emptyAt = debt_emptyAt,
   add = debt_add,
   give = debt_give,
@@ -1060,6 +1118,7 @@ local blocks = {
   reads = blocks_reads,
   endsAt = blocks_endsAt,
   freeAt = blocks_freeAt,
+  move = blocks_move,
   emptyAt = blocks_emptyAt,
   add = blocks_add,
   give = blocks_give,
@@ -1070,6 +1129,7 @@ local counter = {
   reads = counter_reads,
   endsAt = counter_endsAt,
   freeAt = counter_freeAt,
+  move = counter_move,
   emptyAt = counter_emptyAt,
   add = counter_add,
   give = counter_give,
@@ -1080,6 +1140,7 @@ local slots = {
   reads = slots_reads,
   endsAt = slots_endsAt,
   freeAt = slots_freeAt,
+  move = slots_move,
   emptyAt = slots_emptyAt,
   add = slots_add,
   give = slots_give,
@@ -1098,8 +1159,8 @@ local tells_figures = string.find(ARGV[1], "[gh]") ~= nil
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
 -- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
--- first is the negative instant until which it is; after a reset the second is its negative instant, and the first -1 if
--- the key is not blocked. The others are the state. A state of another kind counts as none.
+-- first is the negative instant until which it is; after a reset the second is its negative instant, the third until when
+-- what it has forgotten would have counted, and the first -1 if the key is not blocked. The others are the state. A state of another kind counts as none.
 -- Lines that end in "only ..." are printed only in the scripts that need them: print-program.mjs.
 local now = tonumber(ARGV[3])
 if not now then
@@ -1135,7 +1196,7 @@ while at <= #runs do
     local policy = runs[at]
     parts[j] = {
       kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], holder = runs[at + 2],
-      s = false, blocked = 0, resetAt = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
+      s = false, blocked = 0, resetAt = 0, resetEnd = 0, keeps_expiry = true, endsAt = 0, wait = 0, delay = 0, changed = false,
       f = false, other = false, others = false,
     }
     parts[j].f = families[parts[j].kind]
@@ -1147,7 +1208,7 @@ while at <= #runs do
     for j = 1, keys do
       local part = parts[j]
       local value = redis.pcall("GET", KEYS[key + j])
-      part.changed, part.blocked, part.resetAt, part.keeps_expiry = false, 0, 0, true
+      part.changed, part.blocked, part.resetAt, part.resetEnd, part.keeps_expiry = false, 0, 0, 0, true
       part.other = false
       if not value then
         value = ""
@@ -1172,7 +1233,10 @@ while at <= #runs do
               if part.s[1] and part.s[1] < 0 then
                 part.resetAt = -table.remove(part.s, 1)
               end
-              readable = part.blocked <= LATEST and part.resetAt <= LATEST
+              if part.s[1] and part.s[1] < 0 then
+                part.resetEnd = -table.remove(part.s, 1)
+              end
+              readable = part.blocked <= LATEST and part.resetAt <= LATEST and part.resetEnd <= LATEST
             end
           end
         elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
@@ -1217,14 +1281,14 @@ while at <= #runs do
     for j = 1, bad and 0 or keys do
       local part = parts[j]
       if part.changed then
-        local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
+        local s, kind, ends_at, text = part.s, part.kind, math_max(part.blocked, part.resetEnd), nil
         local ends_of = part.f.endsAt
         if op == BLOCK and part.other and part.cost == 0 then
           -- A block leaves the state of another kind as it is.
           s, kind, ends_of = part.others, part.other, families[part.other].endsAt
         end
         local count = #s
-        local marks = part.resetAt > 0 and format("-%d,-%d", math_max(part.blocked, 1), part.resetAt)
+        local marks = part.resetAt > 0 and format("-%d,-%d,-%d", math_max(part.blocked, 1), part.resetAt, part.resetEnd)
           or part.blocked > 0 and format("-%d", part.blocked) or ""
         if count == 4 and marks == "" then
           text = format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
@@ -1233,7 +1297,6 @@ while at <= #runs do
           text = format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
         elseif marks ~= "" then
           text = kind .. "1" .. marks
-          ends_at = part.resetAt > 0 and math_max(ends_at, part.endsAt) or ends_at
         end
         if count > 0 then
           local ends = ends_of(s)

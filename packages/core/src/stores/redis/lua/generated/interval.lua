@@ -29,6 +29,19 @@ local function interval_freeAt(p, s, units, t)
   return (beyond > 0 and interval_begin(p, s, t) + math_ceil(beyond / p[5]) * p[6] or t)
 end
 
+-- Moves the first number of a state to t if it lies after it, and with it all that is counted from it.
+local function numbers_moveFirst(s, t)
+  if s[1] <= t then
+    return false
+  end
+  s[1] = t
+  return true
+end
+
+local function interval_move(s, t)
+  return numbers_moveFirst(s, t)
+end
+
 local function interval_emptyAt(p, s)
   return s[1] + math_ceil(s[2] / p[5]) * p[6]
 end
@@ -45,6 +58,14 @@ local function interval_add(p, s, units, _until, t)
   return (after[2] > before and after or s)
 end
 
+local function decide_copy(s)
+  local all = {}
+  for i = 0, #s - 1 do
+    all[#all + 1] = s[i + 1]
+  end
+  return all
+end
+
 -- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
 local function decide_waitFor(part, now)
   local p = part.p
@@ -59,17 +80,17 @@ local function decide_waitFor(part, now)
   if #part.s == 0 then
     return blocked
   end
-  local freeAt = interval_freeAt(p, part.s, needed, part.t, part.holder)
-  local wait = ((freeAt < part.endsAt and freeAt or part.endsAt)) - part.t
+  local freeAt = interval_freeAt(p, part.s, needed, now, part.holder)
+  local wait = ((freeAt < part.endsAt and freeAt or part.endsAt)) - now
   return (wait > blocked and wait or blocked)
 end
 
 -- In how many ms a request that a leaky bucket allows may start.
-local function decide_delayOf(part)
+local function decide_delayOf(part, now)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
   end
-  return math_max(interval_emptyAt(part.p, part.s) - part.t, 0)
+  return math_max(interval_emptyAt(part.p, part.s) - now, 0)
 end
 
 -- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
@@ -78,30 +99,32 @@ local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do
     local part = parts[i + 1]
-    part.t = now
     part.endsAt = 0
+    if part.resetEnd <= now then
+      part.resetAt = 0
+      part.resetEnd = 0
+    end
     if #part.s > 0 then
+      if part.s[1] > now or #part.s > 6 then
+        if op == 1 then
+          part.s = decide_copy(part.s)
+        end
+        if interval_move(part.s, now) and op ~= 1 then
+          part.changed = true
+          if part.blocked <= now then
+            part.blocked = 0
+          end
+        end
+      end
       part.endsAt = interval_endsAt(part.s)
-      if part.s[1] <= now then
-        if part.endsAt <= now then
-          part.s = {}
-          part.resetAt = 0
-        end
-      elseif op == 1 then
-        part.t = part.s[1]
-      else
-        part.s[1] = now
-        part.endsAt = interval_endsAt(part.s)
-        part.changed = true
-        if part.blocked <= now then
-          part.blocked = 0
-        end
+      if part.endsAt <= now then
+        part.s = {}
       end
     end
     local wait = decide_waitFor(part, now)
     part.wait = wait
     if part.p[4] == 1 then
-      part.delay = decide_delayOf(part)
+      part.delay = decide_delayOf(part, now)
     end
     if wait ~= 0 then
       allowed = false
@@ -139,8 +162,8 @@ end
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
 -- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
--- first is the negative instant until which it is; after a reset the second is its negative instant, and the first -1 if
--- the key is not blocked. The others are the state. A state of another kind counts as none.
+-- first is the negative instant until which it is; after a reset the second is its negative instant, the third until when
+-- what it has forgotten would have counted, and the first -1 if the key is not blocked. The others are the state. A state of another kind counts as none.
 -- Lines that end in "only ..." are printed only in the scripts that need them: print-program.mjs.
 local now = tonumber(ARGV[3])
 if not now then
@@ -165,7 +188,7 @@ while at <= #runs do
     local policy = runs[at]
     parts[j] = {
       kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], holder = runs[at + 2],
-      s = false, blocked = 0, resetAt = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
+      s = false, blocked = 0, resetAt = 0, resetEnd = 0, keeps_expiry = true, endsAt = 0, wait = 0, delay = 0, changed = false,
     }
     at = at + 3
   end
@@ -175,7 +198,7 @@ while at <= #runs do
     for j = 1, keys do
       local part = parts[j]
       local value = redis.pcall("GET", KEYS[key + j])
-      part.changed, part.blocked, part.resetAt, part.keeps_expiry = false, 0, 0, true
+      part.changed, part.blocked, part.resetAt, part.resetEnd, part.keeps_expiry = false, 0, 0, 0, true
       if not value then
         value = ""
         part.s = {}
@@ -199,7 +222,10 @@ while at <= #runs do
               if part.s[1] and part.s[1] < 0 then
                 part.resetAt = -table.remove(part.s, 1)
               end
-              readable = part.blocked <= LATEST and part.resetAt <= LATEST
+              if part.s[1] and part.s[1] < 0 then
+                part.resetEnd = -table.remove(part.s, 1)
+              end
+              readable = part.blocked <= LATEST and part.resetAt <= LATEST and part.resetEnd <= LATEST
             end
           end
         elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
@@ -230,9 +256,9 @@ while at <= #runs do
     for j = 1, bad and 0 or keys do
       local part = parts[j]
       if part.changed then
-        local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
+        local s, kind, ends_at, text = part.s, part.kind, math_max(part.blocked, part.resetEnd), nil
         local count = #s
-        local marks = part.resetAt > 0 and format("-%d,-%d", math_max(part.blocked, 1), part.resetAt)
+        local marks = part.resetAt > 0 and format("-%d,-%d,-%d", math_max(part.blocked, 1), part.resetAt, part.resetEnd)
           or part.blocked > 0 and format("-%d", part.blocked) or ""
         if count == 4 and marks == "" then
           text = format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4])
@@ -241,7 +267,6 @@ while at <= #runs do
           text = format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
         elseif marks ~= "" then
           text = kind .. "1" .. marks
-          ends_at = part.resetAt > 0 and math_max(ends_at, part.endsAt) or ends_at
         end
         if count > 0 then
           local ends = interval_endsAt(s)

@@ -7,8 +7,8 @@
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
 -- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
--- first is the negative instant until which it is; after a reset the second is its negative instant, and the first -1 if
--- the key is not blocked. The others are the state. A state of another kind counts as none.
+-- first is the negative instant until which it is; after a reset the second is its negative instant, the third until when
+-- what it has forgotten would have counted, and the first -1 if the key is not blocked. The others are the state. A state of another kind counts as none.
 -- Lines that end in "only ..." are printed only in the scripts that need them: print-program.mjs.
 local now = tonumber(ARGV[3])
 if not now then
@@ -44,7 +44,7 @@ while at <= #runs do
     local policy = runs[at]
     parts[j] = {
       kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], holder = runs[at + 2],
-      s = false, blocked = 0, resetAt = 0, keeps_expiry = true, t = now, endsAt = 0, wait = 0, delay = 0, changed = false,
+      s = false, blocked = 0, resetAt = 0, resetEnd = 0, keeps_expiry = true, endsAt = 0, wait = 0, delay = 0, changed = false,
       f = false, other = false, others = false, -- only all
     }
     parts[j].f = families[parts[j].kind] -- only all
@@ -56,7 +56,7 @@ while at <= #runs do
     for j = 1, keys do
       local part = parts[j]
       local value = redis.pcall("GET", KEYS[key + j])
-      part.changed, part.blocked, part.resetAt, part.keeps_expiry = false, 0, 0, true
+      part.changed, part.blocked, part.resetAt, part.resetEnd, part.keeps_expiry = false, 0, 0, 0, true
       part.other = false -- only all
       if not value then
         value = "" -- only values
@@ -82,7 +82,10 @@ while at <= #runs do
               if part.s[1] and part.s[1] < 0 then
                 part.resetAt = -table.remove(part.s, 1)
               end
-              readable = part.blocked <= LATEST and part.resetAt <= LATEST
+              if part.s[1] and part.s[1] < 0 then
+                part.resetEnd = -table.remove(part.s, 1)
+              end
+              readable = part.blocked <= LATEST and part.resetAt <= LATEST and part.resetEnd <= LATEST
             end
           end
         elseif string.sub(value.err, 1, 9) ~= "WRONGTYPE" then
@@ -135,14 +138,14 @@ while at <= #runs do
     for j = 1, bad and 0 or keys do
       local part = parts[j]
       if part.changed then
-        local s, kind, ends_at, text = part.s, part.kind, part.blocked, nil
+        local s, kind, ends_at, text = part.s, part.kind, math_max(part.blocked, part.resetEnd), nil
         local ends_of = part.f.endsAt -- only all
         if op == BLOCK and part.other and part.cost == 0 then -- only all
           -- A block leaves the state of another kind as it is. -- only all
           s, kind, ends_of = part.others, part.other, families[part.other].endsAt -- only all
         end -- only all
         local count = #s
-        local marks = part.resetAt > 0 and format("-%d,-%d", math_max(part.blocked, 1), part.resetAt)
+        local marks = part.resetAt > 0 and format("-%d,-%d,-%d", math_max(part.blocked, 1), part.resetAt, part.resetEnd)
           or part.blocked > 0 and format("-%d", part.blocked) or ""
         if count == 4 and marks == "" then -- only short
           text = format("%s1%d,%d,%d,%d", kind, s[1], s[2], s[3], s[4]) -- only short
@@ -152,7 +155,6 @@ while at <= #runs do
           text = format(formats[count], kind, marks == "" and "" or marks .. ",", unpack(s))
         elseif marks ~= "" then
           text = kind .. "1" .. marks
-          ends_at = part.resetAt > 0 and math_max(ends_at, part.endsAt) or ends_at
         end
         if count > 0 then
           local ends = ends_of(s) -- only all
