@@ -20,7 +20,7 @@ import {
 const FACTORIES: ReadonlySet<unknown> = new Set([byAll, byHeader, byIp, byMethod, byRoute, byUser]);
 
 /** Reads the key of a request; undefined if it has none. */
-export type ReadKey = (request: object, response?: unknown) => MaybePromise<string | undefined>;
+export type ReadKey = (request: object, reader: AnyReader, response?: unknown) => MaybePromise<string | undefined>;
 type PartReader = Pick<KeyReader<object>, 'read'>;
 
 /**
@@ -60,14 +60,13 @@ export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader
   });
   const [only] = readers;
   if (readers.length === 1 && only !== undefined) {
-    if (readsAddress<object>(only)) return (request) => only.read(request, reader);
-    return (request, response) => mapMaybe(only.read(request, reader, response), partText);
+    if (readsAddress<object>(only)) return only.read;
+    return (...call) => mapMaybe(only.read(...call), partText);
   }
   // One part after the other: in parallel, the rejection of a second part would be unhandled.
   const readFrom = (start: number, values: KeyValue[], ...call: Parameters<ReadKey>): ReturnType<ReadKey> => {
     for (let i = start; i < readers.length; i++) {
-      const [request, response] = call;
-      const value = (readers[i] as PartReader).read(request, reader, response);
+      const value = (readers[i] as PartReader).read(...call);
       if (isThenable(value)) return Promise.resolve(value).then((late) => readFrom(i + 1, [...values, late], ...call));
       values.push(value);
     }
