@@ -349,7 +349,7 @@ function wayThroughLimit(place: PlacedLimits, own: HttpLimit, framework: AnyRead
     if (deny?.hasKeys === true && allow?.hasAddress(framework.address(call.request)) === true) return next(call);
     if (key === undefined && onMissingKey === 'skip') return next(call);
     if (key === undefined && onMissingKey === 'deny') {
-      if (!expectsMissingKeys) warnOfMissingKey(core.name, call.request);
+      if (!expectsMissingKeys) warnOfMissingKey(core.name);
       return deniedBy(missingKeyDenial(status), settings);
     }
     return typeof limit !== 'function' && typeof cost === 'number' ? add(call, key, limit, cost) : pick(call, key);

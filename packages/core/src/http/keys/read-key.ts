@@ -54,7 +54,7 @@ export function parseKey(given: unknown = byIp(), field: string): readonly KeyPa
  */
 export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader, field: string): ReadKey {
   const readers = parts.map((part): PartReader => {
-    if (typeof part === 'function') return { read: explaining(part) };
+    if (typeof part === 'function') return { read: (request, _reader, response) => part(request, response) };
     if (reader.noAddress !== undefined && readsAddress(part)) throw addressMissing(field, reader.noAddress);
     return part;
   });
@@ -75,42 +75,13 @@ export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader
   return (...call) => readFrom(0, [], ...call);
 }
 
-/** Wraps the user's key function; explains errors caused by an unparsed body. */
-function explaining(read: Extract<KeyPart<object>, (...given: never[]) => unknown>): PartReader['read'] {
-  return (request, _reader, response) => {
-    try {
-      return read(request, response);
-    } catch (error) {
-      if (!(error instanceof TypeError) || !/\bundefined\b/.test(error.message) || !lacksBody(request)) throw error;
-      const explained = typeError('SLUICE_KEY_INVALID', `the option key threw: ${error.message}; ${NO_BODY}`);
-      throw Object.assign(explained, { cause: error });
-    }
-  };
-}
-
-const NO_BODY = 'the request has no body yet: put the parser of the body before the limiter';
-
-/** Whether a request announces a body that no parser has read. */
-export function lacksBody(request: unknown): boolean {
-  const {
-    body,
-    headers,
-    request: inner,
-  } = request as {
-    readonly body?: unknown;
-    readonly headers?: Readonly<Record<string, unknown>>;
-    readonly request?: { readonly body?: unknown };
-  };
-  if (body !== undefined || inner?.body !== undefined) return false;
-  return headers?.['content-length'] !== undefined || headers?.['transfer-encoding'] !== undefined;
-}
-
 /** Tells the developer once, and never the client, why the requests of a limiter are denied without a decision. */
-export function warnOfMissingKey(limiter: string, request: unknown): void {
+export function warnOfMissingKey(limiter: string): void {
   warnOnce(
     'SLUICE_KEY_MISSING',
-    `the limiter ${limiter} denies a request because its option key found nothing to count it by` +
-      `${lacksBody(request) ? `; ${NO_BODY}` : ''}. If that is right, write onMissingKey: 'deny'; otherwise 'skip' or 'shared', or another key.`,
+    `the limiter ${limiter} denies a request because its option key found nothing to count it by. ` +
+      "If that is right, write onMissingKey: 'deny'; otherwise 'skip' or 'shared', or another key. " +
+      'A key of the body needs its parser before the limiter.',
     limiter,
   );
 }
