@@ -54,9 +54,7 @@ export function rateLimit(options: RateLimitOptions): RateLimitHandler<string | 
 export function rateLimit(options: object): RateLimitHandler<never> {
   const framework = frameworkFor(() => handler);
   const requests = limitRequests(options, framework);
-  const handler = (request: object, response: object, next: NextFunction): void => {
-    requests.limitThen(request, response, next);
-  };
+  const handler = requests.limitThen.bind(requests);
   return withLimiter(handler, requests);
 }
 

@@ -27,6 +27,8 @@ import { PacedRequests } from './lifecycle/paced-requests.ts';
 export interface HttpLimit {
   readonly name: string;
   readonly readKey: ReadKey;
+  /** What the key is read by. */
+  readonly reader: AnyReader;
   /** By which CORS preflights count; undefined if the key is made of more than address, route and method. */
   readonly address: AddressReader<object> | undefined;
   readonly readsAddressFirst: boolean;
@@ -194,6 +196,7 @@ function readHttpLimit(
   return {
     name,
     readKey: keyFunction(key, reader, `${where}key`),
+    reader,
     address: addressForPreflights(key),
     readsAddressFirst: readsAddress(key[0]),
     cost,

@@ -56,8 +56,8 @@ export interface Locals {
 }
 
 /** The call of a limiter for a request; undefined if it has not seen the request. */
-export function findCall(locals: Locals, by: object): Call | undefined {
-  let call = locals[LATEST];
+export function findCall(latest: Call | undefined, by: object): Call | undefined {
+  let call = latest;
   while (call !== undefined && call.by !== by) call = call.before;
   return call;
 }

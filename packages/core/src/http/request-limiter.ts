@@ -4,7 +4,7 @@ import { checkCost } from '../values/cost.ts';
 import { checkDistinct } from '../values/name.ts';
 import { readSubject } from '../values/key.ts';
 import type { LimiterCore } from '../limiter/core.ts';
-import type { DecidingOp } from '../limiter/host.ts';
+import type { DecideOptions } from '../limiter/host.ts';
 import type { Decision } from '../limiter/decision.ts';
 import { newHolder } from '../limiter/holder.ts';
 import type { Limiter } from '../limiter/limiter.ts';
@@ -24,8 +24,8 @@ import { isPreflight, readPreflightBudgets } from './preflights.ts';
 import { respond } from './respond.ts';
 import { denialFor, forbiddenDenial, missingKeyDenial, type Denial } from './response/denial.ts';
 
-/** Ends the way of a request with a plan, or lets it go on. */
-type Step = (call: Call) => MaybePromise<Plan | undefined>;
+/** What happens to a request from a step on. */
+type Way = (call: Call) => MaybePromise<Plan>;
 
 /** The first requests are all looked at for mistakes in the settings of proxies, later ones from time to time. */
 const FIRST_REQUESTS = 128;
@@ -33,9 +33,9 @@ const FIRST_REQUESTS = 128;
 const MISSING = '#missing';
 
 /**
- * Decides about the requests of a framework. The options become a list of steps, once; each request runs through them:
- * the lists of clients, `skip`, and each limit's key, cost and policy; then one decision over everything that is wanted.
- * It is synchronous as long as the store and the functions of the user are.
+ * Decides about the requests of a framework. The options become a chain of steps, once, each of which calls the next
+ * one: the lists of clients, `skip`, and each limit's key, cost and policy; then one decision over everything that is
+ * wanted. It is synchronous as long as the store and the functions of the user are.
  */
 export class RequestLimiter {
   /** Those of the innermost place. */
@@ -46,7 +46,7 @@ export class RequestLimiter {
   readonly #places: readonly PlacedLimits[];
   readonly #nearest: PlacedLimits;
   readonly #core: LimiterCore;
-  readonly #steps: readonly Step[];
+  readonly #way: Way;
   readonly #preflight: ((call: Call) => MaybePromise<Plan>) | undefined;
   readonly #reports: boolean;
   readonly #refunds: boolean;
@@ -80,23 +80,12 @@ export class RequestLimiter {
     this.#paces = !this.#reports && limits.some(({ limit }) => may(limit, 'mayPace'));
     this.#holds = limits.some(({ limit }) => may(limit, 'mayHold'));
     this.followsResponses = this.#paces || this.#holds || this.#refunds;
-    const ways = places.map((place) => stepsFor(place, framework));
-    const [only] = ways;
-    this.#hasOneKey = ways.length === 1 && nearest.hasOneKey;
-    if (ways.length > 1) {
+    this.#hasOneKey = places.length === 1 && nearest.hasOneKey;
+    if (places.length > 1) {
       checkTogether(places);
       this.#onStoreError = STRICTNESS.findLast((one) => places.some(({ core }) => core.onStoreError === one));
     }
-    const steps =
-      only !== undefined && ways.length === 1
-        ? only
-        : // What skips the limits of one place leaves those of others.
-          ways.map(
-            (way): Step =>
-              (call) =>
-                mapMaybe(run(way, call), (end) => (end === PASS ? undefined : end)),
-          );
-    this.#steps = [...steps, this.#ask.bind(this)];
+    this.#way = places.reduceRight<Way>((next, place) => wayThrough(place, framework, next), this.#ask.bind(this));
   }
 
   /**
@@ -117,10 +106,11 @@ export class RequestLimiter {
   plan(request: object, response: unknown): MaybePromise<Plan> {
     const framework = this.#framework;
     const locals: Locals = framework.locals(request, response);
-    if (findCall(locals, this) !== undefined) return PASS;
+    const before = locals[LATEST];
+    if (before !== undefined && findCall(before, this) !== undefined) return PASS;
     const call: Call = {
       by: this,
-      before: locals[LATEST],
+      before,
       request,
       response,
       argument: framework.argument === undefined ? response : framework.argument(response),
@@ -138,7 +128,7 @@ export class RequestLimiter {
     }
     const number = this.#requests++;
     if (number < FIRST_REQUESTS || number % 64 === 0) warnOfProxies(framework, request, number === 0);
-    return this.#reports ? this.#report(call) : (run(this.#steps, call) as MaybePromise<Plan>);
+    return this.#reports ? this.#report(call) : this.#way(call);
   }
 
   /**
@@ -188,15 +178,16 @@ export class RequestLimiter {
    * @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */
   async keyFor(request: object): Promise<FoundKeys> {
-    const keys = findCall(this.#framework.locals(request), this)?.keys ?? (await this.#readKeys(request));
+    const keys =
+      findCall((this.#framework.locals(request) as Locals)[LATEST], this)?.keys ?? (await this.#readKeys(request));
     if (typeof keys === 'string' ? keys !== '' : Object.keys(keys).length > 0) return keys;
     throw typeError('SLUICE_KEY_INVALID', `the request has no key for the limiter ${this.#core.name}`);
   }
 
   async #readKeys(request: object): Promise<FoundKeys> {
     const keys: Record<string, string> = {};
-    for (const { name, readKey } of this.#places.flatMap(({ limits }) => limits)) {
-      const key = await readKey(request);
+    for (const { name, readKey, reader } of this.#places.flatMap(({ limits }) => limits)) {
+      const key = await readKey(request, reader);
       if (key !== undefined) keys[name] = key;
     }
     return this.#hasOneKey ? (keys[this.#core.name] ?? '') : keys;
@@ -211,7 +202,7 @@ export class RequestLimiter {
       return PASS;
     };
     try {
-      const plan = run(this.#steps, call) as MaybePromise<Plan>;
+      const plan = this.#way(call);
       return plan instanceof Promise ? plan.then(pass).catch(fail) : pass(plan);
     } catch (error) {
       return fail(error);
@@ -220,36 +211,36 @@ export class RequestLimiter {
 
   /** The last step. */
   #ask(call: Call): MaybePromise<Plan> {
-    const { wants, request, response } = call;
-    call.keys ??= call.found ?? '';
+    const { wants, before } = call;
     if (wants.length === 0) return PASS;
-    if (!this.#paces) {
-      const decided = this.#decide(this.#reports ? 'try' : 'take', call, wants, false);
-      if (!(decided instanceof Promise)) return this.#conclude(call, decided);
-      return decided.then((decision) => this.#conclude(call, decision));
-    }
-    const [raw, rawResponse] = [this.#framework.rawRequest(request), this.#framework.rawResponse(response)];
-    const planned = decidePaced(
-      { core: this.#core, paced: this.#nearest.paced, wants, raw, rawResponse },
-      (op) => this.#decide(op, call, wants, true),
-      (decision) => this.#conclude(call, decision),
-    );
-    return planned.then((plan) => (plan === 'gone' ? GONE : plan));
+    call.keys ??= call.found ?? '';
+    if (this.#paces) return this.#pace(call);
+    const options = before === undefined && this.#onStoreError === undefined ? undefined : this.#optionsFor(call);
+    const decided = this.#core.decide(this.#reports ? 'try' : 'take', wants, options);
+    if (!(decided instanceof Promise)) return this.#conclude(call, decided);
+    return countWait(call, decided).then((decision) => this.#conclude(call, decision));
   }
 
-  /**
-   * Asks within what is left of the patience that all limiters of the request share.
-   *
-   * @param isSilent - Whether the decision is published later, once it is clear whether the request waits.
-   */
-  #decide(op: DecidingOp, call: Call, wants: readonly Want[], isSilent: boolean): MaybePromise<Decision> {
+  async #pace(call: Call): Promise<Plan> {
+    const { wants, request, response } = call;
+    const [raw, rawResponse] = [this.#framework.rawRequest(request), this.#framework.rawResponse(response)];
+    const plan = await decidePaced(
+      { core: this.#core, paced: this.#nearest.paced, wants, raw, rawResponse },
+      (op) => {
+        const decided = this.#core.decide(op, wants, { ...this.#optionsFor(call), isSilent: true });
+        return decided instanceof Promise ? countWait(call, decided) : decided;
+      },
+      (decision) => this.#conclude(call, decision),
+    );
+    return plan === 'gone' ? GONE : plan;
+  }
+
+  /** Leaves a decision what is left of the patience that all limiters of the request share. */
+  #optionsFor(call: Call): DecideOptions {
     let waitedMs = 0;
     for (let at: Call | undefined = call; at !== undefined; at = at.before) waitedMs += at.waitedMs;
-    const onStoreError = this.#onStoreError;
-    const isUsual = waitedMs === 0 && !isSilent && onStoreError === undefined;
     const endMs = waitedMs === 0 ? undefined : this.#core.timeoutMs - waitedMs + performance.now();
-    const decided = this.#core.decide(op, wants, isUsual ? undefined : { isSilent, onStoreError, endMs });
-    return decided instanceof Promise ? countWait(call, decided) : decided;
+    return { endMs, onStoreError: this.#onStoreError };
   }
 
   #conclude(call: Call, decision: Decision): MaybePromise<Plan> {
@@ -285,7 +276,8 @@ export class RequestLimiter {
       if (isForbidden) return deniedBy(forbiddenDenial(status), settings);
       const wants = allow?.hasAddress(address) === true ? [] : readWants(call.request);
       if (wants.length === 0) return PASS;
-      return mapMaybe(this.#decide('take', call, wants, false), (decision) =>
+      const decided = this.#core.decide('take', wants, this.#optionsFor(call));
+      return mapMaybe(decided instanceof Promise ? countWait(call, decided) : decided, (decision) =>
         decision.allowed ? PASS : deniedBy(denialFor(decision, undefined, status), settings),
       );
     };
@@ -301,80 +293,69 @@ async function countWait(call: Call, asked: Promise<Decision>): Promise<Decision
   }
 }
 
-/** Runs steps from one on, until one ends the way of the request. */
-function run(steps: readonly Step[], call: Call, from = 0): MaybePromise<Plan | undefined> {
-  for (let i = from; i < steps.length; i++) {
-    const ended = (steps[i] as Step)(call);
-    if (ended === undefined) continue;
-    return ended instanceof Promise ? ended.then((late) => late ?? run(steps, call, i + 1)) : ended;
-  }
-  return undefined;
-}
-
-/** The steps of one place: what it does not configure is not among them. */
-function stepsFor(place: PlacedLimits, framework: AnyReader): readonly Step[] {
+/** The steps of one place: what it does not configure is not among them. What skips its limits goes on behind them. */
+function wayThrough(place: PlacedLimits, framework: AnyReader, next: Way): Way {
   const { allow, deny, skip, status } = place.settings;
-  const steps: Step[] = [];
+  const limits = place.limits.reduceRight((after, limit) => wayThroughLimit(place, limit, framework, after), next);
+  const unlessSkipped: Way =
+    skip === undefined
+      ? limits
+      : (call) => mapMaybe(skip(call.request, call.argument), (skips) => (skips ? next(call) : limits(call)));
   if (allow !== undefined || deny !== undefined) {
-    steps.push(({ request }) => {
-      const address = framework.address(request);
+    return (call) => {
+      const address = framework.address(call.request);
       if (deny?.hasAddress(address) === true) return deniedBy(forbiddenDenial(status), place.settings);
-      return deny?.hasKeys !== true && allow?.hasAddress(address) === true ? PASS : undefined;
-    });
-  } else if (skip !== undefined || place.limits[0]?.readsAddressFirst !== true) {
-    // Before the first await: the socket keeps it, and once the client is gone it is unknown.
-    steps.push(({ request }) => void framework.address(request));
+      return deny?.hasKeys !== true && allow?.hasAddress(address) === true ? next(call) : unlessSkipped(call);
+    };
   }
-  if (skip !== undefined) {
-    steps.push(({ request, argument }) => mapMaybe(skip(request, argument), (skips) => (skips ? PASS : undefined)));
-  }
-  return [...steps, ...place.limits.map((limit) => limitStep(place, limit, framework))];
+  if (skip === undefined && place.limits[0]?.readsAddressFirst === true) return limits;
+  return (call) => {
+    framework.address(call.request); // before the first await: the socket keeps it, and once the client is gone it is unknown
+    return unlessSkipped(call);
+  };
 }
 
 /** Adds what one limit wants of its key, or denies the request for it. */
-function limitStep(place: PlacedLimits, own: HttpLimit, framework: AnyReader): Step {
+function wayThroughLimit(place: PlacedLimits, own: HttpLimit, framework: AnyReader, next: Way): Way {
   const { settings, core } = place;
   const { allow, deny, status } = settings;
-  const { name, limit, cost, readKey, onMissingKey, expectsMissingKeys } = own;
-  const isFixed = typeof limit !== 'function' && typeof cost === 'number';
-  const add = (call: Call, key: string | undefined, picked: Limit, units: number): void => {
+  const { name, limit, cost, readKey, reader, onMissingKey, expectsMissingKeys } = own;
+  const add = (call: Call, key: string | undefined, picked: Limit, units: number): MaybePromise<Plan> => {
     call.settings = settings;
     if (settings.refund !== undefined) call.refunds?.set(picked, settings.refund);
     const subject = key === undefined ? MISSING : readSubject(key);
     const holder = picked.mayHold ? newHolder() : 0;
     call.wants.push({ limit: picked, key: key ?? '', subject, cost: units, holder, isNamed: false });
+    return next(call);
   };
-  const pick = (call: Call, key: string | undefined): MaybePromise<undefined> => {
+  const pick = (call: Call, key: string | undefined): MaybePromise<Plan> => {
     const { request, argument } = call;
     return mapMaybe(typeof cost === 'number' ? cost : cost(request, argument), (units) => {
       checkCost(units);
-      if (units === 0) return undefined;
-      return mapMaybe(typeof limit === 'function' ? limit(request, argument) : limit, (picked) => {
-        add(call, key, picked, units);
-        return undefined;
-      });
+      if (units === 0) return next(call);
+      return mapMaybe(typeof limit === 'function' ? limit(request, argument) : limit, (picked) =>
+        add(call, key, picked, units),
+      );
     });
   };
-  const want = (call: Call, key: string | undefined): MaybePromise<Plan | undefined> => {
+  const want = (call: Call, key: string | undefined): MaybePromise<Plan> => {
     if (key !== undefined) {
       if (call.found === undefined) call.keys = key;
       else call.found[name] = key;
       if (deny?.hasKey(key) === true) return deniedBy(forbiddenDenial(status), settings);
       // Lifts this limit alone: the keys of other limits may be ones that any client can send.
-      if (allow?.hasKey(key) === true) return undefined;
+      if (allow?.hasKey(key) === true) return next(call);
     }
-    if (deny?.hasKeys === true && allow?.hasAddress(framework.address(call.request)) === true) return undefined;
-    if (key === undefined && onMissingKey === 'skip') return undefined;
+    if (deny?.hasKeys === true && allow?.hasAddress(framework.address(call.request)) === true) return next(call);
+    if (key === undefined && onMissingKey === 'skip') return next(call);
     if (key === undefined && onMissingKey === 'deny') {
-      if (!expectsMissingKeys) warnOfMissingKey(core.name, call.request);
+      if (!expectsMissingKeys) warnOfMissingKey(core.name);
       return deniedBy(missingKeyDenial(status), settings);
     }
-    if (!isFixed) return pick(call, key);
-    add(call, key, limit, cost);
-    return undefined;
+    return typeof limit !== 'function' && typeof cost === 'number' ? add(call, key, limit, cost) : pick(call, key);
   };
   return (call) => {
-    const key = readKey(call.request, call.argument);
+    const key = readKey(call.request, reader, call.argument);
     return typeof key === 'object' ? key.then((late) => want(call, late)) : want(call, key);
   };
 }

@@ -29,9 +29,17 @@ export function respond(
     if (denial === undefined) return true; // a stream that began earlier: only the fields are too late
     throw errorFor(framework, plan, denial, response);
   }
-  writeFields(framework, response, plan.fields);
-  if (denial !== undefined) writeFields(framework, response, denial.fields);
-  if (settings?.cors === true) exposeFields(framework, response, allFields(plan));
+  const fields = denial === undefined ? plan.fields : allFields(plan);
+  let mayAppend = true;
+  // By names in lower case: Node would make a new text of any other, which takes as long as to decide.
+  for (let i = 0; i < fields.length; i++) {
+    const { key, value, append } = fields[i] as Field;
+    // Items of lists are added to those that other limiters of the request wrote, each to all lists.
+    const before: HeaderValue = append && mayAppend ? framework.getHeader(response, key) : undefined;
+    if (append) mayAppend = before !== undefined;
+    framework.setHeader(response, key, before === undefined || before === '' ? value : `${join(before)}, ${value}`);
+  }
+  if (settings?.cors === true) exposeFields(framework, response, fields);
   if (denial === undefined) return true;
   if (settings?.throw === true) throw errorFor(framework, plan, denial, response);
   framework.setStatus(response, denial.status);
@@ -40,18 +48,6 @@ export function respond(
     if (value !== undefined && value !== response && value !== raw) framework.answerWith?.(response, value);
     return false;
   });
-}
-
-/** By names in lower case: Node would make a new text of any other, which takes as long as to decide. */
-function writeFields(framework: AnyFramework, response: unknown, fields: readonly Field[]): void {
-  let mayAppend = true;
-  for (let i = 0; i < fields.length; i++) {
-    const { key, value, append } = fields[i] as Field;
-    // Items of lists are added to those that other limiters of the request wrote, each to all lists.
-    const before: HeaderValue = append && mayAppend ? framework.getHeader(response, key) : undefined;
-    mayAppend = before !== undefined;
-    framework.setHeader(response, key, before === undefined || before === '' ? value : `${join(before)}, ${value}`);
-  }
 }
 
 function join(lines: string | number | readonly string[]): string {

@@ -20,7 +20,7 @@ import {
 const FACTORIES: ReadonlySet<unknown> = new Set([byAll, byHeader, byIp, byMethod, byRoute, byUser]);
 
 /** Reads the key of a request; undefined if it has none. */
-export type ReadKey = (request: object, response?: unknown) => MaybePromise<string | undefined>;
+export type ReadKey = (request: object, reader: AnyReader, response?: unknown) => MaybePromise<string | undefined>;
 type PartReader = Pick<KeyReader<object>, 'read'>;
 
 /**
@@ -54,20 +54,19 @@ export function parseKey(given: unknown = byIp(), field: string): readonly KeyPa
  */
 export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader, field: string): ReadKey {
   const readers = parts.map((part): PartReader => {
-    if (typeof part === 'function') return { read: explaining(part) };
+    if (typeof part === 'function') return { read: (request, _reader, response) => part(request, response) };
     if (reader.noAddress !== undefined && readsAddress(part)) throw addressMissing(field, reader.noAddress);
     return part;
   });
   const [only] = readers;
   if (readers.length === 1 && only !== undefined) {
-    if (readsAddress<object>(only)) return (request) => only.read(request, reader);
-    return (request, response) => mapMaybe(only.read(request, reader, response), partText);
+    if (readsAddress<object>(only)) return only.read;
+    return (...call) => mapMaybe(only.read(...call), partText);
   }
   // One part after the other: in parallel, the rejection of a second part would be unhandled.
   const readFrom = (start: number, values: KeyValue[], ...call: Parameters<ReadKey>): ReturnType<ReadKey> => {
     for (let i = start; i < readers.length; i++) {
-      const [request, response] = call;
-      const value = (readers[i] as PartReader).read(request, reader, response);
+      const value = (readers[i] as PartReader).read(...call);
       if (isThenable(value)) return Promise.resolve(value).then((late) => readFrom(i + 1, [...values, late], ...call));
       values.push(value);
     }
@@ -76,42 +75,13 @@ export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader
   return (...call) => readFrom(0, [], ...call);
 }
 
-/** Wraps the user's key function; explains errors caused by an unparsed body. */
-function explaining(read: Extract<KeyPart<object>, (...given: never[]) => unknown>): PartReader['read'] {
-  return (request, _reader, response) => {
-    try {
-      return read(request, response);
-    } catch (error) {
-      if (!(error instanceof TypeError) || !/\bundefined\b/.test(error.message) || !lacksBody(request)) throw error;
-      const explained = typeError('SLUICE_KEY_INVALID', `the option key threw: ${error.message}; ${NO_BODY}`);
-      throw Object.assign(explained, { cause: error });
-    }
-  };
-}
-
-const NO_BODY = 'the request has no body yet: put the parser of the body before the limiter';
-
-/** Whether a request announces a body that no parser has read. */
-export function lacksBody(request: unknown): boolean {
-  const {
-    body,
-    headers,
-    request: inner,
-  } = request as {
-    readonly body?: unknown;
-    readonly headers?: Readonly<Record<string, unknown>>;
-    readonly request?: { readonly body?: unknown };
-  };
-  if (body !== undefined || inner?.body !== undefined) return false;
-  return headers?.['content-length'] !== undefined || headers?.['transfer-encoding'] !== undefined;
-}
-
 /** Tells the developer once, and never the client, why the requests of a limiter are denied without a decision. */
-export function warnOfMissingKey(limiter: string, request: unknown): void {
+export function warnOfMissingKey(limiter: string): void {
   warnOnce(
     'SLUICE_KEY_MISSING',
-    `the limiter ${limiter} denies a request because its option key found nothing to count it by` +
-      `${lacksBody(request) ? `; ${NO_BODY}` : ''}. If that is right, write onMissingKey: 'deny'; otherwise 'skip' or 'shared', or another key.`,
+    `the limiter ${limiter} denies a request because its option key found nothing to count it by. ` +
+      "If that is right, write onMissingKey: 'deny'; otherwise 'skip' or 'shared', or another key. " +
+      'A key of the body needs its parser before the limiter.',
     limiter,
   );
 }

@@ -1,11 +1,8 @@
 import { ClientList } from './client-list.ts';
 
-const MAX_KNOWN = 256;
 /** The proxies whose header fields are believed. */
 export class TrustedProxies {
   readonly #list: ClientList;
-  /** Spellings of addresses that are trusted. */
-  readonly #known = new Set<string>();
 
   /**
    * @param ranges - Addresses and CIDR ranges.
@@ -17,12 +14,7 @@ export class TrustedProxies {
   }
 
   trusts(address: string | undefined): boolean {
-    if (address === undefined) return false;
-    if (this.#known.has(address)) return true;
-    if (!this.#list.hasAddress(address)) return false;
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear(); // one address has many spellings
-    this.#known.add(address);
-    return true;
+    return this.#list.hasAddress(address);
   }
 
   /**

@@ -64,30 +64,21 @@ export function field(name: string, value: string): Field {
  * window, and no time except that of a block.
  */
 function draft11(): FieldWriter {
-  let [quota, policy] = ['', undefined as PolicyDecision | undefined];
-  /** Most decisions are of the policy of the last one: its text is the same. */
-  const writeQuota = (of: PolicyDecision): string => {
-    if (
-      policy?.name === of.name &&
-      policy.limit === of.limit &&
-      policy.windowMs === of.windowMs &&
-      policy.unit === of.unit
-    ) {
-      return quota;
-    }
-    policy = of;
-    const per = of.unit === undefined ? `w=${String(seconds(of.windowMs))}` : `qu="${of.unit}"`;
-    quota = `"${of.name}";q=${String(Math.min(of.limit, MAX_INTEGER))};${per}`;
-    return quota;
-  };
+  let [quota, last] = ['', undefined as PolicyDecision | undefined];
   return ({ policies }) => {
     let [quotas, states] = ['', ''];
     for (let i = 0; i < policies.length; i++) {
       const own = policies[i] as PolicyDecision;
-      const { name, remaining, nextAfterMs } = own;
+      const { name, limit, windowMs, unit, remaining, nextAfterMs } = own;
+      // Most decisions are of the policy of the last one: its text is the same.
+      if (last?.name !== name || last.limit !== limit || last.windowMs !== windowMs || last.unit !== unit) {
+        last = own;
+        const per = unit === undefined ? `w=${String(seconds(windowMs))}` : `qu="${unit}"`;
+        quota = `"${name}";q=${String(Math.min(limit, MAX_INTEGER))};${per}`;
+      }
       const state = `"${name}";r=${String(Math.min(remaining, MAX_INTEGER))}`;
       const timed = nextAfterMs === null ? state : `${state};t=${String(seconds(nextAfterMs))}`;
-      quotas = i === 0 ? writeQuota(own) : `${quotas}, ${writeQuota(own)}`;
+      quotas = i === 0 ? quota : `${quotas}, ${quota}`;
       states = i === 0 ? timed : `${states}, ${timed}`;
     }
     return [

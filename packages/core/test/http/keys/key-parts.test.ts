@@ -64,17 +64,3 @@ describe('a key of several parts', () => {
     expect((await sending({ policy, key: [() => late, byIp()] })()).info?.key).toBe('late|192.0.2.1');
   });
 });
-
-describe('a key of the body', () => {
-  const send = sending({ policy, key: (request: { body: { email: string } }) => request.body.email });
-
-  it.each(['content-length', 'transfer-encoding'])('that is not parsed names the parser: %s', async (name) => {
-    await expect(send({ headers: { [name]: '12' } })).rejects.toThrow(
-      /^the option key threw: Cannot read properties of undefined \(reading 'email'\); the request has no body yet: put the parser of the body before the limiter \[SLUICE_KEY_INVALID\]$/,
-    );
-  });
-
-  it('of a request without one is the error of the function itself', async () => {
-    await expect(send()).rejects.toThrow(/^Cannot read properties of undefined \(reading 'email'\)$/);
-  });
-});
