@@ -1,0 +1,207 @@
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { NestStorage, fastifyStore, type FastifyStoreCallback } from '@sluice/compat/stores';
+import { memoryStore, redisStore, type Store } from '@sluice/core';
+import { useRedis } from '@sluice/testkit';
+import fastify, { type FastifyInstance } from 'fastify';
+import { peer, type PeerDecorators, type PeerOptions } from './fastify-peer.ts';
+import { get, type Received } from './get.ts';
+
+/** The options of the peer, which a route of this program has no type for. */
+const own = { rateLimit: { max: 1, timeWindow: '1m' } } as never;
+
+function openApp(options: PeerOptions, store: Store = memoryStore({ clock: Date })): FastifyInstance {
+  const app = fastify();
+  app.register(peer, { ...options, store: fastifyStore({ store, timeoutMs: 60_000 }) });
+  app.register((routes, _options, done) => {
+    routes.get('/', () => 'good');
+    routes.get('/own', { config: own }, () => 'good');
+    done();
+  });
+  return app;
+}
+
+async function ask(app: FastifyInstance, path = '/'): Promise<Received> {
+  if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 });
+  return get((app.server.address() as AddressInfo).port, path, {});
+}
+
+async function statuses(app: FastifyInstance, path: string, count: number): Promise<readonly (number | undefined)[]> {
+  const all: (number | undefined)[] = [];
+  for (let i = 0; i < count; i++) all.push((await ask(app, path)).status);
+  return all;
+}
+
+describe('a store for @fastify/rate-limit', () => {
+  const redis = useRedis();
+  const inRedis = (): Store => redisStore(redis.client, { prefix: 'sluice' });
+  const apps: FastifyInstance[] = [];
+  const open = (...given: Parameters<typeof openApp>): FastifyInstance => {
+    const app = openApp(...given);
+    apps.push(app);
+    return app;
+  };
+  afterEach(async () => {
+    jest.useRealTimers();
+    for (const app of apps.splice(0)) await app.close();
+  });
+
+  it.each<[string, () => Store]>([
+    ['memory', () => memoryStore()],
+    ['Redis', inRedis],
+  ])('limits in %s, each route with options of its own apart', async (_name, make) => {
+    const app = open({ max: 2, timeWindow: 60_000 }, make());
+
+    expect(await statuses(app, '/', 3)).toEqual([200, 200, 429]);
+    expect(await statuses(app, '/own', 2)).toEqual([200, 429]);
+    expect((await ask(app)).headers).toMatchObject({
+      'x-ratelimit-limit': '2',
+      'x-ratelimit-remaining': '0',
+      'retry-after': '60',
+    });
+  });
+
+  it('counts the hits that are denied: ban answers 403', async () => {
+    expect(await statuses(open({ max: 1, ban: 1 }), '/', 4)).toEqual([200, 429, 403, 403]);
+  });
+
+  it('allows exactly max of many requests at once in Redis', async () => {
+    const both = [0, 1].map(() => open({ max: 10, hook: 'preHandler', keyGenerator: () => 'many' }, inRedis()));
+    await Promise.all(both.map((app) => ask(app, '/none')));
+
+    const answers = await Promise.all(both.flatMap((app) => Array.from({ length: 20 }, () => ask(app))));
+
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+  });
+
+  it('reads without counting', async () => {
+    const app = open({ max: 2, global: false });
+    const check = app.ready().then(() => (app as never as PeerDecorators).createRateLimit());
+    app.get('/check', async (request) => {
+      const limit = await check;
+      return [
+        await limit(request, { increment: false }),
+        await limit(request),
+        await limit(request, { increment: false }),
+      ];
+    });
+
+    const seen = JSON.parse((await ask(app, '/check')).body) as readonly { readonly remaining: number }[];
+
+    expect(seen.map(({ remaining }) => remaining)).toEqual([2, 1, 1]);
+  });
+
+  /** After how many milliseconds each request comes, and its status. */
+  it.each<[string, PeerOptions, string]>([
+    ['a window that later hits do not move', {}, '0: 200, 900: 429, 99: 429, 1: 200'],
+    [
+      'a whole window after the last hit',
+      { continueExceeding: true },
+      '0: 200, 900: 429, 999: 429, 999: 429, 1000: 200',
+    ],
+    ['one twice as long each time', { exponentialBackoff: true }, '0: 200, 0: 429, 999: 429, 1999: 429, 4000: 200'],
+  ])('has %s: %j', async (_title, options, steps) => {
+    const real = ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const;
+    const timers = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const;
+    jest.useFakeTimers({ now: 1_900_000_000_000, doNotFake: [...real, ...timers] });
+    const app = open({ max: 1, timeWindow: 1000, ...options });
+    const seen: string[] = [];
+    for (const step of steps.split(', ')) {
+      const afterMs = Number.parseInt(step, 10);
+      jest.setSystemTime(Date.now() + afterMs);
+      seen.push(`${String(afterMs)}: ${String((await ask(app)).status)}`);
+    }
+
+    expect(seen.join(', ')).toBe(steps);
+  });
+
+  it('tells in Redis how long a longer window still is', async () => {
+    const store = new (fastifyStore({ store: inRedis(), name: 'backoff' }))({ exponentialBackoff: true });
+    const hit = (): Promise<unknown> =>
+      new Promise((resolve) => {
+        const told: FastifyStoreCallback = (error, result) => {
+          resolve(error ?? [result?.current, result?.ttl]);
+        };
+        store.incr('a', told, 60_000, 1);
+      });
+
+    expect([await hit(), await hit(), await hit()]).toEqual([
+      [1, 60_000],
+      [2, 60_000],
+      [3, 120_000],
+    ]);
+  });
+
+  it.each([
+    [false, 500],
+    [true, 200],
+  ])('that fails: skipOnError %s answers %d', async (skipOnError, status) => {
+    const store: Store = { source: 'redis', perform: () => Promise.reject(new Error('gone')) };
+
+    expect((await ask(open({ max: 1, skipOnError }, store))).status).toBe(status);
+  });
+});
+
+describe('a storage for @nestjs/throttler', () => {
+  const redis = useRedis();
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  /** By a throttler of 2 in a second: after how many milliseconds each hit comes, the hits, and seconds of a block. */
+  it.each([
+    ['as long as the window', 1000, '0: 1/0, 0: 2/0, 0: 3/1, 500: 3/1, 500: 1/0, 0: 2/0, 0: 3/1'],
+    ['longer than it', 3000, '0: 1/0, 0: 2/0, 0: 3/3, 1500: 3/2, 1500: 1/0, 0: 2/0, 0: 3/3'],
+    ['shorter than it', 400, '0: 1/0, 0: 2/0, 0: 3/1, 200: 3/1, 200: 1/0, 0: 2/0, 0: 3/1'],
+    ['0: for the rest of the window', 0, '0: 1/0, 0: 2/0, 0: 3/1, 999: 3/1, 1: 1/0'],
+  ])('blocks, and begins again after it: %s', async (_title, blockDuration, steps) => {
+    const doNotFake = ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate'] as const;
+    jest.useFakeTimers({ now: 1_900_000_000_000, doNotFake: [...doNotFake] });
+    const storage = new NestStorage({ store: memoryStore({ clock: Date }) });
+    const seen: string[] = [];
+    for (const step of steps.split(', ')) {
+      const afterMs = Number.parseInt(step, 10);
+      jest.setSystemTime(Date.now() + afterMs);
+      const { totalHits, timeToBlockExpire } = await storage.increment('key', 1000, 2, blockDuration, 'default');
+      seen.push(`${String(afterMs)}: ${String(totalHits)}/${String(timeToBlockExpire)}`);
+    }
+
+    expect(seen.join(', ')).toBe(steps);
+  });
+
+  it('counts keys and throttlers apart', async () => {
+    const storage = new NestStorage();
+    const hit = async (key: string, name: string): Promise<readonly unknown[]> => {
+      const { totalHits, isBlocked, timeToExpire } = await storage.increment(key, 60_000, 1, 60_000, name);
+      return [totalHits, isBlocked, timeToExpire];
+    };
+
+    expect(await hit('a', 'short')).toEqual([1, false, 60]);
+    expect(await hit('b', 'short')).toEqual([1, false, 60]);
+    expect(await hit('a', 'two words')).toEqual([1, false, 60]);
+    expect(await hit('a', 'short')).toEqual([2, true, 60]);
+  });
+
+  it('allows exactly the limit of many hits at once in Redis', async () => {
+    const make = (): NestStorage =>
+      new NestStorage({ store: redisStore(redis.client, { prefix: 'sluice' }), timeoutMs: 60_000 });
+    const storages = [make(), make()];
+
+    const hits = storages.flatMap((storage) =>
+      Array.from({ length: 20 }, () => storage.increment('key', 60_000, 10, 60_000, 'default')),
+    );
+    const totals = (await Promise.all(hits)).map(({ totalHits }) => totalHits).toSorted((a, b) => a - b);
+    await Promise.all(storages.map((storage) => storage.onApplicationShutdown()));
+
+    expect(totals).toEqual([...Array.from({ length: 10 }, (_, i) => i + 1), ...Array<number>(30).fill(11)]);
+  });
+
+  it('goes on in memory while the store fails, if it says so: also for a block that takes a second call', async () => {
+    const store = { source: 'redis', perform: () => Promise.reject(new Error('gone')) } as const;
+    const storage = new NestStorage({ store, onStoreError: 'local' });
+    const hit = (): Promise<unknown> => storage.increment('key', 60_000, 1, 1_000, 'default');
+
+    expect([await hit(), await hit()]).toMatchObject([{ isBlocked: false }, { isBlocked: true, timeToBlockExpire: 1 }]);
+    await expect(new NestStorage({ store }).increment('key', 1, 1, 1, 'default')).rejects.toThrow('gone');
+  });
+});
