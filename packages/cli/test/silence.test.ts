@@ -22,16 +22,13 @@ async function throughMuteProxy(
 
 describe('a Redis that stops answering during a command', () => {
   const put = 'policy put orders fixedWindow --limit 7 --window 1m --app web';
-  const MADE = '; the change may have been made anyway';
 
   it.each([
     ['inspect a', 'scan', ''],
-    ['inspect sluice:{a}:api', 'get', ''],
     ['policy list', '{#policies}', ''],
-    [put, '"apps":["web"]', MADE],
-    ['policy remove orders', '"life"', MADE],
+    [put, '"apps":["web"]', '; the change may have been made anyway'],
   ])('ends the command: %s, from %s on', async (line, words, expected) => {
-    await cli.sluice(...put.replace('7', '6').split(' ')); // the server knows the scripts, and a policy to remove
+    await cli.sluice(...put.replace('7', '6').split(' ')); // the server knows the scripts
     const { port, ran } = await throughMuteProxy(words, ...line.split(' '));
 
     expect(ran).toEqual({
@@ -39,11 +36,7 @@ describe('a Redis that stops answering during a command', () => {
       out: '',
       err: `sluice: cannot use Redis at 127.0.0.1:${port}: no answer in 3 s${expected}`,
     });
-  });
-
-  it('may have made the change', async () => {
-    await throughMuteProxy('"apps":["web"]', ...put.replace('7', '8').split(' '));
-
-    expect((await cli.sluice('policy', 'get', 'orders')).out).toContain('fixedWindow 8 per 1m');
+    const made = line === put ? 'fixedWindow 7 per 1m' : 'fixedWindow 6 per 1m';
+    expect((await cli.sluice('policy', 'get', 'orders')).out).toContain(made);
   });
 });

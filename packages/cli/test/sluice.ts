@@ -30,18 +30,23 @@ export async function runSluice(
 export function startSluice(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-): { readonly child: ChildProcessWithoutNullStreams; readonly ended: Promise<Ran> } {
+): {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** So far. */
+  readonly printed: { readonly out: string; readonly err: string };
+  readonly ended: Promise<Ran>;
+} {
   if (!existsSync(BUILT)) throw new Error('packages/cli/dist is missing: run `npm run build` first (npm test does)');
   const child = spawn(process.execPath, [BUILT, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (text: Buffer) => (out += text.toString()));
-  child.stderr.on('data', (text: Buffer) => (err += text.toString()));
+  const printed = { out: '', err: '' };
+  child.stdout.on('data', (text: Buffer) => (printed.out += text.toString()));
+  child.stderr.on('data', (text: Buffer) => (printed.err += text.toString()));
   const ended = once(child, 'close').then(([code]): Ran => ({
     code: code as number | null,
-    out: out.trimEnd(),
-    err: err.trimEnd(),
+    out: printed.out.trimEnd(),
+    err: printed.err.trimEnd(),
   }));
-  return { child, ended };
+  return { child, printed, ended };
 }
 
 let last: Promise<unknown> = Promise.resolve();

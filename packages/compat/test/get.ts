@@ -1,4 +1,6 @@
-import { request, type IncomingHttpHeaders } from 'node:http';
+import { once } from 'node:events';
+import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 
 /** What a client has received. */
 export interface Received {
@@ -8,18 +10,8 @@ export interface Received {
 }
 
 /** A request on a connection of its own. */
-export function get(port: number, path: string, headers: Record<string, string>): Promise<Received> {
-  return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port, path, headers, agent: false }, (response) => {
-      let body = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => (body += chunk));
-      response.on('end', () => {
-        resolve({ status: response.statusCode, headers: response.headers, body });
-      });
-      response.on('error', reject);
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
+export async function get(port: number, path: string, headers: Record<string, string>): Promise<Received> {
+  const sent = request({ host: '127.0.0.1', port, path, headers, agent: false }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }

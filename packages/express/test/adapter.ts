@@ -1,15 +1,12 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { rateLimit, type RateLimitOptions } from '@sluice/express';
-import { type AdapterUnderTest, type App, type Limit, type Route, type RunningApp } from '@sluice/testkit/contract';
+import { listen, type AdapterUnderTest, type App, type Limit, type Route } from '@sluice/testkit/contract';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { frameworks } from './frameworks.ts';
 
 /** Express 5 and 4, as the contract starts them. */
 export const [express5, express4] = frameworks.map(({ version, express }): AdapterUnderTest => ({
   name: version,
-  start: async (app) => listening(appOf(express(), app)),
+  start: async (app) => listen(appOf(express(), app)),
   answer(response: Response, { status = 200, body }) {
     response.status(status).send(body);
   },
@@ -58,18 +55,5 @@ function handlerOf({ handle }: Route): RequestHandler {
         else answer.stream.pipe(response);
       })
       .catch(next);
-  };
-}
-
-async function listening(app: Express): Promise<RunningApp> {
-  const server = createServer(app).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
   };
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { RateLimit, fixedWindow, memoryStore } from '@sluice/express';
+import { RateLimit, fixedWindow } from '@sluice/express';
 import type { Request, RequestHandler, Response } from 'express';
 import request from 'supertest';
 import { frameworks } from './frameworks.ts';
 
-// Compiled as TypeScript's experimentalDecorators; decorator.test.ts has more, with those of TC39.
+// Compiled as TypeScript's experimentalDecorators; middleware.test.ts has more, with those of TC39.
 
 const once = fixedWindow({ limit: 1, window: '1h' });
 
@@ -33,22 +33,5 @@ describe.each(frameworks)('@RateLimit() under experimentalDecorators on $version
     expect(await ask(base.list.bind(base))).toEqual(['hello', '"Base.list";q=1;w=3600']);
     expect(await ask(other.list.bind(other))).toBe(429);
     expect(await ask(Base.daily)).toEqual(['daily', '"Base.daily";q=1;w=3600']);
-  });
-
-  it('fails when the class is defined, for bad options and for a name that is taken', () => {
-    const store = memoryStore();
-    const define = (more: object) => () => {
-      class Orders {
-        @RateLimit({ policy: once, store, ...more })
-        list(_request: Request, response: Response): void {
-          response.end();
-        }
-      }
-      return Orders;
-    };
-
-    expect(define({ windowMs: 1 })).toThrow(expect.objectContaining({ name: 'PolicyError', field: 'windowMs' }));
-    expect(define({})).not.toThrow();
-    expect(define({})).toThrow(expect.objectContaining({ code: 'SLUICE_LIMITER_NAME_TAKEN' }));
   });
 });

@@ -1,5 +1,16 @@
-import { describe, expect, it } from '@jest/globals';
-import sluice, { byAll, byHeader, createLimiter, leakyBucket, memoryStore, type SluiceOptions } from '@sluice/fastify';
+import { describe, expect, it, jest } from '@jest/globals';
+import sluice, {
+  byAll,
+  byHeader,
+  byRoute,
+  createLimiter,
+  fixedWindow,
+  leakyBucket,
+  memoryStore,
+  type SluiceOptions,
+} from '@sluice/fastify';
+import { exchange, spellingsOf } from '@sluice/testkit';
+import type { FastifyServerOptions } from 'fastify';
 import { EventEmitter, once } from 'node:events';
 import { Readable } from 'node:stream';
 import { answersOf, closeAfterEach, counting, create, limited, one, portOf, statusesOf, ten, two } from './requests.ts';
@@ -38,21 +49,6 @@ describe('the limit of the plugin', () => {
 
     expect(denied?.status).toBe(429);
     expect(await denied?.json()).toMatchObject({ 'violated-policies': ['default'] });
-  });
-
-  it('denies through the error handler with throw: true', async () => {
-    const app = await limited({ policy: one, throw: true });
-    app.setErrorHandler((error: Error & { code?: string; statusCode?: number }, _request, reply) =>
-      reply.code(error.statusCode ?? 500).send(`mine: ${error.code ?? ''}`),
-    );
-    app.get('/a', () => 'a');
-
-    const [, denied] = await answersOf(app, '/a', '/a');
-
-    expect(denied?.status).toBe(429);
-    expect(await denied?.text()).toBe('mine: SLUICE_DENIED');
-    expect(denied?.headers.get('retry-after')).toBe('60');
-    expect(denied?.headers.get('ratelimit')).toBe('"default";r=0;t=60');
   });
 
   it('may be left out: then the limits of routes inherit what it says', async () => {
@@ -132,5 +128,53 @@ describe('an application', () => {
     void app.register(sluice, { policy: one });
 
     await expect(app.ready()).rejects.toMatchObject({ code: 'FST_ERR_DEC_ALREADY_PRESENT' });
+  });
+});
+
+it.each([
+  ['names proxies', '127.0.0.1', []],
+  ['is false', false, []],
+  ['is true', true, ['SLUICE_PROXY_TRUSTS_ALL']],
+  ['is a number, which Fastify ignores', 1, []],
+])('warns of trustProxy if it %s: %p', async (_what, trustProxy, codes: string[]) => {
+  const warned: string[] = [];
+  const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation((_message, options) => {
+    warned.push((options as { code: string }).code);
+  });
+  const app = create({ trustProxy } as FastifyServerOptions);
+  await app.register(sluice, { limit: 5, window: '1m' });
+
+  await answersOf(app, '/', '/');
+
+  emitWarning.mockRestore();
+  expect(warned).toEqual(codes);
+});
+
+const LIMIT = 3;
+const PATHS = { '/login': '/login', '/shops/:shop/login': '/shops/1/login', '/files/*': '/files/a' };
+
+describe('a limit per route, with a router that', () => {
+  it.each<[string, object]>([
+    ['ignores capitals', { caseSensitive: false }],
+    ['ignores slashes', { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true }],
+    ['takes ; for the beginning of a query', { useSemicolonDelimiter: true }],
+    [
+      'ignores all of them',
+      { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, useSemicolonDelimiter: true },
+    ],
+  ])('%s: no spelling exceeds it', async (_what, routerOptions) => {
+    const app = create({ routerOptions });
+    await app.register(sluice, { name: 'spelt', policy: fixedWindow({ limit: LIMIT, window: '1h' }), key: byRoute() });
+    const calls: string[] = [];
+    for (const path of Object.keys(PATHS)) app.get(path, () => String(calls.push(path)));
+    const port = await portOf(app);
+
+    for (const plain of Object.values(PATHS)) {
+      for (const target of [...spellingsOf(plain), `${plain};/~`, `${plain};`, ...spellingsOf(plain)]) {
+        await exchange(port, `GET ${target} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n`);
+      }
+    }
+
+    expect(calls).toEqual(Object.keys(PATHS).flatMap((path) => Array.from({ length: LIMIT }, () => path)));
   });
 });

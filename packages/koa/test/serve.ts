@@ -2,15 +2,9 @@ import { afterEach } from '@jest/globals';
 import { listen, type Listening } from '@sluice/testkit';
 import type Koa from 'koa';
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-}
-
 /** An application that listens. */
 export interface Served extends Listening {
-  readonly ask: (path?: string, request?: RequestInit) => Promise<Answer>;
+  readonly ask: (path?: string, request?: RequestInit) => Promise<{ status: number; headers: Headers; text: string }>;
   /** The statuses of requests for these paths, one after the other. */
   readonly statuses: (...paths: readonly string[]) => Promise<number[]>;
 }

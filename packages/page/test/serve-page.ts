@@ -1,8 +1,7 @@
 import { afterEach } from '@jest/globals';
-import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { page, type PageHandler, type PageOptions } from '@sluice/page';
+import { listen } from '@sluice/testkit';
 
 export const TOKEN = 'a long secret';
 const opened: (() => unknown)[] = [];
@@ -16,18 +15,9 @@ export function useCleanUp(): (end: () => unknown) => void {
 }
 
 export async function portOf(listener: RequestListener): Promise<number> {
-  const server = createServer(listener);
-  opened.push(() => endOf(server));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
-
-async function endOf(server: Server): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  server.closeAllConnections();
-  await closed;
+  const { port, close } = await listen(listener);
+  opened.push(close);
+  return port;
 }
 
 /** A page that no server serves. */

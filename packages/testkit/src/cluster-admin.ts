@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
 import type { RedisServer } from './redis-server.ts';
-import { isOrphaned } from './replication.ts';
 import { until } from './until.ts';
 
 /** A node as listed by another one. */
@@ -38,41 +37,27 @@ export class ClusterAdmin {
     return this.#nodes[index] as RedisServer;
   }
 
-  /** A living replica of the node that serves a key. */
-  async replicaOf(key: string): Promise<RedisServer> {
-    const seen = await this.#seen();
-    const { id } = this.#ownerOf(await this.slotOf(key), seen);
-    const replica = seen.find(({ primaryId, isAlive }) => primaryId === id && isAlive);
-    if (replica === undefined) throw new Error('the primary of that key has no replica');
-    return this.#nodes[replica.index] as RedisServer;
-  }
-
   /**
    * Sends kill -9 to the node that serves a key, and waits until its replica takes over and every living node knows.
    *
-   * @param meanwhile - Awaited first: the replica has lost its primary, and has not taken over yet.
    * @returns The node that serves the key now, and the killed one.
    */
-  async killPrimaryOf(
-    key: string,
-    meanwhile: (replica: RedisServer) => Promise<void> = async () => {},
-  ): Promise<{ promoted: RedisServer; killed: RedisServer }> {
+  async killPrimaryOf(key: string): Promise<{ promoted: RedisServer; killed: RedisServer }> {
     const killed = await this.primaryOf(key);
-    const replica = await this.replicaOf(key);
     await killed.kill();
-    await until('the replica misses its primary', async () => isOrphaned(this.clientOf(replica)));
-    await meanwhile(replica);
-    const promoted = await this.#newPrimaryOf(key, killed);
-    return { promoted, killed };
+    return { promoted: await this.#newPrimaryOf(key, killed), killed };
   }
 
   /**
    * CLUSTER FAILOVER by a replica of the node that serves a key, agreed by both; waits until every living node knows.
    */
   async failover(key: string): Promise<{ promoted: RedisServer; former: RedisServer }> {
-    const former = await this.primaryOf(key);
-    const replica = await this.replicaOf(key);
-    await this.clientOf(replica).cluster('FAILOVER');
+    const seen = await this.#seen();
+    const owner = this.#ownerOf(await this.slotOf(key), seen);
+    const replica = seen.find(({ primaryId, isAlive }) => primaryId === owner.id && isAlive);
+    if (replica === undefined) throw new Error('the primary of that key has no replica');
+    const former = this.#nodes[owner.index] as RedisServer;
+    await this.#clients[replica.index]?.cluster('FAILOVER');
     return { promoted: await this.#newPrimaryOf(key, former), former };
   }
 
@@ -101,17 +86,6 @@ export class ClusterAdmin {
     const primaries = seen.filter(({ primaryId, isAlive }) => primaryId === undefined && isAlive);
     const rest = primaries.map(({ index }) => this.#clients[index] as Redis).filter((client) => client !== target);
     for (const client of [target, source, ...rest]) await client.cluster('SETSLOT', slot, 'NODE', targetId);
-  }
-
-  /** All keys of all living primaries, with the milliseconds until they expire: -1 for those that never do. */
-  async expiries(): Promise<Map<string, number>> {
-    const all = new Map<string, number>();
-    for (const { index, primaryId, isAlive } of await this.#seen()) {
-      if (primaryId !== undefined || !isAlive) continue;
-      const client = this.#clients[index] as Redis;
-      for (const key of await client.keys('*')) all.set(key, await client.pttl(key));
-    }
-    return all;
   }
 
   async #newPrimaryOf(key: string, former: RedisServer): Promise<RedisServer> {

@@ -1,23 +1,27 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 
-/** A server that listens on 127.0.0.1, for tests that write the bytes of a request themselves. */
+/** A server that listens on 127.0.0.1. */
 export interface Listening {
-  readonly server: Server;
   readonly port: number;
+  /** With all connections. */
   readonly close: () => Promise<void>;
 }
 
 /** Serves on a free port. */
-export async function listen(app: RequestListener): Promise<Listening> {
-  const server = createServer(app).listen(0, '127.0.0.1');
+export async function listen(app: RequestListener | Server | Http2Server): Promise<Listening> {
+  const server = typeof app === 'function' ? createServer(app) : app;
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session: ServerHttp2Session) => sessions.add(session));
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    server,
     port: (server.address() as AddressInfo).port,
     async close() {
-      server.closeAllConnections();
+      for (const session of sessions) session.destroy();
+      if ('closeAllConnections' in server) server.closeAllConnections();
       server.close();
       await once(server, 'close');
     },

@@ -19,8 +19,6 @@ export interface RedisClusterOptions {
   replicas?: 0 | 1;
   /** The time after which the others treat a silent node as dead. Default 1000. */
   nodeTimeoutMs?: number;
-  /** Further arguments for every node. */
-  args?: readonly string[];
 }
 
 const SLOTS = 16_384;
@@ -29,7 +27,7 @@ const SLOTS = 16_384;
  * Starts a cluster with this many primaries, and waits until every node reports it complete and every replica follows.
  */
 export async function startRedisCluster(size = 3, options: RedisClusterOptions = {}): Promise<RedisCluster> {
-  const { replicas = 0, nodeTimeoutMs = 1_000, args = [] } = options;
+  const { replicas = 0, nodeTimeoutMs = 1_000 } = options;
   const busPorts: number[] = [];
   const nodes: RedisServer[] = [];
   const clients: Redis[] = [];
@@ -46,7 +44,6 @@ export async function startRedisCluster(size = 3, options: RedisClusterOptions =
           ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
           ...['--cluster-node-timeout', String(nodeTimeoutMs), '--cluster-replica-validity-factor', '0'],
           ...['--cluster-allow-replica-migration', 'no', '--repl-diskless-sync-delay', '0'],
-          ...args,
         ]),
       );
     }

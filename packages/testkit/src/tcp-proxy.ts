@@ -19,12 +19,10 @@ export interface TcpProxy {
   cut(): void;
   /** Rejects new connections. Open ones continue. */
   deny(): void;
-  /** Ends one direction of every connection with a FIN: to the clients, or to the server. The other continues. */
-  halfClose(direction: 'to-client' | 'to-server'): void;
   /** Forwards nothing in either direction, on new and old connections; keeps the data sent meanwhile. */
   hang(): void;
   /**
-   * Ends delays and hanging (forwards the kept data), and accepts new connections. Cut or half-closed ones stay so.
+   * Ends delays and hanging (forwards the kept data), and accepts new connections. Cut ones stay so.
    */
   heal(): Promise<void>;
   /** Ends it and all connections. */
@@ -111,9 +109,6 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
     },
     cut,
     deny,
-    halfClose(direction) {
-      for (const { client, server } of pairs) (direction === 'to-client' ? client : server).end();
-    },
     hang() {
       if (hanging !== undefined) return;
       let end = (): void => undefined;

@@ -87,58 +87,45 @@ describe('npm run release -- --dry-run', () => {
     });
   });
 
-  it('rejects a tree that its checks change', () => {
-    write('check.mjs', "import { writeFileSync } from 'node:fs';\nwriteFileSync('report.md', '');\n");
+  it.each<[string, () => unknown, RegExp]>([
+    [
+      'a tree that its checks change',
+      () => write('check.mjs', "import { writeFileSync } from 'node:fs';\nwriteFileSync('report.md', '');\n"),
+      /\?\? report\.md/,
+    ],
+    [
+      'a tree whose checks fail',
+      () => write('check.mjs', 'process.exit(1);\n'),
+      /^`npm run -s check -- all` ended with 1\.$/,
+    ],
+    [
+      'a version without a section of the changelog',
+      () => write('CHANGELOG.md', '# Changelog\n\n## 0.1.0\n\n- Old.\n'),
+      /^CHANGELOG\.md has no section for 0\.2\.0\.$/,
+    ],
+    [
+      'a version that is released, from later commits',
+      () => {
+        git('tag', 'v0.2.0');
+        write('packages/core/dist/index.js', 'changed');
+      },
+      /^0\.2\.0 is released: raise the version in package\.json, and run `node scripts\/build\/manifests\.mjs`\.$/,
+    ],
+    [
+      'versions that are out of step',
+      () => writePackage('koa', { version: '0.2.1' }),
+      /^The versions are out of step: @sluice\/core 0\.2\.0, @sluice\/koa 0\.2\.1\.$/,
+    ],
+    [
+      'a package that pins another version of its sibling, or would be published without provenance',
+      () => writePackage('koa', { dependencies: { '@sluice/core': '0.0.9' }, publishConfig: {} }),
+      /koa lacks "provenance" in its "publishConfig"\.\n@sluice\/koa wants @sluice\/core 0\.0\.9 instead of \^0\.2\.0\.$/,
+    ],
+  ])('rejects %s', (_what, change, reason) => {
+    change();
     commit();
 
-    expect(release(['--dry-run'])).toMatchObject({ status: 1, err: expect.stringContaining('?? report.md') });
-  });
-
-  it('rejects a tree whose checks fail', () => {
-    write('check.mjs', 'process.exit(1);\n');
-    commit();
-
-    expect(release(['--dry-run'])).toMatchObject({ status: 1, err: '`npm run -s check -- all` ended with 1.' });
-  });
-
-  it('rejects a version without a section of the changelog', () => {
-    write('CHANGELOG.md', '# Changelog\n\n## 0.1.0\n\n- Old.\n');
-    commit();
-
-    expect(release(['--dry-run'])).toMatchObject({ status: 1, err: 'CHANGELOG.md has no section for 0.2.0.' });
-  });
-
-  it('rejects a version that is released, from later commits', () => {
-    git('tag', 'v0.2.0');
-    write('packages/core/dist/index.js', 'changed');
-    commit();
-
-    expect(release(['--dry-run'])).toMatchObject({
-      status: 1,
-      err: '0.2.0 is released: raise the version in package.json, and run `node scripts/build/manifests.mjs`.',
-    });
-  });
-
-  it('rejects versions that are out of step', () => {
-    writePackage('koa', { version: '0.2.1' });
-    commit();
-
-    expect(release(['--dry-run'])).toMatchObject({
-      status: 1,
-      err: 'The versions are out of step: @sluice/core 0.2.0, @sluice/koa 0.2.1.',
-    });
-  });
-
-  it('rejects a package that pins another version of its sibling, or would be published without provenance', () => {
-    writePackage('koa', { dependencies: { '@sluice/core': '0.0.9' }, publishConfig: {} });
-    commit();
-
-    expect(release(['--dry-run'])).toMatchObject({
-      status: 1,
-      err: expect.stringMatching(
-        /koa lacks "provenance" in its "publishConfig"\.\n@sluice\/koa wants @sluice\/core 0\.0\.9 instead of \^0\.2\.0\.$/,
-      ),
-    });
+    expect(release(['--dry-run'])).toMatchObject({ status: 1, err: expect.stringMatching(reason) });
   });
 });
 

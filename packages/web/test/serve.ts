@@ -1,14 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import {
-  createServer as createHttp2Server,
-  type Http2Server,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-  type ServerHttp2Session,
-} from 'node:http2';
-import type { AddressInfo } from 'node:net';
-import type { RunningApp } from '@sluice/testkit/contract';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { listen, type RunningApp } from '@sluice/testkit/contract';
 import { errorResponse, type Fetch } from './fetch-app.ts';
 
 /** Of `@hono/node-server`, whose own types need those of browsers. */
@@ -32,18 +24,5 @@ export async function serve(
     errorHandler: errorResponse,
   });
   const onRequest = (...exchange: Parameters<typeof listener>): void => void listener(...exchange);
-  const server: Server | Http2Server = isHttp2 ? createHttp2Server(onRequest) : createServer(onRequest);
-  const sessions = new Set<ServerHttp2Session>();
-  server.on('session', (session: ServerHttp2Session) => sessions.add(session));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    async close() {
-      for (const session of sessions) session.destroy();
-      if ('closeAllConnections' in server) server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return listen(isHttp2 ? createHttp2Server(onRequest) : createServer(onRequest));
 }

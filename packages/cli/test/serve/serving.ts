@@ -1,14 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectHttp2, type ClientHttp2Session, type SecureClientSessionOptions } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach } from '@jest/globals';
 import { until } from '@sluice/testkit';
+import { startSluice, type Ran } from '../sluice.ts';
 
-const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const NOWHERE = '0';
 
 /** `sluice serve` in a process of its own. */
@@ -32,12 +29,12 @@ export function useServe(): {
   /** Starts it with ports of its own, and resolves when it is ready. */
   serve(args: readonly string[], options?: ServeOptions): Promise<Serving>;
   /** Starts it, and resolves when it has ended. */
-  run(args: readonly string[], options?: ServeOptions): Promise<{ code: number | null; out: string; err: string }>;
+  run(args: readonly string[], options?: ServeOptions): Promise<Ran>;
   /** The path of a file with this text. */
   file(text: string, name?: string): string;
   readonly folder: string;
 } {
-  const children = new Set<ReturnType<typeof start>>();
+  const children = new Set<ReturnType<typeof startSluice>>();
   let folder: string | undefined;
   afterEach(async () => {
     const open = [...children].filter(({ child }) => child.exitCode === null && child.signalCode === null);
@@ -47,8 +44,8 @@ export function useServe(): {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     folder = undefined;
   });
-  const started = (args: readonly string[], { env = {} }: ServeOptions = {}): ReturnType<typeof start> => {
-    const one = start(['serve', ...args], env);
+  const started = (args: readonly string[], { env = {} }: ServeOptions = {}): ReturnType<typeof startSluice> => {
+    const one = startSluice(['serve', ...args], env);
     children.add(one);
     return one;
   };
@@ -72,25 +69,13 @@ export function useServe(): {
       return {
         pid: child.pid ?? 0,
         addresses: Object.fromEntries(line.split(', ').map((one) => one.split(' '))) as Record<string, string>,
-        ...{ printed, ended },
+        printed,
+        ended: ended.then(({ code }) => code),
         kill: (signal) => child.kill(signal),
       };
     },
-    async run(args, options) {
-      const { printed, ended } = started(args, options);
-      const code = await ended;
-      return { code, out: printed.out.trimEnd(), err: printed.err.trimEnd() };
-    },
+    run: (args, options) => started(args, options).ended,
   };
-}
-
-function start(args: readonly string[], env: Readonly<Record<string, string>>) {
-  const child = spawn(process.execPath, [BUILT, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } });
-  const printed = { out: '', err: '' };
-  child.stdout.on('data', (text: Buffer) => (printed.out += text.toString()));
-  child.stderr.on('data', (text: Buffer) => (printed.err += text.toString()));
-  const ended = once(child, 'close').then(([code]) => code as number | null);
-  return { child, printed, ended };
 }
 
 /** Consumes a unit of a named limit. Returns whether it was allowed. */

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '@sluice/testkit';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import express from 'express';
 import { get, type Received } from '../get.ts';
@@ -26,9 +24,7 @@ export async function serve(
     response.status(500).send(error.message);
   };
   app.use(answerError);
-  const server = createServer(app).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listen(app);
   return {
     get: (path = '/', headers = {}) => get(port, path, headers),
     statuses: async (...paths) => {
@@ -36,11 +32,7 @@ export async function serve(
       for (const path of paths) all.push((await get(port, path, {})).status);
       return all;
     },
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
+    close,
   };
 }
 

@@ -13,3 +13,4 @@ export {
 } from './adapter.ts';
 export { describeAdapter, rows, smoke } from './describe-adapter.ts';
 export type { Row } from './row.ts';
+export { listen } from '../raw-http.ts';

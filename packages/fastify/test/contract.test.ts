@@ -1,18 +1,11 @@
 import { sluice } from '@sluice/fastify';
-import type { AdapterUnderTest, App, Call, Limit, RunningApp } from '@sluice/testkit/contract';
-import type { Socket } from 'node:net';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-
-/** Fastify 5, as the contract starts it. */
-export const fastify5: AdapterUnderTest = {
-  name: 'Fastify 5',
-  start: (app) => run(Fastify(settings(app) as object), app),
-  startHttp2: (app) => run(Fastify({ ...settings(app), http2: true } as object), app),
-  answer: (reply: FastifyReply, { status = 200, body }) => reply.code(status).send(body),
-};
+import { describeAdapter, type App, type Limit, type RunningApp } from '@sluice/testkit/contract';
+import type { AddressInfo } from 'node:net';
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 
 function settings({ trustLoopback = false, methodOverride }: App) {
   return {
+    forceCloseConnections: true,
     trustProxy: trustLoopback ? '127.0.0.1' : false,
     // Fastify routes before any hook runs: there is no other place for a change of the method.
     ...(methodOverride !== undefined && {
@@ -48,7 +41,9 @@ async function run(
           ? { onRequest: app.rateLimit(limit as never) }
           : { config: { rateLimit: named(limit) as never } })),
       handler: async (request, reply) => {
-        const { status = 200, headers = {}, body = '', stream } = await handle(callOf(request));
+        const { method: asked, headers: fields, body: parsed, rateLimit } = request;
+        const call = { method: asked, headers: fields, body: parsed, rateLimit };
+        const { status = 200, headers = {}, body = '', stream } = await handle(call);
         return reply
           .code(status)
           .headers(headers)
@@ -56,23 +51,8 @@ async function run(
       },
     });
   }
-  const connections = new Set<{ destroy(): void }>();
-  // A connection of HTTP/1, a session of HTTP/2.
-  for (const event of ['connection', 'session']) {
-    app.server.on(event, (connection: Socket) => {
-      connections.add(connection);
-      connection.once('close', () => connections.delete(connection));
-    });
-  }
   await app.listen({ host: '127.0.0.1', port: 0 });
-  const address = app.server.address();
-  return {
-    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
-    close: async () => {
-      for (const connection of connections) connection.destroy();
-      await app.close();
-    },
-  };
+  return { port: (app.server.address() as AddressInfo).port, close: async () => app.close() };
 }
 
 /** A limit of a route has the name of the route; scenarios expect that of an application. */
@@ -80,11 +60,9 @@ function named(limit: Limit): Limit {
   return limit.limiter === undefined ? { name: 'default', ...limit } : limit;
 }
 
-function callOf(request: FastifyRequest): Call {
-  return {
-    method: request.method,
-    headers: request.headers,
-    body: request.body,
-    rateLimit: request.rateLimit,
-  };
-}
+describeAdapter({
+  name: 'Fastify 5',
+  start: (app) => run(Fastify(settings(app) as object), app),
+  startHttp2: (app) => run(Fastify({ ...settings(app), http2: true } as object), app),
+  answer: (reply: FastifyReply, { status = 200, body }) => reply.code(status).send(body),
+});

@@ -9,7 +9,7 @@ import {
   type RateLimitOptions,
 } from '@sluice/nestjs';
 import {
-  type AdapterUnderTest,
+  describeAdapter,
   type Answer,
   type AnyRequest,
   type App,
@@ -35,33 +35,6 @@ const STACKED = {
 };
 const overrides = (when: 'before' | 'after', why: string): Impossible =>
   Object.fromEntries(TARGETS.map((target) => [`a method override ${when} the limiter ${target} (B2)`, why]));
-
-/** NestJS on Express, as the contract starts it. */
-export const nestOnExpress: AdapterUnderTest = {
-  name: 'NestJS on Express',
-  start: (app) => run('Express', app),
-  answer,
-  impossible: { ...STACKED, ...overrides('after', 'the guard decides after all middleware') },
-};
-
-/** NestJS on Fastify, which routes before any middleware runs, so that no middleware changes a request's method. */
-export const nestOnFastify: AdapterUnderTest = {
-  name: 'NestJS on Fastify',
-  start: (app) => run('Fastify', app),
-  answer,
-  startHttp2: (app) => run('Fastify', app, true),
-  impossible: {
-    ...STACKED,
-    ...overrides('before', 'Fastify routes before any middleware'),
-    ...overrides('after', 'Fastify routes before any middleware'),
-    ...Object.fromEntries(
-      ['a preflight with a body', 'a preflight with a body of unknown length'].map((what) => [
-        `a limit of an application counts ${what} (B4)`,
-        'Fastify answers a body without a type with 415, ahead of guards',
-      ]),
-    ),
-  },
-};
 
 async function run(platform: Platform, suiteApp: App, http2 = false): Promise<RunningApp> {
   const { before, trustLoopback = false, users = false, methodOverride } = suiteApp;
@@ -156,3 +129,29 @@ function controllerOf({ method, path, limit, handle }: Route, outer: Limit | und
   }
   return Suite;
 }
+
+describeAdapter({
+  name: 'NestJS on Express',
+  start: (app) => run('Express', app),
+  answer,
+  impossible: { ...STACKED, ...overrides('after', 'the guard decides after all middleware') },
+});
+
+// Fastify routes before any middleware runs, so that no middleware changes a request's method.
+describeAdapter({
+  name: 'NestJS on Fastify',
+  start: (app) => run('Fastify', app),
+  answer,
+  startHttp2: (app) => run('Fastify', app, true),
+  impossible: {
+    ...STACKED,
+    ...overrides('before', 'Fastify routes before any middleware'),
+    ...overrides('after', 'Fastify routes before any middleware'),
+    ...Object.fromEntries(
+      ['a preflight with a body', 'a preflight with a body of unknown length'].map((what) => [
+        `a limit of an application counts ${what} (B4)`,
+        'Fastify answers a body without a type with 415, ahead of guards',
+      ]),
+    ),
+  },
+});

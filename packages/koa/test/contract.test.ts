@@ -1,25 +1,11 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { createServer as createHttp2Server } from 'node:http2';
 import { json } from 'node:stream/consumers';
 import Router, { type RouterContext } from '@koa/router';
 import { rateLimit } from '@sluice/koa';
-import type { AdapterUnderTest, Call, RunningApp, App, Route } from '@sluice/testkit/contract';
+import { describeAdapter, listen, type App, type Call, type Route } from '@sluice/testkit/contract';
 import type { Middleware } from 'koa';
 import type Koa from 'koa';
 import { frameworks } from './frameworks.ts';
-
-/** Koa 3 and 2, as the contract starts them. */
-export const [koa3, koa2] = frameworks.map(({ version, Koa }): AdapterUnderTest => ({
-  name: version,
-  start: async (app) => listen(createServer(applicationOf(Koa, app))),
-  startHttp2: async (app) => listen(createHttp2Server(applicationOf(Koa, app))),
-  answer: (ctx: Koa.Context, { status = 200, body }) => {
-    ctx.status = status;
-    ctx.body = body;
-  },
-})) as [AdapterUnderTest, AdapterUnderTest];
 
 function applicationOf(
   Application: typeof Koa,
@@ -74,18 +60,14 @@ async function callOf(ctx: RouterContext): Promise<Call> {
   return { method: ctx.method, headers: ctx.headers, body, rateLimit: ctx.state.rateLimit };
 }
 
-async function listen(server: Server | Http2Server): Promise<RunningApp> {
-  const sessions = new Set<ServerHttp2Session>();
-  server.on('session', (session: ServerHttp2Session) => sessions.add(session));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    async close() {
-      for (const session of sessions) session.destroy();
-      if ('closeAllConnections' in server) server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
+for (const { version, Koa } of frameworks) {
+  describeAdapter({
+    name: version,
+    start: async (app) => listen(applicationOf(Koa, app)),
+    startHttp2: async (app) => listen(createHttp2Server(applicationOf(Koa, app))),
+    answer: (ctx: Koa.Context, { status = 200, body }) => {
+      ctx.status = status;
+      ctx.body = body;
     },
-  };
+  });
 }

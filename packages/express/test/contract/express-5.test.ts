@@ -1,4 +1,0 @@
-import { describeAdapter } from '@sluice/testkit/contract';
-import { express5 } from '../adapter.ts';
-
-describeAdapter(express5);

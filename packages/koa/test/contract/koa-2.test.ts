@@ -1,4 +1,0 @@
-import { describeAdapter } from '@sluice/testkit/contract';
-import { koa2 } from '../adapter.ts';
-
-describeAdapter(koa2);

@@ -1,4 +1,0 @@
-import { describeAdapter } from '@sluice/testkit/contract';
-import { koa3 } from '../adapter.ts';
-
-describeAdapter(koa3);

@@ -1,4 +1,0 @@
-import { describeAdapter } from '@sluice/testkit/contract';
-import { nestOnExpress } from '../adapter.ts';
-
-describeAdapter(nestOnExpress);

@@ -1,4 +1,0 @@
-import { describeAdapter } from '@sluice/testkit/contract';
-import { nestOnFastify } from '../adapter.ts';
-
-describeAdapter(nestOnFastify);

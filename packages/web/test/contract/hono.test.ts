@@ -1,4 +1,0 @@
-import { describeAdapter } from '@sluice/testkit/contract';
-import { hono } from '../adapters.ts';
-
-describeAdapter(hono);
