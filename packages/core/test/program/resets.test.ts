@@ -7,7 +7,7 @@ import { slidingCounter } from '../../src/policies/sliding-counter.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../src/policies/token-bucket.ts';
-import { RESET_AFTER, USED } from '../../src/program/decide.ts';
+import { RESET_AFTER, RETRY_AFTER, USED } from '../../src/program/decide.ts';
 import { clockedRedis, key, ProgramStore, type Clocked } from './stores.ts';
 
 const redis = useRedis();
@@ -34,6 +34,7 @@ describe.each(BACKENDS)('%s, after a reset', (_, open) => {
     /** A key on which five units were taken, then a reset, then three. */
     async function takeTwice(
       betweenMs: number,
+      edits: readonly ('reset' | 'block')[] = ['reset'],
     ): Promise<{ store: Clocked; first: object; second: object; one: string }> {
       const store = open();
       const one = key(`reset-${String(++keys)}`);
@@ -43,16 +44,21 @@ describe.each(BACKENDS)('%s, after a reset', (_, open) => {
       };
       const first = await take(5);
       store.clock.advance(betweenMs);
-      await store.perform('reset', [{ key: one, policy, cost: 1 }]);
+      for (const op of edits) await store.perform(op, [{ key: one, policy, cost: 0, until: 0 }]);
       store.clock.advance(betweenMs);
       return { store, first, second: await take(3), one };
     }
     const used = async (store: Clocked, one: string): Promise<number | undefined> =>
       (await store.perform('peek', [{ key: one, policy, cost: 0 }])).figures[0]?.[USED];
 
-    it.each([0, 10])('neither gives back nor charges what was taken before it: %i ms apart', async (betweenMs) => {
+    it.each([
+      [0, ['reset']],
+      [10, ['reset']],
+      [10, ['reset', 'reset']],
+      [10, ['reset', 'block']],
+    ] as const)('neither gives back nor charges what was taken before it: %i ms apart, after %p', async (ms, edits) => {
       for (const op of ['give', 'charge'] as const) {
-        const { store, first, one } = await takeTwice(betweenMs);
+        const { store, first, one } = await takeTwice(ms, edits);
         await store.perform(op, [first as never]);
 
         expect(await used(store, one)).toBe(3);
@@ -65,5 +71,50 @@ describe.each(BACKENDS)('%s, after a reset', (_, open) => {
 
       expect(await used(store, one)).toBe(0);
     });
+  });
+});
+
+describe.each(BACKENDS)('%s, after a reset and a shorter use', (_, open) => {
+  it.each(['continuous', 'interval'] as const)('a bucket gives nothing back of before: %s', async (mode) => {
+    const policy = tokenBucket({ ...bucket, mode });
+    const store = open();
+    const ask = { key: key(`shorter-${String(++keys)}`), policy };
+    const { atMs, figures } = await store.perform('take', [{ ...ask, cost: 9 }]);
+    await store.perform('reset', [{ ...ask, cost: 0 }]);
+    await store.perform('take', [{ ...ask, cost: 1 }]);
+    store.clock.advance(61_000);
+    await store.perform('take', [{ ...ask, cost: 9 }]);
+
+    const until = atMs + (figures[0]?.[RESET_AFTER] ?? 0);
+    await store.perform('give', [{ ...ask, cost: 9, until, holder: atMs }]);
+
+    expect((await store.perform('peek', [{ ...ask, cost: 0 }])).figures[0]?.[USED]).toBe(9);
+  });
+});
+
+describe.each(BACKENDS)('%s, a clock that ran ahead', (_, open) => {
+  it.each([
+    ['fixed window', fixedWindow, {}],
+    ['fixed window on the clock', fixedWindow, { align: 'clock' }],
+    ['sliding counter', slidingCounter, {}],
+  ] as const)('locks no shorter window that takes turns with a longer one: %s', async (_name, make, options) => {
+    const short = make({ limit: 5, window: '1m', ...options });
+    const long = make({ limit: 1000, window: '2h', ...options });
+    for (const aheadMs of [3_600_000, 600_000]) {
+      const store = open();
+      const one = key(`ahead-${String(++keys)}`);
+      await store.perform('take', [{ key: one, policy: long, cost: 1 }]);
+      store.clock.advance(aheadMs);
+      await store.perform('take', [{ key: one, policy: long, cost: 1 }]);
+      await store.perform('take', [{ key: one, policy: short, cost: 4 }]);
+      await store.perform('take', [{ key: one, policy: short, cost: 1 }]);
+      store.clock.atMs -= aheadMs;
+
+      const peeked = (await store.perform('peek', [{ key: one, policy: short, cost: 5 }])).figures[0];
+      const taken = (await store.perform('take', [{ key: one, policy: short, cost: 5 }])).figures[0];
+
+      expect(taken).toEqual(peeked);
+      expect(taken?.[RETRY_AFTER]).toBeLessThanOrEqual(120_000);
+    }
   });
 });
