@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/core';
-import { LimiterCore, type Limit } from '@sluice/core/spi';
+import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
 import { operatorsPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
 import type { CloseOptions } from './close-options.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
-import { knownLimits, shadowLimits, type Configuration } from './config/configuration.ts';
+import { knownLimits, type Configuration } from './config/configuration.ts';
 import { writeChanges } from './config/written.ts';
 import { Health } from './health/health.ts';
 import { makerOf } from './limits.ts';
-import { logDenials } from './log-denials.ts';
 import { logStore } from './log-store.ts';
 import { openListeners } from './listeners/open-listeners.ts';
 import { isLocal, writtenAddress } from './transport/address.ts';
@@ -73,7 +72,6 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       service.close();
     });
     checkSecret(service.configuration, settings);
-    undo.push(logDenials(core, (limit) => service.isShadow(limit), settings.log));
     const page = operatorsPage(service, settings);
     undo.push(() => page?.close());
     const listeners = await openListeners(service, settings, page?.routes ?? []);
@@ -120,7 +118,6 @@ class LiveService implements Service {
   readonly stats: Stats;
   readonly timeoutMs: number;
   #source: ConfigurationSource | undefined;
-  #shadow: ReadonlySet<Limit> = new Set();
 
   constructor(core: LimiterCore, settings: Settings) {
     const { token, hostNames, timeoutMs, siblings, redis = [], prefix } = settings;
@@ -148,7 +145,6 @@ class LiveService implements Service {
         if (this.#source !== undefined)
           log(`a new configuration serves: ${writeChanges(this.configuration, configuration)}`);
         this.showLimits(configuration);
-        this.#shadow = shadowLimits(configuration);
         this.stats.loaded();
       },
       onError: (error) => {
@@ -162,11 +158,6 @@ class LiveService implements Service {
   /** Shows operators the limits of a configuration alone, without those that the service makes for itself. */
   showLimits(configuration: Configuration = this.configuration): void {
     this.core.known = knownLimits(configuration);
-  }
-
-  /** Whether denials by a limit deny no request. */
-  isShadow(limit: Limit): boolean {
-    return this.#shadow.has(limit);
   }
 
   async reload(): Promise<void> {

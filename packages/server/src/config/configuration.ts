@@ -172,9 +172,3 @@ export function knownLimits({ domains, limits }: Configuration): Limit[] {
   }
   return known.slice(0, MAX_KNOWN);
 }
-
-/** The limits of rules in shadow mode, whose denials deny no request. */
-export function shadowLimits({ domains }: Configuration): ReadonlySet<Limit> {
-  const rules = [...domains.values()].flatMap((root) => [...root.rules()]);
-  return new Set(rules.flatMap(({ rule }) => (rule.shadowMode && rule.limit !== undefined ? [rule.limit] : [])));
-}
