@@ -33,7 +33,7 @@ const FLAGS: readonly (readonly [flags: string, option: string, read: Read, desc
   ['--grpc <address>', 'grpc', asIs, "Envoy's rate limit service (default: 8081)"],
   ['--http <address>', 'http', asIs, '/auth, /json, /v1, /metrics (default: 8080)'],
   ['--sentinel <address>', 'sentinel', asIs, "Sentinel's token clients (default: off)"],
-  ['--admin <address>', 'admin', asIs, "the operators' page, /stats (default: 6070)"],
+  ['--admin <address>', 'admin', asIs, "the operators' page, /metrics (default: 6070)"],
   ['--workers <number>', 'workers', count(256), 'processes, with --redis (default: 1)'],
   ['--tls-cert <path>', 'cert', asIs, 'the certificate of the listeners, as PEM'],
   ['--tls-key <path>', 'key', asIs, 'its key'],

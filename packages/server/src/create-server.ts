@@ -7,7 +7,6 @@ import { Stats } from './stats/stats.ts';
 import type { CloseOptions } from './close-options.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import { knownLimits, type Configuration } from './config/configuration.ts';
-import { writeChanges } from './config/written.ts';
 import { Health } from './health/health.ts';
 import { makerOf } from './limits.ts';
 import { logStore } from './log-store.ts';
@@ -142,8 +141,7 @@ class LiveService implements Service {
       mergeDomains,
       makeLimit: makerOf(this.core),
       onLoad: (configuration) => {
-        if (this.#source !== undefined)
-          log(`a new configuration serves: ${writeChanges(this.configuration, configuration)}`);
+        if (this.#source !== undefined) log('a new configuration serves');
         this.showLimits(configuration);
         this.stats.loaded();
       },

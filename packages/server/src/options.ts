@@ -40,7 +40,7 @@ export interface ServerOptions {
   readonly http?: ListenerOption | undefined;
   /** Sentinel's cluster protocol, for the token clients of Java. Default `off`; Sentinel's own port is 18730. */
   readonly sentinel?: ListenerOption | undefined;
-  /** `/rlconfig`, `/stats`, `/metrics`. Default 6070. */
+  /** The operators' page, `/v1`, `/healthcheck`, `/metrics`. Default 6070. */
   readonly admin?: ListenerOption | undefined;
   /**
    * The secret of callers that may refund, charge, reset, block and read metrics where a listener is not on the

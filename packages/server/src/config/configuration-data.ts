@@ -18,8 +18,6 @@ export interface ConfigurationData {
 /** A policy, several named ones, or the name of a managed policy. */
 export interface PolicyData {
   readonly at: Place;
-  /** In a few words. */
-  readonly written: string;
   /** Empty if it is managed. */
   readonly policies: readonly Policy[];
   readonly managed?: string;

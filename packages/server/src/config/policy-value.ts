@@ -1,6 +1,5 @@
 import {
   concurrency,
-  describePolicy,
   fixedWindow,
   leakyBucket,
   PolicyError,
@@ -69,12 +68,12 @@ export function readPolicy(value: YamlValue, options: PolicyOptions): PolicyData
   }
   if (kind.name === MANAGED) return readManaged(kind.value, value);
   const policy = readKind(kind, options);
-  return policy && { at: value.at, policies: [policy], written: describePolicy(policy) };
+  return policy && { at: value.at, policies: [policy] };
 }
 
 function readManaged(named: YamlValue, { at }: YamlValue): PolicyData | undefined {
   const name = named.text(MANAGED) ?? '';
-  if (isName(name)) return { at, policies: [], managed: name, written: `managed ${name}` };
+  if (isName(name)) return { at, policies: [], managed: name };
   named.problem(`managed must be the name of a policy: ${NAME_FORM}, got ${quoted(name)}`);
   return undefined;
 }

@@ -1,5 +1,5 @@
 import type { Server } from 'node:net';
-import { adminRoutes, metricsRoute } from '../admin/routes.ts';
+import { metricsRoute } from '../admin/metrics-route.ts';
 import { RequestRules } from '../config/request-rules.ts';
 import { authRoutes } from '../forward-auth/auth-route.ts';
 import { healthRoute } from '../health/health.ts';
@@ -67,8 +67,7 @@ export async function openListeners(
       });
     },
     sentinel: () => serveSentinel(service, settings.sentinelTimeoutMs, clients),
-    admin: (isPrivate) =>
-      serveHttp([...adminRoutes(service, { isPrivate }), ...commonRoutes(service, isPrivate), ...page], http),
+    admin: (isPrivate) => serveHttp([...commonRoutes(service, isPrivate), ...page], http),
   };
   const listeners = (Object.keys(make) as ListenerName[]).flatMap((name) => {
     const address = settings.listeners[name];

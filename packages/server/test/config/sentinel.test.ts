@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Limit } from '@sluice/core/spi';
-import { writeConfiguration } from '../../src/config/written.ts';
 import { problemsOf, read } from './reading.ts';
 
 /** A FlowRule as Nacos or Sentinel's dashboard has it. */
@@ -72,13 +71,6 @@ describe('sentinel', () => {
 
     expect([...sentinel.flows.values()].map(({ numbers }) => numbers.namespace)).toEqual(['checkout', 'search']);
     expect(sentinel.namespaces.get('search')).toBe(50);
-  });
-
-  it('is written with the other rules of the configuration', () => {
-    expect(writeConfiguration(read(file([FLOW, PARAM])))).toBe(
-      'sentinel.flow-101: resource=orders, namespace=checkout, count=20.5 global, 2000 ms in 5\n' +
-        'sentinel.param-101: resource=search, namespace=checkout, count=5 per client, 1000 ms in 10, 2 values of their own\n',
-    );
   });
 
   it.each<[string, string, string]>([
