@@ -2,8 +2,8 @@ import { PolicyError, type Policy, type PolicyFunction } from '@sluice/core';
 import { readMark, readSubject, type Limit, type LimiterCore, type Want } from '@sluice/core/spi';
 
 /**
- * What a rule of the configuration decides by: a policy, several named ones, or a function, which `managed: NAME` and
- * `overrides` of a file become.
+ * What a rule of the configuration decides by: a policy, several named ones, or the function that `managed: NAME`
+ * becomes.
  */
 export type RulePolicy = Policy | readonly Policy[] | PolicyFunction;
 

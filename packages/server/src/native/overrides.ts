@@ -9,7 +9,7 @@ import type { Fields } from './operation.ts';
 /** How many overrides one answer lists. */
 const MAX_LISTED = 1000;
 
-/** Overrides of the managed limits of the configuration. Those of other limits are in its file. */
+/** Overrides of the managed limits of the configuration. Other limits have none. */
 export class Overrides {
   readonly #service: Service;
   #policies: Policies | undefined;
@@ -42,7 +42,7 @@ export class Overrides {
     const known = typeof limit === 'string' ? configuration.limits.get(limit) : undefined;
     if (known === undefined) throw new RequestProblem(400, `there is no limit named ${shown(limit)}; nothing was done`);
     if (known.policy.managed === undefined) {
-      const what = `the limit ${known.name} is of the configuration: write its overrides there`;
+      const what = `the limit ${known.name} is not managed: write managed: and the name of a policy`;
       throw new RequestProblem(409, `${what}; nothing was done`);
     }
     this.#policies ??= createPolicies(core.store);
