@@ -69,8 +69,8 @@ export interface ServerOptions {
    */
   readonly maxInFlight?: number | undefined;
   /**
-   * The age at which a gRPC connection gets a GOAWAY, up to 10 % more, so that connections spread over replicas;
-   * after 24 days in any case. 0: never. Default 24 hours.
+   * The age at which a gRPC connection gets a GOAWAY, 10 % more or less, so that connections spread over replicas, at
+   * most 22 days. 0: never. Default 24 hours.
    */
   readonly maxConnectionAgeMs?: number | undefined;
   /** How long `close` waits for requests that run. Default 10 seconds. */
@@ -107,8 +107,8 @@ export interface Settings extends Required<Omit<ServerOptions, ListenerName | 'r
 
 const MIN_TOKEN = 16;
 const DAY_MS = 86_400_000;
-/** A hundred years, as in core. */
-const MAX_AGE_MS: number = 36_500 * DAY_MS;
+/** A tenth is added to some, and Node has no timer of more than 24 days. */
+const MAX_AGE_MS: number = 22 * DAY_MS;
 /** The longest wait of a timer of Node. */
 const MAX_MS: number = 2 ** 31 - 1;
 
