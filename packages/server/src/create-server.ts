@@ -4,7 +4,6 @@ import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
 import { operatorsPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
-import type { CloseOptions } from './close-options.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import { knownLimits, type Configuration } from './config/configuration.ts';
 import { Health } from './health/health.ts';
@@ -15,6 +14,14 @@ import { isLocal, writtenAddress } from './transport/address.ts';
 import { parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
 import type { Service } from './service.ts';
 import { openStore } from './store.ts';
+
+export interface CloseOptions {
+  /**
+   * How long all is still served, new connections too, after health says NOT_SERVING: longer than the interval at which
+   * gateways check health, so that they ask elsewhere before this one is gone. Default 0.
+   */
+  readonly delayMs?: number | undefined;
+}
 
 /** A service that runs. */
 export interface RunningServer {

@@ -65,7 +65,8 @@ export function readEnvironment(environment: Environment): Partial<ServerOptions
     redis: readRedis(read),
     prefix: read('CACHE_KEY_PREFIX'),
     mergeDomains: readFlag(read, 'MERGE_DOMAIN_CONFIG'),
-    maxConnectionAgeMs: age === undefined ? undefined : parseDuration(age, 'GRPC_MAX_CONNECTION_AGE', 'SLUICE_OPTION_INVALID', 0),
+    maxConnectionAgeMs:
+      age === undefined ? undefined : parseDuration(age, 'GRPC_MAX_CONNECTION_AGE', 'SLUICE_OPTION_INVALID', 0),
     tls: readTls(read),
   };
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

@@ -1,5 +1,4 @@
-export { createServer, type RunningServer } from './create-server.ts';
-export type { CloseOptions } from './close-options.ts';
+export { createServer, type CloseOptions, type RunningServer } from './create-server.ts';
 export { ConfigurationError } from './config/configuration-error.ts';
 export { readEnvironment } from './environment.ts';
 export { checkConfiguration, type CheckedConfiguration } from './check-configuration.ts';

@@ -15,7 +15,7 @@ import {
 import type { Configuration } from '../config/configuration.ts';
 import type { Service } from '../service.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
-import type { Caller, Fields, Operation } from './operation.ts';
+import type { Fields, Operation } from './operation.ts';
 import { Overrides } from './overrides.ts';
 import { Receipts } from './receipts.ts';
 
@@ -55,7 +55,7 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
       summary:
         'States how many units of a reservation were used, once: what was not used comes back. Above the estimate it needs the token. After ten minutes a reservation costs its estimate.',
       needs: ['reservation', 'actual'],
-      run: ({ reservation, actual }, { hasRights }) =>
+      run: ({ reservation, actual }, hasRights) =>
         receipts.settle(readText(reservation, 'reservation'), readWhole(actual, 'actual'), hasRights),
     },
     acquire: {
@@ -64,7 +64,7 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
       needs: ['keys'],
       may: ['cost', 'holder'],
       answer: 'Acquisition',
-      run: async (fields, { hasRights }) => {
+      run: async (fields, hasRights) => {
         const { cost = 1, holder } = fields;
         if (!hasRights) checkSecret(holder);
         const named = holder === undefined ? undefined : readHolder(holder);
@@ -162,14 +162,14 @@ export async function runOperation(
   name: string,
   operation: Operation,
   body: unknown,
-  caller: Caller,
+  hasRights: boolean,
 ): Promise<unknown> {
   const { needs, may = [], run } = operation;
   const shape = Object.fromEntries([...needs, ...may].map((field) => [field, (given: unknown) => given]));
   const fields = readOptions(body, shape, `the body of /v1/${name}`);
   const missing = needs.find((field) => fields[field] === undefined);
   if (missing !== undefined) throw badRequest(`the field ${missing} is missing; /v1/${name} needs ${needs.join(', ')}`);
-  return run(fields, caller);
+  return run(fields, hasRights);
 }
 
 /** The limits of the present configuration by their names. */
