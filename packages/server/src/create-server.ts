@@ -7,6 +7,7 @@ import { Stats } from './stats/stats.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import { knownLimits, type Configuration } from './config/configuration.ts';
 import { Health } from './health/health.ts';
+import { RequestRules } from './config/request-rules.ts';
 import { makerOf } from './limits.ts';
 import { logStore } from './log-store.ts';
 import { openListeners } from './listeners/open-listeners.ts';
@@ -119,6 +120,7 @@ function checkSecret({ limits }: Configuration, settings: Settings): void {
 
 class LiveService implements Service {
   readonly core: LimiterCore;
+  readonly requestRules: RequestRules;
   readonly health: Health = new Health();
   readonly access: Access;
   readonly stats: Stats;
@@ -128,6 +130,7 @@ class LiveService implements Service {
   constructor(core: LimiterCore, settings: Settings) {
     const { token, hostNames, timeoutMs, siblings, redis = [], prefix } = settings;
     this.core = core;
+    this.requestRules = new RequestRules((policy) => core.limitFor(policy));
     this.stats = new Stats(siblings);
     const secret = isPrivate(settings) ? [...redis, prefix].join(' ') : siblings?.secret;
     this.access = new Access(token, hostNames, secret);

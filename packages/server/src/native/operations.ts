@@ -14,7 +14,7 @@ import {
 } from '@sluice/core/spi';
 import type { Configuration } from '../config/configuration.ts';
 import type { Service } from '../service.ts';
-import { RequestProblem } from '../transport/request-problem.ts';
+import { badRequest, type RequestProblem } from '../transport/request-problem.ts';
 import type { Fields, Operation } from './operation.ts';
 import { Overrides } from './overrides.ts';
 import { Receipts } from './receipts.ts';
@@ -198,11 +198,6 @@ function write(decision: Decision): unknown {
   return { ...decision, error: undefined, fields: Object.fromEntries(fields.map(({ name, value }) => [name, value])) };
 }
 
-/** A problem of what a client sent. */
-function badRequest(detail: string): RequestProblem {
-  return new RequestProblem(400, `${detail}; nothing was done`);
-}
-
 /** Who knows a holder is given its slot, and can release it. */
 const MIN_HOLDER = 16;
 
@@ -229,5 +224,5 @@ function atLeastOne(given: unknown, field: string): unknown {
 }
 
 function costInvalid(detail: string): RequestProblem {
-  return new RequestProblem(400, `${detail}; nothing was done`, { code: 'SLUICE_COST_INVALID' });
+  return badRequest(detail, { code: 'SLUICE_COST_INVALID' });
 }
