@@ -55,6 +55,6 @@ describe('the file of limits', () => {
     expect((await get(one.addresses['admin'] ?? '', '/metrics')).body).toMatch(/config_load_error_total 1$/m);
     writeFileSync(path, limits('third'));
     await untilKnown(one, 'third');
-    expect(one.printed.err).toContain('a new configuration serves');
+    await until('it is told', () => one.printed.err.includes('a new configuration serves'));
   });
 });
