@@ -12,17 +12,15 @@ import { makerOf } from './limits.ts';
 import { logStore } from './log-store.ts';
 import { openListeners } from './listeners/open-listeners.ts';
 import { isLocal, writtenAddress } from './transport/address.ts';
-import { parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
+import {
+  parseServerOptions,
+  type CloseOptions,
+  type ListenerName,
+  type ServerOptions,
+  type Settings,
+} from './options.ts';
 import type { Service } from './service.ts';
 import { openStore } from './store.ts';
-
-export interface CloseOptions {
-  /**
-   * How long all is still served, new connections too, after health says NOT_SERVING: longer than the interval at which
-   * gateways check health, so that they ask elsewhere before this one is gone. Default 0.
-   */
-  readonly delayMs?: number | undefined;
-}
 
 /** A service that runs. */
 export interface RunningServer {

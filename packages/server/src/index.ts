@@ -1,4 +1,4 @@
-export { createServer, type CloseOptions, type RunningServer } from './create-server.ts';
+export { createServer, type RunningServer } from './create-server.ts';
 export { ConfigurationError } from './config/configuration-error.ts';
 export { readEnvironment } from './environment.ts';
 export { checkConfiguration, type CheckedConfiguration } from './check-configuration.ts';
@@ -10,4 +10,11 @@ export {
   type SupervisedWorkers,
   type SuperviseOptions,
 } from './workers/supervise-workers.ts';
-export type { ListenerName, ListenerOption, ServerOptions, TlsListenerName, TlsOptions } from './options.ts';
+export type {
+  CloseOptions,
+  ListenerName,
+  ListenerOption,
+  ServerOptions,
+  TlsListenerName,
+  TlsOptions,
+} from './options.ts';

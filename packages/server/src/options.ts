@@ -81,6 +81,14 @@ export interface ServerOptions {
   readonly log?: ((line: string) => void) | undefined;
 }
 
+export interface CloseOptions {
+  /**
+   * How long all is still served, new connections too, after health says NOT_SERVING: longer than the interval at which
+   * gateways check health, so that they ask elsewhere before this one is gone. Default 0.
+   */
+  readonly delayMs?: number | undefined;
+}
+
 export const LISTENERS = ['grpc', 'http', 'sentinel', 'admin'] as const;
 export type ListenerName = (typeof LISTENERS)[number];
 
