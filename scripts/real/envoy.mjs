@@ -72,13 +72,13 @@ test('descriptors of several entries have the limit of their last one, and no li
 test('shadow mode counts, and never denies', async () => {
   for (let i = 0; i < 5; i++) assert.equal((await deployment.ask(i, '/shadow')).status, 200);
 
-  assert.equal(await deployment.counted('edge.route_shadow.shadow_mode'), 4);
+  assert.equal(await deployment.counted('edge.route_shadow', 'shadow_mode'), 4);
 });
 
 test('a check takes nothing, and the response says what it has cost', async () => {
   const ask = async (i) => (await deployment.ask(i, '/tokens', { headers: { 'x-user': 'ada' } })).status;
   const charged = (units) =>
-    until(`${units} units are counted`, async () => (await deployment.counted('edge.tokens.total_hits')) === units);
+    until(`${units} units are counted`, async () => (await deployment.counted('edge.tokens', 'total_hits')) === units);
   deployment.answerFields = { 'x-tokens': '60' };
 
   assert.equal(await ask(0), 200);

@@ -33,7 +33,7 @@ const FLAGS: readonly (readonly [flags: string, option: string, read: Read, desc
   ['--grpc <address>', 'grpc', asIs, "Envoy's rate limit service (default: 8081)"],
   ['--http <address>', 'http', asIs, '/auth, /json, /v1, /metrics (default: 8080)'],
   ['--sentinel <address>', 'sentinel', asIs, "Sentinel's token clients (default: off)"],
-  ['--admin <address>', 'admin', asIs, "the operators' page, /stats (default: 6070)"],
+  ['--admin <address>', 'admin', asIs, "the operators' page, /metrics (default: 6070)"],
   ['--workers <number>', 'workers', count(256), 'processes, with --redis (default: 1)'],
   ['--tls-cert <path>', 'cert', asIs, 'the certificate of the listeners, as PEM'],
   ['--tls-key <path>', 'key', asIs, 'its key'],
@@ -73,14 +73,13 @@ export function addServeFlags(command: Command): void {
 }
 
 /**
- * What the flags say and, if there is no flag, the environment. Prints a line for each name of the environment that means
- * nothing here.
+ * What the flags say and, if there is no flag, the environment.
  *
  * @throws (rejects) UsageError.
  */
 export async function readServeFlags(command: Command): Promise<ServeOptions> {
   const { readEnvironment } = await import('@sluice/server');
-  const { options, warnings } = usable(() => readEnvironment(process.env));
+  const options = usable(() => readEnvironment(process.env));
   const all: Readonly<Record<string, unknown>> = command.optsWithGlobals();
   const own = (flags: string): unknown => all[new OptionOf(flags).attributeName()];
   const given = FLAGS.map(([flags, option]) => [option, own(flags)] as const).filter(
@@ -111,7 +110,6 @@ export async function readServeFlags(command: Command): Promise<ServeOptions> {
   const { config } = server;
   if (config === undefined)
     throw new UsageError('--config is needed: the path of the file of limits, or of a folder of them');
-  for (const warning of warnings) console.error(`sluice: ${warning}`);
   return { server: { ...server, config }, workers, shutdownDelayMs, check: all['check'] === true };
 }
 

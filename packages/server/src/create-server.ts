@@ -1,20 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/core';
-import { LimiterCore, type Limit } from '@sluice/core/spi';
+import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
 import { operatorsPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
-import type { CloseOptions } from './close-options.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
-import { knownLimits, shadowLimits, type Configuration } from './config/configuration.ts';
-import { writeChanges } from './config/written.ts';
+import { knownLimits, type Configuration } from './config/configuration.ts';
 import { Health } from './health/health.ts';
+import { RequestRules } from './config/request-rules.ts';
 import { makerOf } from './limits.ts';
-import { logDenials } from './log-denials.ts';
 import { logStore } from './log-store.ts';
 import { openListeners } from './listeners/open-listeners.ts';
 import { isLocal, writtenAddress } from './transport/address.ts';
-import { parseServerOptions, type ListenerName, type ServerOptions, type Settings } from './options.ts';
+import {
+  parseServerOptions,
+  type CloseOptions,
+  type ListenerName,
+  type ServerOptions,
+  type Settings,
+} from './options.ts';
 import type { Service } from './service.ts';
 import { openStore } from './store.ts';
 
@@ -73,7 +77,6 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       service.close();
     });
     checkSecret(service.configuration, settings);
-    undo.push(logDenials(core, (limit) => service.isShadow(limit), settings.log));
     const page = operatorsPage(service, settings);
     undo.push(() => page?.close());
     const listeners = await openListeners(service, settings, page?.routes ?? []);
@@ -115,16 +118,17 @@ function checkSecret({ limits }: Configuration, settings: Settings): void {
 
 class LiveService implements Service {
   readonly core: LimiterCore;
+  readonly requestRules: RequestRules;
   readonly health: Health = new Health();
   readonly access: Access;
   readonly stats: Stats;
   readonly timeoutMs: number;
   #source: ConfigurationSource | undefined;
-  #shadow: ReadonlySet<Limit> = new Set();
 
   constructor(core: LimiterCore, settings: Settings) {
     const { token, hostNames, timeoutMs, siblings, redis = [], prefix } = settings;
     this.core = core;
+    this.requestRules = new RequestRules((policy) => core.limitFor(policy));
     this.stats = new Stats(siblings);
     const secret = isPrivate(settings) ? [...redis, prefix].join(' ') : siblings?.secret;
     this.access = new Access(token, hostNames, secret);
@@ -145,10 +149,8 @@ class LiveService implements Service {
       mergeDomains,
       makeLimit: makerOf(this.core),
       onLoad: (configuration) => {
-        if (this.#source !== undefined)
-          log(`a new configuration serves: ${writeChanges(this.configuration, configuration)}`);
+        if (this.#source !== undefined) log('a new configuration serves');
         this.showLimits(configuration);
-        this.#shadow = shadowLimits(configuration);
         this.stats.loaded();
       },
       onError: (error) => {
@@ -162,11 +164,6 @@ class LiveService implements Service {
   /** Shows operators the limits of a configuration alone, without those that the service makes for itself. */
   showLimits(configuration: Configuration = this.configuration): void {
     this.core.known = knownLimits(configuration);
-  }
-
-  /** Whether denials by a limit deny no request. */
-  isShadow(limit: Limit): boolean {
-    return this.#shadow.has(limit);
   }
 
   async reload(): Promise<void> {

@@ -1,7 +1,6 @@
 export { createServer, type RunningServer } from './create-server.ts';
-export type { CloseOptions } from './close-options.ts';
 export { ConfigurationError } from './config/configuration-error.ts';
-export { readEnvironment, type EnvironmentOptions } from './environment/environment.ts';
+export { readEnvironment } from './environment.ts';
 export { checkConfiguration, type CheckedConfiguration } from './check-configuration.ts';
 export { joinWorkers, type WorkerLink } from './workers/join-workers.ts';
 export type { Siblings, StatsReport } from './stats/siblings.ts';
@@ -11,4 +10,11 @@ export {
   type SupervisedWorkers,
   type SuperviseOptions,
 } from './workers/supervise-workers.ts';
-export type { ListenerName, ListenerOption, ServerOptions, TlsListenerName, TlsOptions } from './options.ts';
+export type {
+  CloseOptions,
+  ListenerName,
+  ListenerOption,
+  ServerOptions,
+  TlsListenerName,
+  TlsOptions,
+} from './options.ts';

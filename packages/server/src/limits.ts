@@ -2,8 +2,8 @@ import { PolicyError, type Policy, type PolicyFunction } from '@sluice/core';
 import { readMark, readSubject, type Limit, type LimiterCore, type Want } from '@sluice/core/spi';
 
 /**
- * What a rule of the configuration decides by: a policy, several named ones, or a function, which `managed: NAME` and
- * `overrides` of a file become.
+ * What a rule of the configuration decides by: a policy, several named ones, or the function that `managed: NAME`
+ * becomes.
  */
 export type RulePolicy = Policy | readonly Policy[] | PolicyFunction;
 
@@ -18,11 +18,10 @@ export type MakeLimit = (policy: RulePolicy) => Limit;
 /**
  * What a request wants of a rule's limit, for `LimiterCore.decide`.
  *
- * @param subject - That of the key, if it is known.
  * @throws TypeError `SLUICE_KEY_INVALID` for an empty key.
  */
-export function wantOf(limit: Limit, key: string, cost: number, subject: string = readSubject(key)): Want {
-  return { limit, key, subject, cost, holder: 0, isNamed: false };
+export function wantOf(limit: Limit, key: string, cost: number): Want {
+  return { limit, key, subject: readSubject(key), cost, holder: 0, isNamed: false };
 }
 
 /** Makes the limits of a configuration with the core that decides over them. */

@@ -40,7 +40,7 @@ export interface ServerOptions {
   readonly http?: ListenerOption | undefined;
   /** Sentinel's cluster protocol, for the token clients of Java. Default `off`; Sentinel's own port is 18730. */
   readonly sentinel?: ListenerOption | undefined;
-  /** `/rlconfig`, `/stats`, `/metrics`. Default 6070. */
+  /** The operators' page, `/v1`, `/healthcheck`, `/metrics`. Default 6070. */
   readonly admin?: ListenerOption | undefined;
   /**
    * The secret of callers that may refund, charge, reset, block and read metrics where a listener is not on the
@@ -69,8 +69,8 @@ export interface ServerOptions {
    */
   readonly maxInFlight?: number | undefined;
   /**
-   * The age at which a gRPC connection gets a GOAWAY, up to 10 % more, so that connections spread over replicas;
-   * after 24 days in any case. 0: never. Default 24 hours.
+   * The age at which a gRPC connection gets a GOAWAY, 10 % more or less, so that connections spread over replicas, at
+   * most 22 days. 0: never. Default 24 hours.
    */
   readonly maxConnectionAgeMs?: number | undefined;
   /** How long `close` waits for requests that run. Default 10 seconds. */
@@ -79,6 +79,14 @@ export interface ServerOptions {
   readonly siblings?: Siblings | undefined;
   /** Gets what operators should know: a file that cannot be used, a failed Redis. Default: a line on standard error. */
   readonly log?: ((line: string) => void) | undefined;
+}
+
+export interface CloseOptions {
+  /**
+   * How long all is still served, new connections too, after health says NOT_SERVING: longer than the interval at which
+   * gateways check health, so that they ask elsewhere before this one is gone. Default 0.
+   */
+  readonly delayMs?: number | undefined;
 }
 
 export const LISTENERS = ['grpc', 'http', 'sentinel', 'admin'] as const;
@@ -107,8 +115,8 @@ export interface Settings extends Required<Omit<ServerOptions, ListenerName | 'r
 
 const MIN_TOKEN = 16;
 const DAY_MS = 86_400_000;
-/** A hundred years, as in core. */
-const MAX_AGE_MS: number = 36_500 * DAY_MS;
+/** A tenth is added to some, and Node has no timer of more than 24 days. */
+const MAX_AGE_MS: number = 22 * DAY_MS;
 /** The longest wait of a timer of Node. */
 const MAX_MS: number = 2 ** 31 - 1;
 

@@ -3,6 +3,7 @@ import type { LimiterCore } from '@sluice/core/spi';
 import type { Access } from './access.ts';
 import type { Stats } from './stats/stats.ts';
 import type { Configuration } from './config/configuration.ts';
+import type { RequestRules } from './config/request-rules.ts';
 import type { Health } from './health/health.ts';
 
 /** The ground on which every protocol of the server decides. */
@@ -12,6 +13,8 @@ export interface Service {
   readonly core: LimiterCore;
   /** The present configuration. Another object after a reload, so a request reads it once. */
   readonly configuration: Configuration;
+  /** The rules of limits that requests bring with them. */
+  readonly requestRules: RequestRules;
   readonly health: Health;
   readonly access: Access;
   readonly stats: Stats;

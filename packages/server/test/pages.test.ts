@@ -51,8 +51,6 @@ const keys = { keys: { login: 'ann' } };
 const OPERATIONS: readonly Operation[] = [
   ['http', 'GET', '/metrics'],
   ['admin', 'GET', '/metrics'],
-  ['admin', 'GET', '/rlconfig'],
-  ['admin', 'GET', '/stats'],
   ['admin', 'GET', '/'],
   ['http', 'POST', '/v1/consume', keys],
   ['admin', 'POST', '/v1/reset', keys],

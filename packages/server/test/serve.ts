@@ -1,7 +1,17 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { memoryStore, type Store } from '@sluice/core';
+import { LimiterCore } from '@sluice/core/spi';
+import { Access } from '../src/access.ts';
+import { buildConfiguration, type Configuration } from '../src/config/configuration.ts';
+import { readConfiguration } from '../src/config/read-configuration.ts';
+import { RequestRules } from '../src/config/request-rules.ts';
+import { Health } from '../src/health/health.ts';
 import { createServer, type RunningServer, type ServerOptions } from '../src/index.ts';
+import { makerOf } from '../src/limits.ts';
+import type { Service } from '../src/service.ts';
+import { Stats } from '../src/stats/stats.ts';
 
 export interface Answer {
   readonly status: number;
@@ -56,4 +66,29 @@ export async function serve(yaml: string, options: Partial<ServerOptions> = {}):
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+export type MadeService = Service & { configuration: Configuration };
+
+/** What one listener decides with, without the others. */
+export function makeService(
+  yaml: string,
+  {
+    store = memoryStore(),
+    timeoutMs = 60_000,
+    token,
+    shared = true,
+  }: { store?: Store; timeoutMs?: number; token?: string | undefined; shared?: boolean } = {},
+): MadeService {
+  const core = new LimiterCore({ name: 'service', shared, store, timeoutMs });
+  core.claim();
+  const health = new Health();
+  health.isServing = true;
+  const requestRules = new RequestRules(makerOf(core));
+  const configuration = configurationOf(yaml, core);
+  return { store, core, requestRules, configuration, health, access: new Access(token), stats: new Stats(), timeoutMs };
+}
+
+export function configurationOf(yaml: string, core: LimiterCore): Configuration {
+  return buildConfiguration(readConfiguration([{ path: 'limits.yaml', text: yaml }]), makerOf(core));
 }

@@ -163,11 +163,13 @@ export class Deployment {
     return { status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks).toString() };
   }
 
-  /** A counter of both replicas, by its line in /stats. */
-  async counted(name) {
-    const texts = await Promise.all(this.replicas.map(({ admin }) => textOf(`http://127.0.0.1:${admin}/stats`)));
+  /** A counter of a rule, of both replicas. */
+  async counted(rule, counter) {
+    const texts = await Promise.all(this.replicas.map(({ admin }) => textOf(`http://127.0.0.1:${admin}/metrics`)));
     return texts
-      .map((text) => Number(new RegExp(`${name}: (\\d+)`).exec(text)?.[1] ?? 0))
+      .map((text) =>
+        Number(new RegExp(`^sluice_rule_${counter}_total\\{rule="${rule}"\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0),
+      )
       .reduce((sum, one) => sum + one);
   }
 

@@ -44,22 +44,6 @@ describe('the file of limits', () => {
     await untilKnown(one, 'second');
   });
 
-  it('that is read again is logged with what changed in it', async () => {
-    const path = serving.file(
-      'limits:\n  login: { fixedWindow: { limit: 5, window: 15m } }\n  old: { fixedWindow: { limit: 1, window: 1m } }\n',
-    );
-    const one = await serving.serve(['--config', path]);
-    expect(one.printed.err).not.toContain('a new configuration serves');
-    writeFileSync(
-      path,
-      'limits:\n  login: { fixedWindow: { limit: 50, window: 15m } }\n  more: { fixedWindow: { limit: 1, window: 1m } }\n',
-    );
-    await until('it is told', () => one.printed.err.includes('a new configuration serves'));
-
-    expect(one.printed.err).toContain('limits.login: ');
-    expect(one.printed.err).toMatch(/limits\.login: .*5.* -> .*50.*; limits\.more: .* is new; limits\.old is gone/);
-  });
-
   it('that is wrong changes nothing, and says where it is wrong', async () => {
     const path = serving.file(limits('first'));
     const one = await serving.serve(['--config', path]);
@@ -68,9 +52,10 @@ describe('the file of limits', () => {
 
     expect(one.printed.err).toContain(`${path}:2:`);
     expect(await consume(one, 'first')).toBe(true);
-    expect((await get(one.addresses['admin'] ?? '', '/stats')).body).toMatch(/config_load_error: 1$/m);
+    expect((await get(one.addresses['admin'] ?? '', '/metrics')).body).toMatch(/config_load_error_total 1$/m);
     writeFileSync(path, limits('third'));
     await untilKnown(one, 'third');
+    await until('it is told', () => one.printed.err.includes('a new configuration serves'));
   });
 });
 

@@ -15,7 +15,7 @@ describe('sluice serve', () => {
 
     expect(serving.printed.out.split('\n')).toHaveLength(2);
     expect(Object.keys(serving.addresses)).toEqual(['grpc', 'http', 'admin']);
-    expect(serving.printed.err).toMatch(/^(?:sluice: "key" is denied by login \(fixedWindow 2 per 1h\), for .*\n)?$/);
+    expect(serving.printed.err).toBe('');
     expect(allowed).toEqual([true, true, false]);
   });
 
@@ -27,9 +27,9 @@ describe('sluice serve', () => {
     expect(addresses['admin']).toMatch(/^\[::1\]:\d+$/);
   });
 
-  it('takes 0 without a unit for a duration, and ages that no timer of Node can wait', async () => {
+  it('takes 0 without a unit for a duration', async () => {
     const { printed } = await serve([
-      ...['--config', file(LIMITS), '--drain', '0', '--shutdown-delay', '0', '--max-connection-age', '365d'],
+      ...['--config', file(LIMITS), '--drain', '0', '--shutdown-delay', '0', '--max-connection-age', '0'],
     ]);
 
     expect(printed.err).toBe('');
@@ -61,6 +61,11 @@ describe('a wrong command line', () => {
       'a delay that no timer can wait',
       ['--config', 'x', '--shutdown-delay', '25d'],
       '--shutdown-delay must be at most 24d, got "25d"',
+    ],
+    [
+      'an age that no timer can wait',
+      ['--max-connection-age', '23d'],
+      'maxConnectionAgeMs must be a whole number from 0 to 1900800000; got 1987200000',
     ],
     ['no number of workers', ['--workers', 'two'], '--workers must be a whole number from 1 to 256, got "two"'],
     ['a short token', ['--token', 'secret'], 'token must be at least 16 characters'],

@@ -18,8 +18,6 @@ export interface ConfigurationData {
 /** A policy, several named ones, or the name of a managed policy. */
 export interface PolicyData {
   readonly at: Place;
-  /** In a few words. */
-  readonly written: string;
   /** Empty if it is managed. */
   readonly policies: readonly Policy[];
   readonly managed?: string;
@@ -62,18 +60,6 @@ export type Unit = (typeof UNITS)[number];
 export interface LimitData {
   readonly name: string;
   readonly policy: PolicyData;
-  /** Other numbers of single keys. */
-  readonly overrides: readonly KeyOverride[];
-}
-
-/** Other numbers that a file gives one key, or all keys with a prefix. */
-export interface KeyOverride {
-  readonly kind: 'key' | 'prefix';
-  readonly text: string;
-  /** The new numbers, of the same kind as the policy they override. */
-  readonly policy: PolicyData;
-  /** When it ends, milliseconds since 1970. Infinity: it does not. */
-  readonly untilMs: number;
 }
 
 export interface ForwardAuthData {

@@ -1,4 +1,4 @@
-import { fixedWindow, policyOf, PolicyError, type Policy, type PolicyFunction } from '@sluice/core';
+import { fixedWindow, PolicyError, type Policy } from '@sluice/core';
 import { managed } from '@sluice/core/managed';
 import type { Limit } from '@sluice/core/spi';
 import type { MakeLimit, RulePolicy } from '../limits.ts';
@@ -6,7 +6,6 @@ import { ConfigurationError, type Place, type Problem } from './configuration-er
 import type {
   ConfigurationData,
   ForwardAuthRuleData,
-  KeyOverride,
   LimitData,
   PolicyData,
   RuleData,
@@ -82,8 +81,7 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
       return undefined;
     }
   };
-  const limitFor = (policy: PolicyData, made = readRulePolicy(policy)): Limit =>
-    check(policy.at, () => makeLimit(made)) as Limit; // undefined beside a problem, with which nothing is returned
+  const limitFor = (policy: PolicyData): Limit => check(policy.at, () => makeLimit(readRulePolicy(policy))) as Limit; // undefined beside a problem, with which nothing is returned
   const ruleFor = (rule: RuleData): Rule => {
     const { policy, rateLimit } = rule;
     if (policy !== undefined || rateLimit === undefined) return { ...rule, limit: policy && limitFor(policy) };
@@ -103,7 +101,7 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
     root.addAll(descriptors, ruleFor);
   }
   const limits = data.limits.map((limit): NamedLimit => {
-    return { ...limit, limit: limitFor(limit.policy, readRulePolicy(limit.policy, limit.overrides)) };
+    return { ...limit, limit: limitFor(limit.policy) };
   });
   const sentinel = data.sentinel.rules.flatMap(
     (numbers) => check(numbers.at, () => new SentinelRule(numbers, makeLimit)) ?? [],
@@ -129,33 +127,14 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
 /** By their names: the same function each time, because a limiter follows each as long as it lives. */
 const managedPolicies = new Map<string, RulePolicy>();
 
-function readRulePolicy({ policies, managed: name }: PolicyData, overrides: readonly KeyOverride[] = []): RulePolicy {
+function readRulePolicy({ policies, managed: name }: PolicyData): RulePolicy {
   if (name !== undefined) {
     const policy = managedPolicies.get(name) ?? managed(name);
     managedPolicies.set(name, policy);
     return policy;
   }
   const [only] = policies as readonly [Policy];
-  if (policies.length > 1) return policies;
-  return overrides.length === 0 ? only : overriddenPolicy(only, overrides);
-}
-
-/**
- * The policy of a limit that is another one for some keys: that of the key itself, else that of its longest prefix. An
- * override ends by the clock of this process.
- */
-function overriddenPolicy(base: Policy, overrides: readonly KeyOverride[]): PolicyFunction {
-  const byTarget = new Map(overrides.map((one) => [`${one.kind} ${one.text}`, one]));
-  const prefixes = overrides.filter(({ kind }) => kind === 'prefix').map(({ text }) => text.length);
-  const lengths = [...new Set(prefixes)].sort((one, other) => other - one);
-  return policyOf((key) => {
-    const targets = [`key ${key}`, ...lengths.map((length) => `prefix ${key.slice(0, length)}`)];
-    for (const target of targets) {
-      const override = byTarget.get(target);
-      if (override !== undefined && override.untilMs > Date.now()) return override.policy.policies[0];
-    }
-    return base;
-  });
+  return policies.length > 1 ? policies : only;
 }
 
 /** How many limits operators are shown. */
@@ -171,10 +150,4 @@ export function knownLimits({ domains, limits }: Configuration): Limit[] {
     }
   }
   return known.slice(0, MAX_KNOWN);
-}
-
-/** The limits of rules in shadow mode, whose denials deny no request. */
-export function shadowLimits({ domains }: Configuration): ReadonlySet<Limit> {
-  const rules = [...domains.values()].flatMap((root) => [...root.rules()]);
-  return new Set(rules.flatMap(({ rule }) => (rule.shadowMode && rule.limit !== undefined ? [rule.limit] : [])));
 }

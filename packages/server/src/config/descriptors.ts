@@ -163,7 +163,7 @@ function readList(value: YamlValue, options: PolicyOptions): PolicyData | undefi
   if (items.length === 0) value.problemAtName('sluice must hold a policy, or a list of them, got an empty list');
   const policies = read.flatMap((one) => one?.policies ?? []);
   if (policies.length === 0 || policies.length < items.length) return undefined;
-  return { at: value.at, policies, written: read.map((one) => one?.written).join(' and ') };
+  return { at: value.at, policies };
 }
 
 function readMetadata(value: YamlValue): Pick<RuleData, 'metadata'> {

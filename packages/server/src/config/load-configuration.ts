@@ -28,6 +28,8 @@ export interface LoadOptions {
   readonly makeLimit: MakeLimit;
   /** Whether several files, or documents of one, may have rules of one domain. Default false. */
   readonly mergeDomains?: boolean;
+  /** Gives up reading a large one. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -38,11 +40,11 @@ export interface LoadOptions {
  */
 export async function loadConfiguration(
   path: string,
-  { makeLimit, mergeDomains = false }: LoadOptions,
+  { makeLimit, mergeDomains = false, signal }: LoadOptions,
 ): Promise<Configuration> {
   const reading = { files: await readFiles(path), mergeDomains };
   const length = reading.files.reduce((sum, { text }) => sum + text.length, 0);
-  const data = length < SHORT ? readConfiguration(reading.files, mergeDomains) : await readInThread(reading);
+  const data = length < SHORT ? readConfiguration(reading.files, mergeDomains) : await readInThread(reading, signal);
   return buildConfiguration(data, makeLimit);
 }
 
@@ -89,13 +91,14 @@ async function findFiles(
   return inside.filter((one) => one.isFile());
 }
 
-async function readInThread(reading: Reading): Promise<ConfigurationData> {
+async function readInThread(reading: Reading, given?: AbortSignal): Promise<ConfigurationData> {
+  const signal = AbortSignal.any([AbortSignal.timeout(MAX_MS), ...(given === undefined ? [] : [given])]);
   const thread = new Worker(new URL(`read-thread${import.meta.url.slice(-3)}`, import.meta.url), {
     workerData: reading,
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   });
   try {
-    const [result] = (await once(thread, 'message', { signal: AbortSignal.timeout(MAX_MS) })) as [ReadResult];
+    const [result] = (await once(thread, 'message', { signal })) as [ReadResult];
     if ('data' in result) return result.data;
     throw new ConfigurationError(result.problems);
   } catch (error) {

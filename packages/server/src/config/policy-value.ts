@@ -1,6 +1,5 @@
 import {
   concurrency,
-  describePolicy,
   fixedWindow,
   leakyBucket,
   PolicyError,
@@ -30,8 +29,6 @@ export interface PolicyOptions {
   readonly name: string | undefined;
   /** Whether the policy may have a name of its own. */
   readonly mayName: boolean;
-  /** Fields that may stand beside it, which others read. Default: none. */
-  readonly beside?: readonly string[];
   /** Why no slots can be held here. Default: they can. */
   readonly noSlots?: string;
 }
@@ -46,7 +43,7 @@ export function isName(text: string): boolean {
  * `{ managed: orders }`. Undefined if it cannot be used, which is reported.
  */
 export function readPolicy(value: YamlValue, options: PolicyOptions): PolicyData | undefined {
-  const { where, beside = [] } = options;
+  const { where } = options;
   if (value.isMissing) {
     value.problem(`${where} must hold ${EXPECTED}, got nothing`);
     return undefined;
@@ -54,8 +51,8 @@ export function readPolicy(value: YamlValue, options: PolicyOptions): PolicyData
   const fields = value.fields(where, EXPECTED);
   const [kind, ...others] = fields.filter(({ name }) => name === MANAGED || KINDS.includes(name));
   for (const field of fields) {
-    if (field.name === MANAGED || KINDS.includes(field.name) || beside.includes(field.name)) continue;
-    field.value.problemAtName(unknownName(where, field.name, [...KINDS, MANAGED, ...beside]));
+    if (field.name === MANAGED || KINDS.includes(field.name)) continue;
+    field.value.problemAtName(unknownName(where, field.name, [...KINDS, MANAGED]));
   }
   for (const other of others) {
     other.value.problemAtName(
@@ -63,18 +60,17 @@ export function readPolicy(value: YamlValue, options: PolicyOptions): PolicyData
     );
   }
   if (kind === undefined) {
-    if (value.isMap && fields.every(({ name }) => beside.includes(name)))
-      value.problem(`${where} must hold ${EXPECTED}`);
+    if (value.isMap && fields.length === 0) value.problem(`${where} must hold ${EXPECTED}`);
     return undefined;
   }
   if (kind.name === MANAGED) return readManaged(kind.value, value);
   const policy = readKind(kind, options);
-  return policy && { at: value.at, policies: [policy], written: describePolicy(policy) };
+  return policy && { at: value.at, policies: [policy] };
 }
 
 function readManaged(named: YamlValue, { at }: YamlValue): PolicyData | undefined {
   const name = named.text(MANAGED) ?? '';
-  if (isName(name)) return { at, policies: [], managed: name, written: `managed ${name}` };
+  if (isName(name)) return { at, policies: [], managed: name };
   named.problem(`managed must be the name of a policy: ${NAME_FORM}, got ${quoted(name)}`);
   return undefined;
 }

@@ -2,7 +2,6 @@ import type { ConfigurationData, ForwardAuthData, LimitData } from './configurat
 import { ConfigurationError, type Problem } from './configuration-error.ts';
 import { readDescriptors, type Above } from './descriptors.ts';
 import { readForwardAuth } from './forward-auth.ts';
-import { readKeyOverrides } from './key-overrides.ts';
 import { isName, NAME_FORM, readPolicy } from './policy-value.ts';
 import { SentinelReader } from './sentinel.ts';
 import { escapePart } from './subject.ts';
@@ -104,11 +103,8 @@ class ConfigurationParts {
       written.problemAtName(`the name of a limit must be ${NAME_FORM}, got ${quoted(name)}`);
       return;
     }
-    const policy = readPolicy(written, { where: name, name, mayName: false, beside: ['overrides'] });
-    if (policy === undefined) return;
-    const list = written.fields(name, 'a policy').find((field) => field.name === 'overrides')?.value;
-    const overrides = list === undefined ? [] : readKeyOverrides(list, name, policy);
-    this.limits.set(name.toLowerCase(), { limit: { name, policy, overrides }, place: written.place });
+    const policy = readPolicy(written, { where: name, name, mayName: false });
+    if (policy !== undefined) this.limits.set(name.toLowerCase(), { limit: { name, policy }, place: written.place });
   }
 
   #readForwardAuth(value: YamlValue): void {

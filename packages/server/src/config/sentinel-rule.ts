@@ -45,12 +45,4 @@ export class SentinelRule {
     this.#limits.set(limit, made);
     return made;
   }
-
-  /** The rule as text, for `/rlconfig`. */
-  written(): string {
-    const { resource, namespace, count, perClient, windowIntervalMs, sampleCount, values } = this.numbers;
-    const threshold = perClient ? 'per client' : 'global';
-    const exceptions = values === undefined ? '' : `, ${String(values.size)} values of their own`;
-    return `resource=${resource}, namespace=${namespace}, count=${String(count)} ${threshold}, ${String(windowIntervalMs)} ms in ${String(sampleCount)}${exceptions}`;
-  }
 }

@@ -23,15 +23,6 @@ export interface CallDeps {
   readonly longestMessage: number;
 }
 
-/**
- * The stream of a call. Listeners are functions of the module that find their call here: a closure each would cost
- * more.
- */
-interface CallStream extends ServerHttp2Stream {
-  [CALL]?: Call | undefined;
-}
-
-const CALL = Symbol('call');
 const RESPONSE = { ':status': 200, 'content-type': 'application/grpc' };
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
 const END = { endStream: true, sendDate: false };
@@ -73,8 +64,22 @@ export class Call implements OpenCall {
     this.#deps = deps;
     this.#body = new Body(deps.longestMessage);
     if (!deps.openCalls.add(this)) throw tooMany();
-    (stream as CallStream)[CALL] = this;
-    stream.on('data', received).on('end', hasEnded).on('wantTrailers', sendTrailers).on('close', closed);
+    stream
+      .on('data', (chunk: Buffer) => {
+        this.#receive(chunk);
+      })
+      .on('end', () => {
+        this.#requestEnded();
+      })
+      .on('wantTrailers', () => {
+        deps.openCalls.delete(this);
+        if (!this.isGone) stream.sendTrailers(this.#trailers);
+      })
+      .on('close', () => {
+        this.#isAnswered = true;
+        this.#request = undefined;
+        deps.openCalls.delete(this);
+      });
   }
 
   /** The decoded message. */
@@ -127,7 +132,7 @@ export class Call implements OpenCall {
     else this.fail(new CallError(Status.RESOURCE_EXHAUSTED, 'the call was dropped: it took too long'));
   }
 
-  receive(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     if (this.#isAnswered) return;
     const before = this.#body.heldBytes;
     try {
@@ -141,7 +146,7 @@ export class Call implements OpenCall {
     if (this.#body.heldBytes !== before && !this.#held(before)) this.fail(tooMany());
   }
 
-  requestEnded(): void {
+  #requestEnded(): void {
     if (this.#isAnswered) return;
     try {
       this.#body.end();
@@ -152,18 +157,6 @@ export class Call implements OpenCall {
     } catch (error) {
       this.fail(error);
     }
-  }
-
-  sendTrailers(): void {
-    this.#deps.openCalls.delete(this);
-    if (!this.isGone) this.stream.sendTrailers(this.#trailers);
-  }
-
-  closed(): void {
-    this.#isAnswered = true;
-    this.#request = undefined;
-    this.#deps.openCalls.delete(this);
-    (this.stream as CallStream)[CALL] = undefined;
   }
 
   /** Tells what the message takes now. Returns false where that is too much. */
@@ -220,20 +213,4 @@ function reset(stream: ServerHttp2Stream): void {
 
 function statusFields(code: StatusCode, message: string): Readonly<Record<string, string>> {
   return { 'grpc-status': String(code), ...(message === '' ? {} : { 'grpc-message': encodeMessage(message) }) };
-}
-
-function received(this: CallStream, chunk: Buffer): void {
-  this[CALL]?.receive(chunk);
-}
-
-function hasEnded(this: CallStream): void {
-  this[CALL]?.requestEnded();
-}
-
-function sendTrailers(this: CallStream): void {
-  this[CALL]?.sendTrailers();
-}
-
-function closed(this: CallStream): void {
-  this[CALL]?.closed();
 }

@@ -12,11 +12,9 @@ const LONGEST_PING_MS = 1000;
 const LOST_PINGS = 2;
 /** Connections made together do not end together. */
 const JITTER = 0.1;
-/** The longest wait of a timer of Node, 24 days: older connections are asked to leave then. */
-const MAX_MS: number = 2 ** 31 - 1;
 
 export interface SessionsOptions {
-  /** The age at which a connection gets a GOAWAY, in milliseconds, 10 % more or less. Infinity: never. */
+  /** The age at which a connection gets a GOAWAY, in milliseconds, 10 % more or less: at most 22 days. Infinity: never. */
   readonly maxConnectionAgeMs: number;
   /** How long after that its calls may still take, in milliseconds. */
   readonly connectionGraceMs: number;
@@ -105,7 +103,7 @@ export class Sessions {
   #endWhenOld(session: ServerHttp2Session): (() => void) | undefined {
     const { maxConnectionAgeMs, connectionGraceMs } = this.#options;
     if (maxConnectionAgeMs === Infinity) return undefined;
-    const ageMs = Math.min(maxConnectionAgeMs * (1 - JITTER + 2 * JITTER * Math.random()), MAX_MS);
+    const ageMs = maxConnectionAgeMs * (1 - JITTER + 2 * JITTER * Math.random());
     let timer = setTimeout(() => {
       leave(session);
       timer = setTimeout(() => {

@@ -9,17 +9,12 @@ const MS_PER_UNIT: ReadonlyMap<string, number> = new Map([
   ['n', 1 / 1_000_000],
 ]);
 
-let lastText: string | undefined;
-let lastMs = 0;
-
 /**
- * The milliseconds of a field `grpc-timeout`: up to eight digits and a unit. Clients send the same one with every call,
- * so the last one is remembered.
+ * The milliseconds of a field `grpc-timeout`: up to eight digits and a unit.
  *
  * @throws CallError `INTERNAL`, as other servers do.
  */
 export function parseTimeout(text: string): number {
-  if (text === lastText) return lastMs;
   const unit = MS_PER_UNIT.get(text.at(-1) ?? '');
   const digits = text.slice(0, -1);
   if (unit === undefined || !/^\d{1,8}$/.test(digits)) {
@@ -28,7 +23,5 @@ export function parseTimeout(text: string): number {
       `grpc-timeout must be up to eight digits and one of H, M, S, m, u, n, such as 20m; got ${JSON.stringify(text.slice(0, 32))}`,
     );
   }
-  lastText = text;
-  lastMs = Number(digits) * unit;
-  return lastMs;
+  return Number(digits) * unit;
 }

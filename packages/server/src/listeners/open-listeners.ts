@@ -1,13 +1,10 @@
 import type { Server } from 'node:net';
-import { adminRoutes, metricsRoute } from '../admin/routes.ts';
-import { RequestRules } from '../config/request-rules.ts';
+import { metricsRoute } from '../admin/metrics-route.ts';
 import { authRoutes } from '../forward-auth/auth-route.ts';
 import { healthRoute } from '../health/health.ts';
 import { decideRoute } from '../native/decide-route.ts';
 import { nativeRoutes } from '../native/routes.ts';
 import { hasTls, type ListenerName, type Settings } from '../options.ts';
-import { countDecided } from '../rls/count-decided.ts';
-import type { Decided } from '../rls/decide.ts';
 import { jsonRoute } from '../rls/json/json-route.ts';
 import { serveRls } from '../rls/serve-rls.ts';
 import { serveSentinel } from '../sentinel/serve-sentinel.ts';
@@ -41,17 +38,11 @@ export async function openListeners(
   const { log, maxInFlight, drainMs, maxConnectionAgeMs } = settings;
   const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
   const clients = new Clients(() => service.configuration.forwardAuth?.trustedProxies);
-  const rules = {
-    overrides: new RequestRules((policy) => service.core.limitFor(policy)),
-    decided: (decided: Decided) => {
-      countDecided(service.stats, decided);
-    },
-  };
   const http = { maxInFlight, clients, bodies: new Bodies(clients) };
   const make: Readonly<Record<ListenerName, (isPrivate: boolean, own: TlsSettings | undefined) => Made>> = {
     grpc: (isPrivate, own) => {
       const served = serveRls(service, {
-        ...{ entrance: { isPrivate }, clients, maxInFlight, ...rules },
+        ...{ entrance: { isPrivate }, clients, maxInFlight },
         ...(own === undefined ? {} : { tls: { ...own, rejectUnauthorized: own.requestCert } }),
         maxConnectionAgeMs: maxConnectionAgeMs === 0 ? Infinity : maxConnectionAgeMs,
         connectionGraceMs: drainMs,
@@ -59,16 +50,14 @@ export async function openListeners(
       return { server: served.server, close: (graceMs) => (graceMs === 0 ? served.close() : served.drain()) };
     },
     http: (isPrivate, own) => {
-      const entrance = { isPrivate };
-      const json = jsonRoute(service, { entrance, ...rules });
+      const json = jsonRoute(service, { isPrivate });
       return serveHttp([json, ...authRoutes(service, clients), ...commonRoutes(service, isPrivate)], {
         ...http,
         tls: own,
       });
     },
     sentinel: () => serveSentinel(service, settings.sentinelTimeoutMs, clients),
-    admin: (isPrivate) =>
-      serveHttp([...adminRoutes(service, { isPrivate }), ...commonRoutes(service, isPrivate), ...page], http),
+    admin: (isPrivate) => serveHttp([...commonRoutes(service, isPrivate), ...page], http),
   };
   const listeners = (Object.keys(make) as ListenerName[]).flatMap((name) => {
     const address = settings.listeners[name];

@@ -5,7 +5,7 @@ import type { Entrance } from '../access.ts';
 import type { Service } from '../service.ts';
 import { checkJson, parseJson } from '../transport/bodies.ts';
 import type { Route } from '../transport/http.ts';
-import { RequestProblem } from '../transport/request-problem.ts';
+import { badRequest } from '../transport/request-problem.ts';
 import { sendJson } from '../transport/send.ts';
 import { MAX_BODY } from './routes.ts';
 
@@ -95,8 +95,4 @@ function readAsk(given: unknown, policies: readonly Policy[], space: string, whe
 function readList(given: unknown, field: string, max: number): readonly unknown[] {
   if (Array.isArray(given) && given.length > 0 && given.length <= max) return given as readonly unknown[];
   throw badRequest(`${field} must be a list of 1 to ${String(max)}`);
-}
-
-function badRequest(detail: string): RequestProblem {
-  return new RequestProblem(400, `${detail}; nothing was done`);
 }

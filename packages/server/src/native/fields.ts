@@ -5,26 +5,8 @@ export const whole = (description: string, more: Schema = {}): Schema => ({ type
 export const units = (description: string, minimum = 0): Schema =>
   whole(description, { minimum, maximum: Number.MAX_SAFE_INTEGER });
 
-export type FieldName =
-  | 'keys'
-  | 'cost'
-  | 'estimate'
-  | 'reservation'
-  | 'actual'
-  | 'slot'
-  | 'holder'
-  | 'duration'
-  | 'reset'
-  | 'limit'
-  | 'key'
-  | 'prefix'
-  | 'policy'
-  | 'until'
-  | 'by'
-  | 'reason';
-
 /** Every field that a body of `/v1` may have. */
-export const FIELDS: Readonly<Record<FieldName, Schema>> = {
+export const FIELDS: Readonly<Record<string, Schema>> = {
   keys: {
     type: 'object',
     description: 'A key under the name of each limit. All of these limits must allow, or nothing is taken.',

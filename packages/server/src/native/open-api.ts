@@ -104,7 +104,7 @@ function responseOf(description: string, schema: string, type = 'application/jso
 }
 
 function describe(name: string, { summary, needs, may = [], needsRights, answer }: Operation): Schema {
-  const body = record(Object.fromEntries([...needs, ...may].map((field) => [field, FIELDS[field]])), may);
+  const body = record(Object.fromEntries([...needs, ...may].map((field) => [field, FIELDS[field] as Schema])), may);
   const problems = Object.entries(PROBLEMS).map(([status, why]): [string, Schema] => [
     status,
     responseOf(why, 'Problem', 'application/problem+json'),

@@ -1,5 +1,3 @@
-import type { FieldName } from './fields.ts';
-
 /** The fields of a body. */
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -7,16 +5,11 @@ export type Fields = Readonly<Record<string, unknown>>;
 export interface Operation {
   readonly summary: string;
   /** The fields of its body. */
-  readonly needs: readonly FieldName[];
-  readonly may?: readonly FieldName[];
+  readonly needs: readonly string[];
+  readonly may?: readonly string[];
   /** Whether its caller needs rights: it could raise a limit, or deny others. */
   readonly needsRights?: true;
   /** The name of the schema of its answer. Undefined: 204 without a body. */
   readonly answer?: 'Decision' | 'Reservation' | 'Acquisition' | 'Renewal' | 'Overrides' | 'Override' | 'Removal';
-  readonly run: (fields: Fields, caller: Caller) => unknown;
-}
-
-/** Who asks. */
-export interface Caller {
-  readonly hasRights: boolean;
+  readonly run: (fields: Fields, hasRights: boolean) => unknown;
 }

@@ -14,8 +14,8 @@ import {
 } from '@sluice/core/spi';
 import type { Configuration } from '../config/configuration.ts';
 import type { Service } from '../service.ts';
-import { RequestProblem } from '../transport/request-problem.ts';
-import type { Caller, Fields, Operation } from './operation.ts';
+import { badRequest, type RequestProblem } from '../transport/request-problem.ts';
+import type { Fields, Operation } from './operation.ts';
 import { Overrides } from './overrides.ts';
 import { Receipts } from './receipts.ts';
 
@@ -55,7 +55,7 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
       summary:
         'States how many units of a reservation were used, once: what was not used comes back. Above the estimate it needs the token. After ten minutes a reservation costs its estimate.',
       needs: ['reservation', 'actual'],
-      run: ({ reservation, actual }, { hasRights }) =>
+      run: ({ reservation, actual }, hasRights) =>
         receipts.settle(readText(reservation, 'reservation'), readWhole(actual, 'actual'), hasRights),
     },
     acquire: {
@@ -64,7 +64,7 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
       needs: ['keys'],
       may: ['cost', 'holder'],
       answer: 'Acquisition',
-      run: async (fields, { hasRights }) => {
+      run: async (fields, hasRights) => {
         const { cost = 1, holder } = fields;
         if (!hasRights) checkSecret(holder);
         const named = holder === undefined ? undefined : readHolder(holder);
@@ -162,14 +162,14 @@ export async function runOperation(
   name: string,
   operation: Operation,
   body: unknown,
-  caller: Caller,
+  hasRights: boolean,
 ): Promise<unknown> {
   const { needs, may = [], run } = operation;
   const shape = Object.fromEntries([...needs, ...may].map((field) => [field, (given: unknown) => given]));
   const fields = readOptions(body, shape, `the body of /v1/${name}`);
   const missing = needs.find((field) => fields[field] === undefined);
   if (missing !== undefined) throw badRequest(`the field ${missing} is missing; /v1/${name} needs ${needs.join(', ')}`);
-  return run(fields, caller);
+  return run(fields, hasRights);
 }
 
 /** The limits of the present configuration by their names. */
@@ -198,11 +198,6 @@ function write(decision: Decision): unknown {
   return { ...decision, error: undefined, fields: Object.fromEntries(fields.map(({ name, value }) => [name, value])) };
 }
 
-/** A problem of what a client sent. */
-function badRequest(detail: string): RequestProblem {
-  return new RequestProblem(400, `${detail}; nothing was done`);
-}
-
 /** Who knows a holder is given its slot, and can release it. */
 const MIN_HOLDER = 16;
 
@@ -229,5 +224,5 @@ function atLeastOne(given: unknown, field: string): unknown {
 }
 
 function costInvalid(detail: string): RequestProblem {
-  return new RequestProblem(400, `${detail}; nothing was done`, { code: 'SLUICE_COST_INVALID' });
+  return badRequest(detail, { code: 'SLUICE_COST_INVALID' });
 }

@@ -3,13 +3,13 @@ import { createPolicies, type OverrideTarget, type Policies } from '@sluice/core
 import { shown } from '@sluice/core/spi';
 import { MAKERS } from '../config/policy-value.ts';
 import type { Service } from '../service.ts';
-import { RequestProblem } from '../transport/request-problem.ts';
+import { badRequest, RequestProblem } from '../transport/request-problem.ts';
 import type { Fields } from './operation.ts';
 
 /** How many overrides one answer lists. */
 const MAX_LISTED = 1000;
 
-/** Overrides of the managed limits of the configuration. Those of other limits are in its file. */
+/** Overrides of the managed limits of the configuration. Other limits have none. */
 export class Overrides {
   readonly #service: Service;
   #policies: Policies | undefined;
@@ -40,9 +40,9 @@ export class Overrides {
   #find(limit: unknown): { readonly policies: Policies; readonly name: string } {
     const { configuration, core } = this.#service;
     const known = typeof limit === 'string' ? configuration.limits.get(limit) : undefined;
-    if (known === undefined) throw new RequestProblem(400, `there is no limit named ${shown(limit)}; nothing was done`);
+    if (known === undefined) throw badRequest(`there is no limit named ${shown(limit)}`);
     if (known.policy.managed === undefined) {
-      const what = `the limit ${known.name} is of the configuration: write its overrides there`;
+      const what = `the limit ${known.name} is not managed: write managed: and the name of a policy`;
       throw new RequestProblem(409, `${what}; nothing was done`);
     }
     this.#policies ??= createPolicies(core.store);
@@ -52,7 +52,7 @@ export class Overrides {
 
 function readTarget(key: unknown, prefix: unknown): OverrideTarget {
   if ((key === undefined) !== (prefix === undefined)) return (key ?? { prefix }) as OverrideTarget;
-  throw new RequestProblem(400, 'write either key or prefix; nothing was done');
+  throw badRequest('write either key or prefix');
 }
 
 /** A policy as files write it, `{ "fixedWindow": { "limit": 500, "window": "1m" } }`, or as answers have it. */

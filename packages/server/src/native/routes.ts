@@ -26,7 +26,7 @@ export function nativeRoutes(service: Service, entrance: Entrance): readonly Rou
       },
       handle: async (request, response, body) => {
         const hasRights = access.allows(entrance, request.headers.authorization);
-        const result = await runOperation(name, operation, parseJson(body), { hasRights }).catch((error: unknown) => {
+        const result = await runOperation(name, operation, parseJson(body), hasRights).catch((error: unknown) => {
           throw readProblem(error);
         });
         if (result !== undefined) sendJson(response, 200, result);

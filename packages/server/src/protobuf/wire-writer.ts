@@ -1,7 +1,6 @@
 import { DELIMITED, FIXED64, VARINT } from './wire.ts';
 
 const FIRST_SIZE = 4096;
-const LONGEST_LOOP = 64;
 
 /**
  * Writes fields of protobuf into a buffer of its own, which is used again for the next message. `field` is the number
@@ -44,24 +43,8 @@ export class WireWriter {
   textOf(field: number, value: string): void {
     this.#room(11 + value.length * 3);
     const start = this.open(field);
-    if (value.length > LONGEST_LOOP || !this.#ascii(value)) this.#at += this.#bytes.write(value, this.#at, 'utf8');
+    this.#at += this.#bytes.write(value, this.#at, 'utf8');
     this.close(start);
-  }
-
-  /**
-   * Writes a short text of ASCII, in less time than the call into C++ takes. Returns false where it is not ASCII:
-   * nothing is written then.
-   */
-  #ascii(value: string): boolean {
-    const bytes = this.#bytes;
-    let at = this.#at;
-    for (let i = 0; i < value.length; i++) {
-      const code = value.charCodeAt(i);
-      if (code > 127) return false;
-      bytes[at++] = code;
-    }
-    this.#at = at;
-    return true;
   }
 
   /** Writes a number of type double, 0 as well. */

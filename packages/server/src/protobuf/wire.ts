@@ -65,11 +65,6 @@ export class WireReader {
 
   /** Reads a varint, of which the lower 32 bits count, as in other parsers. */
   uint32(): number {
-    const first = this.#bytes[this.#at];
-    if (first !== undefined && first < 128 && this.#at < this.#end) {
-      this.#at++;
-      return first;
-    }
     const start = this.#at;
     this.uint64();
     let value = 0;

@@ -5,7 +5,7 @@ import { wantOf } from '../limits.ts';
 import type { Service } from '../service.ts';
 import type { RateLimitRequest } from './messages.ts';
 import { decideTogether, type Outcome } from './outcomes.ts';
-import { planOf, type LimitedDescriptor, type OverrideRules, type Plan } from './plan.ts';
+import { planOf, type LimitedDescriptor, type Plan } from './plan.ts';
 
 /** Who asks, and for how long. */
 export interface Caller {
@@ -38,14 +38,9 @@ export interface Decided {
  * @throws CallError for a bad request (see {@link planOf}), and `PERMISSION_DENIED` for refunds of a caller that may
  * not. Nothing is consumed then. Rejects with the core's errors.
  */
-export function decide(
-  service: Service,
-  overrides: OverrideRules,
-  request: RateLimitRequest,
-  caller: Caller,
-): Decided | Promise<Decided> {
+export function decide(service: Service, request: RateLimitRequest, caller: Caller): Decided | Promise<Decided> {
   checkRefunds(service, request, caller);
-  const plan = planOf(request, service.configuration, overrides);
+  const plan = planOf(request, service.configuration, service.requestRules);
   const { limited } = plan;
   if (limited.length === 0) return { request, plan, allowed: true, outcomes: [] };
   if (!plan.isPlain) return decideEach(service, request, plan, caller);

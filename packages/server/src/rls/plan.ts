@@ -1,16 +1,11 @@
 import type { Limit } from '@sluice/core/spi';
 import type { Configuration } from '../config/configuration.ts';
 import type { Unit } from '../config/configuration-data.ts';
-import type { Match, Rule, RuleNode } from '../config/rule-node.ts';
+import type { Match, RuleNode } from '../config/rule-node.ts';
+import type { RequestRules } from '../config/request-rules.ts';
 import { keyOf } from '../config/subject.ts';
 import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitDescriptor, RateLimitRequest } from './messages.ts';
-
-/** The rules of limits that requests bring with them. */
-export interface OverrideRules {
-  /** The rule of a number of requests per unit: the same object as long as it is remembered. */
-  of(requestsPerUnit: number, unit: Unit): Rule;
-}
 
 /** A descriptor that a limit applies to. */
 export interface LimitedDescriptor {
@@ -52,7 +47,7 @@ const UNITS_OF_OVERRIDES: ReadonlyMap<number, Unit> = new Map([
  * @throws CallError `UNKNOWN` without a domain or descriptors, as envoyproxy/ratelimit; `INVALID_ARGUMENT` for hits or
  * units that mean nothing. Nothing is consumed then.
  */
-export function planOf(request: RateLimitRequest, { domains }: Configuration, overrides: OverrideRules): Plan {
+export function planOf(request: RateLimitRequest, { domains }: Configuration, requestRules: RequestRules): Plan {
   const { domain, descriptors } = request;
   if (domain === '') throw new CallError(Status.UNKNOWN, 'the rate limit domain must not be empty');
   if (descriptors.length === 0) throw new CallError(Status.UNKNOWN, 'the list of descriptors must not be empty');
@@ -64,7 +59,7 @@ export function planOf(request: RateLimitRequest, { domains }: Configuration, ov
   for (let index = 0; index < descriptors.length; index++) {
     const descriptor = descriptors[index] as RateLimitDescriptor;
     const hits = hitsOf(request, descriptor);
-    const match = tree === undefined ? undefined : matchOf(domain, descriptor, tree, overrides);
+    const match = tree === undefined ? undefined : matchOf(domain, descriptor, tree, requestRules);
     if (match === undefined) continue;
     const { rule } = match;
     for (const name of rule.replaces) (replaced ??= new Set()).add(name);
@@ -101,7 +96,7 @@ function matchOf(
   domain: string,
   { entries, limit }: RateLimitDescriptor,
   tree: RuleNode,
-  overrides: OverrideRules,
+  requestRules: RequestRules,
 ): Match | undefined {
   if (limit === undefined) return entries.length === 0 ? undefined : tree.match(entries);
   const unit = UNITS_OF_OVERRIDES.get(limit.unit);
@@ -111,7 +106,7 @@ function matchOf(
       `the limit of a descriptor needs a unit from 1 (SECOND) to 6 (YEAR), got ${String(limit.unit)}; nothing was consumed`,
     );
   }
-  const rule = overrides.of(limit.requestsPerUnit, unit);
+  const rule = requestRules.of(limit.requestsPerUnit, unit);
   return { rule, key: keyOf(domain, entries), metric: OVERRIDES };
 }
 

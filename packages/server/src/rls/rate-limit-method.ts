@@ -3,12 +3,12 @@ import type { Service } from '../service.ts';
 import { responseOf } from './answer.ts';
 import { decodeRateLimitRequest } from './codec-request.ts';
 import { encodeRateLimitResponse } from './codec-response.ts';
+import { countDecided } from './count-decided.ts';
 import { decide, type Decided } from './decide.ts';
 import { PREFIX_BYTES, framed } from '../grpc/body.ts';
 import type { Call, Method } from '../grpc/call.ts';
 import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitRequest } from './messages.ts';
-import type { OverrideRules } from './plan.ts';
 
 /** The part of a client's deadline that is reserved for sending the response, at least 1 ms. */
 const MARGIN = 0.2;
@@ -16,18 +16,16 @@ const LEAST_MARGIN_MS = 1;
 
 export interface RateLimitMethodOptions {
   readonly entrance: Entrance;
-  readonly overrides: OverrideRules;
   /** Calls whose decision the store has not answered yet, at most. */
   readonly maxInFlight: number;
-  decided(decided: Decided): void;
 }
 
 /** `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit`. */
 export function rateLimitMethod(service: Service, options: RateLimitMethodOptions): Method {
-  const { entrance, overrides, maxInFlight } = options;
+  const { entrance, maxInFlight } = options;
   let inFlight = 0;
   const respond = (call: Call, decided: Decided): void => {
-    options.decided(decided);
+    countDecided(service.stats, decided);
     call.answer(framed(encodeRateLimitResponse(responseOf(decided), PREFIX_BYTES)));
   };
   const answer = (call: Call): void => {
@@ -35,7 +33,7 @@ export function rateLimitMethod(service: Service, options: RateLimitMethodOption
       throw new CallError(Status.RESOURCE_EXHAUSTED, 'too many calls wait for the store; nothing was consumed');
     }
     const caller = { entrance, authorization: call.authorization, endMs: readEnd(call, service.timeoutMs) };
-    const decided = decide(service, overrides, call.request as RateLimitRequest, caller);
+    const decided = decide(service, call.request as RateLimitRequest, caller);
     if (!(decided instanceof Promise)) {
       respond(call, decided);
       return;

@@ -16,8 +16,6 @@ import { callServer } from '../grpc/call-server.ts';
 import { OpenCalls } from '../grpc/open-calls.ts';
 import { Sessions } from '../grpc/sessions.ts';
 import { Clients } from '../transport/clients.ts';
-import type { Decided } from './decide.ts';
-import type { OverrideRules } from './plan.ts';
 import { rateLimitMethod } from './rate-limit-method.ts';
 
 const DAY_MS = 86_400_000;
@@ -25,8 +23,6 @@ const DAY_MS = 86_400_000;
 export interface RlsOptions {
   /** Where this server's requests come in. Default: not private. */
   readonly entrance?: Entrance;
-  /** The rules of limits that requests bring with them. */
-  readonly overrides: OverrideRules;
   /** Those of the process. Default: those of this server alone. */
   readonly clients?: Clients;
   /** Serves TLS: key, certificate, and what else `tls.createServer` takes. Default: HTTP/2 without TLS. */
@@ -42,8 +38,6 @@ export interface RlsOptions {
    * an answer ends it. Default 5000.
    */
   readonly keepaliveMs?: number;
-  /** Called with each decision. Decisions of a request whose client has left are among them. */
-  decided?(decided: Decided): void;
 }
 
 /** A server of Envoy's rate limit service and of health checks. The caller makes it listen. */
@@ -87,9 +81,7 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
   const healthChecks = healthService(health);
   const rateLimit = rateLimitMethod(service, {
     entrance: options.entrance ?? { isPrivate: false },
-    overrides: options.overrides,
     maxInFlight: options.maxInFlight ?? 1024,
-    decided: (decided) => options.decided?.(decided),
   });
   const methods = new Map<string, Method>([
     ['/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit', rateLimit],

@@ -4,8 +4,8 @@ import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } fro
 export type StatsReport = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 /**
- * The processes of one service, which share its listeners: each adds what the others have counted at /metrics and
- * /stats, and opens what another has sealed.
+ * The processes of one service, which share its listeners: each adds what the others have counted at /metrics,
+ * and opens what another has sealed.
  */
 export interface Siblings {
   /** Signs what clients keep for the service if it has no token. Undefined: each process makes a secret of its own. */

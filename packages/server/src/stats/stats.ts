@@ -24,8 +24,6 @@ const COUNTERS = {
   shadow_mode: 'Hits of a rule in shadow mode that would have been denied.',
 } as const;
 type Counts = Record<keyof typeof COUNTERS, number>;
-const RULE_COUNTER = /^sluice_rule_(\w+)_total$/;
-const LOADS = /^sluice_(config_load_(?:success|error))_total$/;
 
 /** The counters of the service: by rule, and what core counts of its limiters. */
 export class Stats {
@@ -87,29 +85,11 @@ export class Stats {
 
   /** The counts of every process of the service, in the format of Prometheus. */
   async metrics(): Promise<string> {
-    return sumUp(await this.#reports()).metrics();
-  }
-
-  /** One counter a line, as `/stats` of envoyproxy/ratelimit writes them. */
-  async text(): Promise<string> {
-    const lines = (await sumUp(await this.#reports()).getMetricsAsJSON()).flatMap(({ name, values }) => {
-      const counter = RULE_COUNTER.exec(name)?.[1];
-      const loads = LOADS.exec(name)?.[1];
-      return values.flatMap(({ labels, value }) => {
-        if (loads !== undefined) return [`ratelimit.service.${loads}: ${String(value)}`];
-        if (counter === undefined) return [];
-        return [`ratelimit.service.rate_limit.${String(labels['rule'])}.${counter}: ${String(value)}`];
-      });
-    });
-    return `${lines.sort().join('\n')}\n`;
+    return sumUp(this.#siblings === undefined ? [await this.#report()] : await this.#siblings.gather()).metrics();
   }
 
   close(): void {
     this.#stop();
-  }
-
-  async #reports(): Promise<readonly StatsReport[]> {
-    return this.#siblings === undefined ? [await this.#report()] : this.#siblings.gather();
   }
 
   #report(): Promise<StatsReport> {

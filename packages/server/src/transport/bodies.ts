@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clients } from './clients.ts';
-import { RequestProblem } from './request-problem.ts';
+import { badRequest, RequestProblem } from './request-problem.ts';
 import { Shares } from './shares.ts';
 
 const MIB = 1_048_576;
@@ -68,6 +68,6 @@ export function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown;
   } catch (error) {
-    throw new RequestProblem(400, `the body must be JSON in UTF-8: ${(error as Error).message}; nothing was done`);
+    throw badRequest(`the body must be JSON in UTF-8: ${(error as Error).message}`);
   }
 }

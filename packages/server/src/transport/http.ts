@@ -9,7 +9,7 @@ import { RequestProblem } from './request-problem.ts';
 
 /** The handler of a path, or of every path below it. */
 export interface Route {
-  /** `/stats`, or `/auth/` for every path that begins so; `/` is a path alone. */
+  /** `/metrics`, or `/auth/` for every path that begins so; `/` is a path alone. */
   readonly path: string;
   /** Undefined: every method. `GET` takes HEAD, too, whose answer Node sends without its body. */
   readonly method?: 'GET' | 'POST' | undefined;

@@ -1,6 +1,11 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import { sendText } from './send.ts';
 
+/** A problem of what a client sent. */
+export function badRequest(detail: string, members?: Readonly<Record<string, unknown>>): RequestProblem {
+  return new RequestProblem(400, `${detail}; nothing was done`, members);
+}
+
 /** Why a request is not served: what its client is told, as problem details (RFC 9457). */
 export class RequestProblem extends Error {
   override readonly name = 'RequestProblem';

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { CloseOptions } from '../close-options.ts';
+import type { CloseOptions } from '../options.ts';
 import { sumUp, type StatsReport } from '../stats/siblings.ts';
 import { SECRET_VARIABLE, type FromWorker, type ToWorker } from './messages.ts';
 

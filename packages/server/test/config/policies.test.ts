@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import { LimiterCore } from '@sluice/core/spi';
 import { buildConfiguration } from '../../src/config/configuration.ts';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
-import { writeConfiguration } from '../../src/config/written.ts';
 import { makerOf } from '../../src/limits.ts';
 import { match, problemsOf, read } from './reading.ts';
 
@@ -137,42 +136,5 @@ describe('limits', () => {
     ['limits: [a]', '1:1: limits must hold a policy under each name, got a list'],
   ])('are wrong in %j', (text, expected) => {
     expect(problemsOf(text)).toEqual([expected]);
-  });
-});
-
-describe('what /rlconfig writes', () => {
-  it('is a line for each rule, in the order of the file', () => {
-    const configuration = read(`
-domain: shop
-descriptors:
-  - key: plan
-    value: gold
-    rate_limit: { unit: minute, requests_per_unit: 20 }
-    descriptors:
-      - { key: user, shadow_mode: true, rate_limit: { unit: DAY, requests_per_unit: 0 } }
-  - { key: plan, quota_mode: true, rate_limit: { unit: week, requests_per_unit: 7 } }
-  - { key: free, rate_limit: { unlimited: true } }
-  - { key: inner, descriptors: [{ key: user, sluice: { tokenBucket: { capacity: 20, refill: 10, every: 1s } } }] }
-  - { key: orders, sluice: { managed: orders } }
-  - { key: "two\\nlines" , rate_limit: { unit: second, requests_per_unit: 1 } }
-limits:
-  login: { fixedWindow: { limit: 5, window: 1m } }
-forward_auth:
-  trusted_proxies: [10.0.0.1]
-  rules: [{ name: api, policy: { slidingLog: { limit: 5, window: 1m } } }, { match: { paths: /health }, skip: true }]
-`);
-    expect(writeConfiguration(configuration).split('\n')).toEqual([
-      'shop.plan_gold: unit=MINUTE requests_per_unit=20, shadow_mode: false, quota_mode: false',
-      'shop.plan_gold.user: unit=DAY requests_per_unit=0, shadow_mode: true, quota_mode: false',
-      'shop.plan: unit=WEEK requests_per_unit=7, shadow_mode: false, quota_mode: true',
-      'shop.free: unit=UNKNOWN requests_per_unit=0, shadow_mode: false, quota_mode: false, unlimited: true',
-      'shop.inner.user: sluice="tokenBucket 20, 10 per 1s", shadow_mode: false, quota_mode: false',
-      'shop.orders: sluice="managed orders", shadow_mode: false, quota_mode: false',
-      'shop.two lines: unit=SECOND requests_per_unit=1, shadow_mode: false, quota_mode: false',
-      'limits.login: fixedWindow 5 per 1m',
-      'forward_auth.api: slidingLog 5 per 1m',
-      'forward_auth.rule-2: skip',
-      '',
-    ]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Limit } from '@sluice/core/spi';
-import { writeConfiguration } from '../../src/config/written.ts';
+import { readParameter } from '../../src/config/sentinel-parameter.ts';
 import { problemsOf, read } from './reading.ts';
 
 /** A FlowRule as Nacos or Sentinel's dashboard has it. */
@@ -74,13 +74,6 @@ describe('sentinel', () => {
     expect(sentinel.namespaces.get('search')).toBe(50);
   });
 
-  it('is written with the other rules of the configuration', () => {
-    expect(writeConfiguration(read(file([FLOW, PARAM])))).toBe(
-      'sentinel.flow-101: resource=orders, namespace=checkout, count=20.5 global, 2000 ms in 5\n' +
-        'sentinel.param-101: resource=search, namespace=checkout, count=5 per client, 1000 ms in 10, 2 values of their own\n',
-    );
-  });
-
   it.each<[string, string, string]>([
     ['no namespace', file([FLOW], 'maxAllowedQps: 5'), 'sentinel needs a namespace of 1 to 256 bytes'],
     ['a blank namespace', file([FLOW], 'namespace: " "'), 'sentinel needs a namespace of 1 to 256 bytes'],
@@ -119,5 +112,28 @@ describe('sentinel', () => {
     ['a value without a count', file([{ ...PARAM, paramFlowItemList: [{ object: 'x' }] }]), 'an item needs a count'],
   ])('with %s says what to write', (_what, text, message) => {
     expect(problemsOf(text)).toEqual([expect.stringContaining(message)]);
+  });
+});
+
+describe('the value of an exception', () => {
+  it.each([
+    ['5', 'int', 'int:5'],
+    ['+5', 'java.lang.Integer', 'int:5'],
+    ['-2147483648', 'int', 'int:-2147483648'],
+    ['2147483648', 'int', undefined],
+    ['9223372036854775807', 'java.lang.Long', 'long:9223372036854775807'],
+    ['9223372036854775808', 'long', undefined],
+    ['128', 'byte', undefined],
+    ['-32768', 'short', 'short:-32768'],
+    ['1.50', 'double', 'double:1.5'],
+    ['0.1', 'float', `float:${String(Math.fround(0.1))}`],
+    ['many', 'double', undefined],
+    ['', 'float', undefined],
+    ['TRUE', 'boolean', 'boolean:true'],
+    ['yes', 'java.lang.Boolean', 'boolean:false'],
+    ['5', '', 'string:5'],
+    ['5', 'java.lang.String', 'string:5'],
+  ])('%s of the class %s is %s', (text, classType, value) => {
+    expect(readParameter(text, classType)).toBe(value);
   });
 });

@@ -130,3 +130,12 @@ describe('the routes that a request is held to', () => {
     expect(tooMany).toBeLessThan(decided / 3); // of targets that hold two or three tricks at once
   });
 });
+
+describe('a request that a pattern which ignores capitals takes for /users/:id/orders', () => {
+  const table = new RouteTable([rule('orders', ['/users/*/orders']), rule('rest', ['/*'])]);
+
+  it.each(['/u%C5%BFers/9/orders', '/USERS/9/order%c5%bf'])('is held to its limit: %s', (target) => {
+    expect(decodeURIComponent(target)).toMatch(/^\/users\/\d+\/orders$/iu);
+    expect(table.find(target, 'POST')?.map((route) => route.rule.name)).toContain('orders');
+  });
+});

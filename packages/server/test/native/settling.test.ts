@@ -53,7 +53,7 @@ function caller(clock: FakeClock): Call {
   );
   const service = { core, configuration: { limits }, access: new Access('token-of-the-tests') };
   const operations = makeOperations(service as unknown as Service);
-  return (name, body) => runOperation(name, operations[name] as Operation, body, { hasRights: false });
+  return (name, body) => runOperation(name, operations[name] as Operation, body, false);
 }
 
 /** Units at once that a client gets who settles what it has reserved at 0, and consumes what that gives back. */

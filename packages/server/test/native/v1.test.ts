@@ -172,7 +172,7 @@ describe('a wrong request', () => {
     ['acquire', { keys: { jobs: 'x' }, holder: '' }, 400, 'holder must be a string that is not empty'],
     ['block', { keys, duration: '5 parsecs' }, 400, 'duration must be'],
     ['block', { keys, duration: '1m', reset: 1 }, 400, 'reset must be true or false, got 1'],
-    ['override', { limit: 'login', key: 'a', policy: {} }, 409, 'write its overrides there'],
+    ['override', { limit: 'login', key: 'a', policy: {} }, 409, 'write managed: and the name of a policy'],
     ['overrides', { limit: 'none' }, 400, 'there is no limit named "none"'],
     ['eat', { keys }, 404, 'there is nothing at /v1/eat; known: '],
     ['constructor', { keys }, 404, 'there is nothing at'],

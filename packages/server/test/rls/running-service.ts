@@ -9,22 +9,13 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { memoryStore, type Store } from '@sluice/core';
-import { LimiterCore } from '@sluice/core/spi';
 import { freePort } from '@sluice/testkit';
-import { Stats } from '../../src/stats/stats.ts';
-import { Access } from '../../src/access.ts';
-import { buildConfiguration, type Configuration } from '../../src/config/configuration.ts';
-import { readConfiguration } from '../../src/config/read-configuration.ts';
-import { RequestRules } from '../../src/config/request-rules.ts';
-import { Health } from '../../src/health/health.ts';
-import { makerOf } from '../../src/limits.ts';
 import { serveRls, type RlsOptions, type RlsServer } from '../../src/rls/serve-rls.ts';
-import type { OverrideRules } from '../../src/rls/plan.ts';
-import type { Service } from '../../src/service.ts';
+import { makeService, type MadeService } from '../serve.ts';
 import { GenericClient, METHODS, type DescriptorFields, type RequestFields, type ResponseFields } from './protocol.ts';
 
 export interface RunningService {
-  readonly service: Service & { configuration: Configuration };
+  readonly service: MadeService;
   readonly rls: RlsServer;
   readonly port: number;
   /** A client of grpc-js. */
@@ -55,8 +46,8 @@ export interface RunOptions extends Partial<RlsOptions> {
 /** A service on a port of the loopback. */
 export async function runService(yaml: string, options: RunOptions = {}): Promise<RunningService> {
   const { store = memoryStore(), timeoutMs = 60_000, token, shared = true, ...rls } = options;
-  const service = makeService(yaml, store, timeoutMs, token, shared);
-  const server = serveRls(service, { overrides: overridesOf(service.core), ...rls });
+  const service = makeService(yaml, { store, timeoutMs, token, shared });
+  const server = serveRls(service, rls);
   const port = await freePort();
   server.server.listen(port, '127.0.0.1');
   await once(server.server, 'listening');
@@ -117,23 +108,4 @@ export function descriptor(written: string, more: Omit<DescriptorFields, 'entrie
     return { key, value: rest.join('=') };
   });
   return { entries, ...more };
-}
-
-export function makeService(
-  yaml: string,
-  store: Store,
-  timeoutMs: number,
-  token: string | undefined,
-  shared: boolean,
-): Service & { configuration: Configuration } {
-  const core = new LimiterCore({ name: 'service', shared, store, timeoutMs });
-  core.claim();
-  const health = new Health();
-  health.isServing = true;
-  const configuration = buildConfiguration(readConfiguration([{ path: 'limits.yaml', text: yaml }]), makerOf(core));
-  return { store, core, configuration, health, access: new Access(token), stats: new Stats(), timeoutMs };
-}
-
-export function overridesOf(core: LimiterCore): OverrideRules {
-  return new RequestRules((policy) => core.limitFor(policy));
 }

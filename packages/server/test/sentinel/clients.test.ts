@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { memoryStore, redisStore, type Store } from '@sluice/core';
 import { until, useRedis } from '@sluice/testkit';
@@ -71,5 +72,20 @@ describe('a threshold per client', () => {
     client.disconnect(); // it can say nothing more
 
     await until('its clients have expired', async () => (await connected(here)) === 1);
+  });
+});
+
+describe('a listener of Sentinel that ends', () => {
+  it('ends its connections at once, so that clients connect to another', async () => {
+    const service = await SentinelService.start(limitsOf([{ flowId: 101, count: 5 }]), memoryStore());
+    const client = await service.connect();
+    await client.ask(flow(1, 101));
+    const ended = once(client.socket, 'end');
+
+    await service.leave(60_000);
+
+    await ended;
+    expect(client.answers).toHaveLength(1);
+    await service.close();
   });
 });

@@ -1,16 +1,12 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { memoryStore, type Store } from '@sluice/core';
-import { LimiterCore } from '@sluice/core/spi';
-import { Access } from '../../src/access.ts';
-import { buildConfiguration, type Configuration } from '../../src/config/configuration.ts';
-import { readConfiguration } from '../../src/config/read-configuration.ts';
-import { Health } from '../../src/health/health.ts';
-import { makerOf } from '../../src/limits.ts';
+import type { LimiterCore } from '@sluice/core/spi';
 import { serveSentinel } from '../../src/sentinel/serve-sentinel.ts';
-import { Stats } from '../../src/stats/stats.ts';
+import type { Stats } from '../../src/stats/stats.ts';
 import { Clients } from '../../src/transport/clients.ts';
 import type { Made } from '../../src/transport/http.ts';
+import { configurationOf, makeService } from '../serve.ts';
 import { SentinelClient } from './sentinel-client.ts';
 
 /** A rule in Sentinel's JSON, with the fields that a test is about. */
@@ -55,20 +51,13 @@ export class SentinelService {
 
   /** @param longestMs - How long a decision waits for Redis: by default long enough for a busy machine. */
   static async start(yaml: string, store: Store = memoryStore(), longestMs?: number): Promise<SentinelService> {
-    const timeoutMs = 60_000;
-    const core = new LimiterCore({ name: 'service', shared: true, store, timeoutMs });
-    core.claim();
-    const configurationOf = (text: string): Configuration =>
-      buildConfiguration(readConfiguration([{ path: 'limits.yaml', text }]), makerOf(core));
-    const service = {
-      ...{ store, core, configuration: configurationOf(yaml), health: new Health(), access: new Access(undefined) },
-      ...{ stats: new Stats(), timeoutMs },
-    };
-    const server = serveSentinel(service, longestMs ?? timeoutMs, new Clients());
+    const service = makeService(yaml, { store });
+    const { core } = service;
+    const server = serveSentinel(service, longestMs ?? service.timeoutMs, new Clients());
     server.server.listen(0, '127.0.0.1');
     await once(server.server, 'listening');
     return new SentinelService(server, core, service.stats, (text) => {
-      service.configuration = configurationOf(text);
+      service.configuration = configurationOf(text, core);
     });
   }
 

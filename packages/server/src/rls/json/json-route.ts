@@ -1,23 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import type { Entrance } from '../../access.ts';
+import { parseJson } from '../../transport/bodies.ts';
 import type { Route } from '../../transport/http.ts';
+import { sendText } from '../../transport/send.ts';
 import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 import { responseOf } from '../answer.ts';
-import { decide, type Decided } from '../decide.ts';
+import { countDecided } from '../count-decided.ts';
+import { decide } from '../decide.ts';
 import { CallError, Status, type StatusCode } from '../../grpc/status.ts';
 import { OK, type RateLimitResponse } from '../messages.ts';
-import type { OverrideRules } from '../plan.ts';
 import { requestOfJson } from './read-request.ts';
 import { jsonOfResponse } from './write-response.ts';
 
-export interface JsonRouteOptions {
-  readonly entrance: Entrance;
-  readonly overrides: OverrideRules;
-  decided(decided: Decided): void;
-}
-
-const PATH = '/json';
 /** Four times what 256 descriptors of the usual size take, in bytes. */
 const LONGEST_BODY = 1024 * 1024;
 
@@ -25,22 +20,22 @@ const LONGEST_BODY = 1024 * 1024;
  * `POST /json`, as envoyproxy/ratelimit has it: a `RateLimitRequest` as JSON, answered with a `RateLimitResponse`. 200
  * where the request is allowed, 429 where it is denied.
  */
-export function jsonRoute(service: Service, options: JsonRouteOptions): Route {
+export function jsonRoute(service: Service, entrance: Entrance): Route {
   return {
-    path: PATH,
+    path: '/json',
     method: 'POST',
     maxBody: LONGEST_BODY,
     check: (request) => {
-      service.access.check(request, options.entrance, false);
+      service.access.check(request, entrance, false);
     },
     async handle(request, response, body) {
       try {
-        const decided = await decide(service, options.overrides, requestOfJson(parse(body)), {
-          entrance: options.entrance,
+        const decided = await decide(service, requestOfJson(parseJson(body)), {
+          entrance,
           authorization: request.headers.authorization,
           endMs: undefined,
         });
-        options.decided(decided);
+        countDecided(service.stats, decided);
         send(response, responseOf(decided));
       } catch (error) {
         throw problemOf(error);
@@ -49,24 +44,10 @@ export function jsonRoute(service: Service, options: JsonRouteOptions): Route {
   };
 }
 
-/** @throws CallError `INVALID_ARGUMENT`. */
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown;
-  } catch (error) {
-    throw new CallError(Status.INVALID_ARGUMENT, `the body: expected JSON, got ${(error as Error).message}`);
-  }
-}
-
 function send(response: ServerResponse, answer: RateLimitResponse): void {
-  const body = jsonOfResponse(answer);
-  response.writeHead(answer.overallCode === OK ? 200 : 429, {
-    ...Object.fromEntries(answer.responseHeadersToAdd.map(({ key, value }) => [key, value])),
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-    'cache-control': 'no-store',
-  });
-  response.end(body);
+  const fields = Object.fromEntries(answer.responseHeadersToAdd.map(({ key, value }) => [key, value]));
+  const status = answer.overallCode === OK ? 200 : 429;
+  sendText(response, status, jsonOfResponse(answer), 'application/json', { ...fields, 'cache-control': 'no-store' });
 }
 
 const STATUS_OF: Readonly<Partial<Record<StatusCode, 400 | 403 | 503>>> = {

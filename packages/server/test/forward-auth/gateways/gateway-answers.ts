@@ -85,15 +85,6 @@ export function answers(target: GatewayTarget): void {
       ]);
     });
 
-    it('gets the status of the application as it is', async () => {
-      await stack.limit(`name: all, ${limitOf(100)}`);
-      stack.serve(recorder().app);
-      for (const status of [401, 403, 404, 418, 429, 500, 502, 503]) {
-        const path = `/status/${String(status)}`;
-        expect(await send(stack.ports.gateway, { path })).toMatchObject({ status, body: `GET ${path} 0` });
-      }
-    });
-
     it.each(['GET', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE', 'HEAD'])(
       'is decided by its own method, path and rule: %s',
       async (method) => {

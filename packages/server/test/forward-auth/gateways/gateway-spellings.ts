@@ -1,12 +1,9 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { cases, ipv4Spellings, ipv6Spellings, spellingsOf, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
-import { PIECES } from '../upstream-models.ts';
 import { exchangeBytes, send, statusesIn, statusesOf, type Sent } from './client.ts';
 import type { GatewayTarget } from './gateway-target.ts';
-import { routedApp, tolerantApp } from './spelt-application.ts';
+import { routedApp } from './spelt-application.ts';
 import { useStack } from './stack.ts';
 
 const LIMIT = 3;
@@ -56,24 +53,6 @@ export function spellings(target: GatewayTarget): void {
       const plain = await statusesOf(stack.ports.gateway, LIMIT + 1, { method: 'POST', path: '/login' });
 
       expect([plain.at(-1), executions.get('POST /login')]).toEqual([429, LIMIT]);
-    });
-
-    it.each([
-      ['Express', false],
-      ['an application that normalizes paths', true],
-    ])('lets no target made of what servers read in several ways exceed it: %s', async (_what, normalizesPath) => {
-      await stack.limit(`match: { paths: ['/static/*'] }, skip: true`, login, free);
-      const { app, executions } = routedApp(['POST /login'], { normalizesPath });
-      stack.serve(app);
-      const pieces = fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 8 });
-
-      await fc.assert(
-        fc.asyncProperty(pieces, async (all) => {
-          await exchangeBytes(stack.ports.gateway, bytesOf('POST', `/${all.join('')}`));
-          return (executions.get('POST /login') ?? 0) <= LIMIT;
-        }),
-        { numRuns: cases(200), seed: testSeed(19) },
-      );
     });
 
     it('is not escaped with fields that applications follow (B2)', async () => {
@@ -204,28 +183,6 @@ export function spellings(target: GatewayTarget): void {
           expect(await from(address)).toBe(403);
       },
     );
-  });
-
-  describe('a limit of a method', () => {
-    const { server, methods } = tolerantApp();
-    let port = 0;
-    beforeAll(async () => {
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      ({ port } = server.address() as AddressInfo);
-    });
-    afterAll(() => {
-      server.close();
-    });
-    const stack = useStack(target, { isPatient: true }, () => port);
-
-    it('lets no spelling of it exceed it', async () => {
-      await stack.limit(`name: write, match: { methods: [POST] }, ${policy}`);
-      const spelt = ['post', 'Post', 'pOST', 'POST', ' POST', 'POST ', 'POST\t', 'PÖST', 'POST'];
-      for (const method of [...spelt, ...spelt]) await exchangeBytes(stack.ports.gateway, bytesOf(method, '/'));
-
-      expect(methods.filter((method) => method === 'POST')).toHaveLength(LIMIT);
-    });
   });
 }
 

@@ -1,4 +1,3 @@
-import { createServer, type Socket, type Server } from 'node:net';
 import type { RequestListener } from 'node:http';
 import { posix } from 'node:path';
 import { frameworks } from '../../../../express/test/frameworks.ts';
@@ -70,23 +69,4 @@ function decodedBytes(path: string): string {
     String.fromCharCode(parseInt(digits, 16)),
   );
   return Buffer.from(bytes, 'latin1').toString('utf8');
-}
-
-/**
- * An application that reads requests by itself, takes methods in small letters, and counts the methods that it
- * understood.
- */
-export function tolerantApp(): { readonly server: Server; readonly methods: string[] } {
-  const methods: string[] = [];
-  const server = createServer((socket: Socket) => {
-    let received = '';
-    socket.on('error', () => {});
-    socket.on('data', (bytes) => {
-      received += bytes.toString('latin1');
-      if (!received.includes('\r\n\r\n')) return;
-      methods.push((received.split(' ')[0] ?? '').trim().toUpperCase());
-      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
-    });
-  });
-  return { server, methods };
 }

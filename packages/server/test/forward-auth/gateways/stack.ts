@@ -28,12 +28,8 @@ export interface Stack {
   readonly app: Server;
 }
 
-/**
- * Starts a gateway before the tests, and stops it after them. Call it inside `describe`.
- *
- * @param appPort - The port of another application than that of `serve`.
- */
-export function useStack(target: GatewayTarget, variant: Variant = { isPatient: true }, appPort?: () => number): Stack {
+/** Starts a gateway before the tests, and stops it after them. Call it inside `describe`. */
+export function useStack(target: GatewayTarget, variant: Variant = { isPatient: true }): Stack {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
   const config = join(folder, 'limits.yaml');
   const notServed: RequestListener = (_request, response) => response.writeHead(500).end('no application');
@@ -50,7 +46,7 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
     await once(app, 'listening');
     const { port } = app.address() as { port: number };
     for (let attempt = 1; gateway === undefined; attempt++) {
-      ports = { gateway: await freePort(), service: await freePort(), app: appPort?.() ?? port };
+      ports = { gateway: await freePort(), service: await freePort(), app: port };
       try {
         gateway = await startGateway(target, ports, variant);
       } catch (error) {
