@@ -243,6 +243,7 @@ export function readLimits(
   }
   const entries = given.map((entry: unknown, i) => {
     const where = `limits[${String(i)}]`;
+    checkEntry(entry, where);
     return { where, ...readOptions(entry, ENTRY, where, 'SLUICE_POLICY_INVALID', `${where}.`) };
   });
   checkDistinct(
@@ -250,6 +251,15 @@ export function readLimits(
     'limits.name',
   );
   return new Map(entries.map(({ where, name, policy }) => [name, core.limitFor(policy, name, `${where}.policy`)]));
+}
+
+/** @throws PolicyError for an entry of `limits` that has the numbers of a policy, and none. */
+export function checkEntry(entry: unknown, where: string): void {
+  const { policy, limit, window } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+  if (policy !== undefined || limit === undefined || window === undefined) return;
+  const instead = `write policy: slidingWindow({ limit: ${shown(limit)}, window: ${shown(window)} })`;
+  const what = `${where} takes a policy, got limit and window`;
+  throw new PolicyError(`${where}.policy`, `${what}; ${instead}`, 'SLUICE_OPTION_UNKNOWN');
 }
 
 /**
