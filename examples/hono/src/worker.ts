@@ -1,5 +1,5 @@
-import { memoryStore } from '@sluice/web/hono';
+import { fromCloudflare, memoryStore } from '@sluice/web/hono';
 import { createApp } from './app.ts';
 
 // Each isolate counts by itself: for limits over all of them give it a store that they share.
-export default createApp((request) => request.headers.get('cf-connecting-ip') ?? undefined, memoryStore());
+export default createApp(fromCloudflare, memoryStore());

@@ -15,6 +15,7 @@ interface Denied {
 }
 
 const ADMIN = 'http://127.0.0.1:6070';
+const TAKES = `--service takes the admin listener of a service, such as ${ADMIN}, or the URL of an application's page`;
 const MAX_PRINTED = 50;
 
 /** Adds `sluice denied`. */
@@ -27,7 +28,8 @@ export function addDenied(sluice: Command): void {
     );
   addServiceOptions(
     command,
-    `its admin listener, or an application's page (default: ${ADMIN}, unless --redis or SLUICE_REDIS is given)`,
+    `its admin listener, or an application's page (default: this one, unless --redis or SLUICE_REDIS is given)`,
+    ADMIN,
   )
     .addHelpText('after', '\nExample: sluice denied --redis redis://127.0.0.1:6379')
     .action(async (flags: ServiceFlags) => {
@@ -37,13 +39,12 @@ export function addDenied(sluice: Command): void {
 }
 
 async function printPage(command: Command, flags: ServiceFlags): Promise<void> {
-  const { atMs, denied } = (await ask(flags, 'snapshot')) as {
+  const { atMs, denied } = (await ask(flags, 'snapshot', undefined, TAKES)) as {
     readonly atMs: number;
     readonly denied?: { readonly sinceMs: number; readonly keys?: readonly Denied[] };
   };
   if (!Array.isArray(denied?.keys)) {
-    const takes = '--service takes the admin listener of a service, or the URL of the page of an application';
-    throw new Failure(`the answer is not that of a page: ${takes}`);
+    throw new Failure(`the answer is not that of a page: ${TAKES}`);
   }
   const { sinceMs, keys } = denied;
   const span = `from ${writeInstant(sinceMs)} to ${writeInstant(atMs)}`;

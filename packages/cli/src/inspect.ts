@@ -16,7 +16,7 @@ interface KeyReport {
   readonly limit: string;
   readonly isManaged: boolean;
   readonly algorithm: string | null;
-  /** The policy by which it was read. */
+  /** The policy by which it was read, if all its numbers are known. */
   readonly policy: Policy | null;
   readonly override: PolicyOverride | null;
   readonly used: number | null;
@@ -127,7 +127,7 @@ async function readState(
     const report: KeyReport = {
       ...place,
       algorithm: writer.policy.algorithm,
-      policy: told ?? null,
+      policy: told === undefined || (told === writer.policy && !writer.tellsTimes) ? null : told,
       override,
       used,
       remaining: told === undefined ? null : remaining,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, Help, Option } from 'commander';
 import { addDenied } from './denied.ts';
 import { addKeyEdits } from './edit.ts';
 import { EXIT, exitCodeOf, printError } from './failure.ts';
@@ -35,6 +35,9 @@ function program(): Command {
       'Serves limits to gateways and programs, replays logs through limits, changes managed policies, and prints, blocks and resets keys.',
     )
     .exitOverride()
+    .configureHelp({
+      optionDescription: (option) => new Help().optionDescription(option) + (option.mandatory ? ' (required)' : ''),
+    })
     .configureOutput({
       outputError: (message, write) => {
         const explained = message.replace(/unknown command '[^']*'/, '$&; --help lists the commands');

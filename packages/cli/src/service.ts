@@ -11,18 +11,24 @@ export interface ServiceFlags {
 const PATIENCE_MS = 3_000;
 
 /** Adds `--service` and `--token`. */
-export function addServiceOptions(command: Command, effect: string): Command {
+export function addServiceOptions(command: Command, effect: string, example = 'http://127.0.0.1:8080'): Command {
   return command
-    .option('--service <url>', `the service, as http://127.0.0.1:8080: ${effect}`)
+    .option('--service <url>', `the service, as ${example}: ${effect}`)
     .addOption(new Option('--token <text>', 'its token, unless it is called over the loopback').env('SLUICE_TOKEN'));
 }
 
 /**
  * Asks the service: by POST if there is a body.
  *
+ * @param onMissing - What to write instead, if there is nothing at this path.
  * @throws (rejects) UsageError for what is no URL; Failure with the reason that the service gives.
  */
-export async function ask({ service = '', token }: ServiceFlags, path: string, body?: object): Promise<unknown> {
+export async function ask(
+  { service = '', token }: ServiceFlags,
+  path: string,
+  body?: object,
+  onMissing?: string,
+): Promise<unknown> {
   const base = service.endsWith('/') ? service : `${service}/`;
   if (!/^https?:\/\//i.test(base) || !URL.canParse(base)) {
     throw new UsageError(`--service must be a URL such as http://127.0.0.1:8080, got ${JSON.stringify(service)}`);
@@ -43,10 +49,11 @@ export async function ask({ service = '', token }: ServiceFlags, path: string, b
     if (response.ok && answer !== undefined) return answer;
     const { detail } = (answer ?? {}) as { readonly detail?: unknown }; // of a problem of RFC 9457
     const why = typeof detail === 'string' ? `: ${detail}` : '';
+    const instead = response.status === 404 && onMissing !== undefined ? `; ${onMissing}` : '';
     throw new Failure(
       response.ok
         ? `${host} does not answer as the service does: its answer is not JSON`
-        : `the service at ${host} answers ${String(response.status)}${why}`,
+        : `the service at ${host} answers ${String(response.status)}${why}${instead}`,
     );
   } catch (error) {
     if (error instanceof Failure) throw error;

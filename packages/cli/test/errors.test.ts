@@ -217,6 +217,17 @@ describe('a command line', () => {
     }
   });
 
+  it.each<[string, readonly string[]]>([
+    ['block', ['--for', '--reason']],
+    ['policy override set', ['--by', '--reason']],
+    ['policy override remove', ['--by', '--reason']],
+  ])('marks in the help of %s what it needs', async (command, flags) => {
+    const { out } = await runSluice([...command.split(' '), '--help']);
+
+    const required = out.split(/\n(?= *-)/).filter((text) => text.replace(/\s+/g, ' ').includes('(required)'));
+    expect(required.map((text) => text.trim().split(' ')[0])).toEqual(flags);
+  });
+
   it('needs only the rights listed in the reference', () => {
     expect(documentedUser().join(' ')).not.toMatch(/allkeys|allcommands|[+]@|~[*]|nopass/);
   });

@@ -67,7 +67,8 @@ describe.each(kinds)('a key under %s', (text, policy, tellsLimit) => {
 
     const told = { limit: 'api', used: 3, resetAtMs: atMs + resetAfterMs, blockedUntilMs: null, problem: null };
     expect(keys).toEqual([expect.objectContaining({ ...told, remaining, policy })]);
-    expect(untold).toEqual([expect.objectContaining({ ...told, remaining: tellsLimit ? remaining : null })]);
+    const unknown = { policy: null, remaining: null };
+    expect(untold).toEqual([expect.objectContaining({ ...told, ...(tellsLimit ? { policy, remaining } : unknown) })]);
   });
 
   it('is blocked, unblocked and reset without its numbers', async () => {
@@ -110,6 +111,15 @@ describe('inspect', () => {
       ['api:hour', 'fixedWindow 9 per 1h', '2', '7', 'now', 'T (in W)', '-'],
       ['login', 'fixedWindow 1 per 1h', '1', '0', 'T (in W)', 'T (in W)', '-'],
     ]);
+  });
+
+  it('leaves out how long a slot is kept, which its value does not tell', async () => {
+    await limiterOf({ policy: concurrency({ limit: 3, ttl: '1m' }) }).acquire('ann');
+
+    const { keys } = await inspected('ann');
+
+    const told = { algorithm: 'concurrency', policy: null, used: 1, remaining: 2 };
+    expect(keys).toEqual([expect.objectContaining(told)]);
   });
 
   it('finds an address in any spelling, a part of a joined key, and a whole key', async () => {

@@ -1,4 +1,5 @@
 import {
+  PolicyError,
   StoreError,
   fixedWindow,
   type Decision,
@@ -7,7 +8,16 @@ import {
   type Policy,
   type Store,
 } from '@sluice/core';
-import { LimiterCore, editKeys, readSubject, settleKeys, type Limit, type Want } from '@sluice/core/spi';
+import {
+  LimiterCore,
+  editKeys,
+  readOptions,
+  readSubject,
+  settleKeys,
+  shown,
+  type Limit,
+  type Want,
+} from '@sluice/core/spi';
 
 /** What the stores for all peers take. */
 export interface PeerStoreOptions {
@@ -22,6 +32,36 @@ export interface PeerStoreOptions {
   readonly onStoreError?: 'throw' | 'local';
   /** The longest a hit waits for the store, in milliseconds. Default 100. */
   readonly timeoutMs?: number;
+}
+
+const asGiven = (given: unknown): unknown => given;
+const PEER = { store: asGiven, name: asGiven, onStoreError: asGiven, timeoutMs: asGiven };
+
+/**
+ * Checks what a store for a peer is made of, as far as it differs from a limiter's options.
+ *
+ * @param where - The function that takes it.
+ * @throws PolicyError naming the field.
+ */
+export function checkPeerOptions(options: unknown, where: string, isStoreNeeded = true): void {
+  const example = `write ${where}({ store: redisStore(url, { prefix: "shop" }) })`;
+  const fail = (field: string, what: string): never => {
+    throw new PolicyError(field, `${what}; ${example}`, 'SLUICE_OPTION_INVALID');
+  };
+  if (isStore(options)) fail('store', `${where} takes an object with store, got the store itself`);
+  if (options === undefined) fail('store', `${where} takes an object with store, got nothing`);
+  const { store, onStoreError } = readOptions(options, PEER, where);
+  if ((store !== undefined || isStoreNeeded) && !isStore(store)) {
+    fail('store', `store of ${where} must be a store of Sluice, got ${shown(store)}`);
+  }
+  if (onStoreError === undefined || onStoreError === 'throw' || onStoreError === 'local') return;
+  const got = `got ${shown(onStoreError)}: the peer itself lets requests pass or not if its store fails`;
+  const message = `onStoreError of ${where} must be "throw" or "local", ${got}; write onStoreError: "throw"`;
+  throw new PolicyError('onStoreError', message, 'SLUICE_OPTION_INVALID');
+}
+
+function isStore(given: unknown): boolean {
+  return typeof (given as Partial<Store> | null | undefined)?.perform === 'function';
 }
 
 /** The largest limit of a policy. */

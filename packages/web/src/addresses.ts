@@ -12,10 +12,17 @@ export type AddressSource<Req = Request> = (request: Req, ...context: never[]) =
 export interface AddressOption<Req = Request> {
   /**
    * Where the client's address comes from: `fromBun()`, `fromDeno`, `fromNode`, `fromCloudflare`, `fromVercel`,
-   * `fromProxy(...)`, or a function of the request and what the server passes beside it (in Hono its `env`). Keys and
-   * lists of addresses need it, also the default key.
+   * `fromProxy(...)`, or a function of the request and what the server passes beside it (in Hono of the context, as
+   * `(c) => getConnInfo(c).remote.address`). Keys and lists of addresses need it, also the default key.
    */
   address?: AddressSource<Req> | undefined;
+}
+
+/** A request, or the context of Hono that has it. */
+type Given = Request | { readonly req: { readonly raw: Request } };
+
+function readRequest(given: Given): Request {
+  return 'req' in given ? given.req.raw : given;
 }
 
 /** The parts of Bun's server that tell an address. */
@@ -34,16 +41,17 @@ interface NodeConnection {
  *
  * @param server - Default: the second argument of the handler, which `Bun.serve` passes.
  */
-export function fromBun(server?: BunServer): AddressSource {
-  return (request: Request, context?: BunServer | { readonly server?: BunServer }) => {
+export function fromBun(server?: BunServer): AddressSource<Given> {
+  return (given: Given, context?: BunServer | { readonly server?: BunServer }) => {
     const known = server ?? (context as { readonly server?: BunServer } | undefined)?.server ?? context;
-    return (needed(known, 'requestIP', 'fromBun() reads the server') as BunServer).requestIP(request)?.address;
+    return (needed(known, 'requestIP', 'fromBun() reads the server') as BunServer).requestIP(readRequest(given))
+      ?.address;
   };
 }
 
 /** The peer of the connection, from the second argument of the handler, which `Deno.serve` passes. */
 export function fromDeno(
-  _request: Request,
+  _request: Given,
   info: { readonly remoteAddr: { readonly hostname?: string } },
 ): string | undefined {
   const { hostname } = needed(info, 'remoteAddr', 'fromDeno reads the info').remoteAddr;
@@ -54,19 +62,19 @@ export function fromDeno(
  * The peer of the connection, from the second argument of the handler: a request of Node, or an object whose
  * `incoming` is one, as `@hono/node-server` passes it.
  */
-export function fromNode(_request: Request, connection: NodeConnection): string | undefined {
+export function fromNode(_request: Given, connection: NodeConnection): string | undefined {
   const { incoming = connection } = (connection as NodeConnection | undefined) ?? {};
   return needed(incoming, 'socket', 'fromNode reads the request of Node').socket?.remoteAddress;
 }
 
 /** The field `CF-Connecting-IP`. Only for applications that nothing but Cloudflare can reach: it replaces the field. */
-export function fromCloudflare(request: Request): string | undefined {
-  return request.headers.get('cf-connecting-ip') ?? undefined;
+export function fromCloudflare(given: Given): string | undefined {
+  return readRequest(given).headers.get('cf-connecting-ip') ?? undefined;
 }
 
 /** The field `X-Real-IP`. Only for applications that nothing but Vercel can reach: it replaces the field. */
-export function fromVercel(request: Request): string | undefined {
-  return request.headers.get('x-real-ip') ?? undefined;
+export function fromVercel(given: Given): string | undefined {
+  return readRequest(given).headers.get('x-real-ip') ?? undefined;
 }
 
 /**
@@ -77,13 +85,16 @@ export function fromVercel(request: Request): string | undefined {
  * @param peer - Tells the peer of the connection: `fromNode`, `fromDeno` or `fromBun()`.
  * @throws PolicyError for a malformed range.
  */
-export function fromProxy(trusted: readonly string[], peer: AddressSource): AddressSource {
+export function fromProxy<Req extends Given = Given>(
+  trusted: readonly string[],
+  peer: AddressSource<Req>,
+): AddressSource<Req> {
   const proxies = new TrustedProxies(trusted, 'trusted');
-  const peerOf = parseAddress(peer);
-  return (request, ...context) => {
-    const address = peerOf(request, ...context);
+  const peerOf = parseAddress(peer) as AddressSource<Req>;
+  return (given, ...context) => {
+    const address = peerOf(given, ...context);
     if (address === undefined || !proxies.trusts(address)) return address;
-    return proxies.clientOf(address, request.headers.get('x-forwarded-for') ?? undefined);
+    return proxies.clientOf(address, readRequest(given).headers.get('x-forwarded-for') ?? undefined);
   };
 }
 
@@ -92,19 +103,19 @@ export function fromProxy(trusted: readonly string[], peer: AddressSource): Addr
  *
  * @throws PolicyError for anything but a function.
  */
-export function parseAddress(option: unknown): AddressSource {
+export function parseAddress(option: unknown): AddressSource<never> {
   if (option === fromBun) return fromBun(); // uncalled, as the others are written
-  if (typeof option === 'function' && option !== fromProxy) return option as AddressSource;
+  if (typeof option === 'function' && option !== fromProxy) return option as AddressSource<never>;
   throw new PolicyError('address', `address must be ${SOURCES}, got ${shown(option)}`, 'SLUICE_OPTION_INVALID');
 }
 
 /** A `rateLimit` function whose option `address` has a default. */
 export function withAddress<RateLimit extends (options: never) => object>(
   rateLimit: RateLimit,
-  options: Required<AddressOption>,
+  options: Required<AddressOption<never>>,
 ): RateLimit {
   const { address } = readOptions(options, { address: parseAddress }, 'createRateLimit');
-  const limit = (own: AddressOption): object => rateLimit({ ...own, address: own.address ?? address } as never);
+  const limit = (own: AddressOption<never>): object => rateLimit({ ...own, address: own.address ?? address } as never);
   return limit as unknown as RateLimit;
 }
 

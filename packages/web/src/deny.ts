@@ -2,7 +2,7 @@ import { mapMaybe, RateLimitError, type Plan } from '@sluice/core/http';
 import { shown } from '@sluice/core/spi';
 import { addFields, expose } from './add-fields.ts';
 import type { Exchange } from './exchange.ts';
-import { isResponse } from './responses.ts';
+import { copyResponse, isResponse } from './responses.ts';
 
 /** For a request whose client left while it waited: not received. */
 const CLIENT_LEFT = 499;
@@ -41,7 +41,11 @@ export function deny<Req extends object>(
   }
   return mapMaybe(settings.onDenied(request, undefined as never, info.decision), (value) => {
     if (value === undefined) return make(null);
-    if (isResponse(value)) return addFields(maker.adopt(request, value), all, exposes, exchange);
+    if (isResponse(value)) {
+      // 200 is what a response has that was made without a status.
+      const denying = value.status === 200 ? copyResponse(value, value.body, denial.status) : value;
+      return addFields(maker.adopt(request, denying), all, exposes, exchange);
+    }
     throw new TypeError(`onDenied must return a Response, or undefined for one without a body, got ${shown(value)}`);
   });
 }

@@ -39,11 +39,11 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
   writableFinished = false;
   /** Whether the response was cut off. */
   destroyed = false;
-  readonly #source: AddressSource | undefined;
+  readonly #source: AddressSource<never> | undefined;
   /** The exchange of the limited handler around this one. */
   readonly #outer: Exchange | undefined;
   #listeners: Readonly<Record<Event, Set<() => void>>> | undefined;
-  #address: { readonly source: AddressSource; readonly value: string | undefined } | undefined;
+  #address: { readonly source: AddressSource<never>; readonly value: string | undefined } | undefined;
 
   /**
    * Opens an exchange of a request, inside of an open one of the same request if there is one.
@@ -55,7 +55,7 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
     request: Req,
     incoming: Request,
     context: readonly unknown[],
-    source: AddressSource | undefined,
+    source: AddressSource<never> | undefined,
     isOpen: boolean,
   ) {
     this.request = request;
@@ -92,9 +92,9 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
    *
    * @throws TypeError if the source returns anything else.
    */
-  address(source: AddressSource): string | undefined {
+  address(source: AddressSource<never>): string | undefined {
     if (this.#address?.source !== source) {
-      const value: unknown = source(this.incoming, ...(this.context as never[]));
+      const value: unknown = source(this.request as never, ...(this.context as never[]));
       if (value !== undefined && value !== null && typeof value !== 'string') {
         throw new TypeError(
           `address must return the client's address as a text, or undefined, got ${shown(value)}; it cannot wait: find out before what takes time`,

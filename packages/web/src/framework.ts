@@ -12,7 +12,7 @@ export type FetchFramework<Req extends object> = FrameworkReader<Req, Exchange<R
  */
 export function frameworkFor<Req extends object>(
   reader: Pick<FetchFramework<Req>, 'method' | 'route' | 'header' | 'user'>,
-  source: AddressSource | undefined,
+  source: AddressSource<never> | undefined,
   exchangeFor: (request: Req) => Exchange,
 ): FetchFramework<Req> {
   return {

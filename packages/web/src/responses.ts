@@ -10,9 +10,14 @@ const TEXT_TYPE = 'text/plain;charset=utf-8';
  */
 let hidesTextType: boolean | undefined;
 
-/** A response with the same status, fields and, unless it has another one, body. */
-export function copyResponse(response: Response, body: BodyInit | null = response.body): Response {
-  const { status, statusText, headers } = response;
+/** A response with the same fields and, unless others are given, body and status. */
+export function copyResponse(
+  response: Response,
+  body: BodyInit | null = response.body,
+  status: number = response.status,
+): Response {
+  const { headers } = response;
+  const statusText = status === response.status ? response.statusText : '';
   const copy = new Response(body, { status, statusText, headers });
   hidesTextType ??= !new Response('').headers.has('content-type');
   if (hidesTextType && body !== null && !headers.has('content-type')) copy.headers.set('Content-Type', TEXT_TYPE);

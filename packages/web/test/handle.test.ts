@@ -107,6 +107,16 @@ describe('a limited handler', () => {
     expect(() => limitOf(1).handle(handler as never)).toThrow('handle takes a fetch handler');
   });
 
+  it('denies with its own status if onDenied returns a response without one', async () => {
+    const limited = limitOf(1, { onDenied: () => Response.json({ error: 'slow down' }) }).handle(hello);
+    void limited(get());
+
+    const denied = limited(get()) as Response;
+
+    expect([denied.status, denied.headers.get('retry-after')]).toEqual([429, '60']);
+    expect(await denied.json()).toEqual({ error: 'slow down' });
+  });
+
   it('is an error if onDenied returns no response', () => {
     const limited = limitOf(1, { onDenied: () => ({ status: 420 }) }).handle(hello);
     void limited(get());

@@ -1,6 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { fakeClock } from '@sluice/core/testing';
-import { byAll, byUser, fixedWindow, memoryStore, rateLimit } from '@sluice/web/hono';
+import {
+  byAll,
+  byIp,
+  byUser,
+  fixedWindow,
+  fromCloudflare,
+  fromNode,
+  fromProxy,
+  fromVercel,
+  memoryStore,
+  rateLimit,
+} from '@sluice/web/hono';
 import { Hono, type Context } from 'hono';
 import { cors } from 'hono/cors';
 import type { HTTPException } from 'hono/http-exception';
@@ -14,6 +25,25 @@ const limitOf = (limit: number, more: object = {}) =>
     ...more,
   });
 const origin = { headers: { Origin: 'https://shop.example' } };
+
+describe('the option address', () => {
+  it.each([
+    ['a function of the context', (c: Context) => c.req.header('x-peer')],
+    ['fromProxy of such a function', fromProxy(['10.0.0.0/8'], (c: Context) => c.req.header('x-peer'))],
+    ['fromCloudflare', fromCloudflare],
+    ['fromVercel', fromVercel],
+    ['fromNode', fromNode],
+  ])('may be %s', async (_what, address) => {
+    const app = new Hono();
+    app.get('/', limitOf(9, { key: byIp(), address }), (c) => c.text(String(c.var.rateLimit?.key)));
+    const ip = '203.0.113.1';
+    const headers = { 'X-Peer': ip, 'CF-Connecting-IP': ip, 'X-Real-IP': ip };
+
+    const answer = await app.request('/', { headers }, { incoming: { socket: { remoteAddress: ip } } });
+
+    expect(await answer.text()).toBe(ip);
+  });
+});
 
 describe('the middleware of Hono', () => {
   it('provides the decision, typed, and adds fields to every kind of response', async () => {
@@ -43,6 +73,8 @@ describe('the middleware of Hono', () => {
 
   it.each([
     ['its own denial', {}, 429],
+    ['what onDenied makes by the context without a status', { onDenied: (c: Context) => c.json({}) }, 429],
+    ['what onDenied makes without it and a status', { onDenied: () => new Response('calm') }, 429],
     ['what onDenied makes by the context', { onDenied: (c: Context) => c.text('calm', 420 as never) }, 420],
     ['what onDenied makes without it', { onDenied: () => new Response('calm', { status: 420 }) }, 420],
   ])('answers with %s, with the fields of middleware before it', async (_what, more, status) => {

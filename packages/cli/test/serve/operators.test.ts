@@ -94,6 +94,19 @@ describe('a service that denies', () => {
     expect([isDenied, isAllowed, await consume(one, 'login', 'ann\u202e')]).toEqual([true, true, true]);
   });
 
+  it('is asked at its admin listener, as the help and the answer of another one say', async () => {
+    const one = await serving.serve(['--config', serving.file(LIMITS), '--http', '0']);
+
+    const { code, err } = await runHere(['denied', '--service', `http://${one.addresses['http'] ?? ''}`]);
+
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('--service takes the admin listener of a service, such as'),
+    ]);
+    expect(err).toContain('answers 404');
+    expect((await runHere(['denied', '--help'])).out).toContain('the service, as http://127.0.0.1:6070');
+  });
+
   it('on Redis is told of a block by its keys, as every process is', async () => {
     const args = ['--config', serving.file(LIMITS), '--redis', redis.server.url, '--timeout', '10s'];
     const one = await serving.serve(args);

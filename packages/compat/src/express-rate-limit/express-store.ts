@@ -1,7 +1,7 @@
 import type { Decision } from '@sluice/core';
 import type { Want } from '@sluice/core/spi';
 import type { ClientRateLimitInfo, Options, Store } from './options.ts';
-import { CallLimiter, type PeerStoreOptions } from '../call-limiter.ts';
+import { CallLimiter, checkPeerOptions, type PeerStoreOptions } from '../call-limiter.ts';
 
 /**
  * A store for express-rate-limit, on a store of Sluice: each hit is one atomic call, by the clock of that store. Give
@@ -18,6 +18,7 @@ export class ExpressStore implements Store {
   readonly #limiter: CallLimiter;
 
   constructor(options: PeerStoreOptions) {
+    checkPeerOptions(options, 'new ExpressStore');
     const { store, name = 'express-rate-limit' } = options;
     this.localKeys = store.source === 'memory';
     this.prefix = `${name}:`;

@@ -1,4 +1,4 @@
-import { CallLimiter, MAX_WINDOW_MS, wholeMs, type PeerStoreOptions } from '../call-limiter.ts';
+import { CallLimiter, checkPeerOptions, MAX_WINDOW_MS, wholeMs, type PeerStoreOptions } from '../call-limiter.ts';
 
 /** What `@fastify/rate-limit` passes to a store: the options of the plugin, or those of a route with its place. */
 interface PluginOptions {
@@ -35,6 +35,7 @@ export type FastifyStoreClass = new (options: PluginOptions) => FastifyStore;
  * @throws PolicyError for an invalid name or option.
  */
 export function fastifyStore(options: PeerStoreOptions): FastifyStoreClass {
+  checkPeerOptions(options, 'fastifyStore');
   const limiter = new CallLimiter({ name: 'fastify-rate-limit', onStoreError: 'throw', ...options });
   return class SluiceFastifyStore extends CountingStore {
     constructor(plugin: PluginOptions) {

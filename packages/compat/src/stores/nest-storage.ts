@@ -1,5 +1,13 @@
 import { fixedWindow, memoryStore, type Decision } from '@sluice/core';
-import { CallLimiter, wholeLimit, wholeMs, wholeSeconds, writeMs, type PeerStoreOptions } from '../call-limiter.ts';
+import {
+  CallLimiter,
+  checkPeerOptions,
+  wholeLimit,
+  wholeMs,
+  wholeSeconds,
+  writeMs,
+  type PeerStoreOptions,
+} from '../call-limiter.ts';
 
 /** What the storage tells the guard. Times are in seconds, rounded up. */
 export interface ThrottlerRecord {
@@ -22,6 +30,7 @@ export class NestStorage {
   readonly #limiter: CallLimiter;
 
   constructor(options: Partial<PeerStoreOptions> = {}) {
+    checkPeerOptions(options, 'new NestStorage', false);
     const defaults = { store: memoryStore(), name: 'throttler', onStoreError: 'throw' } as const;
     this.#limiter = new CallLimiter({ ...defaults, ...options });
   }

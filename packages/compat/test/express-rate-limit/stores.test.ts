@@ -6,13 +6,34 @@ import {
   type Options,
   type Store,
 } from '@sluice/compat/express-rate-limit';
-import { ExpressStore } from '@sluice/compat/stores';
+import { ExpressStore, fastifyStore, NestStorage } from '@sluice/compat/stores';
 import { memoryStore, redisStore } from '@sluice/core';
 import { until, useRedis } from '@sluice/testkit';
 import { Redis } from 'ioredis';
 import { keepLog, serve } from './applications.ts';
 
 const options = { windowMs: 60_000 } as Options;
+
+describe('the stores for peers', () => {
+  const store = memoryStore();
+  it.each<[string, (options: never) => unknown]>([
+    ['new ExpressStore', (given) => new ExpressStore(given)],
+    ['fastifyStore', (given) => fastifyStore(given)],
+    ['new NestStorage', (given) => new NestStorage(given)],
+  ])('reject other options, and say what to write: %s', (name, make) => {
+    const rejects = (given: unknown, message: string): void => {
+      expect(() => make(given as never)).toThrow(message);
+    };
+
+    rejects(store, `${name} takes an object with store, got the store itself; write ${name}({ store: redisStore(`);
+    rejects({ store: 'redis://localhost' }, `store of ${name} must be a store of Sluice, got "redis://localhost"`);
+    rejects({ store, onStoreError: 'allow' }, `onStoreError of ${name} must be "throw" or "local", got "allow"`);
+    rejects({ store, onstoreError: 'local' }, `${name} has no option "onstoreError"`);
+    if (name === 'new NestStorage') return; // which has a memory of its own
+    rejects(undefined, `${name} takes an object with store, got nothing; write ${name}({ store: redisStore(`);
+    rejects({}, `store of ${name} must be a store of Sluice, got undefined; write ${name}({ store: redisStore(`);
+  });
+});
 
 describe.each<[string, () => Store]>([
   ['MemoryStore', () => new MemoryStore()],

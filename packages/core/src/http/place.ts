@@ -2,8 +2,9 @@ import { PolicyError, shown } from '../errors.ts';
 import { LimiterCore } from '../limiter/core.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { LimiterCoreOptions } from '../limiter/options.ts';
-import { readPolicy, type Limit } from '../limiter/limits.ts';
+import { checkEntry, readPolicy, type Limit } from '../limiter/limits.ts';
 import { readMark } from '../limiter/policy-function.ts';
+import { parsePolicy } from '../policies/index.ts';
 import { readMaker } from '../policies/rule.ts';
 import { listed } from '../values/hint.ts';
 import { checkDistinct, parseName } from '../values/name.ts';
@@ -176,6 +177,7 @@ function readEntries(core: LimiterCore, { limits, cost }: Given, reader: AnyRead
   }
   const read = limits.map((given: Given, i) => {
     const where = `limits[${String(i)}]`;
+    checkEntry(given, where);
     const entry = readOptions(given, ENTRY, where, 'SLUICE_OPTION_INVALID', `${where}.`);
     const limit = readPolicyOption(core, entry.policy, entry.name, `${where}.policy`);
     return readHttpLimit(entry.name, { ...entry, cost: entry.cost ?? cost }, limit, reader, `${where}.`);
@@ -223,7 +225,8 @@ function readPolicyOption(core: LimiterCore, option: unknown, entry?: string, fi
     }
     const found = known.get(policy as object);
     if (found !== undefined) return found;
-    if (typeof policy === 'object' && [policy].flat().some((one) => (one as { name?: unknown } | null)?.name == null)) {
+    const isUnnamed = (one: unknown): boolean => typeof one === 'object' && parsePolicy(one, field).name === undefined;
+    if (typeof policy === 'object' && [policy].flat().some(isUnnamed)) {
       throw new PolicyError(
         `${field}.name`,
         'a policy that a function returns needs a name, so that plans do not share what is used: make it once, ahead of the limiter, and write for example fixedWindow({ name: "free", limit: 10, window: "1m" })',

@@ -1,5 +1,14 @@
 import { storeErrors } from '../channels.ts';
-import { asStoreError, PolicyError, rangeError, shown, SluiceError, StoreError, typeError } from '../errors.ts';
+import {
+  asStoreError,
+  isSluiceError,
+  PolicyError,
+  rangeError,
+  shown,
+  SluiceError,
+  StoreError,
+  typeError,
+} from '../errors.ts';
 import { findGuard, isFault, type Guard } from '../guard/guard.ts';
 import { forget, isInUse, type LiveLimiter, type Status } from '../observe/live-limiters.ts';
 import { isClusterWorker, startTimer, stopTimer, type Timer } from '../platform.ts';
@@ -304,7 +313,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
    * Takes the cost of every want, or (`peek`, or a denial) nothing. Returns a decision at once if the store does.
    *
    * @throws TypeError `SLUICE_ACQUIRE_NEEDED`; SluiceError `SLUICE_LIMITER_CLOSED`; with `onStoreError: 'throw'`
-   * StoreError. At once, or as a rejection.
+   * StoreError; what a policy function throws. At once, or as a rejection.
    */
   decide(op: DecidingOp, wants: readonly Want[], options: DecideOptions = USUAL): Decision | Promise<Decision> {
     if (this.#closing !== undefined) this.checkOpen();
@@ -437,7 +446,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     return this.track(this.#inTime(known, endMs)).then(
       (read) => this.decide(op, read, { ...options, endMs, isSilent: true }),
       (cause: unknown) => {
-        if (cause instanceof PolicyError || isFault(cause)) throw cause;
+        if (!isSluiceError(cause) || isFault(cause)) throw cause; // a function's own error: nothing is unavailable
         const error = this.#report(cause, onStoreError === 'throw');
         if (onStoreError === 'throw') throw error;
         const isAllowed = onStoreError !== 'deny';

@@ -1,4 +1,4 @@
-import { messageOf, PolicyError, shown, typeError } from '../errors.ts';
+import { isSluiceError, messageOf, PolicyError, shown, StoreError, typeError } from '../errors.ts';
 import { compile, parsePolicy, scalePolicy, type Policy, type Rule } from '../policies/index.ts';
 import { readMaker } from '../policies/rule.ts';
 import { slidingWindow } from '../policies/sliding-window.ts';
@@ -37,7 +37,11 @@ export interface Limit {
   readonly fixed: readonly Counted[] | undefined;
   /** If they are not fixed: how the function is marked that returns them. */
   readonly mark: PolicyMark | undefined;
-  /** If they are not fixed: the policies of a key at present; none if no policy is configured. Never throws. */
+  /**
+   * If they are not fixed: the policies of a key at present; none if no policy is configured.
+   *
+   * @throws what the function throws; rejects with StoreError if its first load fails.
+   */
   readonly read: (key: string) => readonly Counted[] | Promise<readonly Counted[]>;
   /** Its policies at present, whatever the key, as far as they are known. */
   readonly current: () => readonly Counted[];
@@ -77,7 +81,13 @@ function isKnown({ policies, limit }: Want): boolean {
 }
 
 function loadPolicies(wants: readonly Want[]): readonly Want[] | Promise<readonly Want[]> {
-  const read = wants.map(({ policies, limit, key }) => policies ?? limit.fixed ?? limit.read(key));
+  const read: (readonly Counted[] | Promise<readonly Counted[]>)[] = [];
+  try {
+    for (const { policies, limit, key } of wants) read.push(policies ?? limit.fixed ?? limit.read(key));
+  } catch (error) {
+    for (const loading of read) if (loading instanceof Promise) loading.catch(() => undefined); // nothing else will
+    throw error;
+  }
   const withPolicies = (all: readonly (readonly Counted[])[]): readonly Want[] =>
     wants.map((want, i) => ({ ...want, policies: all[i] as readonly Counted[] }));
   return read.some((policies) => policies instanceof Promise)
@@ -188,18 +198,34 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
     known.set(policy, { suffix: own, counted });
     return counted;
   };
-  const read: Limit['read'] = (key) => {
+  let isLoaded = false;
+  const load = async (policy: PromiseLike<ReturnedPolicy>): Promise<readonly Counted[]> => {
     try {
-      const policy = (given as PolicyFunction)(key, context);
-      const isLate = typeof (policy as Partial<Promise<unknown>> | undefined)?.then === 'function';
-      return isLate ? Promise.resolve(policy).then(count) : count(policy as ReturnedPolicy);
+      const loaded = await policy;
+      isLoaded = true;
+      return count(loaded);
     } catch (error) {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
-      return Promise.reject(error);
+      throw isLoaded || isSluiceError(error) ? error : notLoaded(error);
     }
+  };
+  const read: Limit['read'] = (key) => {
+    const policy = (given as PolicyFunction)(key, context);
+    if (typeof (policy as Partial<PromiseLike<unknown>> | undefined)?.then === 'function') {
+      return load(policy as PromiseLike<ReturnedPolicy>);
+    }
+    isLoaded = true;
+    return count(policy as ReturnedPolicy);
   };
   const current = (): readonly Counted[] => count(mark?.current?.(context));
   return { name, fixed: undefined, mark, read, current, mayHold: true, mayPace: true };
+}
+
+/** Why nothing is decided yet: the first load failed. Any later error of a function is the user's, as it is. */
+function notLoaded(cause: unknown): StoreError {
+  return new StoreError('SLUICE_STORE_FAILED', `the policy function failed: ${messageOf(cause)}`, {
+    cause,
+    sent: false,
+  });
 }
 
 /**
@@ -217,6 +243,7 @@ export function readLimits(
   }
   const entries = given.map((entry: unknown, i) => {
     const where = `limits[${String(i)}]`;
+    checkEntry(entry, where);
     return { where, ...readOptions(entry, ENTRY, where, 'SLUICE_POLICY_INVALID', `${where}.`) };
   });
   checkDistinct(
@@ -224,6 +251,15 @@ export function readLimits(
     'limits.name',
   );
   return new Map(entries.map(({ where, name, policy }) => [name, core.limitFor(policy, name, `${where}.policy`)]));
+}
+
+/** @throws PolicyError for an entry of `limits` that has the numbers of a policy, and none. */
+export function checkEntry(entry: unknown, where: string): void {
+  const { policy, limit, window } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+  if (policy !== undefined || limit === undefined || window === undefined) return;
+  const instead = `write policy: slidingWindow({ limit: ${shown(limit)}, window: ${shown(window)} })`;
+  const what = `${where} takes a policy, got limit and window`;
+  throw new PolicyError(`${where}.policy`, `${what}; ${instead}`, 'SLUICE_OPTION_UNKNOWN');
 }
 
 /**

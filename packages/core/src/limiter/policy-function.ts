@@ -17,7 +17,8 @@ export type ReturnedPolicy = Policy | readonly Policy[] | undefined;
 /**
  * Returns the policy of a key, which may change while the process runs. It is called for each decision, so it looks up
  * and makes nothing: while the numbers are the same, so is the object. Until its first load it may return a promise,
- * which counts in `timeoutMs`; one that is late or rejects is the outcome `unavailable`.
+ * which counts in `timeoutMs`; one that is late or rejects is the outcome `unavailable`. What it throws, or rejects with
+ * once it has returned a policy, is a bug: the decision rejects with it.
  *
  * @param key - The key as the application limits it.
  */

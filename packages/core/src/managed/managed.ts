@@ -1,3 +1,4 @@
+import { asStoreError } from '../errors.ts';
 import {
   policyOf,
   type MarkedPolicy,
@@ -39,7 +40,11 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
   const read: PolicyFunction = (key, context) => {
     const { follower } = users.get(context) ?? open(context);
     const first = follower.firstLoad();
-    return first === undefined ? find(key, context, follower) : first.then(() => find(key, context, follower));
+    if (first === undefined) return find(key, context, follower);
+    const fail = (error: unknown): never => {
+      throw asStoreError(error); // also of a source of the user's own: until it is read again, nothing is known
+    };
+    return first.then(() => find(key, context, follower), fail);
   };
   return policyOf(read, {
     name: policyName,

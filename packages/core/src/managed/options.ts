@@ -1,3 +1,4 @@
+import { MAX_APP } from '../limiter/options.ts';
 import {
   flag,
   invalid,
@@ -9,8 +10,6 @@ import {
   type Reader,
   type WithDefault,
 } from '../values/shape.ts';
-
-const MAX_APP = 256;
 
 function text(max: number): Reader<string> {
   const isText = (given: unknown): boolean => typeof given === 'string' && given !== '' && given.length <= max;

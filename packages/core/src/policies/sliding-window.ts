@@ -32,7 +32,7 @@ export function slidingWindow(options: SlidingWindowOptions): SlidingWindowPolic
   return makePolicy(algorithm, options);
 }
 
-const MAX_BLOCKS = 100;
+export const MAX_BLOCKS = 100;
 
 function defaultPrecision(windowMs: number): number {
   return Math.ceil(windowMs / 10);

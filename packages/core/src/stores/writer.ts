@@ -1,16 +1,20 @@
 import { parsePolicy, type Policy } from '../policies/index.ts';
 import { MAX_ENTRIES } from '../policies/rule.ts';
+import { MAX_BLOCKS } from '../policies/sliding-window.ts';
 import type { Kind } from '../program/kinds.ts';
 import { MAX_COUNT, type Nums } from '../program/numbers.ts';
 import { readText } from './text.ts';
 
 /**
  * The policy that wrote a value, as far as the value tells. A policy with these numbers reads what is used and until when
- * as the writer does; `tellsLimit` says whether its limit is the writer's as well, or just large enough.
+ * as the writer does.
  */
 export interface Writer {
   readonly policy: Policy;
+  /** Whether its limit is the writer's as well, or just large enough. */
   readonly tellsLimit: boolean;
+  /** Whether its other numbers are the writer's as well. No value tells `blockFor`. */
+  readonly tellsTimes: boolean;
 }
 
 /**
@@ -24,7 +28,17 @@ export function readWriter(key: string, text: string): Writer {
   const policy = parsePolicy(WRITERS[rule.kind](isUsed ? s : UNUSED));
   // Joined units no longer tell the limit under which they were taken: see ALLOWED of the program.
   const isJoined = rule.kind === 'g' ? s[3] === MAX_COUNT : rule.kind === 's' && s[5] === MAX_COUNT;
-  return { policy, tellsLimit: isUsed && !isJoined && !/[til]/.test(rule.kind) };
+  return {
+    policy,
+    tellsLimit: isUsed && !isJoined && !/[til]/.test(rule.kind),
+    tellsTimes: rule.kind === 's' ? readPrecision(s) !== undefined : rule.kind !== 'h',
+  };
+}
+
+/** The length of the blocks of a sliding window; undefined if its window is that of another policy. */
+function readPrecision(s: Nums): number | undefined {
+  const [, lengthMs, , , windowMs] = s;
+  return windowMs % lengthMs === 0 && windowMs / lengthMs <= MAX_BLOCKS ? lengthMs : undefined;
 }
 
 /** In place of the numbers of a key that has used nothing. */
@@ -39,7 +53,10 @@ const WRITERS: Readonly<Record<Kind, (s: Nums) => object>> = {
   l: ([, owed, parts, rate]) => {
     return { algorithm: 'leakyBucket', limit: rate, windowMs: parts, maxDelayMs: Math.ceil(owed / rate) };
   },
-  s: ([, , , , windowMs, limit]) => ({ algorithm: 'slidingWindow', limit, windowMs, precisionMs: windowMs }),
+  s(s) {
+    const [, , , , windowMs, limit] = s;
+    return { algorithm: 'slidingWindow', limit, windowMs, precisionMs: readPrecision(s) ?? windowMs };
+  },
   c: ([, windowMs, , , limit]) => ({ algorithm: 'slidingCounter', limit, windowMs }),
   g: ([, , windowMs, limit]) => ({ algorithm: 'slidingLog', limit: Math.min(limit, MAX_ENTRIES), windowMs }),
   h: ([, , , limit]) => ({ algorithm: 'concurrency', limit, ttlMs: 1 }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, memoryStore } from '@sluice/core';
 import { atPlace, byIp, Place } from '@sluice/core/http';
-import { place, plainFramework, remembering } from './plain-framework.ts';
+import { place, plainFramework, remembering, sending } from './plain-framework.ts';
 
 const policy = fixedWindow({ limit: 5, window: '1m' });
 const entry = { name: 'a', policy };
@@ -84,6 +84,10 @@ describe('an option', () => {
     [[entry, { ...entry, name: 'A' }], 'names must be unique without regard to case, got "a" and "A"'],
     [[{ ...entry, cost: -1 }], 'limits[0].cost must be '],
     [[{ ...entry, key: [1] }], 'limits[0].key must be byIp()'],
+    [
+      [{ name: 'a', limit: 5, window: '1m' }],
+      'limits[0] takes a policy, got limit and window; write policy: slidingWindow({ limit: 5, window: "1m" })',
+    ],
     [[{ ...entry, windowMs: 5 }], 'limits[0] has no option "windowMs" (got 5); did you mean '],
   ])('limits: %j is an error of its entry', (limits, message) => {
     expect(() => place({ limits })).toThrow(message);
@@ -101,6 +105,14 @@ describe('a limit', () => {
       );
     },
   );
+
+  it.each<[unknown, string]>([
+    [{ allowed: true }, 'policy must be a policy made by fixedWindow'],
+    [[{ name: 'free' }], 'policy must be a policy made by fixedWindow'],
+    [policy, 'a policy that a function returns needs a name'],
+  ])('that a function of the request returns is a policy with a name: %j', async (returned, message) => {
+    await expect(sending({ policy: () => returned })()).rejects.toThrow(message);
+  });
 
   it.each<[object, RegExp]>([
     [{ polcy: 1 }, /^config.rateLimit of GET \/ has no option "polcy".* \[SLUICE_OPTION_UNKNOWN\]$/],

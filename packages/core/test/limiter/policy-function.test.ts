@@ -145,14 +145,50 @@ describe('a policy that is still loading', () => {
   });
 
   it('rejects with throw, and at once if it cannot be loaded', async () => {
-    const limiter = limiterWith(
-      () => {
-        throw new Error('no database');
-      },
-      { onStoreError: 'throw' },
-    );
+    const limiter = limiterWith(async () => Promise.reject(new Error('no database')), { onStoreError: 'throw' });
 
-    await expect(limiter.consume('ann')).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+    await expect(limiter.consume('ann')).rejects.toThrow(
+      'the policy function failed: no database [SLUICE_STORE_FAILED]',
+    );
+  });
+
+  it('is no excuse for a function that throws, or rejects after its first load', async () => {
+    const broken = new TypeError('plans is undefined');
+    let load = async (): Promise<Policy> => Promise.resolve(small);
+    const later = limiterWith(async () => load());
+    await later.consume('ann');
+    load = async () => Promise.reject(broken);
+    const throwing = limiterWith(() => {
+      throw broken;
+    });
+
+    for (const limiter of [throwing, later]) {
+      await expect(limiter.consume('ann')).rejects.toBe(broken);
+      await expect(limiter.peek('ann')).rejects.toBe(broken);
+      await expect(limiter.wait('ann')).rejects.toBe(broken);
+      await expect(limiter.reset('ann')).rejects.toBe(broken);
+    }
+  });
+
+  it('is not left to reject alone if the function of another limit throws', async () => {
+    const unhandled = jest.fn();
+    process.on('unhandledRejection', unhandled);
+    const broken = new TypeError('plans is undefined');
+    const fail = (): never => {
+      throw broken;
+    };
+    const limits = [
+      { name: 'late', policy: async () => Promise.reject(new Error('no database')) },
+      { name: 'broken', policy: fail },
+    ];
+    const limiter = createLimiter({ limits });
+
+    await expect(limiter.consume({ late: 'ann', broken: 'ann' })).rejects.toBe(broken);
+
+    jest.useRealTimers();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
   });
 
   it('leaves the store what is left of the time', async () => {

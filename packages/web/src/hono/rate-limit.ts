@@ -27,9 +27,10 @@ declare module 'hono' {
 }
 
 /** The options of {@link rateLimit}: docs/reference/options.md has the table. */
-export type RateLimitOptions<E extends Env = Env> = NeutralOptions<Context<E>, Response, undefined> & AddressOption;
-type OneKey<E extends Env> = OneKeyOptions<Context<E>, Response, undefined> & AddressOption;
-type KeyEach<E extends Env> = KeyEachOptions<Context<E>, Response, undefined> & AddressOption;
+export type RateLimitOptions<E extends Env = Env> = NeutralOptions<Context<E>, Response, undefined> &
+  AddressOption<Context<E>>;
+type OneKey<E extends Env> = OneKeyOptions<Context<E>, Response, undefined> & AddressOption<Context<E>>;
+type KeyEach<E extends Env> = KeyEachOptions<Context<E>, Response, undefined> & AddressOption<Context<E>>;
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as Hono's own middleware, for applications with any types
 type AnyEnv = any;
@@ -107,7 +108,7 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
  *
  * @throws PolicyError for bad or unknown options.
  */
-export function createRateLimit(options: Required<AddressOption>): typeof rateLimit {
+export function createRateLimit(options: Required<AddressOption<Context>>): typeof rateLimit {
   return withAddress(rateLimit, options);
 }
 

@@ -41,7 +41,11 @@ describe('the tools of an MCP server', () => {
         _meta: { 'sluice/retryAfterMs': expect.any(Number) as unknown },
       },
       {
-        content: [{ text: 'The limit default is used up, and waiting does not help. The tool was not called.' }],
+        content: [
+          {
+            text: 'The request costs more than the limit default ever allows, and waiting does not help. The tool was not called.',
+          },
+        ],
         _meta: { 'sluice/retryAfterMs': null },
       },
       { content: [{ text: 'noon' }] },

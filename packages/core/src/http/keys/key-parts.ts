@@ -1,4 +1,5 @@
 import { PolicyError, shown } from '../../errors.ts';
+import { readOptions, withDefault, wholeNumber, type Options, type WithDefault } from '../../values/shape.ts';
 import type { RequestReader } from '../framework.ts';
 import { canonicalAddress } from './address.ts';
 
@@ -31,28 +32,24 @@ export type KeyPart<Request, Response = unknown> =
 /** One part, or several that make one key together. */
 export type Key<Request, Response = unknown> = KeyPart<Request, Response> | readonly KeyPart<Request, Response>[];
 
-export interface ByIpOptions {
+const BY_IP = {
   /**
    * Bits of an IPv6 address that identify a client: 32 to 128. Default 64, the least that a host or home owns; 56 is
    * stricter.
    */
-  ipv6Prefix?: number;
-}
+  ipv6Prefix: withDefault(wholeNumber(32, 128, 'a whole number of bits'), 64) as WithDefault<number>,
+};
+
+export interface ByIpOptions extends Options<typeof BY_IP> {}
 
 /**
  * The client's address, as the framework resolves it: configure its proxy trust. This function reads no header. All
  * spellings of an address are one key.
  *
- * @throws PolicyError for a bad prefix.
+ * @throws PolicyError for bad or unknown options.
  */
-export function byIp<Request>({ ipv6Prefix = 64 }: ByIpOptions = {}): AddressReader<Request> {
-  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 32 || ipv6Prefix > 128) {
-    throw new PolicyError(
-      'ipv6Prefix',
-      `ipv6Prefix must be a whole number of bits from 32 to 128, got ${shown(ipv6Prefix)}`,
-      'SLUICE_OPTION_INVALID',
-    );
-  }
+export function byIp<Request>(options: ByIpOptions = {}): AddressReader<Request> {
+  const { ipv6Prefix } = readOptions(options, BY_IP, 'byIp');
   let [last, canonical]: [string | undefined, string | undefined] = [undefined, undefined];
   const read = (request: Request, reader: RequestReader<Request>): string | undefined => {
     const address = reader.address(request);
@@ -117,10 +114,19 @@ export function byMethod<Request>(): KeyReader<Request> {
   };
 }
 
-/** The user's id: the result of `pick`, or what the framework's usual authentication stored on the request. */
+/**
+ * The user's id: the result of `pick`, or what the framework's usual authentication stored on the request.
+ *
+ * @throws PolicyError if `pick` is no function.
+ */
 export function byUser<Request, Response = unknown>(
   pick?: (request: Request, response: Response | undefined) => KeyValue | Promise<KeyValue>,
 ): KeyReader<Request, Response> {
+  if (pick !== undefined && typeof pick !== 'function') {
+    const expected = 'byUser takes a function of the request that returns the id';
+    const message = `${expected}, got ${shown(pick)}; write byUser((request) => request.user.id), or byUser()`;
+    throw new PolicyError('key', message, 'SLUICE_OPTION_INVALID');
+  }
   return {
     optional: true,
     read:
@@ -130,17 +136,20 @@ export function byUser<Request, Response = unknown>(
   };
 }
 
+/** A token of RFC 9110. */
+const FIELD_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+
 /**
  * A header field. A client can send any value, so use it only for fields that have been verified, or together with
  * `byIp()`.
+ *
+ * @throws PolicyError for what no field can be named.
  */
 export function byHeader<Request>(name: string): KeyReader<Request> {
-  if (typeof name !== 'string' || name === '') {
-    throw new PolicyError(
-      'key',
-      `byHeader takes the name of a header field, got ${shown(name)}`,
-      'SLUICE_OPTION_INVALID',
-    );
+  if (typeof name !== 'string' || !FIELD_NAME.test(name)) {
+    const expected =
+      "byHeader takes the name of a header field: letters, digits or !#$%&'*+-.^_`|~, such as 'x-api-key'";
+    throw new PolicyError('key', `${expected}, got ${shown(name)}`, 'SLUICE_OPTION_INVALID');
   }
   const lowerCase = name.toLowerCase();
   return { optional: true, read: (request, reader) => reader.header(request, lowerCase) };

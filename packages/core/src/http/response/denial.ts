@@ -67,12 +67,18 @@ export function denialFor(
 }
 
 /** Which limit denies the request, and how long to wait, in words. */
-function explain({ outcome, retryAfterMs }: Decision, names: readonly string[], waitS: number | undefined): string {
+function explain(
+  { outcome, retryAfterMs, policies }: Decision,
+  denying: readonly string[],
+  waitS: number | undefined,
+): string {
+  const never = policies.filter((one) => !one.allowed && one.retryAfterMs === null && one.limit > 0);
+  const fits = outcome === 'blocked' || never.length === 0;
+  const names = fits ? denying : never.map(({ name }) => name);
   const limits = `${names.length === 1 ? 'limit' : 'limits'} ${names.join(' and ')}`;
-  const why =
-    outcome === 'blocked'
-      ? `The ${limits} ${names.length === 1 ? 'blocks' : 'block'} this client`
-      : `The ${limits} ${names.length === 1 ? 'is' : 'are'} used up`;
+  let why = `The ${limits} ${names.length === 1 ? 'is' : 'are'} used up`;
+  if (outcome === 'blocked') why = `The ${limits} ${names.length === 1 ? 'blocks' : 'block'} this client`;
+  else if (!fits) why = `The request costs more than the ${limits} ever ${names.length === 1 ? 'allows' : 'allow'}`;
   if (waitS !== undefined) return `${why}. Try again in ${inWords(waitS)}.`;
   return retryAfterMs === null ? `${why}, and waiting does not help.` : `${why}. Try again later.`;
 }

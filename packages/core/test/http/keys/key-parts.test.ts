@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '@sluice/core';
-import { byIp, joinParts } from '@sluice/core/http';
+import { byHeader, byIp, byUser, joinParts } from '@sluice/core/http';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import { sending } from '../plain-framework.ts';
@@ -62,5 +62,23 @@ describe('a key of several parts', () => {
     };
 
     expect((await sending({ policy, key: [() => late, byIp()] })()).info?.key).toBe('late|192.0.2.1');
+  });
+});
+
+describe('the functions that make parts of keys', () => {
+  it.each<[string, () => unknown, string]>([
+    ['byIp(128)', () => byIp(128 as never), 'byIp takes an object with ipv6Prefix, got 128'],
+    ['byIp({ ipv6Prefix: 16 })', () => byIp({ ipv6Prefix: 16 }), 'a whole number of bits from 32 to 128, got 16'],
+    ['byIp({ ipv6prefix })', () => byIp({ ipv6prefix: 56 } as never), '(got 56); did you mean "ipv6Prefix"?'],
+    [
+      'byIp({ prefix })',
+      () => byIp({ prefix: 56 } as never),
+      'byIp has no option "prefix" (got 56); known: ipv6Prefix',
+    ],
+    ['byUser(text)', () => byUser('id' as never), 'got "id"; write byUser((request) => request.user.id)'],
+    ['byHeader(two words)', () => byHeader('X Y'), 'byHeader takes the name of a header field'],
+    ['byHeader()', () => byHeader(undefined as never), "such as 'x-api-key', got undefined"],
+  ])('reject what they cannot use: %s', (_what, make, message) => {
+    expect(make).toThrow(message);
   });
 });

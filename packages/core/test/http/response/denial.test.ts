@@ -31,6 +31,14 @@ describe('the body of a denial', () => {
     expect(await problemOf({ policy, store: memoryStore({ clock: fakeClock() }) })).toMatchObject({ detail });
   });
 
+  it('says that a cost never fits its limit, which may be unused', async () => {
+    const policy = [once('1d', 'small'), fixedWindow({ limit: 9, window: '1d', name: 'large' })];
+
+    expect((await problemOf({ policy, cost: 2 }))['detail']).toBe(
+      'The request costs more than the limit small ever allows, and waiting does not help.',
+    );
+  });
+
   it.each<[string, object, number, string]>([
     ['a used up limit', {}, 420, 'Quota Exceeded'],
     ['an address on the list deny', { deny: ['192.0.2.1'] }, 404, 'Not Found'],
