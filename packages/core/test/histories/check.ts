@@ -182,7 +182,7 @@ function isMaybe({ realMs }: Entry, lateMs: number, sinceMs: number, nowMs: numb
 /** Denials for which not enough units can have been used. */
 function findUndue({ name, entries, losses, lateMs }: Ledger, { back }: Kind): string[] {
   const defects: string[] = [];
-  let [debt, lastMs, debtSinceMs] = [0, 0, -Infinity];
+  let [debt, writtenMs, debtSinceMs] = [0, 0, -Infinity];
   let maybes: readonly Entry[] = [];
   for (const [i, entry] of entries.entries()) {
     const { what, realMs, atMs, cost, limit, isCached } = entry;
@@ -202,13 +202,18 @@ function findUndue({ name, entries, losses, lateMs }: Ledger, { back }: Kind): s
       }
     } else {
       if (debtSinceMs < sinceMs) [debt, debtSinceMs] = [0, sinceMs];
-      if (what !== 'maybe') {
-        debt = Math.max(debt - Math.max(atMs - lastMs, 0) / back.everyMs, 0);
-        lastMs = atMs;
+      // A clock that has stepped back behind the last write reads the state as of that write.
+      if (what !== 'maybe' && !isCached && atMs < writtenMs) writtenMs = atMs;
+      if (what === 'taken') {
+        debt = Math.max(debt - (atMs - writtenMs) / back.everyMs, 0);
+        writtenMs = atMs;
       }
       for (const one of maybes) if (one.realMs + lateMs <= realMs && one.realMs + lateMs >= sinceMs) debt += one.cost;
       maybes = maybes.filter((one) => isMaybe(one, lateMs, sinceMs, realMs));
-      used = debt + back.spare + maybes.reduce((sum, one) => sum + one.cost, 0);
+      used =
+        Math.max(debt - Math.max(atMs - writtenMs, 0) / back.everyMs, 0) +
+        back.spare +
+        maybes.reduce((sum, one) => sum + one.cost, 0);
       if (what === 'taken') debt += cost;
       if (what === 'maybe') maybes = [...maybes, entry];
     }
