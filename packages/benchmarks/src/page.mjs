@@ -179,10 +179,10 @@ export function writePage(isCheck = false) {
     if (!existsSync(resultsOf(name))) return `${begin}\nNot measured yet.\n\n${end}`;
     const result = JSON.parse(readFileSync(resultsOf(name), 'utf8'));
     const { title, bars } = pages[name].plot(result.rows);
-    files.set(`docs/images/bench-${name}.svg`, plotOf({ title, bars }));
+    files.set(`docs/plots/bench-${name}.svg`, plotOf({ title, bars }));
     const { date, rounds, machine } = result;
     const where = `${date}, ${rounds} rounds, Node ${machine.node}, ${machine.cpu}, ${machine.cores} cores${machine.isPinned ? ', held to cores' : ''}.`;
-    return `${begin}\n![${title}](images/bench-${name}.svg)\n\n${tableOf(name, result)}\n\n${where}\n\n${end}`;
+    return `${begin}\n![${title}](plots/bench-${name}.svg)\n\n${tableOf(name, result)}\n\n${where}\n\n${end}`;
   });
   files.set('docs/benchmarks.md', filled);
   const stale = [...files].filter(
