@@ -14,7 +14,7 @@ import { drawKeys, keysOf, SHAPES } from './keys.mjs';
 const WINDOW_MS = 3_600_000;
 /** A prime, so that the sample of latencies does not always have the same place in flight. */
 const SAMPLED = 17;
-/** Decisions from memory starve the event loop, so it turns after so many, as a server's does. */
+/** A loop lets the event loop turn after this many decisions, as a server's does: those from memory would starve it. */
 const IN_ONE_TURN = 64;
 
 export const REDIS_SCENES = {
@@ -166,7 +166,7 @@ export function open({ name, scene, url, limit }) {
   };
 }
 
-/** Keeps so many decisions in flight for so long: each that resolves starts the next. */
+/** Keeps `inFlight` decisions under way for `ms`: each that resolves starts the next. */
 async function closedLoop({ consume, denies }, nextKey, inFlight, ms) {
   const latencies = [];
   let [ops, denied, isDue] = [0, 0, false];

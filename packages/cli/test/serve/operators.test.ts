@@ -107,7 +107,7 @@ describe('a service that denies', () => {
     expect((await runHere(['denied', '--help'])).out).toContain('the service, as http://127.0.0.1:6070');
   });
 
-  it('on Redis is told of a block by its keys, as every process is', async () => {
+  it('on Redis sees a block by its keys, as every process does', async () => {
     const args = ['--config', serving.file(LIMITS), '--redis', redis.server.url, '--timeout', '10s'];
     const one = await serving.serve(args);
     // A first connection that takes too long is waited for by no call: the service counts by itself until then.

@@ -64,9 +64,8 @@ export function roomAt(age: number, limit: number, window: number, longLimit: nu
   return age < longest ? Math.max(limit * (Math.floor(age / window) + 1), longLimit) : MAX_NUMBER;
 }
 
-/** The same the other way round: how old the oldest of these units must be. Not of a limit of 0. */
+/** The same the other way round: how old the oldest of these units, more than `limit`, must be. Not of a limit of 0. */
 export function ageFor(units: number, limit: number, window: number, longLimit: number, longest: number): number {
-  if (units <= limit) return 0;
   if (units <= longLimit || window >= longest) return window;
   return Math.min((Math.ceil(units / limit) - 1) * window, longest);
 }

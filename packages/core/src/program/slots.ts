@@ -84,7 +84,7 @@ function left(p: Nums, s: Nums, t: number): number {
 
 /** Where the slot of this holder with as many units begins; -1 if there is none. */
 function slotOf(p: Nums, s: Nums, units: number, t: number, holder: number): number {
-  if (p[MODE] === HELD && s.length > 0) {
+  if (p[MODE] === HELD) {
     for (let i = FIRST; i < s.length; i += SIZE) {
       if (s[i + UNITS] === units && s[i + HOLDER] === holder && (s[i + AT] as number) > t - base(s)) return i;
     }

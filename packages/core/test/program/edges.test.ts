@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
-import { RESET_AFTER, USED } from '../../src/program/decide.ts';
+import { ALLOWED, RESET_AFTER, USED } from '../../src/program/decide.ts';
 import { ProgramStore } from './stores.ts';
 import fc from 'fast-check';
 import { MAX_COUNT, MAX_PERIOD, scaleUp, MAX_NUMBER, type Nums } from '../../src/program/numbers.ts';
@@ -23,6 +24,35 @@ describe('a sliding window', () => {
     expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(4);
     store.clock.advance(1);
     expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(2);
+  });
+});
+
+describe('two policies that take turns', () => {
+  it('leave a shorter window its own limit from the end of the longer one on', () => {
+    const store = new ProgramStore();
+    const one = { key: 'one', policy: fixedWindow({ limit: 10, window: '10s' }), cost: 6 };
+    const shorter = { key: 'one', policy: fixedWindow({ limit: 5, window: '1s' }), cost: 4 };
+    store.perform('take', [one]);
+    store.clock.advance(9_800);
+    store.perform('take', [shorter]);
+    store.clock.advance(199);
+    expect(store.perform('peek', [{ ...shorter, cost: 1 }]).figures[0]?.[ALLOWED]).toBe(0);
+    store.clock.advance(1);
+
+    expect(store.perform('take', [{ ...shorter, cost: 1 }]).figures[0]?.[ALLOWED]).toBe(1);
+  });
+
+  it('join the blocks of a longer window when a value would grow too long to be read', () => {
+    const store = new ProgramStore();
+    const long = { key: 'one', policy: slidingWindow({ limit: 1_000, window: '1s' }), cost: 1 };
+    const short = { key: 'one', policy: slidingWindow({ limit: 50, window: '100ms', precision: '1ms' }), cost: 1 };
+    store.perform('take', [long]);
+    for (let i = 0; i < 330; i++) {
+      store.clock.advance(3);
+      store.perform('take', [short]);
+    }
+
+    expect(store.keys.get('one')?.s.length).toBeLessThanOrEqual(501);
   });
 });
 

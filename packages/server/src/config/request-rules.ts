@@ -3,7 +3,7 @@ import { policyOfRate } from './configuration.ts';
 import type { Unit } from './configuration-data.ts';
 import type { Rule } from './rule-node.ts';
 
-/** Requests may bring any number of different limits: so many are kept, and others are made again. */
+/** Requests may bring any number of different limits: this many are kept, and others are made again. */
 const MAX_KEPT = 1_000;
 
 /** The rules of limits that requests bring themselves: `limit` of a descriptor. */

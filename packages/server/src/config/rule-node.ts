@@ -20,7 +20,7 @@ export interface Match {
   readonly metric: string;
 }
 
-/** Names in metrics that hold values of requests: so many of a rule, of up to so many characters. */
+/** Names in metrics that hold values of requests: the most of a rule, and the most characters of each. */
 const MAX_NAMES = 1_000;
 const MAX_NAME = 256;
 

@@ -330,11 +330,8 @@ local function blocks_endsAt(s)
   return s[1] + s[5]
 end
 
--- The same the other way round: how old the oldest of these units must be. Not of a limit of 0.
+-- The same the other way round: how old the oldest of these units, more than `limit`, must be. Not of a limit of 0.
 local function numbers_ageFor(units, limit, window, longLimit, longest)
-  if units <= limit then
-    return 0
-  end
   if units <= longLimit or window >= longest then
     return window
   end
@@ -765,7 +762,7 @@ end
 
 -- Where the slot of this holder with as many units begins; -1 if there is none.
 local function slots_slotOf(p, s, units, t, holder)
-  if p[4] == 2 and #s > 0 then
+  if p[4] == 2 then
     for i = 4, #s - 1, 3 do
       if s[i + 2] == units and s[i + 3] == holder and (s[i + 1]) > t - (s[1] - s[2]) then
         return i

@@ -26,11 +26,8 @@ local function blocks_endsAt(s)
   return s[1] + s[5]
 end
 
--- The same the other way round: how old the oldest of these units must be. Not of a limit of 0.
+-- The same the other way round: how old the oldest of these units, more than `limit`, must be. Not of a limit of 0.
 local function numbers_ageFor(units, limit, window, longLimit, longest)
-  if units <= limit then
-    return 0
-  end
   if units <= longLimit or window >= longest then
     return window
   end
