@@ -230,7 +230,7 @@ function compile(folder) {
 
 // Every dependency of the workspace and its packages, by name; the first package that has it wins.
 function linkPackages(folder) {
-  const owners = ['', 'docs', ...readdirSync(join(root, 'packages')).map((name) => join('packages', name))];
+  const owners = ['', ...readdirSync(join(root, 'packages')).map((name) => join('packages', name))];
   for (const owner of owners) {
     const from = join(root, owner, 'node_modules');
     if (!existsSync(from)) continue;
