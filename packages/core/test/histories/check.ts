@@ -218,7 +218,9 @@ function findUndue({ name, entries, losses, lateMs }: Ledger, { back }: Kind): s
       if (what === 'maybe') maybes = [...maybes, entry];
     }
     const isFresh = loss !== undefined && realMs <= loss.toMs + (isCached ? CACHE_MS : 0);
-    if (what !== 'denied' || isFresh || used + cost > limit) continue;
+    // It was remembered before the clock stepped ahead.
+    const isOld = isCached && atMs < writtenMs - TOLERANCE_MS;
+    if (what !== 'denied' || isFresh || isOld || used + cost > limit) continue;
     defects.push(`undue: ${name} at ${String(atMs)}: ${String(cost)} of ${String(limit)}, ${String(used)} used`);
   }
   return defects;
