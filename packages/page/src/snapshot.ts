@@ -26,6 +26,8 @@ export interface ShownLimiter {
   readonly store: string;
   readonly breaker: string;
   readonly keysInMemory: number;
+  /** Managed policies that their source has lost, and this process still has. */
+  readonly lostPolicies: readonly string[];
   readonly policies: readonly ShownCounts[];
 }
 

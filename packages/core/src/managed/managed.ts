@@ -54,6 +54,7 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
       return resets === 0 ? policyName : `${policyName}@${String(resets)}`;
     },
     current: (context) => users.get(context)?.follower.copy.get(policyName)?.policy,
+    isLost: (context) => users.get(context)?.follower.lost.has(policyName) === true,
     open: (context) => open(context).leave,
   });
 }

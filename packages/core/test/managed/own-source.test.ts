@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '@sluice/testkit';
 import { createLimiter, fixedWindow, memoryStore, type Limiter } from '../../src/index.ts';
+import type { LimiterCore } from '../../src/limiter/core.ts';
 import { createPolicies, managed, redisSource, type PolicySource } from '../../src/managed/index.ts';
 
 const ten = fixedWindow({ limit: 10, window: '1h' });
@@ -78,6 +79,7 @@ describe('policies in a source of one’s own', () => {
     delete records['kept'];
 
     await until('it warns', () => warnings.join().includes('kept. They stay in use here'));
+    expect((orders as LimiterCore).status().lostPolicies).toEqual(['kept']);
     expect((await orders.consume('ann')).remaining).toBe(8);
   });
 

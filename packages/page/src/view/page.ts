@@ -34,8 +34,11 @@ export function viewSnapshot(snapshot: Snapshot): Markup {
   const { atMs, process, limiters, changes } = snapshot;
   const away = limiters.filter(({ breaker }) => breaker !== 'closed').map(({ name, store }) => `${name} (${store})`);
   const health = `No answer from the store of ${away.join(', ')}: this process decides without it.`;
+  const lost = [...new Set(limiters.flatMap(({ lostPolicies }) => lostPolicies))].join(', ');
+  const loss = `The source of managed policies has lost ${lost}. Process ${String(process.pid)} on ${process.host} still has this and could not write it back: processes that start now are without it.`;
   return markup`
     ${away.length === 0 ? undefined : markup`<p class="health">${health}</p>`}
+    ${lost === '' ? undefined : markup`<p class="health">${loss}</p>`}
     <small>As of ${time(atMs)}. Process ${String(process.pid)} on ${process.host}, counted since ${time(process.sinceMs)}.
       Blocks hold for all that share a store.</small>
     ${viewDenied(snapshot)}
