@@ -1,13 +1,17 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { useRedis } from '@sluice/testkit';
+import { seeded, testSeed, useRedis } from '@sluice/testkit';
 import { fixedWindow } from '../../../src/policies/fixed-window.ts';
 import type { Policy } from '../../../src/policies/index.ts';
+import { leakyBucket } from '../../../src/policies/leaky-bucket.ts';
+import { slidingCounter } from '../../../src/policies/sliding-counter.ts';
 import { slidingLog } from '../../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../../src/policies/token-bucket.ts';
+import { memoryStore } from '../../../src/stores/memory.ts';
 import { SCRIPTS } from '../../../src/stores/redis/lua/generated/scripts.generated.ts';
 import { redisStore } from '../../../src/stores/redis/redis-store.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
+import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { allowed, ask, five, recorded, remaining } from './asks.ts';
 
 const redis = useRedis();
@@ -84,6 +88,37 @@ describe('what one turn of the event loop asks for', () => {
     );
 
     expect(allowed(...answers).filter(Boolean)).toHaveLength(2_500);
+  });
+
+  it.each<Policy>([
+    fixedWindow({ limit: 9, window: '8ms' }),
+    fixedWindow({ limit: 9, window: '1h', blockFor: '7ms' }),
+    slidingWindow({ limit: 9, window: '20ms' }),
+    slidingCounter({ limit: 9, window: '15ms' }),
+    tokenBucket({ capacity: 9, refill: 3, every: '4ms' }),
+    tokenBucket({ capacity: 5, refill: 3, every: '7ms', overdraft: 4 }),
+    tokenBucket({ capacity: 9, refill: 7, every: '9ms', mode: 'interval' }),
+    leakyBucket({ limit: 3, window: '7ms', maxDelay: '15ms' }),
+  ])('leaves the state of one equal request after another: $algorithm', async (policy) => {
+    const random = seeded(testSeed(7));
+    const { store } = opened();
+    const clock = fakeClock();
+    const memory = memoryStore({ clock });
+    for (let round = 0; round < 60; round++) {
+      const both = [ask('ann', policy, random.integer(1, 3)), ask('bob', policy)].map((one) => ({
+        ...one,
+        uncached: true,
+      }));
+      const asks = both.slice(0, random.integer(1, 2));
+      const times = random.integer(1, 6);
+
+      const answers = await Promise.all(Array.from({ length: times }, async () => store.perform('take', asks)));
+
+      clock.atMs = (answers[0] as Answer).atMs;
+      const expected = answers.map(() => memory.perform('take', asks).figures);
+      expect(answers.map(({ figures }) => figures)).toEqual(expected);
+      await new Promise((resolve) => setTimeout(resolve, random.integer(0, 5)));
+    }
   });
 
   it('leaves while other calls are in flight, and with the store that is closed', async () => {

@@ -187,7 +187,7 @@ while at <= #runs do
   for j = 1, keys do
     local policy = runs[at]
     parts[j] = {
-      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], holder = runs[at + 2],
+      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], one = runs[at + 1], holder = runs[at + 2],
       s = false, blocked = 0, resetAt = 0, resetEnd = 0, keeps_expiry = true, endsAt = 0, wait = 0, delay = 0, changed = false,
     }
     at = at + 3
@@ -246,6 +246,17 @@ while at <= #runs do
     end
 
     local left = times
+    -- Equal asks that fit together are one ask for their sum, unless a policy has an overdraft.
+    local is_sum = times > 1 and op ~= 1 and not bad
+    for j = 1, is_sum and keys or 0 do
+      is_sum, parts[j].cost = is_sum and parts[j].p[2] == 0, parts[j].one * times
+    end
+    if is_sum and decide_decide(parts, 2, now) then
+      left = 0
+    end
+    for j = 1, keys do
+      parts[j].cost = parts[j].one
+    end
     while left > 0 do
       left = left - 1
       if bad or not decide_decide(parts, op, now) then
