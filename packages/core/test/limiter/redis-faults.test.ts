@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { concurrency, createLimiter, fixedWindow, redisStore, type Limiter } from '@sluice/core';
+import { concurrency, createLimiter, fixedWindow, redisStore, type Limiter, type StoreError } from '@sluice/core';
 import { byAll, RequestLimiter } from '@sluice/core/http';
 import { expectWarnings, startRedis, startTcpProxy, until, type RedisServer } from '@sluice/testkit';
 import { place, plainFramework, PlainResponse } from '../http/plain-framework.ts';
@@ -86,7 +86,10 @@ describe('what surely was not sent', () => {
     const { settle } = await limiter.reserve('ann', 2);
     proxy.deny();
     proxy.cut();
-    await until('it is noticed', async () => (await limiter.peek('ann')).error?.code === 'SLUICE_BREAKER_OPEN');
+    await until(
+      'it is noticed',
+      async () => ((await limiter.peek('ann')).error as StoreError | undefined)?.code === 'SLUICE_BREAKER_OPEN',
+    );
 
     await settle(5);
 
