@@ -25,6 +25,7 @@ export class Follower {
   readonly lost: Set<string> = new Set<string>();
   /** The source's clock less the monotonic one of this process, as the last answer showed it. */
   #aheadMs = Date.now() - performance.now();
+  /** The load under way, and one more that serves all that ask meanwhile: it may miss their change. */
   #loading: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #isLoaded = false;
@@ -89,18 +90,16 @@ export class Follower {
    */
   load(): Promise<void> {
     this.#isClosed = false;
-    if (this.#loading === undefined) {
-      this.#loading = this.#load().finally(() => {
-        this.#loading = undefined;
-      });
-      return this.#loading;
+    if (this.#loading !== undefined) {
+      return (this.#next ??= this.#loading.then(ignore, ignore).then(() => {
+        this.#next = undefined;
+        return this.load();
+      }));
     }
-    // The load in progress may miss the latest change. One more serves all that ask meanwhile.
-    this.#next ??= this.#loading.then(ignore, ignore).then(() => {
-      this.#next = undefined;
-      return this.load();
+    this.#loading = this.#load().finally(() => {
+      this.#loading = undefined;
     });
-    return this.#next;
+    return this.#loading;
   }
 
   /**
