@@ -121,6 +121,22 @@ describe('what one turn of the event loop asks for', () => {
     }
   });
 
+  it.each<[string, Policy, number]>([
+    ['all fit', fixedWindow({ limit: 50, window: '10m' }), 600_000],
+    ['some do not fit', fixedWindow({ limit: 5, window: '10m' }), 600_000],
+    ['they may overdraw', tokenBucket({ capacity: 50, refill: 1, every: '1m', overdraft: 1 }), 20 * 60_000],
+    ['they lengthen what is there', tokenBucket({ capacity: 5, refill: 1, every: '5m' }), 25 * 60_000],
+  ])('leaves keys that expire, and not before their state ends: %s', async (_what, policy, endsInMs) => {
+    const { store } = opened();
+    const takes = async (count: number): Promise<unknown> =>
+      Promise.all(Array.from({ length: count }, async () => store.perform('take', [ask('ann', policy)])));
+
+    await takes(2);
+    await takes(18);
+
+    expect(await redis.admin.pttl('sluice:{ann}:default')).toBeGreaterThan(endsInMs - 60_000);
+  });
+
   it('leaves while other calls are in flight, and with the store that is closed', async () => {
     const { store, perform } = opened();
     const first = perform('take', ask('ann'));

@@ -188,7 +188,7 @@ while at <= #runs do
     local policy = runs[at]
     parts[j] = {
       kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], one = runs[at + 1], holder = runs[at + 2],
-      s = false, blocked = 0, resetAt = 0, resetEnd = 0, keeps_expiry = true, endsAt = 0, wait = 0, delay = 0, changed = false,
+      s = false, blocked = 0, resetAt = 0, resetEnd = 0, keeps_expiry = true, found_end = 0, endsAt = 0, wait = 0, delay = 0, changed = false,
     }
     at = at + 3
   end
@@ -198,7 +198,7 @@ while at <= #runs do
     for j = 1, keys do
       local part = parts[j]
       local value = redis.pcall("GET", KEYS[key + j])
-      part.changed, part.blocked, part.resetAt, part.resetEnd, part.keeps_expiry = false, 0, 0, 0, true
+      part.changed, part.blocked, part.resetAt, part.resetEnd, part.keeps_expiry, part.found_end = false, 0, 0, 0, true, 0
       if not value then
         value = ""
         part.s = {}
@@ -236,6 +236,7 @@ while at <= #runs do
         elseif readable and part.s[1] then
           readable = interval_reads(part.s)
           part.keeps_expiry = readable and part.keeps_expiry and part.s[1] <= now
+          part.found_end = readable and interval_endsAt(part.s) or 0
         end
         if not readable then
           bad = true
@@ -285,7 +286,7 @@ while at <= #runs do
         end
         if not text then
           redis.call("DEL", KEYS[key + j])
-        elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
+        elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.found_end - part.found_end % SPAN then
           redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math_floor(math_min(ends_at, LATEST) / SPAN) + 2) * SPAN

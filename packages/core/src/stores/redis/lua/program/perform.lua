@@ -44,7 +44,7 @@ while at <= #runs do
     local policy = runs[at]
     parts[j] = {
       kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], one = runs[at + 1], holder = runs[at + 2],
-      s = false, blocked = 0, resetAt = 0, resetEnd = 0, keeps_expiry = true, endsAt = 0, wait = 0, delay = 0, changed = false,
+      s = false, blocked = 0, resetAt = 0, resetEnd = 0, keeps_expiry = true, found_end = 0, endsAt = 0, wait = 0, delay = 0, changed = false,
       f = false, other = false, others = false, -- only all
     }
     parts[j].f = families[parts[j].kind] -- only all
@@ -56,7 +56,7 @@ while at <= #runs do
     for j = 1, keys do
       local part = parts[j]
       local value = redis.pcall("GET", KEYS[key + j])
-      part.changed, part.blocked, part.resetAt, part.resetEnd, part.keeps_expiry = false, 0, 0, 0, true
+      part.changed, part.blocked, part.resetAt, part.resetEnd, part.keeps_expiry, part.found_end = false, 0, 0, 0, true, 0
       part.other = false -- only all
       if not value then
         value = "" -- only values
@@ -98,6 +98,7 @@ while at <= #runs do
         elseif readable and part.s[1] then
           readable = part.f.reads(part.s)
           part.keeps_expiry = readable and part.keeps_expiry and part.s[1] <= now
+          part.found_end = readable and part.f.endsAt(part.s) or 0
         end
         if not readable then
           bad = true
@@ -174,7 +175,7 @@ while at <= #runs do
         end
         if not text then
           redis.call("DEL", KEYS[key + j])
-        elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
+        elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.found_end - part.found_end % SPAN then
           redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math_floor(math_min(ends_at, LATEST) / SPAN) + 2) * SPAN
