@@ -90,21 +90,34 @@ describe('what one turn of the event loop asks for', () => {
     expect(allowed(...answers).filter(Boolean)).toHaveLength(2_500);
   });
 
-  it.each<Policy>([
-    fixedWindow({ limit: 9, window: '8ms' }),
-    fixedWindow({ limit: 9, window: '1h', blockFor: '7ms' }),
-    slidingWindow({ limit: 9, window: '20ms' }),
-    slidingCounter({ limit: 9, window: '15ms' }),
-    tokenBucket({ capacity: 9, refill: 3, every: '4ms' }),
-    tokenBucket({ capacity: 5, refill: 3, every: '7ms', overdraft: 4 }),
-    tokenBucket({ capacity: 9, refill: 7, every: '9ms', mode: 'interval' }),
-    leakyBucket({ limit: 3, window: '7ms', maxDelay: '15ms' }),
-  ])('leaves the state of one equal request after another: $algorithm', async (policy) => {
+  it.each<[Policy, Policy]>([
+    [fixedWindow({ limit: 9, window: '8ms' }), fixedWindow({ limit: 4, window: '3ms' })],
+    [
+      fixedWindow({ limit: 9, window: '1h', blockFor: '7ms' }),
+      fixedWindow({ limit: 12, window: '9ms', align: 'clock' }),
+    ],
+    [slidingWindow({ limit: 9, window: '20ms' }), slidingWindow({ limit: 5, window: '6ms', precision: '3ms' })],
+    [slidingCounter({ limit: 9, window: '15ms' }), slidingCounter({ limit: 5, window: '7ms' })],
+    [tokenBucket({ capacity: 9, refill: 3, every: '4ms' }), tokenBucket({ capacity: 7, refill: 5, every: '9ms' })],
+    [
+      tokenBucket({ capacity: 5, refill: 3, every: '7ms', overdraft: 4 }),
+      tokenBucket({ capacity: 9, refill: 2, every: '7ms' }),
+    ],
+    [
+      tokenBucket({ capacity: 9, refill: 7, every: '9ms', mode: 'interval' }),
+      tokenBucket({ capacity: 6, refill: 2, every: '4ms', mode: 'interval' }),
+    ],
+    [
+      leakyBucket({ limit: 3, window: '7ms', maxDelay: '15ms' }),
+      leakyBucket({ limit: 2, window: '9ms', maxDelay: '20ms' }),
+    ],
+  ])('leaves the state of one equal request after another, by two policies in turn: %#', async (...policies) => {
     const random = seeded(testSeed(7));
     const { store } = opened();
     const clock = fakeClock();
     const memory = memoryStore({ clock });
     for (let round = 0; round < 60; round++) {
+      const policy = random.pick(policies);
       const both = [ask('ann', policy, random.integer(1, 3)), ask('bob', policy)].map((one) => ({
         ...one,
         uncached: true,
