@@ -90,16 +90,17 @@ export class Follower {
    */
   load(): Promise<void> {
     this.#isClosed = false;
-    if (this.#loading !== undefined) {
-      return (this.#next ??= this.#loading.then(ignore, ignore).then(() => {
-        this.#next = undefined;
-        return this.load();
-      }));
-    }
-    this.#loading = this.#load().finally(() => {
+    if (this.#loading === undefined) return this.#start();
+    return (this.#next ??= this.#loading.then(ignore, ignore).then(() => {
+      this.#next = undefined;
+      return this.#loading ?? this.#start();
+    }));
+  }
+
+  #start(): Promise<void> {
+    return (this.#loading = this.#load().finally(() => {
       this.#loading = undefined;
-    });
-    return this.#loading;
+    }));
   }
 
   /**

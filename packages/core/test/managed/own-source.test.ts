@@ -161,6 +161,28 @@ describe('policies in a source of one’s own', () => {
   });
 });
 
+describe('policies that are closed', () => {
+  it('do not read the source again for a call that waits for its turn', async () => {
+    const answers: (() => void)[] = [];
+    const load = () =>
+      new Promise<object>((resolve) =>
+        answers.push(() => {
+          resolve({});
+        }),
+      );
+    const policies = createPolicies({ load } as PolicySource);
+    const [first, second] = [policies.list(), policies.list()];
+    await until('it is asked', () => answers.length === 1);
+
+    await policies.close();
+    answers[0]?.();
+
+    expect(await first).toEqual([]);
+    await expect(second).rejects.toThrow('the policies were closed during the call');
+    expect(answers).toHaveLength(1);
+  });
+});
+
 describe('a source that misbehaves', () => {
   const fail = (): never => {
     throw new Error('broken');
