@@ -178,16 +178,18 @@ export class Follower {
   }
 
   /**
-   * Writes back what the source has lost. Every process does that at the same time, so each has an order of its own, and leaves
+   * Writes back what the source has lost. Every process does that at the same time, so each begins somewhere else, and leaves
    * out what others have written back meanwhile.
    */
   async #restore(): Promise<void> {
     const { feed, lost, copy } = this;
     if (lost.size > 0) warnOfLoss([...lost], feed);
     if (feed.restore === undefined) return;
+    const overrides = [...lost].filter((name) => name.includes(':'));
+    const begin = Math.floor(Math.random() * overrides.length);
     // Policies first: without them, requests are unconfigured.
-    const isOverride = (name: string): number => Number(name.includes(':'));
-    const names = [...lost].sort(() => Math.random() - 0.5).sort((a, b) => isOverride(a) - isOverride(b));
+    const policies = [...lost].filter((name) => !name.includes(':'));
+    const names = [...policies, ...overrides.slice(begin), ...overrides.slice(0, begin)];
     while (names.length > 0) {
       const records = names.splice(0, SLICE).flatMap((name) => {
         const held = lost.has(name) ? copy.get(name) : undefined;
