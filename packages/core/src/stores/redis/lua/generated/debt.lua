@@ -183,7 +183,8 @@ end
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
 -- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
 -- first is the negative instant until which it is; after a reset the second is its negative instant, the third until when
--- what it has forgotten would have counted, and the first -1 if the key is not blocked. The others are the state. A state of another kind counts as none.
+-- what it has forgotten would have counted, and the first -1 if the key is not blocked. The others are the state. A state
+-- of another kind counts as none.
 -- Lines that end in "only ..." are printed only in the scripts that need them: print-program.mjs.
 local now = tonumber(ARGV[3])
 if not now then
