@@ -35,8 +35,8 @@ const RULES = {
     why: 'redis.call(...) and KEYS[...] are written out where they are used: some services look for them',
   },
   commands: {
-    code: /\bredis\.p?call\((?!"TIME"\)|"PUBLISH", (?:ARGV\[|channel)|"(?:GET|SET|DEL|HGET|HGETALL|HMGET|HSET|HDEL|LINDEX|LLEN|LPOS|LPUSH|LSET|LTRIM|PEXPIRE|PEXPIREAT|PTTL|PUBLISH|RPUSH|ZADD|ZCARD|ZRANGEBYSCORE|ZREM|ZREMRANGEBYSCORE|ZREVRANGEBYSCORE|ZSCORE)", KEYS\[)/,
-    why: 'only TIME, GET, SET, DEL, PEXPIRE, PEXPIREAT, PTTL, PUBLISH, of hashes HGET, HGETALL, HMGET, HSET, HDEL, of lists LINDEX, LLEN, LPOS, LPUSH, LSET, LTRIM, RPUSH, of sorted sets ZADD, ZCARD, ZREM, ZSCORE and ranges by score; every key as KEYS[...], and a channel as KEYS[...] or ARGV[...]',
+    code: /\bredis\.p?call\((?!"TIME"\)|"PUBLISH", (?:ARGV\[|channel)|"(?:GET|SET|DEL|EXISTS|HGET|HGETALL|HMGET|HSET|HDEL|LINDEX|LLEN|LPOS|LPUSH|LSET|LTRIM|PEXPIRE|PEXPIREAT|PTTL|PUBLISH|RPUSH|ZADD|ZCARD|ZRANGEBYSCORE|ZREM|ZREMRANGEBYSCORE|ZREVRANGEBYSCORE|ZSCORE)", KEYS\[)/,
+    why: 'only TIME, GET, SET, DEL, EXISTS, PEXPIRE, PEXPIREAT, PTTL, PUBLISH, of hashes HGET, HGETALL, HMGET, HSET, HDEL, of lists LINDEX, LLEN, LPOS, LPUSH, LSET, LTRIM, RPUSH, of sorted sets ZADD, ZCARD, ZREM, ZSCORE and ranges by score; every key as KEYS[...], and a channel as KEYS[...] or ARGV[...]',
   },
   numbers: {
     code: /\.\.\s*[\w.]*(?:_ms|sum|used|cost|limit|part)\b(?!\s*[([])|\b[\w.]*_ms\s*\.\.|(?<![\w.])\d+\s*\.\.|string\.format\("[^"]*%(?!\d*d|\.0f|s|%)/,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { describePolicy, type Policy } from '@sluice/core';
 import type { ManagedPolicy, PutResult } from '@sluice/core/managed';
+import { mergeLost, readShared } from '@sluice/page/spi';
 import { Failure, UsageError } from './failure.ts';
 import { addOverride } from './override.ts';
 import { addPolicyOptions, POLICY_KINDS, policyFrom } from './policy-text.ts';
@@ -24,9 +25,19 @@ export function addPolicy(sluice: Command): void {
 
   const list = policy.command('list').description('Prints all managed policies.');
   list.action(() =>
-    withRedis(list, false, async ({ policies, prefix }) => {
+    withRedis(list, false, async ({ policies, prefix, connection }) => {
       const all = await policies.list();
-      printOf(list)(all, () => (all.length === 0 ? `no policies under ${prefix}` : tableOf(all)));
+      // Who may only change policies may not read what pages share.
+      const { records } = await readShared(connection).catch(() => ({ records: [] }));
+      const lost = mergeLost(records).map(({ name, processes }) => {
+        return { name, lost: true, processes: processes.map(({ pid, host }) => ({ pid, host })) };
+      });
+      const lines = lost.map(({ name, processes }) => {
+        const holders = processes.map(({ pid, host }) => `${String(pid)} on ${host}`).join(', ');
+        return `\nlost from Redis: ${printable(name)}, still in process ${printable(holders)}: put it again`;
+      });
+      const known = all.length === 0 ? `no policies under ${prefix}` : tableOf(all);
+      printOf(list)([...all, ...lost], () => `${known}${lines.join('')}`);
     }),
   );
 

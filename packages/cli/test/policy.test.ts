@@ -93,6 +93,17 @@ describe('policy put', () => {
 });
 
 describe('policy list, get and remove', () => {
+  it('list what Redis has lost, and the processes that still have it', async () => {
+    await put();
+    const record = { host: 'web-1', sinceMs: 0, beyond: 0, keys: [] };
+    const connection = connectTo(cli.admin, 'sluice', 'test');
+    for (const pid of [1, 2]) await shareRecord(connection, { ...record, pid, lost: ['mail'] });
+
+    const { out } = await cli.sluice('policy', 'list');
+
+    expect(out).toMatch(/\nlost from Redis: mail, still in process \d on web-1, \d on web-1: put it again$/);
+  });
+
   it('print what the library returns, and fail for one that does not exist', async () => {
     await put('--app', 'web', '--by', 'ann', '--reason', 'launch');
 
@@ -168,8 +179,15 @@ describe('denied --redis', () => {
     const key = (name: string, count: number, atLeast = count): PageRecord['keys'][number] => ({
       ...{ limiter: 'api', limit: 'api', policy: 'api', key: name, count, atLeast },
     });
-    await shareRecord(connection, { pid: 1, host: 'web-1', sinceMs: 0, beyond: 0, keys: [key('ann\u202e', 5)] });
-    await shareRecord(connection, { pid: 2, host: 'web-2', sinceMs: 0, beyond: 3, keys: [key('bob', 9, 8)] });
+    await shareRecord(connection, {
+      pid: 1,
+      host: 'web-1',
+      sinceMs: 0,
+      beyond: 0,
+      keys: [key('ann\u202e', 5)],
+      lost: [],
+    });
+    await shareRecord(connection, { pid: 2, host: 'web-2', sinceMs: 0, beyond: 3, keys: [key('bob', 9, 8)], lost: [] });
 
     const { code, out } = await cli.sluice('denied', '--redis', cli.url);
 

@@ -31,7 +31,7 @@ export class Page {
     this.#settings = settings;
     this.#recorder = new Recorder(limiters, () => this.#sharing?.tick());
     const cores = (): readonly LimiterCore[] => listCores(limiters);
-    this.#sharing = share ? new Sharing(cores, () => makeRecord(this.#recorder)) : undefined;
+    this.#sharing = share ? new Sharing(cores, () => makeRecord(this.#recorder, this.#settings.limiters)) : undefined;
     this.#keys = new KeyActions(this.#find, (change) => {
       this.#changes = mergeChanges([change], this.#changes);
       log(change);

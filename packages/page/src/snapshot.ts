@@ -6,7 +6,7 @@ import { findKey, showKey, writeId, type FindLimits } from './key-names.ts';
 import { limitId, listCores } from './limits.ts';
 import { MINUTES, type Recorder } from './recorder.ts';
 import { MAX_SHARED_KEYS, type PageRecord, type SharedKey } from './shared/record.ts';
-import { mergeDenied } from './shared/redis.ts';
+import { mergeDenied, mergeLost } from './shared/redis.ts';
 import type { Sharing } from './shared/sharing.ts';
 
 /** All that the page shows without a question. */
@@ -17,8 +17,15 @@ export interface Snapshot {
   readonly operator: string | null;
   readonly limiters: readonly ShownLimiter[];
   readonly denied: ShownKeys;
+  /** The managed policies that their source has lost, and the processes that still have them, as far as they share that. */
+  readonly lost: readonly { readonly name: string; readonly processes: readonly ShownProcess[] }[];
   /** The last one first. */
   readonly changes: readonly PageChange[];
+}
+
+export interface ShownProcess {
+  readonly pid: number;
+  readonly host: string;
 }
 
 export interface ShownLimiter {
@@ -70,34 +77,45 @@ export function takeSnapshot(shown: Shown, operator: string | undefined): Snapsh
     operator: operator ?? null,
     limiters: showLimiters(shown),
     denied: showDenied(shown),
+    lost: mergeLost(readRecords(shown)).map(({ name, processes }) => {
+      return { name, processes: processes.map(({ pid, host }) => ({ pid, host })) };
+    }),
     changes: mergeChanges(changes, sharing?.shared.changes ?? []),
   };
 }
 
 /** What a page counts and shares now. */
-export function makeRecord({ denied }: Recorder): PageRecord {
+export function makeRecord({ denied }: Recorder, only: Shown['only']): PageRecord {
   const all = denied.ranked();
   const keys = all.slice(0, MAX_SHARED_KEYS).map(({ item, count, atLeast }) => {
     const { core, limit, policy, subject } = item;
     return { limiter: core.name, limit: limitId(core, limit), policy, key: subject, count, atLeast };
   });
   const beyond = all.slice(MAX_SHARED_KEYS).reduce((max, { count }) => Math.max(max, count), denied.missed);
-  return { pid: process.pid, host: hostname(), sinceMs: denied.sinceMs, beyond, keys };
+  const lost = [...new Set(listCores(only).flatMap((core) => core.status().lostPolicies))].slice(0, MAX_SHARED_KEYS);
+  return { pid: process.pid, host: hostname(), sinceMs: denied.sinceMs, beyond, keys, lost };
 }
 
-function showDenied({ recorder, find, sharing }: Shown): ShownKeys {
-  const own = makeRecord(recorder);
+/** The record of this process as it is now, and those of others. */
+function readRecords({ recorder, only, sharing }: Shown): readonly (PageRecord & { readonly ageMs: number })[] {
+  const own = { ...makeRecord(recorder, only), ageMs: 0 };
   const all = sharing?.shared.records ?? [];
-  const others = all.filter(({ pid, host }) => pid !== own.pid || host !== own.host);
-  const denied = mergeDenied([own, ...others]).slice(0, MAX_SHARED_KEYS);
+  return [own, ...all.filter(({ pid, host }) => pid !== own.pid || host !== own.host)];
+}
+
+function showDenied(shown: Shown): ShownKeys {
+  const { recorder, find, sharing } = shown;
+  const records = readRecords(shown);
+  const others = records.slice(1);
+  const denied = mergeDenied(records).slice(0, MAX_SHARED_KEYS);
   const keys = denied.map(({ limit, key: subject, ...counts }) => {
     const seen = recorder.seen(subject).find(({ core }) => core.name === counts.limiter);
     const key = seen ?? findKey([counts.limiter, limit, subject], find);
-    const shown = showKey(key ?? { key: subject, length: subject.length });
-    return { ...counts, key: shown, id: key === undefined ? null : writeId(key) };
+    const text = showKey(key ?? { key: subject, length: subject.length });
+    return { ...counts, key: text, id: key === undefined ? null : writeId(key) };
   });
   return {
-    sinceMs: Math.min(own.sinceMs, ...others.map(({ sinceMs }) => sinceMs)),
+    sinceMs: Math.min(...records.map(({ sinceMs }) => sinceMs)),
     keys,
     others: sharing === undefined ? null : others.map(({ pid, host, ageMs }) => ({ pid, host, ageMs })),
     awaySinceMs: sharing?.awaySinceMs ?? null,
@@ -120,7 +138,8 @@ function showLimiters({ only, recorder: { counts, minute } }: Shown): readonly S
       const deniedByMinute = [...denied.subarray(minute + 1), ...denied.subarray(0, minute + 1)];
       return { name, text, allowed: sum(allowed), denied: sum(denied), deniedByMinute };
     });
-    return { name: core.name, ...core.status(), policies };
+    const { store, breaker, keysInMemory } = core.status();
+    return { name: core.name, store, breaker, keysInMemory, policies };
   });
 }
 

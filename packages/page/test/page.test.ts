@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { createLimiter, fixedWindow, memoryStore, policyOf, type Limiter, type Store } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
+import { createPolicies, managed } from '@sluice/core/managed';
 import { page, type PageChange, type PageOptions } from '@sluice/page';
 import type { KeyState } from '../src/key-actions.ts';
 import type { Snapshot } from '../src/snapshot.ts';
@@ -182,6 +183,22 @@ describe('a snapshot', () => {
       { id: expect.any(String), limiter: 'api', policy: 'api', key: 'bob', count: 6, atLeast: 6 },
       { id: expect.any(String), limiter: 'both', policy: 'per-user', key: 'ann', count: 3, atLeast: 3 },
     ]);
+  });
+
+  it('says which managed policies their source has lost, and who still has them', async () => {
+    const records: Record<string, unknown> = { orders: { policy: fixedWindow({ limit: 5, window: '1h' }) } };
+    const policies = createPolicies({ load: () => Promise.resolve({ ...records }) });
+    const orders = createLimiter({ name: 'shop', policy: managed('orders'), policies });
+    later(() => orders.close());
+    await orders.consume('ann');
+    delete records['orders'];
+    await policies.list();
+
+    const { text } = await ask(pageWith({ limiters: [orders] }), '');
+
+    expect(text.replace(/\s+/g, ' ')).toContain(
+      `The source of managed policies has lost orders. Still in process ${String(process.pid)} on`,
+    );
   });
 
   it('has the limiters that are given, and no others', async () => {

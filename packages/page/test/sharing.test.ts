@@ -51,7 +51,7 @@ async function startDenying(denials: Readonly<Record<string, number>>): Promise<
 }
 
 const recordOf = (more: Partial<PageRecord> = {}): PageRecord => ({
-  ...{ pid: 7, host: 'web-7', sinceMs: 1, beyond: 0, keys: [], ...more },
+  ...{ pid: 7, host: 'web-7', sinceMs: 1, beyond: 0, keys: [], lost: [], ...more },
 });
 const keyOf = (key: string, count: number): PageRecord['keys'][number] => ({
   ...{ limiter: 'api', limit: '}:api', policy: 'api', key, count, atLeast: count },

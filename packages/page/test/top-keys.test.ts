@@ -23,7 +23,7 @@ function recordOf(top: TopKeys<string>, pid: number): PageRecord {
     return { limiter: 'api', limit: 'api', policy: 'api', key, count, atLeast };
   });
   const beyond = all.slice(25).reduce((max, { count }) => Math.max(max, count), top.missed);
-  return { pid, host: '', sinceMs: 0, beyond, keys };
+  return { pid, host: '', sinceMs: 0, beyond, keys, lost: [] };
 }
 
 describe('the keys that are counted most', () => {

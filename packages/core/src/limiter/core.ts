@@ -169,7 +169,13 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
 
   status(): Status {
     const memory = (this.fallback ?? this.store) as { readonly size?: number };
-    return { store: this.store.source, breaker: this.#guard?.state ?? 'closed', keysInMemory: memory.size ?? 0 };
+    const lost = this.known.filter(({ mark }) => mark?.isLost?.(this.context) === true);
+    return {
+      store: this.store.source,
+      breaker: this.#guard?.state ?? 'closed',
+      keysInMemory: memory.size ?? 0,
+      lostPolicies: lost.map(({ mark, name }) => mark?.name ?? name),
+    };
   }
 
   /** The memory that decides while the store is not available; none for memory. */

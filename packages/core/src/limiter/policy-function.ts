@@ -32,6 +32,8 @@ export interface PolicyMark {
   readonly keyName?: (context: PolicyContext) => string;
   /** Its policy at present, whatever the key, as far as it is known: for metrics. */
   readonly current?: (context: PolicyContext) => ReturnedPolicy;
+  /** Whether its source has lost it: this process still has it, and one that starts now does not. */
+  readonly isLost?: (context: PolicyContext) => boolean;
   /**
    * Called once for each limiter that uses the function, when it is made. Throws if an option of the limiter is missing.
    * What it returns is called when the limiter closes.

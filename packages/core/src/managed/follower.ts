@@ -9,11 +9,10 @@ import { ignore, type Feed, type Page } from './source.ts';
 const POLL_MS = 500;
 /** Until the first load, requests have no policy. */
 const POLL_AT_FIRST_MS = 100;
-/** How long a source may take for an answer. */
 const MAX_CALL_MS = 2000;
 /** How many reads in a row fail before a warning: one may have been late. */
 const MAX_FAILURES = 3;
-/** After how many records other work gets its turn. */
+/** After how many records other work gets its turn, here and in the source: writing them keeps Redis busy for about 2 ms. */
 const SLICE = 250;
 /** How often the copy is searched for what has been of no use for a week. */
 const SWEEP_MS = 3_600_000;
@@ -22,8 +21,11 @@ const SWEEP_MS = 3_600_000;
 export class Follower {
   readonly feed: Feed;
   readonly copy: PolicyCopy;
+  /** The names of records that the source has lost, or has in an earlier form, and that were not written back yet. */
+  readonly lost: Set<string> = new Set<string>();
   /** The source's clock less the monotonic one of this process, as the last answer showed it. */
   #aheadMs = Date.now() - performance.now();
+  /** The load under way, and one more that serves all that ask meanwhile: it may miss their change. */
   #loading: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #isLoaded = false;
@@ -33,11 +35,10 @@ export class Follower {
   #last: Page | undefined;
   /** Names that have not been seen again since the source began to return all records. */
   #unseen: Set<string> | undefined;
-  /** The names of records that the source does not have, or in an earlier form. */
-  readonly #lost = new Set<string>();
   #sweepAtMs = 0;
   #users = 0;
-  #closes = 0;
+  /** Whether nothing may open the source again. */
+  #isClosed = false;
   #timer: Timer | undefined;
   #unwatch: (() => void) | undefined;
 
@@ -75,7 +76,7 @@ export class Follower {
   /** Closes what was opened for the source, unless there are users. */
   async close(): Promise<void> {
     if (this.#users > 0) return;
-    this.#closes++;
+    this.#isClosed = true;
     stopTimer(this.#timer);
     this.#unwatch?.();
     this.#unwatch = undefined;
@@ -83,23 +84,23 @@ export class Follower {
   }
 
   /**
-   * Reads what has changed.
+   * Reads what has changed, and writes back what the source has lost, as far as it can be written.
    *
    * @throws (rejects) StoreError.
    */
   load(): Promise<void> {
-    if (this.#loading === undefined) {
-      this.#loading = this.#load().finally(() => {
-        this.#loading = undefined;
-      });
-      return this.#loading;
-    }
-    // The load in progress may miss the latest change. One more serves all that ask meanwhile.
-    this.#next ??= this.#loading.then(ignore, ignore).then(() => {
+    this.#isClosed = false;
+    if (this.#loading === undefined) return this.#start();
+    return (this.#next ??= this.#loading.then(ignore, ignore).then(() => {
       this.#next = undefined;
-      return this.load();
-    });
-    return this.#next;
+      return this.#loading ?? this.#start();
+    }));
+  }
+
+  #start(): Promise<void> {
+    return (this.#loading = this.#load().finally(() => {
+      this.#loading = undefined;
+    }));
   }
 
   /**
@@ -107,6 +108,7 @@ export class Follower {
    * if another process has changed it.
    */
   async put(name: string, draft: Draft, before: Held | undefined): Promise<PolicyRecord | undefined> {
+    if (this.lost.has(name)) await this.#restore(); // it failed just before, and says why
     const atMs = await withinTime(this.feed.put(name, draft, before));
     if (atMs === 0) return undefined;
     const record: PolicyRecord = { atMs, ...draft };
@@ -132,9 +134,8 @@ export class Follower {
   }
 
   async #load(): Promise<void> {
-    const closes = this.#closes;
     try {
-      do await this.#readPage(closes);
+      do await this.#readPage();
       while (this.#last?.hasMore === true);
       this.#isLoaded = true;
       this.#failure = undefined;
@@ -145,14 +146,12 @@ export class Follower {
       if (this.#isLoaded && this.#failures === MAX_FAILURES) warnOfAbsence(this.feed.name, this.#failure.message);
       throw this.#failure;
     }
-    if (this.#lost.size > 0) await this.#restore(closes);
+    await this.#restore().catch(ignore);
     if (this.feed.forget !== undefined && this.nowMs() >= this.#sweepAtMs) this.#sweep();
   }
 
-  /** @param closes - A source that has been closed since is not opened again. */
-  async #readPage(closes: number): Promise<void> {
-    if (closes !== this.#closes)
-      throw new StoreError('SLUICE_STORE_FAILED', 'the policies were closed during the call');
+  async #readPage(): Promise<void> {
+    if (this.#isClosed) throw new StoreError('SLUICE_STORE_FAILED', 'the policies were closed during the call');
     const page = await withinTime(this.feed.read(this.#last));
     this.#aheadMs = page.nowMs - performance.now();
     if (page.isFromStart) this.#unseen = new Set([...this.copy.entries()].map(([name]) => name));
@@ -163,7 +162,7 @@ export class Follower {
       const held = this.copy.get(name);
       if (held === undefined) continue;
       if (held.record.atMs === 0 && held.problem !== undefined) this.copy.delete(name);
-      else if (!this.copy.isExpired(name, held)) this.#lost.add(name);
+      else if (!this.copy.isExpired(name, held)) this.lost.add(name);
     }
     this.#unseen = undefined;
   }
@@ -172,33 +171,34 @@ export class Follower {
     let count = 0;
     for (const [name, given] of records) {
       this.#unseen?.delete(name);
-      if (this.copy.adopt(name, given)) this.#lost.delete(name);
-      else this.#lost.add(name);
+      if (this.copy.adopt(name, given)) this.lost.delete(name);
+      else this.lost.add(name);
       if (++count % SLICE === 0) await new Promise((resolve) => setTimeout(resolve));
     }
   }
 
   /**
-   * Writes back what the source has lost. Every process does that at the same time, so each has an order of its own, and leaves
+   * Writes back what the source has lost. Every process does that at the same time, so each begins somewhere else, and leaves
    * out what others have written back meanwhile.
    */
-  async #restore(closes: number): Promise<void> {
-    const { feed } = this;
-    const names = [...this.#lost];
-    warnOfLoss(names, feed);
+  async #restore(): Promise<void> {
+    const { feed, lost, copy } = this;
+    if (lost.size > 0) warnOfLoss([...lost], feed);
     if (feed.restore === undefined) return;
+    const overrides = [...lost].filter((name) => name.includes(':'));
+    const begin = Math.floor(Math.random() * overrides.length);
     // Policies first: without them, requests are unconfigured.
-    const overrides = names.filter((name) => name.includes(':')).sort(() => Math.random() - 0.5);
-    const all = [...names.filter((name) => !name.includes(':')), ...overrides];
-    for (let i = 0; i < all.length; i += this.feed.bite) {
-      const records = all.slice(i, i + this.feed.bite).flatMap((name) => {
-        const held = this.#lost.has(name) ? this.copy.get(name) : undefined;
+    const policies = [...lost].filter((name) => !name.includes(':'));
+    const names = [...policies, ...overrides.slice(begin), ...overrides.slice(0, begin)];
+    while (names.length > 0) {
+      const records = names.splice(0, SLICE).flatMap((name) => {
+        const held = lost.has(name) ? copy.get(name) : undefined;
         return held === undefined ? [] : [[name, held.record] as const];
       });
       if (records.length === 0) continue;
       await withinTime(feed.restore(records));
-      for (const [name] of records) this.#lost.delete(name);
-      await this.#readPage(closes);
+      for (const [name] of records) lost.delete(name);
+      await this.#readPage();
     }
   }
 
@@ -206,11 +206,12 @@ export class Follower {
   #sweep(): void {
     this.#sweepAtMs = this.nowMs() + SWEEP_MS;
     const expired = [...this.copy.entries()].filter(([name, held]) => this.copy.isExpired(name, held));
-    for (const [name] of expired) this.copy.delete(name);
-    for (let i = 0; i < expired.length; i += this.feed.bite) {
-      const records = expired.slice(i, i + this.feed.bite).map(([name, { record }]) => [name, record] as const);
-      this.feed.forget?.(records).catch(ignore);
+    for (const [name] of expired) {
+      this.copy.delete(name);
+      this.lost.delete(name);
     }
+    const records = expired.map(([name, { record }]) => [name, record] as const);
+    for (let i = 0; i < records.length; i += SLICE) this.feed.forget?.(records.slice(i, i + SLICE)).catch(ignore);
   }
 }
 

@@ -24,12 +24,12 @@ import type { Held } from './record.ts';
  */
 export function managed(name: string): PolicyFunction & MarkedPolicy {
   const policyName = parseName(name, 'name');
-  const users = new WeakMap<PolicyContext, { readonly follower: Follower; readonly leave: () => Promise<void> }>();
-  const open = (context: PolicyContext): { readonly follower: Follower; readonly leave: () => Promise<void> } => {
+  /** By limiter, as long as it is in use. */
+  const users = new WeakMap<PolicyContext, Follower>();
+  const open = (context: PolicyContext): (() => Promise<void>) => {
     const follower = findFollower(context.policies, context.store);
-    const user = { follower, leave: follower.enter() };
-    users.set(context, user);
-    return user;
+    users.set(context, follower);
+    return follower.enter();
   };
   const find = (key: string, { app }: PolicyContext, { copy }: Follower): ReturnedPolicy => {
     const held = copy.get(policyName);
@@ -38,7 +38,8 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
     return undefined;
   };
   const read: PolicyFunction = (key, context) => {
-    const { follower } = users.get(context) ?? open(context);
+    if (!users.has(context)) open(context);
+    const follower = users.get(context) as Follower;
     const first = follower.firstLoad();
     if (first === undefined) return find(key, context, follower);
     const fail = (error: unknown): never => {
@@ -50,11 +51,12 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
     name: policyName,
     // Every reset has keys of its own, so that all states start again at once, in every process.
     keyName: (context) => {
-      const resets = users.get(context)?.follower.copy.get(policyName)?.record.resets ?? 0;
+      const resets = users.get(context)?.copy.get(policyName)?.record.resets ?? 0;
       return resets === 0 ? policyName : `${policyName}@${String(resets)}`;
     },
-    current: (context) => users.get(context)?.follower.copy.get(policyName)?.policy,
-    open: (context) => open(context).leave,
+    current: (context) => users.get(context)?.copy.get(policyName)?.policy,
+    isLost: (context) => users.get(context)?.lost.has(policyName) === true,
+    open,
   });
 }
 

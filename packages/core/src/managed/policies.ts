@@ -116,8 +116,8 @@ export interface Policies {
 /** How often a put is tried again that a concurrent one has come before. */
 const MAX_ATTEMPTS = 20;
 
-const followersOfPolicies = new WeakMap<object, Follower>();
-const followersOfStores = new WeakMap<Store, Follower>();
+/** The followers of the policies in the Redis of stores. */
+const followers = new WeakMap<Store, Follower>();
 
 /**
  * Reads and changes the policies that a source keeps under names, for limiters with `policy: managed(name)`.
@@ -135,9 +135,7 @@ const followersOfStores = new WeakMap<Store, Follower>();
  * ```
  */
 export function createPolicies(source: Store | RedisSource | PolicySource): Policies {
-  const policies = new SourcePolicies(makeFollower(source));
-  followersOfPolicies.set(policies, policies.follower);
-  return policies;
+  return new SourcePolicies(makeFollower(source));
 }
 
 function makeFollower(source: Store | RedisSource | PolicySource): Follower {
@@ -153,12 +151,11 @@ function makeFollower(source: Store | RedisSource | PolicySource): Follower {
 
 /** The follower of the policies in a store's Redis, one for each store. Undefined for a store elsewhere. */
 function findStoreFollower(store: Store): Follower | undefined {
-  let follower = followersOfStores.get(store);
-  const connection = follower === undefined ? connectionOf(store) : undefined;
-  if (connection !== undefined) {
-    follower = new Follower(new RedisFeed(connection));
-    followersOfStores.set(store, follower);
-  }
+  const known = followers.get(store);
+  const connection = known === undefined ? connectionOf(store) : undefined;
+  if (connection === undefined) return known;
+  const follower = new Follower(new RedisFeed(connection));
+  followers.set(store, follower);
   return follower;
 }
 
@@ -168,9 +165,10 @@ function findStoreFollower(store: Store): Follower | undefined {
  * @throws PolicyError if the limiter has neither `policies` nor a Redis store.
  */
 export function findFollower(policies: unknown, store: Store): Follower {
-  const follower = policies === undefined ? findStoreFollower(store) : followersOfPolicies.get(policies as object);
-  if (follower !== undefined) return follower;
+  if (policies instanceof SourcePolicies) return policies.follower;
   if (policies !== undefined) throw invalid('policies', 'what createPolicies(source) returns', policies);
+  const follower = findStoreFollower(store);
+  if (follower !== undefined) return follower;
   const help = 'pass policies: createPolicies(source), or use store: redisStore(...)';
   const text = `managed policies are kept in the Redis of the limiter's store, and this one has none: ${help}`;
   throw new PolicyError('policies', text, 'SLUICE_OPTION_INVALID');

@@ -25,19 +25,14 @@ export class PolicyCopy {
   /** Keeps a record, unless the one that is known was put later. Returns whether the given one is valid now. */
   adopt(name: string, given: unknown): boolean {
     const before = this.#records.get(name);
-    const held = this.#reader.read(given, before);
+    const held = this.#reader.read(given);
     if (before !== undefined && before.record.atMs > held.record.atMs) return false;
     this.#records.set(name, held);
     const { policy, target } = readRecordName(name);
     if (target === undefined) return true;
-    const lengths = new Set(this.#lengths.get(policy));
-    if (target.kind === 'prefix') lengths.add(target.text.length);
-    if (lengths.size !== this.#lengths.get(policy)?.length) {
-      this.#lengths.set(
-        policy,
-        [...lengths].sort((a, b) => b - a),
-      );
-    }
+    const lengths = this.#lengths.get(policy) ?? [];
+    const isNew = target.kind === 'prefix' && !lengths.includes(target.text.length);
+    this.#lengths.set(policy, isNew ? [...lengths, target.text.length].sort((a, b) => b - a) : lengths);
     return true;
   }
 

@@ -10,7 +10,8 @@ reply { the server's instant in ms, 1 if the records are from the start (else 0)
 ]]
 local known, max = ARGV[1], tonumber(ARGV[2])
 -- A revision that is not in the list was lost with later ones (a flush, an older snapshot, a failover), or is too old.
-local from_start = known == "" or ARGV[3] == "" and not redis.call("LPOS", KEYS[3], known)
+local has_lost = redis.call("EXISTS", KEYS[1], KEYS[2]) < 2 or not redis.call("LPOS", KEYS[3], known)
+local from_start = known == "" or ARGV[3] == "" and has_lost
 local after = from_start and "-inf" or "(" .. known
 local found = redis.call("ZRANGEBYSCORE", KEYS[2], after, "+inf", "WITHSCORES", "LIMIT", 0, max)
 local time = redis.call("TIME")

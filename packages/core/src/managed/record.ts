@@ -1,5 +1,5 @@
 import { messageOf, shown } from '../errors.ts';
-import { MAKERS, parsePolicy, samePolicy, type Policy } from '../policies/index.ts';
+import { MAKERS, parsePolicy, type Policy } from '../policies/index.ts';
 
 /** A policy or an override as a source keeps it, in JSON. */
 export interface PolicyRecord {
@@ -50,7 +50,7 @@ export class RecordReader {
   readonly #policies = new Map<string, Policy>();
 
   /** Reads a record, which may have any form. */
-  read(given: unknown, before: Held | undefined): Held {
+  read(given: unknown): Held {
     const record: PolicyRecord = { ...EMPTY, ...(isObject(given) ? given : {}) };
     if (!isValid(given, record)) {
       const unknown = { ...EMPTY, atMs: readInstant(given) };
@@ -62,23 +62,22 @@ export class RecordReader {
     }
     if (!isObject(record.policy)) return { record, policy: undefined };
     try {
-      const policy = this.#share(record.policy, before?.policy);
+      const policy = this.#share(record.policy);
       return { record: { ...record, policy }, policy };
     } catch (error) {
       return { record, policy: undefined, problem: messageOf(error) };
     }
   }
 
-  #share(given: Policy, before: Policy | undefined): Policy {
+  #share(given: Policy): Policy {
     const text = JSON.stringify(given);
-    let policy = this.#policies.get(text);
-    if (policy !== undefined) return policy;
+    const known = this.#policies.get(text);
+    if (known !== undefined) return known;
     // Naming all kinds keeps them in a bundle: a source may hold any of them.
     if (!Object.hasOwn({ ...MAKERS, intervalBucket: true }, given.algorithm)) {
       throw new Error(`this release does not know its algorithm ${shown(given.algorithm)}`);
     }
-    policy = unnamed(parsePolicy(given));
-    if (before !== undefined && samePolicy(before, policy)) policy = before;
+    const policy = unnamed(parsePolicy(given));
     if (this.#policies.size === MAX_SHARED) this.#policies.clear();
     this.#policies.set(text, policy);
     return policy;

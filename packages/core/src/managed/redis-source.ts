@@ -2,9 +2,9 @@ import { StoreError, shown } from '../errors.ts';
 import { readOptions, type Field, type Options } from '../values/shape.ts';
 import { connectTo, type RedisConnection } from '../stores/redis/connection.ts';
 import type { AnyRedisClient } from '../stores/redis/clients/adopt.ts';
-import type { Draft, Held, PolicyRecord } from './record.ts';
+import type { Draft, Held } from './record.ts';
 import { read, write } from './scripts.generated.ts';
-import type { Feed, Page } from './source.ts';
+import type { Feed, Named, Page } from './source.ts';
 
 const REDIS_SOURCE = {
   /** The name of the application: the same as that of its stores, without braces. */
@@ -30,9 +30,8 @@ export function redisSource(client: AnyRedisClient | string, options: RedisSourc
   return new RedisFeed(connectTo(client, prefix, 'redisSource'));
 }
 
-/** How many records one call reads, and how many one writes: either keeps the server busy for about 2 ms. */
+/** How many records one call reads: the server is busy for about 2 ms. */
 const PAGE = 1000;
-const BITE = 250;
 /** A text as the script writes it. */
 const WRITTEN = /^\{"atMs":(\d+),/;
 
@@ -41,7 +40,6 @@ export class RedisFeed implements RedisSource, Feed {
   readonly #connection: RedisConnection;
   readonly #keys: readonly string[];
   readonly #channel: string;
-  readonly bite: number = BITE;
 
   constructor(connection: RedisConnection) {
     const { prefix } = connection;
@@ -69,20 +67,14 @@ export class RedisFeed implements RedisSource, Feed {
     return Number(await this.#write('put', [name, String(before?.record.atMs ?? 0), text]));
   }
 
-  async restore(records: readonly (readonly [string, PolicyRecord])[]): Promise<void> {
-    const args = records.flatMap(([name, { atMs, ...rest }]) => [
-      name,
-      String(atMs),
-      JSON.stringify({ atMs, ...rest }),
-    ]);
-    await this.#write('restore', args);
+  async restore(records: Named): Promise<void> {
+    const args = records.map(([name, { atMs, ...rest }]) => [name, String(atMs), JSON.stringify({ atMs, ...rest })]);
+    await this.#write('restore', args.flat());
   }
 
-  async forget(records: readonly (readonly [string, PolicyRecord])[]): Promise<void> {
-    await this.#write(
-      'forget',
-      records.flatMap(([name, { atMs }]) => [name, String(atMs), '']),
-    );
+  async forget(records: Named): Promise<void> {
+    const args = records.map(([name, { atMs }]) => [name, String(atMs), '']);
+    await this.#write('forget', args.flat());
   }
 
   watch(changed: () => void): () => void {

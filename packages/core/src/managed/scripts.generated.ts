@@ -4,9 +4,10 @@
  * - read.lua
  */
 export const read: { readonly source: string; readonly sha1: string } = {
-  sha1: '4d11d2c2ee8bd7f2bfd3a87dea5816ee303f14be',
+  sha1: '940c5ca476d00f6b6b037dd384cd1aa3e8b5440f',
   source: `local known, max = ARGV[1], tonumber(ARGV[2])
-local from_start = known == "" or ARGV[3] == "" and not redis.call("LPOS", KEYS[3], known)
+local has_lost = redis.call("EXISTS", KEYS[1], KEYS[2]) < 2 or not redis.call("LPOS", KEYS[3], known)
+local from_start = known == "" or ARGV[3] == "" and has_lost
 local after = from_start and "-inf" or "(" .. known
 local found = redis.call("ZRANGEBYSCORE", KEYS[2], after, "+inf", "WITHSCORES", "LIMIT", 0, max)
 local time = redis.call("TIME")
@@ -33,7 +34,7 @@ return reply`,
  * - write.lua
  */
 export const write: { readonly source: string; readonly sha1: string } = {
-  sha1: 'cbc0736ad2f0b80951d50836c207cf668a1cf871',
+  sha1: 'f34a6fbac409967a9f9cb09030b1d25384f4fdcf',
   source: `local channel, how = ARGV[1], ARGV[2]
 local MAX_INSTANT, MAX_REVISIONS = 8.64e15, 1000
 local time = redis.call("TIME")
@@ -48,7 +49,10 @@ for i = 3, #ARGV, 3 do
   if how == "forget" and stored == at then
     redis.call("HDEL", KEYS[1], name)
     redis.call("ZREM", KEYS[2], name)
-  elseif how == "put" and stored == at or how == "restore" and stored < at then
+  elseif
+    how == "put" and stored == at
+    or how == "restore" and (stored < at or stored == at and redis.call("ZADD", KEYS[2], "NX", "0", name) == 1)
+  then
     if how == "put" then
       at = math.max(time[1] * 1000 + math.floor(time[2] / 1000), at + 1)
       text = string.format('{"atMs":%.0f,%s', at, text)

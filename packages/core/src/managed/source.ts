@@ -37,19 +37,20 @@ export interface Page {
   readonly cursor: unknown;
 }
 
+/** Records by their names. */
+export type Named = readonly (readonly [name: string, record: PolicyRecord])[];
+
 /** A source as a {@link Follower} uses it. */
 export interface Feed {
   readonly name: string;
-  /** How many records are written back at once. */
-  readonly bite: number;
   /** Returns what has changed since the last page; all records at first, and if the source has lost something. */
   read(last: Page | undefined): Promise<Page>;
   /** Writes a record in place of another. Returns its instant; 0 if another process has changed it. */
   put(name: string, draft: Draft, before: Held | undefined): Promise<number>;
   /** Writes back records that the source has lost, or has in an earlier form. Undefined if it is read-only. */
-  restore?(records: readonly (readonly [name: string, record: PolicyRecord])[]): Promise<void>;
+  restore?(records: Named): Promise<void>;
   /** Deletes records that are of no use any more. */
-  forget?(records: readonly (readonly [name: string, record: PolicyRecord])[]): Promise<void>;
+  forget?(records: Named): Promise<void>;
   /** Calls `changed` when something may have changed, until the function that it returns is called. */
   watch(changed: () => void): () => void;
   close(): Promise<void>;
@@ -58,7 +59,6 @@ export interface Feed {
 /** A source of the caller's own. */
 export class OwnFeed implements Feed {
   readonly name: string;
-  readonly bite: number = Infinity;
   readonly restore?: NonNullable<Feed['restore']>;
   readonly #source: PolicySource;
   /** As they were loaded last. */
@@ -67,11 +67,10 @@ export class OwnFeed implements Feed {
   constructor(source: PolicySource) {
     this.#source = source;
     this.name = source.name ?? 'the source of policies';
-    if (source.put !== undefined) {
-      this.restore = async (records) => {
-        for (const [name, record] of records) await source.put?.(name, record, this.#present(name));
-      };
-    }
+    if (source.put === undefined) return;
+    this.restore = async (records) => {
+      for (const [name, record] of records) await source.put?.(name, record, this.#present(name));
+    };
   }
 
   async read(last: Page | undefined): Promise<Page> {

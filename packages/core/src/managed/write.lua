@@ -5,7 +5,7 @@ KEYS  the hash of records by name; the sorted set of their names by the revision
       last revisions, newest first
 ARGV  the channel; how; then for each record its name, an instant and its text
       put      if the record there is of this instant (0: there is none), and with the server's instant: the text has none
-      restore  if there is no record, or one of an earlier instant
+      restore  if there is no record, or one of an earlier instant, or one whose revision was lost
       forget   deletes the record that is of this instant
 reply the instant of the last record that was written; 0 if none was
 ]]
@@ -24,7 +24,10 @@ for i = 3, #ARGV, 3 do
   if how == "forget" and stored == at then
     redis.call("HDEL", KEYS[1], name)
     redis.call("ZREM", KEYS[2], name)
-  elseif how == "put" and stored == at or how == "restore" and stored < at then
+  elseif
+    how == "put" and stored == at
+    or how == "restore" and (stored < at or stored == at and redis.call("ZADD", KEYS[2], "NX", "0", name) == 1)
+  then
     if how == "put" then
       at = math.max(time[1] * 1000 + math.floor(time[2] / 1000), at + 1)
       text = string.format('{"atMs":%.0f,%s', at, text)

@@ -8,6 +8,8 @@ export interface Status {
   readonly breaker: BreakerState;
   /** Number of keys in the memory store, or in the fallback of another store. */
   readonly keysInMemory: number;
+  /** Managed policies that their source has lost without a removal, and this process still has. */
+  readonly lostPolicies: readonly string[];
 }
 
 /** A limiter as metrics see it. */

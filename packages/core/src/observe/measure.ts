@@ -68,6 +68,7 @@ export class Measurement {
     const seen = new Map<string, Set<object>>();
     const keys = new Map<string, number>();
     const states = new Map<string, BreakerState>();
+    const lost = new Map<string, number>();
     for (const live of liveLimiters()) {
       const { name: limiter, store } = live;
       const stores = seen.get(limiter) ?? new Set();
@@ -75,6 +76,7 @@ export class Measurement {
       seen.set(limiter, stores.add(store));
       const status = live.status();
       keys.set(limiter, (keys.get(limiter) ?? 0) + status.keysInMemory);
+      lost.set(limiter, (lost.get(limiter) ?? 0) + status.lostPolicies.length);
       if (status.store !== 'memory') {
         const both = [status.breaker, states.get(limiter)];
         states.set(limiter, BREAKER_STATES.find((state) => both.includes(state)) ?? 'closed');
@@ -85,6 +87,7 @@ export class Measurement {
       report('memory.keys', { limiter }, count);
       report('fallback.active', { limiter }, this.#onFallback.has(limiter) ? 1 : 0);
     }
+    for (const [limiter, count] of lost) report('policies.lost', { limiter }, count);
     for (const [limiter, current] of states) {
       for (const state of BREAKER_STATES) report('breaker.state', { limiter, state }, state === current ? 1 : 0);
     }

@@ -23,7 +23,8 @@ export type MetricId =
   | 'breaker.state'
   | 'fallback.active'
   | 'memory.keys'
-  | 'limit';
+  | 'limit'
+  | 'policies.lost';
 
 /** Takes a value: of a counter what to add, of a histogram one observation, of a gauge its present value. */
 export type Report = (id: MetricId, labels: Labels, value: number) => void;
@@ -100,6 +101,14 @@ export const METRICS: readonly Metric[] = [
     unit: '{unit}',
     labels: ['limiter', 'policy'],
     help: 'Units allowed at once: the limit of a window, the capacity of a bucket. Keys may have other numbers.',
+  },
+  {
+    id: 'policies.lost',
+    kind: 'gauge',
+    name: 'policies_lost',
+    unit: '{policy}',
+    labels: ['limiter'],
+    help: 'Managed policies that their source has lost, and that this process still has and could not write back yet.',
   },
 ];
 

@@ -4,10 +4,9 @@ import { type Nums, unused } from '../program/numbers.ts';
 import { Held } from './perform.ts';
 
 // The value of a key as every store writes it, in Lua too: the letter of the kind, 1 for this format, and whole numbers
-// with commas between. If the key is blocked, the first is negative: the instant until which it is. After a reset a second and a
-// third are
-// negative: its instant, and until when what it has forgotten would have counted; without a block the first is -1 then. The
-// others are the state.
+// with commas between. If the key is blocked, the first is negative: the instant until which it is. After a reset a second
+// and a third are negative: its instant, and until when what it has forgotten would have counted; without a block the first
+// is -1 then. The others are the state.
 
 /** Made when the first value is read: a bundle that reads none has the families of its policies alone. */
 let rules: ReadonlyMap<string | undefined, Held['rule']> | undefined;

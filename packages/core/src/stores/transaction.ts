@@ -2,7 +2,7 @@ import { asStoreError, StoreError, shown } from '../errors.ts';
 import { functionThat, readOptions, type Field, type Options } from '../values/shape.ts';
 import { parseName } from '../values/name.ts';
 import { endOf, KEPT_MS, perform, type Held } from './perform.ts';
-import type { Answer, Ask, Op, Store } from './store.ts';
+import type { Answer, Store } from './store.ts';
 import { readText, writeText } from './text.ts';
 
 /** A text to be kept under a key in place of the one before. */
@@ -79,61 +79,43 @@ export function transactionStore(options: TransactionStoreOptions): Store {
   return {
     source,
     perform(op, asks) {
-      const request = new Request(op, asks);
-      try {
-        const committed = transaction(request.keys, request.decide);
-        // What a function returns that need not return anything is no promise, as a rule.
-        if (typeof (committed as Partial<Promise<void>> | undefined)?.then !== 'function') return request.answered();
-        return (committed as Promise<void>).then(
-          () => request.answered(),
-          (error: unknown) => {
-            throw asStoreError(error);
-          },
-        );
-      } catch (error) {
+      const keys = [...new Set(asks.map(({ key }) => key))].sort();
+      /** Of the last time that the transaction began. */
+      let answer: Answer | undefined;
+      const answered = (): Answer => answer ?? fail('transaction() ended without a call of decide()');
+      const failed = (error: unknown): never => {
         throw asStoreError(error);
+      };
+      try {
+        const committed = transaction(keys, (texts, atMs) => {
+          const held = readHeld(keys, texts, atMs);
+          answer = perform(held, op, asks, Math.floor(atMs));
+          const writes = keys.map((key) => writeOf(key, held.get(key)));
+          return writes.filter(({ text }, i) => text !== (texts[i] ?? undefined));
+        });
+        // What a function returns that need not return anything is no promise, as a rule.
+        if (typeof (committed as Partial<Promise<void>> | undefined)?.then !== 'function') return answered();
+        return (committed as Promise<void>).then(answered, failed);
+      } catch (error) {
+        return failed(error);
       }
     },
   };
 }
 
-/** One request, which is decided again each time its transaction begins again: the last time counts. */
-class Request {
-  readonly keys: readonly string[];
-  readonly #op: Op;
-  readonly #asks: readonly Ask[];
-  #answer: Answer | undefined;
-
-  constructor(op: Op, asks: readonly Ask[]) {
-    this.#op = op;
-    this.#asks = asks;
-    this.keys = [...new Set(asks.map(({ key }) => key))].sort();
+/** @throws StoreError for what is no reading of these keys. */
+function readHeld(keys: readonly string[], texts: Parameters<Decide>[0], atMs: number): Map<string, Held> {
+  // A driver may return a 64-bit number as text or as a bigint.
+  if (typeof atMs !== 'number' || !(atMs >= 0 && atMs <= Number.MAX_SAFE_INTEGER) || texts.length !== keys.length) {
+    const got = `got ${String(texts.length)} and ${shown(atMs)}`;
+    return fail(`decide() takes ${String(keys.length)} texts and milliseconds since 1970, ${got}`);
   }
-
-  readonly decide: Decide = (texts, atMs) => {
-    // A driver may return a 64-bit number as text or as a bigint.
-    const now = typeof atMs === 'number' ? Math.floor(atMs) : Number.NaN;
-    if (!Number.isSafeInteger(now) || now < 0 || texts.length !== this.keys.length) {
-      throw unusable(
-        `decide() takes ${String(this.keys.length)} texts and milliseconds since 1970, got ${String(texts.length)} and ${shown(atMs)}`,
-      );
-    }
-    const held = new Map<string, Held>();
-    for (const [i, key] of this.keys.entries()) {
-      const text = texts[i] ?? undefined;
-      if (text !== undefined) held.set(key, readText(key, text));
-    }
-    this.#answer = perform(held, this.#op, this.#asks, now);
-    return this.keys.flatMap((key, i) => {
-      const write = writeOf(key, held.get(key));
-      return write.text === (texts[i] ?? undefined) ? [] : [write];
-    });
-  };
-
-  answered(): Answer {
-    if (this.#answer === undefined) throw unusable('transaction() ended without a call of decide()');
-    return this.#answer;
+  const held = new Map<string, Held>();
+  for (const [i, key] of keys.entries()) {
+    const text = texts[i] ?? undefined;
+    if (text !== undefined) held.set(key, readText(key, text));
   }
+  return held;
 }
 
 function writeOf(key: string, held: Held | undefined): Write {
@@ -142,6 +124,6 @@ function writeOf(key: string, held: Held | undefined): Write {
   return { key, text: writeText(held), expiresAtMs: endsAtMs + KEPT_MS };
 }
 
-function unusable(why: string): StoreError {
-  return new StoreError('SLUICE_STORE_REPLY_INVALID', why);
+function fail(why: string): never {
+  throw new StoreError('SLUICE_STORE_REPLY_INVALID', why);
 }

@@ -73,6 +73,40 @@ describe('a Redis that was flushed', () => {
     expect(first.follower.copy.find('orders', 'ann')).toEqual(twenty);
   });
 
+  it('gets back the newest copy of each record when a whole fleet wakes at once', async () => {
+    const fleet = await followers(6);
+    await Promise.all(fleet.map(({ policies }, n) => policies.put(`limit-${String(n)}`, ten)));
+    for (const [n, { policies }] of fleet.entries()) {
+      await Promise.all(fleet.slice(n).map(({ follower }) => follower.load()));
+      await policies.put('orders', fixedWindow({ limit: 100 + n, window: '1h' }));
+      if (n === 3) await policies.remove('limit-0');
+      await cut(fleet[n] as Process); // each knows what was put before
+    }
+
+    await redis.admin.flushall();
+    await Promise.all(fleet.map(reconnect));
+
+    await until('the newest is back', async () => JSON.stringify(await read('orders'))?.includes('"limit":105'));
+    await until('the removal is back', async () => (await process().policies.list()).length === 6);
+    for (const { follower } of fleet) {
+      await until(
+        'it follows',
+        () => follower.lost.size === 0 && JSON.stringify(follower.copy.find('orders', 'ann')).includes('105'),
+      );
+      expect(follower.copy.find('limit-0', 'ann')).toBeUndefined();
+    }
+  });
+
+  it.each(['records', 'changes'])('gets back the %s alone, if they alone are gone', async (part) => {
+    const [holder] = (await followers(1)) as [Process];
+    await holder.policies.put('orders', ten);
+    await holder.policies.put('mail', twenty);
+
+    await redis.admin.del(`sluice:{#policies}:${part}`); // such as a server evicts that is full
+
+    await until('all is back', async () => (await process().policies.list()).length === 2);
+  });
+
   it('is written to after what is written back: a put reads what was there', async () => {
     const { policies } = process();
     await policies.put('orders', ten, { apps: ['shop'] });
@@ -105,10 +139,10 @@ describe('a Redis that has loaded an older snapshot', () => {
 });
 
 describe('a process that may not write', () => {
-  it('keeps its copy, and warns', async () => {
+  it('keeps its copy, warns, and says what is lost', async () => {
     const url = new URL(redis.server.url);
     Object.assign(url, { username: 'reader', password: 'secret' });
-    const rights = '+eval +time +hmget +zrangebyscore +lpos +lindex +subscribe +info'.split(' ');
+    const rights = '+eval +time +exists +hmget +zrangebyscore +lpos +lindex +subscribe +info'.split(' ');
     await redis.admin.call('ACL', 'SETUSER', 'reader', 'on', '>secret', '~sluice:*', '&sluice:*', ...rights);
     await process().policies.put('read-only', ten);
     const reader = process(url.href);
@@ -119,7 +153,8 @@ describe('a process that may not write', () => {
     await until('it has seen it', () =>
       warnings.some((text) => text.includes('POLICIES_LOST') && text.includes('read-only')),
     );
-    expect(reader.follower.copy.find('read-only', 'ann')).toEqual(ten);
+    expect(await reader.policies.get('read-only')).toMatchObject({ policy: ten });
+    expect([...reader.follower.lost]).toEqual(['read-only']);
     await expect(reader.policies.put('read-only', twenty)).rejects.toMatchObject({
       code: 'SLUICE_STORE_FAILED',
       kind: 'denied',

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '@sluice/testkit';
 import { createLimiter, fixedWindow, memoryStore, type Limiter } from '../../src/index.ts';
+import type { LimiterCore } from '../../src/limiter/core.ts';
 import { createPolicies, managed, redisSource, type PolicySource } from '../../src/managed/index.ts';
 
 const ten = fixedWindow({ limit: 10, window: '1h' });
@@ -78,6 +79,7 @@ describe('policies in a source of one’s own', () => {
     delete records['kept'];
 
     await until('it warns', () => warnings.join().includes('kept. They stay in use here'));
+    expect((orders as LimiterCore).status().lostPolicies).toEqual(['kept']);
     expect((await orders.consume('ann')).remaining).toBe(8);
   });
 
@@ -156,6 +158,28 @@ describe('policies in a source of one’s own', () => {
     await expect(createPolicies(source).put('orders', ten)).rejects.toThrow(
       'because of 20 concurrent changes in a row',
     );
+  });
+});
+
+describe('policies that are closed', () => {
+  it('do not read the source again for a call that waits for its turn', async () => {
+    const answers: (() => void)[] = [];
+    const load = () =>
+      new Promise<object>((resolve) =>
+        answers.push(() => {
+          resolve({});
+        }),
+      );
+    const policies = createPolicies({ load } as PolicySource);
+    const [first, second] = [policies.list(), policies.list()];
+    await until('it is asked', () => answers.length === 1);
+
+    await policies.close();
+    answers[0]?.();
+
+    expect(await first).toEqual([]);
+    await expect(second).rejects.toThrow('the policies were closed during the call');
+    expect(answers).toHaveLength(1);
   });
 });
 

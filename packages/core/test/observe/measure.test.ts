@@ -144,6 +144,12 @@ describe('what is shown of a limiter', () => {
     expect(gauges('memory.keys')).toEqual([[{ limiter: 'api' }, 3]]);
   });
 
+  it('is how many of its managed policies their source has lost', () => {
+    live({}, { lostPolicies: ['orders', 'mail'] });
+
+    expect(gauges('policies.lost')).toEqual([[{ limiter: 'api' }, 2]]);
+  });
+
   it('is nothing once it is closed', () => {
     const limiter = live({});
 

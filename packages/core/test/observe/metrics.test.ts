@@ -68,7 +68,7 @@ describe('collectMetrics', () => {
     stop();
     stop();
 
-    expect(register.getMetricsAsArray()).toHaveLength(9);
+    expect(register.getMetricsAsArray()).toHaveLength(10);
     again();
   });
 

@@ -45,7 +45,7 @@ export function useLiveLimiters(): (limiter: Partial<LiveLimiter>, status?: Part
       name: 'api',
       store: {},
       shared: false,
-      status: () => ({ store: 'redis', breaker: 'closed', keysInMemory: 0, ...status }),
+      status: () => ({ store: 'redis', breaker: 'closed', keysInMemory: 0, lostPolicies: [], ...status }),
       policies: () => [{ name: 'hourly', limit: 10 }],
       ...limiter,
     };

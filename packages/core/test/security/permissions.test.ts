@@ -59,7 +59,7 @@ function closedLater<T extends { close(): unknown }>(made: T): T {
 
 describe('the rights of the guide', () => {
   it('are read from it', () => {
-    expect([STORE, FOLLOWER, NOTIFIED, CHANGER, MEMBER].map((rights) => rights.length)).toEqual([8, 4, 2, 9, 9]);
+    expect([STORE, FOLLOWER, NOTIFIED, CHANGER, MEMBER].map((rights) => rights.length)).toEqual([8, 5, 2, 9, 9]);
   });
 
   it('are enough for every policy, and for every edit of its keys', async () => {

@@ -66,7 +66,6 @@ describe('consulMembership', () => {
     ['answers a page', { status: 200, body: '<html>' }, /expected a list of instances, got <html>/],
     ['answers other JSON', { status: 200, body: '[{"Service":7}]' }, /expected a list of instances/],
     ['is another server', { status: 200, body: '[{"Service":{"ID":"a"}}]' }, /no index, so it is not from Consul/],
-    ['lists no instances', { status: 200, body: '[]' }, /no index|lists no members/],
   ])('says so when Consul %s, and follows it afterwards', async (_what, fault, expected) => {
     consul.befall('reads', fault);
     const { seen, errors } = join();
@@ -104,14 +103,6 @@ describe('consulMembership', () => {
 
     await until('there are errors', () => errors.length > 1);
     expect(errors.filter((error) => error.includes(SECRET))).toEqual([]);
-  });
-
-  it('ends its query when it leaves', async () => {
-    join();
-    await until('it waits', () => consul.held === 1);
-    await leaves.pop()?.();
-
-    await until('no query is open', () => consul.held === 0);
   });
 });
 

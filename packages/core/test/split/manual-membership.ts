@@ -76,11 +76,6 @@ export class ManualMembership implements LocalTime, Membership {
     });
   }
 
-  /** The members change, and change again before the next reply. */
-  miss(): void {
-    this.#changes++;
-  }
-
   /** The registry replies without time and history. */
   confirmUntimed(members: Members): void {
     this.#confirmed({ members, askedAtMs: this.#monotonicMs, askedAtDateMs: this.#dateMs });

@@ -13,7 +13,7 @@ export interface SharedKey {
   readonly atLeast: number;
 }
 
-/** What the page of a process shares: the keys that it has denied most. */
+/** What the page of a process shares: the keys that it has denied most, and the policies that it alone may still have. */
 export interface PageRecord {
   readonly pid: number;
   readonly host: string;
@@ -22,6 +22,8 @@ export interface PageRecord {
   /** The most that a key which is not in `keys` can have been denied. */
   readonly beyond: number;
   readonly keys: readonly SharedKey[];
+  /** Managed policies that their source has lost and this process still has, the first 25. */
+  readonly lost: readonly string[];
 }
 
 export const MAX_SHARED_KEYS = 25;
@@ -38,7 +40,11 @@ const KEY: Shape<SharedKey> = {
 };
 const isKeys = (given: unknown): boolean =>
   Array.isArray(given) && given.length <= MAX_SHARED_KEYS && given.every((key) => pick(key, KEY) !== undefined);
-const RECORD: Shape<PageRecord> = { pid: isCount, host: isText, sinceMs: isCount, beyond: isCount, keys: isKeys };
+const isNames = (given: unknown): boolean =>
+  Array.isArray(given) && given.length <= MAX_SHARED_KEYS && given.every(isText);
+const RECORD: Shape<PageRecord> = {
+  ...{ pid: isCount, host: isText, sinceMs: isCount, beyond: isCount, keys: isKeys, lost: isNames },
+};
 const isAction = (given: unknown): boolean => ACTIONS.includes(given);
 const CHANGE: Shape<PageChange> = {
   ...{ atMs: isCount, by: isText, action: isAction, target: isText, detail: isText, reason: isText },

@@ -71,6 +71,14 @@ export function mergeDenied(records: readonly PageRecord[]): readonly SharedKey[
   );
 }
 
+/** The managed policies that their source has lost, and the processes that still have them. */
+export function mergeLost<Process extends PageRecord>(
+  records: readonly Process[],
+): readonly { readonly name: string; readonly processes: readonly Process[] }[] {
+  const names = [...new Set(records.flatMap(({ lost }) => lost))].sort();
+  return names.map((name) => ({ name, processes: records.filter(({ lost }) => lost.includes(name)) }));
+}
+
 /** Both are in one slot of a cluster. */
 function keyOf({ prefix }: RedisConnection, name: string): string {
   return `${prefix}:page:{page}:${name}`;

@@ -31,11 +31,12 @@ export function viewPage(snapshot: Snapshot): Markup {
 
 /** What follows the counts. */
 export function viewSnapshot(snapshot: Snapshot): Markup {
-  const { atMs, process, limiters, changes } = snapshot;
+  const { atMs, process, limiters, changes, lost } = snapshot;
   const away = limiters.filter(({ breaker }) => breaker !== 'closed').map(({ name, store }) => `${name} (${store})`);
   const health = `No answer from the store of ${away.join(', ')}: this process decides without it.`;
   return markup`
     ${away.length === 0 ? undefined : markup`<p class="health">${health}</p>`}
+    ${lost.map(viewLost)}
     <small>As of ${time(atMs)}. Process ${String(process.pid)} on ${process.host}, counted since ${time(process.sinceMs)}.
       Blocks hold for all that share a store.</small>
     ${viewDenied(snapshot)}
@@ -49,6 +50,13 @@ export function viewSnapshot(snapshot: Snapshot): Markup {
           markup`<p>${time(at)} <strong>${by}</strong>: ${action} <bdi>${target}</bdi> ${detail} (${reason})</p>`,
       )}
     </section>`;
+}
+
+function viewLost({ name, processes }: Snapshot['lost'][number]): Markup {
+  const holders = processes.slice(0, MAX_LISTED).map(({ pid, host }) => `${String(pid)} on ${host}`);
+  const more = processes.length - holders.length;
+  return markup`<p class="health">The source of managed policies has lost ${name}. Still in process
+    ${holders.join(', ')}${more > 0 ? ` and ${number(more)} more` : ''}, and in none that starts now.</p>`;
 }
 
 function viewDenied({ limiters, denied, process: { pid, host } }: Snapshot): Markup {

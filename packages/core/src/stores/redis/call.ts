@@ -2,7 +2,7 @@ import { shown, StoreError } from '../../errors.ts';
 import { compile, type Rule } from '../../policies/index.ts';
 import { BLOCKED, GIVE } from '../../program/decide.ts';
 import type { Kind } from '../../program/kinds.ts';
-import { OPS, perform, type Held, type Keys } from '../perform.ts';
+import { OPS, perform, type Held } from '../perform.ts';
 import type { Answer, Ask, Figures, Op } from '../store.ts';
 import { foreignKey, readText } from '../text.ts';
 import { SCRIPTS, type Script, type ScriptName } from './lua/generated/scripts.generated.ts';
@@ -142,10 +142,15 @@ export class Call {
     for (const request of this.#requests) {
       const { op, asks, callers } = request;
       try {
-        const held = this.#tellsFigures ? undefined : new FoundKeys(asks, lines, line, this.#prefix);
+        const held = new Map<string, Held>();
+        for (let i = 0; i < asks.length && !this.#tellsFigures; i++) {
+          const { key } = asks[i] as Ask;
+          const text = lines[line + i] as string;
+          if (text !== '') held.set(key, readText(`${this.#prefix}:${key}`, text));
+        }
         for (const [i, caller] of callers.entries()) {
-          const told = held === undefined ? readFigures(asks, lines[line + i] as string, this.#prefix) : undefined;
-          caller.resolve(told === undefined ? perform(held as Keys, op, asks, atMs) : { atMs, figures: told });
+          const told = this.#tellsFigures && readFigures(asks, lines[line + i] as string, this.#prefix);
+          caller.resolve(told === false ? perform(held, op, asks, atMs) : { atMs, figures: told });
         }
       } catch (error) {
         rejectAll(request, error);
@@ -216,30 +221,6 @@ function writeRun({ op, asks, callers }: Request, length: number, policies: Read
   for (const { policy, cost, holder = 0 } of asks)
     text += `,${String(policies.get(compile(policy)))},${String(cost)},${String(holder)}`;
   return text;
-}
-
-/** What the keys of a request hold. They are few: a Map for each request would take longer than the walk. */
-class FoundKeys implements Keys {
-  readonly #asks: readonly Ask[];
-  readonly #held: (Held | undefined)[];
-
-  constructor(asks: readonly Ask[], lines: readonly string[], line: number, prefix: string) {
-    this.#asks = asks;
-    this.#held = new Array<Held | undefined>(asks.length);
-    for (let i = 0; i < asks.length; i++) {
-      const text = lines[line + i] as string;
-      if (text !== '') this.#held[i] = readText(`${prefix}:${(asks[i] as Ask).key}`, text);
-    }
-  }
-
-  get(key: string): Held | undefined {
-    for (let i = 0; i < this.#asks.length; i++) if (this.#asks[i]?.key === key) return this.#held[i];
-    return undefined;
-  }
-
-  set(key: string, held: Held): void {
-    for (let i = 0; i < this.#asks.length; i++) if (this.#asks[i]?.key === key) this.#held[i] = held;
-  }
 }
 
 /** The line of a request: the figures of each key with commas between, "!" for a value that is no state. */

@@ -48,27 +48,24 @@ export function isAllowed({ figures }: Answer): boolean {
  */
 export async function decideOnNodes(op: Op, asks: readonly Ask[], perform: Perform): Promise<Answer> {
   const groups = groupBySubject(asks);
-  const answers = await Promise.all(groups.map((group) => perform('peek', group.asks)));
-  if (op === 'peek') return join(groups, answers);
-  const peeked = [...answers];
+  const peeked = await Promise.all(groups.map((group) => perform('peek', group.asks)));
+  if (op === 'peek') return join(groups, peeked);
+  const answers = [...peeked];
   const taken = new Set<number>();
   const failures: unknown[] = [];
-  const take = async (some: readonly number[]): Promise<boolean> => {
-    const outcomes = await Promise.allSettled(some.map((i) => perform(op, (groups[i] as Group).asks)));
-    outcomes.forEach((outcome, at) => {
-      const i = some[at] as number;
-      if (outcome.status === 'rejected') failures.push(outcome.reason);
-      else {
-        answers[i] = outcome.value;
-        if (isAllowed(outcome.value)) taken.add(i);
-      }
-    });
-    return some.every((i) => taken.has(i));
+  const take = async (group: Group, i: number): Promise<void> => {
+    try {
+      const answer = (answers[i] = await perform(op, group.asks));
+      if (isAllowed(answer)) taken.add(i);
+    } catch (error) {
+      failures.push(error);
+    }
   };
-  const all = groups.map((_, i) => i);
-  const denying = all.filter((i) => !isAllowed(peeked[i] as Answer));
-  const isTaken = (await take(denying)) && (await take(all.filter((i) => !taken.has(i))));
-  if (isTaken) return join(groups, answers);
+  await Promise.all(groups.map(async (group, i) => isAllowed(peeked[i] as Answer) || take(group, i)));
+  if (failures.length === 0 && answers.every(isAllowed)) {
+    await Promise.all(groups.map(async (group, i) => taken.has(i) || take(group, i)));
+  }
+  if (taken.size === groups.length) return join(groups, answers);
   for (const i of taken) {
     giveBack(groups[i] as Group, peeked[i] as Answer, answers[i] as Answer, perform);
     answers[i] = peeked[i] as Answer;

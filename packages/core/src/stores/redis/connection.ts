@@ -9,8 +9,6 @@ import { failureOf } from './failure.ts';
 
 /** A way to the Redis of a store, for anything other than decisions. */
 export interface RedisConnection {
-  /** The same object for all connections through one client. */
-  readonly through: object;
   readonly prefix: string;
   /**
    * Runs a script over keys of one hash tag, which get no prefix here. Rejects with a StoreError.
@@ -26,10 +24,10 @@ export interface RedisConnection {
 }
 
 /** The ports of Redis stores, with their prefixes. */
-const opened = new WeakMap<Store, { readonly through: object; readonly port: Port; readonly prefix: string }>();
+const opened = new WeakMap<Store, { readonly port: Port; readonly prefix: string }>();
 
-export function rememberConnection(store: Store, through: object, port: Port, prefix: string): void {
-  opened.set(store, { through, port, prefix });
+export function rememberConnection(store: Store, port: Port, prefix: string): void {
+  opened.set(store, { port, prefix });
 }
 
 /** How long after its end a subscription is made again. */
@@ -38,7 +36,7 @@ const SUBSCRIBE_AGAIN_MS = 2000;
 /** A connection through the client of a Redis store; undefined for any other store. */
 export function connectionOf(store: Store): RedisConnection | undefined {
   const known = opened.get(store);
-  return known && connectionThrough(known.through, known.port, known.prefix);
+  return known && connectionThrough(known.port, known.prefix);
 }
 
 /**
@@ -49,14 +47,12 @@ export function connectionOf(store: Store): RedisConnection | undefined {
  */
 export function connectTo(client: AnyRedisClient | string, prefix: unknown, where: string): RedisConnection {
   const checked = parsePrefix(prefix, where);
-  const port = portOf(client, where);
-  return connectionThrough(typeof client === 'string' ? port : client, port, checked, typeof client === 'string');
+  return connectionThrough(portOf(client, where), checked, typeof client === 'string');
 }
 
-function connectionThrough(through: object, port: Port, prefix: string, isOwn = false): RedisConnection {
+function connectionThrough(port: Port, prefix: string, isOwn = false): RedisConnection {
   const ends = new Set<() => void>();
   return {
-    through,
     prefix,
     eval: async (script, keys, args) => {
       const away = port.whyAway?.();

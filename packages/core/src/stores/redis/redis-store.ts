@@ -78,7 +78,7 @@ export function createRedisStore(
   }
   const port = portOf(client, 'redisStore', connectTimeoutMs);
   const store = new ScriptedStore(port, prefix, clock);
-  rememberConnection(store, typeof client === 'string' ? port : client, port, prefix);
+  rememberConnection(store, port, prefix);
   return store;
 }
 
@@ -140,26 +140,25 @@ class ScriptedStore implements RedisStore {
   async ready(timeoutMs = 5000): Promise<void> {
     timerMs(timeoutMs, 'timeoutMs', 'SLUICE_OPTION_INVALID');
     const closings = this.#closings;
-    let error: unknown = new StoreError('SLUICE_STORE_TIMEOUT', 'Redis has not answered yet');
-    let isLate = false;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, timeoutMs, false)));
-    const attempt = async (): Promise<boolean> => {
-      try {
-        await this.perform('peek', [READY]);
-        return true;
-      } catch (failure) {
-        error = failure;
-      }
-      const isHopeless = (error as StoreError).code === 'SLUICE_REDIS_CLIENT_MISSING';
-      if (isHopeless || closings !== this.#closings) return false;
+    const endMs = performance.now() + timeoutMs;
+    let failure: unknown = new StoreError('SLUICE_STORE_TIMEOUT', 'Redis has not answered yet');
+    do {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise((resolve) => (timer = setTimeout(resolve, endMs - performance.now(), failure)));
+      const peeked = Promise.resolve(this.perform('peek', [READY]));
+      failure = await Promise.race([
+        peeked.then(
+          () => true,
+          (error: unknown) => error,
+        ),
+        late,
+      ]);
+      clearTimeout(timer);
+      if (failure === true) return;
+      if ((failure as StoreError).code === 'SLUICE_REDIS_CLIENT_MISSING') break;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      return !isLate && closings === this.#closings && attempt();
-    };
-    const isReady = await Promise.race([attempt(), late]);
-    isLate = true;
-    clearTimeout(timer);
-    if (!isReady) throw error as Error;
+    } while (performance.now() < endMs && closings === this.#closings);
+    throw failure as Error;
   }
 
   async close(): Promise<void> {

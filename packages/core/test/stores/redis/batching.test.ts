@@ -1,13 +1,17 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { useRedis } from '@sluice/testkit';
+import { seeded, testSeed, useRedis } from '@sluice/testkit';
 import { fixedWindow } from '../../../src/policies/fixed-window.ts';
 import type { Policy } from '../../../src/policies/index.ts';
+import { leakyBucket } from '../../../src/policies/leaky-bucket.ts';
+import { slidingCounter } from '../../../src/policies/sliding-counter.ts';
 import { slidingLog } from '../../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../../src/policies/token-bucket.ts';
+import { memoryStore } from '../../../src/stores/memory.ts';
 import { SCRIPTS } from '../../../src/stores/redis/lua/generated/scripts.generated.ts';
 import { redisStore } from '../../../src/stores/redis/redis-store.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
+import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { allowed, ask, five, recorded, remaining } from './asks.ts';
 
 const redis = useRedis();
@@ -84,6 +88,66 @@ describe('what one turn of the event loop asks for', () => {
     );
 
     expect(allowed(...answers).filter(Boolean)).toHaveLength(2_500);
+  });
+
+  it.each<[Policy, Policy]>([
+    [fixedWindow({ limit: 9, window: '8ms' }), fixedWindow({ limit: 4, window: '3ms' })],
+    [
+      fixedWindow({ limit: 9, window: '1h', blockFor: '7ms' }),
+      fixedWindow({ limit: 12, window: '9ms', align: 'clock' }),
+    ],
+    [slidingWindow({ limit: 9, window: '20ms' }), slidingWindow({ limit: 5, window: '6ms', precision: '3ms' })],
+    [slidingCounter({ limit: 9, window: '15ms' }), slidingCounter({ limit: 5, window: '7ms' })],
+    [tokenBucket({ capacity: 9, refill: 3, every: '4ms' }), tokenBucket({ capacity: 7, refill: 5, every: '9ms' })],
+    [
+      tokenBucket({ capacity: 5, refill: 3, every: '7ms', overdraft: 4 }),
+      tokenBucket({ capacity: 9, refill: 2, every: '7ms' }),
+    ],
+    [
+      tokenBucket({ capacity: 9, refill: 7, every: '9ms', mode: 'interval' }),
+      tokenBucket({ capacity: 6, refill: 2, every: '4ms', mode: 'interval' }),
+    ],
+    [
+      leakyBucket({ limit: 3, window: '7ms', maxDelay: '15ms' }),
+      leakyBucket({ limit: 2, window: '9ms', maxDelay: '20ms' }),
+    ],
+  ])('leaves the state of one equal request after another, by two policies in turn: %#', async (...policies) => {
+    const random = seeded(testSeed(7));
+    const { store } = opened();
+    const clock = fakeClock();
+    const memory = memoryStore({ clock });
+    for (let round = 0; round < 60; round++) {
+      const policy = random.pick(policies);
+      const both = [ask('ann', policy, random.integer(1, 3)), ask('bob', policy)].map((one) => ({
+        ...one,
+        uncached: true,
+      }));
+      const asks = both.slice(0, random.integer(1, 2));
+      const times = random.integer(1, 6);
+
+      const answers = await Promise.all(Array.from({ length: times }, async () => store.perform('take', asks)));
+
+      clock.atMs = (answers[0] as Answer).atMs;
+      const expected = answers.map(() => memory.perform('take', asks).figures);
+      expect(answers.map(({ figures }) => figures)).toEqual(expected);
+      await new Promise((resolve) => setTimeout(resolve, random.integer(0, 5)));
+    }
+  });
+
+  it.each<[string, Policy, number]>([
+    ['all fit', fixedWindow({ limit: 50, window: '10m' }), 600_000],
+    ['some do not fit', fixedWindow({ limit: 5, window: '10m' }), 600_000],
+    ['they may overdraw', tokenBucket({ capacity: 50, refill: 1, every: '1m', overdraft: 1 }), 20 * 60_000],
+    ['they lengthen what is there', tokenBucket({ capacity: 5, refill: 1, every: '5m' }), 25 * 60_000],
+  ])('leaves keys that expire, and not before their state ends: %s', async (_what, policy, endsInMs) => {
+    const { store } = opened();
+    const takes = async (count: number): Promise<unknown> =>
+      Promise.all(Array.from({ length: count }, async () => store.perform('take', [ask('ann', policy)])));
+
+    await takes(2);
+    await takes(18);
+
+    expect(await redis.admin.pttl('sluice:{ann}:default')).toBeGreaterThan(endsInMs - 60_000);
   });
 
   it('leaves while other calls are in flight, and with the store that is closed', async () => {

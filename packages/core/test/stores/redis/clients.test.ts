@@ -99,12 +99,6 @@ describe.each(Object.entries(SINGLE))('over %s, a store', (_name, open) => {
     expect(await remaining(store, ...asks)).toEqual(asks.map((_, i) => 4 - (i % 5)));
   });
 
-  it('allows exactly the limit of 500 decisions at once', async () => {
-    const answers = await Promise.all(Array.from({ length: 500 }, async () => store.perform('take', [ask('ann')])));
-
-    expect(allowed(...answers).filter(Boolean)).toHaveLength(5);
-  });
-
   it('sends nothing again when it is cut off after Redis has decided', async () => {
     const direct = redisStore(server.storeUrl, { prefix: 'sluice' });
     closing.push(() => direct.close());

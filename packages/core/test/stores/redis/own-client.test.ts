@@ -11,6 +11,7 @@ import {
   until,
   useRedis,
   type RedisServer,
+  type TcpProxy,
 } from '@sluice/testkit';
 import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
 import { ask, failure, remaining } from './asks.ts';
@@ -30,17 +31,22 @@ function storeAt(url: string, connectTimeoutMs?: number): RedisStore {
   return store;
 }
 
+async function openProxy(): Promise<{ readonly proxy: TcpProxy; readonly url: string }> {
+  const proxy = await startTcpProxy(redis.server);
+  closing.push(() => {
+    proxy.close();
+  });
+  return { proxy, url: proxy.through(redis.server.storeUrl) };
+}
+
 const take = (store: RedisStore): Promise<unknown> => Promise.resolve(store.perform('take', [ask('ann')]));
 /** Whether the first connection is waited for, which this begins. */
 const isOpening = (store: RedisStore): boolean => store.opening?.() !== undefined;
 
 describe('the first connection to a URL', () => {
   it('is made by the first request, and nothing before it', async () => {
-    const proxy = await startTcpProxy(redis.server);
-    closing.push(() => {
-      proxy.close();
-    });
-    const store = storeAt(proxy.through(redis.server.storeUrl));
+    const { proxy, url } = await openProxy();
+    const store = storeAt(url);
     expect(proxy.connections).toBe(0);
 
     await Promise.all([take(store), take(store)]);
@@ -50,12 +56,9 @@ describe('the first connection to a URL', () => {
   });
 
   it('is waited for while it is made, and by requests that come meanwhile', async () => {
-    const proxy = await startTcpProxy(redis.server);
-    closing.push(() => {
-      proxy.close();
-    });
+    const { proxy, url } = await openProxy();
     proxy.hang();
-    const store = storeAt(proxy.through(redis.server.storeUrl), 60_000);
+    const store = storeAt(url, 60_000);
     const first = take(store);
 
     await until('it has sent', () => proxy.heldBytes > 0);
@@ -68,12 +71,9 @@ describe('the first connection to a URL', () => {
   });
 
   it('is waited for 250 ms from when the server accepts it, and what waits is not sent later', async () => {
-    const proxy = await startTcpProxy(redis.server);
-    closing.push(() => {
-      proxy.close();
-    });
+    const { proxy, url } = await openProxy();
     proxy.hang();
-    const store = storeAt(proxy.through(redis.server.storeUrl));
+    const store = storeAt(url);
     const first = take(store);
 
     expect(await failure(first)).toMatchObject({
@@ -107,12 +107,9 @@ describe('the first connection to a URL', () => {
   });
 
   it('ends with the store, also before it stands, and is made again by a request', async () => {
-    const proxy = await startTcpProxy(redis.server);
-    closing.push(() => {
-      proxy.close();
-    });
+    const { proxy, url } = await openProxy();
     proxy.hang();
-    const store = storeAt(proxy.through(redis.server.storeUrl));
+    const store = storeAt(url);
     const first = failure(take(store));
     await until('it connects', () => proxy.connections === 1);
 
@@ -126,17 +123,14 @@ describe('the first connection to a URL', () => {
   });
 
   it('is not made any more if the store is closed before the client is loaded', async () => {
-    const proxy = await startTcpProxy(redis.server);
-    closing.push(() => {
-      proxy.close();
-    });
-    const store = redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' });
+    const { proxy, url } = await openProxy();
+    const store = redisStore(url, { prefix: 'sluice' });
     const first = failure(take(store));
 
     await store.close();
 
     expect(await first).toMatchObject({ kind: 'connection', sent: false });
-    await take(storeAt(proxy.through(redis.server.storeUrl)));
+    await take(storeAt(url));
     expect(proxy.connections).toBe(1);
   });
 });

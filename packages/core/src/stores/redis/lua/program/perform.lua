@@ -8,7 +8,8 @@
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
 -- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
 -- first is the negative instant until which it is; after a reset the second is its negative instant, the third until when
--- what it has forgotten would have counted, and the first -1 if the key is not blocked. The others are the state. A state of another kind counts as none.
+-- what it has forgotten would have counted, and the first -1 if the key is not blocked. The others are the state. A state
+-- of another kind counts as none.
 -- Lines that end in "only ..." are printed only in the scripts that need them: print-program.mjs.
 local now = tonumber(ARGV[3])
 if not now then
@@ -43,8 +44,8 @@ while at <= #runs do
   for j = 1, keys do
     local policy = runs[at]
     parts[j] = {
-      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], holder = runs[at + 2],
-      s = false, blocked = 0, resetAt = 0, resetEnd = 0, keeps_expiry = true, endsAt = 0, wait = 0, delay = 0, changed = false,
+      kind = string.sub(ARGV[1], policy, policy), p = policies[policy], cost = runs[at + 1], one = runs[at + 1], holder = runs[at + 2],
+      s = false, blocked = 0, resetAt = 0, resetEnd = 0, keeps_expiry = true, found_end = 0, endsAt = 0, wait = 0, delay = 0, changed = false,
       f = false, other = false, others = false, -- only all
     }
     parts[j].f = families[parts[j].kind] -- only all
@@ -56,7 +57,7 @@ while at <= #runs do
     for j = 1, keys do
       local part = parts[j]
       local value = redis.pcall("GET", KEYS[key + j])
-      part.changed, part.blocked, part.resetAt, part.resetEnd, part.keeps_expiry = false, 0, 0, 0, true
+      part.changed, part.blocked, part.resetAt, part.resetEnd, part.keeps_expiry, part.found_end = false, 0, 0, 0, true, 0
       part.other = false -- only all
       if not value then
         value = "" -- only values
@@ -98,6 +99,7 @@ while at <= #runs do
         elseif readable and part.s[1] then
           readable = part.f.reads(part.s)
           part.keeps_expiry = readable and part.keeps_expiry and part.s[1] <= now
+          part.found_end = readable and part.f.endsAt(part.s) or 0
         end
         if not readable then
           bad = true
@@ -111,6 +113,17 @@ while at <= #runs do
     end
 
     local left = times
+    -- Equal asks that fit together are one ask for their sum, unless a policy has an overdraft. -- only one, values
+    local is_sum = times > 1 and op ~= 1 and not bad -- only one, values
+    for j = 1, is_sum and keys or 0 do -- only one, values
+      is_sum, parts[j].cost = is_sum and parts[j].p[2] == 0, parts[j].one * times -- only one, values
+    end -- only one, values
+    if is_sum and decide_decide(parts, 2, now) then -- only one, values
+      left = 0 -- only one, values
+    end -- only one, values
+    for j = 1, keys do -- only one, values
+      parts[j].cost = parts[j].one -- only one, values
+    end -- only one, values
     while left > 0 do
       left = left - 1
       if bad or not decide_decide(parts, op, now) then -- only one, values
@@ -163,7 +176,7 @@ while at <= #runs do
         end
         if not text then
           redis.call("DEL", KEYS[key + j])
-        elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.endsAt - part.endsAt % SPAN then
+        elseif part.keeps_expiry and part.blocked == 0 and ends_at - ends_at % SPAN == part.found_end - part.found_end % SPAN then
           redis.call("SET", KEYS[key + j], text, "KEEPTTL")
         else
           local expires_at = (math_floor(math_min(ends_at, LATEST) / SPAN) + 2) * SPAN
