@@ -1,4 +1,4 @@
-import { joinLines, readUserId, type Framework } from '@sluice/core/http';
+import { readUserId, type Framework } from '@sluice/core/http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Reads requests and writes responses of Fastify 5. */
@@ -6,7 +6,7 @@ export const framework: Framework<FastifyRequest, FastifyReply> = {
   address: (request) => request.ip,
   method: (request) => request.method,
   route: (request) => request.routeOptions.url,
-  header: (request, name) => joinLines(request.headers[name]),
+  header: (request, name) => request.headers[name],
   user: (request) => readUserId((request as { user?: unknown }).user),
   rawRequest: (request) => request.raw,
   locals: (request) => request,

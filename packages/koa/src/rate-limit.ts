@@ -1,5 +1,4 @@
 import {
-  asError,
   limitMethods,
   limitRequests,
   withLimiter,
@@ -68,28 +67,9 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
     options,
     frameworkFor(() => middleware),
   );
-  const middleware = (ctx: Context, next: Next): Promise<unknown> => {
-    let passes: boolean | Promise<boolean>;
-    try {
-      passes = requests.limit(ctx, ctx);
-    } catch (error) {
-      return Promise.reject(errorFor(error));
-    }
-    if (passes === true && ctx.writable) return next();
-    return typeof passes === 'boolean' ? Promise.resolve() : continueLater(passes, ctx, next);
-  };
+  const middleware = async (ctx: Context, next: Next): Promise<unknown> =>
+    (await requests.limit(ctx, ctx)) && isOpen(ctx) ? next() : undefined;
   return withLimiter(middleware, requests);
-}
-
-/** Continues after an asynchronous decision. Errors of the rest of the application pass through unchanged. */
-async function continueLater(passes: Promise<boolean>, ctx: Context, next: Next): Promise<unknown> {
-  let goesOn: boolean;
-  try {
-    goesOn = await passes;
-  } catch (error) {
-    throw errorFor(error);
-  }
-  return goesOn && ctx.writable ? next() : undefined;
 }
 
 /**
@@ -108,12 +88,13 @@ export function RateLimit(options: object): MethodDecorator {
     frameworkFor(() => undefined),
     ([ctx]) => {
       const context = ctx as ParameterizedContext;
-      return { request: context, response: context, goesOn: () => context.writable };
+      return { request: context, response: context, goesOn: () => isOpen(context) };
     },
   );
 }
 
-/** Koa takes undefined or null for no error, and would send no response. Other thrown values stay unchanged. */
-function errorFor(thrown: unknown): Error {
-  return (thrown === undefined || thrown === null ? asError(thrown) : thrown) as Error;
+/** Whether a response can still be sent. In HTTP/2 Koa looks at the socket, which a stream that was reset leaves open. */
+function isOpen({ writable, res }: ParameterizedContext): boolean {
+  const { stream } = res as { readonly stream?: { readonly closed: boolean } | undefined };
+  return writable && stream?.closed !== true;
 }

@@ -1,4 +1,4 @@
-import { inLocals, joinLines, readUserId, type Framework, type RawResponse } from '@sluice/core/http';
+import { inLocals, readUserId, type Framework, type RawResponse } from '@sluice/core/http';
 import type { FoundRequest, NestRequest } from './nest-request.ts';
 import type { NestResponse } from './nest-response.ts';
 import { routeTemplate } from './route-template.ts';
@@ -20,7 +20,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
   address: (request) => request.ip,
   method: (request) => request.method,
   route: (request) => routeTemplate(request),
-  header: (request: FoundRequest, name) => joinLines(request.headers?.[name]),
+  header: (request: FoundRequest, name) => request.headers?.[name],
   user: (request) => readUserId(request.user) ?? readUserId((request as FoundRequest).raw?.user),
   rawRequest: (request: FoundRequest) => request.raw ?? request,
   rawResponse: nodeResponseOf,

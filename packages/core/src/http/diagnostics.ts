@@ -1,5 +1,5 @@
 import { warnOnce } from '../warnings.ts';
-import type { AnyReader } from './framework.ts';
+import { joinLines, type AnyReader } from './framework.ts';
 import { ClientList } from './keys/client-list.ts';
 
 const UNIX_SOCKET = 'a Unix socket';
@@ -15,7 +15,7 @@ const PRIVATE = /* @__PURE__ */ new ClientList(
  */
 export function warnOfProxies(framework: AnyReader, request: object, isFirst: boolean): void {
   if (isFirst) checkTrust(framework.proxyTrust?.(request));
-  const named = framework.header(request, 'x-forwarded-for');
+  const named = joinLines(framework.header(request, 'x-forwarded-for'));
   if (named === undefined) return;
   const { socket } = framework.rawRequest(request);
   // On a Unix socket, only clients that the proxy names have an address.

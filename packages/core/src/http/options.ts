@@ -22,7 +22,7 @@ import {
 } from '../values/shape.ts';
 import { ClientList } from './keys/client-list.ts';
 import type { Key, KeyPart } from './keys/key-parts.ts';
-import { parseKey } from './keys/read-key.ts';
+import { parseKey } from './keys/key-parts.ts';
 import type { MaybePromise } from './maybe.ts';
 import { DENIAL_STATUSES, type DenialStatuses } from './response/denial.ts';
 import { fieldWriter, type FieldWriter, type HeadersOption } from './response/headers.ts';

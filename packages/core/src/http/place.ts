@@ -11,7 +11,7 @@ import { checkDistinct, parseName } from '../values/name.ts';
 import { checkNames, invalid, readOptions, type Reader } from '../values/shape.ts';
 import type { AnyReader } from './framework.ts';
 import { addressForPreflights, addressMissing, isForAll, readsAddress, type AddressReader } from './keys/key-parts.ts';
-import { isOptionalKey, keyFunction, type ReadKey } from './keys/read-key.ts';
+import { isOptionalKey, keyFunction, type ReadKey } from './keys/key-parts.ts';
 import { mapMaybe } from './maybe.ts';
 import {
   LIMITER_NAMES,

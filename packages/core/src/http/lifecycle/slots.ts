@@ -4,7 +4,7 @@ import type { Decision } from '../../limiter/decision.ts';
 import { heldBy, keepRenewing } from '../../limiter/slots.ts';
 import { startTimer, stopTimer, type Timer } from '../../platform.ts';
 import { warnOnce } from '../../warnings.ts';
-import { NO_RESPONSE, type RawRequest, type RawResponse } from '../framework.ts';
+import type { RawRequest, RawResponse } from '../framework.ts';
 import { hasEnded, onClose } from './disconnect.ts';
 
 /**
@@ -27,12 +27,12 @@ export function holdUntilClosed(
   core: LimiterCore,
   decision: Decision,
   request: RawRequest,
-  response: RawResponse,
+  response: RawResponse | undefined,
   maxSlotMs: number,
 ): void {
   const held = heldBy(core, decision);
   if (held === undefined) return;
-  if (response === NO_RESPONSE) {
+  if (response === undefined) {
     void held.release();
     throw typeError(
       'SLUICE_ACQUIRE_NEEDED',
