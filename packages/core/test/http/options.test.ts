@@ -50,7 +50,7 @@ describe('an option', () => {
     [
       { policy: fixedWindow },
       'policy',
-      'got the function fixedWindow, which was not called; write policy: fixedWindow(',
+      'got the function fixedWindow, which was not called; write fixedWindow(',
     ],
     [{ limit: 5 }, 'policy', 'rateLimit takes policy, or limit and window, got both'],
     [{ policy: undefined }, 'policy', 'rateLimit needs limit and window'],
@@ -64,7 +64,7 @@ describe('an option', () => {
     ),
     [
       { policy: undefined, limiter: createLimiter({ limits: [entry] }) },
-      ...(['limiter', 'limiter must be one with a single key, got one with the limits a;'] as const),
+      ...(['limiter', 'limiter must be one with a single key, got one with the limits "a";'] as const),
     ],
     [{ _events: {} }, 'rateLimit', 'takes options and returns the handler, got a request'],
     [{ limits: [entry] }, 'policy', 'write it into the entries of limits instead'],

@@ -164,9 +164,9 @@ export function byAll<Request>(): KeyReader<Request> {
   return ALL as KeyReader<Request>;
 }
 
-/** Whether a key is {@link byAll}. */
-export function isForAll(key: unknown): boolean {
-  return [key].flat().every((part) => part === ALL);
+/** Whether a part of a key is {@link byAll}. */
+export function isForAll(part: unknown): boolean {
+  return part === ALL;
 }
 
 /** Passing one of these uncalled is a mistake that would be taken for a function of the request. */
