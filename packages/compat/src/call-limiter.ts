@@ -144,7 +144,7 @@ export function wholeMs(ms: number): number {
   return Math.min(Math.max(Math.ceil(ms) || 1, 1), MAX_WINDOW_MS);
 }
 
-/** As a policy is told milliseconds: a number below 1000 may be meant as seconds, and is warned about. */
+/** Milliseconds as text: a policy warns of a number below 1000, which may be meant as seconds. */
 export function writeMs(ms: number): Duration {
   return `${String(ms) as `${number}`}ms`;
 }

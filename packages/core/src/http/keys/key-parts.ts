@@ -84,7 +84,7 @@ export function addressForPreflights(parts: readonly KeyPart<object>[]): Address
 export function addressMissing(field: string, whatToWrite: string): PolicyError {
   return new PolicyError(
     'address',
-    `${field} needs the client's address, which a request does not have here; ${whatToWrite}`,
+    `${field} needs the client's address, which a fetch Request does not carry; ${whatToWrite}`,
     'SLUICE_OPTION_INVALID',
   );
 }
@@ -228,11 +228,11 @@ export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader
   return (...call) => readFrom(0, [], ...call);
 }
 
-/** Tells the developer once, and never the client, why the requests of a limiter are denied without a decision. */
+/** Tells the developer once, and never the client, why requests are denied without a decision. */
 export function warnOfMissingKey(limiter: string): void {
   warnOnce(
     'SLUICE_KEY_MISSING',
-    `the limiter ${limiter} denies a request because its option key found nothing to count it by. ` +
+    `the limiter ${shown(limiter)} denied a request: its key returned nothing. ` +
       "If that is right, write onMissingKey: 'deny'; otherwise 'skip' or 'shared', or another key. " +
       'A key of the body needs its parser before the limiter.',
     limiter,

@@ -1,4 +1,4 @@
-import { typeError } from '../../errors.ts';
+import { shown, typeError } from '../../errors.ts';
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { Decision } from '../../limiter/decision.ts';
 import { heldBy, keepRenewing } from '../../limiter/slots.ts';
@@ -110,7 +110,7 @@ function readUnread(socket: RawRequest['socket']): Unread | undefined {
 function warnOfLoss(limiter: string): void {
   warnOnce(
     'SLUICE_SLOT_LOST',
-    `a request of the limiter ${limiter} continues without its slot, which another request may hold now: the slot was not renewed within its ttl, or the store lost it.`,
+    `a request of the limiter ${shown(limiter)} continues without its slot, which another request may hold now: the slot was not renewed within its ttl, or the store lost it.`,
     limiter,
   );
 }
@@ -123,5 +123,5 @@ function warnOfTimeout(limiter: string, maxSlotMs: number | undefined): void {
       : `still runs after maxSlotMs, ${String(maxSlotMs)} ms`;
   const effect = 'its slot was released, and another request may run beside it';
   const instead = 'If requests may take that long, set a longer maxSlotMs; drop clients that do not read.';
-  warnOnce('SLUICE_SLOT_TIMEOUT', `a request of the limiter ${limiter} ${why}: ${effect}. ${instead}`, limiter);
+  warnOnce('SLUICE_SLOT_TIMEOUT', `a request of the limiter ${shown(limiter)} ${why}: ${effect}. ${instead}`, limiter);
 }
