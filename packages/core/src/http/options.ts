@@ -291,7 +291,7 @@ const asGiven: Reader<unknown> = (given) => given;
 export const LIMIT_NAMES = ['limit', 'window', 'policy', 'limits', 'limiter'] as const;
 export const LIMITER_NAMES: readonly string[] = Object.keys(LIMITER);
 export const SHARED_NAMES: readonly string[] = Object.keys(SHARED);
-const LIMIT = others(LIMIT_NAMES);
+const LIMIT: Record<(typeof LIMIT_NAMES)[number], Reader<unknown>> = others(LIMIT_NAMES);
 const HTTP = { ...LIMIT, ...SHARED, ...PER_LIMIT, ...others(LIMITER_NAMES) };
 const ENTRY = { name: parseName, policy: LIMIT.policy, ...PER_LIMIT };
 /** All options of {@link RateLimitOptions}. */
@@ -308,6 +308,6 @@ export function readHttpOptions(options: object, ownOptions: readonly string[]):
 }
 
 /** One of several limits: its options, checked. */
-export function readEntry(entry: unknown, where: string): Settings<typeof ENTRY> {
+export function readEntry(entry: unknown, where: string): LimitSettings & { name: string; policy: unknown } {
   return readOptions(entry, ENTRY, where, 'SLUICE_OPTION_INVALID', `${where}.`);
 }
