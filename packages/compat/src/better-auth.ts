@@ -29,7 +29,7 @@ export function betterAuthStorage(options: BetterAuthStorageOptions = {}): Bette
     async consume(key, { window, max }) {
       const [ms, limit] = [wholeMs(window * 1000), wholeLimit(max)];
       const makePolicy = (): Policy => slidingWindow({ limit, window: writeMs(ms) });
-      const { allowed, retryAfterMs } = await limiter.decide('take', limiter.want(key, [ms, limit], makePolicy));
+      const { allowed, retryAfterMs } = await limiter.decide('take', [limiter.want(key, [ms, limit], makePolicy)]);
       return { allowed, retryAfter: allowed || retryAfterMs === null ? null : wholeSeconds(retryAfterMs) };
     },
     close: () => limiter.close(),

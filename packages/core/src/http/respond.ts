@@ -29,7 +29,7 @@ export function respond(
     if (denial === undefined) return true; // a stream that began earlier: only the fields are too late
     throw errorFor(framework, plan, denial, response);
   }
-  const fields = allFields(plan);
+  const fields = denial === undefined ? plan.fields : allFields(plan);
   let mayAppend = true;
   // By names in lower case: Node would make a new text of any other, which takes as long as to decide.
   for (let i = 0; i < fields.length; i++) {
