@@ -51,7 +51,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
   ...inLocals,
   proxyTrust: (request) => {
     const { app, server } = request as FoundRequest;
-    return app === undefined ? server && trustOfFastify(server) : app.get('trust proxy fn');
+    return app === undefined ? server : app.get('trust proxy fn');
   },
 };
 
@@ -70,13 +70,4 @@ function isNode(response: NestResponse): response is NestResponse & NodeResponse
 
 function nodeResponseOf(response: NestResponse): NodeResponse {
   return isNode(response) ? response : (response as Wrapped).raw;
-}
-
-/** The option `trustProxy`, which Fastify stores under a symbol; undefined if the symbol is not found. */
-function trustOfFastify(app: object): unknown {
-  for (let at: object | null = app; at !== null; at = Object.getPrototypeOf(at) as object | null) {
-    const symbol = Object.getOwnPropertySymbols(at).find(({ description }) => description === 'fastify.options');
-    if (symbol !== undefined) return (at as Record<symbol, { trustProxy?: unknown } | undefined>)[symbol]?.trustProxy;
-  }
-  return undefined;
 }

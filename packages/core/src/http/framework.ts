@@ -85,8 +85,8 @@ export interface FrameworkReader<Request, Response> extends RequestReader<Reques
    */
   argument?(response: Response): unknown;
   /**
-   * Which proxies the application trusts: true for all, or a function of address and hop. Any other value means
-   * unknown. Read once, for warnings.
+   * Which proxies the application trusts: true for all, a function of address and hop, or an application of Fastify,
+   * which knows. Any other value means unknown. Read once, for warnings.
    */
   proxyTrust?(request: Request): unknown;
 }
