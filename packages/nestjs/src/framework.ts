@@ -1,6 +1,5 @@
 import { inLocals, readUserId, type Framework, type RawResponse } from '@sluice/core/http';
-import type { FoundRequest, NestRequest } from './nest-request.ts';
-import type { NestResponse } from './nest-response.ts';
+import type { FoundRequest, NestRequest, NestResponse } from './nest-types.ts';
 import { routeTemplate } from './route-template.ts';
 
 /** Node's own response. */
