@@ -19,7 +19,7 @@ export interface BetterAuthStorage {
 /**
  * A storage for better-auth 1.7, as `rateLimit: { customStorage: betterAuthStorage() }`: at most `max` requests in any
  * `window`, in one atomic call each, by the clock of the store; by default in a memory of its own, under the name
- * `better-auth`. A denied request changes nothing, and the wait that it is told is at most a tenth longer than the window.
+ * `better-auth`. A denied request changes nothing, and its wait is at most a tenth longer than the window.
  *
  * @throws PolicyError for an invalid name or option.
  */
@@ -29,7 +29,7 @@ export function betterAuthStorage(options: BetterAuthStorageOptions = {}): Bette
     async consume(key, { window, max }) {
       const [ms, limit] = [wholeMs(window * 1000), wholeLimit(max)];
       const makePolicy = (): Policy => slidingWindow({ limit, window: writeMs(ms) });
-      const { allowed, retryAfterMs } = await limiter.decide('take', limiter.want(key, [ms, limit], makePolicy));
+      const { allowed, retryAfterMs } = await limiter.decide('take', [limiter.want(key, [ms, limit], makePolicy)]);
       return { allowed, retryAfter: allowed || retryAfterMs === null ? null : wholeSeconds(retryAfterMs) };
     },
     close: () => limiter.close(),

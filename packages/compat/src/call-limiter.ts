@@ -2,22 +2,12 @@ import {
   PolicyError,
   StoreError,
   fixedWindow,
-  type Decision,
   type Duration,
   type LimiterCoreOptions,
   type Policy,
   type Store,
 } from '@sluice/core';
-import {
-  LimiterCore,
-  editKeys,
-  readOptions,
-  readSubject,
-  settleKeys,
-  shown,
-  type Limit,
-  type Want,
-} from '@sluice/core/spi';
+import { LimiterCore, editKeys, readOptions, readSubject, shown, type Limit, type Want } from '@sluice/core/spi';
 
 /** What the stores for all peers take. */
 export interface PeerStoreOptions {
@@ -72,14 +62,13 @@ export const MAX_WINDOW_MS: number = 36_500 * 86_400_000;
 const MAX_POLICIES = 256;
 
 /** A limiter whose policies come with each call, as peers pass their numbers. */
-export class CallLimiter {
-  readonly #core: LimiterCore;
+export class CallLimiter extends LimiterCore {
   readonly #limits = new Map<string, Limit>();
 
   /** @throws PolicyError for an invalid name or option. */
   constructor(options: LimiterCoreOptions) {
-    this.#core = new LimiterCore({ denialCache: false, ...options, shared: true });
-    this.#core.claim();
+    super({ denialCache: false, ...options, shared: true });
+    this.claim();
   }
 
   /**
@@ -93,7 +82,7 @@ export class CallLimiter {
     let limit = this.#limits.get(id);
     if (limit === undefined) {
       if (this.#limits.size === MAX_POLICIES) this.#limits.clear();
-      limit = this.#core.limitFor(makePolicy());
+      limit = this.limitFor(makePolicy());
       this.#limits.set(id, limit);
     }
     const text = String(key) || ' ';
@@ -109,33 +98,14 @@ export class CallLimiter {
     return this.want(key, [ms], () => fixedWindow({ limit: MAX_LIMIT, window: writeMs(ms) }));
   }
 
-  /** At once in memory. Throws, or rejects, as `consume` of a limiter rejects. */
-  decide(op: 'take' | 'peek', want: Want): Decision | Promise<Decision> {
-    return this.#core.decide(op, [want]);
-  }
-
-  async settle(op: 'give' | 'charge', want: Want): Promise<void> {
-    await settleKeys(this.#core, op, [want]);
-  }
-
   /** @param blockMs - With `block`: for how long. The key starts afresh after it. */
   async edit(op: 'reset' | 'block', want: Want, blockMs = 0): Promise<void> {
     try {
-      await editKeys(this.#core, op, [want], blockMs);
+      await editKeys(this, op, [want], blockMs);
     } catch (error) {
       // The memory that decides meanwhile has the edit.
-      if (this.#core.onStoreError !== 'local' || !(error instanceof StoreError)) throw error;
+      if (this.onStoreError !== 'local' || !(error instanceof StoreError)) throw error;
     }
-  }
-
-  /** @throws (rejects) SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` if the store is not a memory store. */
-  async resetAll(): Promise<void> {
-    await this.#core.resetAll();
-  }
-
-  /** Leaves the store, and closes it if nothing else uses it. */
-  async close(): Promise<void> {
-    await this.#core.close();
   }
 }
 
@@ -144,7 +114,7 @@ export function wholeMs(ms: number): number {
   return Math.min(Math.max(Math.ceil(ms) || 1, 1), MAX_WINDOW_MS);
 }
 
-/** As a policy is told milliseconds: a number below 1000 may be meant as seconds, and is warned about. */
+/** Milliseconds as text: a policy warns of a number below 1000, which may be meant as seconds. */
 export function writeMs(ms: number): Duration {
   return `${String(ms) as `${number}`}ms`;
 }

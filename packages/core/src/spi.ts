@@ -23,6 +23,9 @@ export { connectTo, connectionOf, type RedisConnection } from './stores/redis/co
 // What a value in Redis says by itself.
 export { readWriter } from './stores/writer.ts';
 
+// Paths, as gateways and routers read them.
+export { foldCase, readingsOf } from './http/keys/path-readings.ts';
+
 // Values that users write, and the errors and warnings of wrong ones.
 export { readOptions } from './values/shape.ts';
 export { parseDuration, writeDuration } from './values/duration.ts';

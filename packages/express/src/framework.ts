@@ -1,4 +1,4 @@
-import { inLocals, joinLines, readUserId, type Framework } from '@sluice/core/http';
+import { inLocals, readUserId, type Framework } from '@sluice/core/http';
 import type { Request, Response } from 'express';
 import { routeTemplate } from './route-template.ts';
 
@@ -12,7 +12,7 @@ export function frameworkFor(self: () => unknown): Framework<Request, Response> 
     address: (request) => request.ip,
     method: (request) => request.method,
     route: (request) => routeTemplate(request, self()),
-    header: (request, name) => joinLines(request.headers[name]),
+    header: (request, name) => request.headers[name],
     user: (request) => readUserId((request as { user?: unknown }).user),
     rawRequest: (request) => request,
     rawResponse: (response) => response,

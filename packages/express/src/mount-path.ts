@@ -1,15 +1,5 @@
 import type { Request } from 'express';
-import {
-  appsOf,
-  below,
-  layersOf,
-  matchOf,
-  patternOf,
-  templateOf,
-  writtenAs,
-  type App,
-  type Layer,
-} from './router-layers.ts';
+import { appsOf, enter, layersOf, matchOf, type App, type Layer } from './router-layers.ts';
 
 /** The target: the matched route or, before a match, the place where the middleware is mounted. */
 interface Sought {
@@ -37,19 +27,12 @@ function wayTo(sought: Sought, layers: readonly Layer[], base: string, path: str
   for (const layer of layers) {
     const match = layer.route === undefined ? matchOf(layer, path) : undefined;
     if (match === undefined) continue;
-    const matched = match.path.replace(/\/$/, '');
-    if (!base.startsWith(matched)) continue;
-    const [app] = layer.name === 'mounted_app' ? sought.apps : [];
-    const pattern = patternOf(layer, app, match);
-    const own = templateOf(matched, { ...match, pattern }, writtenAs(layer, path, matched));
-    const baseLeft = base.slice(matched.length);
-    if (sought.route === undefined && baseLeft === '' && matched !== '') return own;
-
-    const inside = app === undefined ? layer.handle.stack : layersOf(app);
-    if (inside === undefined) continue;
-    const soughtInside = app === undefined ? sought : { ...sought, apps: sought.apps.slice(1) };
-    const rest = wayTo(soughtInside, inside, baseLeft, below(path, match));
-    if (rest !== undefined) return own + rest;
+    const { taken, template, inside, apps, below } = enter(layer, match, path, sought.apps);
+    if (!base.startsWith(taken)) continue;
+    const baseLeft = base.slice(taken.length);
+    if (sought.route === undefined && baseLeft === '' && taken !== '') return template;
+    const rest = inside && wayTo({ ...sought, apps }, inside, baseLeft, below);
+    if (rest !== undefined) return template + rest;
   }
   return undefined;
 }

@@ -1,17 +1,7 @@
 import { warnOnce } from '@sluice/core/spi';
 import type { Request } from 'express';
 import { mountPath } from './mount-path.ts';
-import {
-  appsOf,
-  below,
-  layersOf,
-  matchOf,
-  patternOf,
-  templateOf,
-  writtenAs,
-  type App,
-  type Layer,
-} from './router-layers.ts';
+import { appsOf, enter, layersOf, matchOf, type App, type Layer } from './router-layers.ts';
 
 /** The layers that a request reaches on its path through the routers, in order. */
 type Step =
@@ -110,20 +100,11 @@ function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: 
       yield { meets: 'route', template: above + String(layer.route.path), methods: layer.route.methods };
       continue;
     }
-    const matched = match.path.replace(/\/$/, '');
-    const [app] = layer.name === 'mounted_app' ? way.apps : [];
-    const pattern = patternOf(layer, app, match);
-    const own =
-      above + (matched === '' ? '' : templateOf(matched, { ...match, pattern }, writtenAs(layer, path, matched)));
-    if (layer.handle.stack !== undefined) {
-      yield* stepsThrough(way, layer.handle.stack, below(path, match), own);
-    } else if (app !== undefined) {
-      yield* stepsThrough({ ...way, apps: way.apps.slice(1) }, layersOf(app), below(path, match), own);
-    } else if (layer.name === 'mounted_app') {
-      yield { meets: 'application', template: own };
-    } else if (matched !== '' && layer.handle.length < 4) {
-      yield { meets: 'handler', template: own };
-    }
+    const { taken, template: own, inside, apps, below } = enter(layer, match, path, way.apps);
+    const template = above + own;
+    if (inside !== undefined) yield* stepsThrough({ ...way, apps }, inside, below, template);
+    else if (layer.name === 'mounted_app') yield { meets: 'application', template };
+    else if (taken !== '' && layer.handle.length < 4) yield { meets: 'handler', template };
   }
 }
 

@@ -26,6 +26,33 @@ export interface App {
   readonly mountpath?: string | readonly string[];
 }
 
+/** A layer that a request enters. */
+interface Entered {
+  /** The matched part of the path, and the rest of it. */
+  readonly taken: string;
+  readonly below: string;
+  readonly template: string;
+  /** Undefined for a function, and for an application that the request does not enter. */
+  readonly inside: readonly Layer[] | undefined;
+  /** The applications that are still to be entered. */
+  readonly apps: readonly App[];
+}
+
+/** @param apps - The applications around the request that are still to be entered, the next one first. */
+export function enter(layer: Layer, match: Match, path: string, apps: readonly App[]): Entered {
+  const taken = match.path.replace(/\/$/, '');
+  const rest = path.slice(match.path.length);
+  const [app] = layer.name === 'mounted_app' ? apps : [];
+  const pattern = patternOf(layer, app, match);
+  return {
+    taken,
+    below: rest.startsWith('/') ? rest : `/${rest}`,
+    template: taken === '' ? '' : templateOf(taken, { ...match, pattern }, writtenAs(layer, path, taken)),
+    inside: app === undefined ? layer.handle.stack : layersOf(app),
+    apps: app === undefined ? apps : apps.slice(1),
+  };
+}
+
 /** The part of a path that a layer matches; undefined if it does not match. */
 export function matchOf(layer: Layer, path: string): Match | undefined {
   try {
@@ -44,7 +71,7 @@ export function matchOf(layer: Layer, path: string): Match | undefined {
  * The matched part as all its spellings are written: in small letters, unless the layer distinguishes capitals. Each
  * router has that option of its own, so the layer is asked.
  */
-export function writtenAs(layer: Layer, path: string, taken: string): string {
+function writtenAs(layer: Layer, path: string, taken: string): string {
   const small = taken.toLowerCase();
   return small === taken || matchOf(layer, path.toLowerCase()) === undefined ? taken : small;
 }
@@ -55,7 +82,7 @@ export function writtenAs(layer: Layer, path: string, taken: string): string {
  *
  * @param written - The matched part, by {@link writtenAs}.
  */
-export function templateOf(
+function templateOf(
   taken: string,
   { params, pattern }: { params: Match['params']; pattern?: unknown },
   written: string,
@@ -100,12 +127,6 @@ export function appsOf(request: Request): readonly [App, ...App[]] {
   return apps as [App, ...App[]];
 }
 
-/** The rest of a path after the part that a layer matched. */
-export function below(path: string, match: Match): string {
-  const left = path.slice(match.path.length);
-  return left.startsWith('/') ? left : `/${left}`;
-}
-
 export function layersOf(app: App): readonly Layer[] {
   return (app._router ?? app.router)?.stack ?? []; // Express 4 throws at `router`
 }
@@ -114,7 +135,7 @@ export function layersOf(app: App): readonly Layer[] {
  * The pattern of a layer, if known. An application knows only its last mount path, so that path is used only when the
  * layer itself does not store its pattern.
  */
-export function patternOf(layer: Layer, app: App | undefined, match: Match): unknown {
+function patternOf(layer: Layer, app: App | undefined, match: Match): unknown {
   if (match.pattern !== undefined) return match.pattern;
   const mountpath: unknown = app?.mountpath;
   const written = Array.isArray(mountpath) ? mountpath.map(String).join(',') : mountpath;

@@ -1,12 +1,12 @@
-import { joinLines, readUserId, type Framework } from '@sluice/core/http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readUserId, type Framework } from '@sluice/core/http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** Reads requests and writes responses of Fastify 5. */
 export const framework: Framework<FastifyRequest, FastifyReply> = {
   address: (request) => request.ip,
   method: (request) => request.method,
   route: (request) => request.routeOptions.url,
-  header: (request, name) => joinLines(request.headers[name]),
+  header: (request, name) => request.headers[name],
   user: (request) => readUserId((request as { user?: unknown }).user),
   rawRequest: (request) => request.raw,
   locals: (request) => request,
@@ -31,14 +31,5 @@ export const framework: Framework<FastifyRequest, FastifyReply> = {
   record: (request, info) => {
     request.rateLimit = info;
   },
-  proxyTrust: (request) => trustOf(request.server),
+  proxyTrust: (request) => request.server,
 };
-
-/** The option `trustProxy`, which Fastify stores under a symbol; undefined if the symbol is not found. */
-function trustOf(app: FastifyInstance): unknown {
-  for (let at: object | null = app; at !== null; at = Object.getPrototypeOf(at) as object | null) {
-    const symbol = Object.getOwnPropertySymbols(at).find(({ description }) => description === 'fastify.options');
-    if (symbol !== undefined) return (at as Record<symbol, { trustProxy?: unknown } | undefined>)[symbol]?.trustProxy;
-  }
-  return undefined;
-}

@@ -1,5 +1,8 @@
 export * from '@sluice/core';
-export * from '@sluice/core/http';
+export { byAll, byHeader, byIp, byMethod, byRoute, byUser } from '@sluice/core/http';
+export { canonicalAddress, denialFor, fieldWriter, RateLimitError } from '@sluice/core/http';
+export type { Key, KeyByLimit, KeyPart, KeyReader, KeyValue, Limited, RateLimitInfo } from '@sluice/core/http';
+export type { HeadersOption, HttpLimitOptions, OnMissingKey, PolicyOption, RefundOptions } from '@sluice/core/http';
 export type { LimitHook, RateLimitOptions, RouteLimitOptions, SluiceOptions } from './options.ts';
 export { sluice, sluice as default, type RateLimitHook } from './plugin.ts';
 export { RateLimit } from './rate-limit.ts';

@@ -1,5 +1,6 @@
 import { PolicyError, memoryStore } from '@sluice/core';
 import { atPlace, hasLimit, inheritOptions, limitRequests, type RequestLimiter } from '@sluice/core/http';
+import { shown } from '@sluice/core/spi';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
 import { nameForRoute, nameForScope, placeOfRoute } from './names.ts';
@@ -178,7 +179,7 @@ export class Limits {
   #make(options: SluiceOptions, ownOptions: readonly string[], defaultName: () => string): PlacedLimit {
     const { hook = 'onRequest', name, limiter } = options;
     if (!LIMIT_HOOKS.includes(hook)) {
-      const expected = `hook must be one of ${LIMIT_HOOKS.join(', ')}, got ${JSON.stringify(hook)}`;
+      const expected = `hook must be one of ${LIMIT_HOOKS.join(', ')}, got ${shown(hook)}`;
       throw new PolicyError('hook', expected, 'SLUICE_OPTION_INVALID');
     }
     const named = name !== undefined || limiter !== undefined ? options : { ...options, name: defaultName() };

@@ -1,3 +1,6 @@
 export * from '@sluice/core';
-export * from '@sluice/core/http';
+export { byAll, byHeader, byIp, byMethod, byRoute, byUser } from '@sluice/core/http';
+export { canonicalAddress, denialFor, fieldWriter, RateLimitError } from '@sluice/core/http';
+export type { Key, KeyByLimit, KeyPart, KeyReader, KeyValue, Limited, RateLimitInfo } from '@sluice/core/http';
+export type { HeadersOption, HttpLimitOptions, OnMissingKey, PolicyOption, RefundOptions } from '@sluice/core/http';
 export { RateLimit, rateLimit, type RateLimitMiddleware, type RateLimitOptions } from './rate-limit.ts';

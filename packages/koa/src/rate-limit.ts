@@ -1,7 +1,7 @@
 import {
-  asError,
   limitMethods,
   limitRequests,
+  mapMaybe,
   withLimiter,
   type KeyByLimit,
   type KeyEachOptions,
@@ -68,28 +68,17 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
     options,
     frameworkFor(() => middleware),
   );
+  // Not async, which would cost a third of a decision.
   const middleware = (ctx: Context, next: Next): Promise<unknown> => {
-    let passes: boolean | Promise<boolean>;
+    const goOn = (passes: boolean): unknown => (passes && isOpen(ctx) ? next() : undefined);
     try {
-      passes = requests.limit(ctx, ctx);
+      return Promise.resolve(mapMaybe(requests.limit(ctx, ctx), goOn));
     } catch (error) {
-      return Promise.reject(errorFor(error));
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what a function of the options throws
+      return Promise.reject(error);
     }
-    if (passes === true && ctx.writable) return next();
-    return typeof passes === 'boolean' ? Promise.resolve() : continueLater(passes, ctx, next);
   };
   return withLimiter(middleware, requests);
-}
-
-/** Continues after an asynchronous decision. Errors of the rest of the application pass through unchanged. */
-async function continueLater(passes: Promise<boolean>, ctx: Context, next: Next): Promise<unknown> {
-  let goesOn: boolean;
-  try {
-    goesOn = await passes;
-  } catch (error) {
-    throw errorFor(error);
-  }
-  return goesOn && ctx.writable ? next() : undefined;
 }
 
 /**
@@ -108,12 +97,13 @@ export function RateLimit(options: object): MethodDecorator {
     frameworkFor(() => undefined),
     ([ctx]) => {
       const context = ctx as ParameterizedContext;
-      return { request: context, response: context, goesOn: () => context.writable };
+      return { request: context, response: context, goesOn: () => isOpen(context) };
     },
   );
 }
 
-/** Koa takes undefined or null for no error, and would send no response. Other thrown values stay unchanged. */
-function errorFor(thrown: unknown): Error {
-  return (thrown === undefined || thrown === null ? asError(thrown) : thrown) as Error;
+/** Whether a response can still be sent. In HTTP/2 Koa looks at the socket, which a stream that was reset leaves open. */
+function isOpen({ writable, res }: ParameterizedContext): boolean {
+  const { stream } = res as { readonly stream?: { readonly closed: boolean } | undefined };
+  return writable && stream?.closed !== true;
 }

@@ -1,7 +1,10 @@
+import { EventEmitter, once } from 'node:events';
+import { connect, createServer } from 'node:http2';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import Router from '@koa/router';
 import { RateLimit, byIp, byRoute, byUser, fixedWindow, rateLimit, type RateLimitOptions } from '@sluice/koa';
+import { listen } from '@sluice/testkit';
 import type Koa from 'koa';
 import type { Context, Middleware, Next } from 'koa';
 import { frameworks } from './frameworks.ts';
@@ -138,6 +141,33 @@ describe.each(frameworks)('on $version', ({ Koa: Application }) => {
 
     expect([(await ask()).text, (await ask()).text]).toEqual(['early handled late', 'early late']);
     expect(caught).toEqual([expect.objectContaining({ code: 'SLUICE_DENIED', status: 429 })]);
+  });
+
+  it('a stream of HTTP/2 that is reset while its limit is decided reaches no handler', async () => {
+    const moments = new EventEmitter();
+    const handled: string[] = [];
+    const key = async () => {
+      moments.emit('begun');
+      await once(moments, 'decided');
+      return 'k';
+    };
+    const app = new Application().use(rateLimit({ policy, key })).use((ctx) => void handled.push(ctx.url));
+    const answer = app.callback();
+    const { port, close } = await listen(createServer((request, response) => void answer(request, response)));
+    const session = connect(`http://127.0.0.1:${String(port)}`);
+    const stream = session.request({ ':path': '/left' }).on('error', () => undefined);
+    const closed = once(stream, 'close');
+    await once(moments, 'begun');
+    stream.close(8);
+    await closed;
+    await new Promise((resolve) => void session.ping(resolve));
+
+    moments.emit('decided');
+    await new Promise((resolve) => void session.ping(resolve));
+    session.destroy();
+    await close();
+
+    expect(handled).toEqual([]);
   });
 
   it('a middleware that stands in two places counts a request once', async () => {

@@ -1,6 +1,5 @@
-import { inLocals, joinLines, readUserId, type Framework, type RawResponse } from '@sluice/core/http';
-import type { FoundRequest, NestRequest } from './nest-request.ts';
-import type { NestResponse } from './nest-response.ts';
+import { inLocals, readUserId, type Framework, type RawResponse } from '@sluice/core/http';
+import type { FoundRequest, NestRequest, NestResponse } from './nest-types.ts';
 import { routeTemplate } from './route-template.ts';
 
 /** Node's own response. */
@@ -20,7 +19,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
   address: (request) => request.ip,
   method: (request) => request.method,
   route: (request) => routeTemplate(request),
-  header: (request: FoundRequest, name) => joinLines(request.headers?.[name]),
+  header: (request: FoundRequest, name) => request.headers?.[name],
   user: (request) => readUserId(request.user) ?? readUserId((request as FoundRequest).raw?.user),
   rawRequest: (request: FoundRequest) => request.raw ?? request,
   rawResponse: nodeResponseOf,
@@ -51,7 +50,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
   ...inLocals,
   proxyTrust: (request) => {
     const { app, server } = request as FoundRequest;
-    return app === undefined ? server && trustOfFastify(server) : app.get('trust proxy fn');
+    return app === undefined ? server : app.get('trust proxy fn');
   },
 };
 
@@ -70,13 +69,4 @@ function isNode(response: NestResponse): response is NestResponse & NodeResponse
 
 function nodeResponseOf(response: NestResponse): NodeResponse {
   return isNode(response) ? response : (response as Wrapped).raw;
-}
-
-/** The option `trustProxy`, which Fastify stores under a symbol; undefined if the symbol is not found. */
-function trustOfFastify(app: object): unknown {
-  for (let at: object | null = app; at !== null; at = Object.getPrototypeOf(at) as object | null) {
-    const symbol = Object.getOwnPropertySymbols(at).find(({ description }) => description === 'fastify.options');
-    if (symbol !== undefined) return (at as Record<symbol, { trustProxy?: unknown } | undefined>)[symbol]?.trustProxy;
-  }
-  return undefined;
 }

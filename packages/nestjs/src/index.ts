@@ -1,7 +1,9 @@
 export * from '@sluice/core';
-export * from '@sluice/core/http';
-export type { NestRequest } from './nest-request.ts';
-export type { NestResponse } from './nest-response.ts';
+export { byAll, byHeader, byIp, byMethod, byRoute, byUser } from '@sluice/core/http';
+export { canonicalAddress, denialFor, fieldWriter, RateLimitError } from '@sluice/core/http';
+export type { Key, KeyByLimit, KeyPart, KeyReader, KeyValue, Limited, RateLimitInfo } from '@sluice/core/http';
+export type { HeadersOption, HttpLimitOptions, OnMissingKey, PolicyOption, RefundOptions } from '@sluice/core/http';
+export type { NestRequest, NestResponse } from './nest-types.ts';
 export { CurrentRateLimit, RateLimit, SkipRateLimit } from './rate-limit.decorator.ts';
 export { RateLimitException } from './rate-limit.exception.ts';
 export { RateLimitGuard } from './rate-limit.guard.ts';

@@ -2,8 +2,7 @@ import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestj
 import { Reflector } from '@nestjs/core';
 import { PolicyError } from '@sluice/core';
 import type { RateLimitInfo } from '@sluice/core/http';
-import type { NestRequest } from './nest-request.ts';
-import type { NestResponse } from './nest-response.ts';
+import type { NestRequest, NestResponse } from './nest-types.ts';
 import type { RateLimitOptions } from './rate-limit.options.ts';
 
 /** One use of `@RateLimit()`. */

@@ -11,8 +11,7 @@ import {
 import { APP_GUARD, ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { PolicyError } from '@sluice/core';
 import { atPlace, inheritOptions } from '@sluice/core/http';
-import type { NestRequest } from './nest-request.ts';
-import type { NestResponse } from './nest-response.ts';
+import type { NestRequest, NestResponse } from './nest-types.ts';
 import { RateLimitGuard } from './rate-limit.guard.ts';
 import { RATE_LIMIT_OPTIONS, type RateLimitOptionsFactory, type RateLimitScopeOptions } from './rate-limit.options.ts';
 import { RateLimits } from './rate-limits.ts';

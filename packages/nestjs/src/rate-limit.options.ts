@@ -1,6 +1,5 @@
 import type { RateLimitOptions as NeutralOptions, ScopeOptions } from '@sluice/core/http';
-import type { NestRequest } from './nest-request.ts';
-import type { NestResponse } from './nest-response.ts';
+import type { NestRequest, NestResponse } from './nest-types.ts';
 
 /** The options of a limit: docs/reference/options.md has the table. */
 export type RateLimitOptions<Request = NestRequest, Response = NestResponse> = NeutralOptions<Request, Response>;

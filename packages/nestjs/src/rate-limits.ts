@@ -2,10 +2,9 @@ import type { ExecutionContext, OnApplicationBootstrap, OnApplicationShutdown } 
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core';
 import { PolicyError, memoryStore, type Limiter } from '@sluice/core';
 import { Place, RequestLimiter, atPlace, hasLimit, inheritOptions, namedByPlace } from '@sluice/core/http';
-import { warnOnce } from '@sluice/core/spi';
+import { shown, warnOnce } from '@sluice/core/spi';
 import { framework, reporting } from './framework.ts';
-import type { NestRequest } from './nest-request.ts';
-import type { NestResponse } from './nest-response.ts';
+import type { NestRequest, NestResponse } from './nest-types.ts';
 import { limitsOf, skippedOf, type Placed } from './rate-limit.decorator.ts';
 import type { RateLimitScopeOptions } from './rate-limit.options.ts';
 import { readCommonRoute, setRoute } from './route-template.ts';
@@ -167,14 +166,14 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     const place = this.#places.find((one) => one.name === name);
     if (place !== undefined) return place;
     const names = this.#places.map((one) => one.name);
-    throw unknownName('name', `there is no limiter named ${JSON.stringify(name)}`, names);
+    throw unknownName('name', `there is no limiter named ${shown(name)}`, names);
   }
 }
 
 function warnOfContext(type: string): void {
   warnOnce(
     'SLUICE_CONTEXT_UNKNOWN',
-    `RateLimitGuard limits HTTP requests alone, and lets every call of a context of type ${type} pass. ` +
+    `RateLimitGuard limits HTTP requests alone, and lets every call of a context of type ${shown(type)} pass. ` +
       'Count there with createLimiter in the handler, and write @SkipRateLimit() on it, or extend the guard with a shouldSkip(context) that returns true.',
     type,
   );

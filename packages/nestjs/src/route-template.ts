@@ -1,6 +1,6 @@
 import { Reflector } from '@nestjs/core';
 import { warnOnce } from '@sluice/core/spi';
-import type { ExpressApp, FoundRequest } from './nest-request.ts';
+import type { ExpressApp, FoundRequest } from './nest-types.ts';
 
 /** The routes of requests for handlers with several paths. */
 const commonRoutes = new WeakMap<object, string>();

@@ -1,5 +1,6 @@
 import { PolicyError } from '@sluice/core';
 import type { RequestLimiter } from '@sluice/core/http';
+import { shown } from '@sluice/core/spi';
 
 /** All limits of a place, or some of them. */
 export type NestLimits = ConstructorParameters<typeof RequestLimiter>[0][number];
@@ -22,7 +23,7 @@ export function leaveOut(
   const names = known.flatMap((one) => [one.name, ...one.limits.flatMap(namesOf)]);
   for (const name of skipped) {
     if (names.includes(name)) continue;
-    const what = `@SkipRateLimit(${JSON.stringify(name)}) on ${where} names no limit that applies there`;
+    const what = `@SkipRateLimit(${shown(name)}) on ${where} names no limit that applies there`;
     throw unknownName('@SkipRateLimit', what, names);
   }
   const isSkipped = (name: string): boolean => skipped.includes(name);
@@ -41,6 +42,6 @@ function namesOf({ name, limit }: NestLimits['limits'][number]): readonly string
 
 /** The error for a name that no limit has, with the known names. */
 export function unknownName(field: string, what: string, names: readonly string[]): PolicyError {
-  const known = names.length === 0 ? 'there are none' : `known: ${[...new Set(names)].join(', ')}`;
+  const known = names.length === 0 ? 'there are none' : `known: ${[...new Set(names)].map(shown).join(', ')}`;
   return new PolicyError(field, `${what}; ${known}`, 'SLUICE_OPTION_INVALID');
 }

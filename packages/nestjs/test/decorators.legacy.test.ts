@@ -167,7 +167,7 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
 
     expect(await (await fetch('/')).json()).toEqual({ ip: '127.0.0.1' });
     expect(await statuses('/', 3)).toEqual([200, 200, 200]);
-    expect(() => limits.limiter('logn')).toThrow('there is no limiter named "logn"; known: login');
+    expect(() => limits.limiter('logn')).toThrow('there is no limiter named "logn"; known: "login"');
     await expect(limits.keyFor('logn', {})).rejects.toThrow('there is no limiter named');
   });
 });
@@ -242,7 +242,7 @@ describe('a mistake in a decorator', () => {
       [orders('', RateLimit({ ...one, store: memoryStore() }))],
     ],
     [
-      '@SkipRateLimit("shrt") on Orders.list names no limit that applies there; known: app',
+      '@SkipRateLimit("shrt") on Orders.list names no limit that applies there; known: "app"',
       [orders('', SkipRateLimit('shrt'))],
     ],
   ])('fails the start, and the error names the place: %s', async (message, controllers) => {

@@ -122,7 +122,7 @@ export function withAddress<RateLimit extends (options: never) => object>(
 /**
  * The second argument that a server passes with a request.
  *
- * @param member - What it has, by which it is told from what other servers pass.
+ * @param member - A member that what other servers pass does not have.
  * @param what - What reads it, and as what, for errors.
  */
 function needed<Context>(context: Context | undefined, member: string, what: string): Context {

@@ -10,8 +10,8 @@ const CLIENT_LEFT = 499;
 /** How a framework makes responses. */
 export interface ResponseMaker<Req> {
   make(request: Req, body: string | null, status: number, fields: Readonly<Record<string, string>>): Response;
-  /** Takes over the response that `onDenied` has made. */
-  adopt(request: Req, response: Response): Response;
+  /** Takes over the response that `onDenied` has made. Default: as it is. */
+  adopt?(request: Req, response: Response): Response;
 }
 
 /**
@@ -44,7 +44,7 @@ export function deny<Req extends object>(
     if (isResponse(value)) {
       // 200 is what a response has that was made without a status.
       const denying = value.status === 200 ? copyResponse(value, value.body, denial.status) : value;
-      return addFields(maker.adopt(request, denying), all, exposes, exchange);
+      return addFields(maker.adopt?.(request, denying) ?? denying, all, exposes, exchange);
     }
     throw new TypeError(`onDenied must return a Response, or undefined for one without a body, got ${shown(value)}`);
   });

@@ -1,4 +1,4 @@
-import { NO_RESPONSE, type FrameworkReader } from '@sluice/core/http';
+import type { FrameworkReader } from '@sluice/core/http';
 import { NO_ADDRESS, type AddressSource } from './addresses.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -21,7 +21,7 @@ export function frameworkFor<Req extends object>(
     address: (request) => source && exchangeFor(request).address(source),
     rawRequest: exchangeFor,
     locals: (request) => exchangeFor(request).locals,
-    rawResponse: (exchange) => exchange ?? NO_RESPONSE,
+    rawResponse: (exchange) => exchange,
     argument: (exchange) => exchange?.response,
   };
 }

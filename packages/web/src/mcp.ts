@@ -1,6 +1,6 @@
 import type { Decision, Limiter } from '@sluice/core';
 import { denialFor, joinParts } from '@sluice/core/http';
-import { typeError } from '@sluice/core/spi';
+import { shown, typeError } from '@sluice/core/spi';
 
 /** Who calls a tool: what the MCP SDK gives a handler as its last argument. */
 export interface Caller {
@@ -74,7 +74,7 @@ function userAndTool({ tool, user, session }: ToolCall): string {
   if (key !== undefined) return key;
   throw typeError(
     'SLUICE_KEY_INVALID',
-    `a call of the tool ${JSON.stringify(tool)} has neither a user nor a session; authenticate callers, or for a server with one client write key: ({ tool }) => tool; nothing was consumed`,
+    `a call of the tool ${shown(tool)} has neither a user nor a session; authenticate callers, or for a server with one client write key: ({ tool }) => tool; nothing was consumed`,
   );
 }
 

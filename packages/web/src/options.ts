@@ -62,15 +62,10 @@ export function parse(options: RateLimitOptions): Limits {
 }
 
 function makerFor(deniedHeaders: RateLimitOptions['deniedHeaders']): ResponseMaker<Request> {
-  const adopt: ResponseMaker<Request>['adopt'] = (_request, response) => response;
-  if (deniedHeaders === undefined) {
-    return { adopt, make: (_request, body, status, headers) => new Response(body, { status, headers }) };
-  }
   const given = typeof deniedHeaders === 'function' ? deniedHeaders : readHeaders(deniedHeaders);
   return {
-    adopt,
     make(request, body, status, fields) {
-      const headers = new Headers(typeof given === 'function' ? readHeaders(given(request)) : given);
+      const headers = typeof given === 'function' ? readHeaders(given(request)) : new Headers(given);
       for (const [name, value] of Object.entries(fields)) headers.set(name, value);
       return new Response(body, { status, headers });
     },
@@ -78,7 +73,7 @@ function makerFor(deniedHeaders: RateLimitOptions['deniedHeaders']): ResponseMak
 }
 
 /** @throws PolicyError for what is not header fields. */
-function readHeaders(fields: FieldsOfDenial): Headers {
+function readHeaders(fields: FieldsOfDenial | undefined): Headers {
   try {
     return new Headers(fields);
   } catch (error) {

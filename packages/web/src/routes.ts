@@ -1,6 +1,5 @@
 import { PolicyError } from '@sluice/core';
-import { foldCase, readingsOf } from '@sluice/core/http';
-import { shown, warnOnce } from '@sluice/core/spi';
+import { foldCase, readingsOf, shown, warnOnce } from '@sluice/core/spi';
 
 /** The parts of a `URLPattern` that tell a route. */
 export interface RoutePattern {

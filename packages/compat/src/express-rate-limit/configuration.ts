@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { Store as SluiceStore } from '@sluice/core';
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { ExpressStore } from './express-store.ts';
 import { ConsoleLogger } from './console-logger.ts';
 import { ipKeyGenerator } from './ip-key-generator.ts';
@@ -54,17 +54,15 @@ export function readConfiguration(passed: RateLimitOptions): Configuration {
     skip: () => false,
     keyGenerator: async (request, response) => {
       const ip = checkedAddress(request, validations);
-      const { ipv6Subnet } = config;
-      if (typeof ipv6Subnet !== 'function' || !isIPv6(ip)) return ipKeyGenerator(ip, ipv6Subnet as number | false);
-      const bits = await ipv6Subnet(request, response);
-      validations.ipv6Subnet(bits);
+      if (!isIPv6(ip)) return ip;
+      const bits = await valueFor(config.ipv6Subnet, request, response);
+      if (typeof config.ipv6Subnet === 'function') validations.ipv6Subnet(bits);
       return ipKeyGenerator(ip, bits);
     },
     ipv6Subnet: 56,
     handler: async (request, response) => {
       response.status(config.statusCode);
-      const message = config.message as ValueDeterminingMiddleware<unknown>; // or any other value
-      const body: unknown = typeof message === 'function' ? await message(request, response) : message;
+      const body: unknown = await valueFor(config.message as unknown, request, response);
       if (!response.writableEnded) response.send(body);
     },
     passOnStoreError: false,
@@ -75,6 +73,15 @@ export function readConfiguration(passed: RateLimitOptions): Configuration {
     logger,
   };
   return config;
+}
+
+/** An option that may be a function of the request. */
+export function valueFor<T>(
+  option: T | ValueDeterminingMiddleware<T>,
+  request: Request,
+  response: Response,
+): T | Promise<T> {
+  return typeof option === 'function' ? (option as ValueDeterminingMiddleware<T>)(request, response) : option;
 }
 
 /** What `init` of a store and `handler` are given. */
@@ -144,15 +151,17 @@ function promisify(legacy: LegacyStore): Store {
   };
 }
 
+const UNITS = [
+  [86_400, 'day', 'days'],
+  [3600, 'hr', 'hrs'],
+  [60, 'min', 'min'],
+  [0, 'sec', 'sec'],
+] as const;
+
 /** `2hrs`. */
 function describeWindow(windowMs: number): string {
   const seconds = windowMs / 1000;
-  const write = (unit: number, name: string, plural = name): string => {
-    const count = seconds / unit;
-    return `${String(count)}${count > 1 ? plural : name}`;
-  };
-  if (seconds < 60) return write(1, 'sec');
-  if (seconds < 3600) return write(60, 'min');
-  if (seconds < 86_400) return write(3600, 'hr', 'hrs');
-  return write(86_400, 'day', 'days');
+  const [unitS, one, several] = UNITS.find(([unit]) => seconds >= unit) ?? UNITS[3];
+  const count = seconds / (unitS || 1);
+  return `${String(count)}${count > 1 ? several : one}`;
 }

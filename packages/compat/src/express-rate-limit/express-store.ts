@@ -1,5 +1,5 @@
 import type { Decision } from '@sluice/core';
-import type { Want } from '@sluice/core/spi';
+import { settleKeys, type Want } from '@sluice/core/spi';
 import type { ClientRateLimitInfo, Options, Store } from './options.ts';
 import { CallLimiter, checkPeerOptions, type PeerStoreOptions } from '../call-limiter.ts';
 
@@ -30,16 +30,16 @@ export class ExpressStore implements Store {
   }
 
   async get(key: string): Promise<ClientRateLimitInfo | undefined> {
-    const decision = await this.#limiter.decide('peek', this.#hit(key));
+    const decision = await this.#limiter.decide('peek', [this.#hit(key)]);
     return decision.used > 0 ? infoOf(decision) : undefined;
   }
 
   async increment(key: string): Promise<ClientRateLimitInfo> {
-    return infoOf(await this.#limiter.decide('take', this.#hit(key)));
+    return infoOf(await this.#limiter.decide('take', [this.#hit(key)]));
   }
 
   async decrement(key: string): Promise<void> {
-    await this.#limiter.settle('give', this.#hit(key));
+    await settleKeys(this.#limiter, 'give', [this.#hit(key)]);
   }
 
   async resetKey(key: string): Promise<void> {

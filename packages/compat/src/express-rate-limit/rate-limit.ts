@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import { readConfiguration, writeOptions, type Configuration } from './configuration.ts';
+import { readConfiguration, valueFor, writeOptions, type Configuration } from './configuration.ts';
 import {
   setDraft6Headers,
   setDraft7Headers,
@@ -15,7 +15,7 @@ import type {
   RateLimitOptions,
   RateLimitRequestHandler,
 } from './options.ts';
-import { listenForEnds, takeBackAfter } from './take-back.ts';
+import { takeBackAfter } from './take-back.ts';
 
 /**
  * Middleware with the options, answers and header fields of express-rate-limit 8, which counts with Sluice.
@@ -29,60 +29,50 @@ export function rateLimit(passedOptions: RateLimitOptions = {}): RateLimitReques
   validations.creationStack(store);
   validations.unsharedStore(store);
   init(config, options);
-  const middleware = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
-    try {
-      await limitRequest({ request, response, next, config, options });
-    } catch (error) {
-      next(error);
+  const limit = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
+    const takeBack = takeBackAfter(request, response, config);
+    const isSkipped = await config.skip(request, response);
+    const hits = isSkipped ? undefined : await count(request, response, config);
+    if (hits === undefined) {
+      next();
+      return;
     }
-  };
-  return Object.assign(middleware, {
-    resetKey: store.resetKey.bind(store),
-    getKey: store.get?.bind(store) ?? withoutGet,
-  });
-}
-
-/** A request, while it is decided. */
-interface Exchange {
-  readonly request: Request;
-  readonly response: Response;
-  readonly next: NextFunction;
-  readonly config: Configuration;
-  readonly options: Options;
-}
-
-async function limitRequest(exchange: Exchange): Promise<void> {
-  const { request, response, next, config, options } = exchange;
-  const ends = listenForEnds(response, config);
-  if (await config.skip(request, response)) {
-    next();
-    return;
-  }
-  const key = await config.keyGenerator(request, response);
-  const hits = await count(key, config);
-  if (hits === undefined) {
-    next();
-    return;
-  }
-  const info = await readInfo(key, hits, exchange);
-  (request as AugmentedRequest)[config.requestPropertyName] = info;
-  await sendFields(info, exchange);
-  takeBackAfter(ends, config, { request, response, key, endsMs: info.resetTime?.getTime() });
-  if (info.used > info.limit && config.mode !== 'report') {
-    await sendRetryAfter(info, exchange);
+    const info = await readInfo(hits, request, response, config);
+    (request as AugmentedRequest)[config.requestPropertyName] = info;
+    await sendFields(info, request, response, config);
+    takeBack(info);
+    // Of a limit that is no number, no hit is too many.
+    if (!(info.used > info.limit) || config.mode === 'report') {
+      next();
+      return;
+    }
+    if (config.legacyHeaders || config.standardHeaders !== false) {
+      const seconds = await valueFor(config.retryAfter, request, response);
+      setRetryAfterHeader(response, info, config.windowMs, seconds);
+    }
     await config.handler(request, response, next, options);
-  } else next();
+  };
+  return Object.assign(
+    async (request: Request, response: Response, next: NextFunction) => limit(request, response, next).catch(next),
+    { resetKey: store.resetKey.bind(store), getKey: store.get?.bind(store) ?? withoutGet },
+  );
 }
 
-/** The hits of a key with this one; undefined if the store has failed, and requests pass then. */
+interface Hits extends ClientRateLimitInfo {
+  readonly key: string;
+}
+
+/** The hits of a request's key with this one; undefined if the store has failed, and requests pass then. */
 async function count(
-  key: string,
-  { store, passOnStoreError, logger }: Configuration,
-): Promise<ClientRateLimitInfo | undefined> {
+  request: Request,
+  response: Response,
+  { keyGenerator, store, passOnStoreError, logger }: Configuration,
+): Promise<Hits | undefined> {
+  const key = await keyGenerator(request, response);
   try {
     // Stores may change their object with the next hit.
     const { totalHits, resetTime } = await store.increment(key);
-    return { totalHits, resetTime };
+    return { key, totalHits, resetTime };
   } catch (error) {
     if (!passOnStoreError) throw error;
     logger.error(error, 'express-rate-limit: error from store, allowing request without rate-limiting.');
@@ -91,48 +81,38 @@ async function count(
 }
 
 async function readInfo(
-  key: string,
-  { totalHits, resetTime }: ClientRateLimitInfo,
-  { request, response, config }: Exchange,
+  { key, totalHits, resetTime }: Hits,
+  request: Request,
+  response: Response,
+  { store, validations, limit: option }: Configuration,
 ): Promise<RateLimitInfo> {
-  const { store, validations } = config;
   validations.positiveHits(totalHits);
   validations.singleCount(request, store, key);
-  const limit = await (typeof config.limit === 'function' ? config.limit(request, response) : config.limit);
+  const limit = await valueFor(option, request, response);
   validations.limit(limit);
   const info = { limit, used: totalHits, remaining: Math.max(limit - totalHits, 0), resetTime, key };
   // The former name of `used`, hidden from JSON.
   return Object.defineProperty(info, 'current', { value: totalHits });
 }
 
-async function sendFields(info: RateLimitInfo, { request, response, config }: Exchange): Promise<void> {
-  const { standardHeaders, identifier, validations, windowMs } = config;
-  if (config.legacyHeaders) setLegacyHeaders(response, info);
+async function sendFields(
+  info: RateLimitInfo,
+  request: Request,
+  response: Response,
+  { legacyHeaders, standardHeaders, identifier, validations, windowMs }: Configuration,
+): Promise<void> {
+  if (legacyHeaders) setLegacyHeaders(response, info);
   if (standardHeaders === false || response.headersSent) return;
-  switch (standardHeaders) {
-    case 'draft-6':
-      setDraft6Headers(response, info, windowMs);
-      break;
-    case 'draft-7':
-      validations.headersResetTime(info.resetTime);
-      setDraft7Headers(response, info, windowMs);
-      break;
-    case 'draft-8': {
-      const name = await (typeof identifier === 'function' ? identifier(request, response) : identifier);
-      validations.headersResetTime(info.resetTime);
-      setDraft8Headers(response, info, windowMs, name, info.key);
-      break;
-    }
-    default: // JavaScript can give any version
-      validations.headersDraftVersion(standardHeaders);
-  }
-}
-
-async function sendRetryAfter(info: RateLimitInfo, { request, response, config }: Exchange): Promise<void> {
-  const { retryAfter, legacyHeaders, standardHeaders, windowMs } = config;
-  if (!legacyHeaders && standardHeaders === false) return;
-  const seconds = await (typeof retryAfter === 'function' ? retryAfter(request, response) : retryAfter);
-  setRetryAfterHeader(response, info, windowMs, seconds);
+  if (standardHeaders === 'draft-6') {
+    setDraft6Headers(response, info, windowMs);
+  } else if (standardHeaders === 'draft-7') {
+    validations.headersResetTime(info.resetTime);
+    setDraft7Headers(response, info, windowMs);
+  } else if ((standardHeaders as string) === 'draft-8') {
+    const name = await valueFor(identifier, request, response);
+    validations.headersResetTime(info.resetTime);
+    setDraft8Headers(response, info, windowMs, name, info.key);
+  } else validations.headersDraftVersion(standardHeaders); // JavaScript can give any version
 }
 
 /** Errors of `init` are logged, whether it throws or rejects. */

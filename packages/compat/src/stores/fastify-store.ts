@@ -1,3 +1,4 @@
+import { settleKeys } from '@sluice/core/spi';
 import { CallLimiter, checkPeerOptions, MAX_WINDOW_MS, wholeMs, type PeerStoreOptions } from '../call-limiter.ts';
 
 /** What `@fastify/rate-limit` passes to a store: the options of the plugin, or those of a route with its place. */
@@ -91,13 +92,16 @@ class CountingStore implements FastifyStore {
   }
 
   async #decide(op: 'take' | 'peek', key: string, windowMs: number): Promise<Hits> {
-    return this.#limiter.decide(op, this.#limiter.hit(key, windowMs));
+    return this.#limiter.decide(op, [this.#limiter.hit(key, windowMs)]);
   }
 
   /** Begins a window with this count now. Both steps leave in one call of the store. */
   async #restart(key: string, windowMs: number, used: number): Promise<Hits> {
     const hit = this.#limiter.hit(key, windowMs);
-    await Promise.all([this.#limiter.edit('reset', hit), this.#limiter.settle('charge', { ...hit, cost: used })]);
+    await Promise.all([
+      this.#limiter.edit('reset', hit),
+      settleKeys(this.#limiter, 'charge', [{ ...hit, cost: used }]),
+    ]);
     return { used, resetAfterMs: wholeMs(windowMs) };
   }
 }

@@ -55,7 +55,7 @@ export class NestStorage {
       // A shorter block ends before the window, which has to start afresh then.
       fixedWindow({ limit: units, window: writeMs(ttlMs), ...(blockMs >= ttlMs && { blockFor: writeMs(blockMs) }) }),
     );
-    const decision = await this.#limiter.decide('take', want);
+    const decision = await this.#limiter.decide('take', [want]);
     if (decision.outcome !== 'denied' || blockMs === 0) return recordOf(decision, decision.retryAfterMs ?? ttlMs);
     await this.#limiter.edit('block', want, blockMs);
     return recordOf(decision, blockMs);

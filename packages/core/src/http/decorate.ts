@@ -44,8 +44,9 @@ export function limitMethods(
   readCall: (args: readonly unknown[]) => MethodCall,
 ): MethodDecorator {
   new Place(options, framework); // so that bad options fail here
-  return decorateMethods((method, place) => {
-    const requests = limitRequests(namedByPlace(options, place), framework);
+  const limit = (method: Method, owner: string, name: string | symbol): Method => {
+    const text = typeof name === 'symbol' ? (name.description ?? 'symbol') : name;
+    const requests = limitRequests(namedByPlace(options, `${owner || 'Handlers'}.${text}`), framework);
     return async function (this: unknown, ...args: never[]): Promise<unknown> {
       const { request, response, fail, denied, goesOn } = readCall(args);
       try {
@@ -57,16 +58,12 @@ export function limitMethods(
         return undefined;
       }
     };
-  });
-}
-
-/** @param wrap - Called once, before the method first runs, with the method and its place (`Orders.list`). */
-function decorateMethods(wrap: (method: Method, place: string) => Method): MethodDecorator {
+  };
   const decorate = (first: unknown, second: unknown, descriptor?: PropertyDescriptor): unknown => {
-    if (typeof first === 'function' && isMethodContext(second)) return standardMethod(first as Method, second, wrap);
+    if (typeof first === 'function' && isMethodContext(second)) return limitLater(first as Method, second, limit);
     if (typeof descriptor?.value === 'function') {
-      const owner = typeof first === 'function' ? first : (first as object).constructor;
-      return { ...descriptor, value: wrap(descriptor.value as Method, placeOf(owner.name, second as string | symbol)) };
+      const { name } = typeof first === 'function' ? first : (first as object).constructor;
+      return { ...descriptor, value: limit(descriptor.value as Method, name, second as string | symbol) };
     }
     const what = `@RateLimit() goes on a method of a class, got ${shown(first)}`;
     throw new PolicyError('@RateLimit', what, 'SLUICE_OPTION_INVALID');
@@ -75,23 +72,22 @@ function decorateMethods(wrap: (method: Method, place: string) => Method): Metho
 }
 
 /**
- * A class has no name yet while its methods are decorated. The name is read from the first instance or, for a static
- * method, from the class.
+ * A class has no name yet while its methods are decorated by a standard decorator. The name is read from the first
+ * instance or, for a static method, from the class.
  */
-function standardMethod(
+function limitLater(
   method: Method,
   context: ClassMethodDecoratorContext,
-  wrap: (method: Method, place: string) => Method,
+  limit: (method: Method, owner: string, name: string | symbol) => Method,
 ): Method {
-  const { name } = context;
   let owner = '';
-  let wrapped: Method | undefined;
+  let limited: Method | undefined;
   const replacement = function (this: unknown, ...args: never[]): unknown {
-    wrapped ??= wrap(method, placeOf(owner, name));
-    return wrapped.apply(this, args);
+    limited ??= limit(method, owner, context.name);
+    return limited.apply(this, args);
   };
   context.addInitializer(function (this: unknown) {
-    owner ||= context.static ? (this as { name: string }).name : ownerOf(this as object, replacement, name);
+    owner ||= context.static ? (this as { name: string }).name : ownerOf(this as object, replacement, context.name);
   });
   return replacement;
 }
@@ -102,10 +98,6 @@ function ownerOf(instance: object, method: Method, name: string | symbol): strin
     if (Object.getOwnPropertyDescriptor(at, name)?.value === method) return at.constructor.name;
   }
   return instance.constructor.name;
-}
-
-function placeOf(owner: string, method: string | symbol): string {
-  return `${owner === '' ? 'Handlers' : owner}.${typeof method === 'symbol' ? (method.description ?? 'symbol') : method}`;
 }
 
 function isMethodContext(value: unknown): value is ClassMethodDecoratorContext {

@@ -1,5 +1,5 @@
 import { warnOnce } from '../warnings.ts';
-import type { AnyReader } from './framework.ts';
+import { joinLines, type AnyReader } from './framework.ts';
 import { ClientList } from './keys/client-list.ts';
 
 const UNIX_SOCKET = 'a Unix socket';
@@ -14,8 +14,8 @@ const PRIVATE = /* @__PURE__ */ new ClientList(
  * shows.
  */
 export function warnOfProxies(framework: AnyReader, request: object, isFirst: boolean): void {
-  if (isFirst) checkTrust(framework.proxyTrust?.(request));
-  const named = framework.header(request, 'x-forwarded-for');
+  if (isFirst) checkTrust(readTrust(framework.proxyTrust?.(request)));
+  const named = joinLines(framework.header(request, 'x-forwarded-for'));
   if (named === undefined) return;
   const { socket } = framework.rawRequest(request);
   // On a Unix socket, only clients that the proxy names have an address.
@@ -30,6 +30,16 @@ export function warnOfProxies(framework: AnyReader, request: object, isFirst: bo
       ? 'no client has an address, so limits by address respond 403 to all requests. Trust the first hop with a function: (address, hop) => hop === 0.'
       : "behind a proxy, all clients share the proxy's budget. Set the proxy trust of your framework to the addresses of your proxies. Without a proxy, silence this warning.";
   warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: ${effect}`, peer === UNIX_SOCKET ? peer : undefined);
+}
+
+/** Of an application of Fastify, the option `trustProxy`: it is stored under a symbol, which may not be found. */
+function readTrust(given: unknown): unknown {
+  if (typeof given !== 'object') return given;
+  for (let at = given; at !== null; at = Object.getPrototypeOf(at) as object | null) {
+    const symbol = Object.getOwnPropertySymbols(at).find(({ description }) => description === 'fastify.options');
+    if (symbol !== undefined) return (at as Record<symbol, { trustProxy?: unknown } | undefined>)[symbol]?.trustProxy;
+  }
+  return undefined;
 }
 
 /** Warns of a trust in everything. A function that has it trusts a far hop with an address reserved for documentation. */

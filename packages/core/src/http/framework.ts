@@ -1,6 +1,9 @@
 import { shown } from '../errors.ts';
 import type { Decision } from '../limiter/decision.ts';
 
+/** As Node keeps a header field: some are a list of lines. */
+export type HeaderValue = string | number | readonly string[] | undefined;
+
 /** The decision about a request and its key: the property `rateLimit` of the request. */
 export interface RateLimitInfo {
   /** With several limits, the keys by the name of their limit. */
@@ -23,8 +26,8 @@ export interface RequestReader<Request> {
   method(request: Request): string;
   /** The template of the matched route, mount path included, such as `/users/:id`. Undefined if no route matched. */
   route(request: Request): string | undefined;
-  /** A header field's value, as the application sees it. Names are in lower case. */
-  header(request: Request, name: string): string | undefined;
+  /** A header field, as the application sees it. Names are in lower case. */
+  header(request: Request, name: string): HeaderValue;
   /** The id of the user, where the framework's usual authentication stores it. */
   user(request: Request): string | number | null | undefined;
 }
@@ -65,15 +68,6 @@ export interface RawResponse {
   off(event: 'close' | 'finish', listener: () => void): unknown;
 }
 
-/** Stands in for the response of a request that has none: it never ends. */
-export const NO_RESPONSE: RawResponse = {
-  headersSent: false,
-  writableEnded: false,
-  statusCode: 200,
-  once: () => undefined,
-  off: () => undefined,
-};
-
 /** How a framework's requests are read, and the ends of their responses noticed: what a decision needs. */
 export interface FrameworkReader<Request, Response> extends RequestReader<Request> {
   /** Node's own request: the same object, however often the framework wraps it. */
@@ -83,21 +77,19 @@ export interface FrameworkReader<Request, Response> extends RequestReader<Reques
    * one, with the response or without.
    */
   locals(request: Request, response?: Response): object;
-  rawResponse(response: Response): RawResponse;
+  /** Undefined for a call without a response. */
+  rawResponse(response: Response): RawResponse | undefined;
   /**
    * The response that the user's functions get, in frameworks whose handlers return it: undefined until there is
    * one. Default: the response itself.
    */
   argument?(response: Response): unknown;
   /**
-   * Which proxies the application trusts: true for all, or a function of address and hop. Any other value means
-   * unknown. Read once, for warnings.
+   * Which proxies the application trusts: true for all, a function of address and hop, or an application of Fastify,
+   * which knows. Any other value means unknown. Read once, for warnings.
    */
   proxyTrust?(request: Request): unknown;
 }
-
-/** As Node keeps the field of a response: some are a list of lines. */
-export type HeaderValue = string | number | readonly string[] | undefined;
 
 /** Everything that differs between frameworks: how to read a request, and how to write a response. */
 export interface Framework<Request, Response> extends FrameworkReader<Request, Response> {
@@ -107,7 +99,6 @@ export interface Framework<Request, Response> extends FrameworkReader<Request, R
   setStatus(response: Response, status: number): void;
   /** Removes a field that belongs to another body. */
   removeHeader(response: Response, name: string): void;
-  /** Sends the response with this body. */
   send(response: Response, body: string): void;
   /**
    * Sends the value that `onDenied` returned, in frameworks whose handlers return their response. Not called for

@@ -4,6 +4,7 @@ import { LIMITER, type LimiterCoreOptions } from '../limiter/options.ts';
 import type { MarkedPolicy } from '../limiter/policy-function.ts';
 import type { Policy } from '../policies/index.ts';
 import type { Duration } from '../values/duration.ts';
+import { parseName } from '../values/name.ts';
 import {
   duration,
   flag,
@@ -18,11 +19,9 @@ import {
   withDefault,
   type Reader,
   type Settings,
-  type Shape,
 } from '../values/shape.ts';
 import { ClientList } from './keys/client-list.ts';
-import type { Key, KeyPart } from './keys/key-parts.ts';
-import { parseKey } from './keys/read-key.ts';
+import { parseKey, type Key, type KeyPart } from './keys/key-parts.ts';
 import type { MaybePromise } from './maybe.ts';
 import { DENIAL_STATUSES, type DenialStatuses } from './response/denial.ts';
 import { fieldWriter, type FieldWriter, type HeadersOption } from './response/headers.ts';
@@ -271,48 +270,44 @@ const SHARED = {
   ) as Reader<number>,
 };
 
-/** The options on requests and responses, checked, with their defaults. */
-export type HttpSettings = Settings<typeof SHARED>;
-
 const PER_LIMIT = {
   key: parseKey as Reader<readonly KeyPart<object>[]>,
-  cost: withDefault<unknown>(
+  cost: optional(
     valueThat(
       (given) => typeof given === 'function' || (Number.isSafeInteger(given) && Number(given) >= 1),
       'a whole number, at least 1, or a function of the request',
     ),
-    1,
-  ) as Reader<number | OfRequest<object, unknown, number>>,
+  ) as Reader<number | OfRequest<object, unknown, number> | undefined>,
   /** Undefined if the user has not said what a missing key means: that depends on the key. */
   onMissingKey: optional(oneOf(['deny', 'skip', 'shared'])) as Reader<OnMissingKey | undefined>,
 };
 
-export const LIMIT_NAMES: readonly string[] = ['limit', 'window', 'policy', 'limits', 'limiter'];
-export const SHARED_NAMES: readonly string[] = Object.keys(SHARED);
+/** Rows for options that are read elsewhere. */
+function others<Name extends string>(names: readonly Name[]): Record<Name, Reader<unknown>> {
+  return Object.fromEntries(names.map((name) => [name, asGiven])) as Record<Name, typeof asGiven>;
+}
+const asGiven: Reader<unknown> = (given) => given;
+
+export const LIMIT_NAMES = ['limit', 'window', 'policy', 'limits', 'limiter'] as const;
 export const LIMITER_NAMES: readonly string[] = Object.keys(LIMITER);
+export const SHARED_NAMES: readonly string[] = Object.keys(SHARED);
+const LIMIT: Record<(typeof LIMIT_NAMES)[number], Reader<unknown>> = others(LIMIT_NAMES);
+const HTTP = { ...LIMIT, ...SHARED, ...PER_LIMIT, ...others(LIMITER_NAMES) };
+const ENTRY = { name: parseName, policy: LIMIT.policy, ...PER_LIMIT };
 /** All options of {@link RateLimitOptions}. */
-export const OPTION_NAMES: readonly string[] = [
-  ...[...LIMIT_NAMES, ...SHARED_NAMES],
-  ...[...Object.keys(PER_LIMIT), ...LIMITER_NAMES],
-];
+export const OPTION_NAMES: readonly string[] = Object.keys(HTTP);
 
-/** @throws PolicyError for the first bad option. */
-export function readSharedOptions(options: object): HttpSettings {
-  return readRows(options, SHARED);
+/** The options of a place, checked, with their defaults; those of the limit and of a limiter as they are given. */
+export type HttpSettings = Settings<typeof SHARED & typeof PER_LIMIT & typeof LIMIT>;
+/** The options of one limit, checked. */
+export type LimitSettings = Settings<typeof PER_LIMIT>;
+
+/** @throws PolicyError for unknown options, and for the first bad one. */
+export function readHttpOptions(options: object, ownOptions: readonly string[]): HttpSettings {
+  return readOptions(options, { ...HTTP, ...others(ownOptions) }, 'rateLimit');
 }
 
-/**
- * The options of one limit, checked.
- *
- * @param where - What errors write before the names.
- * @throws PolicyError for the first bad option.
- */
-export function readPerLimitOptions(options: object, where: string): Settings<typeof PER_LIMIT> {
-  return readRows(options, PER_LIMIT, where);
-}
-
-/** Reads the rows of a shape, whatever other options there are. */
-function readRows<S extends Shape>(options: object, shape: S, where = ''): Settings<S> {
-  const own = Object.fromEntries(Object.entries(options).filter(([name]) => name in shape));
-  return readOptions(own, shape, 'rateLimit', 'SLUICE_OPTION_INVALID', where);
+/** One of several limits: its options, checked. */
+export function readEntry(entry: unknown, where: string): LimitSettings & { name: string; policy: unknown } {
+  return readOptions(entry, ENTRY, where, 'SLUICE_OPTION_INVALID', `${where}.`);
 }

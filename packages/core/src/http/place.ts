@@ -7,22 +7,30 @@ import { readMark } from '../limiter/policy-function.ts';
 import { parsePolicy } from '../policies/index.ts';
 import { readMaker } from '../policies/rule.ts';
 import { listed } from '../values/hint.ts';
-import { checkDistinct, parseName } from '../values/name.ts';
-import { checkNames, invalid, readOptions, type Reader } from '../values/shape.ts';
+import { checkDistinct } from '../values/name.ts';
+import { invalid } from '../values/shape.ts';
 import type { AnyReader } from './framework.ts';
-import { addressForPreflights, addressMissing, isForAll, readsAddress, type AddressReader } from './keys/key-parts.ts';
-import { isOptionalKey, keyFunction, type ReadKey } from './keys/read-key.ts';
+import {
+  addressForPreflights,
+  addressMissing,
+  isForAll,
+  isOptionalKey,
+  keyFunction,
+  readsAddress,
+  type AddressReader,
+  type ReadKey,
+} from './keys/key-parts.ts';
+import { PacedRequests } from './lifecycle/paced-requests.ts';
 import { mapMaybe } from './maybe.ts';
 import {
   LIMITER_NAMES,
-  OPTION_NAMES,
-  readPerLimitOptions,
-  readSharedOptions,
+  readEntry,
+  readHttpOptions,
   type HttpSettings,
+  type LimitSettings,
   type OfRequest,
   type OnMissingKey,
 } from './options.ts';
-import { PacedRequests } from './lifecycle/paced-requests.ts';
 
 /** One limit of each request, with its options read. */
 export interface HttpLimit {
@@ -33,6 +41,7 @@ export interface HttpLimit {
   /** By which CORS preflights count; undefined if the key is made of more than address, route and method. */
   readonly address: AddressReader<object> | undefined;
   readonly readsAddressFirst: boolean;
+  readonly isForAll: boolean;
   readonly cost: number | OfRequest<object, unknown, number>;
   readonly onMissingKey: OnMissingKey;
   /** Whether the user has said what a missing key means, so that a denied request is no mistake. */
@@ -43,9 +52,6 @@ export interface HttpLimit {
 
 /** A {@link Place}, or some of its limits. */
 export type PlacedLimits = Pick<Place, 'core' | 'name' | 'settings' | 'limits' | 'hasOneKey' | 'paced'>;
-
-/** The options of `rateLimit(options)`, not yet checked. */
-type Given = Readonly<Record<string, unknown>>;
 
 /** The limits that one place of an application declares: the options of `rateLimit(options)`, checked and read. */
 export class Place {
@@ -63,18 +69,22 @@ export class Place {
    * @throws PolicyError for bad or unknown options. {@link claim} takes the name, not the constructor.
    */
   constructor(options: object, reader: AnyReader, ownOptions: readonly string[] = []) {
-    checkOptions(options, ownOptions);
-    const { limits, limiter } = options;
-    this.settings = readSharedOptions(options);
-    this.#isHanded = limiter !== undefined;
-    this.core = this.#isHanded ? readHanded(limiter).core : makeCore(options, this.settings.mode);
-    this.hasOneKey = limits === undefined;
-    this.limits = this.hasOneKey ? [readOneKey(this.core, options, reader)] : readEntries(this.core, options, reader);
-    const { allow, deny, maxPaced } = this.settings;
-    const keys = this.hasOneKey ? [options['key']] : (limits as readonly Given[]).map(({ key }) => key);
-    this.paced = new PacedRequests(maxPaced, keys.every(isForAll));
-    const listed = allow?.hasAddresses === true ? 'allow' : deny?.hasAddresses === true ? 'deny' : undefined;
-    if (listed !== undefined && reader.noAddress !== undefined) throw addressMissing(listed, reader.noAddress);
+    if (typeof options === 'object' && ('_events' in options || 'res' in options)) {
+      const what = 'rateLimit takes options and returns the handler, got a request';
+      const instead = 'write rateLimit({ limit: 100, window: "1m" }) where it is used';
+      throw new PolicyError('rateLimit', `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
+    }
+    const settings = readHttpOptions(options, ownOptions);
+    checkCombined(options as Given);
+    this.settings = settings;
+    this.#isHanded = settings.limiter !== undefined;
+    this.core = this.#isHanded ? readHanded(settings.limiter).core : makeCore(options, settings.mode);
+    this.hasOneKey = settings.limits === undefined;
+    this.limits = this.hasOneKey ? [readOneKey(this.core, settings, reader)] : readEntries(this.core, settings, reader);
+    const everyIsForAll = this.limits.every((limit) => limit.isForAll);
+    this.paced = new PacedRequests(settings.maxPaced, everyIsForAll);
+    const listing = (['allow', 'deny'] as const).find((list) => settings[list]?.hasAddresses === true);
+    if (listing !== undefined && reader.noAddress !== undefined) throw addressMissing(listing, reader.noAddress);
   }
 
   get name(): string {
@@ -109,26 +119,18 @@ export class Place {
   }
 }
 
+type Given = Readonly<Record<string, unknown>>;
+
 /** A limiter that only reports fails no request: `onDecision` gets the outcome `unavailable` instead. */
-function makeCore(options: Given, mode: 'enforce' | 'report'): LimiterCore {
+function makeCore(options: object, mode: 'enforce' | 'report'): LimiterCore {
   const own = Object.entries(options).filter(([name]) => LIMITER_NAMES.includes(name));
   const settings = Object.fromEntries(own) as LimiterCoreOptions;
   if (mode === 'report' && settings.onStoreError === 'throw') settings.onStoreError = 'allow';
   return new LimiterCore(settings);
 }
 
-/**
- * Checks that all options exist, and that none contradicts `limiter` or `limits`.
- *
- * @throws PolicyError for the first mistake.
- */
-function checkOptions(options: object, ownOptions: readonly string[]): asserts options is Given {
-  if (typeof options === 'object' && ('_events' in options || 'res' in options)) {
-    const what = 'rateLimit takes options and returns the handler, got a request';
-    const instead = 'write rateLimit({ limit: 100, window: "1m" }) where it is used';
-    throw new PolicyError('rateLimit', `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
-  }
-  checkNames(options, [...OPTION_NAMES, ...ownOptions], 'rateLimit');
+/** @throws PolicyError for an option that contradicts `limiter` or `limits`. */
+function checkCombined(options: Given): void {
   const [where, names, instead] =
     options['limiter'] !== undefined
       ? (['limiter', ['limits', ...LIMITER_NAMES], 'set it in the createLimiter() call instead'] as const)
@@ -150,57 +152,52 @@ export function readHanded(limiter: unknown): { readonly core: LimiterCore; read
   if (!(limiter instanceof LimiterCore)) throw invalid('limiter', 'made by createLimiter()', limiter);
   const { limits } = limiter;
   if (!(limits instanceof Map)) return { core: limiter, limit: limits as Limit };
-  const what = `limiter must be one with a single key, got one with the limits ${listed([...limits.keys()])}`;
+  const what = `limiter must be one with a single key, got one with the limits ${listed([...limits.keys()].map(shown))}`;
   throw new PolicyError('limiter', `${what}; give rateLimit those limits, with their keys`, 'SLUICE_OPTION_INVALID');
 }
 
-function readOneKey(core: LimiterCore, options: Given, reader: AnyReader): HttpLimit {
-  if (options['limiter'] !== undefined) {
-    return readHttpLimit(core.name, options, readHanded(options['limiter']).limit, reader);
-  }
-  if (typeof options['limit'] === 'function') {
+function readOneKey(core: LimiterCore, settings: HttpSettings, reader: AnyReader): HttpLimit {
+  if (settings.limiter !== undefined) return readLimit(core.name, settings, readHanded(settings.limiter).limit, reader);
+  if (typeof settings.limit === 'function') {
     const instead = 'policy: (request) => policy, with policies that were made before and have names';
     const what = `limit must be a number, got a function; if requests have limits of their own write ${instead}`;
     throw new PolicyError('limit', what);
   }
-  const policy = readPolicy(options, 'rateLimit', 'limits, or a limiter');
-  return readHttpLimit(core.name, options, readPolicyOption(core, policy), reader);
+  const policy = readPolicy(settings, 'rateLimit', 'limits, or a limiter');
+  return readLimit(core.name, settings, readPolicyOption(core, policy), reader);
 }
 
-const asGiven: Reader<unknown> = (given) => given;
-const ENTRY = { name: parseName, policy: asGiven, key: asGiven, cost: asGiven, onMissingKey: asGiven };
-
-function readEntries(core: LimiterCore, { limits, cost }: Given, reader: AnyReader): readonly HttpLimit[] {
+function readEntries(core: LimiterCore, { limits, cost }: HttpSettings, reader: AnyReader): readonly HttpLimit[] {
   if (!Array.isArray(limits) || limits.length === 0) {
     const example = '[{ name: "per-ip", policy: fixedWindow({ limit: 100, window: "1m" }), key: byIp() }]';
     throw new PolicyError('limits', `limits must be a list such as ${example}, got ${shown(limits)}`);
   }
-  const read = limits.map((given: Given, i) => {
+  const read = limits.map((given: unknown, i) => {
     const where = `limits[${String(i)}]`;
     checkEntry(given, where);
-    const entry = readOptions(given, ENTRY, where, 'SLUICE_OPTION_INVALID', `${where}.`);
+    const entry = readEntry(given, where);
     const limit = readPolicyOption(core, entry.policy, entry.name, `${where}.policy`);
-    return readHttpLimit(entry.name, { ...entry, cost: entry.cost ?? cost }, limit, reader, `${where}.`);
+    return readLimit(entry.name, { ...entry, cost: entry.cost ?? cost }, limit, reader, `${where}.`);
   });
   const names = read.map(({ name }) => name);
   checkDistinct(names, 'limits.name');
   return read;
 }
 
-function readHttpLimit(
+function readLimit(
   name: string,
-  options: object,
+  { key, cost = 1, onMissingKey }: LimitSettings,
   limit: HttpLimit['limit'],
   reader: AnyReader,
   where = '',
 ): HttpLimit {
-  const { key, cost, onMissingKey } = readPerLimitOptions(options, where);
   return {
     name,
     readKey: keyFunction(key, reader, `${where}key`),
     reader,
     address: addressForPreflights(key),
     readsAddressFirst: readsAddress(key[0]),
+    isForAll: key.every(isForAll),
     cost,
     onMissingKey: onMissingKey ?? (where !== '' && isOptionalKey(key) ? 'skip' : 'deny'),
     expectsMissingKeys: onMissingKey !== undefined,
@@ -210,13 +207,8 @@ function readHttpLimit(
 
 /** The limit of a policy option: a policy, a list, a function of the limiter, or a function of the request. */
 function readPolicyOption(core: LimiterCore, option: unknown, entry?: string, field = 'policy'): HttpLimit['limit'] {
-  if (typeof option !== 'function' || readMark(option) !== undefined) return core.limitFor(option, entry, field);
-  const maker = readMaker(option);
-  if (maker !== undefined) {
-    const what = `${field} must be a policy, or a function of the request that returns one`;
-    const got = `got the function ${maker}, which was not called; write policy: ${maker}({ ... })`;
-    throw new PolicyError(field, `${what}, ${got}`);
-  }
+  const isOfRequest = typeof option === 'function' && readMark(option) === undefined && readMaker(option) === undefined;
+  if (!isOfRequest) return core.limitFor(option, entry, field);
   const known = new WeakMap<object, Limit>();
   const limitFor = (policy: unknown): Limit => {
     if ((typeof policy !== 'object' && readMark(policy) === undefined) || policy === null) {

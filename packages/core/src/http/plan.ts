@@ -1,4 +1,4 @@
-import type { Limit, Want } from '../limiter/limits.ts';
+import type { Want } from '../limiter/limits.ts';
 import type { RateLimitInfo } from './framework.ts';
 import type { HttpSettings, Refund } from './options.ts';
 import type { Denial } from './response/denial.ts';
@@ -6,6 +6,11 @@ import type { Field } from './response/headers.ts';
 
 /** The key of a request or, with several limits, a key for each limit by name. */
 export type FoundKeys = string | Readonly<Record<string, string>>;
+
+/** What a request wants of one limit, and when it is given back. */
+export interface HttpWant extends Want {
+  readonly refund: Refund | undefined;
+}
 
 /** One request in one limiter: on its way through the steps, and then what the limiter knows of it. */
 export interface Call {
@@ -16,16 +21,12 @@ export interface Call {
   readonly response: unknown;
   /** What functions of the user get as the response. */
   readonly argument: unknown;
-  readonly wants: Want[];
-  /** With several limits: the keys found so far, by the name of their limit. */
-  readonly found: Record<string, string> | undefined;
-  /** Undefined until all are known. */
-  keys: FoundKeys | undefined;
-  /** The option `refund` of each limit whose place has it, if any has. */
-  readonly refunds: Map<Limit, Refund> | undefined;
+  readonly wants: HttpWant[];
+  /** The keys found so far, by the name of their limit. */
+  readonly found: Record<string, string>;
   /** Those of the innermost place that limits the request. */
   settings: HttpSettings;
-  /** Time that the request has waited for stores, on behalf of this limiter. */
+  /** Time that the request has waited for stores, on behalf of this limiter and those before. */
   waitedMs: number;
   /** Undefined until it is decided, and if no limit applies. */
   info: RateLimitInfo | undefined;

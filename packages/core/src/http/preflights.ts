@@ -17,7 +17,7 @@ export function isPreflight(framework: AnyReader, request: object): boolean {
   return (
     has('origin') &&
     has('access-control-request-method') &&
-    (framework.header(request, 'content-length') ?? '0') === '0' &&
+    Number(framework.header(request, 'content-length') ?? 0) === 0 &&
     !['transfer-encoding', 'content-type', 'authorization', 'cookie'].some(has) &&
     framework.rawRequest(request).stream?.endAfterHeaders !== false
   );

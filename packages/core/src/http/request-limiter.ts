@@ -3,8 +3,7 @@ import { warnOnce } from '../warnings.ts';
 import { checkCost } from '../values/cost.ts';
 import { checkDistinct } from '../values/name.ts';
 import { readSubject } from '../values/key.ts';
-import type { LimiterCore } from '../limiter/core.ts';
-import type { DecideOptions } from '../limiter/host.ts';
+import type { DecideOptions, DecidingOp } from '../limiter/host.ts';
 import type { Decision } from '../limiter/decision.ts';
 import { newHolder } from '../limiter/holder.ts';
 import type { Limiter } from '../limiter/limiter.ts';
@@ -12,7 +11,7 @@ import type { Limit, Want } from '../limiter/limits.ts';
 import type { OnStoreError } from '../limiter/options.ts';
 import { warnOfProxies } from './diagnostics.ts';
 import { asError, type AnyFramework, type AnyReader } from './framework.ts';
-import { warnOfMissingKey } from './keys/read-key.ts';
+import { warnOfMissingKey } from './keys/key-parts.ts';
 import { decidePaced } from './lifecycle/pacing.ts';
 import { refundOnResponse } from './lifecycle/refund.ts';
 import { holdUntilClosed } from './lifecycle/slots.ts';
@@ -45,17 +44,15 @@ export class RequestLimiter {
   readonly #framework: AnyReader;
   readonly #places: readonly PlacedLimits[];
   readonly #nearest: PlacedLimits;
-  readonly #core: LimiterCore;
+  /** The name of the only limit, if the key of a request is a string, and not one for each limit. */
+  readonly #onlyName: string | undefined;
   readonly #way: Way;
-  readonly #preflight: ((call: Call) => MaybePromise<Plan>) | undefined;
-  readonly #reports: boolean;
+  readonly #preflight: Way | undefined;
   readonly #refunds: boolean;
-  /** While the store fails, a request gets no more than each of several places allows. */
-  readonly #onStoreError: OnStoreError | undefined;
   readonly #paces: boolean;
   readonly #holds: boolean;
-  /** Whether the key of a request is a string, and not one for each limit. */
-  readonly #hasOneKey: boolean;
+  /** While the store fails, a request gets no more than each of several places allows. */
+  readonly #onStoreError: OnStoreError | undefined;
   #requests = 0;
 
   /**
@@ -66,26 +63,27 @@ export class RequestLimiter {
    */
   constructor(places: readonly PlacedLimits[], framework: AnyReader) {
     const nearest = places.at(-1) as PlacedLimits;
-    const limits = places.flatMap((place) => place.limits);
     const { preflights, mode } = nearest.settings;
+    const reports = mode === 'report';
+    const may = (what: 'mayHold' | 'mayPace'): boolean =>
+      places.some(({ limits }) => limits.some(({ limit }) => typeof limit === 'function' || limit[what]));
     this.settings = nearest.settings;
     this.#framework = framework;
     this.#places = places;
     this.#nearest = nearest;
-    this.#core = nearest.core;
-    this.#reports = mode === 'report';
-    if (preflights === 'skip' || (preflights === 'separate' && this.#reports)) this.#preflight = () => PASS;
-    else if (preflights === 'separate') this.#preflight = this.#preflightBy(readPreflightBudgets(places, framework));
+    this.#onlyName = places.length === 1 && nearest.hasOneKey ? nearest.name : undefined;
     this.#refunds = places.some(({ settings }) => settings.refund !== undefined);
-    this.#paces = !this.#reports && limits.some(({ limit }) => may(limit, 'mayPace'));
-    this.#holds = limits.some(({ limit }) => may(limit, 'mayHold'));
+    this.#paces = !reports && may('mayPace');
+    this.#holds = may('mayHold');
     this.followsResponses = this.#paces || this.#holds || this.#refunds;
-    this.#hasOneKey = places.length === 1 && nearest.hasOneKey;
     if (places.length > 1) {
       checkTogether(places);
       this.#onStoreError = STRICTNESS.findLast((one) => places.some(({ core }) => core.onStoreError === one));
     }
-    this.#way = places.reduceRight<Way>((next, place) => wayThrough(place, framework, next), this.#ask.bind(this));
+    const way = places.reduceRight<Way>((next, place) => wayThrough(place, framework, next), this.#ask.bind(this));
+    this.#way = reports ? reporting(way) : way;
+    if (preflights === 'skip' || (preflights === 'separate' && reports)) this.#preflight = () => PASS;
+    else if (preflights === 'separate') this.#preflight = this.#preflightBy(readPreflightBudgets(places, framework));
   }
 
   /**
@@ -115,11 +113,9 @@ export class RequestLimiter {
       response,
       argument: framework.argument === undefined ? response : framework.argument(response),
       wants: [],
-      found: this.#hasOneKey ? undefined : {},
-      keys: undefined,
-      refunds: this.#refunds ? new Map() : undefined,
+      found: {},
       settings: this.settings,
-      waitedMs: 0,
+      waitedMs: before === undefined ? 0 : before.waitedMs,
       info: undefined,
     };
     locals[LATEST] = call;
@@ -128,7 +124,7 @@ export class RequestLimiter {
     }
     const number = this.#requests++;
     if (number < FIRST_REQUESTS || number % 64 === 0) warnOfProxies(framework, request, number === 0);
-    return this.#reports ? this.#report(call) : this.#way(call);
+    return this.#way(call);
   }
 
   /**
@@ -136,15 +132,21 @@ export class RequestLimiter {
    *
    * @returns Whether the request continues. Not a promise, if the store and the functions of the user are
    * synchronous.
-   * @throws (or rejects with) errors of the user's functions; StoreError, with `onStoreError: 'throw'`;
-   * RateLimitError for a denial, with `throw: true`.
+   * @throws (or rejects with) errors of the user's functions, by {@link asError}; StoreError, with
+   * `onStoreError: 'throw'`; RateLimitError for a denial, with `throw: true`.
    */
   limit(request: object, response: unknown): MaybePromise<boolean> {
-    const plan = this.plan(request, response);
     const framework = this.#framework as AnyFramework;
-    return plan instanceof Promise
-      ? plan.then((late) => respond(framework, late, request, response))
-      : respond(framework, plan, request, response);
+    try {
+      const plan = this.plan(request, response);
+      const passes =
+        plan instanceof Promise
+          ? plan.then((late) => respond(framework, late, request, response))
+          : respond(framework, plan, request, response);
+      return passes instanceof Promise ? passes.catch(fail) : passes;
+    } catch (error) {
+      return fail(error);
+    }
   }
 
   /**
@@ -156,19 +158,14 @@ export class RequestLimiter {
     try {
       passes = this.limit(request, response);
     } catch (error) {
-      next(asError(error));
+      next(error);
       return;
     }
     if (passes === true) next();
     else if (passes !== false) {
-      passes.then(
-        (late) => {
-          if (late) next();
-        },
-        (error: unknown) => {
-          next(asError(error));
-        },
-      );
+      passes.then((late) => {
+        if (late) next();
+      }, next);
     }
   }
 
@@ -178,10 +175,10 @@ export class RequestLimiter {
    * @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */
   async keyFor(request: object): Promise<FoundKeys> {
-    const keys =
-      findCall((this.#framework.locals(request) as Locals)[LATEST], this)?.keys ?? (await this.#readKeys(request));
+    const known = findCall((this.#framework.locals(request) as Locals)[LATEST], this)?.info?.key;
+    const keys = known ?? (await this.#readKeys(request));
     if (typeof keys === 'string' ? keys !== '' : Object.keys(keys).length > 0) return keys;
-    throw typeError('SLUICE_KEY_INVALID', `the request has no key for the limiter ${this.#core.name}`);
+    throw typeError('SLUICE_KEY_INVALID', `the request has no key for the limiter ${shown(this.#nearest.name)}`);
   }
 
   async #readKeys(request: object): Promise<FoundKeys> {
@@ -190,63 +187,49 @@ export class RequestLimiter {
       const key = await readKey(request, reader);
       if (key !== undefined) keys[name] = key;
     }
-    return this.#hasOneKey ? (keys[this.#core.name] ?? '') : keys;
-  }
-
-  /** Decides as otherwise. The request continues, and what fails is warned of. */
-  #report(call: Call): MaybePromise<Plan> {
-    const pass = ({ info }: Plan): Plan => (info === undefined ? PASS : { ...PASS, info });
-    const fail = (error: unknown): Plan => {
-      const what = 'a limit in report mode could not decide, and let the request pass';
-      warnOnce('SLUICE_REPORT_FAILED', `${what}: ${messageOf(error)}`);
-      return PASS;
-    };
-    try {
-      const plan = this.#way(call);
-      return plan instanceof Promise ? plan.then(pass).catch(fail) : pass(plan);
-    } catch (error) {
-      return fail(error);
-    }
+    return this.#onlyName === undefined ? keys : (keys[this.#onlyName] ?? '');
   }
 
   /** The last step. */
   #ask(call: Call): MaybePromise<Plan> {
-    const { wants, before } = call;
+    const { wants } = call;
     if (wants.length === 0) return PASS;
-    call.keys ??= call.found ?? '';
     if (this.#paces) return this.#pace(call);
-    const options = before === undefined && this.#onStoreError === undefined ? undefined : this.#optionsFor(call);
-    const decided = this.#core.decide(this.#reports ? 'try' : 'take', wants, options);
+    const decided = this.#decide(call, this.settings.mode === 'report' ? 'try' : 'take', wants);
     if (!(decided instanceof Promise)) return this.#conclude(call, decided);
-    return countWait(call, decided).then((decision) => this.#conclude(call, decision));
+    return decided.then((decision) => this.#conclude(call, decision));
+  }
+
+  /** Leaves a decision what is left of the patience that all limiters of the request share. */
+  #decide(call: Call, op: DecidingOp, wants: readonly Want[], isSilent = false): MaybePromise<Decision> {
+    const { core } = this.#nearest;
+    const { waitedMs } = call;
+    let options: DecideOptions | undefined;
+    if (isSilent || waitedMs > 0 || this.#onStoreError !== undefined) {
+      const endMs = waitedMs === 0 ? undefined : core.timeoutMs - waitedMs + performance.now();
+      options = { endMs, onStoreError: this.#onStoreError, isSilent };
+    }
+    const decided = core.decide(op, wants, options);
+    return decided instanceof Promise ? countWait(call, decided) : decided;
   }
 
   async #pace(call: Call): Promise<Plan> {
     const { wants, request, response } = call;
+    const { core, paced } = this.#nearest;
     const [raw, rawResponse] = [this.#framework.rawRequest(request), this.#framework.rawResponse(response)];
     const plan = await decidePaced(
-      { core: this.#core, paced: this.#nearest.paced, wants, raw, rawResponse },
-      (op) => {
-        const decided = this.#core.decide(op, wants, { ...this.#optionsFor(call), isSilent: true });
-        return decided instanceof Promise ? countWait(call, decided) : decided;
-      },
+      { core, paced, wants, raw, rawResponse },
+      (op) => this.#decide(call, op, wants, true),
       (decision) => this.#conclude(call, decision),
     );
     return plan === 'gone' ? GONE : plan;
   }
 
-  /** Leaves a decision what is left of the patience that all limiters of the request share. */
-  #optionsFor(call: Call): DecideOptions {
-    let waitedMs = 0;
-    for (let at: Call | undefined = call; at !== undefined; at = at.before) waitedMs += at.waitedMs;
-    const endMs = waitedMs === 0 ? undefined : this.#core.timeoutMs - waitedMs + performance.now();
-    return { endMs, onStoreError: this.#onStoreError };
-  }
-
   #conclude(call: Call, decision: Decision): MaybePromise<Plan> {
-    const { settings } = call;
+    const { settings, request } = call;
     if (this.followsResponses) this.#follow(call, decision);
-    const info = { key: call.keys as FoundKeys, decision };
+    const key = this.#onlyName === undefined ? call.found : (call.found[this.#onlyName] ?? '');
+    const info = { key, decision };
     call.info = info;
     const plan: Plan = {
       fields: decision.policies.length === 0 ? PASS.fields : settings.headers(decision),
@@ -255,19 +238,19 @@ export class RequestLimiter {
       settings,
     };
     if (settings.onDecision === undefined) return plan;
-    const { request, argument } = call;
-    return mapMaybe(settings.onDecision(decision, { key: info.key, request, response: argument }), () => plan);
+    return mapMaybe(settings.onDecision(decision, { key, request, response: call.argument }), () => plan);
   }
 
   /** Holds the slots of a decision, and gives units back, until or when the response ends. */
   #follow(call: Call, decision: Decision): void {
+    const { core } = this.#nearest;
     const [raw, rawResponse] = [this.#framework.rawRequest(call.request), this.#framework.rawResponse(call.response)];
-    if (this.#holds) holdUntilClosed(this.#core, decision, raw, rawResponse, call.settings.maxSlotMs);
-    if (this.#refunds && decision.allowed) refundOnResponse(this.#framework, this.#core, call, decision);
+    if (this.#holds) holdUntilClosed(core, decision, raw, rawResponse, call.settings.maxSlotMs);
+    if (this.#refunds && decision.allowed) refundOnResponse(this.#framework, core, call, decision);
   }
 
   /** Decides about preflights by their budgets, and by the addresses on lists. */
-  #preflightBy(readWants: (request: object) => readonly Want[]): (call: Call) => MaybePromise<Plan> {
+  #preflightBy(readWants: (request: object) => readonly Want[]): Way {
     const { settings } = this;
     const { allow, status } = settings;
     return (call) => {
@@ -276,12 +259,15 @@ export class RequestLimiter {
       if (isForbidden) return deniedBy(forbiddenDenial(status), settings);
       const wants = allow?.hasAddress(address) === true ? [] : readWants(call.request);
       if (wants.length === 0) return PASS;
-      const decided = this.#core.decide('take', wants, this.#optionsFor(call));
-      return mapMaybe(decided instanceof Promise ? countWait(call, decided) : decided, (decision) =>
+      return mapMaybe(this.#decide(call, 'take', wants), (decision) =>
         decision.allowed ? PASS : deniedBy(denialFor(decision, undefined, status), settings),
       );
     };
   }
+}
+
+function fail(thrown: unknown): never {
+  throw asError(thrown) as Error;
 }
 
 async function countWait(call: Call, asked: Promise<Decision>): Promise<Decision> {
@@ -293,6 +279,24 @@ async function countWait(call: Call, asked: Promise<Decision>): Promise<Decision
   }
 }
 
+/** Decides as otherwise. The request continues, and what fails is warned of. */
+function reporting(way: Way): Way {
+  const pass = ({ info }: Plan): Plan => (info === undefined ? PASS : { ...PASS, info });
+  const warn = (error: unknown): Plan => {
+    const what = 'a limit in report mode could not decide, and let the request pass';
+    warnOnce('SLUICE_REPORT_FAILED', `${what}: ${messageOf(error)}`);
+    return PASS;
+  };
+  return (call) => {
+    try {
+      const plan = way(call);
+      return plan instanceof Promise ? plan.then(pass).catch(warn) : pass(plan);
+    } catch (error) {
+      return warn(error);
+    }
+  };
+}
+
 /** The steps of one place: what it does not configure is not among them. What skips its limits goes on behind them. */
 function wayThrough(place: PlacedLimits, framework: AnyReader, next: Way): Way {
   const { allow, deny, skip, status } = place.settings;
@@ -301,31 +305,26 @@ function wayThrough(place: PlacedLimits, framework: AnyReader, next: Way): Way {
     skip === undefined
       ? limits
       : (call) => mapMaybe(skip(call.request, call.argument), (skips) => (skips ? next(call) : limits(call)));
-  if (allow !== undefined || deny !== undefined) {
-    return (call) => {
-      const address = framework.address(call.request);
-      if (deny?.hasAddress(address) === true) return deniedBy(forbiddenDenial(status), place.settings);
-      return deny?.hasKeys !== true && allow?.hasAddress(address) === true ? next(call) : unlessSkipped(call);
-    };
-  }
-  if (skip === undefined && place.limits[0]?.readsAddressFirst === true) return limits;
+  const hasLists = allow !== undefined || deny !== undefined;
+  if (!hasLists && skip === undefined && place.limits[0]?.readsAddressFirst === true) return limits;
   return (call) => {
-    framework.address(call.request); // before the first await: the socket keeps it, and once the client is gone it is unknown
-    return unlessSkipped(call);
+    // Before the first await: the socket keeps it, and once the client is gone it is unknown.
+    const address = framework.address(call.request);
+    if (deny?.hasAddress(address) === true) return deniedBy(forbiddenDenial(status), place.settings);
+    return deny?.hasKeys !== true && allow?.hasAddress(address) === true ? next(call) : unlessSkipped(call);
   };
 }
 
 /** Adds what one limit wants of its key, or denies the request for it. */
 function wayThroughLimit(place: PlacedLimits, own: HttpLimit, framework: AnyReader, next: Way): Way {
   const { settings, core } = place;
-  const { allow, deny, status } = settings;
+  const { allow, deny, status, refund } = settings;
   const { name, limit, cost, readKey, reader, onMissingKey, expectsMissingKeys } = own;
   const add = (call: Call, key: string | undefined, picked: Limit, units: number): MaybePromise<Plan> => {
-    call.settings = settings;
-    if (settings.refund !== undefined) call.refunds?.set(picked, settings.refund);
     const subject = key === undefined ? MISSING : readSubject(key);
     const holder = picked.mayHold ? newHolder() : 0;
-    call.wants.push({ limit: picked, key: key ?? '', subject, cost: units, holder, isNamed: false });
+    call.settings = settings;
+    call.wants.push({ limit: picked, key: key ?? '', subject, cost: units, holder, isNamed: false, refund });
     return next(call);
   };
   const pick = (call: Call, key: string | undefined): MaybePromise<Plan> => {
@@ -333,15 +332,13 @@ function wayThroughLimit(place: PlacedLimits, own: HttpLimit, framework: AnyRead
     return mapMaybe(typeof cost === 'number' ? cost : cost(request, argument), (units) => {
       checkCost(units);
       if (units === 0) return next(call);
-      return mapMaybe(typeof limit === 'function' ? limit(request, argument) : limit, (picked) =>
-        add(call, key, picked, units),
-      );
+      const picked = typeof limit === 'function' ? limit(request, argument) : limit;
+      return mapMaybe(picked, (one) => add(call, key, one, units));
     });
   };
   const want = (call: Call, key: string | undefined): MaybePromise<Plan> => {
     if (key !== undefined) {
-      if (call.found === undefined) call.keys = key;
-      else call.found[name] = key;
+      call.found[name] = key;
       if (deny?.hasKey(key) === true) return deniedBy(forbiddenDenial(status), settings);
       // Lifts this limit alone: the keys of other limits may be ones that any client can send.
       if (allow?.hasKey(key) === true) return next(call);
@@ -360,11 +357,6 @@ function wayThroughLimit(place: PlacedLimits, own: HttpLimit, framework: AnyRead
   };
 }
 
-/** Whether a limit may hold slots, or make requests wait. One that a function of the request picks may. */
-function may(limit: HttpLimit['limit'], what: 'mayHold' | 'mayPace'): boolean {
-  return typeof limit === 'function' || limit[what];
-}
-
 function deniedBy(denial: Denial, settings: HttpSettings): Plan {
   return { ...PASS, denial, settings };
 }
@@ -373,8 +365,10 @@ function deniedBy(denial: Denial, settings: HttpSettings): Plan {
 const STRICTNESS: readonly OnStoreError[] = ['allow', 'local', 'deny', 'throw'];
 
 function checkTogether(places: readonly PlacedLimits[]): void {
-  const names = places.flatMap(({ limits }) => limits.map(({ name }) => name));
-  checkDistinct(names, 'name');
+  checkDistinct(
+    places.flatMap(({ limits }) => limits.map(({ name }) => name)),
+    'name',
+  );
   const store = places[0]?.core.store;
   if (places.every(({ core }) => core.store === store)) return;
   const where = places.map(({ name }) => shown(name)).join(' and ');

@@ -1,4 +1,4 @@
-import { joinLines, type AnyFramework, type Framework, type HeaderValue } from './framework.ts';
+import { joinLines, type AnyFramework, type Framework, type HeaderValue, type RawResponse } from './framework.ts';
 import { mapMaybe, type MaybePromise } from './maybe.ts';
 import type { Plan } from './plan.ts';
 import { RateLimitError, type Denial } from './response/denial.ts';
@@ -22,7 +22,7 @@ export function respond(
 ): MaybePromise<boolean> {
   const { info, denial, settings } = plan;
   if (info !== undefined) framework.record(request, info);
-  const raw = framework.rawResponse(response);
+  const raw = framework.rawResponse(response) as RawResponse;
   if (plan.isGone === true) return false;
   if (raw.headersSent) {
     if (raw.writableEnded) return false; // the client got a response during the call to the store
@@ -37,7 +37,11 @@ export function respond(
     // Items of lists are added to those that other limiters of the request wrote, each to all lists.
     const before: HeaderValue = append && mayAppend ? framework.getHeader(response, key) : undefined;
     if (append) mayAppend = before !== undefined;
-    framework.setHeader(response, key, before === undefined || before === '' ? value : `${join(before)}, ${value}`);
+    framework.setHeader(
+      response,
+      key,
+      before === undefined || before === '' ? value : `${[before].flat().join(', ')}, ${value}`,
+    );
   }
   if (settings?.cors === true) exposeFields(framework, response, fields);
   if (denial === undefined) return true;
@@ -48,10 +52,6 @@ export function respond(
     if (value !== undefined && value !== response && value !== raw) framework.answerWith?.(response, value);
     return false;
   });
-}
-
-function join(lines: string | number | readonly string[]): string {
-  return joinLines(lines) as string;
 }
 
 function allFields({ fields, denial }: Plan): readonly Field[] {

@@ -47,11 +47,7 @@ describe('an option', () => {
     [{ retryAfter: 0 }, 'retryAfter', 'must be '],
     [{ key: [] }, 'key', 'must have at least one part, got an empty list'],
     [{ key: [byIp] }, 'key', 'must be the result of byIp(), got the function itself; write byIp()'],
-    [
-      { policy: fixedWindow },
-      'policy',
-      'got the function fixedWindow, which was not called; write policy: fixedWindow(',
-    ],
+    [{ policy: fixedWindow }, 'policy', 'got the function fixedWindow, which was not called; write fixedWindow('],
     [{ limit: 5 }, 'policy', 'rateLimit takes policy, or limit and window, got both'],
     [{ policy: undefined }, 'policy', 'rateLimit needs limit and window'],
     [{ policy: undefined, limit: () => 5, window: '1m' }, 'limit', 'write policy: (request) => policy'],
@@ -64,7 +60,7 @@ describe('an option', () => {
     ),
     [
       { policy: undefined, limiter: createLimiter({ limits: [entry] }) },
-      ...(['limiter', 'limiter must be one with a single key, got one with the limits a;'] as const),
+      ...(['limiter', 'limiter must be one with a single key, got one with the limits "a";'] as const),
     ],
     [{ _events: {} }, 'rateLimit', 'takes options and returns the handler, got a request'],
     [{ limits: [entry] }, 'policy', 'write it into the entries of limits instead'],

@@ -1,6 +1,6 @@
 import { type IncomingMessage, METHODS } from 'node:http';
 import type { Socket } from 'node:net';
-import { canonicalAddress, joinLines, type TrustedProxies } from '@sluice/core/http';
+import { canonicalAddress, type TrustedProxies } from '@sluice/core/http';
 
 /** Where gateways ask. The rest of the path, as in `/auth/orders?page=2`, is the original target, as Envoy sends it. */
 const PREFIX = '/auth';
@@ -54,8 +54,8 @@ export function readOriginal(
     targets.add(pathAndQuery(url.slice(PREFIX.length)));
     methods.add(askedMethod);
   }
-  const forwardedFor = joinLines(headers['x-forwarded-for']);
-  const realIp = joinLines(headers['x-real-ip']);
+  const forwardedFor = headers['x-forwarded-for']?.toString();
+  const realIp = headers['x-real-ip']?.toString();
   const address = proxies.clientOf(peer, forwardedFor ?? realIp);
   const areTwo = forwardedFor !== undefined && realIp !== undefined && !areSame(address, realIp);
   if (targets.size > 1 || methods.size > 1 || areTwo) return 'contradiction';

@@ -1,4 +1,4 @@
-import { foldCase } from '@sluice/core/http';
+import { foldCase } from '@sluice/core/spi';
 import { Wildcard } from '../config/wildcard.ts';
 
 /**

@@ -5,7 +5,6 @@ import {
   byIp,
   byMethod,
   byRoute,
-  joinLines,
   Place,
   RequestLimiter,
   type Framework,
@@ -21,13 +20,13 @@ const framework: Framework<OriginalRequest, ServerResponse> = {
   address: (request) => request.address,
   method: (request) => request.method,
   route: () => undefined,
-  header: (request, name) => joinLines(request.headers[name]),
+  header: (request, name) => request.headers[name],
   user: () => undefined,
   // It has no `rawHeaders`: what the gateway states is no sign of a proxy that is not trusted.
   rawRequest: (request) => request,
   locals: (request) => request,
   rawResponse: (response) => response,
-  getHeader: (response, name) => joinLines(response.getHeader(name)),
+  getHeader: (response, name) => response.getHeader(name),
   setHeader: (response, name, value) => {
     response.setHeader(name, value);
   },

@@ -1,6 +1,6 @@
 import type { ForwardAuthRule } from '../config/configuration.ts';
 import { PathPattern } from './path-pattern.ts';
-import { foldCase, readingsOf } from '@sluice/core/http';
+import { foldCase, readingsOf } from '@sluice/core/spi';
 
 /** One pattern of a rule: what `route` means in a key. */
 export interface RuleRoute {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
-import { canonicalAddress, joinLines, TrustedProxies } from '@sluice/core/http';
+import { canonicalAddress, TrustedProxies } from '@sluice/core/http';
 import { Shares } from './shares.ts';
 
 /** Bits of an IPv6 address that belong to one client. */
@@ -38,7 +38,7 @@ export class Clients {
   clientOf({ socket: { remoteAddress }, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
     const { gateways } = this;
     if (remoteAddress === undefined || !gateways.trusts(remoteAddress)) return nameOf(remoteAddress);
-    return nameOf(gateways.clientOf(remoteAddress, joinLines(headers['x-forwarded-for'])));
+    return nameOf(gateways.clientOf(remoteAddress, headers['x-forwarded-for']?.toString()));
   }
 
   /** Ends connections of a peer to a server beyond the peer's share. Those of gateways do not count. */

@@ -347,7 +347,7 @@ describe('what a gateway states', () => {
       (address): [string, Asked, string] => [
         `the address ${JSON.stringify(address)}`,
         { address },
-        'no rate-limit key',
+        'could not be identified',
       ],
     ),
     ['no target', { target: null }, 'X-Forwarded-Uri'],

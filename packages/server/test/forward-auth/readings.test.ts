@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readingsOf } from '@sluice/core/http';
+import { readingsOf } from '@sluice/core/spi';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import type { ForwardAuthRule } from '../../src/config/configuration.ts';

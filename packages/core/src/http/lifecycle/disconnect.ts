@@ -4,9 +4,10 @@ import type { RawRequest, RawResponse } from '../framework.ts';
 const closeListeners = new WeakMap<object, Set<() => void>>();
 
 /** Whether the client of an unanswered request is gone. */
-export function isGone({ socket }: RawRequest, { destroyed, stream }: RawResponse): boolean {
+export function isGone({ socket }: RawRequest, response: RawResponse | undefined): boolean {
+  const stream = response?.stream;
   return (
-    destroyed === true ||
+    response?.destroyed === true ||
     socket?.destroyed === true ||
     (stream !== undefined &&
       (stream.destroyed === true || stream.closed === true || stream.session?.destroyed === true))
@@ -27,14 +28,18 @@ export function hasEnded(request: RawRequest, response: RawResponse): boolean {
  *
  * @returns Removes the listeners. Call it in any case.
  */
-export function onClose({ socket, stream }: RawRequest, response: RawResponse, onClosed: () => void): () => void {
-  response.once('close', onClosed);
+export function onClose(
+  { socket, stream }: RawRequest,
+  response: RawResponse | undefined,
+  onClosed: () => void,
+): () => void {
+  response?.once('close', onClosed);
   // With HTTP/1 pipelining, a response behind others has no socket yet and emits no close. With HTTP/2 the socket is
   // shared by all streams.
   const shared = stream === undefined ? sharedListeners(socket) : undefined;
   shared?.add(onClosed);
   return () => {
-    response.off('close', onClosed);
+    response?.off('close', onClosed);
     shared?.delete(onClosed);
   };
 }

@@ -13,7 +13,7 @@ export interface Pacing {
   readonly paced: PacedRequests;
   readonly wants: readonly Want[];
   readonly raw: RawRequest;
-  readonly rawResponse: RawResponse;
+  readonly rawResponse: RawResponse | undefined;
 }
 
 /**
@@ -82,7 +82,7 @@ function isDelayed({ allowed, delayMs }: Decision): boolean {
 async function waitUntil(
   dueMs: number,
   request: RawRequest,
-  response: RawResponse,
+  response: RawResponse | undefined,
   left: () => void,
 ): Promise<boolean> {
   if (isGone(request, response)) return false;

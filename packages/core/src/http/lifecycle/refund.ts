@@ -1,13 +1,12 @@
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { Decision } from '../../limiter/decision.ts';
 import { messageOf } from '../../errors.ts';
-import type { Limit, PolicyAsk } from '../../limiter/limits.ts';
+import type { PolicyAsk } from '../../limiter/limits.ts';
 import { settle } from '../../limiter/settle.ts';
 import type { Ask } from '../../stores/store.ts';
 import { warnOnce } from '../../warnings.ts';
-import { NO_RESPONSE, type AnyReader, type RawRequest, type RawResponse } from '../framework.ts';
-import type { Refund } from '../options.ts';
-import type { Call } from '../plan.ts';
+import type { AnyReader, RawRequest, RawResponse } from '../framework.ts';
+import type { Call, HttpWant } from '../plan.ts';
 import { isGone, onClose } from './disconnect.ts';
 
 /** The status of a response that was cut off, for the rules by status: a failure. */
@@ -15,13 +14,15 @@ const ABORTED = 499;
 
 /** Gives units back when the response has ended, by the option `refund` of the places that took them. */
 export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: Call, decision: Decision): void {
-  const { request, response, refunds = new Map<Limit, Refund>() } = call;
+  const { request, response, wants } = call;
   const rawResponse = framework.rawResponse(response);
+  if (rawResponse === undefined) return; // it has no end
   const ended = async (isCut: boolean): Promise<void> => {
     const status = isCut ? ABORTED : rawResponse.statusCode;
     const argument = framework.argument === undefined ? response : framework.argument(response);
     const givingBack = new Set<unknown>();
-    for (const refund of new Set(refunds.values())) {
+    for (const refund of new Set(wants.map((want) => want.refund))) {
+      if (refund === undefined) continue;
       const { when, onAbort } = refund;
       try {
         if (isCut && !onAbort) continue;
@@ -32,7 +33,8 @@ export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: 
       }
     }
     if (givingBack.size === 0) return;
-    const unitsFor = (ask: Ask): number => (givingBack.has(refunds.get((ask as PolicyAsk).want.limit)) ? ask.cost : 0);
+    const unitsFor = (ask: Ask): number =>
+      givingBack.has(((ask as PolicyAsk).want as HttpWant).refund) ? ask.cost : 0;
     await settle(core, decision, 'give', unitsFor);
   };
   whenEnded(framework.rawRequest(request), rawResponse, (isCut) => void ended(isCut).catch(warnOfRefund));
@@ -44,7 +46,6 @@ function warnOfRefund(error: unknown): void {
 
 /** Calls back once: when a response has been sent completely, or was cut off, or its client has left before it. */
 function whenEnded(request: RawRequest, response: RawResponse, ended: (isCut: boolean) => void): void {
-  if (response === NO_RESPONSE) return; // it has no end
   if (isGone(request, response)) {
     ended(!isSent(request, response));
     return;

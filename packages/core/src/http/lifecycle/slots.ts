@@ -1,10 +1,10 @@
-import { typeError } from '../../errors.ts';
+import { shown, typeError } from '../../errors.ts';
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { Decision } from '../../limiter/decision.ts';
 import { heldBy, keepRenewing } from '../../limiter/slots.ts';
 import { startTimer, stopTimer, type Timer } from '../../platform.ts';
 import { warnOnce } from '../../warnings.ts';
-import { NO_RESPONSE, type RawRequest, type RawResponse } from '../framework.ts';
+import type { RawRequest, RawResponse } from '../framework.ts';
 import { hasEnded, onClose } from './disconnect.ts';
 
 /**
@@ -27,12 +27,12 @@ export function holdUntilClosed(
   core: LimiterCore,
   decision: Decision,
   request: RawRequest,
-  response: RawResponse,
+  response: RawResponse | undefined,
   maxSlotMs: number,
 ): void {
   const held = heldBy(core, decision);
   if (held === undefined) return;
-  if (response === NO_RESPONSE) {
+  if (response === undefined) {
     void held.release();
     throw typeError(
       'SLUICE_ACQUIRE_NEEDED',
@@ -57,12 +57,20 @@ export function holdUntilClosed(
       timer = startTimer(Math.ceil(Math.min(leftMs, held.ttlMs / CHECKS_PER_TTL)), check);
       return;
     }
-    if (!hasEnded(request, response)) warnOfTimeout(core.name, leftMs > 0 ? undefined : maxSlotMs);
+    if (!hasEnded(request, response)) {
+      const [ms, why] =
+        leftMs > 0 ? [UNREAD_MS, 'has a client that has read nothing for'] : [maxSlotMs, 'still runs after maxSlotMs,'];
+      const effect = 'its slot was released, and another request may run beside it';
+      const instead = 'If requests may take that long, set a longer maxSlotMs; drop clients that do not read.';
+      warnOnce('SLUICE_SLOT_TIMEOUT', `${who} ${why} ${String(ms)} ms: ${effect}. ${instead}`, core.name);
+    }
     end();
   };
   let timer: Timer | undefined;
+  const who = `a request of the limiter ${shown(core.name)}`;
   const stopRenewing = keepRenewing(held, () => {
-    warnOfLoss(core.name);
+    const what = `${who} continues without its slot, which another request may hold now`;
+    warnOnce('SLUICE_SLOT_LOST', `${what}: the slot was not renewed within its ttl, or the store lost it.`, core.name);
   });
   const stopListening = onClose(request, response, end);
   check();
@@ -105,23 +113,4 @@ function readUnread(socket: RawRequest['socket']): Unread | undefined {
   const queued = _handle?._parent?.writeQueueSize ?? _handle?.writeQueueSize;
   if (bytesWritten === undefined || writableLength === undefined || !queued) return undefined;
   return { passedOn: bytesWritten - writableLength, queued };
-}
-
-function warnOfLoss(limiter: string): void {
-  warnOnce(
-    'SLUICE_SLOT_LOST',
-    `a request of the limiter ${limiter} continues without its slot, which another request may hold now: the slot was not renewed within its ttl, or the store lost it.`,
-    limiter,
-  );
-}
-
-/** @param maxSlotMs - Undefined if its client reads nothing. */
-function warnOfTimeout(limiter: string, maxSlotMs: number | undefined): void {
-  const why =
-    maxSlotMs === undefined
-      ? `has a client that has read nothing for ${String(UNREAD_MS)} ms`
-      : `still runs after maxSlotMs, ${String(maxSlotMs)} ms`;
-  const effect = 'its slot was released, and another request may run beside it';
-  const instead = 'If requests may take that long, set a longer maxSlotMs; drop clients that do not read.';
-  warnOnce('SLUICE_SLOT_TIMEOUT', `a request of the limiter ${limiter} ${why}: ${effect}. ${instead}`, limiter);
 }

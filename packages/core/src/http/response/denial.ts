@@ -104,7 +104,7 @@ function knownWait({ retryAfterMs, policies }: Decision, slotRetryAfterMs: numbe
 
 /** The response to a request without a key. */
 export function missingKeyDenial({ missingKey }: DenialStatuses): Denial {
-  const reason = 'The request has no rate-limit key (such as a client address or user)';
+  const reason = 'This request could not be identified';
   return problem(missingKey, titleFor(missingKey), reason, `${reason}.`);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow, memoryStore } from '@sluice/core';
-import { byAll, NO_RESPONSE, RequestLimiter } from '@sluice/core/http';
+import { byAll, RequestLimiter } from '@sluice/core/http';
 import { expectWarnings } from '@sluice/testkit';
 import { place, plainFramework, PlainResponse, remembering, turns } from '../plain-framework.ts';
 
@@ -99,7 +99,7 @@ describe('a refund', () => {
 
   it('never happens without a response', async () => {
     const { places, store } = scene({ when: 'on-failure', onAbort: true });
-    const framework = { ...plainFramework, rawResponse: () => NO_RESPONSE };
+    const framework = { ...plainFramework, rawResponse: () => undefined };
     await new RequestLimiter(places, framework).plan({}, new PlainResponse());
     await turns();
 

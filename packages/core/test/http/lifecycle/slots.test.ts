@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { concurrency, createLimiter, memoryStore, type Answer, type Ask, type Op } from '@sluice/core';
-import { NO_RESPONSE, RequestLimiter } from '@sluice/core/http';
+import { RequestLimiter } from '@sluice/core/http';
 import { place, plainFramework, PlainResponse, turns, type PlainRequest } from '../plain-framework.ts';
 
 const TTL_MS = 30_000;
@@ -163,7 +163,7 @@ describe('the slot of a request', () => {
 
   it('is not held without a response, which has no end', async () => {
     const store = new CountingStore();
-    const framework = { ...plainFramework, rawResponse: () => NO_RESPONSE };
+    const framework = { ...plainFramework, rawResponse: () => undefined };
     const own = place({ policy: concurrency({ limit: 1, ttl: TTL_MS }), store, key: () => 'all' }, framework);
     const limiter = new RequestLimiter([own], framework);
 

@@ -33,7 +33,7 @@ const missing: readonly (readonly [string, Limit])[] = [
   ['if it is empty', { key: () => '' }],
 ];
 const NO_KEY =
-  '{"type":"about:blank","title":"Forbidden","status":403,"detail":"The request has no rate-limit key (such as a client address or user)."}';
+  '{"type":"about:blank","title":"Forbidden","status":403,"detail":"This request could not be identified."}';
 
 const ranges = [
   ['an address', '203.0.113.7', '203.0.113.7', '203.0.113.8'],

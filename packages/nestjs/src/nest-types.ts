@@ -21,6 +21,17 @@ export interface NestRequest {
   rateLimit?: RateLimitInfo;
 }
 
+/** The common part of the responses of both platforms. */
+export interface NestResponse {
+  statusCode: number;
+  getHeader(name: string): number | string | readonly string[] | undefined;
+  header(name: string, value: string): NestResponse;
+  removeHeader(name: string): unknown;
+  status(code: number): NestResponse;
+  /** Sends the response: a string or bytes unchanged, any other value as JSON. */
+  send(body?: unknown): unknown;
+}
+
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- Express types its request through this namespace
   namespace Express {
