@@ -1,11 +1,7 @@
-// Written by scripts/build/build-lua.mjs from read.lua and write.lua. Do not edit: edit those.
-/**
- * In this order:
- * - read.lua
- */
+// Made by scripts/build/print-program.mjs from read.lua and write.lua.
 export const read: { readonly source: string; readonly sha1: string } = {
   sha1: '4d11d2c2ee8bd7f2bfd3a87dea5816ee303f14be',
-  source: `local known, max = ARGV[1], tonumber(ARGV[2])
+  source: String.raw`local known, max = ARGV[1], tonumber(ARGV[2])
 local from_start = known == "" or ARGV[3] == "" and not redis.call("LPOS", KEYS[3], known)
 local after = from_start and "-inf" or "(" .. known
 local found = redis.call("ZRANGEBYSCORE", KEYS[2], after, "+inf", "WITHSCORES", "LIMIT", 0, max)
@@ -28,13 +24,9 @@ end
 return reply`,
 };
 
-/**
- * In this order:
- * - write.lua
- */
 export const write: { readonly source: string; readonly sha1: string } = {
   sha1: 'cbc0736ad2f0b80951d50836c207cf668a1cf871',
-  source: `local channel, how = ARGV[1], ARGV[2]
+  source: String.raw`local channel, how = ARGV[1], ARGV[2]
 local MAX_INSTANT, MAX_REVISIONS = 8.64e15, 1000
 local time = redis.call("TIME")
 local revision = math.max(time[1] * 1000000 + time[2], (tonumber(redis.call("LINDEX", KEYS[3], 0)) or 0) + 1)
