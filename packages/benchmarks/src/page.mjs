@@ -59,28 +59,20 @@ const pages = {
     }),
   },
   http: {
-    head: ['CPU µs of a request', 'Node', '', 'allowed', 'nine of ten denied', 'behind a proxy'],
-    lines: (rows) => {
-      const [isFirst, all] = [(row) => row.scene === rows[0].scene, rows];
-      return rows.filter(isFirst).map(({ framework, node, name, store }) => {
-        const at = (scene) =>
-          all.find(
-            (row) =>
-              row.scene === scene &&
-              row.framework === framework &&
-              row.node === node &&
-              row.name === name &&
-              row.store === store,
-          );
-        const place = store === 'none' ? '' : store === 'redis' ? 'on Redis' : 'in memory';
-        const cells = ['allowed', 'denied', 'proxy'].map((scene) => range(at(scene)?.figures.cpuUs));
-        return [`${framework}, ${name}`, node.split('.')[0], place, ...cells];
-      });
-    },
+    head: ['CPU µs of a request', '', 'allowed', 'nine of ten denied', 'behind a proxy'],
+    lines: (rows) =>
+      rows
+        .filter(({ scene }) => scene === rows[0].scene)
+        .map(({ framework, name, store }) => {
+          const isSame = (row) => row.framework === framework && row.name === name && row.store === store;
+          const at = (scene) => rows.find((row) => row.scene === scene && isSame(row));
+          const cells = ['allowed', 'denied', 'proxy'].map((scene) => range(at(scene)?.figures.cpuUs));
+          return [`${framework}, ${name}`, store === 'none' ? '' : `in ${store}`, ...cells];
+        }),
     plot: (rows) => ({
       title: 'CPU µs of a request, allowed, in memory',
       bars: barsOf(
-        rows.filter((row) => row.scene === 'allowed' && row.store !== 'redis' && row.node === rows[0].node),
+        rows.filter((row) => row.scene === 'allowed' && row.store !== 'redis'),
         ({ figures }) => figures.cpuUs,
       ),
     }),
