@@ -58,6 +58,8 @@ if (missing.length > 0) {
 for (const { name, packages, brew = name, isOptional } of missing) {
   const debian = typeof packages === 'function' ? packages() : packages;
   const how = `Debian, Ubuntu: apt-get install ${debian[0]}; macOS: brew install ${brew}`;
+  const named = process.env[variableOf(name)];
+  if (named) console.error(`${variableOf(name)} is ${named}, which does not run as a ${name} that the tests can use.`);
   console.error(
     `There is no ${name}${isOptional ? ': its tests are left out' : ''}. Install it (${how}), or set ${variableOf(name)}.`,
   );
