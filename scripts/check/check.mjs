@@ -45,7 +45,7 @@ const CHECKS = {
     true,
     'node scripts/check/docs.mjs && node scripts/build/options-page.mjs --check && node packages/benchmarks/src/page.mjs --check',
   ],
-  packages: [true, 'node scripts/check/packages.mjs'],
+  packages: [true, 'node scripts/check/sizes.mjs && node scripts/check/packages.mjs'],
   /** Needs pip, which installs Envoy. */
   envoy: [true, 'node scripts/real/envoy.mjs'],
 };
