@@ -51,10 +51,10 @@ function release(isDryRun) {
 
 /** A run that was cut off can be repeated: what is published already is left out. */
 function publish(file, folder, isDryRun) {
+  if (isDryRun) return run('npm', ['publish', file, '--dry-run', '--tag', tag]);
   const name = `@sluice/${folder}`;
   const found = spawnSync('npm', ['view', `${name}@${version}`, 'version'], { encoding: 'utf8' });
   if (found.status === 0 && found.stdout.trim() === version) console.log(`${name} ${version} is published already.`);
-  else if (isDryRun) run('npm', ['publish', file, '--dry-run', '--tag', tag]);
   else run('npm', ['publish', file, '--provenance', '--access', 'public', '--tag', tag]);
 }
 
