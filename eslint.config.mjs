@@ -1,3 +1,5 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import js from '@eslint/js';
 import { importX } from 'eslint-plugin-import-x';
 import jest from 'eslint-plugin-jest';
@@ -5,11 +7,58 @@ import tsdoc from 'eslint-plugin-tsdoc';
 import vue from 'eslint-plugin-vue';
 import tseslint from 'typescript-eslint';
 
-/** Libraries and paths that some files do not import. The arrows of rooms and packages are checked by scripts/check/arrows.mjs. */
+/** Libraries and paths that some files do not import. */
 const arrows = (files, forbidden, why) => ({
   files,
   rules: { 'no-restricted-imports': ['error', { patterns: [{ group: forbidden, message: why }] }] },
 });
+
+const architecture = readFileSync(join(import.meta.dirname, 'ARCHITECTURE.md'), 'utf8');
+/** The rows of the table of a section of ARCHITECTURE.md, as lists of the names in each cell. */
+const tableOf = (heading) => {
+  const section = architecture.split(`## ${heading}\n`)[1].split('\n## ')[0];
+  return [...section.matchAll(/^\| (`.*)\|$/gm)].map(([, row]) =>
+    row.split('|').map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name.replace(/\/$/, ''))),
+  );
+};
+/** The rooms of a package from the ground up: none imports from a later floor. */
+const floorsOf = Object.fromEntries([
+  ...['core', 'server'].map((name) => [name, tableOf(`The rooms of packages/${name}/src`).map(([rooms]) => rooms)]),
+  ...tableOf('The folders of other packages').map(([[name], folders]) => [name, folders.map((folder) => [folder])]),
+]);
+for (const name of ['core', 'server']) {
+  const homeless = readdirSync(join(import.meta.dirname, 'packages', name, 'src')).filter(
+    (room) => !floorsOf[name].flat().includes(room),
+  );
+  if (homeless.length > 0)
+    throw new Error(`packages/${name}/src: ARCHITECTURE.md has no row for ${homeless.join(', ')}`);
+}
+const zones = Object.entries(floorsOf).flatMap(([name, floors]) =>
+  floors.slice(0, -1).map((rooms, i) => ({
+    target: rooms.map((room) => `packages/${name}/src/${room}`),
+    from: floors.slice(i + 1).flatMap((later) => later.map((room) => `packages/${name}/src/${room}`)),
+    message: 'It comes later in the table of ARCHITECTURE.md.',
+  })),
+);
+/** A package imports those of its row in ARCHITECTURE.md, by their names. */
+const packages = tableOf('Which package imports which').map(([[name], imported]) => ({
+  files: [`packages/${name}/src/**/*.{ts,mjs}`],
+  plugins: { '@typescript-eslint': tseslint.plugin },
+  rules: {
+    '@typescript-eslint/no-restricted-imports': [
+      'error',
+      {
+        patterns: [
+          {
+            group: ['@sluice/*', ...[name, ...imported].map((one) => `!@sluice/${one}`)],
+            message: `The row of ${name} in ARCHITECTURE.md does not name it.`,
+          },
+          { group: ['../**/src/**'], message: 'Packages are imported by their names.' },
+        ],
+      },
+    ],
+  },
+}));
 
 export default tseslint.config(
   {
@@ -46,6 +95,7 @@ export default tseslint.config(
     rules: {
       'tsdoc/syntax': 'error',
       'import-x/no-cycle': ['error', { ignoreExternal: true }],
+      'import-x/no-restricted-paths': ['error', { basePath: import.meta.dirname, zones }],
       '@typescript-eslint/explicit-module-boundary-types': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       '@typescript-eslint/non-nullable-type-assertion-style': 'off',
@@ -55,6 +105,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
     },
   },
+  ...packages,
   arrows(['packages/core/src/program/**/*.ts'], ['node:*'], 'An algorithm knows no clock, socket or global.'),
   arrows(
     [

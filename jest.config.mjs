@@ -28,7 +28,6 @@ const project = (name, folder = `packages/${name}`) => ({
     '\\.legacy(\\.test)?\\.ts$': swc({ legacyDecorator: true }),
     '\\.ts$': swc({ decoratorVersion: '2022-03' }),
   },
-  setupFiles: [`${import.meta.dirname}/scripts/test/jest-setup.mjs`],
 });
 
 /** `SLUICE_NEST=11` tests the adapter on that version of NestJS. */
@@ -36,9 +35,6 @@ const nest = process.env.SLUICE_NEST;
 const onNest = nest && {
   moduleNameMapper: { '^(@nestjs/.*|reflect-metadata|rxjs)$': `<rootDir>/versions/${nest}/node_modules/$1` },
 };
-
-/** `npm run real -- release` tests the scripts of a release, which takes a minute and has nothing to do with the packages. */
-const release = process.env.SLUICE_RELEASE ? {} : { testPathIgnorePatterns: [...runtimes, '/release.test.ts$'] };
 
 export default {
   projects: [
@@ -53,7 +49,7 @@ export default {
     project('playground'),
     { ...project('nestjs'), ...onNest },
     project('server'),
-    { ...project('testkit'), ...release },
+    project('testkit'),
     project('web'),
     project('live-traffic', 'examples/live-traffic'),
     project('example-consul-policies', 'examples/consul-policies'),

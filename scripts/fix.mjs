@@ -1,11 +1,9 @@
-// Writes what follows from something else: `npm run fix`. Needs a build for the last three.
+// Writes what follows from something else: `npm run fix`. Needs a build for the sizes.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const COMMANDS = {
-  'the printed program': 'node scripts/build/print-program.mjs',
-  "the other scripts' constants": 'node scripts/build/build-lua.mjs',
-  'manifests and their addresses': 'node scripts/build/manifests.mjs',
+  'the Lua scripts': 'node scripts/build/print-program.mjs',
   'what ESLint can mend': 'eslint . --fix --cache --cache-location node_modules/.cache/eslint/',
   'the page of options': 'node scripts/build/options-page.mjs',
   'the page of benchmarks': 'node packages/benchmarks/src/page.mjs',

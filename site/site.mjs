@@ -2,7 +2,6 @@
 //
 //   npm run docs [-- --port N]
 //   npm run docs -- build
-import { spawnSync } from 'node:child_process';
 import { watch } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
@@ -37,8 +36,6 @@ if (command === 'build') {
 function install() {
   const { status } = pnpm(['install', '--frozen-lockfile', '--prefer-offline', '--loglevel=warn'], here);
   if (status !== 0) process.exit(status ?? 1);
-  // The reference reads the sources, and these the Lua scripts as text.
-  spawnSync(process.execPath, ['scripts/build/build-lua.mjs'], { cwd: root, stdio: 'inherit' });
 }
 
 async function serve() {

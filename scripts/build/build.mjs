@@ -1,20 +1,24 @@
 // Builds every package into its dist/, and the examples: what has changed since its last build. All entry points of a
 // package are built together, so that each module exists once per format; what a package depends on stays outside.
 // Declarations are bundled likewise.
-//
-//   node scripts/build/build.mjs [FOLDER]    the packages of another workspace than this one
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PACKAGES, nameOf } from './packages.mjs';
 
-const own = fileURLToPath(new URL('../..', import.meta.url));
-const root = resolve(process.argv[2] ?? own);
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const EXTENSIONS = { esm: { js: '.js', dts: '.d.ts' }, cjs: { js: '.cjs', dts: '.d.cts' } };
 
+/** What is built beside the entry points of a package, by its name in dist/. */
+const FURTHER = { server: { 'read-thread': 'config/read-thread.ts' }, cli: { main: 'main.ts', run: 'run.ts' } };
+/**
+ * The CommonJS form of this one is its default export, a function with the others as properties: `require` loads that
+ * form everywhere, as it loads that of the package which it stands in for.
+ */
+const IS_CALLABLE = 'express-rate-limit.cjs';
 const CALLABLE = 'module.exports = Object.assign(module.exports.default, module.exports);';
 
 const common = (folder) => ({
@@ -30,16 +34,13 @@ const common = (folder) => ({
   // The parts that differ by runtime are found by the package's own `imports`, when it runs.
   deps: { neverBundle: [/^#/], skipNodeModulesBundle: true },
 });
-const inSrc = (files) => Object.fromEntries(Object.entries(files).map(([name, file]) => [name, `src/${file}`]));
-
-const named = (paths) => inSrc(Object.fromEntries(Object.entries(paths).map(([path, file]) => [nameOf(path), file])));
+const inSrc = (files) => Object.fromEntries(Object.entries(files).map(([path, file]) => [nameOf(path), `src/${file}`]));
 
 /** What is built by the sources in these folders; `npm run setup` may bring other compilers. */
-const ALWAYS = ['scripts/build', 'tsconfig.base.json', 'pnpm-lock.yaml'].map((path) => join(own, path));
+const ALWAYS = ['scripts/build', 'tsconfig.base.json', 'pnpm-lock.yaml'].map((path) => join(root, path));
 
 for (const [folder, about] of Object.entries(PACKAGES)) {
   const path = join(root, 'packages', folder);
-  if (!existsSync(path)) continue;
   await buildOnce(
     join(path, 'dist'),
     ['src', 'package.json', 'tsconfig.json'].map((name) => join(path, name)),
@@ -47,12 +48,13 @@ for (const [folder, about] of Object.entries(PACKAGES)) {
   );
 }
 
-async function buildPackage(folder, { formats, entries, internal = {}, callable = [], more = {} }) {
+async function buildPackage(folder, { formats, entries }) {
   const { build } = await import('tsdown');
-  const entry = named(entries);
+  const entry = inSrc(entries);
+  const further = Object.entries(FURTHER[folder] ?? {}).map(([name, file]) => [name, `src/${file}`]);
   await build({
     ...common(folder),
-    entry: { ...entry, ...named(internal), ...inSrc(more) },
+    entry: { ...entry, ...Object.fromEntries(further) },
     format: formats,
     clean: true,
     dts: false,
@@ -62,8 +64,7 @@ async function buildPackage(folder, { formats, entries, internal = {}, callable 
       // Annotations are for bundlers: what is not used is left out.
       comments: { annotation: true, legal: false, jsdoc: false },
       exports: 'named',
-      footer: ({ name, fileName }) =>
-        fileName.endsWith('.cjs') && callable.some((path) => nameOf(path) === name) ? CALLABLE : '',
+      footer: ({ fileName }) => (fileName === IS_CALLABLE ? CALLABLE : ''),
       codeSplitting: {
         groups: [{ name: 'shared', test: /\/src\//, minShareCount: 2 }],
       },
@@ -90,41 +91,34 @@ async function buildPackage(folder, { formats, entries, internal = {}, callable 
 
 // Only tests and scripts use the testkit: each of its modules stays one, for those that import a single one.
 const testkit = join(root, 'packages/testkit');
-if (existsSync(testkit)) {
-  await buildOnce(
-    join(testkit, 'dist'),
-    ['src', 'package.json'].map((name) => join(testkit, name)),
-    async () => {
-      const { build } = await import('tsdown');
-      await build({
-        ...common('testkit'),
-        entry: ['src/**/*.ts'],
-        format: ['esm'],
-        unbundle: true,
-        clean: true,
-        dts: { oxc: true, sourcemap: false },
-      });
-    },
-  );
-}
+await buildOnce(
+  join(testkit, 'dist'),
+  ['src', 'package.json'].map((name) => join(testkit, name)),
+  async () => {
+    const { build } = await import('tsdown');
+    await build({
+      ...common('testkit'),
+      entry: ['src/**/*.ts'],
+      format: ['esm'],
+      unbundle: true,
+      clean: true,
+      dts: { oxc: true, sourcemap: false },
+    });
+  },
+);
 
-if (root === resolve(own)) {
-  // The examples compile against what has been built, as those of a user do.
-  const examples = readdirSync(join(own, 'examples'))
-    .map((name) => join(own, 'examples', name))
-    .filter((folder) => existsSync(join(folder, 'tsconfig.json')));
-  const sources = examples.flatMap((folder) => [join(folder, 'src'), join(folder, 'tsconfig.json')]);
-  const against = Object.keys(PACKAGES).map((name) => join(own, 'packages', name, 'dist'));
-  await buildOnce(join(examples[0], 'dist'), [...sources, ...against], async () => {
-    const tsc = join(own, 'node_modules/@typescript/native/bin/tsc');
-    const [code] = await once(
-      spawn(process.execPath, [tsc, '-b', '--force', ...examples], { stdio: 'inherit' }),
-      'exit',
-    );
-    process.exitCode = code ?? 1;
-    return code === 0;
-  });
-}
+// The examples compile against what has been built, as those of a user do.
+const examples = readdirSync(join(root, 'examples'))
+  .map((name) => join(root, 'examples', name))
+  .filter((folder) => existsSync(join(folder, 'tsconfig.json')));
+const sources = examples.flatMap((folder) => [join(folder, 'src'), join(folder, 'tsconfig.json')]);
+const against = Object.keys(PACKAGES).map((name) => join(root, 'packages', name, 'dist'));
+await buildOnce(join(examples[0], 'dist'), [...sources, ...against], async () => {
+  const tsc = join(root, 'node_modules/@typescript/native/bin/tsc');
+  const [code] = await once(spawn(process.execPath, [tsc, '-b', '--force', ...examples], { stdio: 'inherit' }), 'exit');
+  process.exitCode = code ?? 1;
+  return code === 0;
+});
 
 /** Builds into a folder unless it was built by these files as they are now. */
 async function buildOnce(into, sources, make) {

@@ -1,8 +1,8 @@
-// Facts about the packages of this workspace: where they live, what each has as entry points, and how an entry
-// point is called in a manifest. scripts/build/build.mjs builds from it, scripts/build/manifests.mjs writes it into the manifests.
+// What is published. The manifest of each package has its entry points and formats, from which it is built.
 import { readFileSync } from 'node:fs';
 
-const root = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+const read = (path) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+const root = read('package.json');
 
 /** Where the project lives. The one place that says so is the manifest at the root. */
 export const ADDRESSES = {
@@ -12,50 +12,26 @@ export const ADDRESSES = {
   site: root.homepage,
 };
 
-const BOTH = ['esm', 'cjs'];
+/** In this order they are published: a package after those that it depends on. */
+const FOLDERS = ['core', 'page', 'express', 'fastify', 'koa', 'nestjs', 'server', 'web', 'compat', 'cli'];
 
 /**
- * What is published. Per folder of packages/:
+ * Per folder of packages/:
  *
- * - `formats` - the formats of its modules;
+ * - `manifest` - what its package.json says;
  * - `entries` - by path in `exports`, the file in src/;
- * - `internal` - likewise, what only this workspace imports: it is built, and not published;
- * - `callable` - paths whose CommonJS form is their default export, a function with the others as properties: `require`
- *   loads that form everywhere, as it loads that of the package which it stands in for;
- * - `more` - by name, files of src/ that are built beside them and are no entry points.
+ * - `formats` - the formats of its modules.
  */
-export const PACKAGES = {
-  core: {
-    formats: BOTH,
-    entries: {
-      '.': 'index.ts',
-      './http': 'http/index.ts',
-      './managed': 'managed/index.ts',
-      './metrics': 'observe/metrics.ts',
-      './opentelemetry': 'observe/opentelemetry.ts',
-      './spi': 'spi.ts',
-      './split': 'split/index.ts',
-      './testing': 'testing/index.ts',
-    },
-  },
-  page: { formats: BOTH, entries: { '.': 'index.ts', './spi': 'spi.ts' } },
-  express: { formats: BOTH, entries: { '.': 'index.ts' } },
-  fastify: { formats: BOTH, entries: { '.': 'index.ts' } },
-  koa: { formats: BOTH, entries: { '.': 'index.ts' } },
-  nestjs: { formats: BOTH, entries: { '.': 'index.ts' } },
-  server: { formats: ['esm'], entries: { '.': 'index.ts' }, more: { 'read-thread': 'config/read-thread.ts' } },
-  web: { formats: BOTH, entries: { '.': 'index.ts', './ai': 'ai.ts', './hono': 'hono/index.ts', './mcp': 'mcp.ts' } },
-  compat: {
-    formats: BOTH,
-    entries: {
-      './better-auth': 'better-auth.ts',
-      './express-rate-limit': 'express-rate-limit/index.ts',
-      './stores': 'stores/index.ts',
-    },
-    callable: ['./express-rate-limit'],
-  },
-  cli: { formats: ['esm'], entries: {}, more: { main: 'main.ts', run: 'run.ts' } },
-};
+export const PACKAGES = Object.fromEntries(
+  FOLDERS.map((folder) => {
+    const manifest = read(`packages/${folder}/package.json`);
+    const entries = Object.entries(manifest.exports).flatMap(([path, { '@sluice/source': source }]) =>
+      source === undefined ? [] : [[path, source.replace('./src/', '')]],
+    );
+    const formats = JSON.stringify(manifest.exports).includes('"require"') ? ['esm', 'cjs'] : ['esm'];
+    return [folder, { manifest, entries: Object.fromEntries(entries), formats }];
+  }),
+);
 
 /** The name of an entry point's files in dist/: `.` is index, `./http` is http. */
 export const nameOf = (path) => (path === '.' ? 'index' : path.slice(2));

@@ -1,10 +1,12 @@
 // Writes the scripts in packages/core/src/stores/redis/lua/generated: the program as Lua, and what only Redis has around it.
-// One for each family, and one for all. With --check it compares.
+// One for each family, and one for all. Writes the Lua that is written by hand as constants beside it, too, with the SHA-1
+// by which Redis knows each. With --check it compares.
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { printLua } from './to-lua.mjs';
 
-const core = new URL('../../packages/core/src/', import.meta.url);
+const packages = new URL('../../packages/', import.meta.url);
+const core = new URL('core/src/', packages);
 const path = (name) => new URL(name, core);
 const FAMILIES = { window: 'f', interval: 'i', debt: 'tl', blocks: 's', counter: 'c', slots: 'gh' };
 const FILES = ['numbers', 'decide', ...Object.keys(FAMILIES)].map((name) => path(`program/${name}.ts`).pathname);
@@ -69,8 +71,13 @@ const scripts = Object.entries({ ...FAMILIES, all: '' }).map(([name, kinds]) => 
   name,
   script(name === 'all' ? FAMILIES : { [name]: kinds }),
 ]);
-const wanted = new Map(scripts.map(([name, text]) => [`${name}.lua`, text]));
-wanted.set('scripts.generated.ts', asModule(scripts));
+const generated = path('stores/redis/lua/generated/');
+mkdirSync(generated, { recursive: true });
+const wanted = new Map(scripts.map(([name, text]) => [new URL(`${name}.lua`, generated), text]));
+wanted.set(new URL('scripts.generated.ts', generated), asModule(scripts));
+/** Where Lua is written by hand. */
+for (const folder of ['core/src/managed/', 'core/src/split/redis/', 'page/src/shared/'])
+  wanted.set(new URL(`${folder}scripts.generated.ts`, packages), asConstants(new URL(folder, packages)));
 
 /** The scripts as the store sends them: without comments and indentation. Functions that several have stand there once. */
 function asModule(scripts) {
@@ -104,15 +111,32 @@ export const SCRIPTS: Readonly<Record<ScriptName, Script>> = {
 ${constants.join('')}};
 `;
 }
-mkdirSync(path('stores/redis/lua/generated/'), { recursive: true });
+
+function asConstants(folder) {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.lua'));
+  const constants = files.map((file) => {
+    const name = file.slice(0, -'.lua'.length).replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
+    const lua = readFileSync(new URL(file, folder), 'utf8').replace(/--\[\[[^]*?\]\]|--.*/g, '');
+    const source = lua
+      .replace(/[^\S\n]+$/gm, '')
+      .trim()
+      .replace(/\n{2,}/g, '\n');
+    const sha1 = createHash('sha1').update(source).digest('hex');
+    return `export const ${name}: { readonly source: string; readonly sha1: string } = {
+  sha1: '${sha1}',
+  source: String.raw\`${source}\`,
+};
+`;
+  });
+  return `// Made by scripts/build/print-program.mjs from ${files.join(' and ')}.\n${constants.join('\n')}`;
+}
+
 let stale = 0;
-for (const [name, text] of wanted) {
-  const file = path(`stores/redis/lua/generated/${name}`);
+for (const [file, text] of wanted) {
   if (process.argv.includes('--check')) {
-    if (readFileSync(file, 'utf8') !== text) {
-      stale++;
-      console.error(`${file.pathname} is not what the program prints: run node scripts/build/print-program.mjs`);
-    }
+    if (readFileSync(file, 'utf8') === text) continue;
+    stale++;
+    console.error(`${file.pathname} is stale: run node scripts/build/print-program.mjs`);
   } else writeFileSync(file, text);
 }
 process.exit(stale === 0 ? 0 : 1);

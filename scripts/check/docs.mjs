@@ -14,12 +14,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { codes } from './codes.mjs';
 import { ADDRESSES, PACKAGES } from '../build/packages.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -32,13 +30,13 @@ const PUBLISHED = new Set(
   Object.keys(PACKAGES).flatMap((folder) => [`packages/${folder}/README.md`, `packages/${folder}/SKILL.md`]),
 );
 
-const headings = new Set(
-  [...read('docs/reference/errors.md').matchAll(/^### (SLUICE_\w+)/gm)].map((match) => match[1]),
-);
-for (const code of codes())
-  if (!headings.has(code)) problems.push(`docs/reference/errors.md has no heading for ${code}`);
+const all = (text, pattern) => new Set([...text.matchAll(pattern)].map(([, found]) => found));
+const headings = all(read('docs/reference/errors.md'), /^### (SLUICE_\w+)/gm);
+const typed = ['errors.ts', 'warnings.ts'].map((name) => read(`packages/core/src/${name}`)).join('\n');
+const codes = all(typed, /[|=] '(SLUICE_\w+)'/g);
+for (const code of codes) if (!headings.has(code)) problems.push(`docs/reference/errors.md has no heading for ${code}`);
 for (const code of headings)
-  if (!codes().has(code)) problems.push(`docs/reference/errors.md describes ${code}, which the code does not have`);
+  if (!codes.has(code)) problems.push(`docs/reference/errors.md describes ${code}, which the code does not have`);
 
 // Includes new files that are not committed yet. Leaves out removed files that are still in the index, and folders that
 // hold nothing: a clone does not have them.
@@ -129,9 +127,12 @@ async function checkExamples(compilerOptions) {
   const { freePort } = await import('../../packages/testkit/dist/free-port.js'); // the links are checked without a build
   const port = await freePort();
   const examples = documents.flatMap((file) => examplesIn(file, port));
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
+  // What the root depends on is found above, and every dependency of its packages in the store of pnpm.
+  const cache = join(root, 'node_modules/.cache/sluice');
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, 'docs-'));
   try {
-    linkPackages(join(folder, 'node_modules'));
+    symlinkSync(join(root, 'node_modules/.pnpm/node_modules'), join(folder, 'node_modules'));
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*.ts', '**/*.cts'] }));
     for (const { file, path, source } of examples) {
@@ -226,24 +227,6 @@ function compile(folder) {
     encoding: 'utf8',
   });
   if (said + stderr !== '') problems.push((said + stderr).replace(/^(\S+)-\d+\.c?ts\((\d+),\d+\)/gm, '$1.md:$2'));
-}
-
-// Every dependency of the workspace and its packages, by name; the first package that has it wins.
-function linkPackages(folder) {
-  const owners = ['', ...readdirSync(join(root, 'packages')).map((name) => join('packages', name))];
-  for (const owner of owners) {
-    const from = join(root, owner, 'node_modules');
-    if (!existsSync(from)) continue;
-    const names = readdirSync(from).filter((name) => !name.startsWith('.'));
-    for (const name of names.flatMap((one) =>
-      one.startsWith('@') ? readdirSync(join(from, one)).map((inner) => join(one, inner)) : [one],
-    )) {
-      const link = join(folder, name);
-      if (existsSync(link)) continue;
-      mkdirSync(dirname(link), { recursive: true });
-      symlinkSync(join(from, name), link);
-    }
-  }
 }
 
 function anchorsOf(markdown) {

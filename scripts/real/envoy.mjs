@@ -6,7 +6,8 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Deployment, until } from './envoy/deployment.mjs';
+import { Deployment } from './envoy/deployment.mjs';
+import { until } from './programs.mjs';
 
 const LIMIT = 20;
 const DAY_MS = 86_400_000;

@@ -267,8 +267,8 @@ function withPnpm(folder) {
     `packages: []\nminimumReleaseAge: 0\noverrides:\n${lines.join('')}`,
   );
   run(folder, 'npx', '--yes', 'pnpm@12.21.0', 'install', '--prefer-offline', '--reporter=silent');
-  run(folder, 'node', 'express.mjs');
-  run(folder, 'node', 'express.cjs');
+  run(folder, 'node', 'framework.mjs', 'express');
+  run(folder, 'node', 'framework.cjs', 'express');
 }
 
 function withYarn(folder) {
@@ -287,8 +287,8 @@ function withYarn(folder) {
   );
   const yarn = ['npx', '--yes', '-p', '@yarnpkg/cli-dist@4', 'yarn'];
   run(folder, ...yarn, 'install');
-  run(folder, ...yarn, 'node', 'express.mjs');
-  run(folder, ...yarn, 'node', 'express.cjs');
+  run(folder, ...yarn, 'node', 'framework.mjs', 'express');
+  run(folder, ...yarn, 'node', 'framework.cjs', 'express');
 }
 
 /** Compiles a program that uses what users name most: strict, and with the declarations of libraries checked too. */

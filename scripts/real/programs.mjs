@@ -49,9 +49,11 @@ export class Programs {
         if (done) throw new Error(`${command} has ended`);
         return value;
       },
+      /** Resolves to the exit code. */
       async end(signal = 'SIGKILL') {
         process.kill(-child.pid, signal);
-        await exited;
+        const [code] = await exited;
+        return code;
       },
     };
   }

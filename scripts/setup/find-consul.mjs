@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cache } from './unpack-packages.mjs';
+import { cache } from './cache.mjs';
 
 const VERSION = '1.14.11';
 const module = fileURLToPath(new URL('../real/consul/', import.meta.url));

@@ -18,7 +18,7 @@ const [isDeep, given] = [
 const isWhole = !given.includes('--watch') && (given[0] ?? '-').startsWith('-');
 const env = { ...process.env };
 if (isWhole) {
-  for (const step of ['setup/install.mjs', 'build/build-lua.mjs', 'build/build.mjs', 'setup/test-tools.mjs']) {
+  for (const step of ['setup/install.mjs', 'build/build.mjs', 'setup/test-tools.mjs']) {
     const { status } = spawnSync(process.execPath, [`scripts/${step}`], { cwd: root, stdio: 'inherit' });
     if (status !== 0) process.exit(status ?? 1);
   }

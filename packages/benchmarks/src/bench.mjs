@@ -3,10 +3,8 @@
 //   npm run bench                            all questions; about an hour on a machine that does nothing else
 //   npm run bench -- memory redis            some of memory, redis, http, service
 //   npm run bench -- --quick                 shorter, for a look
-//   npm run bench -- http --node 20,24       on other Nodes: paths, or versions, which npx fetches
 //   npm run bench -- http --framework koa --scene denied
 //   npm run bench -- --write                 writes the results, and docs/benchmarks.md from them
-import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureHttp } from './http.mjs';
@@ -46,8 +44,6 @@ const { values, positionals } = parseArgs({
     quick: { type: 'boolean', default: false },
     trial: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
-    rounds: { type: 'string' },
-    node: { type: 'string' },
     framework: { type: 'string' },
     scene: { type: 'string' },
   },
@@ -62,11 +58,10 @@ if (unknown !== undefined) {
 const mode = values.trial ? 'trial' : values.quick ? 'quick' : 'full';
 const plan = {
   ...plans[mode],
-  ...(values.rounds && { rounds: Number(values.rounds) }),
-  nodes: values.node?.split(',').map(pathOfNode) ?? [process.execPath],
   frameworks: values.framework?.split(','),
   wants: (scene) => values.scene?.split(',').includes(scene) ?? true,
   rates: mode === 'trial' ? [200] : [4000, 10_000],
+  builds: mode !== 'trial',
   log: (text) => console.error(text),
 };
 const machine = {
@@ -90,10 +85,3 @@ for (const name of chosen) {
   console.log(values.trial ? JSON.stringify({ name, rows }) : `${tableOf(name, results[name])}\n`);
 }
 if (values.write) writePage();
-
-/** The path of a Node, fetched where only its version is given. */
-function pathOfNode(wanted) {
-  if (wanted.includes('/')) return wanted;
-  const ask = ['--yes', `--package=node@${wanted}`, 'node', '-p', 'process.execPath'];
-  return execFileSync('npx', ask, { encoding: 'utf8' }).trim();
-}

@@ -29,36 +29,32 @@ const SCENES = {
 };
 
 export async function measureHttp({ generations, rounds, sliceMs, warmRequests, httpLimit, ...plan }) {
-  const { nodes, frameworks, wants, log } = plan;
+  const { frameworks, wants, log } = plan;
   const redis = await startServer();
   const load = await startChild('http.mjs', {}, { core: OTHER });
   const rows = [];
   try {
     for (const framework of frameworks ?? Object.keys(FRAMEWORKS))
-      for (const node of nodes)
-        for (const scene of Object.keys(SCENES).filter(wants)) {
-          log(`http, ${framework}, ${scene}`);
-          const members = FRAMEWORKS[framework];
-          const { limit = httpLimit, proxy, deniedShare } = SCENES[scene];
-          let version;
-          const seen = await inTurn(members, { generations, rounds }, async ({ name, store }) => {
-            await redis.admin.flushall();
-            const redisUrl = store === 'redis' ? redis.url : undefined;
-            const server = await startChild('server.mjs', { framework, name, proxy, limit, redisUrl }, { node });
-            const about = await server.ask('about');
-            version = about.version;
-            const asked = { port: about.port, proxy, deniedShare };
-            const slice = (more) => load.ask('slice', { ...asked, ms: sliceMs, ...more });
-            const warm = async () => {
-              for (let requests = 0; requests < warmRequests;) requests += (await slice()).requests;
-              if (deniedShare > 0) await slice({ ms: Infinity, requests: 2 * limit });
-            };
-            return { warm, slice: () => measured(redis.admin, server, slice), end: server.end };
-          });
-          const byHand = seen.get(members.find(({ name }) => name === 'by hand'));
-          for (const member of members)
-            rows.push(toRow({ scene, framework, node: version, ...member }, seen.get(member), byHand));
-        }
+      for (const scene of Object.keys(SCENES).filter(wants)) {
+        log(`http, ${framework}, ${scene}`);
+        const members = FRAMEWORKS[framework];
+        const { limit = httpLimit, proxy, deniedShare } = SCENES[scene];
+        const seen = await inTurn(members, { generations, rounds }, async ({ name, store }) => {
+          await redis.admin.flushall();
+          const redisUrl = store === 'redis' ? redis.url : undefined;
+          const server = await startChild('server.mjs', { framework, name, proxy, limit, redisUrl });
+          const { port } = await server.ask('about');
+          const asked = { port, proxy, deniedShare };
+          const slice = (more) => load.ask('slice', { ...asked, ms: sliceMs, ...more });
+          const warm = async () => {
+            for (let requests = 0; requests < warmRequests;) requests += (await slice()).requests;
+            if (deniedShare > 0) await slice({ ms: Infinity, requests: 2 * limit });
+          };
+          return { warm, slice: () => measured(redis.admin, server, slice), end: server.end };
+        });
+        const byHand = seen.get(members.find(({ name }) => name === 'by hand'));
+        for (const member of members) rows.push(toRow({ scene, framework, ...member }, seen.get(member), byHand));
+      }
   } finally {
     await load.end();
     await redis.end();

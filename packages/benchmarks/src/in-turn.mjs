@@ -26,9 +26,9 @@ export function moveAway(pid) {
  * Starts a process that opens one module of this folder: `ask(method, options)` calls what its `open(settings)` has
  * returned, one call after the other.
  */
-export async function startChild(file, settings, { core = MEASURED, flags = [], node = process.execPath } = {}) {
+export async function startChild(file, settings, { core = MEASURED, flags = [] } = {}) {
   const entry = fileURLToPath(new URL('child.mjs', import.meta.url));
-  const [program, ...args] = heldTo(core, [node, '--no-warnings', ...flags, entry, file]);
+  const [program, ...args] = heldTo(core, [process.execPath, '--no-warnings', ...flags, entry, file]);
   const env = { ...process.env, NODE_ENV: 'production' };
   const child = spawn(program, args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const gone = once(child, 'exit').then(([code]) => [{ error: `it has ended with ${code}` }]);

@@ -18,7 +18,7 @@ const range = (spread) =>
   spread === undefined ? '' : `${figure(spread)} (${digits(spread.low)} to ${digits(spread.high)})`;
 const million = (spread) => (spread === undefined ? '' : digits(spread.median / 1e6));
 
-/** By question: the head of its table, its lines, and what its plot draws of the rows. */
+/** By question: the head of its table, its lines, and the title of its plot, with what it draws of a row, if anything. */
 const pages = {
   memory: {
     head: ['million decisions a second of CPU time', ...Object.values(SHAPES).map(({ says }) => says), 'bytes a key'],
@@ -28,14 +28,9 @@ const pages = {
         ...Object.keys(SHAPES).map((scene) => million(at(scene)?.figures.perSecond)),
         figure(at('bytes')?.figures.bytesPerKey),
       ]),
-    plot: (rows) => ({
-      title: 'Million decisions a second of CPU time, 10 000 keys, in memory',
-      bars: barsOf(
-        rows.filter(({ scene }) => scene === 'many'),
-        ({ figures }) => figures.perSecond,
-        1e-6,
-      ),
-    }),
+    title: 'Million decisions a second of CPU time, 10 000 keys, in memory',
+    bar: ({ scene, figures }) => scene === 'many' && figures.perSecond,
+    factor: 1e-6,
   },
   redis: {
     head: [
@@ -50,40 +45,22 @@ const pages = {
         ...Object.keys(REDIS_SCENES).map((scene) => figure(at(scene)?.ofFloor.perSecond)),
         ...[figure(at('many')?.figures.cpuUs), figure(at('many')?.figures.redisUs)],
       ]),
-    plot: (rows) => ({
-      title: 'Decisions a second by those of INCR, 64 in flight, on Redis',
-      bars: barsOf(
-        rows.filter(({ scene }) => scene === 'many'),
-        ({ ofFloor }) => ofFloor.perSecond,
-      ),
-    }),
+    title: 'Decisions a second by those of INCR, 64 in flight, on Redis',
+    bar: ({ scene, ofFloor }) => scene === 'many' && ofFloor.perSecond,
   },
   http: {
-    head: ['CPU µs of a request', 'Node', '', 'allowed', 'nine of ten denied', 'behind a proxy'],
-    lines: (rows) => {
-      const [isFirst, all] = [(row) => row.scene === rows[0].scene, rows];
-      return rows.filter(isFirst).map(({ framework, node, name, store }) => {
-        const at = (scene) =>
-          all.find(
-            (row) =>
-              row.scene === scene &&
-              row.framework === framework &&
-              row.node === node &&
-              row.name === name &&
-              row.store === store,
-          );
-        const place = store === 'none' ? '' : store === 'redis' ? 'on Redis' : 'in memory';
-        const cells = ['allowed', 'denied', 'proxy'].map((scene) => range(at(scene)?.figures.cpuUs));
-        return [`${framework}, ${name}`, node.split('.')[0], place, ...cells];
-      });
-    },
-    plot: (rows) => ({
-      title: 'CPU µs of a request, allowed, in memory',
-      bars: barsOf(
-        rows.filter((row) => row.scene === 'allowed' && row.store !== 'redis' && row.node === rows[0].node),
-        ({ figures }) => figures.cpuUs,
-      ),
-    }),
+    head: ['CPU µs of a request', '', 'allowed', 'nine of ten denied', 'behind a proxy'],
+    lines: (rows) =>
+      rows
+        .filter(({ scene }) => scene === rows[0].scene)
+        .map(({ framework, name, store }) => {
+          const isSame = (row) => row.framework === framework && row.name === name && row.store === store;
+          const at = (scene) => rows.find((row) => row.scene === scene && isSame(row));
+          const cells = ['allowed', 'denied', 'proxy'].map((scene) => range(at(scene)?.figures.cpuUs));
+          return [`${framework}, ${name}`, store === 'none' ? '' : `in ${store}`, ...cells];
+        }),
+    title: 'CPU µs of a request, allowed, in memory',
+    bar: ({ scene, store, figures }) => scene === 'allowed' && store !== 'redis' && figures.cpuUs,
   },
   service: {
     head: ['calls a second', '', 'decisions a CPU second', 'p50 ms', 'p99 ms', 'MiB'],
@@ -91,13 +68,8 @@ const pages = {
       rows.map(({ scene, name, figures: { perCpuSecond, p50Ms, p99Ms, rssMiB } }) => [
         ...[String(scene), name, range(perCpuSecond), range(p50Ms), range(p99Ms), figure(rssMiB)],
       ]),
-    plot: (rows) => ({
-      title: 'Decisions a CPU second, gRPC, at 10 000 calls a second',
-      bars: barsOf(
-        rows.filter(({ scene }) => scene === 10_000),
-        ({ figures }) => figures.perCpuSecond,
-      ),
-    }),
+    title: 'Decisions a CPU second, gRPC, at 10 000 calls a second',
+    bar: ({ scene, figures }) => scene === 10_000 && figures.perCpuSecond,
   },
 };
 
@@ -121,26 +93,17 @@ export function tableOf(name, { rows }) {
     .join('\n');
 }
 
-function barsOf(rows, spreadOf, factor = 1) {
-  return rows.map((row) => {
-    const { median, low, high } = spreadOf(row);
-    const label = row.framework === undefined ? row.name : `${row.framework}, ${row.name}`;
-    return {
-      label,
-      isOurs: row.name.startsWith('sluice'),
-      value: median * factor,
-      low: low * factor,
-      high: high * factor,
-    };
-  });
-}
-
 const BAR = 22;
 const LABEL_WIDTH = 230;
 const PLOT_WIDTH = 430;
 
 /** Horizontal bars, each with the range of its rounds. */
-function plotOf({ title, bars }) {
+function plotOf({ title, bar, factor = 1 }, rows) {
+  const bars = rows.filter(bar).map((row) => {
+    const [value, low, high] = ['median', 'low', 'high'].map((end) => bar(row)[end] * factor);
+    const label = row.framework === undefined ? row.name : `${row.framework}, ${row.name}`;
+    return { label, isOurs: row.name.startsWith('sluice'), value, low, high };
+  });
   const max = Math.max(...bars.map(({ high }) => high));
   const x = (value) => Math.round(LABEL_WIDTH + (value / max) * PLOT_WIDTH);
   const lines = bars.flatMap(({ label, isOurs, value, low, high }, i) => {
@@ -178,8 +141,8 @@ export function writePage(isCheck = false) {
   const filled = text.replace(BLOCK, (_, begin, name, end) => {
     if (!existsSync(resultsOf(name))) return `${begin}\nNot measured yet.\n\n${end}`;
     const result = JSON.parse(readFileSync(resultsOf(name), 'utf8'));
-    const { title, bars } = pages[name].plot(result.rows);
-    files.set(`docs/plots/bench-${name}.svg`, plotOf({ title, bars }));
+    const { title } = pages[name];
+    files.set(`docs/plots/bench-${name}.svg`, plotOf(pages[name], result.rows));
     const { date, rounds, machine } = result;
     const where = `${date}, ${rounds} rounds, Node ${machine.node}, ${machine.cpu}, ${machine.cores} cores${machine.isPinned ? ', held to cores' : ''}.`;
     return `${begin}\n![${title}](plots/bench-${name}.svg)\n\n${tableOf(name, result)}\n\n${where}\n\n${end}`;

@@ -4,5 +4,5 @@ import { cpuUs } from './in-turn.mjs';
 export async function open({ framework, ...settings }) {
   const { serve } = await import(`./servers/${framework}.mjs`);
   const port = await serve(settings);
-  return { about: () => ({ port, version: process.versions.node }), usage: () => ({ cpuUs: cpuUs() }) };
+  return { about: () => ({ port }), usage: () => ({ cpuUs: cpuUs() }) };
 }

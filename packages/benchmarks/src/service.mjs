@@ -50,8 +50,8 @@ const contenders = {
   }),
 };
 
-export async function measureService({ generations, rounds, callsMs, rates, log }) {
-  const names = Object.keys(contenders).filter((name) => name !== 'envoyproxy/ratelimit' || isBuilt());
+export async function measureService({ generations, rounds, callsMs, rates, builds, log }) {
+  const names = Object.keys(contenders).filter((name) => name !== 'envoyproxy/ratelimit' || isBuilt(builds));
   const redis = await startServer();
   const load = await startChild('grpc-load.mjs', {}, { core: OTHER });
   const rows = [];
@@ -106,9 +106,10 @@ function usageOf(pid) {
   return { cpuUs: (user + system) * TICK_US, rssMiB: residentPages * PAGE_MIB };
 }
 
-/** Whether envoyproxy/ratelimit is there, once go has built it if it can. */
-function isBuilt() {
+/** Whether envoyproxy/ratelimit is there, once go has built it if it is to and can. */
+function isBuilt(builds) {
   if (existsSync(join(cache, 'service_cmd'))) return true;
+  if (!builds) return false;
   mkdirSync(cache, { recursive: true });
   const env = { ...process.env, GOBIN: cache, PATH: `${process.env.PATH}:/usr/local/go/bin` };
   const program = `github.com/envoyproxy/ratelimit/src/service_cmd@${RATELIMIT}`;

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { useRedis } from '@sluice/testkit';
 
 interface Row {
@@ -10,12 +10,13 @@ interface Row {
 }
 
 interface Child {
+  ask(method: 'open', settings: object): Promise<object>;
   ask(method: 'denials', options: { times: number }): Promise<boolean[]>;
   ask(method: 'slice', options: { ms: number }): Promise<Record<string, number>>;
   end(): Promise<void>;
 }
 const untyped: string = '../src/in-turn.mjs';
-// In processes of their own: what is measured are the built packages, as users have them.
+// In a process of its own: what is measured are the built packages, as users have them.
 const { startChild } = (await import(untyped)) as { startChild: (file: string, settings: object) => Promise<Child> };
 const bench = fileURLToPath(new URL('../src/bench.mjs', import.meta.url));
 
@@ -37,23 +38,21 @@ const LIMIT = 3;
 describe('the benchmarks', () => {
   const server = useRedis();
 
-  it.each([
-    ...contendersOf('memory').map((name) => ['memory', name] as const),
-    ...contendersOf('redis').map((name) => ['redis', name] as const),
-  ])('measure in %s by %s, which denies after a limit of three and not before', async (question, name) => {
-    await server.admin.flushall();
-    const child = await startChild(`${question}.mjs`, {
-      name,
-      scene: 'denied',
-      url: server.server.url,
-      limit: LIMIT,
+  describe.each(['memory', 'redis'])('measure in %s by', (question) => {
+    let child: Child;
+    const open = (name: string): object => ({ name, scene: 'denied', url: server.server.url, limit: LIMIT });
+    beforeAll(async () => {
+      child = await startChild(`${question}.mjs`, open('sluice'));
     });
-    try {
+    afterAll(() => child.end());
+
+    it.each(contendersOf(question))('%s, which denies after a limit of three and not before', async (name) => {
+      await server.admin.flushall();
+      await child.ask('open', open(name));
+
       expect(await child.ask('denials', { times: LIMIT + 2 })).toEqual([false, false, false, true, true]);
       expect(await child.ask('slice', { ms: 5 })).toMatchObject({ cpuUs: expect.any(Number) });
-    } finally {
-      await child.end();
-    }
+    });
   });
 
   it('measure over HTTP a limiter that denies where it is asked to', () => {
@@ -66,14 +65,14 @@ describe('the benchmarks', () => {
       ['sluice', 'redis', true],
       ['hono-rate-limiter', 'memory', true],
     ]);
-  }, 60_000);
+  });
 
   it('get an answer for every call of the service', () => {
     const rows = trial('service');
 
     expect(rows.map(({ name }) => name)).toContain('sluice');
     for (const { figures } of rows) expect([figures['failedShare']?.median, figures['denied']?.median]).toEqual([0, 0]);
-  }, 60_000);
+  });
 
   it('name the questions when they are asked another', () => {
     const { status, stderr } = spawnSync(process.execPath, [bench, 'speed'], { encoding: 'utf8' });

@@ -115,7 +115,7 @@ describe('pages of two processes that share their counts', () => {
     await deny(limiterOn(redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' })), 'eve', 2);
     proxy.hang();
 
-    const answered = await Promise.race([deniedOf(made), new Promise((resolve) => setTimeout(resolve, 5_000))]);
+    const answered = await Promise.race([deniedOf(made), new Promise((resolve) => setTimeout(resolve, 30_000))]);
 
     expect(answered).toMatchObject({ keys: [{ key: 'eve' }] });
     await proxy.heal();

@@ -72,23 +72,19 @@ function passwordOf(user: string): string {
 }
 
 /**
- * What the READMEs of the four examples for frameworks promise, over HTTP: with limits in memory, and in Redis.
+ * What the READMEs of the four examples for frameworks promise, over HTTP: with limits in memory, and together on a Redis.
  *
  * @param takesOfService - What a report takes of the limit of the service, allowed or denied.
  */
 export function describeExample(main: URL, takesOfService: 0 | 1): void {
   const redis = useRedis();
 
-  describe.each([
-    ['memory', () => start(main)],
-    ['Redis', () => startOnRedis(main, redis)],
-  ])('the example, with its limits in %s', (_where, started) => {
+  describe('the example', () => {
     let example: ExampleProcess;
     let port: number;
     const newClient = (): ExampleClient => new ExampleClient(port);
     beforeAll(async () => {
-      await redis.admin.flushall();
-      [example, port] = await started();
+      [example, port] = await start(main);
     });
     afterAll(async () => {
       example.stop();
@@ -207,7 +203,6 @@ export function describeExample(main: URL, takesOfService: 0 | 1): void {
   });
 
   it('counts users and failures of logins together in two processes on one Redis', async () => {
-    await redis.admin.flushall();
     const both = [await startOnRedis(main, redis), await startOnRedis(main, redis)];
     const ports = both.map(([, port]) => port);
     const orders = [];
@@ -225,7 +220,7 @@ export function describeExample(main: URL, takesOfService: 0 | 1): void {
     expect(logins.map(({ status }) => status)).toEqual([429, 429]);
     for (const [example] of both) {
       example.stop();
-      await example.ends();
+      expect(await example.ends()).toBe(0);
     }
   });
 }

@@ -15,7 +15,7 @@ export interface RedisProcess {
   kill(): Promise<void>;
 }
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 
 const running = new Set<ChildProcess>();
 process.once('exit', () => {
@@ -68,7 +68,7 @@ async function ask(port: number, tls: boolean): Promise<string> {
     const socket: Socket = tls
       ? connectTls({ port, host: '127.0.0.1', ca: tlsFixture.ca }, onConnect)
       : connectTcp(port, '127.0.0.1', onConnect);
-    socket.setTimeout(1000);
+    socket.setTimeout(5000);
     const end = (answer: string): void => {
       socket.destroy();
       resolve(answer);

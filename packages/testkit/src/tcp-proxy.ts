@@ -17,6 +17,8 @@ export interface TcpProxy {
   delay(ms: number): void;
   /** Resets all connections (RST); accepts new ones. */
   cut(): void;
+  /** From now on drops what the server answers on the open connections. New ones work normally. */
+  loseAnswers(): void;
   /** Rejects new connections. Open ones continue. */
   deny(): void;
   /** Forwards nothing in either direction, on new and old connections; keeps the data sent meanwhile. */
@@ -108,6 +110,9 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
       delayMs = ms;
     },
     cut,
+    loseAnswers() {
+      for (const { server } of pairs) server.removeAllListeners('data').resume();
+    },
     deny,
     hang() {
       if (hanging !== undefined) return;

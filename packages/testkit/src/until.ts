@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const DEADLINE_MS = 20_000;
+/** Below Jest's limit for a test, so that the error says what was awaited. */
+const DEADLINE_MS = 60_000;
 
 /**
  * Waits until the probe returns a value other than false or undefined, and resolves to it. An error counts as not yet.
  *
- * @param what - Completes "waited in vain: ", for the error after twenty seconds.
+ * @param what - Completes "waited in vain: ", for the error after a minute.
  */
 export async function until<T>(what: string, probe: () => T | Promise<T>): Promise<Exclude<T, false | undefined>> {
   const startedAt = performance.now();

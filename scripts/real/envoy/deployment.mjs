@@ -1,31 +1,14 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '../../../packages/testkit/dist/free-port.js';
 import { startRedis } from '../../../packages/testkit/dist/redis-server.js';
 import { findEnvoy } from '../../setup/find-envoy.mjs';
+import { Programs, root, until } from '../programs.mjs';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const sluice = join(root, 'packages/cli/dist/main.js');
 const example = join(root, 'examples/envoy');
-const DEADLINE_MS = 20_000;
-
-/** Waits until a condition holds. */
-export async function until(what, condition) {
-  const endMs = performance.now() + DEADLINE_MS;
-  for (;;) {
-    const value = await condition();
-    if (value) return value;
-    if (performance.now() > endMs) throw new Error(`not within ${DEADLINE_MS} ms: ${what}`);
-    await sleep(20);
-  }
-}
 
 /**
  * Two Envoys of examples/envoy in front of an upstream, two replicas of the service, one Redis: all on ports of their
@@ -34,7 +17,7 @@ export async function until(what, condition) {
 export class Deployment {
   #folder = mkdtempSync(join(tmpdir(), 'sluice-envoy-'));
   #agents = [];
-  #children = new Set();
+  #programs = new Programs();
   #upstream;
   /** Header fields that the upstream adds. */
   answerFields = {};
@@ -74,44 +57,15 @@ export class Deployment {
 
   async startReplica(i) {
     const { grpc, admin } = this.replicas[i];
+    const listeners = { grpc, admin };
     // Long enough for a machine that does more than this.
-    const options = [
-      '--timeout',
-      '1s',
-      '--drain',
-      '5s',
-      '--http',
-      'off',
-      '--grpc',
-      String(grpc),
-      '--admin',
-      String(admin),
-    ];
-    const config = join(example, 'limits.yaml');
-    const child = this.#start(process.execPath, [
-      sluice,
-      'serve',
-      '--config',
-      config,
-      '--redis',
-      this.redis.url,
-      ...options,
-    ]);
-    const [line] = await Promise.race([
-      once(createInterface(child.stdout), 'line'),
-      once(child, 'exit').then(() => ['it has ended']),
-    ]);
-    if (!line.startsWith('sluice is ready')) throw new Error(`the service does not start: ${line}`);
-    this.replicas[i].child = child;
+    const flags = ['--redis', this.redis.url, '--timeout', '1s', '--drain', '5s'];
+    this.replicas[i].program = await this.#programs.serve(join(example, 'limits.yaml'), listeners, ...flags);
   }
 
   /** Ends a replica with a signal, and waits until it has ended. Returns the exit code. */
   async endReplica(i, signal) {
-    const { child } = this.replicas[i];
-    const exited = once(child, 'exit');
-    child.kill(signal);
-    const [code] = await exited;
-    return code;
+    return this.replicas[i].program.end(signal);
   }
 
   async #startEnvoy(envoy, i) {
@@ -135,7 +89,7 @@ export class Deployment {
     const path = join(this.#folder, `envoy-${i}.yaml`);
     writeFileSync(path, text);
     const args = ['-c', path, '--concurrency', '1', '--use-dynamic-base-id', '--log-level', 'warning'];
-    const child = this.#start(envoy, [...args, '--log-path', join(this.#folder, `envoy-${i}.log`)]);
+    const { child } = this.#programs.start(envoy, [...args, '--log-path', join(this.#folder, `envoy-${i}.log`)]);
     await until('Envoy is ready', async () => {
       if (child.exitCode !== null) throw new Error(readFileSync(join(this.#folder, `envoy-${i}.log`), 'utf8'));
       return (await textOf(`http://127.0.0.1:${admin}/ready`).catch(() => '')).startsWith('LIVE');
@@ -143,13 +97,6 @@ export class Deployment {
     const agent = new Agent({ keepAlive: true, maxSockets: 64 });
     this.#agents.push(agent);
     return { front, admin, agent };
-  }
-
-  #start(command, args) {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    this.#children.add(child);
-    child.once('exit', () => this.#children.delete(child));
-    return child;
   }
 
   /** Sends a request through an Envoy, from an address of the loopback. */
@@ -183,9 +130,7 @@ export class Deployment {
 
   async close() {
     for (const agent of this.#agents) agent.destroy();
-    const ended = [...this.#children].map((child) => once(child, 'exit'));
-    for (const child of this.#children) child.kill('SIGKILL');
-    await Promise.all(ended);
+    await this.#programs.close();
     this.#upstream?.close();
     this.#upstream?.closeAllConnections();
     await this.redis?.stop();

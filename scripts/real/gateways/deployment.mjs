@@ -12,7 +12,7 @@ import { createPolicies } from '../../../packages/core/dist/managed.js';
 import { startConsul } from '../../../packages/testkit/dist/consul/consul-server.js';
 import { freePort } from '../../../packages/testkit/dist/free-port.js';
 import { findConsul } from '../../setup/find-consul.mjs';
-import { cache } from '../../setup/unpack-packages.mjs';
+import { cache } from '../../setup/cache.mjs';
 
 const gateway = fileURLToPath(new URL('gateway.mjs', import.meta.url));
 /** How long an answer of Consul counts for a gateway, and how long the check of one that is dead passes. */

@@ -1,11 +1,7 @@
-// Written by scripts/build/build-lua.mjs from read.lua and write.lua. Do not edit: edit those.
-/**
- * In this order:
- * - read.lua
- */
+// Made by scripts/build/print-program.mjs from read.lua and write.lua.
 export const read: { readonly source: string; readonly sha1: string } = {
   sha1: '940c5ca476d00f6b6b037dd384cd1aa3e8b5440f',
-  source: `local known, max = ARGV[1], tonumber(ARGV[2])
+  source: String.raw`local known, max = ARGV[1], tonumber(ARGV[2])
 local has_lost = redis.call("EXISTS", KEYS[1], KEYS[2]) < 2 or not redis.call("LPOS", KEYS[3], known)
 local from_start = known == "" or ARGV[3] == "" and has_lost
 local after = from_start and "-inf" or "(" .. known
@@ -29,13 +25,9 @@ end
 return reply`,
 };
 
-/**
- * In this order:
- * - write.lua
- */
 export const write: { readonly source: string; readonly sha1: string } = {
   sha1: 'f34a6fbac409967a9f9cb09030b1d25384f4fdcf',
-  source: `local channel, how = ARGV[1], ARGV[2]
+  source: String.raw`local channel, how = ARGV[1], ARGV[2]
 local MAX_INSTANT, MAX_REVISIONS = 8.64e15, 1000
 local time = redis.call("TIME")
 local revision = math.max(time[1] * 1000000 + time[2], (tonumber(redis.call("LINDEX", KEYS[3], 0)) or 0) + 1)

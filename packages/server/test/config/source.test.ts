@@ -211,17 +211,13 @@ describe('a large configuration', () => {
   it('is read in a thread of its own, beside other work', async () => {
     const path = join(await folder(), 'limits.yaml');
     await writeFile(path, large);
-    let [longestMs, lastMs] = [0, performance.now()];
-    const timer = setInterval(() => {
-      longestMs = Math.max(longestMs, performance.now() - lastMs);
-      lastMs = performance.now();
-    }, 1);
-    const startMs = lastMs;
+    let turns = 0;
+    const timer = setInterval(() => turns++, 1);
     const { domains } = await loadConfiguration(path, { makeLimit });
     clearInterval(timer);
 
     expect(domains.get('shop')?.match([{ key: 'user', value: 'u7' }])?.rule.limit).toBeDefined();
-    expect(longestMs).toBeLessThan((performance.now() - startMs) / 2);
+    expect(turns).toBeGreaterThan(20);
   });
 
   it('that is wrong is an error with every problem', async () => {

@@ -1,11 +1,7 @@
-// Written by scripts/build/build-lua.mjs from heartbeat.lua. Do not edit: edit those.
-/**
- * In this order:
- * - heartbeat.lua
- */
+// Made by scripts/build/print-program.mjs from heartbeat.lua.
 export const heartbeat: { readonly source: string; readonly sha1: string } = {
   sha1: 'dc3cba26d9b69f950f2e6f0b9446dfa532b44548',
-  source: `local time = redis.call("TIME")
+  source: String.raw`local time = redis.call("TIME")
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local id, weight, ttl, known = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local clock = redis.call("HGET", KEYS[1], "#clock") or "0 0 0"

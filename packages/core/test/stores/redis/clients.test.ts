@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis-5';
 import { Redis as Valkey } from 'iovalkey';
 import { createClient, createClientPool, RESP_TYPES } from 'redis';
-import { startDeafRelay, startRedis, until, type DeafRelay, type RedisServer } from '@sluice/testkit';
+import { startRedis, startTcpProxy, until, type RedisServer, type TcpProxy } from '@sluice/testkit';
 import { slidingLog } from '../../../src/policies/sliding-log.ts';
 import type { AnyRedisClient } from '../../../src/stores/redis/clients/adopt.ts';
 import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
@@ -55,7 +55,7 @@ const SINGLE: Readonly<Record<string, (url: string, server: RedisServer, port: n
 
 describe.each(Object.entries(SINGLE))('over %s, a store', (_name, open) => {
   let server: RedisServer;
-  let relay: DeafRelay;
+  let relay: TcpProxy;
   let store: RedisStore;
   let end: Opened['end'];
   beforeAll(async () => {
@@ -63,9 +63,8 @@ describe.each(Object.entries(SINGLE))('over %s, a store', (_name, open) => {
   });
   afterAll(() => server.stop());
   beforeEach(async () => {
-    relay = await startDeafRelay(server);
-    const url = server.storeUrl.replace(String(server.port), String(relay.port));
-    const opened = await open(url, server, relay.port);
+    relay = await startTcpProxy(server);
+    const opened = await open(relay.through(server.storeUrl), server, relay.port);
     end = opened.end;
     store = redisStore(opened.client, { prefix: 'sluice' });
     closing.push(

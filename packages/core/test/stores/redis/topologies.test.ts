@@ -174,21 +174,17 @@ describe('a failover by Sentinel', () => {
     },
   };
 
-  it.each(Object.entries(CLIENTS))(
-    'is followed through %s, and throws nothing',
-    async (_name, open) => {
-      const limiter = limiterOver(await open(), 'local', 100);
-      await until('the store decides', async () => (await limiter.consume('key', 3)).source === 'redis');
+  it.each(Object.entries(CLIENTS))('is followed through %s, and throws nothing', async (_name, open) => {
+    const limiter = limiterOver(await open(), 'local');
+    await until('the store decides', async () => (await limiter.consume('key', 3)).source === 'redis');
 
-      await sentinel.killPrimary();
+    await sentinel.killPrimary();
 
-      await until('the store decides again', async () => (await limiter.consume('other')).source === 'redis');
-      const { allowed, local } = await drain(limiter, 'key');
-      expect(local).toBe(0);
-      expect(allowed).toBeLessThanOrEqual(LIMIT);
-    },
-    30_000,
-  );
+    await until('the store decides again', async () => (await limiter.consume('other')).source === 'redis');
+    const { allowed, local } = await drain(limiter, 'key');
+    expect(local).toBe(0);
+    expect(allowed).toBeLessThanOrEqual(LIMIT);
+  });
 });
 
 describe('a cluster that changes under load', () => {

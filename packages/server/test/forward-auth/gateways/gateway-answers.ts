@@ -11,7 +11,7 @@ import { useStack } from './stack.ts';
 
 const limitOf = (units: number): string => `policy: { fixedWindow: { limit: ${String(units)}, window: 1h } }`;
 /** Many times what the gateways wait, which is about a second. */
-const BOUND_MS = 10_000;
+const BOUND_MS = 30_000;
 
 /** Records what reaches the application. Answers with the status in the path `/status/503`, else 200. */
 function recorder(): { readonly app: RequestListener; readonly calls: string[] } {
