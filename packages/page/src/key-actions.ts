@@ -86,7 +86,7 @@ export class KeyActions {
     if (action === 'override') detail = `${await setOverride(key, fields, reason, lengthMs)} ${detail}`.trim();
     else if (action === 'end-override') detail = await endOverride(key, fields, reason);
     else {
-      const edited = editKeys(key.core, action === 'reset' ? 'reset' : 'block', [wantOf(key)], lengthMs);
+      const edited = editKeys(key.core, action === 'reset' ? 'reset' : 'block', [wantOf(key)], { until: lengthMs ?? 0 });
       await edited.catch((error: unknown) => {
         if (action === 'reset' || (error as { code?: unknown }).code !== 'SLUICE_STORE_TIMEOUT') throw error;
         late = error as Error;

@@ -1,4 +1,5 @@
 import { SluiceError, StoreError } from '../errors.ts';
+import { timelineOf, type Timeline } from '../events/timeline.ts';
 import { readInstant, type Draft, type Held, type PolicyRecord } from './record.ts';
 
 /**
@@ -40,6 +41,8 @@ export interface Page {
 /** A source as a {@link Follower} uses it. */
 export interface Feed {
   readonly name: string;
+  /** Tells what changes. */
+  readonly timeline: Timeline;
   /** How many records are written back at once. */
   readonly bite: number;
   /** Returns what has changed since the last page; all records at first, and if the source has lost something. */
@@ -58,6 +61,7 @@ export interface Feed {
 /** A source of the caller's own. */
 export class OwnFeed implements Feed {
   readonly name: string;
+  readonly timeline: Timeline = timelineOf();
   readonly bite: number = Infinity;
   readonly restore?: NonNullable<Feed['restore']>;
   readonly #source: PolicySource;

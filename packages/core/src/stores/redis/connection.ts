@@ -1,4 +1,6 @@
 import { PolicyError, shown } from '../../errors.ts';
+import { SharedLines } from '../../events/shared-lines.ts';
+import { EVENTS_KEPT_MS, MAX_EVENTS, rememberTimeline, Timeline } from '../../events/timeline.ts';
 import { detached, startTimer, stopTimer, type Timer } from '../../platform.ts';
 import type { Store } from '../store.ts';
 import { adoptClient, type AnyRedisClient } from './clients/adopt.ts';
@@ -12,6 +14,8 @@ export interface RedisConnection {
   /** The same object for all connections through one client. */
   readonly through: object;
   readonly prefix: string;
+  /** That of the application. */
+  readonly timeline: Timeline;
   /**
    * Runs a script over keys of one hash tag, which get no prefix here. Rejects with a StoreError.
    */
@@ -30,6 +34,7 @@ const opened = new WeakMap<Store, { readonly through: object; readonly port: Por
 
 export function rememberConnection(store: Store, through: object, port: Port, prefix: string): void {
   opened.set(store, { through, port, prefix });
+  rememberTimeline(store, timelineAt(through, port, prefix));
 }
 
 /** How long after its end a subscription is made again. */
@@ -53,18 +58,36 @@ export function connectTo(client: AnyRedisClient | string, prefix: unknown, wher
   return connectionThrough(typeof client === 'string' ? port : client, port, checked, typeof client === 'string');
 }
 
+const timelines = new WeakMap<object, Map<string, Timeline>>();
+
+/** The timeline of an application, one for each client. */
+function timelineAt(through: object, port: Port, prefix: string): Timeline {
+  const byPrefix = timelines.get(through) ?? new Map<string, Timeline>();
+  timelines.set(through, byPrefix);
+  const connection = { prefix, eval: evalOf(port) };
+  const made = (): Timeline => new Timeline(new SharedLines(connection, '{#events}:list', EVENTS_KEPT_MS, MAX_EVENTS));
+  const timeline = byPrefix.get(prefix) ?? made();
+  byPrefix.set(prefix, timeline);
+  return timeline;
+}
+
+function evalOf(port: Port): RedisConnection['eval'] {
+  return async (script, keys, args) => {
+    const away = port.whyAway?.();
+    if (away !== undefined) throw failureOf(away, false);
+    return port.eval(script, keys, args).catch((error: unknown) => {
+      throw failureOf(error);
+    });
+  };
+}
+
 function connectionThrough(through: object, port: Port, prefix: string, isOwn = false): RedisConnection {
   const ends = new Set<() => void>();
   return {
     through,
     prefix,
-    eval: async (script, keys, args) => {
-      const away = port.whyAway?.();
-      if (away !== undefined) throw failureOf(away, false);
-      return port.eval(script, keys, args).catch((error: unknown) => {
-        throw failureOf(error);
-      });
-    },
+    timeline: timelineAt(through, port, prefix),
+    eval: evalOf(port),
     subscribe(channel, listener) {
       let stop: (() => void) | undefined;
       let timer: Timer | undefined;
