@@ -3,10 +3,9 @@ import { readPageOptions, type PageOptions } from './options.ts';
 import { Page } from './page.ts';
 
 export type { PageHandler } from './frameworks.ts';
-export type { PageChange } from './changes.ts';
 export type { LimiterOption } from './limits.ts';
 export type { Authorized } from './operators.ts';
-export type { PageOptions } from './options.ts';
+export type { PageChange, PageOptions } from './options.ts';
 
 /**
  * A page for operators: which keys are denied, what a key may still do, blocks, and other numbers for one key. It shows

@@ -1,9 +1,21 @@
 import { PolicyError } from '@sluice/core';
 import { readOptions, shown, type LimiterCore } from '@sluice/core/spi';
-import type { PageChange } from './changes.ts';
 import { PageProblem } from './exchange.ts';
 import { readLimiters, type LimiterOption } from './limits.ts';
 import { findByAuthorize, findByToken, type Authorized, type FindOperator } from './operators.ts';
+
+/** A change that an operator made. */
+export interface PageChange {
+  readonly atMs: number;
+  /** Who: what `authorize` returned, the name of the login, or what the operator wrote. */
+  readonly by: string;
+  readonly action: 'block' | 'unblock' | 'reset' | 'set override' | 'end override';
+  /** The key and its limiter, such as `ann of api`: a long key as its hash. */
+  readonly target: string;
+  /** Such as `for 10m`, or the numbers before and after. */
+  readonly detail: string;
+  readonly reason: string;
+}
 
 /** The options of {@link page}. */
 export interface PageOptions<Request = never> {
@@ -22,8 +34,7 @@ export interface PageOptions<Request = never> {
   /** The path of the page if the framework does not mount handlers; other requests are passed on. Such as `/limits`. */
   path?: string | undefined;
   /**
-   * Writes the keys denied most, and the changes of operators, to the Redis of the limiters: every five seconds, in a
-   * record that ends half a minute later. The pages of all processes that do so show what all of them deny, and
+   * Writes the keys denied most to the Redis of the limiters: every five seconds, in a record that ends half a minute later. The pages of all processes that do so show what all of them deny, and
    * `sluice denied --redis` prints it. Default false: nothing is written.
    */
   share?: boolean | undefined;

@@ -1,11 +1,10 @@
 import { hostname } from 'node:os';
-import { describePolicy } from '@sluice/core';
+import { describePolicy, type LimitEvent } from '@sluice/core';
 import type { Limit, LimiterCore } from '@sluice/core/spi';
-import { mergeChanges, type PageChange } from './changes.ts';
 import { findKey, showKey, writeId, type FindLimits } from './key-names.ts';
 import { limitId, listCores } from './limits.ts';
-import { MINUTES, type Recorder } from './recorder.ts';
-import { MAX_SHARED_KEYS, type PageRecord, type SharedKey } from './shared/record.ts';
+import type { Recorder } from './recorder.ts';
+import { MAX_SHARED_DENIALS, MAX_SHARED_KEYS, MINUTES, type PageRecord, type SharedKey } from './shared/record.ts';
 import { mergeDenied } from './shared/redis.ts';
 import type { Sharing } from './shared/sharing.ts';
 
@@ -17,8 +16,10 @@ export interface Snapshot {
   readonly operator: string | null;
   readonly limiters: readonly ShownLimiter[];
   readonly denied: ShownKeys;
-  /** The last one first. */
-  readonly changes: readonly PageChange[];
+  /** Outages and losses that last. */
+  readonly troubles: readonly LimitEvent[];
+  /** What changed and broke, the last first: those that the operator has asked for. */
+  readonly events: readonly LimitEvent[];
 }
 
 export interface ShownLimiter {
@@ -26,6 +27,9 @@ export interface ShownLimiter {
   readonly store: string;
   readonly breaker: string;
   readonly keysInMemory: number;
+  /** How long half of the decisions take, and 99 of a hundred, to a quarter. Null without any. */
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
   readonly policies: readonly ShownCounts[];
 }
 
@@ -44,6 +48,8 @@ export interface ShownCounts {
 export interface ShownKeys {
   readonly sinceMs: number;
   readonly keys: readonly ShownKey[];
+  /** All denials, the last minute last. */
+  readonly byMinute: readonly number[];
   /** The other processes; null if this page shares nothing. `ageMs`: how old their counts are. */
   readonly others: readonly { readonly pid: number; readonly host: string; readonly ageMs: number }[] | null;
   /** Since when Redis has not taken or given counts; null: it does both. */
@@ -51,7 +57,7 @@ export interface ShownKeys {
 }
 
 /** `id`: null if only another process knows its limit. */
-export type ShownKey = Omit<SharedKey, 'limit'> & { readonly id: string | null };
+export type ShownKey = Omit<SharedKey, 'limit' | 'denials'> & { readonly id: string | null };
 
 /** What snapshots are taken of. */
 export interface Shown {
@@ -59,53 +65,69 @@ export interface Shown {
   readonly find: FindLimits;
   readonly only: ReadonlySet<LimiterCore> | undefined;
   readonly sharing: Sharing | undefined;
-  readonly changes: readonly PageChange[];
+  readonly troubles: readonly LimitEvent[];
+  readonly events: readonly LimitEvent[];
 }
 
 export function takeSnapshot(shown: Shown, operator: string | undefined): Snapshot {
-  const { recorder, sharing, changes } = shown;
+  const { recorder, troubles, events } = shown;
   return {
     atMs: Date.now(),
     process: { pid: process.pid, host: hostname(), sinceMs: recorder.startedAtMs },
     operator: operator ?? null,
     limiters: showLimiters(shown),
     denied: showDenied(shown),
-    changes: mergeChanges(changes, sharing?.shared.changes ?? []),
+    troubles,
+    events,
   };
 }
 
 /** What a page counts and shares now. */
-export function makeRecord({ denied }: Recorder): PageRecord {
+export function makeRecord(recorder: Recorder): PageRecord {
+  const { denied, counts } = recorder;
   const all = denied.ranked();
   const keys = all.slice(0, MAX_SHARED_KEYS).map(({ item, count, atLeast }) => {
     const { core, limit, policy, subject } = item;
-    return { limiter: core.name, limit: limitId(core, limit), policy, key: subject, count, atLeast };
+    const denials = recorder.denialsOf(item).slice(0, MAX_SHARED_DENIALS);
+    return { limiter: core.name, limit: limitId(core, limit), policy, key: subject, count, atLeast, denials };
   });
   const beyond = all.slice(MAX_SHARED_KEYS).reduce((max, { count }) => Math.max(max, count), denied.missed);
-  return { pid: process.pid, host: hostname(), sinceMs: denied.sinceMs, beyond, keys };
+  const deniedByMinute = addUp([...counts.values()].map((one) => recorder.inOrder(one.denied)));
+  return { pid: process.pid, host: hostname(), sinceMs: denied.sinceMs, deniedByMinute, beyond, keys };
 }
 
 function showDenied({ recorder, find, sharing }: Shown): ShownKeys {
   const own = makeRecord(recorder);
-  const all = sharing?.shared.records ?? [];
-  const others = all.filter(({ pid, host }) => pid !== own.pid || host !== own.host);
+  const others = listOthers(sharing);
   const denied = mergeDenied([own, ...others]).slice(0, MAX_SHARED_KEYS);
-  const keys = denied.map(({ limit, key: subject, ...counts }) => {
-    const seen = recorder.seen(subject).find(({ core }) => core.name === counts.limiter);
-    const key = seen ?? findKey([counts.limiter, limit, subject], find);
+  const keys = denied.map(({ limit, key: subject, limiter, policy, count, atLeast }) => {
+    const seen = recorder.seen(subject).find(({ core }) => core.name === limiter);
+    const key = seen ?? findKey([limiter, limit, subject], find);
     const shown = showKey(key ?? { key: subject, length: subject.length });
-    return { ...counts, key: shown, id: key === undefined ? null : writeId(key) };
+    return { limiter, policy, count, atLeast, key: shown, id: key === undefined ? null : writeId(key) };
   });
   return {
     sinceMs: Math.min(own.sinceMs, ...others.map(({ sinceMs }) => sinceMs)),
     keys,
+    byMinute: addUp([own, ...others].map(({ deniedByMinute }) => deniedByMinute)),
     others: sharing === undefined ? null : others.map(({ pid, host, ageMs }) => ({ pid, host, ageMs })),
     awaySinceMs: sharing?.awaySinceMs ?? null,
   };
 }
 
+/** What the other processes share. */
+export function listOthers(sharing: Sharing | undefined): Sharing['records'] {
+  return (sharing?.records ?? []).filter(({ pid, host }) => pid !== process.pid || host !== hostname());
+}
+
+/** Counts by minute, of which any may begin later. */
+function addUp(all: readonly (readonly number[])[]): readonly number[] {
+  return Array.from({ length: MINUTES }, (_, i) => all.reduce((sum, counts) => sum + (counts.at(i - MINUTES) ?? 0), 0));
+}
+
 /** Limiters of one name count as one. */
-function showLimiters({ only, recorder: { counts, minute } }: Shown): readonly ShownLimiter[] {
+function showLimiters({ only, recorder }: Shown): readonly ShownLimiter[] {
+  const { counts, durations } = recorder;
   return [...new Map(listCores(only).map((core) => [core.name, core])).values()].map((core) => {
     const known = core.known.flatMap((limit): readonly (readonly [string, string | null])[] => {
       const policies = readPresent(limit);
@@ -117,10 +139,10 @@ function showLimiters({ only, recorder: { counts, minute } }: Shown): readonly S
     const texts = new Map([...counted.map(({ policy }) => [policy, null] as const), ...known]);
     const policies = [...texts].map(([name, text]) => {
       const { allowed, denied } = counts.get(`${core.name} ${name}`) ?? NO_COUNTS;
-      const deniedByMinute = [...denied.subarray(minute + 1), ...denied.subarray(0, minute + 1)];
-      return { name, text, allowed: sum(allowed), denied: sum(denied), deniedByMinute };
+      return { name, text, allowed: sum(allowed), denied: sum(denied), deniedByMinute: recorder.inOrder(denied) };
     });
-    return { name: core.name, ...core.status(), policies };
+    const [p50Ms, p99Ms] = [0.5, 0.99].map((part) => durations.get(core.name)?.quantile(part) ?? null);
+    return { name: core.name, ...core.status(), p50Ms: p50Ms ?? null, p99Ms: p99Ms ?? null, policies };
   });
 }
 

@@ -1,6 +1,5 @@
 import { StoreError } from '../errors.ts';
 import { startTimer, stopTimer, type Timer } from '../platform.ts';
-import { readSubject } from '../values/key.ts';
 import type { LimitEvent } from './event.ts';
 import { timelineOf } from './timeline.ts';
 
@@ -42,22 +41,5 @@ export async function readEvents({ store, limit, key }: ReadEventsOptions = {}):
   await Promise.race([timeline.refresh(), late]).finally(() => {
     stopTimer(timer);
   });
-  return selectEvents(timeline.events, limit, key);
-}
-
-/** The events of a limit and of a key. Those of an outage concern every key. */
-export function selectEvents(
-  events: readonly LimitEvent[],
-  limit: string | undefined,
-  key: string | undefined,
-): readonly LimitEvent[] {
-  const isOf = (event: LimitEvent): boolean =>
-    limit === undefined || [...event.limit.split(', '), ...event.limit.split(/, |:/)].includes(limit);
-  const keys = key === undefined ? [] : [key, readSubject(key)];
-  const concerns = (given: string | null): boolean =>
-    given === null ||
-    key === undefined ||
-    keys.includes(given) ||
-    (given.endsWith('*') && key.startsWith(given.slice(0, -1)));
-  return events.filter((event) => isOf(event) && concerns(event.key));
+  return timeline.select(limit, key);
 }

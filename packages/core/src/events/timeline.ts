@@ -1,4 +1,5 @@
 import { startTimer, stopTimer } from '../platform.ts';
+import { readSubject } from '../values/key.ts';
 import { areSame, joinEvents, parseEvent, writeEvent, type LimitEvent } from './event.ts';
 
 /** Where the timeline of an application is kept. */
@@ -51,6 +52,16 @@ export class Timeline {
       else joined[at] = joinEvents(joined[at] as LimitEvent, event);
     }
     return joined.reverse();
+  }
+
+  /** The events of a limit and of a key, the last one first. Those of no key concern every key. */
+  select(limit: string | undefined, key: string | undefined): readonly LimitEvent[] {
+    const isOf = (event: LimitEvent): boolean =>
+      limit === undefined || [...event.limit.split(', '), ...event.limit.split(/, |:/)].includes(limit);
+    const keys: readonly unknown[] = key === undefined ? [] : [null, key, readSubject(key)];
+    const concerns = (given: string | null): boolean =>
+      key === undefined || keys.includes(given) || (given?.endsWith('*') === true && key.startsWith(given.slice(0, -1)));
+    return this.events.filter((event) => isOf(event) && concerns(event.key));
   }
 
   /** Adds an event. Resolves when it is written, or half a second has passed; what was not written is, later. Never rejects. */

@@ -163,11 +163,6 @@ export class Guard implements BreakerOwner {
     else if (state === 'closed') this.#end();
   }
 
-  /** Since when the store does not answer; undefined while it does. */
-  get awaySinceMs(): number | undefined {
-    return this.state === 'closed' ? undefined : this.#awaySinceMs;
-  }
-
   #begin(kind: string): void {
     this.#awaySinceMs = Date.now();
     this.warn();
