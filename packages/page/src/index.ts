@@ -5,7 +5,7 @@ import { Page } from './page.ts';
 export type { PageHandler } from './frameworks.ts';
 export type { LimiterOption } from './limits.ts';
 export type { Authorized } from './operators.ts';
-export type { PageChange, PageOptions } from './options.ts';
+export type { PageOptions } from './options.ts';
 
 /**
  * A page for operators: which keys are denied, what a key may still do, blocks, and other numbers for one key. It shows

@@ -1,11 +1,10 @@
-import type { Decision, PolicyDecision } from '@sluice/core';
+import type { Decision, LimitEvent, PolicyDecision } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
 import { editKeys, parseDuration, readSubject, timelineOf, writeDuration, type Want } from '@sluice/core/spi';
 import { PageProblem } from './exchange.ts';
 import { readReason, readText, type Fields, type Reason } from './fields.ts';
-import { MAX_ID, readId, recordKey, showKey, writeId, type FindLimits } from './key-names.ts';
+import { MAX_ID, readId, showKey, writeId, type FindLimits } from './key-names.ts';
 import { keyUnder, limitId, type LimitedKey } from './limits.ts';
-import type { PageChange } from './options.ts';
 import { planEnd, planOverride, readManaged, type ManagedNumbers } from './overrides.ts';
 import type { Denial } from './shared/record.ts';
 
@@ -52,7 +51,8 @@ type Change = Exclude<Action, 'key'>;
 
 /** A change that can be made, and how its effect is seen. */
 interface Plan {
-  readonly detail: string;
+  /** Before it and afterwards, in words. */
+  readonly numbers: Pick<LimitEvent, 'before' | 'after'>;
   readonly make: () => Promise<unknown>;
   readonly isDone: (state: KeyState) => boolean;
 }
@@ -66,9 +66,9 @@ export interface Known {
 /** Looks keys up, blocks and unblocks them, forgets what they have used, and gives them other numbers. */
 export class KeyActions {
   readonly #known: Known;
-  readonly #log: (change: PageChange) => void;
+  readonly #log: (change: LimitEvent) => void;
 
-  constructor(known: Known, log: (change: PageChange) => void) {
+  constructor(known: Known, log: (change: LimitEvent) => void) {
     this.#known = known;
     this.#log = log;
   }
@@ -105,7 +105,7 @@ export class KeyActions {
   async act(action: Change, fields: Fields, operator: string | undefined): Promise<KeyState> {
     const reason = readReason(fields, operator);
     const key = readId(readText(fields, 'id', MAX_ID), this.#known.find);
-    const { detail, make, isDone } = await this.#plan(action, key, fields, reason);
+    const { numbers, make, isDone } = await this.#plan(action, key, fields, reason);
     let failure: Error | undefined;
     try {
       await make();
@@ -119,20 +119,20 @@ export class KeyActions {
         failure ?? new PageProblem(409, `the store took the ${action}, and the key is ${state.outcome} all the same`)
       );
     }
-    if (failure !== undefined) {
-      const what = action === 'end-override' ? 'removeOverride' : action;
-      const event = {
-        atMs: Date.now(),
-        what,
-        limit: key.core.name,
-        key: key.subject,
-        after: detail,
-        ...reason,
-      } as const;
-      void timelineOf(key.core.store).add(event);
-    }
-    const name = action === 'override' ? 'set override' : action === 'end-override' ? 'end override' : action;
-    this.#log({ atMs: Date.now(), action: name, target: recordKey(key), detail, ...reason });
+    const { name } = key.core;
+    const what = action === 'end-override' ? 'removeOverride' : action;
+    const event = {
+      atMs: Date.now(),
+      endAtMs: null,
+      what,
+      limit: name,
+      key: key.subject,
+      ...numbers,
+      ...reason,
+    } as const;
+    // What has failed has told nothing.
+    if (failure !== undefined) void timelineOf(key.core.store).add(event);
+    this.#log(event);
     return state;
   }
 
@@ -145,7 +145,7 @@ export class KeyActions {
         action === 'override' ? await planOverride(key, fields, reason, lengthMs) : await planEnd(key, fields, reason);
       const isDone = ({ managed }: KeyState): boolean =>
         action === 'override' ? managed?.text === after : managed?.override === null;
-      return { detail: `${before} -> ${after} ${length}`.trim(), make, isDone };
+      return { numbers: { before, after: `${after} ${length}`.trim() }, make, isDone };
     }
     const before = action === 'reset' ? await this.#read(key) : undefined;
     const usedBefore = (i: number): number => before?.policies[i]?.used ?? 0;
@@ -155,7 +155,8 @@ export class KeyActions {
         ? policies.every(({ used }, i) => used === 0 || used < usedBefore(i))
         : (outcome === 'blocked') === (action === 'block');
     const op = action === 'reset' ? action : 'block';
-    return { detail: length, make: () => editKeys(key.core, op, [wantOf(key)], edit), isDone };
+    const make = (): Promise<void> => editKeys(key.core, op, [wantOf(key)], edit);
+    return { numbers: { before: null, after: length || null }, make, isDone };
   }
 
   #readAll(keys: readonly LimitedKey[]): Promise<readonly KeyState[]> {

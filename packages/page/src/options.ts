@@ -1,21 +1,8 @@
-import { PolicyError } from '@sluice/core';
+import { PolicyError, type LimitEvent } from '@sluice/core';
 import { readOptions, shown, type LimiterCore } from '@sluice/core/spi';
 import { PageProblem } from './exchange.ts';
 import { readLimiters, type LimiterOption } from './limits.ts';
 import { findByAuthorize, findByToken, type Authorized, type FindOperator } from './operators.ts';
-
-/** A change that an operator made. */
-export interface PageChange {
-  readonly atMs: number;
-  /** Who: what `authorize` returned, the name of the login, or what the operator wrote. */
-  readonly by: string;
-  readonly action: 'block' | 'unblock' | 'reset' | 'set override' | 'end override';
-  /** The key and its limiter, such as `ann of api`: a long key as its hash. */
-  readonly target: string;
-  /** Such as `for 10m`, or the numbers before and after. */
-  readonly detail: string;
-  readonly reason: string;
-}
 
 /** The options of {@link page}. */
 export interface PageOptions<Request = never> {
@@ -39,7 +26,7 @@ export interface PageOptions<Request = never> {
    */
   share?: boolean | undefined;
   /** Is told every change that an operator makes. Default: writes a line of JSON to the standard output. */
-  log?: ((change: PageChange) => void) | undefined;
+  log?: ((change: LimitEvent) => void) | undefined;
 }
 
 /** The options, checked. */
@@ -50,7 +37,7 @@ export interface PageSettings {
   readonly limiters: ReadonlySet<LimiterCore> | undefined;
   readonly path: string | undefined;
   readonly share: boolean;
-  readonly log: (change: PageChange) => void;
+  readonly log: (change: LimitEvent) => void;
 }
 
 type Authorize = (request: never) => Authorized | Promise<Authorized>;
@@ -65,7 +52,7 @@ const OPTIONS = {
   limiters: readLimiters,
   path: option<string | undefined>(undefined, isPath, 'a path such as "/limits", without a slash at its end'),
   share: option(false, (given) => typeof given === 'boolean', 'true or false'),
-  log: option<(change: PageChange) => void>(writeLine, isFunction, 'a function'),
+  log: option<(change: LimitEvent) => void>(writeLine, isFunction, 'a function'),
 };
 
 /** @param isSecret - No part of it may be in an error. */
@@ -97,6 +84,6 @@ export function readPageOptions(given: PageOptions): PageSettings {
   throw new PolicyError('token', text, 'SLUICE_OPTION_INVALID');
 }
 
-function writeLine(change: PageChange): void {
+function writeLine(change: LimitEvent): void {
   console.log(JSON.stringify({ event: 'sluice.page', ...change }));
 }

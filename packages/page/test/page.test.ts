@@ -1,8 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { createLimiter, fixedWindow, memoryStore, policyOf, type Limiter, type Store } from '@sluice/core';
+import {
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  policyOf,
+  type LimitEvent,
+  type Limiter,
+  type Store,
+} from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
-import { page, type PageChange, type PageOptions } from '@sluice/page';
+import { page, type PageOptions } from '@sluice/page';
 import type { KeyState } from '../src/key-actions.ts';
 import type { Snapshot } from '../src/snapshot.ts';
 import { ask, pageWith, TOKEN, useCleanUp } from './serve-page.ts';
@@ -288,7 +296,7 @@ describe('a key that is looked up', () => {
 
 describe('an action', () => {
   it('blocks, unblocks and forgets, says the state after it, and is logged with who and why', async () => {
-    const changes: PageChange[] = [];
+    const changes: LimitEvent[] = [];
     const made = pageWith({ log: (change) => changes.push(change) });
     const limiter = limiterOf('logged', 1);
     await limiter.consume('ann');
@@ -300,11 +308,18 @@ describe('an action', () => {
     }
 
     expect(outcomes).toEqual(['blocked', 'blocked', 'denied', 'denied', 'allowed', 'allowed']);
-    const common = { by: 'ops', reason: 'floods', target: 'ann of logged', atMs: expect.any(Number), detail: '' };
+    const common = {
+      by: 'ops',
+      reason: 'floods',
+      limit: 'logged',
+      key: 'ann',
+      atMs: expect.any(Number),
+      endAtMs: null,
+    };
     expect(changes).toEqual([
-      { ...common, action: 'block', detail: 'for 10m' },
-      { ...common, action: 'unblock' },
-      { ...common, action: 'reset' },
+      { ...common, what: 'block', before: null, after: 'for 10m' },
+      { ...common, what: 'unblock', before: null, after: null },
+      { ...common, what: 'reset', before: null, after: null },
     ]);
     const { events } = (await ask(made, 'snapshot?limit=logged')).json as Snapshot;
     expect(events.map(({ what, key, before, after }) => [what, key, before, after])).toEqual([
@@ -315,7 +330,7 @@ describe('an action', () => {
   });
 
   it('takes the name of the login before the name that is written', async () => {
-    const changes: PageChange[] = [];
+    const changes: LimitEvent[] = [];
     const made = pageWith({ token: undefined, authorize: () => 'ann', log: (change) => changes.push(change) });
     await limiterOf('api').consume('x');
 
@@ -342,7 +357,7 @@ describe('an action', () => {
     ['the origin of no site', why, { origin: 'null', host: 'localhost' }, 403],
     ['more than 16 kB', { ...why, more: 'x'.repeat(20_000) }, {}, 413],
   ])('with %s does nothing', async (_what, body, fields, status) => {
-    const changes: PageChange[] = [];
+    const changes: LimitEvent[] = [];
     const made = pageWith({ log: (change) => changes.push(change) });
     const limiter = limiterOf('api');
     await limiter.consume('ann');
@@ -372,7 +387,7 @@ describe('an action', () => {
     const policy = fixedWindow({ limit: 5, window: '1m' });
     const limiter = createLimiter({ name: 'deaf', policy, store, onStoreError: 'throw' });
     later(() => limiter.close());
-    const changes: PageChange[] = [];
+    const changes: LimitEvent[] = [];
     const made = pageWith({ limiters: [limiter], log: (change) => changes.push(change) });
     await limiter.consume('ann');
 

@@ -4,7 +4,6 @@ import { PROGRAM, STYLE } from './app.generated.ts';
 import { markup, Markup } from './markup.ts';
 import { countWords, eventWords, msWords, number, time } from './words.ts';
 
-const MAX_LISTED = 5;
 const MINUTE_MS = 60_000;
 
 /** The whole page. */
@@ -66,7 +65,7 @@ function viewHealth({ atMs, limiters, denied, troubles, process: { pid, host } }
   const outages = troubles.filter(({ what }) => what === 'outage').map((one) => one.atMs);
   const since = outages.length === 0 ? undefined : markup` since ${time(Math.min(...outages))}`;
   const stores = [...new Set(limiters.map(({ store }) => store))];
-  const processes = denied.others === null ? '' : `${number(denied.others.length + 1)} processes, `;
+  const processes = denied.others === null ? '' : `${number(denied.others.length + 1)} processes share their counts, `;
   const wrong = [
     away.length === 0
       ? undefined
@@ -98,36 +97,23 @@ function viewPicture({ atMs, denied: { byMinute } }: Snapshot): Markup {
   </section>`;
 }
 
-function viewDenied({ limiters, denied, process: { pid, host } }: Snapshot): Markup {
-  const { keys, others, sinceMs } = denied;
-  const max = String(Math.max(1, ...keys.map(({ count }) => count)));
-  const named = (others ?? [])
-    .slice(0, MAX_LISTED)
-    .map((one) => `, ${String(one.pid)} on ${one.host} (${ageWords(one.ageMs)})`);
-  const unnamed = (others ?? []).length - named.length;
-  const whose = `By ${String(pid)} on ${host}${named.join('')}${unnamed > 0 ? ` and ${number(unnamed)} more` : ''}`;
-  return markup`<section aria-label="Denied most"><h2>Denied most</h2>
-    <small>${whose}, since ${time(sinceMs)}. ${others === null ? 'Each process counts for itself.' : ''}</small>
-    ${keys.length === 0 ? markup`<p>None.</p>` : undefined}
-    ${keys.map((key) => viewDeniedKey(key, limiters, max))}
+function viewDenied({ limiters, denied: { keys, others, sinceMs } }: Snapshot): Markup {
+  const whose = others === null ? 'By this process alone' : `By ${number(others.length + 1)} processes`;
+  return markup`<section aria-label="Denied most"><h2>Denied most</h2><small>${whose}, since ${time(sinceMs)}.</small>
+    ${keys.length === 0 ? markup`<p>None.</p>` : keys.map((key) => viewDeniedKey(key, limiters))}
   </section>`;
 }
 
-function viewDeniedKey(shown: ShownKey, limiters: readonly ShownLimiter[], max: string): Markup {
-  const { id, key, limiter, policy, count } = shown;
+function viewDeniedKey(shown: ShownKey, limiters: readonly ShownLimiter[]): Markup {
+  const { id, key, limiter, policy } = shown;
   const numbers = limiters.find(({ name }) => name === limiter)?.policies.find(({ name }) => name === policy)?.text;
   const [field, value] = id === null ? ['key', key] : ['id', id];
   return markup`<form class="denied" data-action="key"><input type="hidden" name="${field}" value="${value}">
     <button class="key"><bdi>${key}</bdi></button>
-    <span class="count">${countWords(shown)} denials
-      <meter aria-hidden="true" max="${max}" value="${String(count)}"></meter></span>
+    <span class="count">${countWords(shown)} denials</span>
     <span class="limit">${limiter === policy ? limiter : `${limiter} · ${policy}`} <small>${numbers ?? ''}</small></span>
     <button name="open" value="block" aria-label="Block ${key}">Block …</button>
   </form>`;
-}
-
-function ageWords(ms: number): string {
-  return ms < 1_500 ? 'now' : `${String(Math.round(ms / 1_000))} s ago`;
 }
 
 function viewEvent(event: LimitEvent): Markup {
@@ -157,5 +143,5 @@ function viewBars(values: readonly number[], size: 'wide' | 'small'): Markup {
     (value, i) => `M${String(2 * i + 1)} 24v-${String(value === 0 ? 0 : 1 + (value / max) * 22)}`,
   );
   return markup`<svg class="${size}" role="img" aria-label="${label}" viewBox="0 0 120 24" preserveAspectRatio="none">
-    <path d="M0 24h120${path.join('')}"/></svg>`;
+    <path d="M0 0${path.join('')}"/></svg>`;
 }
