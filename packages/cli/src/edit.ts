@@ -84,7 +84,8 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
   };
   if (flags.service !== undefined) {
     const limit = neededLimit(flags);
-    await editThroughService(flags, edit, { [limit]: key }, durationMs);
+    const why = { by, ...(reason === null ? {} : { reason }) };
+    await editThroughService(flags, edit, { [limit]: key }, durationMs, why);
     const atMs = Date.now();
     done(key, limit, edit === 'block' ? atMs + durationMs : null, atMs);
     return;
@@ -117,8 +118,15 @@ function stateText(figures: readonly Figures[]): string {
 }
 
 /** @throws (rejects) Failure if the service does not do it. */
-async function editThroughService(flags: ServiceFlags, edit: KeyEdit, keys: object, durationMs: number): Promise<void> {
-  await ask(flags, `v1/${edit}`, edit === 'block' ? { keys, duration: durationMs } : { keys });
+async function editThroughService(
+  flags: ServiceFlags,
+  edit: KeyEdit,
+  keys: object,
+  durationMs: number,
+  why: object,
+): Promise<void> {
+  const length = edit === 'block' ? { duration: durationMs } : {};
+  await ask(flags, `v1/${edit}`, { keys, ...length, ...why });
   const { outcome } = (await ask(flags, 'v1/peek', { keys, cost: 0 })) as { readonly outcome?: unknown };
   if (edit !== 'reset' && (edit === 'block') !== (outcome === 'blocked')) {
     throw new Failure(`the service took the ${edit}, and the key is ${String(outcome)} all the same`);

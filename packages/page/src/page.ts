@@ -80,7 +80,9 @@ export class Page {
   /** What changed and broke, as far as it is known within half a second, the last first. */
   async #readEvents(limit?: string, key?: string): Promise<readonly LimitEvent[]> {
     const stores = listCores(this.#settings.limiters).map(({ store }) => store);
-    const timelines = [...new Set([undefined, ...stores].map(timelineOf))];
+    // That of this process is for all its limiters.
+    const all = this.#settings.limiters === undefined ? [undefined, ...stores] : stores;
+    const timelines = [...new Set(all.map(timelineOf))];
     if (performance.now() - this.#eventsReadAtMs >= READ_EVERY_MS) {
       this.#eventsReadAtMs = performance.now();
       // The page says by itself that a store does not answer.

@@ -159,7 +159,7 @@ describe('the timeline in Redis', () => {
   });
 
   it('rejects if it cannot be read', async () => {
-    const store = redisStore({ eval: refuse, evalsha: refuse }, { prefix: 'sluice' });
+    const store = redisStore({ eval: failing, evalsha: failing }, { prefix: 'sluice' });
 
     await expect(readEvents({ store })).rejects.toMatchObject({ name: 'StoreError' });
   });
@@ -178,4 +178,4 @@ describe('the timeline in Redis', () => {
   });
 });
 
-const refuse = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED'));
+const failing = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED'));
