@@ -81,9 +81,9 @@ export class Timeline {
     this.#lasting.add(name);
     return async (more) => {
       const lasted = { ...(this.#known.get(name) ?? event), ...more };
+      if (more !== undefined) return this.#end(name, lasted);
       this.#lasting.delete(name);
-      if (more === undefined) this.#known.delete(name);
-      else await this.#end(name, lasted);
+      this.#known.delete(name);
     };
   }
 
@@ -116,6 +116,7 @@ export class Timeline {
   /** Ends what lasted: with what other processes have seen of it, it is one event. */
   async #end(name: string, event: NewEvent): Promise<void> {
     if (this.#list !== undefined) await inTime(this.refresh());
+    this.#lasting.delete(name); // not before, or it would be written as one that lasts
     // An outage was seen by the clock of this process alone.
     const aheadMs = event.what === 'outage' ? this.#aheadMs : 0;
     const [atMs, endAtMs] = [event.atMs + aheadMs, Number(event.endAtMs) + aheadMs];

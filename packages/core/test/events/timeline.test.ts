@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { until, useRedis } from '@sluice/testkit';
 import type { LimitEvent } from '../../src/events/event.ts';
 import { readEvents } from '../../src/events/read-events.ts';
+import { timelineOf, type Timeline } from '../../src/events/timeline.ts';
 import { createLimiter } from '../../src/limiter/create-limiter.ts';
 import { createPolicies } from '../../src/managed/index.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
@@ -9,7 +10,7 @@ import { redisStore, type RedisStore } from '../../src/stores/redis/redis-store.
 import { memoryStore } from '../../src/stores/memory.ts';
 
 const redis = useRedis();
-const LIST = 'sluice:{#events}:list';
+const LIST = 'sluice:{#policies}:events';
 const why = { by: 'ann', reason: 'a flood' };
 const numbers = (limit: number) => fixedWindow({ limit, window: '1h' });
 beforeEach(async () => {
@@ -179,3 +180,23 @@ describe('the timeline in Redis', () => {
 });
 
 const failing = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED'));
+
+describe('an outage', () => {
+  it('is one event that lasts in its process, and is written when it has ended', async () => {
+    const [mine, other] = [newStore(), newStore()].map((store) => timelineOf(store)) as [Timeline, Timeline];
+    const outage = { what: 'outage', limit: 'api' } as const;
+    const ends = [
+      mine.begin({ ...outage, atMs: Date.now() - 60_000 }),
+      other.begin({ ...outage, atMs: Date.now() - 59_000 }),
+    ];
+    await mine.refresh();
+    const lasting = [mine.events.map(({ endAtMs }) => endAtMs), await redis.admin.exists(LIST)];
+    await Promise.all(ends.map((end, i) => end({ endAtMs: Date.now() - 1_000 * i })));
+
+    const events = await readEvents({ store: newStore() });
+
+    expect(lasting).toEqual([[null], 0]);
+    expect(events).toHaveLength(1);
+    expect(Number(events[0]?.endAtMs) - Number(events[0]?.atMs)).toBeGreaterThan(59_000);
+  });
+});

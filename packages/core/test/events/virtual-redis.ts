@@ -24,22 +24,25 @@ export class VirtualRedis {
 
   /** A client as another process has it. */
   client(): { evalsha: Call; eval: Call } {
-    const sources = new Map<string, string>();
-    const call = async (source: string | undefined, keys: readonly string[], args: readonly string[]) => {
+    const scripts = new Map<string, Promise<unknown>>();
+    const run = async (sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> => {
       if (this.isDown) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-      if (source === undefined) throw new Error('NOSCRIPT No matching script');
+      const loaded = scripts.get(sha1);
+      if (loaded === undefined) throw new Error('NOSCRIPT No matching script');
       this.#pending++;
       try {
-        return await this.#admin.eval(source.replaceAll('redis.call("TIME")', TIME), keys.length, ...keys, ...args);
+        return await this.#admin.evalsha(String(await loaded), keys.length, ...keys, ...args);
       } finally {
         this.#pending--;
       }
     };
     return {
-      evalsha: (sha1, keys, args) => call(sources.get(sha1), keys, args),
+      evalsha: run,
       eval: (source, keys, args) => {
-        sources.set(createHash('sha1').update(source).digest('hex'), source);
-        return call(source, keys, args);
+        const sha1 = createHash('sha1').update(source).digest('hex');
+        const virtual = source.replaceAll('redis.call("TIME")', TIME);
+        if (!scripts.has(sha1)) scripts.set(sha1, this.#admin.script('LOAD', virtual));
+        return run(sha1, keys, args);
       },
     };
   }

@@ -65,7 +65,7 @@ function timelineAt(through: object, port: Port, prefix: string): Timeline {
   const byPrefix = timelines.get(through) ?? new Map<string, Timeline>();
   timelines.set(through, byPrefix);
   const connection = { prefix, eval: evalOf(port) };
-  const made = (): Timeline => new Timeline(new SharedLines(connection, '{#events}:list', EVENTS_KEPT_MS, MAX_EVENTS));
+  const made = (): Timeline => new Timeline(new SharedLines(connection, '{#policies}:events', EVENTS_KEPT_MS, MAX_EVENTS));
   const timeline = byPrefix.get(prefix) ?? made();
   byPrefix.set(prefix, timeline);
   return timeline;
