@@ -57,10 +57,12 @@ export class Timeline {
   /** The events of a limit and of a key, the last one first. Those of no key concern every key. */
   select(limit: string | undefined, key: string | undefined): readonly LimitEvent[] {
     const isOf = (event: LimitEvent): boolean =>
-      limit === undefined || [...event.limit.split(', '), ...event.limit.split(/, |:/)].includes(limit);
+      limit === undefined || event.limit.split(', ').some((one) => [one, ...one.split(':')].includes(limit));
     const keys: readonly unknown[] = key === undefined ? [] : [null, key, readSubject(key)];
     const concerns = (given: string | null): boolean =>
-      key === undefined || keys.includes(given) || (given?.endsWith('*') === true && key.startsWith(given.slice(0, -1)));
+      key === undefined ||
+      keys.includes(given) ||
+      (given?.endsWith('*') === true && key.startsWith(given.slice(0, -1)));
     return this.events.filter((event) => isOf(event) && concerns(event.key));
   }
 
