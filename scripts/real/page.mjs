@@ -96,8 +96,8 @@ const oneKey = (other) => other.getByRole('region', { name: 'One key' });
 test('the page shows who is denied most, by which limit', async () => {
   const rows = denied(page).locator('form');
 
-  assert.match(await rows.nth(0).innerText(), /bob\s+login fixedWindow 3 per 15m\s+37 denials/);
-  assert.match(await rows.nth(1).innerText(), /acme\s+orders fixedWindow 3 per 1h\s+27 denials/);
+  assert.match(await rows.nth(0).innerText(), /bob\s+37 denials\s+login fixedWindow 3 per 15m\s+Block/);
+  assert.match(await rows.nth(1).innerText(), /acme\s+27 denials\s+orders fixedWindow 3 per 1h/);
   assert.match(await page.getByRole('region', { name: 'Limiters' }).innerText(), /slidingWindow 5 per 1h/);
 });
 
@@ -125,9 +125,9 @@ test('an operator finds a key, blocks and unblocks it, and sees that in the list
   await form(page).getByRole('button', { name: 'Unblock', exact: true }).click();
   await state.getByText('Block …').waitFor();
   assert.equal((await limiter.peek('ann')).outcome, 'denied');
-  await page.getByText(/ann: block ann of api for 1d \(floods\)/).waitFor();
+  await page.getByText(/block ann of api: .*blocked for 1d, by ann \(floods\)/).waitFor();
   assert.deepEqual(
-    changes.map(({ action, by, reason }) => [action, by, reason]),
+    changes.map(({ what, by, reason }) => [what, by, reason]),
     [
       ['block', 'ann', 'floods'],
       ['unblock', 'ann', 'talked to them'],
@@ -150,7 +150,7 @@ test('a key that is written is found by the keyboard alone, and forgotten', asyn
 });
 
 test('an override is set by the keyboard alone, beside the numbers that it replaces, and ended', async () => {
-  await page.getByRole('button', { name: 'acme' }).first().focus();
+  await page.getByRole('button', { name: 'acme', exact: true }).first().focus();
   await page.keyboard.press('Enter');
   const state = oneKey(page);
   await state.getByText('3 of 3 in 1h, 0 left').waitFor();
@@ -172,10 +172,10 @@ test('an override is set by the keyboard alone, beside the numbers that it repla
   await state.getByText(/^Override of/).waitFor({ state: 'detached' });
   assert.equal((await orders.peek('acme')).limit, 3);
   assert.deepEqual(
-    changes.slice(-2).map(({ action, by, detail }) => [action, by, detail]),
+    changes.slice(-2).map(({ what, by, before, after }) => [what, by, before, after]),
     [
-      ['set override', 'ann', 'fixedWindow 3 per 1h -> fixedWindow 500 per 1h for 1d'],
-      ['end override', 'ann', 'fixedWindow 500 per 1h -> fixedWindow 3 per 1h'],
+      ['override', 'ann', 'fixedWindow 3 per 1h', 'fixedWindow 500 per 1h for 1d'],
+      ['removeOverride', 'ann', 'fixedWindow 500 per 1h', 'fixedWindow 3 per 1h'],
     ],
   );
 });
@@ -196,11 +196,13 @@ test('a change that the server rejects says why, and what was written stays', as
 test('counts are shown as they come, and stay while the keyboard is among them', async () => {
   for (let i = 0; i < 3; i++) await login.consume('bob');
   await denied(page).getByText('40 denials').waitFor();
-  await page.getByRole('button', { name: 'bob' }).focus();
+  await page.getByRole('button', { name: 'bob', exact: true }).focus();
   await new Promise((resolve) => setTimeout(resolve, 2_500));
 
   assert.ok(
-    await page.getByRole('button', { name: 'bob' }).evaluate((button) => button === globalThis.document.activeElement),
+    await page
+      .getByRole('button', { name: 'bob', exact: true })
+      .evaluate((button) => button === globalThis.document.activeElement),
   );
   await page.getByLabel('Key, such as an address or a user').focus();
 });
@@ -229,8 +231,8 @@ for (const [name, options] of [
     await other.evaluate(axe.source);
     const found = await violationsIn(other, 'at first');
     await picture(other, name);
-    await other.getByRole('button', { name: 'acme' }).first().click();
-    await other.getByText(/of 3 in 1h/).waitFor();
+    await other.getByRole('button', { name: 'acme', exact: true }).first().click();
+    await other.getByText(/3 of 3 in 1h, 0 left/).waitFor();
     found.push(...(await violationsIn(other, 'a key')));
     await other.getByText('Another limit for this key …').click();
     found.push(...(await violationsIn(other, 'a form')));
@@ -242,7 +244,7 @@ for (const [name, options] of [
   });
 }
 
-test('the page shows what all processes deny, says whose counts those are, and opens a key of another one', async () => {
+test('the page shows what all processes deny and when, and opens a key of another one', async () => {
   const redis = await startRedis();
   const store = redisStore(redis.url, { prefix: 'sluice' });
   const shared = createLimiter({ name: 'carts', policy: fixedWindow({ limit: 3, window: '1h' }), store });
@@ -251,16 +253,19 @@ test('the page shows what all processes deny, says whose counts those are, and o
   await once(second, 'listening');
   try {
     for (let i = 0; i < 5; i++) await shared.consume('mallory');
-    const counted = { limiter: 'carts', limit: '}:carts', policy: 'carts', count: 44, atLeast: 38 };
+    const denials = [{ atMs: Date.now(), count: 9, used: 3, limit: 3, windowMs: 3_600_000, isBlocked: false }];
+    const counted = { limiter: 'carts', limit: '}:carts', policy: 'carts', count: 44, atLeast: 38, denials };
     const keys = HOSTILE.slice(0, 4).map((key) => ({ ...counted, key }));
-    await shareRecord(connectionOf(store), { pid: 4711, host: 'web-7', sinceMs: 0, beyond: 0, keys });
+    await shareRecord(connectionOf(store), {
+      ...{ pid: 4711, host: 'web-7', sinceMs: 0, beyond: 0, keys },
+      deniedByMinute: [40, 80, 20, 9],
+    });
     const other = await opened({ viewport: { width: 390, height: 844 }, bypassCSP: true }, second);
-    await denied(other)
-      .getByText(/4711 on web-7/)
-      .waitFor();
+    await denied(other).getByText('By 2 processes').waitFor();
     const rows = await denied(other).locator('form').allInnerTexts();
-    await denied(other).getByRole('button', { name: HOSTILE[0] }).click();
+    await denied(other).getByRole('button', { name: HOSTILE[0], exact: true }).click();
     await other.getByText('0 of 3 in 1h, 3 left').waitFor();
+    await other.getByText(/denied 9 times, 3 of 3 in 1h/).waitFor();
     await other.evaluate(axe.source);
     const [found, width] = [await violationsIn(other, 'shared'), await other.evaluate(WIDER)];
     const title = await other.title();
@@ -280,6 +285,28 @@ test('the page shows what all processes deny, says whose counts those are, and o
     await store.close();
     await redis.stop();
   }
+});
+
+test('a key is blocked from its row, with a reason alone', async () => {
+  await denied(page).getByRole('button', { name: 'Block bob' }).click();
+  await form(page).getByLabel('Reason').fill('guesses passwords');
+  await page.keyboard.press('Enter');
+  await oneKey(page)
+    .getByText(/^Blocked until/)
+    .waitFor();
+
+  assert.equal((await login.peek('bob')).outcome, 'blocked');
+});
+
+test('what happened is filtered by limit and by key', async () => {
+  const happened = page.getByRole('region', { name: 'What happened' });
+  await happened.getByLabel('Only this key').fill('bob');
+  await happened.getByLabel('Only this limit').fill('login');
+  await happened.locator('.event').nth(1).waitFor({ state: 'detached' });
+
+  const texts = await happened.locator('.event').allInnerTexts();
+  assert.equal(texts.length, 1);
+  assert.match(texts[0], /block bob of login: .*\(guesses passwords\)/);
 });
 
 test('no error was shown in the console: the Content-Security-Policy allows all that the page does', () => {

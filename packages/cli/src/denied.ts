@@ -54,7 +54,7 @@ async function printPage(command: Command, flags: ServiceFlags): Promise<void> {
 /** @throws Failure if no process shares its counts. */
 async function printShared(command: Command): Promise<void> {
   await withRedis(command, false, async ({ connection, prefix }) => {
-    const { records } = await readShared(connection);
+    const records = await readShared(connection);
     if (records.length === 0) {
       const how = 'a page does with page({ token, share: true }), and the service does by itself';
       throw new Failure(

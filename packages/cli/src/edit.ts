@@ -3,11 +3,11 @@ import type { Command } from 'commander';
 import { createLimiter, type Ask, type Figures, type Op, type Store } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
 import { managed } from '@sluice/core/managed';
-import { parseDuration, parseName, readWriter, writeDuration } from '@sluice/core/spi';
+import { parseDuration, parseName, readWriter, timelineOf } from '@sluice/core/spi';
 import { Failure, UsageError } from './failure.ts';
 import { escaped, findKeys, parseKey, scan, subjectFor, type StateKey } from './keys.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
-import { printOf, tellPages, withRedis, type Session } from './session.ts';
+import { printOf, withRedis, type Session } from './session.ts';
 import { printable, writeInstant, writeWait } from './text.ts';
 
 type KeyEdit = 'block' | 'unblock' | 'reset';
@@ -54,7 +54,7 @@ export function addKeyEdits(sluice: Command): void {
       .argument('<key>', 'the key that the application limits, such as an address or a user; or a whole key in Redis')
       .option(
         '--limit <name>',
-        'the limiter, as limiter:policy one of its policies, a managed policy, or with --service a limit of the service',
+        'the limiter, as limiter:policy one of its policies, a managed policy, or with --service a limit of the service (default: all in which Redis has the key)',
       );
     if (edit === 'block') command.requiredOption('--for <duration>', 'how long, such as 10m');
     const reason = ['--reason <text>', 'why, which is printed with the change'] as const;
@@ -84,7 +84,8 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
   };
   if (flags.service !== undefined) {
     const limit = neededLimit(flags);
-    await editThroughService(flags, edit, { [limit]: key }, durationMs);
+    const why = { by, ...(reason === null ? {} : { reason }) };
+    await editThroughService(flags, edit, { [limit]: key }, durationMs, why);
     const atMs = Date.now();
     done(key, limit, edit === 'block' ? atMs + durationMs : null, atMs);
     return;
@@ -98,24 +99,34 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
       const why = edit === 'unblock' ? 'is not blocked' : 'has used nothing';
       throw new Failure(`${printable(subject)} ${why} under ${printable(limit)}; nothing was changed`);
     }
-    const until = durationMs;
-    const { atMs, figures } = await (edit === 'reset'
-      ? store.perform('reset', asks)
-      : store.perform(
-          'block',
-          asks.map((one) => ({ ...one, until })),
-        ));
+    const edits = asks.map((one) => ({ ...one, until: durationMs }));
+    const { atMs, figures } = await store.perform(edit === 'reset' ? 'reset' : 'block', edits);
     const blockedMs = Math.max(...figures.map((one) => one[BLOCKED] ?? 0));
     done(subject, limit, blockedMs === 0 ? null : atMs + blockedMs, atMs);
-    const detail = edit === 'block' ? `for ${writeDuration(durationMs)}` : '';
-    const change = { atMs, by, action: edit, target: `${subject} of ${limit}`, detail, reason: reason ?? '' };
-    await tellPages(session, change);
+    const states = { before: stateText(before.figures), after: stateText(figures) };
+    await timelineOf(store).add({ atMs, what: edit, limit, key: subject, ...states, by, reason });
   });
 }
 
+/** What keys have used, and how long they are blocked. */
+function stateText(figures: readonly Figures[]): string {
+  const texts = figures.map((one) => {
+    const blockedMs = one[BLOCKED] ?? 0;
+    return `${String(one[USED] ?? 0)} used${blockedMs > 0 ? `, blocked for ${writeWait(blockedMs)}` : ''}`;
+  });
+  return texts.join('; ');
+}
+
 /** @throws (rejects) Failure if the service does not do it. */
-async function editThroughService(flags: ServiceFlags, edit: KeyEdit, keys: object, durationMs: number): Promise<void> {
-  await ask(flags, `v1/${edit}`, edit === 'block' ? { keys, duration: durationMs } : { keys });
+async function editThroughService(
+  flags: ServiceFlags,
+  edit: KeyEdit,
+  keys: object,
+  durationMs: number,
+  why: object,
+): Promise<void> {
+  const length = edit === 'block' ? { duration: durationMs } : {};
+  await ask(flags, `v1/${edit}`, { keys, ...length, ...why });
   const { outcome } = (await ask(flags, 'v1/peek', { keys, cost: 0 })) as { readonly outcome?: unknown };
   if (edit !== 'reset' && (edit === 'block') !== (outcome === 'blocked')) {
     throw new Failure(`the service took the ${edit}, and the key is ${String(outcome)} all the same`);
@@ -132,6 +143,7 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
   const { client, prefix, policies } = session;
   const whole = parseKey(key, prefix);
   if (whole !== undefined) return editedOf(session, [whole], whole.subject, whole.limit);
+  if (flags.limit === undefined) return findEverywhere(session, key);
   const limit = neededLimit(flags);
   const isOfLimit = (one: StateKey): boolean => one.limit === limit || one.limit.startsWith(`${limit}:`);
   const found = await findKeys(client, key, prefix);
@@ -160,6 +172,30 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
     throw new Failure(`${known}; sluice inspect KEY prints the limits of a key, and ${instead}; nothing was changed`);
   }
   return editedOf(session, [...limits.values()], subject, limit);
+}
+
+/**
+ * All keys in Redis of what an application limits, under whatever limit.
+ *
+ * @throws (rejects) Failure if there is none.
+ */
+async function findEverywhere(session: Session, key: string): Promise<Edited> {
+  const { own, joined } = await findKeys(session.client, key, session.prefix);
+  const limit = [...new Set(own.map((one) => one.limit.replace(/@\d+$/, '')))].join(', ');
+  const subjects = [...new Set(own.map((one) => one.subject))]; // an address may have several spellings
+  const edited = subjects.map((subject) => {
+    return editedOf(
+      session,
+      own.filter((one) => one.subject === subject),
+      subject,
+      limit,
+    );
+  });
+  const [first, ...others] = await Promise.all(edited);
+  if (first !== undefined) return { ...first, asks: [first, ...others].flatMap(({ asks }) => asks) };
+  const where = joined.length === 0 ? 'Redis has no key of it' : 'Redis has it only in keys that join it with others';
+  const instead = 'give --limit; sluice inspect KEY prints the limits of a key';
+  throw new Failure(`${printable(key)} has no limit of its own: ${where}; ${instead}; nothing was changed`);
 }
 
 async function editedOf(
@@ -200,7 +236,7 @@ async function managedAsks({ store, policies }: Session, name: string, key: stri
 }
 
 function neededLimit({ limit }: EditFlags): string {
-  if (limit === undefined) throw new UsageError('--limit is needed, unless KEY is a whole key in Redis');
+  if (limit === undefined) throw new UsageError('--limit is needed with --service');
   for (const part of limit.split(':')) parseName(part, '--limit');
   return limit;
 }

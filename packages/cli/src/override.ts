@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { describePolicy } from '@sluice/core';
+import { parseDuration } from '@sluice/core/spi';
 import type { OverrideResult, OverrideTarget, Policies, PolicyOverride } from '@sluice/core/managed';
 import { Failure, UsageError } from './failure.ts';
 import { addPolicyOptions, POLICY_KINDS, policyFrom } from './policy-text.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
-import { printOf, tellPages, withRedis, type Session } from './session.ts';
+import { printOf, withRedis } from './session.ts';
 import { printable, table, writeInstant } from './text.ts';
 
 interface TargetFlags extends ServiceFlags {
@@ -28,17 +29,16 @@ export function addOverride(policy: Command): void {
     .argument('<name>', 'the managed policy; with --service the limit of the service')
     .argument('<kind>', `that of the policy: ${POLICY_KINDS}`);
   addPolicyOptions(addTarget(set))
-    .option('--until <instant>', 'when it ends, such as 2027-01-01T00:00:00Z')
+    .option('--until <when>', 'when it ends: in 1h, or at 2027-01-01T00:00:00Z')
     .action((name: string, kind: string, flags: TargetFlags & { until?: string }) => {
       const rule = policyFrom(kind, { ...flags });
       const target = readTarget(flags);
       const { by, reason } = flags;
       const options = { by, reason, ...(flags.until === undefined ? {} : { until: readInstant(flags.until) }) };
-      return withOverrides(set, flags, true, async (overrides, session) => {
+      return withOverrides(set, flags, true, async (overrides) => {
         const done = await overrides.override(name, target, rule, options);
         const detail = `${done.change === 'unchanged' ? '' : `${describePolicy(done.before)} -> `}${describePolicy(done.policy)}${endOf(done)}`;
         printOf(set)(done, () => `${done.change} ${placeOf(done)}: ${detail} (${printable(by)}: ${printable(reason)})`);
-        if (done.change !== 'unchanged') await tell(session, 'set override', done, detail, flags);
       });
     });
 
@@ -59,11 +59,10 @@ export function addOverride(policy: Command): void {
   addTarget(remove).action((name: string, flags: TargetFlags) => {
     const target = readTarget(flags);
     const { by, reason } = flags;
-    return withOverrides(remove, flags, true, async (overrides, session) => {
+    return withOverrides(remove, flags, true, async (overrides) => {
       const removed = await overrides.removeOverride(name, target, { by, reason });
       if (!removed) throw new Failure(`${name} has no override for ${targetText(target)}; nothing was changed`);
       printOf(remove)({ name, target, removed }, () => `removed ${placeOf({ name, target })}`);
-      await tell(session, 'end override', { name, target }, '', flags);
     });
   });
 }
@@ -75,9 +74,9 @@ async function withOverrides(
   command: Command,
   flags: ServiceFlags,
   writes: boolean,
-  work: (overrides: Overrides, session?: Session) => Promise<void>,
+  work: (overrides: Overrides) => Promise<void>,
 ): Promise<void> {
-  if (flags.service === undefined) await withRedis(command, writes, (session) => work(session.policies, session));
+  if (flags.service === undefined) await withRedis(command, writes, ({ policies }) => work(policies));
   else await work(serviceOverrides(flags));
 }
 
@@ -121,21 +120,11 @@ function readTarget({ key, keyPrefix }: TargetFlags): OverrideTarget {
 }
 
 function readInstant(text: string): Date {
+  if (/^[\d.]+ ?(ms|s|m|h|d)$/.test(text)) return new Date(Date.now() + parseDuration(text, '--until'));
   const atMs = Date.parse(text);
   if (!Number.isNaN(atMs)) return new Date(atMs);
-  throw new UsageError(`--until takes an instant such as 2027-01-01T00:00:00Z, got ${JSON.stringify(text)}`);
-}
-
-async function tell(
-  session: Session | undefined,
-  action: 'set override' | 'end override',
-  { name, target }: Pick<PolicyOverride, 'name' | 'target'>,
-  detail: string,
-  { by, reason }: TargetFlags,
-): Promise<void> {
-  if (session === undefined) return; // the service tells by itself
-  const change = { atMs: Date.now(), by, action, target: `${targetText(target)} of ${name}`, detail, reason };
-  await tellPages(session, change);
+  const expected = 'a time such as 1h, or an instant such as 2027-01-01T00:00:00Z';
+  throw new UsageError(`--until takes ${expected}, got ${JSON.stringify(text)}`);
 }
 
 function tableOf(overrides: readonly PolicyOverride[]): string {

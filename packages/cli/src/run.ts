@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Help, Option } from 'commander';
 import { addDenied } from './denied.ts';
 import { addKeyEdits } from './edit.ts';
+import { addEvents } from './events.ts';
 import { EXIT, exitCodeOf, printError } from './failure.ts';
 import { addInspect } from './inspect.ts';
 import { addPolicy } from './policy.ts';
@@ -59,6 +60,6 @@ function program(): Command {
     )
     .option('--json', 'print JSON, for programs')
     .addHelpText('afterAll', ({ command }) => (command.parent === null ? ABOUT_ALL : ABOUT_SHARED));
-  for (const add of [addPolicy, addInspect, addKeyEdits, addDenied, addServe, addSimulate]) add(sluice);
+  for (const add of [addPolicy, addInspect, addKeyEdits, addDenied, addEvents, addServe, addSimulate]) add(sluice);
   return sluice;
 }

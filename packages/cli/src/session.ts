@@ -2,7 +2,6 @@ import { Option, type Command } from 'commander';
 import { redisStore, type RedisStore } from '@sluice/core';
 import { createPolicies, type Policies } from '@sluice/core/managed';
 import { connectionOf, connectTo, type RedisConnection } from '@sluice/core/spi';
-import { shareChange, type PageChange } from '@sluice/page/spi';
 import { isLate, UsageError } from './failure.ts';
 import { connect, silence, type Connection } from './redis.ts';
 
@@ -83,14 +82,5 @@ export async function withRedis(
     throw silence(redis, error, writes ? '; the change may have been made anyway' : '');
   } finally {
     client.disconnect();
-  }
-}
-
-/** Tells the pages of all processes of a change that was made. Never rejects. */
-export async function tellPages({ connection }: Session, change: PageChange): Promise<void> {
-  try {
-    await shareChange(connection, change);
-  } catch (error) {
-    console.error(`sluice: the change was made, and pages do not show it: ${(error as Error).message}`);
   }
 }

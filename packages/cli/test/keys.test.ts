@@ -14,8 +14,6 @@ import {
   type Policy,
 } from '@sluice/core';
 import { createPolicies, managed } from '@sluice/core/managed';
-import { readShared } from '@sluice/page/spi';
-import { connectTo } from '@sluice/core/spi';
 import { useCli } from './sluice.ts';
 
 const cli = useCli();
@@ -180,22 +178,39 @@ describe('inspect', () => {
 });
 
 describe('block', () => {
-  it('is printed, with who and why, and told to the pages of all processes', async () => {
+  it('is printed, with who and why, and told by the timeline', async () => {
     await limiterOf({ policy: fixedWindow({ limit: 5, window: '1h' }) }).consume('ann');
 
     const { code, out } = await cli.sluice('block', 'ann', '--limit', 'api', '--for', '10m', ...WHY);
 
     expect(code).toBe(0);
     expect(out).toMatch(/^blocked ann under api until \S+Z \(in 10m\), by ann: a flood$/);
-    const { changes } = await readShared(connectTo(cli.admin, 'sluice', 'test'));
-    expect(changes).toEqual([
-      expect.objectContaining({
-        action: 'block',
-        target: 'ann of api',
-        detail: 'for 10m',
-        by: 'ann',
-        reason: 'a flood',
-      }),
+    expect(await cli.json('events', '--key', 'ann')).toEqual([
+      {
+        ...{ atMs: expect.any(Number), endAtMs: null, what: 'block', limit: 'api', key: 'ann', by: 'ann' },
+        ...{ before: '1 used', after: '1 used, blocked for 10m', reason: 'a flood' },
+      },
+    ]);
+  });
+
+  it('without a limit holds everywhere Redis has the key, in each spelling of an address, and so ends', async () => {
+    const policy = fixedWindow({ limit: 5, window: '1h' });
+    const [api, login] = ['api', 'login'].map((name) => limiterOf({ name, policy })) as [Limiter, Limiter];
+    await api.consume('2001:db8::/64');
+    await login.consume('2001:DB8::1');
+    const outcomes = async (): Promise<string[]> => [
+      (await api.peek('2001:db8::/64')).outcome,
+      (await login.peek('2001:DB8::1')).outcome,
+    ];
+
+    const { out } = await cli.sluice('block', '2001:DB8::1', '--for', '10m', ...WHY);
+    const blocked = await outcomes();
+    await cli.sluice('unblock', '2001:DB8::1');
+
+    expect(out).toMatch(/ under (api, login|login, api) until /);
+    expect([blocked, await outcomes()]).toEqual([
+      ['blocked', 'blocked'],
+      ['allowed', 'allowed'],
     ]);
   });
 
@@ -235,7 +250,7 @@ describe('block', () => {
   it.each([
     [['--limit', 'nothing', '--for', '10m'], 1, 'no key in Redis belongs to a limit nothing'],
     [['--limit', 'api', '--for', '10m'], 1, "such as 'x|ann'; give one of these; nothing was changed"],
-    [['--for', '10m'], 2, '--limit is needed, unless KEY is a whole key in Redis'],
+    [['--for', '10m'], 1, 'ann has no limit of its own: Redis has it only in keys that join it with others'],
     [['--limit', 'api', '--for', '400d'], 2, '--for must be at most 366d, got "400d"'],
     [['--limit', 'api', '--for', 'long'], 2, '--for must be a duration such as'],
   ])('with %j fails', async (args, code, message) => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
 import { createPolicies, managed } from '@sluice/core/managed';
-import { readShared, shareRecord, type PageRecord } from '@sluice/page/spi';
+import { shareRecord, type PageRecord } from '@sluice/page/spi';
 import { connectTo } from '@sluice/core/spi';
 import { until } from '@sluice/testkit';
 import { useCli } from './sluice.ts';
@@ -95,7 +95,7 @@ describe('policy put', () => {
 describe('policy list, get and remove', () => {
   it('list what Redis has lost, and the processes that still have it', async () => {
     await put();
-    const record = { host: 'web-1', sinceMs: 0, beyond: 0, keys: [] };
+    const record = { host: 'web-1', sinceMs: 0, deniedByMinute: [], beyond: 0, keys: [] };
     const connection = connectTo(cli.admin, 'sluice', 'test');
     for (const pid of [1, 2]) await shareRecord(connection, { ...record, pid, lost: ['mail'] });
 
@@ -128,11 +128,12 @@ describe('policy override', () => {
   const set = (...rest: readonly string[]): ReturnType<typeof cli.sluice> =>
     override('set', 'fixedWindow', '--limit', '50', '--window', '1m', ...rest);
 
-  it('sets, lists and removes other numbers of a key and of those with a prefix, and tells pages', async () => {
+  it('sets, lists and removes other numbers of a key and of those with a prefix, and the timeline tells it', async () => {
     await put('--app', 'checkout');
     const limiter = ordersLimiter();
 
     const one = await set('--key', 'ann', '--until', '2999-01-01T00:00:00Z', ...WHO);
+    const hour = await set('--key', 'bob', '--until', '1h', ...WHO);
     const some = await set('--key-prefix', 'org-7:', ...WHO);
     await until('the limiter follows', async () => (await limiter.peek('org-7:x')).limit === 50);
     const list = await override('list');
@@ -140,23 +141,22 @@ describe('policy override', () => {
 
     const numbers = 'fixedWindow 5 per 1m -> fixedWindow 50 per 1m';
     expect(one.out).toBe(`created orders for ann: ${numbers}, until 2999-01-01T00:00:00.000Z (ann: sale)`);
+    expect(Date.parse(hour.out.replace(/.*until (\S+) .*/, '$1')) - Date.now()).toBeGreaterThan(3_500_000);
     expect(some.out).toBe(`created orders for org-7:*: ${numbers} (ann: sale)`);
     expect(list.out).toMatch(
-      /\nann +fixedWindow 50 per 1m +2999-\S+ +ann +sale +\S+Z\norg-7:\* +fixedWindow 50 per 1m +- /,
+      /\nann +fixedWindow 50 per 1m +2999-\S+ +ann +sale +\S+Z\nbob .*\norg-7:\* +fixedWindow 50 per 1m +- /,
     );
     expect(removed.out).toBe('removed orders for ann');
-    const { changes } = await readShared(connectTo(cli.admin, 'sluice', 'test'));
-    expect(changes.map(({ action, target }) => `${action} ${target}`)).toEqual([
-      'end override ann of orders',
-      'set override org-7:* of orders',
-      'set override ann of orders',
-    ]);
+    const events = await cli.sluice('events', '--limit', 'orders', '--key', 'ann');
+    expect(events.out).toMatch(
+      /^AT +WHAT +LIMIT +KEY +CHANGE +BY +REASON\n\S+Z +removeOverride +orders +ann +fixedWindow 50 per 1m -> fixedWindow 5 per 1m +ann +sale\n\S+Z +override +orders +ann +fixedWindow 5 per 1m -> fixedWindow 50 per 1m until 2999-\S+ +ann +sale\n\S+Z +put +orders +- +fixedWindow 5 per 1m for checkout +- +-$/,
+    );
   });
 
   it.each([
     [() => set(...WHO), 2, 'an override needs either --key or --key-prefix'],
     [() => set('--key', 'a'), 2, "required option '--by <who>' not specified"],
-    [() => set('--key', 'a', '--until', 'later', ...WHO), 2, '--until takes an instant such as'],
+    [() => set('--key', 'a', '--until', 'later', ...WHO), 2, '--until takes a time such as 1h, or an instant such as'],
     [() => set('--key', 'a', '--until', '2001-01-01', ...WHO), 2, 'until must be later than now'],
     [
       () => override('set', 'slidingWindow', '--limit', '5', '--window', '1m', '--key', 'a', ...WHO),
@@ -177,17 +177,11 @@ describe('denied --redis', () => {
   it('adds up what all processes have denied that share their counts, as text that is harmless', async () => {
     const connection = connectTo(cli.admin, 'sluice', 'test');
     const key = (name: string, count: number, atLeast = count): PageRecord['keys'][number] => ({
-      ...{ limiter: 'api', limit: 'api', policy: 'api', key: name, count, atLeast },
+      ...{ limiter: 'api', limit: 'api', policy: 'api', key: name, count, atLeast, denials: [] },
     });
-    await shareRecord(connection, {
-      pid: 1,
-      host: 'web-1',
-      sinceMs: 0,
-      beyond: 0,
-      keys: [key('ann\u202e', 5)],
-      lost: [],
-    });
-    await shareRecord(connection, { pid: 2, host: 'web-2', sinceMs: 0, beyond: 3, keys: [key('bob', 9, 8)], lost: [] });
+    const record = { sinceMs: 0, deniedByMinute: [], beyond: 0, lost: [] };
+    await shareRecord(connection, { ...record, pid: 1, host: 'web-1', keys: [key('ann\u202e', 5)] });
+    await shareRecord(connection, { ...record, pid: 2, host: 'web-2', beyond: 3, keys: [key('bob', 9, 8)] });
 
     const { code, out } = await cli.sluice('denied', '--redis', cli.url);
 

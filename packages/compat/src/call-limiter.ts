@@ -101,7 +101,7 @@ export class CallLimiter extends LimiterCore {
   /** @param blockMs - With `block`: for how long. The key starts afresh after it. */
   async edit(op: 'reset' | 'block', want: Want, blockMs = 0): Promise<void> {
     try {
-      await editKeys(this, op, [want], blockMs);
+      await editKeys(this, op, [want], { until: blockMs, isRoutine: true });
     } catch (error) {
       // The memory that decides meanwhile has the edit.
       if (this.onStoreError !== 'local' || !(error instanceof StoreError)) throw error;

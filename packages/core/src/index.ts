@@ -13,6 +13,8 @@ export { concurrency, type ConcurrencyOptions, type ConcurrencyPolicy } from './
 export { describePolicy, parsePolicy, type Policy } from './policies/index.ts';
 export type { Duration } from './values/duration.ts';
 export { PolicyError, SluiceError, StoreError, type SluiceErrorCode, type StoreFailureKind } from './errors.ts';
+export { readEvents, type ReadEventsOptions } from './events/read-events.ts';
+export type { LimitEvent } from './events/event.ts';
 export { createLimiter } from './limiter/create-limiter.ts';
 export type {
   Acquisition,

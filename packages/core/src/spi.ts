@@ -17,6 +17,10 @@ export { liveLimiters } from './observe/live-limiters.ts';
 // Policies, and what they are compiled to.
 export { compile } from './policies/index.ts';
 
+// What changed and broke, and lists that processes share.
+export { timelineOf } from './events/timeline.ts';
+export { SharedLines } from './events/shared-lines.ts';
+
 // Redis, as a store has connected to it.
 export { connectTo, connectionOf, type RedisConnection } from './stores/redis/connection.ts';
 

@@ -41,7 +41,13 @@ export function warnOnce(code: SluiceWarningCode, message: string, about = ''): 
   const once = `${code} ${about}`;
   if (silenced.has(code) || given.has(once)) return false;
   given.add(once);
+  warn(code, message);
+  return true;
+}
+
+/** Warns as {@link warnOnce} does, each time: of what ends. */
+export function warn(code: SluiceWarningCode, message: string): void {
+  if (silenced.has(code)) return;
   if (runtime.emitWarning === undefined) console.warn(`[${code}] ${message}`);
   else runtime.emitWarning(message, { type: 'SluiceWarning', code });
-  return true;
 }

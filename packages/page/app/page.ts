@@ -1,7 +1,7 @@
 // What the page does in a browser: it sends forms as JSON, follows the counts, and shows times by the clock of this machine.
 /** Wherever the page is, and whether or not its address ends with a slash. */
 const base = location.pathname.endsWith('/') ? location.pathname : `${location.pathname}/`;
-const [live, away] = ['live', 'away'].map((id) => document.getElementById(id)) as [HTMLElement, HTMLElement];
+const [away, filter] = ['away', 'filter'].map((id) => document.getElementById(id)) as [HTMLElement, HTMLFormElement];
 const REFRESH_MS = 2_000;
 
 /** Not in all browsers. The server escapes what it sends. */
@@ -54,6 +54,7 @@ async function submit(form: HTMLFormElement, submitter: HTMLButtonElement): Prom
     const heading = place.querySelector('h2');
     heading?.focus({ preventScroll: true });
     heading?.scrollIntoView({ block: 'nearest' });
+    place.querySelector<HTMLElement>('details[open] input[name=reason]')?.focus();
   } catch (error) {
     problem.textContent = (error as Error).message;
   } finally {
@@ -62,11 +63,17 @@ async function submit(form: HTMLFormElement, submitter: HTMLButtonElement): Prom
   if (form.closest('[data-place]') !== null) await refresh();
 }
 
-/** Shows the present counts, unless the keyboard is among them. */
+/** Shows the present counts, and the events that are filtered, but for those that the keyboard is among. */
 async function refresh(): Promise<void> {
-  if (document.hidden || live.contains(document.activeElement)) return;
+  if (document.hidden) return;
   try {
-    show(live, await ask('live'));
+    const query = new URLSearchParams(new FormData(filter) as unknown as Record<string, string>);
+    const fresh = document.createElement('template');
+    fresh.innerHTML = trusted.createHTML(await ask(`live?${query.toString()}`)) as string;
+    for (const part of fresh.content.querySelectorAll<HTMLElement>('[data-live]')) {
+      const place = document.querySelector(`[data-live=${String(part.dataset['live'])}]`);
+      if (place?.contains(document.activeElement) === false) show(place, part.innerHTML);
+    }
     away.textContent = '';
   } catch (error) {
     away.textContent = `These are the last numbers: ${(error as Error).message}.`;
@@ -75,7 +82,9 @@ async function refresh(): Promise<void> {
 
 document.addEventListener('submit', (event) => {
   event.preventDefault();
+  if (event.target === filter) return void refresh();
   void submit(event.target as HTMLFormElement, event.submitter as HTMLButtonElement);
 });
-show(live, live.innerHTML);
+filter.addEventListener('input', () => void refresh());
+for (const part of document.querySelectorAll('[data-live]')) show(part, part.innerHTML);
 setInterval(() => void refresh(), REFRESH_MS);

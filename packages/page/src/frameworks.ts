@@ -63,7 +63,7 @@ export function makeHandler(answer: Answer, close: () => Promise<void>, path: st
 async function answerFetch(answer: Answer, request: Request, path: string | undefined): Promise<Response> {
   const answered = await answer({
     method: request.method,
-    url: new URL(request.url).pathname,
+    url: request.url.slice(new URL(request.url).origin.length),
     base: path,
     native: request,
     header: (name) => request.headers.get(name) ?? undefined,

@@ -3,7 +3,6 @@ import { readPageOptions, type PageOptions } from './options.ts';
 import { Page } from './page.ts';
 
 export type { PageHandler } from './frameworks.ts';
-export type { PageChange } from './changes.ts';
 export type { LimiterOption } from './limits.ts';
 export type { Authorized } from './operators.ts';
 export type { PageOptions } from './options.ts';

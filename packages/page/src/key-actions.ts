@@ -1,12 +1,12 @@
-import type { Decision, PolicyDecision } from '@sluice/core';
+import type { Decision, LimitEvent, PolicyDecision } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
-import { editKeys, parseDuration, readSubject, writeDuration, type Want } from '@sluice/core/spi';
-import type { PageChange } from './changes.ts';
+import { editKeys, parseDuration, readSubject, timelineOf, writeDuration, type Want } from '@sluice/core/spi';
 import { PageProblem } from './exchange.ts';
-import { readReason, readText, type Fields } from './fields.ts';
-import { MAX_ID, readId, recordKey, showKey, writeId, type FindLimits } from './key-names.ts';
+import { readReason, readText, type Fields, type Reason } from './fields.ts';
+import { MAX_ID, readId, showKey, writeId, type FindLimits } from './key-names.ts';
 import { keyUnder, limitId, type LimitedKey } from './limits.ts';
-import { endOverride, readManaged, setOverride, type ManagedNumbers } from './overrides.ts';
+import { planEnd, planOverride, readManaged, type ManagedNumbers } from './overrides.ts';
+import type { Denial } from './shared/record.ts';
 
 /** The state of a key under one limit. */
 export interface KeyState {
@@ -14,6 +14,8 @@ export interface KeyState {
   readonly limiter: string;
   readonly key: string;
   readonly outcome: Decision['outcome'];
+  /** `local`: the store does not answer, and this process decides by itself. */
+  readonly source: string;
   /** When the next request is allowed, by the store's clock; null: never, or it is allowed now. */
   readonly retryAtMs: number | null;
   readonly atMs: number;
@@ -21,6 +23,8 @@ export interface KeyState {
   readonly managed: ManagedNumbers | null;
   /** Empty if the numbers depend on the request, and this process has not denied the key lately. */
   readonly policies: readonly PolicyDecision[];
+  /** By minute of the last hour, the last first. */
+  readonly denials: readonly (Denial & { readonly policy: string })[];
 }
 
 const MAX_KEY = 4_096;
@@ -34,7 +38,7 @@ const EDIT = ['id', 'by', 'reason'];
 
 /** What can be done, each with its fields. */
 export const ACTIONS = {
-  key: ['key', 'id'],
+  key: ['key', 'id', 'open'],
   block: [...EDIT, 'duration'],
   unblock: EDIT,
   reset: EDIT,
@@ -43,64 +47,120 @@ export const ACTIONS = {
 } as const satisfies Record<string, readonly string[]>;
 
 export type Action = keyof typeof ACTIONS;
+type Change = Exclude<Action, 'key'>;
+
+/** A change that can be made, and how its effect is seen. */
+interface Plan {
+  /** Before it and afterwards, in words. */
+  readonly numbers: Pick<LimitEvent, 'before' | 'after'>;
+  readonly make: () => Promise<unknown>;
+  readonly isDone: (state: KeyState) => boolean;
+}
+
+/** What a page knows of keys beside their stores. */
+export interface Known {
+  readonly find: FindLimits;
+  readonly denialsOf: (key: LimitedKey) => KeyState['denials'];
+}
 
 /** Looks keys up, blocks and unblocks them, forgets what they have used, and gives them other numbers. */
 export class KeyActions {
-  readonly #find: FindLimits;
-  readonly #log: (change: PageChange) => void;
+  readonly #known: Known;
+  readonly #log: (change: LimitEvent) => void;
 
-  constructor(find: FindLimits, log: (change: PageChange) => void) {
-    this.#find = find;
+  constructor(known: Known, log: (change: LimitEvent) => void) {
+    this.#known = known;
     this.#log = log;
   }
 
-  /** The states of a key that was shown, or of a text under every limit; an address in each form that limiters count. */
+  /**
+   * The states of a key under all its limits: of one that was shown, under its limit first; or of a text, and an address in
+   * each form that limiters count.
+   */
   async look(fields: Fields): Promise<readonly KeyState[]> {
-    if (fields['id'] !== undefined) return [await this.#read(readId(readText(fields, 'id', MAX_ID), this.#find))];
+    const { find } = this.#known;
+    if (fields['id'] !== undefined) {
+      const shown = readId(readText(fields, 'id', MAX_ID), find);
+      const { subject, key, length } = shown;
+      const all = firstOfEach([shown, ...find(subject).map((known) => ({ ...known, subject, key, length }))]);
+      const [own, ...others] = await this.#readAll(all);
+      return [own as KeyState, ...others.filter(isUsed)];
+    }
     const text = readText(fields, 'key', MAX_KEY);
     const addresses = IPV6_PREFIXES.flatMap((bits) => canonicalAddress(text.trim(), bits) ?? []);
-    const keys = [...new Set([text, ...addresses])].flatMap((key) => {
-      const found = this.#find(readSubject(key)).map((known) => keyUnder(known, key));
-      const id = ({ core, limit }: LimitedKey): string => limitId(core, limit);
-      const isFirst = (one: LimitedKey, at: number): boolean =>
-        at === found.findIndex((other) => other.core.store === one.core.store && id(other) === id(one));
-      return found.filter(isFirst).slice(0, MAX_LIMITS);
-    });
-    const states = await Promise.all(keys.map((key) => this.#read(key)));
-    const isUsed = ({ outcome, policies }: KeyState): boolean =>
-      outcome === 'blocked' || policies.some(({ used }) => used > 0);
+    const keys = [...new Set([text, ...addresses])].flatMap((key) =>
+      firstOfEach(find(readSubject(key)).map((known) => keyUnder(known, key))),
+    );
+    const states = await this.#readAll(keys);
     // An unused address is taken in the form of `byIp()`: no limiter would look for a block of the text itself.
     return states.some(isUsed)
       ? states.filter(isUsed)
       : states.filter((_, i) => keys[i]?.key === (addresses[0] ?? text));
   }
 
-  /** Does an action to a key, and reads its state afterwards. */
-  async act(action: Exclude<Action, 'key'>, fields: Fields, operator: string | undefined): Promise<KeyState> {
+  /**
+   * Makes a change, and believes it when it sees it: an answer may be late, and a store may lie. While the store does not
+   * answer, a block holds in this process.
+   */
+  async act(action: Change, fields: Fields, operator: string | undefined): Promise<KeyState> {
     const reason = readReason(fields, operator);
-    const key = readId(readText(fields, 'id', MAX_ID), this.#find);
-    const hasLength = action === 'block' || (action === 'override' && (fields['duration'] ?? '') !== '');
-    const lengthMs = hasLength ? readLength(fields) : undefined;
-    let detail = lengthMs === undefined ? '' : `for ${writeDuration(lengthMs)}`;
-    let late: Error | undefined;
-    if (action === 'override') detail = `${await setOverride(key, fields, reason, lengthMs)} ${detail}`.trim();
-    else if (action === 'end-override') detail = await endOverride(key, fields, reason);
-    else {
-      const edited = editKeys(key.core, action === 'reset' ? 'reset' : 'block', [wantOf(key)], lengthMs);
-      await edited.catch((error: unknown) => {
-        if (action === 'reset' || (error as { code?: unknown }).code !== 'SLUICE_STORE_TIMEOUT') throw error;
-        late = error as Error;
-      });
+    const key = readId(readText(fields, 'id', MAX_ID), this.#known.find);
+    const { numbers, make, isDone } = await this.#plan(action, key, fields, reason);
+    let failure: Error | undefined;
+    try {
+      await make();
+    } catch (error) {
+      if ((error as Error).name !== 'StoreError') throw error;
+      failure = error as Error;
     }
     const state = await this.#read(key);
-    // Not believed before it is seen: an answer may be late, and a store may lie.
-    const isBlocked = state.outcome === 'blocked';
-    if (action === 'block' ? !isBlocked : action === 'unblock' && isBlocked) {
-      throw late ?? new PageProblem(409, `the store took the ${action}, and the key is ${state.outcome} all the same`);
+    if (!isDone(state)) {
+      throw (
+        failure ?? new PageProblem(409, `the store took the ${action}, and the key is ${state.outcome} all the same`)
+      );
     }
-    const name = action === 'override' ? 'set override' : action === 'end-override' ? 'end override' : action;
-    this.#log({ atMs: Date.now(), action: name, target: recordKey(key), detail, ...reason });
+    const { name } = key.core;
+    const what = action === 'end-override' ? 'removeOverride' : action;
+    const event = {
+      atMs: Date.now(),
+      endAtMs: null,
+      what,
+      limit: name,
+      key: key.subject,
+      ...numbers,
+      ...reason,
+    } as const;
+    // What has failed has told nothing.
+    if (failure !== undefined) void timelineOf(key.core.store).add(event);
+    this.#log(event);
     return state;
+  }
+
+  async #plan(action: Change, key: LimitedKey, fields: Fields, reason: Reason): Promise<Plan> {
+    const hasLength = action === 'block' || (action === 'override' && (fields['duration'] ?? '') !== '');
+    const lengthMs = hasLength ? readLength(fields) : undefined;
+    const length = lengthMs === undefined ? '' : `for ${writeDuration(lengthMs)}`;
+    if (action === 'override' || action === 'end-override') {
+      const { before, after, make } =
+        action === 'override' ? await planOverride(key, fields, reason, lengthMs) : await planEnd(key, fields, reason);
+      const isDone = ({ managed }: KeyState): boolean =>
+        action === 'override' ? managed?.text === after : managed?.override === null;
+      return { numbers: { before, after: `${after} ${length}`.trim() }, make, isDone };
+    }
+    const before = action === 'reset' ? await this.#read(key) : undefined;
+    const usedBefore = (i: number): number => before?.policies[i]?.used ?? 0;
+    const edit = { until: lengthMs ?? 0, ...reason, endMs: performance.now() + PATIENCE_MS };
+    const isDone = ({ outcome, policies }: KeyState): boolean =>
+      action === 'reset'
+        ? policies.every(({ used }, i) => used === 0 || used < usedBefore(i))
+        : (outcome === 'blocked') === (action === 'block');
+    const op = action === 'reset' ? action : 'block';
+    const make = (): Promise<void> => editKeys(key.core, op, [wantOf(key)], edit);
+    return { numbers: { before: null, after: length || null }, make, isDone };
+  }
+
+  #readAll(keys: readonly LimitedKey[]): Promise<readonly KeyState[]> {
+    return Promise.all(keys.slice(0, MAX_LIMITS).map((key) => this.#read(key)));
   }
 
   /** The state of a key under its limit. */
@@ -109,19 +169,32 @@ export class KeyActions {
     // Without its numbers only a block is known.
     const want = { ...wantOf(key), cost: isUnsure ? 0 : 1 };
     const endMs = performance.now() + PATIENCE_MS;
-    const decision = await core.decide('peek', [want], { endMs, onStoreError: 'throw', isSilent: true });
-    const { outcome, retryAfterMs, atMs } = decision;
+    const decision = await core.decide('peek', [want], { endMs, onStoreError: 'local', isSilent: true });
+    const { outcome, source, retryAfterMs, atMs } = decision;
     return {
       id: writeId(key),
       limiter: core.name,
       key: showKey(key),
       outcome,
-      managed: await readManaged(key),
+      source,
+      managed: source === 'local' ? null : await readManaged(key),
       retryAtMs: retryAfterMs === null || retryAfterMs === 0 ? null : atMs + retryAfterMs,
       atMs,
       policies: isUnsure ? [] : decision.policies,
+      denials: this.#known.denialsOf(key),
     };
   }
+}
+
+function isUsed({ outcome, policies, denials }: KeyState): boolean {
+  return outcome === 'blocked' || denials.length > 0 || policies.some(({ used }) => used > 0);
+}
+
+/** Each limit once: the first is the one that has decided. */
+function firstOfEach(keys: readonly LimitedKey[]): readonly LimitedKey[] {
+  const areOne = (one: LimitedKey, other: LimitedKey): boolean =>
+    one.core.store === other.core.store && limitId(one.core, one.limit) === limitId(other.core, other.limit);
+  return keys.filter((one, i) => i === keys.findIndex((other) => areOne(one, other)));
 }
 
 function wantOf({ limit, key, subject }: LimitedKey): Want {

@@ -17,11 +17,6 @@ export function showKey({ key, length }: Pick<LimitedKey, 'key' | 'length'>): st
   return length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}… (${String(length)} characters)` : key;
 }
 
-/** The text of a key in records of changes, which others read, too: a long one may be a token, and is its hash. */
-export function recordKey({ key, length, subject, core }: LimitedKey): string {
-  return `${length > MAX_SHOWN ? subject : key} of ${core.name}`;
-}
-
 /** The id of a key, by which every process that knows its limit finds it. */
 export function writeId({ core, limit, subject, key, length }: LimitedKey): string {
   const ref = [core.name, limitId(core, limit), subject, ...(key === subject ? [] : [key, length])];

@@ -1,6 +1,5 @@
-import { PolicyError } from '@sluice/core';
+import { PolicyError, type LimitEvent } from '@sluice/core';
 import { readOptions, shown, type LimiterCore } from '@sluice/core/spi';
-import type { PageChange } from './changes.ts';
 import { PageProblem } from './exchange.ts';
 import { readLimiters, type LimiterOption } from './limits.ts';
 import { findByAuthorize, findByToken, type Authorized, type FindOperator } from './operators.ts';
@@ -22,13 +21,12 @@ export interface PageOptions<Request = never> {
   /** The path of the page if the framework does not mount handlers; other requests are passed on. Such as `/limits`. */
   path?: string | undefined;
   /**
-   * Writes the keys denied most, and the changes of operators, to the Redis of the limiters: every five seconds, in a
-   * record that ends half a minute later. The pages of all processes that do so show what all of them deny, and
+   * Writes the keys denied most to the Redis of the limiters: every five seconds, in a record that ends half a minute later. The pages of all processes that do so show what all of them deny, and
    * `sluice denied --redis` prints it. Default false: nothing is written.
    */
   share?: boolean | undefined;
   /** Is told every change that an operator makes. Default: writes a line of JSON to the standard output. */
-  log?: ((change: PageChange) => void) | undefined;
+  log?: ((change: LimitEvent) => void) | undefined;
 }
 
 /** The options, checked. */
@@ -39,7 +37,7 @@ export interface PageSettings {
   readonly limiters: ReadonlySet<LimiterCore> | undefined;
   readonly path: string | undefined;
   readonly share: boolean;
-  readonly log: (change: PageChange) => void;
+  readonly log: (change: LimitEvent) => void;
 }
 
 type Authorize = (request: never) => Authorized | Promise<Authorized>;
@@ -54,7 +52,7 @@ const OPTIONS = {
   limiters: readLimiters,
   path: option<string | undefined>(undefined, isPath, 'a path such as "/limits", without a slash at its end'),
   share: option(false, (given) => typeof given === 'boolean', 'true or false'),
-  log: option<(change: PageChange) => void>(writeLine, isFunction, 'a function'),
+  log: option<(change: LimitEvent) => void>(writeLine, isFunction, 'a function'),
 };
 
 /** @param isSecret - No part of it may be in an error. */
@@ -86,6 +84,6 @@ export function readPageOptions(given: PageOptions): PageSettings {
   throw new PolicyError('token', text, 'SLUICE_OPTION_INVALID');
 }
 
-function writeLine(change: PageChange): void {
+function writeLine(change: LimitEvent): void {
   console.log(JSON.stringify({ event: 'sluice.page', ...change }));
 }

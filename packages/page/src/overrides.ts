@@ -37,38 +37,44 @@ export async function readManaged(key: LimitedKey): Promise<ManagedNumbers | nul
   return { name, text: describePolicy(current), options: writeOptions(current), override };
 }
 
+/** A change of a key's numbers that can be made. */
+export interface NumbersPlan {
+  readonly before: string;
+  readonly after: string;
+  readonly make: () => Promise<unknown>;
+}
+
 /**
- * Gives a key other numbers of the same kind.
+ * Plans to give a key other numbers of the same kind.
  *
  * @param lengthMs - How long; undefined: without an end.
- * @returns The numbers before and after.
  * @throws (rejects) PageProblem 409 if the numbers are not those that the operator saw; PolicyError for wrong numbers.
  */
-export async function setOverride(
+export async function planOverride(
   key: LimitedKey,
   fields: Fields,
   reason: Reason,
   lengthMs: number | undefined,
-): Promise<string> {
+): Promise<NumbersPlan> {
   const { name, policies, current } = await findSeen(key, fields);
   const after = readOptions(current, fields['options']);
   const until = lengthMs === undefined ? undefined : Date.now() + lengthMs;
-  await policies.override(name, key.key, after, { until, ...reason });
-  return `${describePolicy(current)} -> ${describePolicy(after)}`;
+  const make = (): Promise<unknown> => policies.override(name, key.key, after, { until, ...reason });
+  return { before: describePolicy(current), after: describePolicy(after), make };
 }
 
 /**
- * Ends the override of a key.
+ * Plans to end the override of a key.
  *
- * @returns The numbers before and after.
  * @throws (rejects) PageProblem 409 if there is none, or its numbers are not those that the operator saw.
  */
-export async function endOverride(key: LimitedKey, fields: Fields, reason: Reason): Promise<string> {
+export async function planEnd(key: LimitedKey, fields: Fields, reason: Reason): Promise<NumbersPlan> {
   const { name, policies, current, base } = await findSeen(key, fields);
-  if (!(await policies.removeOverride(name, key.key, { ...reason }))) {
+  const make = async (): Promise<void> => {
+    if (await policies.removeOverride(name, key.key, { ...reason })) return;
     throw new PageProblem(409, 'this key has no override of its own; nothing was done');
-  }
-  return `${describePolicy(current)} -> ${describePolicy(base)}`;
+  };
+  return { before: describePolicy(current), after: describePolicy(base), make };
 }
 
 async function findManaged({ core: { context }, limit, key }: LimitedKey): Promise<Managed | undefined> {

@@ -1,14 +1,15 @@
-import type { LimiterCore } from '@sluice/core/spi';
-import { mergeChanges, type PageChange } from './changes.ts';
+import type { LimitEvent } from '@sluice/core';
+import { timelineOf, type LimiterCore } from '@sluice/core/spi';
 import { PageProblem, respond, respondProblem, type PageRequest, type PageResponse } from './exchange.ts';
 import { readFields } from './fields.ts';
-import { ACTIONS, KeyActions, type Action } from './key-actions.ts';
-import { listCores, listLimits, type KnownLimit } from './limits.ts';
+import { ACTIONS, KeyActions, type Action, type KeyState } from './key-actions.ts';
+import { limitId, listCores, listLimits, type KnownLimit, type LimitedKey } from './limits.ts';
 import type { Operator } from './operators.ts';
 import type { PageSettings } from './options.ts';
 import { Recorder } from './recorder.ts';
-import { Sharing } from './shared/sharing.ts';
-import { makeRecord, takeSnapshot } from './snapshot.ts';
+import { mergeDenied } from './shared/redis.ts';
+import { inTime, Sharing } from './shared/sharing.ts';
+import { listOthers, makeRecord, takeSnapshot } from './snapshot.ts';
 import { CONTENT_POLICY } from './view/app.generated.ts';
 import { viewKey, viewKeys } from './view/key.ts';
 import { viewPage, viewSnapshot } from './view/page.ts';
@@ -17,6 +18,8 @@ const MAX_BODY = 16_384;
 const HTML = 'text/html; charset=utf-8';
 /** The page, the part of it that follows what is counted, and that as JSON. */
 const READS = ['', 'live', 'snapshot'];
+const MAX_EVENTS = 50;
+const READ_EVERY_MS = 2_000;
 
 /** The page of one process: what it counts, and how it answers. */
 export class Page {
@@ -24,7 +27,7 @@ export class Page {
   readonly #recorder: Recorder;
   readonly #keys: KeyActions;
   readonly #sharing: Sharing | undefined;
-  #changes: readonly PageChange[] = [];
+  #eventsReadAtMs = -Infinity;
 
   constructor(settings: PageSettings) {
     const { limiters, log, share } = settings;
@@ -32,11 +35,7 @@ export class Page {
     this.#recorder = new Recorder(limiters, () => this.#sharing?.tick());
     const cores = (): readonly LimiterCore[] => listCores(limiters);
     this.#sharing = share ? new Sharing(cores, () => makeRecord(this.#recorder, this.#settings.limiters)) : undefined;
-    this.#keys = new KeyActions(this.#find, (change) => {
-      this.#changes = mergeChanges([change], this.#changes);
-      log(change);
-      void this.#sharing?.tell(change);
-    });
+    this.#keys = new KeyActions({ find: this.#find, denialsOf: this.#denialsOf }, log);
   }
 
   /** Answers a request. Undefined for one that is not for the page. */
@@ -61,6 +60,37 @@ export class Page {
     ...listLimits(this.#settings.limiters),
   ];
 
+  /** The denials of a key in the last hour, of all processes that share theirs. */
+  readonly #denialsOf = ({ core, limit, subject }: LimitedKey): KeyState['denials'] => {
+    const isOf = ({ core: other, limit: known }: LimitedKey): boolean =>
+      other.name === core.name && limitId(other, known) === limitId(core, limit);
+    const own = this.#recorder
+      .seen(subject)
+      .filter(isOf)
+      .flatMap((item) => {
+        return this.#recorder.denialsOf(item).map((denial) => ({ ...denial, policy: item.policy }));
+      });
+    const others = mergeDenied(listOthers(this.#sharing)).filter(({ limiter, limit: id, key }) => {
+      return limiter === core.name && id === limitId(core, limit) && key === subject;
+    });
+    const shared = others.flatMap(({ policy, denials }) => denials.map((denial) => ({ ...denial, policy })));
+    return [...own, ...shared].toSorted((a, b) => b.atMs - a.atMs);
+  };
+
+  /** What changed and broke, as far as it is known within half a second, the last first. */
+  async #readEvents(limit?: string, key?: string): Promise<readonly LimitEvent[]> {
+    const stores = listCores(this.#settings.limiters).map(({ store }) => store);
+    // That of this process is for all its limiters.
+    const all = this.#settings.limiters === undefined ? [undefined, ...stores] : stores;
+    const timelines = [...new Set(all.map(timelineOf))];
+    if (performance.now() - this.#eventsReadAtMs >= READ_EVERY_MS) {
+      this.#eventsReadAtMs = performance.now();
+      // The page says by itself that a store does not answer.
+      await inTime(Promise.all(timelines.map((one) => one.refresh().catch(() => undefined))));
+    }
+    return timelines.flatMap((one) => one.select(limit, key)).toSorted((a, b) => b.atMs - a.atMs);
+  }
+
   async #answer(request: PageRequest, resource: string): Promise<PageResponse> {
     const operator = await this.#settings.findOperator(request);
     if (operator === undefined) throw this.#settings.unauthorized;
@@ -71,8 +101,12 @@ export class Page {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new PageProblem(405, 'this takes GET; nothing was done', { allow: 'GET, HEAD' });
     }
-    await this.#sharing?.refresh();
-    const shown = { recorder: this.#recorder, find: this.#find, sharing: this.#sharing, changes: this.#changes };
+    const asked = new URLSearchParams(request.url.split('?', 2)[1]);
+    const [limit, key] = ['limit', 'key'].map((name) => asked.get(name)?.trim() || undefined);
+    const [all] = await Promise.all([this.#readEvents(), this.#sharing?.refresh()]);
+    const events = (await this.#readEvents(limit, key)).slice(0, MAX_EVENTS);
+    const troubles = all.filter(({ what, endAtMs }) => (what === 'outage' || what === 'lost') && endAtMs === null);
+    const shown = { recorder: this.#recorder, find: this.#find, sharing: this.#sharing, troubles, events };
     const snapshot = takeSnapshot({ ...shown, only: this.#settings.limiters }, operator.name);
     if (resource === 'snapshot') return respondJson(snapshot);
     const fields = { 'content-security-policy': CONTENT_POLICY };
@@ -89,8 +123,10 @@ export class Page {
     const fields = readFields(await request.body(MAX_BODY), ACTIONS[action]);
     const isPage = request.header('accept') === 'text/html'; // and not a program
     if (action === 'key') {
+      await this.#sharing?.refresh();
       const states = await this.#keys.look(fields);
-      return isPage ? respond(200, HTML, viewKeys(states, name).text) : respondJson(states);
+      const isBlocking = fields['open'] === 'block';
+      return isPage ? respond(200, HTML, viewKeys(states, name, isBlocking).text) : respondJson(states);
     }
     const state = await this.#keys.act(action, fields, name);
     return isPage ? respond(200, HTML, viewKey(state, name).text) : respondJson(state);

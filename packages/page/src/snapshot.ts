@@ -1,11 +1,10 @@
 import { hostname } from 'node:os';
-import { describePolicy } from '@sluice/core';
+import { describePolicy, type LimitEvent } from '@sluice/core';
 import type { Limit, LimiterCore } from '@sluice/core/spi';
-import { mergeChanges, type PageChange } from './changes.ts';
 import { findKey, showKey, writeId, type FindLimits } from './key-names.ts';
 import { limitId, listCores } from './limits.ts';
-import { MINUTES, type Recorder } from './recorder.ts';
-import { MAX_SHARED_KEYS, type PageRecord, type SharedKey } from './shared/record.ts';
+import type { Recorder } from './recorder.ts';
+import { MAX_SHARED_DENIALS, MAX_SHARED_KEYS, MINUTES, type PageRecord, type SharedKey } from './shared/record.ts';
 import { mergeDenied, mergeLost } from './shared/redis.ts';
 import type { Sharing } from './shared/sharing.ts';
 
@@ -19,8 +18,10 @@ export interface Snapshot {
   readonly denied: ShownKeys;
   /** The managed policies that their source has lost, and the processes that still have them, as far as they share that. */
   readonly lost: readonly { readonly name: string; readonly processes: readonly ShownProcess[] }[];
-  /** The last one first. */
-  readonly changes: readonly PageChange[];
+  /** Outages and losses that last. */
+  readonly troubles: readonly LimitEvent[];
+  /** What changed and broke, the last first: those that the operator has asked for. */
+  readonly events: readonly LimitEvent[];
 }
 
 export interface ShownProcess {
@@ -33,6 +34,9 @@ export interface ShownLimiter {
   readonly store: string;
   readonly breaker: string;
   readonly keysInMemory: number;
+  /** How long half of the decisions take, and 99 of a hundred, to a quarter. Null without any. */
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
   readonly policies: readonly ShownCounts[];
 }
 
@@ -51,6 +55,8 @@ export interface ShownCounts {
 export interface ShownKeys {
   readonly sinceMs: number;
   readonly keys: readonly ShownKey[];
+  /** All denials, the last minute last. */
+  readonly byMinute: readonly number[];
   /** The other processes; null if this page shares nothing. `ageMs`: how old their counts are. */
   readonly others: readonly { readonly pid: number; readonly host: string; readonly ageMs: number }[] | null;
   /** Since when Redis has not taken or given counts; null: it does both. */
@@ -58,7 +64,7 @@ export interface ShownKeys {
 }
 
 /** `id`: null if only another process knows its limit. */
-export type ShownKey = Omit<SharedKey, 'limit'> & { readonly id: string | null };
+export type ShownKey = Omit<SharedKey, 'limit' | 'denials'> & { readonly id: string | null };
 
 /** What snapshots are taken of. */
 export interface Shown {
@@ -66,11 +72,12 @@ export interface Shown {
   readonly find: FindLimits;
   readonly only: ReadonlySet<LimiterCore> | undefined;
   readonly sharing: Sharing | undefined;
-  readonly changes: readonly PageChange[];
+  readonly troubles: readonly LimitEvent[];
+  readonly events: readonly LimitEvent[];
 }
 
 export function takeSnapshot(shown: Shown, operator: string | undefined): Snapshot {
-  const { recorder, sharing, changes } = shown;
+  const { recorder, troubles, events } = shown;
   return {
     atMs: Date.now(),
     process: { pid: process.pid, host: hostname(), sinceMs: recorder.startedAtMs },
@@ -80,27 +87,29 @@ export function takeSnapshot(shown: Shown, operator: string | undefined): Snapsh
     lost: mergeLost(readRecords(shown)).map(({ name, processes }) => {
       return { name, processes: processes.map(({ pid, host }) => ({ pid, host })) };
     }),
-    changes: mergeChanges(changes, sharing?.shared.changes ?? []),
+    troubles,
+    events,
   };
 }
 
 /** What a page counts and shares now. */
-export function makeRecord({ denied }: Recorder, only: Shown['only']): PageRecord {
+export function makeRecord(recorder: Recorder, only: Shown['only']): PageRecord {
+  const { denied, counts } = recorder;
   const all = denied.ranked();
   const keys = all.slice(0, MAX_SHARED_KEYS).map(({ item, count, atLeast }) => {
     const { core, limit, policy, subject } = item;
-    return { limiter: core.name, limit: limitId(core, limit), policy, key: subject, count, atLeast };
+    const denials = recorder.denialsOf(item).slice(0, MAX_SHARED_DENIALS);
+    return { limiter: core.name, limit: limitId(core, limit), policy, key: subject, count, atLeast, denials };
   });
   const beyond = all.slice(MAX_SHARED_KEYS).reduce((max, { count }) => Math.max(max, count), denied.missed);
+  const deniedByMinute = addUp([...counts.values()].map((one) => recorder.inOrder(one.denied)));
   const lost = [...new Set(listCores(only).flatMap((core) => core.status().lostPolicies))].slice(0, MAX_SHARED_KEYS);
-  return { pid: process.pid, host: hostname(), sinceMs: denied.sinceMs, beyond, keys, lost };
+  return { pid: process.pid, host: hostname(), sinceMs: denied.sinceMs, deniedByMinute, beyond, keys, lost };
 }
 
 /** The record of this process as it is now, and those of others. */
 function readRecords({ recorder, only, sharing }: Shown): readonly (PageRecord & { readonly ageMs: number })[] {
-  const own = { ...makeRecord(recorder, only), ageMs: 0 };
-  const all = sharing?.shared.records ?? [];
-  return [own, ...all.filter(({ pid, host }) => pid !== own.pid || host !== own.host)];
+  return [{ ...makeRecord(recorder, only), ageMs: 0 }, ...listOthers(sharing)];
 }
 
 function showDenied(shown: Shown): ShownKeys {
@@ -108,22 +117,34 @@ function showDenied(shown: Shown): ShownKeys {
   const records = readRecords(shown);
   const others = records.slice(1);
   const denied = mergeDenied(records).slice(0, MAX_SHARED_KEYS);
-  const keys = denied.map(({ limit, key: subject, ...counts }) => {
-    const seen = recorder.seen(subject).find(({ core }) => core.name === counts.limiter);
-    const key = seen ?? findKey([counts.limiter, limit, subject], find);
-    const text = showKey(key ?? { key: subject, length: subject.length });
-    return { ...counts, key: text, id: key === undefined ? null : writeId(key) };
+  const keys = denied.map(({ limit, key: subject, limiter, policy, count, atLeast }) => {
+    const seen = recorder.seen(subject).find(({ core }) => core.name === limiter);
+    const key = seen ?? findKey([limiter, limit, subject], find);
+    const shownKey = showKey(key ?? { key: subject, length: subject.length });
+    return { limiter, policy, count, atLeast, key: shownKey, id: key === undefined ? null : writeId(key) };
   });
   return {
     sinceMs: Math.min(...records.map(({ sinceMs }) => sinceMs)),
     keys,
+    byMinute: addUp(records.map(({ deniedByMinute }) => deniedByMinute)),
     others: sharing === undefined ? null : others.map(({ pid, host, ageMs }) => ({ pid, host, ageMs })),
     awaySinceMs: sharing?.awaySinceMs ?? null,
   };
 }
 
+/** What the other processes share. */
+export function listOthers(sharing: Sharing | undefined): Sharing['records'] {
+  return (sharing?.records ?? []).filter(({ pid, host }) => pid !== process.pid || host !== hostname());
+}
+
+/** Counts by minute, of which any may begin later. */
+function addUp(all: readonly (readonly number[])[]): readonly number[] {
+  return Array.from({ length: MINUTES }, (_, i) => all.reduce((sum, counts) => sum + (counts.at(i - MINUTES) ?? 0), 0));
+}
+
 /** Limiters of one name count as one. */
-function showLimiters({ only, recorder: { counts, minute } }: Shown): readonly ShownLimiter[] {
+function showLimiters({ only, recorder }: Shown): readonly ShownLimiter[] {
+  const { counts, durations } = recorder;
   return [...new Map(listCores(only).map((core) => [core.name, core])).values()].map((core) => {
     const known = core.known.flatMap((limit): readonly (readonly [string, string | null])[] => {
       const policies = readPresent(limit);
@@ -135,11 +156,12 @@ function showLimiters({ only, recorder: { counts, minute } }: Shown): readonly S
     const texts = new Map([...counted.map(({ policy }) => [policy, null] as const), ...known]);
     const policies = [...texts].map(([name, text]) => {
       const { allowed, denied } = counts.get(`${core.name} ${name}`) ?? NO_COUNTS;
-      const deniedByMinute = [...denied.subarray(minute + 1), ...denied.subarray(0, minute + 1)];
-      return { name, text, allowed: sum(allowed), denied: sum(denied), deniedByMinute };
+      return { name, text, allowed: sum(allowed), denied: sum(denied), deniedByMinute: recorder.inOrder(denied) };
     });
     const { store, breaker, keysInMemory } = core.status();
-    return { name: core.name, store, breaker, keysInMemory, policies };
+    const [p50Ms, p99Ms] = [0.5, 0.99].map((part) => durations.get(core.name)?.quantile(part) ?? null);
+    const times = { p50Ms: p50Ms ?? null, p99Ms: p99Ms ?? null };
+    return { name: core.name, store, breaker, keysInMemory, ...times, policies };
   });
 }
 

@@ -1,4 +1,3 @@
 // For the command line: what pages share in Redis.
-export type { PageChange } from './changes.ts';
-export type { PageRecord, SharedKey } from './shared/record.ts';
-export { mergeDenied, mergeLost, readShared, shareChange, shareRecord, type Shared } from './shared/redis.ts';
+export type { Denial, PageRecord, SharedKey } from './shared/record.ts';
+export { mergeDenied, mergeLost, readShared, shareRecord, type SharedRecord } from './shared/redis.ts';

@@ -7,8 +7,9 @@ export interface Frequent<Item> {
 
 /** Entries that are always kept, of each period. */
 const CAPACITY = 1_000;
+const PERIODS = 3;
 
-/** The most frequent entries of the last two periods, in bounded memory. */
+/** The most frequent entries of the last three periods, in bounded memory. */
 export class TopKeys<Item> {
   #periods: readonly Period<Item>[];
 
@@ -25,14 +26,23 @@ export class TopKeys<Item> {
     return this.#periods.reduce((sum, { missed }) => sum + missed, 0);
   }
 
-  /** @param makeItem - Makes what is kept with a new entry. */
-  add(id: string, makeItem: () => Item): void {
-    this.#periods[0]?.add(id, makeItem);
+  /**
+   * Counts an entry, and returns what is kept with it in this period.
+   *
+   * @param makeItem - Makes what is kept with a new entry.
+   */
+  add(id: string, makeItem: () => Item): Item {
+    return (this.#periods[0] as Period<Item>).add(id, makeItem);
   }
 
-  /** Begins a period, and forgets the one before the present one. */
+  /** Begins a period, and forgets the oldest one. */
   turn(nowMs: number): void {
-    this.#periods = [new Period(nowMs), ...this.#periods.slice(0, 1)];
+    this.#periods = [new Period(nowMs), ...this.#periods.slice(0, PERIODS - 1)];
+  }
+
+  /** All that is kept with an entry, of the present period first. */
+  find(id: string): readonly Item[] {
+    return this.#periods.flatMap(({ entries }) => entries.get(id)?.item ?? []);
   }
 
   /** All that are kept, in any order, by their ids. */
@@ -66,17 +76,19 @@ class Period<Item> {
     this.sinceMs = sinceMs;
   }
 
-  add(id: string, makeItem: () => Item): void {
+  add(id: string, makeItem: () => Item): Item {
     const known = this.entries.get(id);
     if (known !== undefined) {
       known.count++;
-      return;
+      return known.item;
     }
     if (this.entries.size === 2 * CAPACITY) {
       const dropped = [...this.entries].toSorted(([, a], [, b]) => b.count - a.count).slice(CAPACITY);
       for (const [name] of dropped) this.entries.delete(name);
       this.missed = dropped[0]?.[1].count ?? 0;
     }
-    this.entries.set(id, { item: makeItem(), count: this.missed + 1, error: this.missed });
+    const item = makeItem();
+    this.entries.set(id, { item, count: this.missed + 1, error: this.missed });
+    return item;
   }
 }

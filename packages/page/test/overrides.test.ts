@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, redisStore, type Limiter } from '@sluice/core';
+import { createLimiter, fixedWindow, redisStore, type LimitEvent, type Limiter } from '@sluice/core';
 import { createPolicies, managed, type Policies } from '@sluice/core/managed';
-import type { PageChange } from '@sluice/page';
 import { useRedis } from '@sluice/testkit';
 import type { KeyState } from '../src/key-actions.ts';
 import { ask, pageWith, useCleanUp } from './serve-page.ts';
@@ -14,7 +13,7 @@ interface Shop {
   readonly limiter: Limiter;
   readonly policies: Policies;
   readonly made: ReturnType<typeof pageWith>;
-  readonly log: PageChange[];
+  readonly log: LimitEvent[];
 }
 
 /** A limiter with a managed policy, and a page that shows it. */
@@ -25,7 +24,7 @@ async function openShop(): Promise<Shop> {
   await policies.put('orders', fixedWindow({ limit: 2, window: '1h' }), { apps: ['shop'] });
   const limiter = createLimiter({ name: 'api', policy: managed('orders'), app: 'shop', store, timeoutMs: 60_000 });
   later(() => limiter.close());
-  const log: PageChange[] = [];
+  const log: LimitEvent[] = [];
   const made = pageWith({ limiters: [limiter], log: (change) => log.push(change) });
   await limiter.consume('ann');
   return { limiter, policies, made, log };
@@ -39,19 +38,19 @@ const stateOf = async (made: ReturnType<typeof pageWith>, key = 'ann'): Promise<
 describe('an override of one key', () => {
   it('is set, in force for this key alone, and logged; what was used stays used', async () => {
     const { limiter, policies, made, log } = await openShop();
-    const { id, managed: numbers } = await stateOf(made);
-    const options = { ...numbers?.options, limit: '500' };
+    const { id, managed } = await stateOf(made);
+    const options = { ...managed?.options, limit: '500' };
 
-    const done = await ask(made, 'override', { id, options, before: numbers?.text, duration: '1d', ...why });
+    const done = await ask(made, 'override', { id, options, before: managed?.text, duration: '1d', ...why });
 
-    expect(numbers?.text).toBe('fixedWindow 2 per 1h');
+    expect(managed?.text).toBe('fixedWindow 2 per 1h');
     const override = { by: 'ops', reason: 'a sale', untilMs: expect.any(Number) };
     expect(done.json).toMatchObject({ id, managed: { text: 'fixedWindow 500 per 1h', override } });
     expect(await limiter.peek('ann')).toMatchObject({ limit: 500, used: 1 });
     expect((await limiter.peek('bob')).limit).toBe(2);
     expect(await policies.overrides('orders')).toMatchObject([{ target: 'ann', ...override }]);
-    const detail = 'fixedWindow 2 per 1h -> fixedWindow 500 per 1h for 1d';
-    expect(log).toMatchObject([{ ...why, action: 'set override', target: 'ann of api', detail }]);
+    const numbers = { before: 'fixedWindow 2 per 1h', after: 'fixedWindow 500 per 1h for 1d' };
+    expect(log).toMatchObject([{ ...why, what: 'override', key: 'ann', limit: 'api', ...numbers }]);
   });
 
   it('is ended, and logged with the numbers before and after it', async () => {
@@ -63,7 +62,8 @@ describe('an override of one key', () => {
 
     expect(done.json).toMatchObject({ id, managed: { text: 'fixedWindow 2 per 1h', override: null } });
     expect((await limiter.peek('ann')).limit).toBe(2);
-    expect(log).toMatchObject([{ action: 'end override', detail: 'fixedWindow 7 per 1h -> fixedWindow 2 per 1h' }]);
+    const change = { what: 'removeOverride', before: 'fixedWindow 7 per 1h', after: 'fixedWindow 2 per 1h' };
+    expect(log).toMatchObject([change]);
   });
 
   it('of a long key concerns that key', async () => {

@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { createLimiter, fixedWindow, redisStore, type Limiter, type Store } from '@sluice/core';
 import { connectTo } from '@sluice/core/spi';
 import { startTcpProxy, until, useRedis } from '@sluice/testkit';
-import { readShared, shareChange, shareRecord, type PageRecord } from '@sluice/page/spi';
-import type { PageChange } from '@sluice/page';
+import { readShared, shareRecord, type PageRecord } from '@sluice/page/spi';
+import { readEvents } from '@sluice/core';
+import type { KeyState } from '../src/key-actions.ts';
 import type { Snapshot } from '../src/snapshot.ts';
 import { ask, pageWith, useCleanUp } from './serve-page.ts';
 
@@ -17,9 +18,10 @@ beforeEach(async () => {
 });
 
 type Made = ReturnType<typeof pageWith>;
-const LIST = 'sluice:page:{page}:denied';
+const LIST = 'sluice:{#page}:denied';
 const snapshotOf = async (made: Made): Promise<Snapshot> => (await ask(made, 'snapshot')).json;
 const deniedOf = async (made: Made): Promise<Snapshot['denied']> => (await snapshotOf(made)).denied;
+const isBlock = ({ what }: { readonly what: string }): boolean => what === 'block';
 const connection = () => connectTo(redis.client, 'sluice', 'test');
 const storeOf = (): Store => redisStore(redis.client, { prefix: 'sluice' });
 
@@ -51,10 +53,10 @@ async function startDenying(denials: Readonly<Record<string, number>>): Promise<
 }
 
 const recordOf = (more: Partial<PageRecord> = {}): PageRecord => ({
-  ...{ pid: 7, host: 'web-7', sinceMs: 1, beyond: 0, keys: [], lost: [], ...more },
+  ...{ pid: 7, host: 'web-7', sinceMs: 1, deniedByMinute: [], beyond: 0, keys: [], lost: [], ...more },
 });
 const keyOf = (key: string, count: number): PageRecord['keys'][number] => ({
-  ...{ limiter: 'api', limit: '}:api', policy: 'api', key, count, atLeast: count },
+  ...{ limiter: 'api', limit: '}:api', policy: 'api', key, count, atLeast: count, denials: [] },
 });
 
 describe('pages of two processes that share their counts', () => {
@@ -69,7 +71,7 @@ describe('pages of two processes that share their counts', () => {
     const { others, keys, awaySinceMs } = await deniedOf(made);
     const { status } = await ask(made, 'block', { id: keys[1]?.id, duration: '10m', reason: 'a flood', by: 'ops' });
     const elsewhere = pageWith({ share: true });
-    await until('the change is told', async () => (await snapshotOf(elsewhere)).changes.length > 0);
+    await until('the change is told', async () => (await snapshotOf(elsewhere)).events.some(isBlock));
 
     expect(others).toEqual([{ pid: child.pid, host: expect.any(String), ageMs: expect.any(Number) }]);
     expect(keys.map(({ key, count, atLeast }) => [key, count, atLeast])).toEqual([
@@ -78,8 +80,23 @@ describe('pages of two processes that share their counts', () => {
       ['eve', 1, 1],
     ]);
     expect([awaySinceMs, status, (await limiter.peek(String(keys[1]?.key))).outcome]).toEqual([null, 200, 'blocked']);
-    const change = { by: 'ops', action: 'block', target: 'bob of api', detail: 'for 10m', reason: 'a flood' };
-    for (const one of [made, elsewhere]) expect((await snapshotOf(one)).changes).toMatchObject([change]);
+    const change = { what: 'block', key: 'bob', limit: 'api', by: 'ops', reason: 'a flood' };
+    for (const one of [made, elsewhere]) expect((await snapshotOf(one)).events.filter(isBlock)).toMatchObject([change]);
+  });
+
+  it('each show when a key was denied by the other, and by which numbers', async () => {
+    await startDenying({ vip: 2 });
+    const made = pageWith({ share: true });
+    limiterOn(storeOf());
+    await until('it is told', async () => (await deniedOf(made)).keys.length === 1);
+
+    const [state] = (await ask(made, 'key', { key: 'vip' })).json as readonly KeyState[];
+    const { text } = await ask(made, 'key', { key: 'vip' }, { fields: { accept: 'text/html' } });
+
+    const denied = { policy: 'api', count: 2, used: 1, limit: 1, windowMs: 3_600_000, isBlocked: false };
+    expect(state?.denials).toEqual([{ ...denied, atMs: expect.any(Number) }]);
+    expect(text).toMatch(/<time [^>]*>[^<]*<\/time>: denied 2 times, 1 of 1 in 1h/);
+    expect((await deniedOf(made)).byMinute.reduce((sum, count) => sum + count)).toBe(2);
   });
 
   it('say since when Redis does not answer, and go on counting', async () => {
@@ -138,27 +155,27 @@ describe('what a page shares', () => {
 
     expect(leftMs).toBeGreaterThan(20_000);
     expect(leftMs).toBeLessThanOrEqual(30_000);
-    expect((await readShared(connection())).records).toEqual([]);
+    expect(await readShared(connection())).toEqual([]);
   });
 
-  it('is the hash of a long key, also as the target of a change: no part of a token is in Redis', async () => {
+  it('is the hash of a long key, also of one that was changed: no part of a token is in Redis', async () => {
     const token = `sk-live-${'0123456789'.repeat(27)}`;
-    const told: PageChange[] = [];
-    const made = pageWith({ share: true, log: (change) => told.push(change) });
+    const made = pageWith({ share: true });
     await deny(limiterOn(storeOf()), token, 2);
     const { keys } = await deniedOf(made);
     await ask(made, 'block', { id: keys[0]?.id, duration: '10m', reason: 'a flood', by: 'ops' });
-    await until('both are told', async () => {
-      const { records, changes } = await readShared(connection());
-      return changes.length > 0 && records.some((record) => record.keys.length > 0);
+    await until('that is told', async () => {
+      const records = await readShared(connection());
+      return records.some((record) => record.keys.length > 0);
     });
 
-    const { records, changes } = await readShared(connection());
+    const records = await readShared(connection());
+    const events = await readEvents({ store: storeOf() });
 
     expect(keys[0]?.key).toMatch(/^sk-live-0.*… \(278 characters\)$/);
-    expect(JSON.stringify([records, changes])).not.toContain('sk-live');
+    expect(JSON.stringify([records, events])).not.toContain('sk-live');
     expect(records[0]?.keys.map(({ key }) => key)).toEqual([expect.stringMatching(/^#[\w-]{22}$/)]);
-    expect([told, (await snapshotOf(made)).changes]).toEqual([changes, changes]);
+    expect(events[0]).toMatchObject({ what: 'block', key: records[0]?.keys[0]?.key });
   });
 });
 
@@ -168,6 +185,8 @@ describe('what others have written to Redis', () => {
     ['no record', '[]'],
     ['counts that are none', JSON.stringify(recordOf({ keys: [{ ...keyOf('a', 1), count: -1 }] }))],
     ['more keys than pages write', JSON.stringify(recordOf({ keys: Array.from({ length: 26 }, () => keyOf('a', 1)) }))],
+    ['denials that are none', JSON.stringify(recordOf({ keys: [{ ...keyOf('a', 1), denials: [{}] as never }] }))],
+    ['an instant that is no date', JSON.stringify(recordOf({ sinceMs: 9e15 }))],
     ['a key that is no text', JSON.stringify(recordOf({ keys: [{ ...keyOf('a', 1), key: {} as never }] }))],
     ['longer than pages write', JSON.stringify(recordOf({ host: 'x'.repeat(10_000) }))],
   ])('is not shown if it is %s', async (_what, text) => {
@@ -175,15 +194,15 @@ describe('what others have written to Redis', () => {
     const good = String(await redis.admin.get(LIST));
     await redis.admin.set(LIST, `9999999999999 bad ${text}\n${good}\nno line`);
 
-    expect((await readShared(connection())).records.map(({ pid }) => pid)).toEqual([7]);
+    expect((await readShared(connection())).map(({ pid }) => pid)).toEqual([7]);
   });
 
   it('is bounded: a list of more than a megabyte is not read, and the next record replaces it', async () => {
     await redis.admin.set(LIST, `9999999999999 big ${JSON.stringify('x'.repeat(2_000_000))}`);
 
-    expect((await readShared(connection())).records).toEqual([]);
+    expect(await readShared(connection())).toEqual([]);
     for (let pid = 1; pid <= 110; pid++) await shareRecord(connection(), recordOf({ pid, keys: [keyOf('ann', 3)] }));
-    const { records } = await readShared(connection());
+    const records = await readShared(connection());
 
     expect([records.length, records[0]?.pid]).toEqual([100, 110]);
   });
@@ -197,23 +216,17 @@ describe('what others have written to Redis', () => {
     ];
     await shareRecord(connection(), recordOf({ keys: keys.map((key) => keyOf(key, 2)) }));
 
-    const [record] = (await readShared(connection())).records;
+    const [record] = await readShared(connection());
 
     expect(record?.keys.slice(0, 3).map(({ key }) => key)).toEqual(keys.slice(0, 3));
-    expect([record?.keys.length, record?.beyond]).toEqual([7, 2]);
+    expect([record?.keys.length, record?.beyond]).toEqual([10, 2]);
   });
 
   it('is what this version knows, and no more', async () => {
     const record = recordOf({ keys: [keyOf('ann', 3)] });
-    const change = { atMs: 1, by: 'ops', action: 'block', target: 'x', detail: '', reason: '' } as const;
     const more = { more: 'x' };
     await shareRecord(connection(), { ...record, ...more, keys: [{ ...keyOf('ann', 3), ...more }] });
-    await shareChange(connection(), { ...change, ...more });
-    await shareChange(connection(), { ...change, action: 'forget' as never });
 
-    expect(await readShared(connection())).toEqual({
-      records: [{ ...record, ageMs: expect.any(Number) }],
-      changes: [change],
-    });
+    expect(await readShared(connection())).toEqual([{ ...record, ageMs: expect.any(Number) }]);
   });
 });

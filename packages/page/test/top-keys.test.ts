@@ -20,10 +20,10 @@ function countsOf(all: readonly string[]): ReadonlyMap<string, number> {
 function recordOf(top: TopKeys<string>, pid: number): PageRecord {
   const all = top.ranked();
   const keys = all.slice(0, 25).map(({ item: key, count, atLeast }) => {
-    return { limiter: 'api', limit: 'api', policy: 'api', key, count, atLeast };
+    return { limiter: 'api', limit: 'api', policy: 'api', key, count, atLeast, denials: [] };
   });
   const beyond = all.slice(25).reduce((max, { count }) => Math.max(max, count), top.missed);
-  return { pid, host: '', sinceMs: 0, beyond, keys, lost: [] };
+  return { pid, host: '', sinceMs: 0, deniedByMinute: [], beyond, keys, lost: [] };
 }
 
 describe('the keys that are counted most', () => {
@@ -57,14 +57,13 @@ describe('the keys that are counted most', () => {
     );
   });
 
-  it('are exact up to two thousand keys, and those of the period before the last are forgotten', () => {
+  it('are exact up to two thousand keys, and those of all but the last three periods are forgotten', () => {
     const top = new TopKeys<string>(0);
     const all = stream(1, 5_000, 1_900);
     for (const key of all) top.add(key, () => key);
     const [first] = top.ranked();
     const truly = Math.max(...countsOf(all).values());
-    top.turn(1);
-    top.turn(2);
+    for (const at of [1, 2, 3]) top.turn(at);
 
     expect([first?.count, first?.atLeast]).toEqual([truly, truly]);
     expect([top.ranked(), top.sinceMs]).toEqual([[], 1]);

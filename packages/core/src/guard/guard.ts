@@ -1,9 +1,11 @@
 import { breakers, type BreakerState } from '../channels.ts';
 import { StoreError, asStoreError } from '../errors.ts';
+import type { LimitEvent } from '../events/event.ts';
+import { timelineOf } from '../events/timeline.ts';
 import { startTimer, stopTimer } from '../platform.ts';
 import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
-import { warnOnce } from '../warnings.ts';
+import { warn, warnOnce } from '../warnings.ts';
 import { Breaker, readKind, type BreakerOwner } from './breaker.ts';
 import { findGrace, startWaiting, stopWaiting, WaitingCall } from './deadlines.ts';
 import { KeptEdits } from './kept-edits.ts';
@@ -42,6 +44,9 @@ export class Guard implements BreakerOwner {
     if (!this.isUnused) await this.perform(op, asks, performance.now() + this.#probeMs);
   });
   #fallback: MemoryStore | undefined;
+  /** Ends the event of the present outage. */
+  #outage: ((more?: Partial<LimitEvent>) => Promise<void>) | undefined;
+  #awaySinceMs = 0;
   /** The longest time that a request has had for a call. */
   #patienceMs = 0;
 
@@ -154,8 +159,33 @@ export class Guard implements BreakerOwner {
     const { state, lastError } = this.#breaker;
     const kind = readKind(lastError);
     breakers.publish({ limiters: this.#names, store: this.#store.source, state, previous, kind });
-    if (state === 'closed') this.#kept.sendAll();
-    if (previous === 'closed') this.warn();
+    if (previous === 'closed') this.#begin(kind);
+    else if (state === 'closed') this.#end();
+  }
+
+  #begin(kind: string): void {
+    this.#awaySinceMs = Date.now();
+    this.warn();
+    const reason = `${kind}: ${this.#breaker.whyOpen}`;
+    const event = { atMs: this.#awaySinceMs, what: 'outage', limit: this.#names.join(', '), reason } as const;
+    this.#outage = timelineOf(this.#store).begin(event);
+  }
+
+  #end(): void {
+    this.#kept.sendAll();
+    const end = this.#outage;
+    this.#outage = undefined;
+    if (this.isUnused) {
+      void end?.(); // whether the store is back is not known
+      return;
+    }
+    const [sinceMs, nowMs] = [this.#awaySinceMs, Date.now()];
+    void end?.({ endAtMs: nowMs });
+    const times = `from ${writeInstant(sinceMs)} to ${writeInstant(nowMs)}`;
+    warn(
+      'SLUICE_STORE_AWAY',
+      `The ${this.#store.source} store of ${this.#listed} answers again: it was away ${times}.`,
+    );
   }
 
   get #names(): readonly string[] {
@@ -164,16 +194,25 @@ export class Guard implements BreakerOwner {
 
   warn(): void {
     const { lastError, whyOpen } = this.#breaker;
-    const limiters = this.#names;
+    const names = this.#listed;
     const kind = readKind(lastError);
-    const more = limiters.length - MAX_NAMED;
-    const names = `${limiters.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+    const since = `Since ${writeInstant(Date.now())} onStoreError decides, until it answers again.`;
     warnOnce(
       'SLUICE_STORE_AWAY',
-      `The ${this.#store.source} store of ${names} keeps failing (${kind}): ${whyOpen}. Until it answers again, onStoreError decides.`,
+      `The ${this.#store.source} store of ${names} keeps failing (${kind}): ${whyOpen}. ${since}`,
       `${kind} ${names}`,
     );
   }
+
+  get #listed(): string {
+    const limiters = this.#names;
+    const more = limiters.length - MAX_NAMED;
+    return `${limiters.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+  }
+}
+
+function writeInstant(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 function lateError(ms: number): StoreError {

@@ -267,19 +267,19 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   }
 
   async reset(key: unknown, options: EditOptions = {}): Promise<void> {
-    readOptions(options, EDIT, 'reset');
-    await editKeys(this, 'reset', readWants(this.limits, key, 0));
+    const why = readOptions(options, EDIT, 'reset');
+    await editKeys(this, 'reset', readWants(this.limits, key, 0), why);
   }
 
   async block(key: unknown, duration: Duration, options: BlockOptions = {}): Promise<void> {
     const until = parseDuration(duration, 'duration', 'SLUICE_OPTION_INVALID');
-    const { reset } = readOptions(options, BLOCK, 'block');
-    await editKeys(this, 'block', readWants(this.limits, key, reset ? 1 : 0), until);
+    const { reset, ...why } = readOptions(options, BLOCK, 'block');
+    await editKeys(this, 'block', readWants(this.limits, key, reset ? 1 : 0), { ...why, until });
   }
 
   async unblock(key: unknown, options: EditOptions = {}): Promise<void> {
-    readOptions(options, EDIT, 'unblock');
-    await editKeys(this, 'block', readWants(this.limits, key, 0));
+    const why = readOptions(options, EDIT, 'unblock');
+    await editKeys(this, 'block', readWants(this.limits, key, 0), why);
   }
 
   // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
@@ -496,11 +496,12 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
    * Sends an edit to the store, and asks again for what waits for its keys. Works after the limiter was closed, too.
    *
    * @param isLocal - Edits the memory that decides while the store is not available instead.
+   * @param endMs - When it is late, by `performance.now()`. Default: in `timeoutMs`.
    * @throws (rejects) StoreError, which is published.
    */
-  async send(op: Op, asks: readonly Ask[], isLocal = false): Promise<Answer> {
+  async send(op: Op, asks: readonly Ask[], isLocal = false, endMs?: number): Promise<Answer> {
     try {
-      const answer = isLocal ? (this.fallback as Store).perform(op, asks) : this.#perform(op, asks);
+      const answer = isLocal ? (this.fallback as Store).perform(op, asks) : this.#perform(op, asks, endMs);
       return await ('then' in answer ? this.track(answer) : answer);
     } catch (error) {
       throw this.#report(error, false);

@@ -35,7 +35,7 @@ export interface LimiterHost {
   decide(op: DecidingOp, wants: readonly Want[], options?: DecideOptions): Decision | Promise<Decision>;
   publish(op: DecidingOp, decision: Decision, startMs: number): void;
   readCurrent(wants: readonly Want[]): Promise<readonly Want[]>;
-  send(op: Op, asks: readonly Ask[], isLocal?: boolean): Promise<Answer>;
+  send(op: Op, asks: readonly Ask[], isLocal?: boolean, endMs?: number): Promise<Answer>;
   keep(op: Op, asks: readonly Ask[]): void;
   track<T>(work: Promise<T>): Promise<T>;
 }

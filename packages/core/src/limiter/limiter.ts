@@ -14,7 +14,7 @@ import type { WaitOptions } from './wait.ts';
 const text: Reader<string> = /* @__PURE__ */ valueThat((given) => typeof given === 'string', 'a text');
 
 export const EDIT = {
-  /** Who edits: for records of what operators do. */
+  /** Who edits. Kept in the timeline: see `readEvents`. */
   by: optional(text) as Optional<string>,
   /** Why. */
   reason: optional(text) as Optional<string>,
@@ -213,9 +213,9 @@ export interface Limiter<Key = string> {
   run<Result>(key: Key, fn: (running: Running) => Result | Promise<Result>, options?: WaitOptions): Promise<Result>;
 
   /**
-   * Resets what the key has used. A block stays. One round trip, as for `block` and `unblock`; all three also
-   * change the local fallback. Rejects for a bad key as `consume` does, and with StoreError when the store fails;
-   * after `SLUICE_STORE_TIMEOUT` the edit may have happened.
+   * Resets what the key has used. A block stays. One round trip, and for `block`, `unblock`, and with `by` or
+   * `reason`, a second one that writes the timeline: see `readEvents`. All three also change the local fallback. Rejects for a bad key as
+   * `consume` does, and with StoreError when the store fails; after `SLUICE_STORE_TIMEOUT` the edit may have happened.
    */
   reset(key: Key, options?: EditOptions): Promise<void>;
 

@@ -2,8 +2,11 @@ import type { Decision } from '../decision.ts';
 import { isSluiceError, shown, SluiceError, typeError, type StoreError } from '../errors.ts';
 import { isFault } from '../guard/guard.ts';
 import { compile } from '../policies/index.ts';
-import type { Ask } from '../stores/store.ts';
+import { timelineOf } from '../events/timeline.ts';
+import { BLOCKED, USED } from '../program/decide.ts';
+import type { Answer, Ask } from '../stores/store.ts';
 import { checkUnits } from '../values/cost.ts';
+import { writeDuration } from '../values/duration.ts';
 import type { LimiterHost } from './host.ts';
 import { LimiterDecision, type Receipt } from './decision.ts';
 import { makeAsks, makeLocal, type PolicyAsk, type Want } from './limits.ts';
@@ -72,24 +75,72 @@ export async function giveBack(core: LimiterHost, decision: Decision): Promise<v
   await Promise.all([settle(core, decision, 'give', ({ cost }) => cost), heldBy(core, decision)?.release()]);
 }
 
+/** How keys are edited. */
+export interface KeyEdit {
+  /** How long a block lasts, in milliseconds; 0 ends it. */
+  readonly until?: number;
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+  /** Whether the timeline does not tell it. Default: for a reset without who and why, such as after each login. */
+  readonly isRoutine?: boolean;
+  /** When the edit is late, by `performance.now()`. */
+  readonly endMs?: number | undefined;
+}
+
 /**
  * Resets, blocks or unblocks in one call, in the fallback as well, so that a blocked client stays blocked while the store
- * is not available.
+ * is not available. Then the timeline tells it, unless it is routine.
  *
  * @param given - A block with a cost of 1 also resets.
- * @param until - How long a block lasts, in milliseconds; 0 ends it.
  */
 export async function editKeys(
   core: LimiterHost,
   op: 'reset' | 'block',
   given: readonly Want[],
-  until = 0,
+  {
+    until = 0,
+    by,
+    reason,
+    endMs,
+    isRoutine = op === 'reset' && by === undefined && reason === undefined,
+  }: KeyEdit = {},
 ): Promise<void> {
   await editConfigured(core, given, async (known) => {
     const asks = known.map((ask) => ({ ...ask, until }));
     void core.fallback?.perform(op, makeLocal(asks));
-    await core.send(op, asks);
+    const send = (own: 'peek' | typeof op, some: readonly Ask[]): Promise<Answer> => core.send(own, some, false, endMs);
+    const isNamed = by !== undefined || reason !== undefined;
+    // What was before is asked for in the same turn, so that it is the same call.
+    const peeked =
+      isNamed && !isRoutine
+        ? send(
+            'peek',
+            known.map((ask) => ({ ...ask, cost: 0 })),
+          )
+        : undefined;
+    const [before, after] = await Promise.all([peeked, send(op, asks)]);
+    if (isRoutine) return;
+    const what = op === 'reset' ? op : until > 0 ? 'block' : 'unblock';
+    const timeline = timelineOf(core.store);
+    const tell = async (want: Want): Promise<void> => {
+      const { name } = want.limit;
+      const limit = name === core.name ? name : `${core.name}:${name}`;
+      const [was, is] = [before, after].map((answer) => answer && describeState(asks, answer, want));
+      await timeline.add({ atMs: after.atMs, what, limit, key: want.subject, before: was, after: is, by, reason });
+    };
+    await Promise.all([...new Set(asks.map(({ want }) => want))].map(tell));
   });
+}
+
+/** What a key has used, and how long it is blocked: `5 of 5 used, blocked for 10m`. */
+function describeState(asks: readonly PolicyAsk[], { figures }: Answer, want: Want): string {
+  const own = asks.flatMap((ask, i) => (ask.want === want ? [{ ...ask.counted, of: figures[i] ?? [] }] : []));
+  const texts = own.map(({ name, rule, of }) => {
+    const blockedMs = of[BLOCKED] ?? 0;
+    const block = blockedMs > 0 ? `, blocked for ${writeDuration(Math.ceil(blockedMs / 1_000) * 1_000)}` : '';
+    return `${own.length > 1 ? `${name}: ` : ''}${String(of[USED] ?? 0)} of ${String(rule.limit)} used${block}`;
+  });
+  return texts.join('; ');
 }
 
 /**

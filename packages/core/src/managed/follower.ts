@@ -4,6 +4,7 @@ import { warnOnce } from '../warnings.ts';
 import { PolicyCopy } from './policy-copy.ts';
 import type { Draft, Held, PolicyRecord } from './record.ts';
 import { ignore, type Feed, type Page } from './source.ts';
+import { readRecordName } from './target.ts';
 
 /** After a notification that was lost, or without any, a change is found within a second. */
 const POLL_MS = 500;
@@ -35,6 +36,8 @@ export class Follower {
   #last: Page | undefined;
   /** Names that have not been seen again since the source began to return all records. */
   #unseen: Set<string> | undefined;
+  /** Ends the event of a loss that lasts. */
+  #endLoss: ReturnType<Feed['timeline']['begin']> | undefined;
   #sweepAtMs = 0;
   #users = 0;
   /** Whether nothing may open the source again. */
@@ -146,7 +149,8 @@ export class Follower {
       if (this.#isLoaded && this.#failures === MAX_FAILURES) warnOfAbsence(this.feed.name, this.#failure.message);
       throw this.#failure;
     }
-    await this.#restore().catch(ignore);
+    if (this.lost.size > 0) await this.#restore().catch(ignore);
+    void this.feed.timeline.follow();
     if (this.feed.forget !== undefined && this.nowMs() >= this.#sweepAtMs) this.#sweep();
   }
 
@@ -183,7 +187,8 @@ export class Follower {
    */
   async #restore(): Promise<void> {
     const { feed, lost, copy } = this;
-    if (lost.size > 0) warnOfLoss([...lost], feed);
+    warnOfLoss([...lost], feed);
+    this.#endLoss ??= feed.timeline.begin({ atMs: this.nowMs(), what: 'lost', ...describeLoss([...lost]) });
     if (feed.restore === undefined) return;
     const overrides = [...lost].filter((name) => name.includes(':'));
     const begin = Math.floor(Math.random() * overrides.length);
@@ -200,6 +205,9 @@ export class Follower {
       for (const [name] of records) lost.delete(name);
       await this.#readPage();
     }
+    const end = this.#endLoss;
+    this.#endLoss = undefined;
+    void end({ endAtMs: this.nowMs(), after: 'written back' });
   }
 
   /** Deletes what has been of no use for a week, here and in the source. */
@@ -238,6 +246,16 @@ function warnOfAbsence(name: string, why: string): void {
     `${name} cannot be read (${why}). The policies and overrides that were read last are in force until it can be read again.`,
     name,
   );
+}
+
+const MAX_NAMED = 10;
+
+/** The policies that records belong to, and how many records those are. */
+function describeLoss(names: readonly string[]): { readonly limit: string; readonly before: string } {
+  const policies = [...new Set(names.map((name) => readRecordName(name).policy))].sort();
+  const more = policies.length > MAX_NAMED ? [`${String(policies.length - MAX_NAMED)} more`] : [];
+  const before = `${String(names.length)} ${names.length === 1 ? 'record' : 'records'}`;
+  return { limit: [...policies.slice(0, MAX_NAMED), ...more].join(', '), before };
 }
 
 function warnOfLoss(names: readonly string[], feed: Feed): void {

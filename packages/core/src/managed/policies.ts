@@ -1,5 +1,6 @@
 import { PolicyError, shown, StoreError } from '../errors.ts';
-import { compile, parsePolicy, samePolicy, type Policy } from '../policies/index.ts';
+import type { LimitEvent } from '../events/event.ts';
+import { compile, describePolicy, parsePolicy, samePolicy, type Policy } from '../policies/index.ts';
 import { connectionOf } from '../stores/redis/connection.ts';
 import type { Store } from '../stores/store.ts';
 import { parseName } from '../values/name.ts';
@@ -65,7 +66,7 @@ export interface OverrideResult extends PolicyOverride {
 export interface Policies {
   /**
    * Keeps a policy under a name. It takes effect in every process within a second. Equal numbers for the same applications
-   * change nothing. Takes two round trips, and two more after each concurrent change.
+   * change nothing. Takes three round trips, and two more after each concurrent change.
    *
    * @throws (rejects) PolicyError naming the field; StoreError; SluiceError `SLUICE_POLICIES_READ_ONLY`.
    */
@@ -113,6 +114,8 @@ export interface Policies {
   close(): Promise<void>;
 }
 
+/** The last instant of a Date. */
+const LAST_MS = 8.64e15;
 /** How often a put is tried again that a concurrent one has come before. */
 const MAX_ATTEMPTS = 20;
 
@@ -177,6 +180,8 @@ export function findFollower(policies: unknown, store: Store): Follower {
 /** A change, as it is planned from the present records. Without a draft nothing changes. */
 interface Plan<Result> {
   readonly draft?: Draft | undefined;
+  /** What the timeline tells of it, beside when, who and why. */
+  readonly event?: Pick<LimitEvent, 'what' | 'limit' | 'key' | 'before' | 'after'>;
   /** The result, with the record that is valid then. */
   readonly result: (record: PolicyRecord) => Result;
 }
@@ -206,6 +211,10 @@ class SourcePolicies implements Policies {
       const resets = (record.resets ?? 0) + (reset ? 1 : 0);
       return {
         draft: isUnchanged ? undefined : { format: FORMAT, policy: rule, apps, life, resets, by, reason },
+        event: {
+          ...{ what: 'put', limit: name, key: null, before: describe(before, record.apps) },
+          after: `${String(describe(rule, apps))}${startsAfresh ? ', all clients start again' : ''}`,
+        },
         result: (now) => ({ ...show(name, rule, now), change, startsAfresh, removedOverrides }),
       };
     });
@@ -227,7 +236,12 @@ class SourcePolicies implements Policies {
     return this.#change(parseName(name, 'name'), (held) => {
       if (held?.policy === undefined && held?.problem === undefined) return { result: () => false };
       const { life, resets } = held.record;
-      return { draft: { format: FORMAT, life, resets, by, reason }, result: () => true };
+      const before = describe(held.policy, held.record.apps);
+      return {
+        draft: { format: FORMAT, life, resets, by, reason },
+        event: { what: 'remove', limit: name, key: null, before, after: null },
+        result: () => true,
+      };
     });
   }
 
@@ -252,6 +266,10 @@ class SourcePolicies implements Policies {
       const change = old === undefined ? 'created' : isEqual ? 'unchanged' : 'changed';
       return {
         draft: isEqual ? undefined : { format: FORMAT, policy: rule, life: record.life, untilMs, by, reason },
+        event: {
+          ...{ what: 'override', limit: name, key: describeTarget(parsed), before: describePolicy(before) },
+          after: `${describePolicy(rule)}${untilMs === undefined ? '' : ` until ${new Date(Math.min(untilMs, LAST_MS)).toISOString()}`}`,
+        },
         result: (now) => ({ ...showOverride(name, parsed, rule, now), change, before }),
       };
     });
@@ -270,7 +288,12 @@ class SourcePolicies implements Policies {
     return this.#change(writeRecordName(parseName(name, 'name'), parsed), (held) => {
       const wasInForce = this.follower.copy.override(name, parsed) !== undefined;
       if (!wasInForce && held?.problem === undefined) return { result: () => false };
-      return { draft: { format: FORMAT, life: held?.record.life ?? 0, by, reason }, result: () => wasInForce };
+      const [before, after] = [describe(held?.policy), describe(this.follower.copy.get(name)?.policy)];
+      return {
+        draft: { format: FORMAT, life: held?.record.life ?? 0, by, reason },
+        event: { what: 'removeOverride', limit: name, key: describeTarget(parsed), before, after },
+        result: () => wasInForce,
+      };
     });
   }
 
@@ -292,10 +315,13 @@ class SourcePolicies implements Policies {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       await follower.load();
       const held = follower.copy.get(recordName);
-      const { draft, result } = plan(held);
+      const { draft, event, result } = plan(held);
       if (draft === undefined) return result(held?.record ?? EMPTY);
       const record = await follower.put(recordName, draft, held);
-      if (record !== undefined) return result(record);
+      if (record === undefined) continue;
+      const { atMs, by, reason } = record;
+      if (event !== undefined) await follower.feed.timeline.add({ atMs, ...event, by, reason });
+      return result(record);
     }
     const why = `because of ${String(MAX_ATTEMPTS)} concurrent changes in a row`;
     throw new StoreError('SLUICE_STORE_FAILED', `${recordName} was not changed, ${why}`);
@@ -333,6 +359,18 @@ class SourcePolicies implements Policies {
 }
 
 const NOTHING: Held = { record: EMPTY, policy: undefined };
+
+/** Such as `fixedWindow 100 per 1m for checkout, web`. Null if there is none. */
+function describe(policy: Policy | undefined, apps?: readonly string[]): string | null {
+  if (policy === undefined) return null;
+  const listed = apps === undefined ? '' : ` for ${apps.join(', ') || 'no application'}`;
+  return describePolicy(policy) + listed;
+}
+
+/** As the timeline has it: a prefix with a star. */
+function describeTarget({ kind, text }: Target): string {
+  return kind === 'key' ? text : `${text}*`;
+}
 
 function checkKind(name: string, base: Policy, rule: Policy): void {
   if (compile(base).kind === compile(rule).kind) return;

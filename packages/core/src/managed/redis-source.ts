@@ -3,6 +3,7 @@ import { readOptions, type Field, type Options } from '../values/shape.ts';
 import { connectTo, type RedisConnection } from '../stores/redis/connection.ts';
 import type { AnyRedisClient } from '../stores/redis/clients/adopt.ts';
 import type { Draft, Held } from './record.ts';
+import type { Timeline } from '../events/timeline.ts';
 import { read, write } from './scripts.generated.ts';
 import type { Feed, Named, Page } from './source.ts';
 
@@ -37,6 +38,7 @@ const WRITTEN = /^\{"atMs":(\d+),/;
 
 export class RedisFeed implements RedisSource, Feed {
   readonly name: string;
+  readonly timeline: Timeline;
   readonly #connection: RedisConnection;
   readonly #keys: readonly string[];
   readonly #channel: string;
@@ -44,6 +46,7 @@ export class RedisFeed implements RedisSource, Feed {
   constructor(connection: RedisConnection) {
     const { prefix } = connection;
     this.#connection = connection;
+    this.timeline = connection.timeline;
     // One hash tag, and that of no subject: the subject of a key never begins with # and a word.
     this.#keys = ['records', 'changes', 'revisions'].map((part) => `${prefix}:{#policies}:${part}`);
     this.#channel = `${prefix}:policies`;

@@ -1,4 +1,5 @@
 import { SluiceError, StoreError } from '../errors.ts';
+import { timelineOf, type Timeline } from '../events/timeline.ts';
 import { readInstant, type Draft, type Held, type PolicyRecord } from './record.ts';
 
 /**
@@ -43,6 +44,8 @@ export type Named = readonly (readonly [name: string, record: PolicyRecord])[];
 /** A source as a {@link Follower} uses it. */
 export interface Feed {
   readonly name: string;
+  /** Tells what changes. */
+  readonly timeline: Timeline;
   /** Returns what has changed since the last page; all records at first, and if the source has lost something. */
   read(last: Page | undefined): Promise<Page>;
   /** Writes a record in place of another. Returns its instant; 0 if another process has changed it. */
@@ -59,6 +62,7 @@ export interface Feed {
 /** A source of the caller's own. */
 export class OwnFeed implements Feed {
   readonly name: string;
+  readonly timeline: Timeline = timelineOf();
   readonly restore?: NonNullable<Feed['restore']>;
   readonly #source: PolicySource;
   /** As they were loaded last. */

@@ -277,7 +277,7 @@ describe('the channel sluice:breaker', () => {
 });
 
 describe('an outage', () => {
-  it('is warned of once for each kind of failure', async () => {
+  it('is warned of once for each kind of failure, and its end each time, with the times of both', async () => {
     const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const store = storeThat({
       failsWith: new StoreError('SLUICE_STORE_FAILED', 'no connection', { kind: 'connection' }),
@@ -295,8 +295,10 @@ describe('an outage', () => {
     await ask(guard, 5);
 
     expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
-      expect.stringMatching(/^The redis store of warned keeps failing \(connection\): no connection/),
+      expect.stringMatching(/^The redis store of warned keeps failing \(connection\): no connection\. Since \d{4}-/),
+      expect.stringMatching(/^The redis store of warned answers again: it was away from \d{4}-.*Z to \d{4}-.*Z\.$/),
       expect.stringMatching(/^The redis store of warned keeps failing \(denied\): no such right/),
+      expect.stringMatching(/^The redis store of warned answers again/),
     ]);
   });
 });

@@ -1,4 +1,14 @@
-import type { PageChange } from '../changes.ts';
+/** What a policy counted of a key in a minute in which it denied it: how often, and its numbers at the last denial. */
+export interface Denial {
+  /** The first denial of the minute. */
+  readonly atMs: number;
+  readonly count: number;
+  readonly used: number;
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Whether a block denied it, whatever its numbers. */
+  readonly isBlocked: boolean;
+}
 
 /** A key that a process has denied. */
 export interface SharedKey {
@@ -11,14 +21,18 @@ export interface SharedKey {
   /** Denied at most so often, and at least `atLeast` times. */
   readonly count: number;
   readonly atLeast: number;
+  /** The last ones, the last first. */
+  readonly denials: readonly Denial[];
 }
 
-/** What the page of a process shares: the keys that it has denied most, and the policies that it alone may still have. */
+/** What the page of a process shares: what it has denied, and the policies that it alone may still have. */
 export interface PageRecord {
   readonly pid: number;
   readonly host: string;
   /** Since when it has counted, by its own clock. */
   readonly sinceMs: number;
+  /** Denials in each minute of the last hour, the last one last. */
+  readonly deniedByMinute: readonly number[];
   /** The most that a key which is not in `keys` can have been denied. */
   readonly beyond: number;
   readonly keys: readonly SharedKey[];
@@ -26,28 +40,33 @@ export interface PageRecord {
   readonly lost: readonly string[];
 }
 
+/** How many minutes are kept. */
+export const MINUTES = 60;
 export const MAX_SHARED_KEYS = 25;
-const MAX_RECORD = 8_192;
+export const MAX_SHARED_DENIALS = 3;
+const MAX_RECORD = 12_288;
 const MAX_TEXT = 512;
-const ACTIONS: readonly unknown[] = ['block', 'unblock', 'reset', 'set override', 'end override'];
 
 type Shape<T> = { readonly [Name in keyof T]-?: (given: unknown) => boolean };
 
 const isText = (given: unknown): boolean => typeof given === 'string' && given.length <= MAX_TEXT;
 const isCount = (given: unknown): boolean => Number.isSafeInteger(given) && Number(given) >= 0;
+const isInstant = (given: unknown): boolean => isCount(given) && Number(given) <= 8.64e15; // the last of a Date
+const isList = (max: number, is: (given: unknown) => boolean) => (given: unknown) =>
+  Array.isArray(given) && given.length <= max && given.every(is);
+const DENIAL: Shape<Denial> = {
+  ...{ atMs: isInstant, count: isCount, used: isCount, limit: isCount, windowMs: isCount },
+  isBlocked: (given) => typeof given === 'boolean',
+};
 const KEY: Shape<SharedKey> = {
   ...{ limiter: isText, limit: isText, policy: isText, key: isText, count: isCount, atLeast: isCount },
+  denials: isList(MAX_SHARED_DENIALS, (denial) => pick(denial, DENIAL) !== undefined),
 };
-const isKeys = (given: unknown): boolean =>
-  Array.isArray(given) && given.length <= MAX_SHARED_KEYS && given.every((key) => pick(key, KEY) !== undefined);
-const isNames = (given: unknown): boolean =>
-  Array.isArray(given) && given.length <= MAX_SHARED_KEYS && given.every(isText);
 const RECORD: Shape<PageRecord> = {
-  ...{ pid: isCount, host: isText, sinceMs: isCount, beyond: isCount, keys: isKeys, lost: isNames },
-};
-const isAction = (given: unknown): boolean => ACTIONS.includes(given);
-const CHANGE: Shape<PageChange> = {
-  ...{ atMs: isCount, by: isText, action: isAction, target: isText, detail: isText, reason: isText },
+  ...{ pid: isCount, host: isText, sinceMs: isInstant, beyond: isCount },
+  deniedByMinute: isList(MINUTES, isCount),
+  keys: isList(MAX_SHARED_KEYS, (key) => pick(key, KEY) !== undefined),
+  lost: isList(MAX_SHARED_KEYS, isText),
 };
 
 /** A record as it is written. Escapes make keys longer: the keys denied least are left out then. */
@@ -61,21 +80,17 @@ export function writeRecord(record: PageRecord): string {
 
 /** Reads a record. Undefined for a text that no page has written: others may write to Redis, too. */
 export function readRecord(text: string): PageRecord | undefined {
-  const record = text.length > MAX_RECORD ? undefined : read(text, RECORD);
-  return record && { ...record, keys: record.keys.map((key) => pick(key, KEY) as SharedKey) };
-}
-
-/** Reads a change. Undefined for a text that is none. */
-export function readChange(text: string): PageChange | undefined {
-  return read(text, CHANGE);
-}
-
-function read<T>(text: string, shape: Shape<T>): T | undefined {
+  if (text.length > MAX_RECORD) return undefined;
+  let record: PageRecord | undefined;
   try {
-    return pick(JSON.parse(text), shape);
+    record = pick(JSON.parse(text), RECORD);
   } catch {
     return undefined; // no JSON
   }
+  const keys = record?.keys.map((key) => {
+    return { ...(pick(key, KEY) as SharedKey), denials: key.denials.map((one) => pick(one, DENIAL) as Denial) };
+  });
+  return record && { ...record, keys: keys ?? [] };
 }
 
 /** The fields of a shape; undefined unless all are as it says. */

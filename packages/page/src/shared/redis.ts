@@ -1,55 +1,35 @@
-import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import type { RedisConnection } from '@sluice/core/spi';
-import type { PageChange } from '../changes.ts';
-import { readChange, readRecord, writeRecord, type PageRecord, type SharedKey } from './record.ts';
-import { getLists, putLine } from './scripts.generated.ts';
+import { SharedLines, type RedisConnection } from '@sluice/core/spi';
+import { readRecord, writeRecord, type PageRecord, type SharedKey } from './record.ts';
 
-/** What the pages of processes have written to a Redis. */
-export interface Shared {
-  /** `ageMs`: how long ago it was written, by the clock of Redis. */
-  readonly records: readonly (PageRecord & { readonly ageMs: number })[];
-  /** The last one first. */
-  readonly changes: readonly PageChange[];
-}
+/** The record of a process. `ageMs`: how long ago it was written, by the clock of Redis. */
+export type SharedRecord = PageRecord & { readonly ageMs: number };
 
 /** How long a record outlives a process that was killed. */
 const KEPT_MS = 30_000;
-const CHANGES_KEPT_MS = 7 * 86_400_000;
-const MAX_LINES = 100;
-const MAX_BYTES = 1_048_576;
+const MAX_PROCESSES = 100;
 
 /**
- * Reads what pages share: a list of records and one of changes, of at most a hundred lines and a megabyte each. One record
- * is parsed in each turn of the event loop. It takes the rights that every limiter has: `GET` and `SET` in scripts.
+ * Reads what the pages of processes share: at most a hundred records, and a megabyte. One record is parsed in each turn of
+ * the event loop.
  *
  * @throws (rejects) StoreError.
  */
-export async function readShared(connection: RedisConnection): Promise<Shared> {
-  const keys = [keyOf(connection, 'denied'), keyOf(connection, 'changes')];
-  const reply = (await connection.eval(getLists.source, keys, [String(MAX_BYTES)])) as readonly unknown[];
-  const [now = '', denied = '', changes = ''] = reply.map(String);
-  const records: Shared['records'][number][] = [];
-  for (const { untilMs, text } of readLines(denied)) {
+export async function readShared(connection: RedisConnection): Promise<readonly SharedRecord[]> {
+  const { nowMs, lines } = await linesOf(connection).read();
+  const records: SharedRecord[] = [];
+  for (const { endsAtMs, text } of lines) {
     await setImmediate();
     const record = readRecord(text);
-    const leftMs = untilMs - Number(now);
-    if (record !== undefined && leftMs > 0) records.push({ ...record, ageMs: Math.max(0, KEPT_MS - leftMs) });
+    if (record !== undefined) records.push({ ...record, ageMs: Math.max(0, KEPT_MS - (endsAtMs - nowMs)) });
   }
-  return { records, changes: readLines(changes).flatMap(({ text }) => readChange(text) ?? []) };
+  return records;
 }
 
 /** Writes the record of a process, for half a minute. */
 export async function shareRecord(connection: RedisConnection, record: PageRecord): Promise<void> {
   const name = `${String(record.pid)}@${encodeURIComponent(record.host)}`; // several pages of a process count the same
-  const args = [name, String(KEPT_MS), String(MAX_LINES), writeRecord(record)];
-  await connection.eval(putLine.source, [keyOf(connection, 'denied')], args);
-}
-
-/** Adds a change to the last hundred, which pages show for a week. */
-export async function shareChange(connection: RedisConnection, change: PageChange): Promise<void> {
-  const args = [randomUUID(), String(CHANGES_KEPT_MS), String(MAX_LINES), JSON.stringify(change)];
-  await connection.eval(putLine.source, [keyOf(connection, 'changes')], args);
+  await linesOf(connection).put([{ name, text: writeRecord(record) }]);
 }
 
 /**
@@ -62,8 +42,10 @@ export function mergeDenied(records: readonly PageRecord[]): readonly SharedKey[
   for (const { keys, beyond } of records) {
     for (const key of keys) {
       const name = JSON.stringify([key.limiter, key.policy, key.key]);
-      const { count, atLeast } = merged.get(name) ?? { count: beyondAll, atLeast: 0 };
-      merged.set(name, { ...key, count: count - beyond + key.count, atLeast: atLeast + key.atLeast });
+      const { count, atLeast, denials } = merged.get(name) ?? { count: beyondAll, atLeast: 0, denials: [] };
+      const all = [...denials, ...key.denials].toSorted((a, b) => b.atMs - a.atMs);
+      const counts = { count: count - beyond + key.count, atLeast: atLeast + key.atLeast };
+      merged.set(name, { ...key, ...counts, denials: all });
     }
   }
   return [...merged.values()].toSorted(
@@ -79,17 +61,6 @@ export function mergeLost<Process extends PageRecord>(
   return names.map((name) => ({ name, processes: records.filter(({ lost }) => lost.includes(name)) }));
 }
 
-/** Both are in one slot of a cluster. */
-function keyOf({ prefix }: RedisConnection, name: string): string {
-  return `${prefix}:page:{page}:${name}`;
-}
-
-function readLines(list: string): readonly { readonly untilMs: number; readonly text: string }[] {
-  return list
-    .split('\n')
-    .flatMap((line) => {
-      const [, untilMs, text = ''] = /^(\d{1,15}) \S{1,400} (.*)$/s.exec(line) ?? [];
-      return untilMs === undefined ? [] : [{ untilMs: Number(untilMs), text }];
-    })
-    .slice(0, MAX_LINES);
+function linesOf(connection: RedisConnection): SharedLines {
+  return new SharedLines(connection, '{#page}:denied', KEPT_MS, MAX_PROCESSES);
 }

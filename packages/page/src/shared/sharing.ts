@@ -1,7 +1,6 @@
 import { connectionOf, type LimiterCore, type RedisConnection } from '@sluice/core/spi';
-import type { PageChange } from '../changes.ts';
 import type { PageRecord } from './record.ts';
-import { readShared, shareChange, shareRecord, type Shared } from './redis.ts';
+import { readShared, shareRecord, type SharedRecord } from './redis.ts';
 
 const WRITE_EVERY_S = 5;
 const READ_EVERY_MS = 2_000;
@@ -16,7 +15,7 @@ const MAX_PENDING = 5;
  */
 export class Sharing {
   /** What was read last, this page included. */
-  shared: Shared = { records: [], changes: [] };
+  records: readonly SharedRecord[] = [];
   /** Since when Redis has not taken counts, or has not given them; null: it does both. */
   awaySinceMs: number | null = null;
   readonly #limiters: () => readonly LimiterCore[];
@@ -36,13 +35,8 @@ export class Sharing {
     void this.#try(async (connection) => {
       await shareRecord(connection, this.#makeRecord());
       this.awaySinceMs = null;
+      await connection.timeline.follow();
     });
-  }
-
-  /** Tells the other pages of a change. Never rejects. */
-  async tell(change: PageChange): Promise<void> {
-    await this.#try((connection) => shareChange(connection, change));
-    this.#readAtMs = -Infinity;
   }
 
   /** Reads what pages have written, at most once in two seconds, and waits for half a second. Never rejects. */
@@ -50,7 +44,7 @@ export class Sharing {
     if (performance.now() - this.#readAtMs < READ_EVERY_MS) return;
     this.#readAtMs = performance.now();
     const read = this.#try(async (connection) => {
-      this.shared = await readShared(connection);
+      this.records = await readShared(connection);
     });
     await inTime(read);
   }
@@ -72,7 +66,8 @@ export class Sharing {
   }
 }
 
-async function inTime(work: Promise<unknown>): Promise<void> {
+/** Waits for half a second. */
+export async function inTime(work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   await Promise.race([work, new Promise((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)))]);
   clearTimeout(timer);

@@ -1,26 +1,33 @@
 import type { Action, KeyState } from '../key-actions.ts';
-import { markup, type Markup } from './markup.ts';
-import { outcomeWords, overrideWords, policyWords } from './words.ts';
+import { Markup, markup } from './markup.ts';
+import { denialWords, outcomeWords, overrideWords, policyWords } from './words.ts';
 
+const MAX_DENIALS = 10;
+const OPEN = new Markup(' open');
 const LONG = { '1h': 'an hour', '1d': 'a day', '7d': 'a week', '30d': '30 days' };
 
-/** The states of a key that was looked up, under each of its limits. */
-export function viewKeys(states: readonly KeyState[], operator: string | undefined): Markup {
+/**
+ * The states of a key that was looked up, under each of its limits.
+ *
+ * @param isBlocking - Whether the operator is about to block it, under the first one.
+ */
+export function viewKeys(states: readonly KeyState[], operator: string | undefined, isBlocking: boolean): Markup {
   if (states.length === 0) return markup`<p>No limiter counts keys in this process.</p>`;
-  return markup`${states.map((state) => markup`<div data-place>${viewKey(state, operator)}</div>`)}`;
+  return markup`${states.map((state, i) => markup`<div data-place>${viewKey(state, operator, isBlocking && i === 0)}</div>`)}`;
 }
 
 /** One key under one limit: its state in words, and what can be done. */
-export function viewKey(state: KeyState, operator: string | undefined): Markup {
-  const { managed, outcome, atMs } = state;
+export function viewKey(state: KeyState, operator: string | undefined, isBlocking = false): Markup {
+  const { managed, outcome, denials } = state;
   const form = (action: Action, title: string, fields?: readonly Markup[]): Markup =>
-    viewForm(state, operator, { action, title, fields });
+    viewForm(state, operator, { action, title, fields, isOpen: isBlocking && action === 'block' });
   const inCode = 'Its limit is in code or in a file. A key of a managed policy can be given other numbers here.';
   const override = managed?.override ?? undefined;
   return markup`<article class="${outcome}">
     <h2 tabindex="-1"><bdi>${state.key}</bdi> <small>of ${state.limiter}</small></h2>
     <p><strong>${outcomeWords(state)}</strong></p>
-    ${state.policies.map((policy) => markup`<p>${policy.name}: ${policyWords(policy, atMs)}</p>`)}
+    ${state.policies.map((policy) => markup`<p>${policy.name}: ${policyWords(policy, state)}</p>`)}
+    ${denials.slice(0, MAX_DENIALS).map((denial) => markup`<p class="denial">${denialWords(denial)}</p>`)}
     ${managed === null ? markup`<small>${inCode}</small>` : undefined}
     ${managed && override ? markup`<p>${overrideWords(managed, override)}</p>` : undefined}
     <div class="actions">
@@ -36,12 +43,13 @@ interface FormParts {
   readonly action: Action;
   readonly title: string;
   readonly fields: readonly Markup[] | undefined;
+  readonly isOpen: boolean;
 }
 
 function viewForm({ id, key, limiter }: KeyState, operator: string | undefined, parts: FormParts): Markup {
-  const { action, title, fields } = parts;
+  const { action, title, fields, isOpen } = parts;
   const name = markup`<label>Your name <input name="by" required maxlength="100" autocomplete="username"></label>`;
-  return markup`<details name="action"><summary>${title} …</summary><form data-action="${action}">
+  return markup`<details name="action"${isOpen ? OPEN : undefined}><summary>${title} …</summary><form data-action="${action}">
     <small><bdi>${key}</bdi>, under the limits of ${limiter}, in every process that shares its store.</small>
     <input type="hidden" name="id" value="${id}">${fields}
     <label>Reason <input name="reason" required maxlength="200" autocomplete="off"></label>

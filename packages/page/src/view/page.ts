@@ -1,12 +1,15 @@
+import type { LimitEvent } from '@sluice/core';
 import type { ShownCounts, ShownKey, ShownLimiter, Snapshot } from '../snapshot.ts';
 import { PROGRAM, STYLE } from './app.generated.ts';
 import { markup, Markup } from './markup.ts';
-import { countWords, number, time } from './words.ts';
+import { countWords, eventWords, msWords, number, time } from './words.ts';
 
-const MAX_LISTED = 5;
+const MINUTE_MS = 60_000;
 
 /** The whole page. */
 export function viewPage(snapshot: Snapshot): Markup {
+  const { health, denied, limiters, events } = viewParts(snapshot);
+  const part = (name: string, content: Markup): Markup => markup`<div data-live="${name}">${content}</div>`;
   return markup`<!doctype html>
 <html lang="en">
 <head>
@@ -14,9 +17,10 @@ export function viewPage(snapshot: Snapshot): Markup {
   <title>Limits</title><style>${new Markup(STYLE)}</style>
 </head>
 <body><main>
-  <h1>Limits</h1>
+  <header><h1>Limits</h1>${part('health', health)}</header>
+  <p id="away" role="status"></p>
   <section aria-label="One key">
-    <form class="look-up" data-action="key">
+    <form class="fields" data-action="key">
       <label>Key, such as an address or a user
         <input name="key" required maxlength="4096" spellcheck="false" autocomplete="off"></label>
       <button class="primary">Look up</button>
@@ -24,94 +28,130 @@ export function viewPage(snapshot: Snapshot): Markup {
     </form>
     <div id="found" aria-live="polite"></div>
   </section>
-  <p id="away" role="status"></p>
-  <div id="live">${viewSnapshot(snapshot)}</div>
+  ${part('denied', denied)}
+  <section aria-label="What happened"><h2>What happened</h2>
+    <form class="fields" id="filter" role="search">
+      <label>Only this limit <input name="limit" maxlength="200" spellcheck="false" autocomplete="off"></label>
+      <label>Only this key <input name="key" maxlength="4096" spellcheck="false" autocomplete="off"></label>
+    </form>
+    ${part('events', events)}
+  </section>
+  ${part('limiters', limiters)}
 </main><script>${new Markup(PROGRAM)}</script></body></html>`;
 }
 
 /** What follows the counts. */
 export function viewSnapshot(snapshot: Snapshot): Markup {
-  const { atMs, process, limiters, changes, lost } = snapshot;
-  const away = limiters.filter(({ breaker }) => breaker !== 'closed').map(({ name, store }) => `${name} (${store})`);
-  const health = `No answer from the store of ${away.join(', ')}: this process decides without it.`;
-  return markup`
-    ${away.length === 0 ? undefined : markup`<p class="health">${health}</p>`}
-    ${lost.map(viewLost)}
-    <small>As of ${time(atMs)}. Process ${String(process.pid)} on ${process.host}, counted since ${time(process.sinceMs)}.
-      Blocks hold for all that share a store.</small>
-    ${viewDenied(snapshot)}
-    <section aria-label="Limiters"><h2>Limiters</h2><small>Decisions of this process in the last hour.</small>
-      ${limiters.length === 0 ? markup`<p>There are none in this process.</p>` : limiters.map(viewLimiter)}
-    </section>
-    <section aria-label="What happened last"><h2>What happened last</h2>
-      ${changes.length === 0 ? markup`<p>Nothing yet.</p>` : undefined}
-      ${changes.map(
-        ({ atMs: at, by, action, target, detail, reason }) =>
-          markup`<p>${time(at)} <strong>${by}</strong>: ${action} <bdi>${target}</bdi> ${detail} (${reason})</p>`,
-      )}
-    </section>`;
+  const parts = Object.entries(viewParts(snapshot));
+  return markup`${parts.map(([name, content]) => markup`<div data-live="${name}">${content}</div>`)}`;
 }
+
+function viewParts(snapshot: Snapshot): Readonly<Record<'health' | 'denied' | 'limiters' | 'events', Markup>> {
+  const { limiters, events } = snapshot;
+  return {
+    health: viewHealth(snapshot),
+    denied: markup`${viewPicture(snapshot)}${viewDenied(snapshot)}`,
+    events: markup`${events.length === 0 ? markup`<p>Nothing.</p>` : events.map(viewEvent)}`,
+    limiters: markup`<section aria-label="Limiters"><h2>Limiters</h2>
+      <small>Decisions of this process in the last hour.</small>
+      ${limiters.length === 0 ? markup`<p>There are none in this process.</p>` : limiters.map(viewLimiter)}
+    </section>`,
+  };
+}
+
+/** The stores, the processes, and what is wrong, in one line. */
+function viewHealth({ atMs, limiters, denied, lost, troubles, process: { pid, host } }: Snapshot): Markup {
+  const away = limiters.filter(({ breaker }) => breaker !== 'closed');
+  const outages = troubles.filter(({ what }) => what === 'outage').map((one) => one.atMs);
+  const since = outages.length === 0 ? undefined : markup` since ${time(Math.min(...outages))}`;
+  const stores = [...new Set(limiters.map(({ store }) => store))];
+  const processes = denied.others === null ? '' : `${number(denied.others.length + 1)} processes share their counts, `;
+  const wrong = [
+    away.length === 0
+      ? undefined
+      : markup`No answer from the store (${[...new Set(away.map(({ store }) => store))].join(', ')}) of
+          ${away.map(({ name }) => name).join(', ')}${since}: this process decides without it.`,
+    ...troubles
+      .filter(({ what }) => what === 'lost')
+      .map((loss) => markup` Lost policies since ${time(loss.atMs)}: <bdi>${loss.limit}</bdi>.`),
+    ...lost.map(viewLost),
+    denied.awaySinceMs === null
+      ? undefined
+      : markup` Redis has not taken or given counts since ${time(denied.awaySinceMs)}.`,
+  ].filter((one) => one !== undefined);
+  const well = `${stores.map((store) => `${store} answers`).join(', ') || 'No limiters'}, no policies lost.`;
+  return markup`<p class="${wrong.length === 0 ? 'well' : 'health'}">${wrong.length === 0 ? well : wrong}
+    <small>${processes}seen by ${String(pid)} on ${host} at ${time(atMs)}</small></p>`;
+}
+
+const MAX_LISTED = 5;
 
 function viewLost({ name, processes }: Snapshot['lost'][number]): Markup {
-  const holders = processes.slice(0, MAX_LISTED).map(({ pid, host }) => `${String(pid)} on ${host}`);
+  const holders = processes.slice(0, MAX_LISTED).map((one) => `${String(one.pid)} on ${one.host}`);
   const more = processes.length - holders.length;
-  return markup`<p class="health">The source of managed policies has lost ${name}. Still in process
-    ${holders.join(', ')}${more > 0 ? ` and ${number(more)} more` : ''}, and in none that starts now.</p>`;
+  return markup` The source of managed policies has lost <bdi>${name}</bdi>. Still in process
+    ${holders.join(', ')}${more > 0 ? ` and ${number(more)} more` : ''}, and in none that starts now.`;
 }
 
-function viewDenied({ limiters, denied, process: { pid, host } }: Snapshot): Markup {
-  const { keys, others, sinceMs, awaySinceMs } = denied;
-  const max = String(Math.max(1, ...keys.map(({ count }) => count)));
-  const named = (others ?? [])
-    .slice(0, MAX_LISTED)
-    .map((one) => `, ${String(one.pid)} on ${one.host} (${ageWords(one.ageMs)})`);
-  const unnamed = (others ?? []).length - named.length;
-  const whose = `By ${String(pid)} on ${host}${named.join('')}${unnamed > 0 ? ` and ${number(unnamed)} more` : ''}`;
-  const away =
-    awaySinceMs === null ? undefined : markup` Redis has not taken or given counts since ${time(awaySinceMs)}.`;
-  return markup`<section aria-label="Denied most"><h2>Denied most</h2>
-    <small>${whose}, since ${time(sinceMs)}. ${others === null ? 'Each process counts for itself.' : ''}
-      <span role="alert">${away}</span></small>
-    ${keys.length === 0 ? markup`<p>None.</p>` : undefined}
-    ${keys.map((key) => viewDeniedKey(key, limiters, max))}
+/** All denials of the last hour, by minute. */
+function viewPicture({ atMs, denied: { byMinute } }: Snapshot): Markup {
+  const max = Math.max(...byMinute);
+  const all = byMinute.reduce((sum, count) => sum + count, 0);
+  const minutes = byMinute.length;
+  const at = (i: number): Markup => time(atMs - (minutes - 1 - i) * MINUTE_MS);
+  const peak = max === 0 ? undefined : markup`; most in a minute: ${number(max)}, at ${at(byMinute.indexOf(max))}`;
+  return markup`<section aria-label="Denials in the last hour"><h2>Denials in the last hour</h2>
+    <p><strong>${number(all)}</strong>${peak}</p>
+    ${viewBars(byMinute, 'wide')}
+    <p class="axis"><small>${at(0)}</small> <small>${at(minutes / 2)}</small> <small>now</small></p>
   </section>`;
 }
 
-function viewDeniedKey(shown: ShownKey, limiters: readonly ShownLimiter[], max: string): Markup {
-  const { id, key, limiter, policy, count } = shown;
+function viewDenied({ limiters, denied: { keys, others, sinceMs } }: Snapshot): Markup {
+  const whose = others === null ? 'By this process alone' : `By ${number(others.length + 1)} processes`;
+  return markup`<section aria-label="Denied most"><h2>Denied most</h2><small>${whose}, since ${time(sinceMs)}.</small>
+    ${keys.length === 0 ? markup`<p>None.</p>` : keys.map((key) => viewDeniedKey(key, limiters))}
+  </section>`;
+}
+
+function viewDeniedKey(shown: ShownKey, limiters: readonly ShownLimiter[]): Markup {
+  const { id, key, limiter, policy } = shown;
   const numbers = limiters.find(({ name }) => name === limiter)?.policies.find(({ name }) => name === policy)?.text;
   const [field, value] = id === null ? ['key', key] : ['id', id];
-  return markup`<form class="denied" data-action="key">
-    <button class="key" name="${field}" value="${value}"><bdi>${key}</bdi></button>
-    <span>${limiter === policy ? limiter : `${limiter} · ${policy}`} <small>${numbers ?? ''}</small></span>
-    <span>${countWords(shown)} denials <meter aria-hidden="true" max="${max}" value="${String(count)}"></meter></span>
+  return markup`<form class="denied" data-action="key"><input type="hidden" name="${field}" value="${value}">
+    <button class="key"><bdi>${key}</bdi></button>
+    <span class="count">${countWords(shown)} denials</span>
+    <span class="limit">${limiter === policy ? limiter : `${limiter} · ${policy}`} <small>${numbers ?? ''}</small></span>
+    <button name="open" value="block" aria-label="Block ${key}">Block …</button>
   </form>`;
 }
 
-function ageWords(ms: number): string {
-  return ms < 1_500 ? 'now' : `${String(Math.round(ms / 1_000))} s ago`;
+function viewEvent(event: LimitEvent): Markup {
+  return markup`<p class="event ${event.what}">${eventWords(event)}</p>`;
 }
 
-function viewLimiter({ name, store, breaker, keysInMemory, policies }: ShownLimiter): Markup {
+function viewLimiter({ name, store, breaker, keysInMemory, p50Ms, p99Ms, policies }: ShownLimiter): Markup {
   const about = `store ${store}${store === 'memory' ? '' : `, breaker ${breaker}`}, keys in memory: ${number(keysInMemory)}`;
-  return markup`<article><h3>${name} <small>${about}</small></h3>${policies.map(viewPolicy)}</article>`;
+  const took = p50Ms === null || p99Ms === null ? '' : `, p50 ${msWords(p50Ms)}, p99 ${msWords(p99Ms)}`;
+  return markup`<article><h3>${name} <small>${about}${took}</small></h3>${policies.map(viewPolicy)}</article>`;
 }
 
 function viewPolicy({ name, text, allowed, denied, deniedByMinute }: ShownCounts): Markup {
   return markup`<div class="policy">
     <span>${name} <small>${text ?? ''}</small></span>
     <span>${number(allowed)} allowed</span><span>${number(denied)} denied</span>
-    ${viewBars(deniedByMinute)}
+    ${viewBars(deniedByMinute, 'small')}
   </div>`;
 }
 
 /** A bar for the denials of each minute of the last hour. */
-function viewBars(values: readonly number[]): Markup {
+function viewBars(values: readonly number[], size: 'wide' | 'small'): Markup {
   const max = Math.max(...values);
   const label =
     max === 0 ? 'no denials in the last hour' : `at most ${number(max)} denials in a minute of the last hour`;
   const path = values.map(
     (value, i) => `M${String(2 * i + 1)} 24v-${String(value === 0 ? 0 : 1 + (value / max) * 22)}`,
   );
-  return markup`<svg role="img" aria-label="${label}" viewBox="0 0 120 24"><path d="M0 24h120${path.join('')}"/></svg>`;
+  return markup`<svg class="${size}" role="img" aria-label="${label}" viewBox="0 0 120 24" preserveAspectRatio="none">
+    <path d="M0 0${path.join('')}"/></svg>`;
 }

@@ -1,3 +1,4 @@
+import type { LimitEvent } from '@sluice/core';
 import { writeDuration } from '@sluice/core/spi';
 import type { KeyState } from '../key-actions.ts';
 import type { ManagedNumbers } from '../overrides.ts';
@@ -9,22 +10,40 @@ export function time(ms: number): Markup {
   return markup`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
-/** Such as `87 of 100 in 1m, 13 left, 1 more at 14:02:07`. */
-export function policyWords(policy: KeyState['policies'][number], atMs: number): Markup {
+/** Such as `87 of 100 in 1m, 13 left, 1 more at 14:02:07`. Under a block nothing is left, whatever was used. */
+export function policyWords(policy: KeyState['policies'][number], { outcome, atMs }: KeyState): Markup {
   const { used, limit, remaining, windowMs, nextAfterMs, resetAfterMs } = policy;
+  const usage = `${number(used)} of ${number(limit)} in ${writeDuration(windowMs)}`;
+  if (outcome === 'blocked') return markup`${usage}`;
   const more = nextAfterMs === resetAfterMs ? `all ${number(limit)}` : '1 more';
   const next = nextAfterMs === null || used === 0 ? undefined : markup`, ${more} at ${time(atMs + nextAfterMs)}`;
-  return markup`${number(used)} of ${number(limit)} in ${writeDuration(windowMs)}, ${number(remaining)} left${next}`;
+  return markup`${usage}, ${number(remaining)} left${next}`;
 }
 
 /** What would be decided about the key's next request. */
-export function outcomeWords({ outcome, retryAtMs, policies }: KeyState): Markup {
+export function outcomeWords({ outcome, source, retryAtMs, policies }: KeyState): Markup {
   const until = retryAtMs === null ? undefined : markup` until ${time(retryAtMs)}`;
-  if (outcome === 'blocked') return markup`Blocked${until}.`;
-  if (outcome === 'denied') return markup`The next request is denied${until}.`;
+  const where = source === 'local' ? ' in this process, which counts by itself while its store does not answer' : '';
+  if (outcome === 'blocked') return markup`Blocked${until}${where}.`;
+  if (outcome === 'denied') return markup`The next request is denied${until}${where}.`;
   if (outcome === 'unconfigured') return markup`Its managed policy is missing.`;
-  if (policies.length > 0) return markup`The next request is allowed.`;
+  if (policies.length > 0) return markup`The next request is allowed${where}.`;
   return markup`Not blocked. Its numbers depend on the request, and this process has not denied it lately.`;
+}
+
+/** Such as `02:14:07: denied 37 times, 100 of 100 in 1m (orders)`. */
+export function denialWords({
+  atMs,
+  count,
+  used,
+  limit,
+  windowMs,
+  isBlocked,
+  policy,
+}: KeyState['denials'][number]): Markup {
+  const often = count === 1 ? 'once' : `${number(count)} times`;
+  const why = isBlocked ? 'blocked' : `${number(used)} of ${number(limit)} in ${writeDuration(windowMs)}`;
+  return markup`${time(atMs)}: denied ${often}, ${why} <small>${policy}</small>`;
 }
 
 /** Such as `Override of orders: fixedWindow 500 per 1h until 14:02:07, by ann (sale).` */
@@ -38,9 +57,36 @@ export function overrideWords(
   return markup`Override of ${name}: ${text}${end}${whose}.`;
 }
 
+const WORDS: Readonly<Record<LimitEvent['what'], string>> = {
+  outage: 'outage',
+  lost: 'policies lost',
+  put: 'policy',
+  remove: 'policy removed',
+  override: 'override',
+  removeOverride: 'override ended',
+  block: 'block',
+  unblock: 'unblock',
+  reset: 'reset',
+};
+
+/** Such as `02:14:07 block ann of login: 5 of 5 used -> 5 of 5 used, blocked for 1h, by ops (a flood)`. */
+export function eventWords({ atMs, endAtMs, what, limit, key, before, after, by, reason }: LimitEvent): Markup {
+  const lasts = what === 'outage' || what === 'lost';
+  const end = endAtMs === null ? markup` and lasts` : markup` to ${time(endAtMs)}`;
+  const target = key === null ? markup`<bdi>${limit}</bdi>` : markup`<bdi>${key}</bdi> of <bdi>${limit}</bdi>`;
+  const change = [before, after].filter((one) => one !== null).join(' → ');
+  const whose = `${by === null ? '' : `, by ${by}`}${reason === null ? '' : ` (${reason})`}`;
+  return markup`${time(atMs)}${lasts ? end : undefined} <strong>${WORDS[what]}</strong> ${target}${change === '' ? '' : `: ${change}`}${whose}`;
+}
+
 /** A count, with its bounds if it is not exact. */
 export function countWords({ count, atLeast }: { readonly count: number; readonly atLeast: number }): string {
   return atLeast === count ? number(count) : `${number(atLeast)} to ${number(count)}`;
+}
+
+/** A time that is known to a quarter: `0.14 ms`. */
+export function msWords(ms: number): string {
+  return `${String(Number(ms.toPrecision(2)))} ms`;
 }
 
 export function number(value: number): string {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import type { LimitEvent } from '@sluice/core';
 import { connectionOf } from '@sluice/core/spi';
-import { page, type PageChange } from '@sluice/page';
+import { page } from '@sluice/page';
 import type { Settings } from '../options.ts';
 import type { Service } from '../service.ts';
 import { isLocal } from '../transport/address.ts';
@@ -60,6 +61,8 @@ const NEEDS_TOKEN: Route = {
   },
 };
 
-function write({ by, action, target, detail, reason }: PageChange): string {
-  return `${JSON.stringify(by)} used the page: ${action} ${JSON.stringify(target)} ${detail} (${JSON.stringify(reason)})`;
+function write({ by, what, limit, key, before, after, reason }: LimitEvent): string {
+  const change = [before, after].filter((one) => one !== null).join(' -> ');
+  const target = JSON.stringify(`${String(key)} of ${limit}`);
+  return `${JSON.stringify(by)} used the page: ${what} ${target} ${change} (${JSON.stringify(reason)})`;
 }

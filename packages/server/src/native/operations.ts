@@ -104,26 +104,28 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
     reset: {
       summary: 'Forgets what keys have used. A block stays.',
       needs: ['keys'],
+      may: ['by', 'reason'],
       needsRights: true,
-      run: (fields) => editKeys(core, 'reset', readKeys(fields, 0)),
+      run: (fields) => editKeys(core, 'reset', readKeys(fields, 0), readWhy(fields)),
     },
     block: {
       summary: 'Denies every request of keys for a while. A later block replaces it.',
       needs: ['keys', 'duration'],
-      may: ['reset'],
+      may: ['reset', 'by', 'reason'],
       needsRights: true,
       run: (fields) => {
         const { duration, reset = false } = fields;
         if (typeof reset !== 'boolean') throw badRequest(`reset must be true or false, got ${shown(reset)}`);
         const lastsMs = parseDuration(duration, 'duration', 'SLUICE_OPTION_INVALID');
-        return editKeys(core, 'block', readKeys(fields, reset ? 1 : 0), lastsMs);
+        return editKeys(core, 'block', readKeys(fields, reset ? 1 : 0), { ...readWhy(fields), until: lastsMs });
       },
     },
     unblock: {
       summary: 'Ends a block.',
       needs: ['keys'],
+      may: ['by', 'reason'],
       needsRights: true,
-      run: (fields) => editKeys(core, 'block', readKeys(fields, 0)),
+      run: (fields) => editKeys(core, 'block', readKeys(fields, 0), readWhy(fields)),
     },
     overrides: {
       summary: 'Lists the overrides of a managed limit that are in force, at most 1000.',
@@ -170,6 +172,14 @@ export async function runOperation(
   const missing = needs.find((field) => fields[field] === undefined);
   if (missing !== undefined) throw badRequest(`the field ${missing} is missing; /v1/${name} needs ${needs.join(', ')}`);
   return run(fields, hasRights);
+}
+
+/** Who edits keys, and why, as the timeline keeps it. */
+function readWhy({ by, reason }: Fields): { readonly by?: string; readonly reason?: string } {
+  return {
+    ...(by === undefined ? {} : { by: readText(by, 'by') }),
+    ...(reason === undefined ? {} : { reason: readText(reason, 'reason') }),
+  };
 }
 
 /** The limits of the present configuration by their names. */

@@ -1,4 +1,6 @@
 import { PolicyError, shown } from '../../errors.ts';
+import { SharedLines } from '../../events/shared-lines.ts';
+import { EVENTS_KEPT_MS, MAX_EVENTS, rememberTimeline, Timeline } from '../../events/timeline.ts';
 import { detached, startTimer, stopTimer, type Timer } from '../../platform.ts';
 import type { Store } from '../store.ts';
 import { adoptClient, type AnyRedisClient } from './clients/adopt.ts';
@@ -10,6 +12,8 @@ import { failureOf } from './failure.ts';
 /** A way to the Redis of a store, for anything other than decisions. */
 export interface RedisConnection {
   readonly prefix: string;
+  /** That of the application. */
+  readonly timeline: Timeline;
   /**
    * Runs a script over keys of one hash tag, which get no prefix here. Rejects with a StoreError.
    */
@@ -24,10 +28,11 @@ export interface RedisConnection {
 }
 
 /** The ports of Redis stores, with their prefixes. */
-const opened = new WeakMap<Store, { readonly port: Port; readonly prefix: string }>();
+const opened = new WeakMap<Store, { readonly through: object; readonly port: Port; readonly prefix: string }>();
 
-export function rememberConnection(store: Store, port: Port, prefix: string): void {
-  opened.set(store, { port, prefix });
+export function rememberConnection(store: Store, through: object, port: Port, prefix: string): void {
+  opened.set(store, { through, port, prefix });
+  rememberTimeline(store, timelineAt(through, port, prefix));
 }
 
 /** How long after its end a subscription is made again. */
@@ -36,7 +41,7 @@ const SUBSCRIBE_AGAIN_MS = 2000;
 /** A connection through the client of a Redis store; undefined for any other store. */
 export function connectionOf(store: Store): RedisConnection | undefined {
   const known = opened.get(store);
-  return known && connectionThrough(known.port, known.prefix);
+  return known && connectionThrough(known.through, known.port, known.prefix);
 }
 
 /**
@@ -47,20 +52,40 @@ export function connectionOf(store: Store): RedisConnection | undefined {
  */
 export function connectTo(client: AnyRedisClient | string, prefix: unknown, where: string): RedisConnection {
   const checked = parsePrefix(prefix, where);
-  return connectionThrough(portOf(client, where), checked, typeof client === 'string');
+  const port = portOf(client, where);
+  return connectionThrough(typeof client === 'string' ? port : client, port, checked, typeof client === 'string');
 }
 
-function connectionThrough(port: Port, prefix: string, isOwn = false): RedisConnection {
+const timelines = new WeakMap<object, Map<string, Timeline>>();
+
+/** The timeline of an application, one for each client. */
+function timelineAt(through: object, port: Port, prefix: string): Timeline {
+  const byPrefix = timelines.get(through) ?? new Map<string, Timeline>();
+  timelines.set(through, byPrefix);
+  const connection = { prefix, eval: evalOf(port) };
+  const made = (): Timeline =>
+    new Timeline(new SharedLines(connection, '{#policies}:events', EVENTS_KEPT_MS, MAX_EVENTS));
+  const timeline = byPrefix.get(prefix) ?? made();
+  byPrefix.set(prefix, timeline);
+  return timeline;
+}
+
+function evalOf(port: Port): RedisConnection['eval'] {
+  return async (script, keys, args) => {
+    const away = port.whyAway?.();
+    if (away !== undefined) throw failureOf(away, false);
+    return port.eval(script, keys, args).catch((error: unknown) => {
+      throw failureOf(error);
+    });
+  };
+}
+
+function connectionThrough(through: object, port: Port, prefix: string, isOwn = false): RedisConnection {
   const ends = new Set<() => void>();
   return {
     prefix,
-    eval: async (script, keys, args) => {
-      const away = port.whyAway?.();
-      if (away !== undefined) throw failureOf(away, false);
-      return port.eval(script, keys, args).catch((error: unknown) => {
-        throw failureOf(error);
-      });
-    },
+    timeline: timelineAt(through, port, prefix),
+    eval: evalOf(port),
     subscribe(channel, listener) {
       let stop: (() => void) | undefined;
       let timer: Timer | undefined;

@@ -78,7 +78,7 @@ export function createRedisStore(
   }
   const port = portOf(client, 'redisStore', connectTimeoutMs);
   const store = new ScriptedStore(port, prefix, clock);
-  rememberConnection(store, port, prefix);
+  rememberConnection(store, typeof client === 'string' ? port : client, port, prefix);
   return store;
 }
 

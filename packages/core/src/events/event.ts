@@ -1,0 +1,76 @@
+const KINDS = ['outage', 'lost', 'put', 'remove', 'override', 'removeOverride', 'block', 'unblock', 'reset'] as const;
+
+/** Something that changed, or broke: an entry of the timeline. */
+export interface LimitEvent {
+  /** When it was done, or began: milliseconds since 1970, by the clock of the store. */
+  readonly atMs: number;
+  /**
+   * `outage`: the store did not answer. `lost`: it lost managed policies or overrides, which processes have written back. The
+   * others are changes, as the methods of limiters and policies name them.
+   */
+  readonly what: (typeof KINDS)[number];
+  /** Of `outage` and `lost`: when that ended. Null: it lasts, or is a change. */
+  readonly endAtMs: number | null;
+  /**
+   * The limiter, as `limiter:limit` one of its limits; or the managed policy. Several have `, ` between them.
+   */
+  readonly limit: string;
+  /** The key, a long one as `#` and its hash; the prefix of an override with `*` behind it. Null if none is concerned. */
+  readonly key: string | null;
+  /** What was in force before it and afterwards, in words, such as `fixedWindow 100 per 1m`. Null: nothing. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** Who did it, and why; of an outage the last failure. Null if that was not given. */
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
+const MAX_TEXT = 1_000;
+const TEXTS = ['key', 'before', 'after', 'by', 'reason'] as const;
+/** How much apart processes see the same outage begin and end: a probe and its time. */
+const SLACK_MS = 2_000;
+
+/** An event as it is written, with its texts cut to a thousand characters. */
+export function writeEvent(event: LimitEvent): string {
+  return JSON.stringify(event, (_, value: unknown) =>
+    typeof value === 'string' && value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT - 1)}…` : value,
+  );
+}
+
+/** Reads an event. Undefined for a text that is none: others may write to Redis, too. */
+export function parseEvent(text: string): LimitEvent | undefined {
+  try {
+    const { atMs, what, endAtMs, limit, ...rest } = JSON.parse(text) as LimitEvent;
+    const isInstant = (given: unknown): boolean => Number.isSafeInteger(given) && Number(given) >= 0;
+    const isText = (given: unknown): boolean => typeof given === 'string' && given.length <= MAX_TEXT;
+    const isWhole =
+      isInstant(atMs) &&
+      KINDS.includes(what) &&
+      (endAtMs === null || isInstant(endAtMs)) &&
+      isText(limit) &&
+      TEXTS.every((name) => rest[name] === null || isText(rest[name]));
+    const { key, before, after, by, reason } = rest;
+    return isWhole ? { atMs, what, endAtMs, limit, key, before, after, by, reason } : undefined;
+  } catch {
+    return undefined; // no JSON
+  }
+}
+
+/** Whether two events are one outage or loss, as two processes saw it. */
+export function areSame(one: LimitEvent, other: LimitEvent): boolean {
+  if (one.what !== other.what || (one.what !== 'outage' && one.what !== 'lost')) return false;
+  const ends = ({ endAtMs }: LimitEvent): number => (endAtMs ?? Infinity) + SLACK_MS;
+  return one.atMs <= ends(other) && other.atMs <= ends(one);
+}
+
+/** The outage or loss of which both are a part. */
+export function joinEvents(one: LimitEvent, other: LimitEvent): LimitEvent {
+  const ends = [one.endAtMs, other.endAtMs];
+  const limits = new Set([one, other].flatMap(({ limit }) => limit.split(', ')));
+  return {
+    ...one,
+    atMs: Math.min(one.atMs, other.atMs),
+    endAtMs: ends.includes(null) ? null : Math.max(...ends.map(Number)),
+    limit: [...limits].join(', '),
+  };
+}

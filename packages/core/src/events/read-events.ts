@@ -1,0 +1,45 @@
+import { StoreError } from '../errors.ts';
+import { startTimer, stopTimer, type Timer } from '../platform.ts';
+import type { LimitEvent } from './event.ts';
+import { timelineOf } from './timeline.ts';
+
+export interface ReadEventsOptions {
+  /**
+   * A store in Redis: the events of all processes with its prefix. Without one, and for any other store, those of this
+   * process.
+   */
+  readonly store?: object | undefined;
+  /** Only those of this limiter, limit or managed policy. */
+  readonly limit?: string | undefined;
+  /** Only those of this key, and those of no key. */
+  readonly key?: string | undefined;
+}
+
+const PATIENCE_MS = 3_000;
+
+/**
+ * Returns what changed and what broke, the last one first: at most the last thousand events of a week. Outages and lost
+ * policies are one event each, with begin and end, however many processes saw them. One round trip.
+ *
+ * @throws (rejects) StoreError if Redis does not answer in three seconds.
+ *
+ * @example
+ * ```ts
+ * for (const { atMs, what, limit, key, by, reason } of await readEvents({ store, key: 'customer-7' })) {
+ *   console.log(new Date(atMs), what, limit, key, by, reason);
+ * }
+ * ```
+ */
+export async function readEvents({ store, limit, key }: ReadEventsOptions = {}): Promise<readonly LimitEvent[]> {
+  const timeline = timelineOf(store);
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = startTimer(PATIENCE_MS, () => {
+      reject(new StoreError('SLUICE_STORE_TIMEOUT', `the events were not read in ${String(PATIENCE_MS)} ms`));
+    });
+  });
+  await Promise.race([timeline.refresh(), late]).finally(() => {
+    stopTimer(timer);
+  });
+  return timeline.select(limit, key);
+}

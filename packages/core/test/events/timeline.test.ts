@@ -1,0 +1,202 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { until, useRedis } from '@sluice/testkit';
+import type { LimitEvent } from '../../src/events/event.ts';
+import { readEvents } from '../../src/events/read-events.ts';
+import { timelineOf, type Timeline } from '../../src/events/timeline.ts';
+import { createLimiter } from '../../src/limiter/create-limiter.ts';
+import { createPolicies } from '../../src/managed/index.ts';
+import { fixedWindow } from '../../src/policies/fixed-window.ts';
+import { redisStore, type RedisStore } from '../../src/stores/redis/redis-store.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+
+const redis = useRedis();
+const LIST = 'sluice:{#policies}:events';
+const why = { by: 'ann', reason: 'a flood' };
+const numbers = (limit: number) => fixedWindow({ limit, window: '1h' });
+beforeEach(async () => {
+  await redis.admin.flushall();
+});
+
+/** A store as another process has it; policies need further rights. */
+function newStore(client = redis.client): RedisStore {
+  const run = (how: 'eval' | 'evalsha') => (script: string, keys: readonly string[], args: readonly string[]) =>
+    client[how](script, keys.length, ...keys, ...args);
+  return redisStore({ eval: run('eval'), evalsha: run('evalsha') }, { prefix: 'sluice' });
+}
+
+const eventOf = (more: Partial<LimitEvent>): LimitEvent => ({
+  ...{ atMs: Date.now(), what: 'block', endAtMs: null, limit: 'api', key: 'eve' },
+  ...{ before: null, after: null, by: null, reason: null, ...more },
+});
+
+describe.each([
+  ['memory', () => memoryStore()],
+  ['Redis, with the fewest rights', () => newStore()],
+])('changes in %s', (_where, makeStore) => {
+  it('of a key are told with who, why, and its state before and afterwards', async () => {
+    const store = makeStore();
+    const limiter = createLimiter({ name: `edits-${store.source}`, policy: numbers(2), store });
+    await limiter.consume('eve');
+    await limiter.block('eve', '10m', why);
+    await limiter.unblock('eve', { by: 'bob' });
+    await limiter.reset('eve', { reason: 'ticket 7' });
+
+    const events = await readEvents({ store, limit: limiter.name });
+    await limiter.close();
+
+    const common = { limit: limiter.name, key: 'eve', endAtMs: null, atMs: expect.any(Number) };
+    const [used, blocked] = ['1 of 2 used', '1 of 2 used, blocked for 10m'];
+    expect(events.toReversed()).toEqual([
+      { ...common, ...why, what: 'block', before: used, after: blocked },
+      {
+        ...common,
+        what: 'unblock',
+        by: 'bob',
+        reason: null,
+        before: expect.stringMatching(/blocked for/),
+        after: used,
+      },
+      { ...common, what: 'reset', by: null, reason: 'ticket 7', before: used, after: '0 of 2 used' },
+    ]);
+  });
+
+  it('of a key in code are told, but for resets without who and why, which are routine', async () => {
+    const store = makeStore();
+    const limiter = createLimiter({ name: `routine-${store.source}`, policy: numbers(2), store });
+    await limiter.block('eve', '1m');
+    await limiter.reset('eve');
+
+    const events = await readEvents({ store, limit: limiter.name });
+    await limiter.close();
+
+    expect(events.map(({ what, after }) => [what, after])).toEqual([['block', '0 of 2 used, blocked for 1m']]);
+  });
+});
+
+describe('changes of managed policies', () => {
+  it('are told to every process, with the numbers before and afterwards', async () => {
+    const policies = createPolicies(newStore(redis.admin));
+    await policies.put('orders', numbers(100), { apps: ['shop'], ...why });
+    await policies.put('orders', numbers(100)); // changes nothing
+    await policies.put('orders', numbers(200), why);
+    await policies.override('orders', { prefix: 'org-7:' }, numbers(500), why);
+    await policies.removeOverride('orders', { prefix: 'org-7:' });
+    await policies.remove('orders');
+
+    const events = await readEvents({ store: newStore() });
+    await policies.close();
+
+    const [hundred, more] = [100, 200].map((limit) => `fixedWindow ${String(limit)} per 1h`);
+    expect(events.toReversed().map(({ what, key, before, after, by }) => [what, key, before, after, by])).toEqual([
+      ['put', null, null, `${String(hundred)} for shop`, 'ann'],
+      ['put', null, `${String(hundred)} for shop`, `${String(more)} for shop`, 'ann'],
+      ['override', 'org-7:*', more, 'fixedWindow 500 per 1h', 'ann'],
+      ['removeOverride', 'org-7:*', 'fixedWindow 500 per 1h', more, null],
+      ['remove', null, `${String(more)} for shop`, null, null],
+    ]);
+  });
+});
+
+describe('the timeline in Redis', () => {
+  it('ends a week after the last event, and is in a key of the prefix', async () => {
+    const limiter = createLimiter({ name: 'api', policy: numbers(2), store: newStore() });
+    await limiter.block('eve', '1m');
+    await limiter.close();
+    const leftMs = await redis.admin.pttl(LIST);
+
+    expect([leftMs > 6 * 86_400_000, leftMs <= 7 * 86_400_000]).toEqual([true, true]);
+  });
+
+  it('has what could not be written at first, once it can be', async () => {
+    const store = newStore();
+    const limiter = createLimiter({ name: 'api', policy: numbers(2), store });
+    await redis.admin.lpush(LIST, 'not a text'); // GET fails
+    await limiter.block('eve', '1m', why);
+    expect((await limiter.peek('eve')).outcome).toBe('blocked');
+    await redis.admin.del(LIST);
+    await limiter.block('bob', '1m', why);
+    await limiter.close();
+
+    expect((await readEvents({ store: newStore() })).map(({ key }) => key)).toEqual(['bob', 'eve']);
+  });
+
+  it('is bounded, and written by anyone: what is no event is not returned', async () => {
+    const line = (i: number, text: string): string => `${String(Date.now() + 60_000)} name-${String(i)} ${text}`;
+    const bad = ['{', '[]', 'null', JSON.stringify({ ...eventOf({}), what: 'sold' }), JSON.stringify({ atMs: 1 })];
+    const wrong = [{ limit: 7 }, { key: {} }, { atMs: -1 }, { endAtMs: '1' }, { reason: 'x'.repeat(1_001) }] as never[];
+    const texts = [...bad, ...wrong.map((more) => JSON.stringify(eventOf(more)))];
+    const many = Array.from({ length: 1_200 }, (_, i) => JSON.stringify(eventOf({ key: `key-${String(i)}` })));
+    await redis.admin.set(LIST, [...texts, ...many].map((text, i) => line(i, text)).join('\n'));
+    const read = await readEvents({ store: newStore() });
+    const limiter = createLimiter({ name: 'api', policy: numbers(2), store: newStore() });
+    await limiter.block('eve', '1m', { reason: 'y'.repeat(5_000) });
+    await limiter.close();
+
+    expect(read).toHaveLength(1_000 - texts.length);
+    expect(String(await redis.admin.get(LIST)).split('\n')).toHaveLength(1_000);
+    expect((await readEvents({ store: newStore() }))[0]?.reason).toHaveLength(1_000);
+  });
+
+  it('is read by limit and by key, with what concerns every key', async () => {
+    const store = newStore(redis.admin);
+    const policies = createPolicies(store);
+    const limits = [{ name: 'per-user', policy: numbers(3) }] as const;
+    const limiter = createLimiter({ name: 'api', limits, store });
+    await policies.put('orders', numbers(1));
+    await policies.override('orders', { prefix: 'org-7:' }, numbers(5));
+    await limiter.block({ 'per-user': 'org-7:ann' }, '1m', why);
+    await limiter.block({ 'per-user': 'k'.repeat(300) }, '1m', why);
+    const whatOf = async (options: object): Promise<string> =>
+      (await readEvents({ store, ...options })).map(({ what }) => what).join(' ');
+
+    expect([
+      await whatOf({ limit: 'orders' }),
+      await whatOf({ limit: 'api' }),
+      await whatOf({ limit: 'per-user', key: 'k'.repeat(300) }),
+      await whatOf({ key: 'org-7:ann' }),
+      await whatOf({ key: 'bob' }),
+    ]).toEqual(['override put', 'block block', 'block', 'block override put', 'put']);
+    await limiter.close();
+  });
+
+  it('rejects if it cannot be read', async () => {
+    const store = redisStore({ eval: failing, evalsha: failing }, { prefix: 'sluice' });
+
+    await expect(readEvents({ store })).rejects.toMatchObject({ name: 'StoreError' });
+  });
+
+  it('gets back what Redis lost from a process that made or read it', async () => {
+    const [store, reader] = [newStore(), newStore()];
+    const limiter = createLimiter({ name: 'api', policy: numbers(2), store });
+    await limiter.block('eve', '1m', why);
+    await limiter.close();
+    await readEvents({ store: reader });
+
+    await redis.admin.flushall();
+    await readEvents({ store: reader });
+
+    await until('it is back', async () => (await readEvents({ store: newStore() })).length === 1);
+  });
+});
+
+const failing = (): Promise<never> => Promise.reject(new Error('connect ECONNREFUSED'));
+
+describe('an outage', () => {
+  it('is one event that lasts in its process, and is written when it has ended', async () => {
+    const [mine, other] = [newStore(), newStore()].map((store) => timelineOf(store)) as [Timeline, Timeline];
+    const outage = { what: 'outage', limit: 'api' } as const;
+    const ends = [
+      mine.begin({ ...outage, atMs: Date.now() - 60_000 }),
+      other.begin({ ...outage, atMs: Date.now() - 59_000 }),
+    ];
+    await mine.refresh();
+    const lasting = [mine.events.map(({ endAtMs }) => endAtMs), await redis.admin.exists(LIST)];
+    await Promise.all(ends.map((end, i) => end({ endAtMs: Date.now() - 1_000 * i })));
+
+    const events = await readEvents({ store: newStore() });
+
+    expect(lasting).toEqual([[null], 0]);
+    expect(events).toHaveLength(1);
+    expect(Number(events[0]?.endAtMs) - Number(events[0]?.atMs)).toBeGreaterThan(59_000);
+  });
+});
