@@ -864,27 +864,28 @@ local function slots_add(p, s, units, until_, t, holder)
   return after
 end
 
+-- A log gives back what was taken at the instant of a decision, of none its newest units; concurrency a whole slot.
 local function slots_give(p, s, units, until_, t, holder)
-  local before = slots_used(p, s, t)
   local own = slots_slotOf(p, s, units, t, holder)
-  if before == 0 or (((p[4] == 2) and (own < 0) or not (p[4] == 2) and (until_ > 0 and t >= until_))) then
-    return s
-  end
-  local stay = ((p[4] == 2 or until_ > 0) and 0 or math_max(before - units, 0))
-  local rest = units
   local since = t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))
-  local after = { t, t - (s[1] - s[2]), s[3], s[4] }
-  for i = 4, #s - 1, 3 do
-    local given = (i == own and (s[i + 2]) or 0)
-    if p[4] ~= 2 and (s[i + 1]) > since then
-      local stays = math_min(stay, s[i + 2])
-      given = math_min((s[i + 2]) - stays, rest)
-      stay = stay - stays
+  local decided = until_ - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))
+  local rest = units
+  for i = #s - 3, 4, -3 do
+    local at = s[i + 1]
+    if ((p[4] == 2) and (i == own) or not (p[4] == 2) and (at > since and (until_ == 0 or at == decided))) then
+      local given = math_min(s[i + 2], rest)
+      s[i + 2] = (s[i + 2]) - given
       rest = rest - given
     end
-    if (s[i + 2]) > given then
+  end
+  if rest == units then
+    return s
+  end
+  local after = { t, t - (s[1] - s[2]), s[3], s[4] }
+  for i = 4, #s - 1, 3 do
+    if (s[i + 2]) > 0 then
       after[#after + 1] = s[i + 1]
-      after[#after + 1] = (s[i + 2]) - given
+      after[#after + 1] = s[i + 2]
       after[#after + 1] = s[i + 3]
     end
   end
