@@ -1242,7 +1242,7 @@ while at <= #runs do
         end
         if readable and kind ~= part.kind then
           part.other, part.others = kind, part.s
-          readable = not part.s[1] or not families[kind] or families[kind].reads(part.s)
+          readable = not part.s[1] or families[kind].reads(part.s)
           part.s = {}
         elseif readable and part.s[1] then
           readable = part.f.reads(part.s)
