@@ -75,21 +75,8 @@ export interface PolicyAsk extends Ask {
 
 /** The wants with the policies of the moment. A limit without a policy has none. */
 export function readPolicies(wants: readonly Want[]): readonly Want[] | Promise<readonly Want[]> {
-  return wants.every(isKnown) ? wants : loadPolicies(wants);
-}
-
-function isKnown({ policies, limit }: Want): boolean {
-  return (policies ?? limit.fixed) !== undefined;
-}
-
-function loadPolicies(wants: readonly Want[]): readonly Want[] | Promise<readonly Want[]> {
-  const read: (readonly Counted[] | Promise<readonly Counted[]>)[] = [];
-  try {
-    for (const { policies, limit, key } of wants) read.push(policies ?? limit.fixed ?? limit.read(key));
-  } catch (error) {
-    for (const loading of read) if (loading instanceof Promise) loading.catch(() => undefined); // nothing else will
-    throw error;
-  }
+  if (wants.every(({ policies, limit }) => (policies ?? limit.fixed) !== undefined)) return wants;
+  const read = wants.map(({ policies, limit, key }) => policies ?? limit.fixed ?? limit.read(key));
   const withPolicies = (all: readonly (readonly Counted[])[]): readonly Want[] =>
     wants.map((want, i) => ({ ...want, policies: all[i] as readonly Counted[] }));
   return read.some((policies) => policies instanceof Promise)
@@ -214,7 +201,9 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
   const read: Limit['read'] = (key) => {
     const policy = (given as PolicyFunction)(key, context);
     if (typeof (policy as Partial<PromiseLike<unknown>> | undefined)?.then === 'function') {
-      return load(policy as PromiseLike<ReturnedPolicy>);
+      const loading = load(policy as PromiseLike<ReturnedPolicy>);
+      loading.catch(() => undefined); // nothing else does if the function of another limit throws
+      return loading;
     }
     isLoaded = true;
     return count(policy as ReturnedPolicy);

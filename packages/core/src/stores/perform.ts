@@ -40,13 +40,14 @@ export class Held {
   /** The last reset of units that have not ended, and when they would have. */
   reset: { readonly at: number; readonly endsAt: number } | undefined;
   /** Whether it was written since a memory store last looked for keys to forget; undefined once it has forgotten it. */
-  isRecent: boolean | undefined = false;
+  isRecent: boolean | undefined;
 
   constructor(rule: Pick<Rule, 'kind' | 'family'>, s: Nums, blocked: number, resetAt = 0, resetEnd = 0) {
     this.rule = rule;
     this.s = s;
     this.blocked = blocked;
     this.reset = resetAt > 0 ? { at: resetAt, endsAt: resetEnd } : undefined;
+    this.isRecent = false;
   }
 }
 
