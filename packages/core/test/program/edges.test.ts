@@ -5,6 +5,7 @@ import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { ALLOWED, REMAINING, RESET_AFTER, USED } from '../../src/program/decide.ts';
 import { ProgramStore } from './stores.ts';
 import fc from 'fast-check';
+import { seeded } from '@sluice/testkit';
 import { MAX_COUNT, MAX_PERIOD, scaleUp, MAX_NUMBER, type Nums } from '../../src/program/numbers.ts';
 import { KINDS, type Kind } from '../../src/program/kinds.ts';
 
@@ -43,18 +44,31 @@ describe('two policies that take turns', () => {
     expect([told?.[ALLOWED], told?.[REMAINING]]).toEqual([1, 1]);
   });
 
-  it('join the blocks of a longer window when a value would grow too long to be read', () => {
-    const store = new ProgramStore();
-    const long = { key: 'one', policy: slidingWindow({ limit: 1_000, window: '1s' }), cost: 1 };
-    const short = { key: 'one', policy: slidingWindow({ limit: 50, window: '100ms', precision: '1ms' }), cost: 1 };
-    store.perform('take', [long]);
-    for (let i = 0; i < 330; i++) {
-      store.clock.advance(3);
-      store.perform('take', [short]);
-    }
+  it.each([
+    ['windows', slidingWindow, { limit: 9_999, precision: '1ms' }, 501],
+    ['logs', slidingLog, { limit: 1_000 }, 3_004],
+  ] as const)(
+    'join what only the longer one needs before a value is too long, within a hundredth: sliding %s',
+    (_, make, { limit, ...more }, most) => {
+      const long = make({ limit, window: '1s' });
+      const short = make({ limit, window: '100ms', ...more });
+      const random = seeded(20_261_130);
+      const store = new ProgramStore();
+      let taken = [store.clock.atMs];
+      store.perform('take', [{ key: 'one', policy: long, cost: 1 }]);
+      for (let i = 0; i < 2_500; i++) {
+        store.clock.advance(random.pick([1, 1, 1, 1, 1, 1, 1, 2, i > 2_000 ? 40 : 1]));
+        const { atMs, figures } = store.perform('take', [{ key: 'one', policy: short, cost: 1 }]);
+        taken = taken.filter((at) => at > atMs - 1_010);
+        if (figures[0]?.[ALLOWED] === 1) taken.push(atMs);
+        const [peeked] = store.perform('peek', [{ key: 'one', policy: long, cost: 0 }]).figures;
 
-    expect(store.keys.get('one')?.s.length).toBeLessThanOrEqual(501);
-  });
+        expect(store.keys.get('one')?.s.length).toBeLessThanOrEqual(most);
+        expect(peeked?.[USED]).toBeGreaterThanOrEqual(taken.filter((at) => at > atMs - 1_000).length);
+        expect(peeked?.[USED]).toBeLessThanOrEqual(taken.length);
+      }
+    },
+  );
 });
 
 describe('a sliding log', () => {
