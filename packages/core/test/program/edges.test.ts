@@ -26,6 +26,17 @@ describe('a sliding window', () => {
     store.clock.advance(1);
     expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(2);
   });
+
+  it('has one number for each block that follows another, and two for one after a pause', () => {
+    const store = new ProgramStore();
+    const ask = { key: 'one', policy: slidingWindow({ limit: 9, window: '10s', precision: '1s' }), cost: 1 };
+    for (const afterMs of [0, 1_000, 1_000, 3_000, 1_000]) {
+      store.clock.advance(afterMs);
+      store.perform('take', [ask]);
+    }
+
+    expect(store.keys.get('one')?.s.slice(6)).toEqual([1, -3_001, 1, 1, 1]);
+  });
 });
 
 describe('two policies that take turns', () => {
