@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
+import type { Policy } from '../../src/policies/index.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { ALLOWED, REMAINING, RESET_AFTER, USED } from '../../src/program/decide.ts';
@@ -72,14 +73,41 @@ describe('two policies that take turns', () => {
         const { atMs, figures } = store.perform('take', [{ key: 'one', policy: short, cost: 1 }]);
         taken = taken.filter((at) => at > atMs - 1_010);
         if (figures[0]?.[ALLOWED] === 1) taken.push(atMs);
-        const [peeked] = store.perform('peek', [{ key: 'one', policy: long, cost: 0 }]).figures;
+        const [peeked, own] = [long, short].map(
+          (policy) => store.perform('peek', [{ key: 'one', policy, cost: 0 }]).figures[0]?.[USED],
+        );
 
         expect(store.keys.get('one')?.s.length).toBeLessThanOrEqual(most);
-        expect(peeked?.[USED]).toBeGreaterThanOrEqual(taken.filter((at) => at > atMs - 1_000).length);
-        expect(peeked?.[USED]).toBeLessThanOrEqual(taken.length);
+        expect(peeked).toBeGreaterThanOrEqual(taken.filter((at) => at > atMs - 1_000).length);
+        expect(peeked).toBeLessThanOrEqual(taken.length);
+        expect(own).toBe(taken.filter((at) => at > atMs - 100).length);
       }
     },
   );
+
+  it('write no value that is too long to be read, even where several of them need all its blocks', () => {
+    const store = new ProgramStore();
+    const sliding = (window: '1s' | '10s' | '100s' | '1000s', precision: '10ms' | '100ms' | '1s' | '10s'): Policy =>
+      slidingWindow({ limit: 9_999, window, precision });
+    store.perform('take', [{ key: 'one', policy: sliding('1000s', '10s'), cost: 1 }]);
+    let longest = 0;
+    for (const [policy, blockMs] of [
+      [sliding('1s', '10ms'), 10],
+      [sliding('10s', '100ms'), 100],
+      [sliding('100s', '1s'), 1_000],
+    ] as const) {
+      store.clock.advance(blockMs / 2);
+      for (let i = 0; i < 90; i++) {
+        store.clock.advance(i % 2 === 0 ? blockMs - 1 : blockMs + 1);
+        store.perform('take', [{ key: 'one', policy, cost: 1 }]);
+        longest = Math.max(longest, store.keys.get('one')?.s.length ?? 0);
+      }
+    }
+
+    expect(longest).toBe(500);
+    const { figures } = store.perform('peek', [{ key: 'one', policy: sliding('1000s', '10s'), cost: 0 }]);
+    expect(figures[0]?.[USED]).toBe(271);
+  });
 });
 
 describe('a sliding log', () => {
