@@ -138,9 +138,10 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: 
         after.push(at, units, holder);
         isIn = true;
       }
-      const ownCell = taken <= t - from - window(p) ? Math.floor(taken / cell) : -1;
+      // Each entry that this policy needs is a cell of its own.
+      const ownCell = taken <= t - from - window(p) ? Math.floor(taken / cell) : -i;
       const last = after.length - SIZE;
-      if (ownCell >= 0 && ownCell === olderCell) {
+      if (ownCell === olderCell) {
         after[last + AT] = taken;
         after[last + UNITS] = (after[last + UNITS] as number) + (s[i + UNITS] as number);
         // No one can tell any more what others took when: the longest window no longer bounds them.

@@ -438,8 +438,8 @@ local function blocks_opened(p, s, units, t)
       return after
     end
     if count > 0 then
-      local ownCell = (closed <= t - p[6] and math_floor(closed / cell) or -1)
-      if (ownCell >= 0 and ownCell == newerCell) or #after >= 500 then
+      local ownCell = (closed <= t - p[6] and math_floor(closed / cell) or -i)
+      if ownCell == newerCell or #after >= 500 then
         after[#after] = math_min((after[#after]) + count, 4503599627370496)
         after[6] = 4503599627370496
       else
@@ -837,9 +837,9 @@ local function slots_add(p, s, units, until_, t, holder)
         after[#after + 1] = holder
         isIn = true
       end
-      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math_floor(taken / cell) or -1)
+      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math_floor(taken / cell) or -i)
       local last = #after - 3
-      if ownCell >= 0 and ownCell == olderCell then
+      if ownCell == olderCell then
         after[last + 1] = taken
         after[last + 2] = (after[last + 2]) + (s[i + 2])
         after[4] = 4503599627370496

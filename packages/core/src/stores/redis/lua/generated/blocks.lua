@@ -143,8 +143,8 @@ local function blocks_opened(p, s, units, t)
       return after
     end
     if count > 0 then
-      local ownCell = (closed <= t - p[6] and math_floor(closed / cell) or -1)
-      if (ownCell >= 0 and ownCell == newerCell) or #after >= 500 then
+      local ownCell = (closed <= t - p[6] and math_floor(closed / cell) or -i)
+      if ownCell == newerCell or #after >= 500 then
         after[#after] = math_min((after[#after]) + count, 4503599627370496)
         after[6] = 4503599627370496
       else

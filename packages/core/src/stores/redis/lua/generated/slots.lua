@@ -120,9 +120,9 @@ local function slots_add(p, s, units, until_, t, holder)
         after[#after + 1] = holder
         isIn = true
       end
-      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math_floor(taken / cell) or -1)
+      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math_floor(taken / cell) or -i)
       local last = #after - 3
-      if ownCell >= 0 and ownCell == olderCell then
+      if ownCell == olderCell then
         after[last + 1] = taken
         after[last + 2] = (after[last + 2]) + (s[i + 2])
         after[4] = 4503599627370496
