@@ -20,12 +20,13 @@ describe('a sliding window', () => {
       return atMs + (figures[0]?.[RESET_AFTER] ?? 0);
     });
     store.perform('give', [{ ...ask, until: until[1] }]);
+    store.perform('take', [ask]); // opens a block after them
 
     // The first block has the milliseconds 0 to 999, and leaves a window after the last of them.
     store.clock.advance(7_998);
-    expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(4);
+    expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(6);
     store.clock.advance(1);
-    expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(2);
+    expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(4);
   });
 
   it('has one number for each block that follows another, and two for one after a pause', () => {
