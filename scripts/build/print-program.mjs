@@ -34,7 +34,7 @@ function script(families) {
     ...(one === 'slots' ? [] : ['values']),
     one === undefined || SHORT.includes(one) ? 'short' : 'long',
   ]);
-  const tables = one === undefined ? printFamilies(families, members) : '';
+  const tables = one === undefined ? printFamilies(families, members) : printReads();
   const body = `${printLua(FILES, roots, one)}\n${tables}${printGlue(kinds, one)}`;
   const from = 'Made by scripts/build/print-program.mjs from packages/core/src/program: change it there.';
   return `-- ${from}\n${printMath(body)}\n${body}`;
@@ -65,6 +65,19 @@ function printFamilies(families, members) {
   );
   // A state that is long stays in Redis: its script answers figures.
   return `${table.join('')}local families = { ${kinds.join(', ')} }\nlocal tells_figures = string.find(ARGV[1], "[gh]") ~= nil\n\n`;
+}
+
+/** What tells the states of all kinds from values that none has written: in one function, because it is rarely called. */
+function printReads() {
+  const functions = printLua(
+    FILES,
+    Object.keys(FAMILIES).map((family) => `${family}.reads`),
+  );
+  const kinds = Object.entries(FAMILIES).flatMap(([family, letters]) =>
+    [...letters].map((kind) => `${kind} = ${family}_reads`),
+  );
+  const body = `${functions}\nlocal reads = { ${kinds.join(', ')} }\nreturn reads[kind](s)`;
+  return `local function is_state(kind, s)\n${body.replace(/^(?=.)/gm, '  ')}\nend\n\n`;
 }
 
 const scripts = Object.entries({ ...FAMILIES, all: '' }).map(([name, kinds]) => [

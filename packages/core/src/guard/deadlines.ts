@@ -12,13 +12,16 @@ export class WaitingCall {
   /** Called when its time has passed. */
   readonly giveUp: (nowMs: number) => void;
   /** Whether it has had its extra time after a stall. */
-  hadGrace = false;
-  before: WaitingCall = this;
-  after: WaitingCall = this;
+  hadGrace: boolean;
+  before: WaitingCall;
+  after: WaitingCall;
 
   constructor(endMs: number, giveUp: (nowMs: number) => void) {
     this.endMs = endMs;
     this.giveUp = giveUp;
+    this.hadGrace = false;
+    this.before = this;
+    this.after = this;
   }
 }
 

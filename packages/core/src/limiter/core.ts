@@ -16,7 +16,7 @@ import { compile } from '../policies/index.ts';
 import { ALLOWED, BLOCKED, DELAY, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
-import { checkEstimate, checkUnits } from '../values/cost.ts';
+import { checkUnits } from '../values/cost.ts';
 import { parseDuration, type Duration } from '../values/duration.ts';
 import { readOptions } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
@@ -38,13 +38,14 @@ import {
 } from './limits.ts';
 import { checkNameIsFree, useName } from './names.ts';
 import { LIMITER, type LimiterCoreOptions, type OnStoreError, type OnUnconfigured } from './options.ts';
-import { readMark, type PolicyContext, type PolicyMark } from './policy-function.ts';
+import { readMark, type PolicyContext } from './policy-function.ts';
 import { isWatched, publish, type Watcher } from './publish.ts';
 import { editKeys, refundDecision, settleAt, settleKeys } from './settle.ts';
 import { heldBy, runHolding } from './slots.ts';
 import { watchThresholds } from './thresholds.ts';
 import { WAIT, Waiting, type WaitOptions } from './wait.ts';
 
+const MAX_UNITS = Number.MAX_SAFE_INTEGER;
 const USUAL: DecideOptions = {};
 
 interface LastConsumed {
@@ -78,9 +79,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   readonly #limits = new WeakMap<object, Limit>();
   /** Those that operators and metrics see: the ones that were there from the start, unless others take their place. */
   known: Limit[] = [];
-  /** How the functions are marked that have a name, whose keys limiters share. */
-  readonly #shared = new Map<string, PolicyMark>();
-  /** Functions that are opened, and what closes them. */
+  /** The functions that return policies, and what closes those that are opened. */
   readonly #functions = new Map<unknown, (() => void | Promise<void>) | undefined>();
   /** Set once the name is claimed. */
   #leave: (() => void) | undefined;
@@ -156,11 +155,8 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
 
   /** A function is opened once, when the limiter is in use. */
   #open(read: unknown): void {
-    const mark = readMark(read);
-    if (mark?.name !== undefined) this.#shared.set(mark.name, mark);
-    const open = mark?.open;
-    if (open === undefined || this.#functions.get(read) !== undefined) return;
-    this.#functions.set(read, this.#leave === undefined ? undefined : open(this.context));
+    if (this.#functions.get(read) !== undefined) return;
+    this.#functions.set(read, this.#leave === undefined ? undefined : readMark(read)?.open?.(this.context));
   }
 
   policies(): readonly { readonly name: string; readonly limit: number }[] {
@@ -224,11 +220,12 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   }
 
   async reserve(key: unknown, estimate: number): Promise<Reservation> {
-    checkEstimate(estimate);
+    const range = 'an estimate is a whole number from 1 to 2^53 - 1';
+    checkUnits(estimate, [1, MAX_UNITS], range, 'nothing was consumed; if you cannot tell, reserve 1');
     const decision = await this.consume(key, estimate);
     const settle = async (actual: number): Promise<void> => {
       const expected = 'settle takes the whole number of units that were used, from 0 to 2^53 - 1';
-      checkUnits(actual, Number.MAX_SAFE_INTEGER, expected);
+      checkUnits(actual, [0, MAX_UNITS], expected);
       await settleAt(this, decision, actual);
     };
     return { decision, settle, cancel: () => settle(0) };
@@ -291,8 +288,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       const instead = 'reset one key with reset(key), or give each test a store of its own (in Redis: a prefix)';
       throw new SluiceError('SLUICE_RESET_ALL_UNSUPPORTED', `${what}; ${instead}; nothing was reset`);
     }
-    const shared = [...this.#shared].map(([own, { keyName }]) => `::${keyName?.(this.context) ?? own}`);
-    const owners = [`:${name}`, ...shared];
+    // Limiters share the keys of functions that have a name.
+    const marks = [...this.#functions.keys()].map(readMark).filter((mark) => mark?.name !== undefined);
+    const owners = [`:${name}`, ...marks.map((mark) => `::${mark?.keyName?.(this.context) ?? mark?.name ?? ''}`)];
     store.forget((key) => {
       const rest = key.slice(key.indexOf('}') + 1);
       return owners.some((owner) => rest === owner || rest.startsWith(`${owner}:`));
@@ -328,29 +326,17 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     }
     let cost = 0;
     let mayHold = false;
-    let missing: Want | undefined;
     for (const want of wants) {
       const { limit } = want;
-      const policies = want.policies ?? limit.fixed;
-      if (policies === undefined) return this.#readAndDecide(op, wants, options);
-      if (policies.length === 0) missing ??= want;
+      if ((want.policies ?? limit.fixed) === undefined) return this.#readAndDecide(op, wants, options);
       if (limit.mayHold) mayHold = true;
       if (want.cost > cost) cost = want.cost;
     }
     const last = this.#last;
-    const receipt: Receipt = {
-      issuer: this,
-      op: cost === 0 ? 'peek' : op, // a request without cost writes nothing
-      cost,
-      asks: last?.wants === wants ? (last.asks ??= makeAsks(wants, this.#uncached)) : makeAsks(wants, this.#uncached),
-      isLocal: false,
-      isSpent: true,
-      error: undefined,
-    };
-    if (missing !== undefined && (receipt.asks.length === 0 || this.onUnconfigured === 'deny')) {
-      return undecided(receipt, 'unconfigured', this.onUnconfigured === 'allow', missing.limit.name);
-    }
-    if (mayHold && receipt.op !== 'peek') checkHolders(receipt.asks);
+    const asks =
+      last?.wants === wants ? (last.asks ??= makeAsks(wants, this.#uncached)) : makeAsks(wants, this.#uncached);
+    const receipt = this.#makeReceipt(op, cost, asks);
+    if (mayHold && receipt.op !== 'peek') checkHolders(asks);
     try {
       const answer = this.#perform(receipt.op, receipt.asks, options.endMs);
       const { then } = answer as Partial<Promise<Answer>>;
@@ -444,27 +430,43 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     return this.#conclude(receipt, fallback.perform(op, receipt.asks) as Answer);
   }
 
+  #makeReceipt(op: DecidingOp, cost: number, asks: readonly PolicyAsk[], error?: Error): Receipt {
+    // A request without cost writes nothing.
+    return { issuer: this, op: cost === 0 ? 'peek' : op, cost, asks, isLocal: false, isSpent: true, error };
+  }
+
   /** Decides over limits whose policies functions return, or are still loading within the time of the decision. */
   #readAndDecide(op: DecidingOp, wants: readonly Want[], options: DecideOptions): Decision | Promise<Decision> {
-    const known = readPolicies(wants);
-    if (!(known instanceof Promise)) return this.decide(op, known, { ...options, isSilent: true });
     const { endMs = performance.now() + this.timeoutMs, onStoreError = this.onStoreError } = options;
-    return this.track(this.#inTime(known, endMs)).then(
-      (read) => this.decide(op, read, { ...options, endMs, isSilent: true }),
-      (cause: unknown) => {
-        if (!isSluiceError(cause) || isFault(cause)) throw cause; // a function's own error: nothing is unavailable
-        const error = this.#report(cause, onStoreError === 'throw');
-        if (onStoreError === 'throw') throw error;
-        const isAllowed = onStoreError !== 'deny';
-        const what = `the limiter ${this.name} has not been able to load its policies yet (${error.message})`;
-        const effect = `its requests are ${isAllowed ? 'let through' : 'denied'} until it has, as onStoreError says.`;
-        warnOnce('SLUICE_POLICIES_UNKNOWN', `${what}; ${effect}`, this.name);
-        const name = wants.find(({ limit }) => limit.fixed === undefined)?.limit.name ?? this.name;
-        const cost = Math.max(...wants.map((want) => want.cost));
-        const receipt = { issuer: this, op, cost, asks: [], isLocal: false, isSpent: true, error };
-        return undecided(receipt, 'unavailable', isAllowed, name);
-      },
-    );
+    const withoutPolicy = (outcome: 'unavailable' | 'unconfigured', isAllowed: boolean, want?: Want, error?: Error) => {
+      const receipt = this.#makeReceipt(op, Math.max(...wants.map(({ cost }) => cost)), [], error);
+      return undecided(receipt, outcome, isAllowed, want?.limit.name ?? this.name);
+    };
+    const decideOver = (known: readonly Want[]): Decision | Promise<Decision> => {
+      const missing = known.filter(({ policies }) => policies?.length === 0);
+      const isAllowed = this.onUnconfigured === 'allow';
+      if (missing.length === known.length || (missing.length > 0 && !isAllowed)) {
+        return withoutPolicy('unconfigured', isAllowed, missing[0]);
+      }
+      return this.decide(op, known, { ...options, endMs, isSilent: true });
+    };
+    const known = readPolicies(wants);
+    if (!(known instanceof Promise)) return decideOver(known);
+    return this.track(this.#inTime(known, endMs)).then(decideOver, (cause: unknown) => {
+      if (!isSluiceError(cause) || isFault(cause)) throw cause; // a function's own error: nothing is unavailable
+      const error = this.#report(cause, onStoreError === 'throw');
+      if (onStoreError === 'throw') throw error;
+      const isAllowed = onStoreError !== 'deny';
+      const what = `the limiter ${this.name} has not been able to load its policies yet (${error.message})`;
+      const effect = `its requests are ${isAllowed ? 'let through' : 'denied'} until it has, as onStoreError says.`;
+      warnOnce('SLUICE_POLICIES_UNKNOWN', `${what}; ${effect}`, this.name);
+      return withoutPolicy(
+        'unavailable',
+        isAllowed,
+        wants.find(({ limit }) => limit.fixed === undefined),
+        error,
+      );
+    });
   }
 
   /**

@@ -2,6 +2,7 @@ import { isSluiceError, messageOf, PolicyError, shown, StoreError, typeError } f
 import { compile, parsePolicy, scalePolicy, type Policy, type Rule } from '../policies/index.ts';
 import { readMaker } from '../policies/rule.ts';
 import { slidingWindow } from '../policies/sliding-window.ts';
+import type { KnownKey } from '../stores/perform.ts';
 import type { Ask } from '../stores/store.ts';
 import { checkCost } from '../values/cost.ts';
 import { listed, nearest } from '../values/hint.ts';
@@ -23,7 +24,7 @@ export interface Counted {
   readonly rule: Rule;
   readonly suffix: string;
   /** The keys of the last subjects, if the policies of its limit are fixed: to join and hash one takes as long as to decide. */
-  readonly keys: Map<string, string> | undefined;
+  readonly keys: Map<string, KnownKey> | undefined;
   /** What this process allows of it by itself, by `localShare`. */
   readonly local: Policy;
 }
@@ -69,25 +70,13 @@ export interface Want {
 export interface PolicyAsk extends Ask {
   readonly want: Want;
   readonly counted: Counted;
+  readonly known: KnownKey;
 }
 
 /** The wants with the policies of the moment. A limit without a policy has none. */
 export function readPolicies(wants: readonly Want[]): readonly Want[] | Promise<readonly Want[]> {
-  return wants.every(isKnown) ? wants : loadPolicies(wants);
-}
-
-function isKnown({ policies, limit }: Want): boolean {
-  return (policies ?? limit.fixed) !== undefined;
-}
-
-function loadPolicies(wants: readonly Want[]): readonly Want[] | Promise<readonly Want[]> {
-  const read: (readonly Counted[] | Promise<readonly Counted[]>)[] = [];
-  try {
-    for (const { policies, limit, key } of wants) read.push(policies ?? limit.fixed ?? limit.read(key));
-  } catch (error) {
-    for (const loading of read) if (loading instanceof Promise) loading.catch(() => undefined); // nothing else will
-    throw error;
-  }
+  if (wants.every(({ policies, limit }) => (policies ?? limit.fixed) !== undefined)) return wants;
+  const read = wants.map(({ policies, limit, key }) => policies ?? limit.fixed ?? limit.read(key));
   const withPolicies = (all: readonly (readonly Counted[])[]): readonly Want[] =>
     wants.map((want, i) => ({ ...want, policies: all[i] as readonly Counted[] }));
   return read.some((policies) => policies instanceof Promise)
@@ -110,18 +99,19 @@ function makeAsksFor(want: Want, uncached: boolean): readonly PolicyAsk[] {
   for (let i = 0; i < all.length; i++) {
     const counted = all[i] as Counted;
     const { policy, rule } = counted;
-    const key = counted.keys?.get(subject) ?? joinKey(counted, subject);
-    asks[i] = { key, policy, cost, holder: rule.holds ? want.holder : 0, until: 0, uncached, want, counted };
+    const known = counted.keys?.get(subject) ?? joinKey(counted, subject);
+    const holder = rule.holds ? want.holder : 0;
+    asks[i] = { key: known.key, policy, cost, holder, until: 0, uncached, want, counted, known };
   }
   return asks;
 }
 
-function joinKey({ suffix, keys }: Counted, subject: string): string {
-  const key = `{${subject}${suffix}`;
+function joinKey({ suffix, keys }: Counted, subject: string): KnownKey {
+  const known: KnownKey = { key: `{${subject}${suffix}`, keys: undefined, held: undefined };
   if (keys?.size === MAX_REMEMBERED) keys.clear();
   // Without the longer text that it may have been cut from: V8 would keep that as well.
-  keys?.set(Array.from(subject).join(''), key);
-  return key;
+  keys?.set(Array.from(subject).join(''), known);
+  return known;
 }
 
 /** The same, of the memory of this process. */
@@ -211,7 +201,9 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
   const read: Limit['read'] = (key) => {
     const policy = (given as PolicyFunction)(key, context);
     if (typeof (policy as Partial<PromiseLike<unknown>> | undefined)?.then === 'function') {
-      return load(policy as PromiseLike<ReturnedPolicy>);
+      const loading = load(policy as PromiseLike<ReturnedPolicy>);
+      loading.catch(() => undefined); // nothing else does if the function of another limit throws
+      return loading;
     }
     isLoaded = true;
     return count(policy as ReturnedPolicy);

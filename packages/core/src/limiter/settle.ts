@@ -24,7 +24,7 @@ export async function refundDecision(core: LimiterHost, decision: Decision, cost
   }
   const units = cost === undefined ? decision.cost : cost;
   const expected = `refund gives back a whole number of units, from 0 to the ${String(decision.cost)} of the decision`;
-  checkUnits(units, decision.cost, expected);
+  checkUnits(units, [0, decision.cost], expected);
   if (units > 0) await settle(core, decision, 'give', (ask) => Math.min(units, ask.cost));
 }
 

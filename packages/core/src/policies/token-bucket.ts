@@ -82,7 +82,6 @@ const evenBucket: Algorithm<TokenBucketPolicy> = /* @__PURE__ */ register<TokenB
   kind: 't',
   family: debt,
   shape: [TOKEN_BUCKET, BLOCKING, NAMED],
-  maker: 'tokenBucket',
   complete: dropMode,
   numbers(policy) {
     const { capacity, overdraft, refill, everyMs } = policy;

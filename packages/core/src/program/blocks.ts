@@ -156,8 +156,9 @@ function opened(p: Nums, s: Nums, units: number, t: number): Nums {
     const closed = i < OLDER && kept > p[WINDOW] ? s[LAST] : Math.min(end, begin - 1);
     if (count >= 0 && closed <= t - kept) return after;
     if (count > 0) {
-      const ownCell = closed <= t - p[WINDOW] ? Math.floor(closed / cell) : -1;
-      if ((ownCell >= 0 && ownCell === newerCell) || after.length >= MAX_NUMBERS) {
+      // Each block that this policy needs is a cell of its own.
+      const ownCell = closed <= t - p[WINDOW] ? Math.floor(closed / cell) : -i;
+      if (ownCell === newerCell || after.length >= MAX_NUMBERS) {
         // No one can tell any more what others took when: the longest window no longer bounds them.
         after[after.length - 1] = Math.min((after[after.length - 1] as number) + count, MAX_COUNT);
         after[ALLOWED] = MAX_COUNT;

@@ -138,9 +138,10 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: 
         after.push(at, units, holder);
         isIn = true;
       }
-      const ownCell = taken <= t - from - window(p) ? Math.floor(taken / cell) : -1;
+      // Each entry that this policy needs is a cell of its own.
+      const ownCell = taken <= t - from - window(p) ? Math.floor(taken / cell) : -i;
       const last = after.length - SIZE;
-      if (ownCell >= 0 && ownCell === olderCell) {
+      if (ownCell === olderCell) {
         after[last + AT] = taken;
         after[last + UNITS] = (after[last + UNITS] as number) + (s[i + UNITS] as number);
         // No one can tell any more what others took when: the longest window no longer bounds them.
@@ -158,25 +159,24 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: 
   return after;
 }
 
+/** A log gives back what was taken at the instant of a decision, of none its newest units; concurrency a whole slot. */
 function give(p: Nums, s: Nums, units: number, until: number, t: number, holder: number): Nums {
-  const before = used(p, s, t);
   const own = slotOf(p, s, units, t, holder);
-  if (before === 0 || (p[MODE] === HELD ? own < 0 : until > 0 && t >= until)) return s;
-  // A log gives back its oldest units, so that the others come back no earlier than they should; of no decision, its newest.
-  let stay = p[MODE] === HELD || until > 0 ? 0 : Math.max(before - units, 0);
-  let rest = units;
   const since = t - base(s) - window(p);
-  const after = [t, t - base(s), s[KEPT], s[ALLOWED]] as Nums;
-  for (let i = FIRST; i < s.length; i += SIZE) {
-    let given = i === own ? (s[i + UNITS] as number) : 0;
-    if (p[MODE] !== HELD && (s[i + AT] as number) > since) {
-      const stays = Math.min(stay, s[i + UNITS] as number);
-      given = Math.min((s[i + UNITS] as number) - stays, rest);
-      stay -= stays;
+  const decided = until - base(s) - window(p);
+  let rest = units;
+  for (let i = s.length - SIZE; i >= FIRST; i -= SIZE) {
+    const at = s[i + AT] as number;
+    if (p[MODE] === HELD ? i === own : at > since && (until === 0 || at === decided)) {
+      const given = Math.min(s[i + UNITS] as number, rest);
+      s[i + UNITS] = (s[i + UNITS] as number) - given;
       rest -= given;
     }
-    if ((s[i + UNITS] as number) > given)
-      after.push(s[i + AT] as number, (s[i + UNITS] as number) - given, s[i + HOLDER] as number);
+  }
+  if (rest === units) return s;
+  const after = [t, t - base(s), s[KEPT], s[ALLOWED]] as Nums;
+  for (let i = FIRST; i < s.length; i += SIZE) {
+    if ((s[i + UNITS] as number) > 0) after.push(s[i + AT] as number, s[i + UNITS] as number, s[i + HOLDER] as number);
   }
   return after.length > FIRST ? after : unused();
 }

@@ -78,7 +78,7 @@ class BoundedStore implements MemoryStore {
   perform(op: Op, asks: readonly Ask[]): Answer {
     const now = Math.floor(this.#clock.now());
     if (!(now >= 0 && now <= Number.MAX_SAFE_INTEGER)) throw badTime(now);
-    const answer = perform(this.#keys, op, asks, now);
+    const answer = perform(this.#keys, op, asks, now, true);
     for (let i = 0; i < asks.length; i++) {
       const figures = answer.figures[i] as Figures;
       const deniedMs = Math.max(figures[RETRY_AFTER] as number, figures[BLOCKED] as number);
@@ -112,7 +112,7 @@ class BoundedStore implements MemoryStore {
       }
       const [key, held] = step.value;
       if (endOf(held) + KEPT_MS <= now) this.#drop(key);
-      else if (held.isRecent) held.isRecent = false;
+      else if (held.isRecent === true) held.isRecent = false;
       else if (this.#keys.size > this.#maxKeys && (this.#denied.get(key) ?? 0) <= now) this.#drop(key);
     }
     this.#sizeBefore = this.#keys.size;
@@ -134,6 +134,8 @@ class BoundedStore implements MemoryStore {
   }
 
   #drop(key: string): void {
+    const held = this.#keys.get(key);
+    if (held !== undefined) held.isRecent = undefined;
     this.#keys.delete(key);
     this.#denied.delete(key);
   }

@@ -18,26 +18,19 @@ export function checkCost(cost: unknown): asserts cost is number {
 }
 
 /**
- * Checks an estimate: a cost, but not 0, because a request that consumes nothing opens no window to charge the actual
- * units to.
+ * Checks units that are reserved, given back or reported.
  *
+ * @param expected - What they should be, for the error; and what came of them instead.
  * @throws as {@link checkCost} does.
  */
-export function checkEstimate(estimate: unknown): asserts estimate is number {
-  if (Number.isSafeInteger(estimate) && (estimate as number) > 0) return;
-  const expected = 'an estimate is a whole number from 1 to 2^53 - 1';
-  throw invalidUnits(estimate, expected, 'nothing was consumed; if you cannot tell, reserve 1');
-}
-
-/**
- * Checks units that are given back or reported.
- *
- * @param expected - What they should be, for the error.
- * @throws as {@link checkCost} does.
- */
-export function checkUnits(units: unknown, max: number, expected: string): asserts units is number {
-  if (Number.isSafeInteger(units) && (units as number) >= 0 && (units as number) <= max) return;
-  throw invalidUnits(units, expected, 'nothing was settled');
+export function checkUnits(
+  units: unknown,
+  [min, max]: readonly [number, number],
+  expected: string,
+  effect = 'nothing was settled',
+): asserts units is number {
+  if (Number.isSafeInteger(units) && (units as number) >= min && (units as number) <= max) return;
+  throw invalidUnits(units, expected, effect);
 }
 
 function invalidUnits(given: unknown, expected: string, effect: string): TypeError | RangeError {

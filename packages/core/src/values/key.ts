@@ -8,12 +8,6 @@ const MAX_SUBJECT = 256;
  */
 const UNSAFE = /^#|[{}\ud800-\udfff]/;
 
-/** The last hashes, because a digest costs as much as several decisions: at most twice as many, of short texts. */
-const MAX_REMEMBERED = 1_024;
-const MAX_REMEMBERED_LENGTH = 2_048;
-let recent = new Map<string, string>();
-let earlier: ReadonlyMap<string, string> = new Map();
-
 /**
  * The subject that stores keep for a key that a caller gives: the same text, or `#` and its hash if it has more than 256
  * characters, begins with `#`, or contains a brace or a surrogate.
@@ -26,20 +20,7 @@ export function readSubject(key: unknown, where = 'key'): string {
     const expected = `${where} must be a string that is not empty`;
     throw typeError('SLUICE_KEY_INVALID', `${expected}, got ${shown(key)}${hint}; nothing was consumed`);
   }
-  return key.length > MAX_SUBJECT || UNSAFE.test(key) ? hash(key) : key;
-}
-
-function hash(key: string): string {
-  const known = recent.get(key) ?? earlier.get(key);
-  if (known !== undefined) return known;
-  const hashed = `#${hashText(key)}`;
-  if (key.length > MAX_REMEMBERED_LENGTH) return hashed;
-  if (recent.size === MAX_REMEMBERED) {
-    earlier = recent;
-    recent = new Map();
-  }
-  recent.set(key, hashed);
-  return hashed;
+  return key.length > MAX_SUBJECT || UNSAFE.test(key) ? `#${hashText(key)}` : key;
 }
 
 /** Loaded without an import, so that browsers can load this file. They count in memory alone, and hash nothing. */

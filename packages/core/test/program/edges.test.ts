@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
+import type { Policy } from '../../src/policies/index.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { ALLOWED, REMAINING, RESET_AFTER, USED } from '../../src/program/decide.ts';
 import { ProgramStore } from './stores.ts';
 import fc from 'fast-check';
+import { seeded } from '@sluice/testkit';
 import { MAX_COUNT, MAX_PERIOD, scaleUp, MAX_NUMBER, type Nums } from '../../src/program/numbers.ts';
 import { KINDS, type Kind } from '../../src/program/kinds.ts';
 
@@ -18,12 +20,24 @@ describe('a sliding window', () => {
       return atMs + (figures[0]?.[RESET_AFTER] ?? 0);
     });
     store.perform('give', [{ ...ask, until: until[1] }]);
+    store.perform('take', [ask]); // opens a block after them
 
     // The first block has the milliseconds 0 to 999, and leaves a window after the last of them.
     store.clock.advance(7_998);
-    expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(4);
+    expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(6);
     store.clock.advance(1);
-    expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(2);
+    expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(4);
+  });
+
+  it('has one number for each block that follows another, and two for one after a pause', () => {
+    const store = new ProgramStore();
+    const ask = { key: 'one', policy: slidingWindow({ limit: 9, window: '10s', precision: '1s' }), cost: 1 };
+    for (const afterMs of [0, 1_000, 1_000, 3_000, 1_000]) {
+      store.clock.advance(afterMs);
+      store.perform('take', [ask]);
+    }
+
+    expect(store.keys.get('one')?.s.slice(6)).toEqual([1, -3_001, 1, 1, 1]);
   });
 });
 
@@ -43,17 +57,57 @@ describe('two policies that take turns', () => {
     expect([told?.[ALLOWED], told?.[REMAINING]]).toEqual([1, 1]);
   });
 
-  it('join the blocks of a longer window when a value would grow too long to be read', () => {
+  it.each([
+    ['windows', slidingWindow, { limit: 9_999, precision: '1ms' }, 501],
+    ['logs', slidingLog, { limit: 1_000 }, 3_004],
+  ] as const)(
+    'join what only the longer one needs before a value is too long, within a hundredth: sliding %s',
+    (_, make, { limit, ...more }, most) => {
+      const long = make({ limit, window: '1s' });
+      const short = make({ limit, window: '100ms', ...more });
+      const random = seeded(20_261_130);
+      const store = new ProgramStore();
+      let taken = [store.clock.atMs];
+      store.perform('take', [{ key: 'one', policy: long, cost: 1 }]);
+      for (let i = 0; i < 2_500; i++) {
+        store.clock.advance(random.pick([1, 1, 1, 1, 1, 1, 1, 2, i > 2_000 ? 40 : 1]));
+        const { atMs, figures } = store.perform('take', [{ key: 'one', policy: short, cost: 1 }]);
+        taken = taken.filter((at) => at > atMs - 1_010);
+        if (figures[0]?.[ALLOWED] === 1) taken.push(atMs);
+        const [peeked, own] = [long, short].map(
+          (policy) => store.perform('peek', [{ key: 'one', policy, cost: 0 }]).figures[0]?.[USED],
+        );
+
+        expect(store.keys.get('one')?.s.length).toBeLessThanOrEqual(most);
+        expect(peeked).toBeGreaterThanOrEqual(taken.filter((at) => at > atMs - 1_000).length);
+        expect(peeked).toBeLessThanOrEqual(taken.length);
+        expect(own).toBe(taken.filter((at) => at > atMs - 100).length);
+      }
+    },
+  );
+
+  it('write no value that is too long to be read, even where several of them need all its blocks', () => {
     const store = new ProgramStore();
-    const long = { key: 'one', policy: slidingWindow({ limit: 1_000, window: '1s' }), cost: 1 };
-    const short = { key: 'one', policy: slidingWindow({ limit: 50, window: '100ms', precision: '1ms' }), cost: 1 };
-    store.perform('take', [long]);
-    for (let i = 0; i < 330; i++) {
-      store.clock.advance(3);
-      store.perform('take', [short]);
+    const sliding = (window: '1s' | '10s' | '100s' | '1000s', precision: '10ms' | '100ms' | '1s' | '10s'): Policy =>
+      slidingWindow({ limit: 9_999, window, precision });
+    store.perform('take', [{ key: 'one', policy: sliding('1000s', '10s'), cost: 1 }]);
+    let longest = 0;
+    for (const [policy, blockMs] of [
+      [sliding('1s', '10ms'), 10],
+      [sliding('10s', '100ms'), 100],
+      [sliding('100s', '1s'), 1_000],
+    ] as const) {
+      store.clock.advance(blockMs / 2);
+      for (let i = 0; i < 90; i++) {
+        store.clock.advance(i % 2 === 0 ? blockMs - 1 : blockMs + 1);
+        store.perform('take', [{ key: 'one', policy, cost: 1 }]);
+        longest = Math.max(longest, store.keys.get('one')?.s.length ?? 0);
+      }
     }
 
-    expect(store.keys.get('one')?.s.length).toBeLessThanOrEqual(501);
+    expect(longest).toBe(500);
+    const { figures } = store.perform('peek', [{ key: 'one', policy: sliding('1000s', '10s'), cost: 0 }]);
+    expect(figures[0]?.[USED]).toBe(271);
   });
 });
 

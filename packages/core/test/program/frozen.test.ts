@@ -10,7 +10,7 @@ const DIGESTS: Readonly<Record<string, string>> = {
   fixedWindow: '0f9b2df71a9616f8',
   slidingWindow: 'cb013dca06ff9f5a',
   slidingCounter: 'e93c6464f9a4c4d5',
-  slidingLog: '149e10aab37ab2c6',
+  slidingLog: '16e48ad7c80ee8f7',
   tokenBucket: '748fd17f616809a7',
   intervalBucket: '1c3e0fcb856b497c',
   leakyBucket: '761f75b50a77cffc',

@@ -1,12 +1,21 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { useRedis } from '@sluice/testkit';
-import { USED } from '../../src/program/decide.ts';
+import type { StoreError } from '../../src/errors.ts';
+import { concurrency } from '../../src/policies/concurrency.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
+import type { Policy } from '../../src/policies/index.ts';
+import { leakyBucket } from '../../src/policies/leaky-bucket.ts';
 import { slidingCounter } from '../../src/policies/sliding-counter.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../src/policies/token-bucket.ts';
+import { USED } from '../../src/program/decide.ts';
+import type { Kind } from '../../src/program/kinds.ts';
+import type { Held } from '../../src/stores/perform.ts';
 import { redisStore } from '../../src/stores/redis/redis-store.ts';
+import type { Answer, Ask } from '../../src/stores/store.ts';
+import { readText, writeText } from '../../src/stores/text.ts';
+import { transactionStore } from '../../src/stores/transaction.ts';
 import { clockedRedis, key, ProgramStore, START as NOW } from './stores.ts';
 
 const redis = useRedis();
@@ -20,6 +29,62 @@ const interval = tokenBucket({ capacity: 5, refill: 1, every: '1s', mode: 'inter
 const ask = { key: KEY, policy: fixed, cost: 1 };
 
 beforeEach(() => redis.admin.flushall());
+
+const POLICIES: Readonly<Record<Kind, Policy>> = {
+  f: fixed,
+  i: interval,
+  t: bucket,
+  l: leakyBucket({ limit: 5, window: '1m', maxDelay: '1m' }),
+  s: sliding,
+  c: counter,
+  g: slidingLog({ limit: 5, window: '1m' }),
+  h: concurrency({ limit: 5, ttl: '1m' }),
+};
+
+/** What a policy writes for its first unit. */
+function stateOf(policy: Policy): string {
+  const store = new ProgramStore();
+  store.perform('take', [{ key: KEY, policy, cost: 1, holder: 8 }]);
+  return writeText(store.keys.get(KEY) as Held).slice(2);
+}
+
+/** What a take answers that finds this value, and what it leaves: in memory, in a transaction, in the script of its family, in that of all. */
+async function inEveryStore(taking: Ask, value: string): Promise<[answer: unknown, after: unknown][]> {
+  const memory = new ProgramStore();
+  const texts = new Map([[KEY, value]]);
+  const transacting = transactionStore({
+    source: 'test',
+    transaction(keys, decide) {
+      for (const { key, text = '' } of decide(
+        keys.map((one) => texts.get(one)),
+        NOW,
+      ))
+        texts.set(key, text);
+    },
+  });
+  const beside = { key: key('beside'), policy: taking.policy.algorithm === 'fixedWindow' ? bucket : fixed, cost: 1 };
+  const inMemory = (): Answer => {
+    memory.keys.set(KEY, readText(KEY, value));
+    return memory.perform('take', [taking]);
+  };
+  const inRedis = async (...asks: readonly Ask[]): Promise<Answer> => {
+    const store = clockedRedis(redis.client);
+    await redis.admin.set(STORED, value);
+    const [answer] = await Promise.all(asks.map(async (one) => store.perform('take', [one])));
+    return answer as Answer;
+  };
+  const found: [unknown, unknown][] = [];
+  for (const [take, read] of [
+    [inMemory, () => (memory.keys.has(KEY) ? writeText(memory.keys.get(KEY) as Held) : value)],
+    [() => transacting.perform('take', [taking]), () => texts.get(KEY)],
+    [() => inRedis(taking), () => redis.admin.get(STORED)],
+    [() => inRedis(taking, beside), () => redis.admin.get(STORED)],
+  ] as const) {
+    const answer = async (): Promise<unknown> => (await take()).figures[0];
+    found.push([await answer().catch((error: unknown) => (error as StoreError).code), await read()]);
+  }
+  return found;
+}
 
 describe('a value', () => {
   it.each([
@@ -75,13 +140,25 @@ describe('a value', () => {
     expect(await redis.admin.type(STORED)).toBe('list');
   });
 
-  it('of another kind counts as none, and keeps its block', async () => {
-    await redis.admin.set(STORED, `t1-${String(NOW + 500)},${String(NOW)},5000,1000,1`);
+  it.each(Object.keys(POLICIES) as Kind[])(
+    'of the kind %s counts as none for every other kind and keeps its block, or is no state, in every store',
+    async (kind) => {
+      const state = stateOf(POLICIES[kind]);
+      const blocked = `${kind}1-${String(NOW + 500)},${state}`;
+      for (const [reader, policy] of Object.entries(POLICIES)) {
+        if (reader === kind) continue;
+        const taking = { key: KEY, policy, cost: 1, holder: 8 };
 
-    const { figures } = await clockedRedis(redis.client).perform('take', [ask]);
+        const found = await inEveryStore(taking, `${kind}1${state}`);
+        expect(new Set(found.map((one) => JSON.stringify(one))).size).toBe(1);
+        expect(found[0]).toEqual([expect.arrayContaining([1]), `${reader}1${stateOf(policy)}`]);
 
-    expect(figures).toEqual([[0, 0, 0, 500, 500, 500, 0, 500]]);
-  });
+        for (const [, after] of await inEveryStore(taking, blocked)) expect(after).toBe(blocked);
+        for (const one of await inEveryStore(taking, `${kind}15`))
+          expect(one).toEqual(['SLUICE_STORE_KEY_FOREIGN', `${kind}15`]);
+      }
+    },
+  );
 
   it.each([
     ['a refund', 'give', 1, 1],

@@ -438,8 +438,8 @@ local function blocks_opened(p, s, units, t)
       return after
     end
     if count > 0 then
-      local ownCell = (closed <= t - p[6] and math_floor(closed / cell) or -1)
-      if (ownCell >= 0 and ownCell == newerCell) or #after >= 500 then
+      local ownCell = (closed <= t - p[6] and math_floor(closed / cell) or -i)
+      if ownCell == newerCell or #after >= 500 then
         after[#after] = math_min((after[#after]) + count, 4503599627370496)
         after[6] = 4503599627370496
       else
@@ -837,9 +837,9 @@ local function slots_add(p, s, units, until_, t, holder)
         after[#after + 1] = holder
         isIn = true
       end
-      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math_floor(taken / cell) or -1)
+      local ownCell = ((taken <= t - from - ((p[4] == 2 and 0 or p[5]))) and math_floor(taken / cell) or -i)
       local last = #after - 3
-      if ownCell >= 0 and ownCell == olderCell then
+      if ownCell == olderCell then
         after[last + 1] = taken
         after[last + 2] = (after[last + 2]) + (s[i + 2])
         after[4] = 4503599627370496
@@ -864,27 +864,28 @@ local function slots_add(p, s, units, until_, t, holder)
   return after
 end
 
+-- A log gives back what was taken at the instant of a decision, of none its newest units; concurrency a whole slot.
 local function slots_give(p, s, units, until_, t, holder)
-  local before = slots_used(p, s, t)
   local own = slots_slotOf(p, s, units, t, holder)
-  if before == 0 or (((p[4] == 2) and (own < 0) or not (p[4] == 2) and (until_ > 0 and t >= until_))) then
-    return s
-  end
-  local stay = ((p[4] == 2 or until_ > 0) and 0 or math_max(before - units, 0))
-  local rest = units
   local since = t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))
-  local after = { t, t - (s[1] - s[2]), s[3], s[4] }
-  for i = 4, #s - 1, 3 do
-    local given = (i == own and (s[i + 2]) or 0)
-    if p[4] ~= 2 and (s[i + 1]) > since then
-      local stays = math_min(stay, s[i + 2])
-      given = math_min((s[i + 2]) - stays, rest)
-      stay = stay - stays
+  local decided = until_ - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))
+  local rest = units
+  for i = #s - 3, 4, -3 do
+    local at = s[i + 1]
+    if ((p[4] == 2) and (i == own) or not (p[4] == 2) and (at > since and (until_ == 0 or at == decided))) then
+      local given = math_min(s[i + 2], rest)
+      s[i + 2] = (s[i + 2]) - given
       rest = rest - given
     end
-    if (s[i + 2]) > given then
+  end
+  if rest == units then
+    return s
+  end
+  local after = { t, t - (s[1] - s[2]), s[3], s[4] }
+  for i = 4, #s - 1, 3 do
+    if (s[i + 2]) > 0 then
       after[#after + 1] = s[i + 1]
-      after[#after + 1] = (s[i + 2]) - given
+      after[#after + 1] = s[i + 2]
       after[#after + 1] = s[i + 3]
     end
   end
@@ -1242,7 +1243,7 @@ while at <= #runs do
         end
         if readable and kind ~= part.kind then
           part.other, part.others = kind, part.s
-          readable = not part.s[1] or not families[kind] or families[kind].reads(part.s)
+          readable = not part.s[1] or families[kind].reads(part.s)
           part.s = {}
         elseif readable and part.s[1] then
           readable = part.f.reads(part.s)

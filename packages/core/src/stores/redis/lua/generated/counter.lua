@@ -299,6 +299,110 @@ local function decide_decide(parts, op, now)
   return allowed
 end
 
+local function is_state(kind, s)
+  local function numbers_isWithin(x, min, max)
+    return x >= min and x <= max
+  end
+
+  local function window_reads(s)
+    if #s ~= 4 and #s ~= 7 then
+      return false
+    end
+    if not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4398046511104) then
+      return false
+    end
+    if not numbers_isWithin(s[3], (#s == 4 and 1 or 0), 4503599627370496) or not (s[4] >= 0 and s[4] <= 4503599627370496) then
+      return false
+    end
+    if #s == 4 then
+      return true
+    end
+    return ((s[5] >= 0 and s[5] <= 9007199254740991) and (s[6] >= 1 and s[6] <= s[2]) and (s[7] >= 0 and s[7] <= 4503599627370496))
+  end
+
+  local function interval_endsAt(s)
+    return s[1] + math_ceil(s[2] / s[3]) * s[4]
+  end
+
+  local function interval_reads(s)
+    if #s ~= 4 or not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4503599627370496) then
+      return false
+    end
+    if not (s[3] >= 1 and s[3] <= 4503599627370496) or not (s[4] >= 1 and s[4] <= 4398046511104) then
+      return false
+    end
+    return interval_endsAt(s) - s[1] <= 4503599627370496
+  end
+
+  local function debt_reads(s)
+    if #s ~= 4 or not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4503599627370496) then
+      return false
+    end
+    return (s[3] >= 1 and s[3] <= 4398046511104) and (s[4] >= 1 and s[4] <= 4503599627370496)
+  end
+
+  local function blocks_reads(s)
+    if #s < 6 or #s > 500 + 1 then
+      return false
+    end
+    if not (s[1] >= 0 and s[1] <= 9007199254740991) or not (s[2] >= 1 and s[2] <= 4398046511104) then
+      return false
+    end
+    if s[3] < 0 or s[3] >= s[2] or not (s[4] >= 0 and s[4] <= 4503599627370496) then
+      return false
+    end
+    if not (s[5] >= 1 and s[5] <= 4398046511104) or not (s[6] >= 0 and s[6] <= 4503599627370496) then
+      return false
+    end
+    for i = 6, #s - 1 do
+      if not (s[i + 1] >= -4398046511104 and s[i + 1] <= 4503599627370496) then
+        return false
+      end
+    end
+    return true
+  end
+
+  local function counter_areCounts(s, from)
+    local length = s[from + 2]
+    local max = math_min(math_floor(9007199254740991 / length), 4503599627370496)
+    if not (s[from + 1] >= 0 and s[from + 1] <= 9007199254740991) or not (length >= 1 and length <= 4398046511104) then
+      return false
+    end
+    return (s[from + 3] >= 0 and s[from + 3] <= max) and (s[from + 4] >= 0 and s[from + 4] <= max)
+  end
+
+  local function counter_reads(s)
+    if #s ~= 5 and #s ~= 9 then
+      return false
+    end
+    return counter_areCounts(s, 0) and (s[5] >= 0 and s[5] <= 4503599627370496) and (#s == 5 or counter_areCounts(s, 5))
+  end
+
+  local function slots_reads(s)
+    if #s < 4 + 3 or (#s - 4) % 3 ~= 0 or #s > 4000 then
+      return false
+    end
+    if not (s[1] >= 0 and s[1] <= 9007199254740991) or s[2] < 0 or s[2] > s[1] then
+      return false
+    end
+    if not (s[3] >= 0 and s[3] <= 4398046511104) or not (s[4] >= 0 and s[4] <= 4503599627370496) then
+      return false
+    end
+    for i = 4, #s - 1, 3 do
+      if not (s[i + 1] >= 0 and s[i + 1] <= 9007199254740991) or not (s[i + 2] >= 1 and s[i + 2] <= 4503599627370496) then
+        return false
+      end
+      if not (s[i + 3] >= 0 and s[i + 3] <= 9007199254740991) then
+        return false
+      end
+    end
+    return true
+  end
+
+  local reads = { f = window_reads, i = interval_reads, t = debt_reads, l = debt_reads, s = blocks_reads, c = counter_reads, g = slots_reads, h = slots_reads }
+  return reads[kind](s)
+end
+
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
 -- ARGV[2]  JSON: a list of the numbers of each policy, and at last a list of runs of requests that differ in their keys
@@ -379,6 +483,7 @@ while at <= #runs do
           redis.call("GET", KEYS[key + j]) -- fails as it has just failed, and with it the call
         end
         if readable and kind ~= part.kind then
+          readable = not part.s[1] or is_state(kind, part.s)
           part.s = {}
         elseif readable and part.s[1] then
           readable = counter_reads(part.s)

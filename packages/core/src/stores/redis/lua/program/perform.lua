@@ -94,7 +94,8 @@ while at <= #runs do
         end
         if readable and kind ~= part.kind then
           part.other, part.others = kind, part.s -- only all
-          readable = not part.s[1] or not families[kind] or families[kind].reads(part.s) -- only all
+          readable = not part.s[1] or families[kind].reads(part.s) -- only all
+          readable = not part.s[1] or is_state(kind, part.s) -- only one
           part.s = {}
         elseif readable and part.s[1] then
           readable = part.f.reads(part.s)
