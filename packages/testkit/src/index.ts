@@ -15,6 +15,7 @@ export { CONSUL_MANAGEMENT, consulAgents, type ConsulAgentUnderTest } from './co
 export { ConsulStub } from './consul/consul-stub.ts';
 export { consulTrace } from './consul/consul-trace.ts';
 export { connectTo, type ConnectOptions } from './connect-to.ts';
+export { sqlServers, type SqlServer } from './sql-servers.ts';
 export { STORE_USER } from './least-privilege.ts';
 export { startSentinel, type RedisSentinel } from './redis-sentinel.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';

@@ -1,7 +1,7 @@
 import { asStoreError, StoreError, shown } from '../errors.ts';
 import { functionThat, readOptions, type Field, type Options } from '../values/shape.ts';
 import { parseName } from '../values/name.ts';
-import { endOf, KEPT_MS, perform, type Held } from './perform.ts';
+import { endOf, KEPT_MS, perform, type Held, type Keys } from './perform.ts';
 import type { Answer, Ask, Op, Store } from './store.ts';
 import { readText, writeText } from './text.ts';
 
@@ -30,6 +30,11 @@ export type Decide = (texts: readonly (string | null | undefined)[], atMs: numbe
  *   only after a rollback that is certain.
  */
 export type Transaction = (keys: readonly string[], decide: Decide) => void | Promise<void>;
+
+export interface Request {
+  readonly op: Op;
+  readonly asks: readonly Ask[];
+}
 
 const TRANSACTION_STORE = {
   /** The `source` of its decisions, such as `'sqlite'`. */
@@ -79,13 +84,13 @@ export function transactionStore(options: TransactionStoreOptions): Store {
   return {
     source,
     perform(op, asks) {
-      const request = new Request(op, asks);
+      const requests = new Requests([{ op, asks }]);
       try {
-        const committed = transaction(request.keys, request.decide);
+        const committed = transaction(requests.keys, requests.decide);
         // What a function returns that need not return anything is no promise, as a rule.
-        if (typeof (committed as Partial<Promise<void>> | undefined)?.then !== 'function') return request.answered();
+        if (typeof (committed as Partial<Promise<void>> | undefined)?.then !== 'function') return requests.answerOf(0);
         return (committed as Promise<void>).then(
-          () => request.answered(),
+          () => requests.answerOf(0),
           (error: unknown) => {
             throw asStoreError(error);
           },
@@ -97,17 +102,15 @@ export function transactionStore(options: TransactionStoreOptions): Store {
   };
 }
 
-/** One request, which is decided again each time its transaction begins again: the last time counts. */
-class Request {
+/** What is asked for in one transaction, in this order. It is decided each time the transaction begins: the last counts. */
+export class Requests {
   readonly keys: readonly string[];
-  readonly #op: Op;
-  readonly #asks: readonly Ask[];
-  #answer: Answer | undefined;
+  readonly #requests: readonly Request[];
+  #outcomes: readonly (() => Answer)[] = [];
 
-  constructor(op: Op, asks: readonly Ask[]) {
-    this.#op = op;
-    this.#asks = asks;
-    this.keys = [...new Set(asks.map(({ key }) => key))].sort();
+  constructor(requests: readonly Request[]) {
+    this.#requests = requests;
+    this.keys = [...new Set(requests.flatMap(({ asks }) => asks.map(({ key }) => key)))].sort();
   }
 
   readonly decide: Decide = (texts, atMs) => {
@@ -118,27 +121,59 @@ class Request {
         `decide() takes ${String(this.keys.length)} texts and milliseconds since 1970, got ${String(texts.length)} and ${shown(atMs)}`,
       );
     }
-    const held = new Map<string, Held>();
-    for (const [i, key] of this.keys.entries()) {
-      const text = texts[i] ?? undefined;
-      if (text !== undefined) held.set(key, readText(key, text));
-    }
-    this.#answer = perform(held, this.#op, this.#asks, now);
-    return this.keys.flatMap((key, i) => {
-      const write = writeOf(key, held.get(key));
-      return write.text === (texts[i] ?? undefined) ? [] : [write];
+    const kept = new Map(this.keys.map((key, i) => [key, texts[i] ?? undefined]));
+    const held = new ReadKeys(kept);
+    this.#outcomes = this.#requests.map(({ op, asks }) => {
+      try {
+        const answer = perform(held, op, asks, now);
+        return () => answer;
+      } catch (error) {
+        return () => {
+          throw error;
+        };
+      }
     });
+    return held.writes();
   };
 
-  answered(): Answer {
-    if (this.#answer === undefined) throw unusable('transaction() ended without a call of decide()');
-    return this.#answer;
+  /** @throws StoreError `SLUICE_STORE_KEY_FOREIGN` if one of its keys holds what no store wrote; the others are decided. */
+  answerOf(place: number): Answer {
+    const outcome = this.#outcomes[place];
+    if (outcome === undefined) throw unusable('transaction() ended without a call of decide()');
+    return outcome();
   }
 }
 
-function writeOf(key: string, held: Held | undefined): Write {
-  const endsAtMs = held === undefined ? 0 : endOf(held);
-  if (held === undefined || endsAtMs === 0) return { key, text: undefined, expiresAtMs: 0 };
+/** The keys of a transaction, each read when it is first needed. */
+class ReadKeys implements Keys {
+  readonly #texts: ReadonlyMap<string, string | undefined>;
+  readonly #held = new Map<string, Held>();
+
+  constructor(texts: ReadonlyMap<string, string | undefined>) {
+    this.#texts = texts;
+  }
+
+  get(key: string): Held | undefined {
+    const text = this.#texts.get(key);
+    let held = this.#held.get(key);
+    if (held === undefined && text !== undefined) this.#held.set(key, (held = readText(key, text)));
+    return held;
+  }
+
+  set(key: string, held: Held): void {
+    this.#held.set(key, held);
+  }
+
+  writes(): readonly Write[] {
+    return Array.from(this.#held, ([key, held]) => writeOf(key, held)).filter(
+      ({ key, text }) => text !== this.#texts.get(key),
+    );
+  }
+}
+
+function writeOf(key: string, held: Held): Write {
+  const endsAtMs = endOf(held);
+  if (endsAtMs === 0) return { key, text: undefined, expiresAtMs: 0 };
   return { key, text: writeText(held), expiresAtMs: endsAtMs + KEPT_MS };
 }
 

@@ -1,16 +1,22 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, until, type PolicyServer } from '@sluice/testkit';
 import { createConnection } from 'mysql2/promise';
 import pg from 'pg';
+import { freePort } from './free-port.ts';
+import { until } from './until.ts';
 
 /** A database of one test file, on a free port of the loopback. */
-export interface Server extends PolicyServer {
+export interface SqlServer {
   readonly url: string;
+  query(statement: string): Promise<unknown>;
+  /** Stops the process and lets it go on. */
+  signal(signal: NodeJS.Signals): void;
+  kill(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** Where scripts/setup/test-tools.mjs unpacks it, too. */
@@ -24,11 +30,11 @@ const postgres = find('postgres', (root) => {
 });
 const mariadbd = find('mariadbd', (root) => [join(root, 'usr/sbin')]);
 
-/** Undefined if this machine has none. */
-export const SERVERS: readonly (readonly [name: string, start: (() => Promise<Server>) | undefined])[] = [
-  ['Postgres', postgres === undefined ? undefined : () => startPostgres(dirname(postgres))],
-  ['MariaDB', mariadbd === undefined ? undefined : () => startMariadb(mariadbd)],
-];
+/** How each is started; undefined if this machine has none. */
+export const sqlServers: Readonly<Record<'postgres' | 'mariadb', (() => Promise<SqlServer>) | undefined>> = {
+  postgres: postgres === undefined ? undefined : () => startPostgres(dirname(postgres)),
+  mariadb: mariadbd === undefined ? undefined : () => startMariadb(mariadbd),
+};
 
 function find(program: string, foldersIn: (root: string) => readonly string[]): string | undefined {
   const path = (process.env['PATH'] ?? '').split(delimiter);
@@ -43,7 +49,7 @@ function emptyFolder(): string {
   return folder;
 }
 
-async function startPostgres(programs: string): Promise<Server> {
+async function startPostgres(programs: string): Promise<SqlServer> {
   const [folder, port] = [emptyFolder(), await freePort()];
   const data = join(folder, 'data');
   const made = spawnSync(join(programs, 'initdb'), ['-D', data, '-U', 'sluice', '-A', 'trust', '--no-sync'], {
@@ -62,16 +68,20 @@ async function startPostgres(programs: string): Promise<Server> {
     return client.query(statement).finally(() => client.end());
   };
   // SIGQUIT ends the processes of connections, too.
-  return whenReady({ url, ...edits(query), ...ends(child, 'SIGQUIT', folder) }, () => query('select 1'));
+  return whenReady({ url, query, ...ends(child, 'SIGQUIT', folder) }, () => query('select 1'));
 }
 
-async function startMariadb(program: string): Promise<Server> {
+async function startMariadb(program: string): Promise<SqlServer> {
   const [folder, port] = [emptyFolder(), await freePort()];
+  const base = resolve(program, '../..');
+  const common = ['--no-defaults', `--basedir=${base}`, `--datadir=${folder}`, `--tmpdir=${folder}`];
+  // Its own tables, of which that of procedures is one.
+  const tables = readFileSync(join(base, 'share/mysql/mysql_system_tables.sql'), 'utf8');
+  const input = `create database mysql;\nuse mysql;\n${tables}`;
+  const made = spawnSync(program, [...common, '--bootstrap'], { cwd: folder, input, encoding: 'utf8', ...asUser });
+  if (made.status !== 0) throw new Error(made.stderr);
   const args = [
-    '--no-defaults',
-    `--basedir=${resolve(program, '../..')}`,
-    `--datadir=${folder}`,
-    `--tmpdir=${folder}`,
+    ...common,
     `--port=${String(port)}`,
     '--bind-address=127.0.0.1',
     `--socket=${join(folder, 'socket')}`,
@@ -87,19 +97,12 @@ async function startMariadb(program: string): Promise<Server> {
     return connection.query(statement).finally(() => connection.end());
   };
   const query = (statement: string): Promise<unknown> => queryAt(url, statement);
-  return whenReady({ url, ...edits(query), ...ends(child, 'SIGKILL', folder) }, () =>
+  return whenReady({ url, query, ...ends(child, 'SIGKILL', folder) }, () =>
     queryAt(withoutDatabase, 'create database if not exists sluice'),
   );
 }
 
-function edits(query: (statement: string) => Promise<unknown>): Pick<Server, 'clear' | 'spoil'> {
-  return {
-    clear: () => query('drop table if exists sluice_policies'),
-    spoil: () => query("update sluice_policies set record = 'ten an hour'"),
-  };
-}
-
-async function whenReady(server: Server, ask: () => Promise<unknown>): Promise<Server> {
+async function whenReady(server: SqlServer, ask: () => Promise<unknown>): Promise<SqlServer> {
   try {
     await until('the database answers', ask);
     return server;
@@ -109,7 +112,11 @@ async function whenReady(server: Server, ask: () => Promise<unknown>): Promise<S
   }
 }
 
-function ends(child: ChildProcess, signal: NodeJS.Signals, folder: string): Pick<Server, 'kill' | 'stop'> {
+function ends(
+  child: ChildProcess,
+  signal: NodeJS.Signals,
+  folder: string,
+): Pick<SqlServer, 'signal' | 'kill' | 'stop'> {
   const ended = once(child, 'exit');
   const kill = async (): Promise<void> => {
     child.kill(signal);
@@ -119,5 +126,5 @@ function ends(child: ChildProcess, signal: NodeJS.Signals, folder: string): Pick
     await kill();
     rmSync(folder, { recursive: true, force: true });
   };
-  return { kill, stop };
+  return { signal: (signal) => void child.kill(signal), kill, stop };
 }
