@@ -136,8 +136,8 @@ begin
   set transaction isolation level read committed;
   start transaction;
   if json_length(written) > 0 then
-    -- Rows without a text hold keys that have none yet.
-    insert into ${table} (k, text, expires_at) select unhex(k), '', 0 from ${keys} order by 1
+    -- Rows without a text hold keys that have none yet. They end last, out of the way of those that are looked for.
+    insert into ${table} (k, text, expires_at) select unhex(k), '', 9007199254740991 from ${keys} order by 1
       on duplicate key update expires_at = ${table}.expires_at;
   end if;
   set now_ms = floor(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) / 1000);
@@ -150,8 +150,8 @@ begin
     update ${table} as kept join ${news} on kept.k = unhex(new.k) set kept.text = ifnull(new.t, ''), kept.expires_at = new.e;
     delete kept from ${table} as kept join ${keys} on kept.k = unhex(asked.k) where kept.text = '';
     -- More than was written, and never what is locked.
-    delete from ${table} where k in (select k from (
-      select k from ${table} where expires_at < now_ms limit 4 for update skip locked) as ended);
+    delete kept from (select k from ${table} where expires_at < now_ms limit 4 for update skip locked) as ended
+      join ${table} as kept on kept.k = ended.k;
     commit;
   else
     rollback;

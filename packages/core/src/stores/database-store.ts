@@ -121,8 +121,8 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
   function remember(key: string, text: string | undefined): void {
     if (text === undefined) known.delete(key);
     else {
-      if (known.size >= MAX_KNOWN) known.clear();
       known.set(key, text);
+      if (known.size > MAX_KNOWN) known.delete(known.keys().next().value as string);
     }
   }
 
