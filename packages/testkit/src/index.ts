@@ -22,6 +22,7 @@ export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { tlsFixture } from './tls-fixture.ts';
 export { isFreedAfter } from './freed.ts';
 export { until } from './until.ts';
+export { startWorkerd, type Workerd } from './workerd.ts';
 export { startDeafRelay, type DeafRelay } from './deaf-relay.ts';
 export { type Admission, mostPerWindow, mostPerInterval, mostBeyondRefill } from './simulation/bounds.ts';
 export { Machine } from './simulation/machine.ts';

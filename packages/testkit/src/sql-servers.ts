@@ -13,9 +13,9 @@ import { until } from './until.ts';
 export interface SqlServer {
   readonly url: string;
   query(statement: string): Promise<unknown>;
-  /** Stops the process and lets it go on. */
-  signal(signal: NodeJS.Signals): void;
   kill(): Promise<void>;
+  /** On the same port, with the same data. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -60,7 +60,8 @@ async function startPostgres(programs: string): Promise<SqlServer> {
   if (made.status !== 0) throw new Error(made.stderr);
   const settings = [`port=${String(port)}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`];
   const args = ['-D', data, ...[...settings, 'fsync=off'].flatMap((one) => ['-c', one])];
-  const child = spawn(join(programs, 'postgres'), args, { cwd: folder, stdio: 'ignore', ...asUser });
+  const start = (): ChildProcess =>
+    spawn(join(programs, 'postgres'), args, { cwd: folder, stdio: 'ignore', ...asUser });
   const url = `postgres://sluice@127.0.0.1:${String(port)}/postgres`;
   const query = async (statement: string): Promise<unknown> => {
     const client = new pg.Client({ connectionString: url });
@@ -68,7 +69,7 @@ async function startPostgres(programs: string): Promise<SqlServer> {
     return client.query(statement).finally(() => client.end());
   };
   // SIGQUIT ends the processes of connections, too.
-  return whenReady({ url, query, ...ends(child, 'SIGQUIT', folder) }, () => query('select 1'));
+  return whenReady(url, query, () => query('select 1'), run(start, 'SIGQUIT', folder));
 }
 
 async function startMariadb(program: string): Promise<SqlServer> {
@@ -89,7 +90,7 @@ async function startMariadb(program: string): Promise<SqlServer> {
     '--skip-networking=0',
     '--innodb-buffer-pool-size=16M',
   ];
-  const child = spawn(program, args, { cwd: folder, stdio: 'ignore', ...asUser });
+  const start = (): ChildProcess => spawn(program, args, { cwd: folder, stdio: 'ignore', ...asUser });
   const withoutDatabase = `mysql://root@127.0.0.1:${String(port)}`;
   const url = `${withoutDatabase}/sluice`;
   const queryAt = async (uri: string, statement: string): Promise<unknown> => {
@@ -97,34 +98,52 @@ async function startMariadb(program: string): Promise<SqlServer> {
     return connection.query(statement).finally(() => connection.end());
   };
   const query = (statement: string): Promise<unknown> => queryAt(url, statement);
-  return whenReady({ url, query, ...ends(child, 'SIGKILL', folder) }, () =>
-    queryAt(withoutDatabase, 'create database if not exists sluice'),
-  );
+  const ready = (): Promise<unknown> => queryAt(withoutDatabase, 'create database if not exists sluice');
+  return whenReady(url, query, ready, run(start, 'SIGKILL', folder));
 }
 
-async function whenReady(server: SqlServer, ask: () => Promise<unknown>): Promise<SqlServer> {
+async function whenReady(
+  url: string,
+  query: SqlServer['query'],
+  ready: () => Promise<unknown>,
+  running: Running,
+): Promise<SqlServer> {
+  const wait = (): Promise<unknown> => until('the database answers', ready);
+  const restart = async (): Promise<void> => {
+    running.start();
+    await wait();
+  };
   try {
-    await until('the database answers', ask);
-    return server;
+    await restart();
   } catch (error) {
-    await server.stop();
+    await running.stop();
     throw error;
   }
+  return { url, query, kill: running.kill, stop: running.stop, restart };
 }
 
-function ends(
-  child: ChildProcess,
-  signal: NodeJS.Signals,
-  folder: string,
-): Pick<SqlServer, 'signal' | 'kill' | 'stop'> {
-  const ended = once(child, 'exit');
+interface Running {
+  start(): void;
+  readonly kill: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+function run(start: () => ChildProcess, signal: NodeJS.Signals, folder: string): Running {
+  let child: ChildProcess | undefined;
+  let ended: Promise<unknown> | undefined;
   const kill = async (): Promise<void> => {
-    child.kill(signal);
+    child?.kill(signal);
     await ended;
   };
-  const stop = async (): Promise<void> => {
-    await kill();
-    rmSync(folder, { recursive: true, force: true });
+  return {
+    start() {
+      child = start();
+      ended = once(child, 'exit');
+    },
+    kill,
+    async stop() {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
-  return { signal: (signal) => void child.kill(signal), kill, stop };
 }

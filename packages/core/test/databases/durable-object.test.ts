@@ -1,14 +1,6 @@
 // The objects run in workerd, the runtime of Cloudflare's Workers.
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import * as jest from '@jest/globals';
-import { freePort, until } from '@sluice/testkit';
-import { build } from 'esbuild';
+import { startWorkerd, until, type Workerd } from '@sluice/testkit';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import { USED } from '../../src/program/decide.ts';
 import type { Answer, Store } from '../../src/stores/store.ts';
@@ -16,48 +8,17 @@ import { describeStore } from '../../src/testing/index.ts';
 
 const { afterAll, beforeAll, describe, expect, it } = jest;
 
-const CONFIG = `using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [(name = "main", worker = (
-    modules = [(name = "worker.mjs", esModule = embed "worker.mjs")],
-    compatibilityDate = "2026-01-01",
-    durableObjectNamespaces = [(className = "SluiceObject", uniqueKey = "limits", enableSql = true)],
-    durableObjectStorage = (localDisk = "disk"),
-    bindings = [(name = "LIMITS", durableObjectNamespace = "SluiceObject")],
-  )), (name = "disk", disk = (path = "FOLDER", writable = true))],
-  sockets = [(name = "http", address = "127.0.0.1:PORT", http = (), service = "main")],
-);`;
-
-const folder = mkdtempSync(join(tmpdir(), 'sluice-workerd-'));
-let workerd: ChildProcess;
-let url: string;
+let workerd: Workerd;
 beforeAll(async () => {
-  const port = await freePort();
-  url = `http://127.0.0.1:${String(port)}`;
-  writeFileSync(
-    join(folder, 'config.capnp'),
-    CONFIG.replace('PORT', String(port)).replace('FOLDER', mkdirSync(join(folder, 'disk'), { recursive: true }) ?? ''),
-  );
-  await build({
-    entryPoints: [fileURLToPath(new URL('worker.ts', import.meta.url))],
-    ...{ bundle: true, format: 'esm', external: ['ioredis'], outfile: join(folder, 'worker.mjs'), logLevel: 'silent' },
-  });
-  const { default: program } = createRequire(import.meta.url)('workerd') as { readonly default: string };
-  workerd = spawn(program, ['serve', join(folder, 'config.capnp')], { stdio: 'inherit' });
-  await until('workerd listens', async () => (await fetch(url)).ok);
-});
-afterAll(async () => {
-  const ended = once(workerd, 'exit');
-  workerd.kill();
-  await ended;
-  rmSync(folder, { recursive: true });
-});
+  workerd = await startWorkerd(new URL('worker.ts', import.meta.url));
+}, 60_000);
+afterAll(() => workerd.stop());
 
 /** Asks the Worker: one object for all keys, or the store. */
 const ask =
   (path: 'object' | 'store'): Store['perform'] =>
   async (op, asks) => {
-    const response = await fetch(`${url}/${path}`, { method: 'POST', body: JSON.stringify({ op, asks }) });
+    const response = await fetch(`${workerd.url}/${path}`, { method: 'POST', body: JSON.stringify({ op, asks }) });
     if (!response.ok) throw new Error(await response.text());
     const { atMs, figures } = (await response.json()) as Answer;
     return { atMs, figures: Array.from(figures, (all) => Array.from(all)) }; // of this realm
