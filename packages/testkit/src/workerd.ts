@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+// @ts-expect-error -- it has no types
+import workerdPackage from 'workerd';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
@@ -43,8 +44,10 @@ const config :Workerd.Config = (
   sockets = [(name = "http", address = "${url}", http = (), service = "main")],
 );`,
   );
-  const { default: program } = createRequire(import.meta.url)('workerd') as { readonly default: string };
-  const workerd = spawn(program, ['serve', config], { stdio: ['ignore', 'ignore', 'inherit'] });
+  // The path of the program.
+  const workerd = spawn((workerdPackage as { readonly default: string }).default, ['serve', config], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   const ended = once(workerd, 'exit');
   await until('the Worker answers', async () => (await fetch(`http://${url}`)).ok);
   return {

@@ -3,7 +3,7 @@ import { adoptIoredis, isIoredis, type IoredisClient } from './ioredis.ts';
 import { adoptNodeRedis, isNodeRedis, type NodeRedisClient } from './node-redis.ts';
 import type { Port, RedisClient } from './port.ts';
 
-/** A client of @upstash/redis, which sends HTTP. */
+/** A client of Upstash, which sends HTTP. */
 export interface UpstashClient {
   evalsha(sha1: string, keys: string[], args: string[]): Promise<unknown>;
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
