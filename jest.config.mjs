@@ -54,6 +54,7 @@ export default {
     project('live-traffic', 'examples/live-traffic'),
     project('example-consul-policies', 'examples/consul-policies'),
     project('example-etcd-policies', 'examples/etcd-policies'),
+    project('example-durable-object', 'examples/durable-object'),
     project('example-express', 'examples/express'),
     project('example-fastify', 'examples/fastify'),
     project('example-hono', 'examples/hono'),
@@ -64,8 +65,8 @@ export default {
     project('example-mcp', 'examples/mcp'),
     project('example-memberships', 'examples/memberships'),
     project('example-nestjs', 'examples/nestjs'),
+    project('example-postgres', 'examples/postgres'),
     project('example-postgres-policies', 'examples/postgres-policies'),
-    project('example-sqlite-store', 'examples/sqlite-store'),
     project('example-nextjs', 'examples/nextjs'),
   ],
   // A deep run takes ten times as many cases.

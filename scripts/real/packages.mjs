@@ -46,7 +46,6 @@ const EXAMPLES = {
   graphql: /^Listening on/m,
   mcp: /^Listening on/m,
   nestjs: /^Listening on/m,
-  'sqlite-store': /^Listening on/m,
   hono: /^Listening on/m,
   nextjs: /^Listening on/m,
 };
@@ -116,7 +115,6 @@ try {
   }
   if (isWanted('SQLite store')) {
     const folder = await installed('SQLite store', tarballs, [], { 'better-sqlite3': '13.2.0' });
-    cpSync(join(root, 'examples/sqlite-store/dist/sqlite-store.js'), join(folder, 'sqlite-store.mjs'));
     for (const node of NODES.slice(1)) {
       await check('SQLite store', `Node ${node}`, () => run(folder, ...onNode(node, '--test sqlite-store.test.mjs')));
     }

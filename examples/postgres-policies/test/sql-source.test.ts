@@ -1,10 +1,20 @@
-import { describePolicySource } from '@sluice/testkit';
+import { describePolicySource, sqlServers } from '@sluice/testkit';
 import { openDatabase } from '../src/database.ts';
-import { SERVERS } from './servers.ts';
 
-for (const [name, start] of SERVERS) {
-  describePolicySource(name, {
-    start,
+const NAMES = { postgres: 'Postgres', mariadb: 'MariaDB' } as const;
+
+for (const [name, start] of Object.entries(sqlServers)) {
+  describePolicySource(NAMES[name as 'postgres'], {
+    start:
+      start &&
+      (async () => {
+        const server = await start();
+        return {
+          ...server,
+          clear: () => server.query('drop table if exists sluice_policies'),
+          spoil: () => server.query("update sluice_policies set record = 'ten an hour'"),
+        };
+      }),
     open: async ({ url }) => {
       const database = openDatabase(url);
       await database.createTable();

@@ -15,12 +15,14 @@ export { CONSUL_MANAGEMENT, consulAgents, type ConsulAgentUnderTest } from './co
 export { ConsulStub } from './consul/consul-stub.ts';
 export { consulTrace } from './consul/consul-trace.ts';
 export { connectTo, type ConnectOptions } from './connect-to.ts';
+export { sqlServers, type SqlServer } from './sql-servers.ts';
 export { STORE_USER } from './least-privilege.ts';
 export { startSentinel, type RedisSentinel } from './redis-sentinel.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { tlsFixture } from './tls-fixture.ts';
 export { isFreedAfter } from './freed.ts';
 export { until } from './until.ts';
+export { startWorkerd, type Workerd } from './workerd.ts';
 export { type Admission, mostPerWindow, mostPerInterval, mostBeyondRefill } from './simulation/bounds.ts';
 export { Machine } from './simulation/machine.ts';
 export { VirtualTime } from './simulation/virtual-time.ts';

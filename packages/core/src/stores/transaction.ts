@@ -1,8 +1,8 @@
 import { asStoreError, StoreError, shown } from '../errors.ts';
 import { functionThat, readOptions, type Field, type Options } from '../values/shape.ts';
 import { parseName } from '../values/name.ts';
-import { endOf, KEPT_MS, perform, type Held } from './perform.ts';
-import type { Answer, Store } from './store.ts';
+import { endOf, KEPT_MS, perform, type Held, type Keys } from './perform.ts';
+import type { Answer, Ask, Op, Store } from './store.ts';
 import { readText, writeText } from './text.ts';
 
 /** A text to be kept under a key in place of the one before. */
@@ -30,6 +30,11 @@ export type Decide = (texts: readonly (string | null | undefined)[], atMs: numbe
  *   only after a rollback that is certain.
  */
 export type Transaction = (keys: readonly string[], decide: Decide) => void | Promise<void>;
+
+export interface Request {
+  readonly op: Op;
+  readonly asks: readonly Ask[];
+}
 
 const TRANSACTION_STORE = {
   /** The `source` of its decisions, such as `'sqlite'`. */
@@ -79,51 +84,99 @@ export function transactionStore(options: TransactionStoreOptions): Store {
   return {
     source,
     perform(op, asks) {
-      const keys = [...new Set(asks.map(({ key }) => key))].sort();
-      /** Of the last time that the transaction began. */
-      let answer: Answer | undefined;
-      const answered = (): Answer => answer ?? fail('transaction() ended without a call of decide()');
-      const failed = (error: unknown): never => {
-        throw asStoreError(error);
-      };
+      const requests = new Requests([{ op, asks }]);
       try {
-        const committed = transaction(keys, (texts, atMs) => {
-          const held = readHeld(keys, texts, atMs);
-          answer = perform(held, op, asks, Math.floor(atMs));
-          const writes = keys.map((key) => writeOf(key, held.get(key)));
-          return writes.filter(({ text }, i) => text !== (texts[i] ?? undefined));
-        });
+        const committed = transaction(requests.keys, requests.decide);
         // What a function returns that need not return anything is no promise, as a rule.
-        if (typeof (committed as Partial<Promise<void>> | undefined)?.then !== 'function') return answered();
-        return (committed as Promise<void>).then(answered, failed);
+        if (typeof (committed as Partial<Promise<void>> | undefined)?.then !== 'function') return requests.answerOf(0);
+        return (committed as Promise<void>).then(
+          () => requests.answerOf(0),
+          (error: unknown) => {
+            throw asStoreError(error);
+          },
+        );
       } catch (error) {
-        return failed(error);
+        throw asStoreError(error);
       }
     },
   };
 }
 
-/** @throws StoreError for what is no reading of these keys. */
-function readHeld(keys: readonly string[], texts: Parameters<Decide>[0], atMs: number): Map<string, Held> {
-  // A driver may return a 64-bit number as text or as a bigint.
-  if (typeof atMs !== 'number' || !(atMs >= 0 && atMs <= Number.MAX_SAFE_INTEGER) || texts.length !== keys.length) {
-    const got = `got ${String(texts.length)} and ${shown(atMs)}`;
-    return fail(`decide() takes ${String(keys.length)} texts and milliseconds since 1970, ${got}`);
+/** What is asked for in one transaction, in this order. It is decided each time the transaction begins: the last counts. */
+export class Requests {
+  readonly keys: readonly string[];
+  readonly #requests: readonly Request[];
+  #outcomes: readonly (() => Answer)[] = [];
+
+  constructor(requests: readonly Request[]) {
+    this.#requests = requests;
+    this.keys = [...new Set(requests.flatMap(({ asks }) => asks.map(({ key }) => key)))].sort();
   }
-  const held = new Map<string, Held>();
-  for (const [i, key] of keys.entries()) {
-    const text = texts[i] ?? undefined;
-    if (text !== undefined) held.set(key, readText(key, text));
+
+  readonly decide: Decide = (texts, atMs) => {
+    // A driver may return a 64-bit number as text or as a bigint.
+    const now = typeof atMs === 'number' ? Math.floor(atMs) : Number.NaN;
+    if (!Number.isSafeInteger(now) || now < 0 || texts.length !== this.keys.length) {
+      throw unusable(
+        `decide() takes ${String(this.keys.length)} texts and milliseconds since 1970, got ${String(texts.length)} and ${shown(atMs)}`,
+      );
+    }
+    const kept = new Map(this.keys.map((key, i) => [key, texts[i] ?? undefined]));
+    const held = new ReadKeys(kept);
+    this.#outcomes = this.#requests.map(({ op, asks }) => {
+      try {
+        const answer = perform(held, op, asks, now);
+        return () => answer;
+      } catch (error) {
+        return () => {
+          throw error;
+        };
+      }
+    });
+    return held.writes();
+  };
+
+  /** @throws StoreError `SLUICE_STORE_KEY_FOREIGN` if one of its keys holds what no store wrote; the others are decided. */
+  answerOf(place: number): Answer {
+    const outcome = this.#outcomes[place];
+    if (outcome === undefined) throw unusable('transaction() ended without a call of decide()');
+    return outcome();
   }
-  return held;
 }
 
-function writeOf(key: string, held: Held | undefined): Write {
-  const endsAtMs = held === undefined ? 0 : endOf(held);
-  if (held === undefined || endsAtMs === 0) return { key, text: undefined, expiresAtMs: 0 };
+/** The keys of a transaction, each read when it is first needed. */
+class ReadKeys implements Keys {
+  readonly #texts: ReadonlyMap<string, string | undefined>;
+  readonly #held = new Map<string, Held>();
+
+  constructor(texts: ReadonlyMap<string, string | undefined>) {
+    this.#texts = texts;
+  }
+
+  get(key: string): Held | undefined {
+    const text = this.#texts.get(key);
+    let held = this.#held.get(key);
+    if (held === undefined && text !== undefined) this.#held.set(key, (held = readText(key, text)));
+    return held;
+  }
+
+  set(key: string, held: Held): void {
+    this.#held.set(key, held);
+  }
+
+  writes(): readonly Write[] {
+    return Array.from(this.#held, ([key, held]) => writeOf(key, held)).filter(
+      ({ key, text }) => text !== this.#texts.get(key),
+    );
+  }
+}
+
+function writeOf(key: string, held: Held): Write {
+  const endsAtMs = endOf(held);
+  if (endsAtMs === 0) return { key, text: undefined, expiresAtMs: 0 };
   return { key, text: writeText(held), expiresAtMs: endsAtMs + KEPT_MS };
 }
 
-function fail(why: string): never {
-  throw new StoreError('SLUICE_STORE_REPLY_INVALID', why);
+function unusable(why: string): StoreError {
+  return new StoreError('SLUICE_STORE_REPLY_INVALID', why);
 }

@@ -1,5 +1,6 @@
 import type { AnyRedisClient } from '../../stores/redis/clients/adopt.ts';
-import { connectionOf, connectTo, parsePrefix, type RedisConnection } from '../../stores/redis/connection.ts';
+import { connectionOf, connectTo, type RedisConnection } from '../../stores/redis/connection.ts';
+import { parsePrefix } from '../../values/prefix.ts';
 import type { RedisStore } from '../../stores/redis/redis-store.ts';
 import { invalid, optional, readOptions, valueThat, withDefault } from '../../values/shape.ts';
 import type { Optional, Options, Reader, WithDefault } from '../../values/shape.ts';

@@ -2,6 +2,7 @@ import { PolicyError, shown } from '../../errors.ts';
 import { SharedLines } from '../../events/shared-lines.ts';
 import { EVENTS_KEPT_MS, MAX_EVENTS, rememberTimeline, Timeline } from '../../events/timeline.ts';
 import { detached, startTimer, stopTimer, type Timer } from '../../platform.ts';
+import { parsePrefix } from '../../values/prefix.ts';
 import type { Store } from '../store.ts';
 import { adoptClient, type AnyRedisClient } from './clients/adopt.ts';
 import { OwnClient } from './clients/own-client.ts';
@@ -124,19 +125,6 @@ export function portOf(given: unknown, where: string, connectTimeoutMs?: number)
   throw new PolicyError(
     'client',
     `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}${typeof url === 'string' ? `; write ${where}(${shown(withoutSecrets(url))}, { prefix: 'shop' })` : ''}${given === undefined ? '; is the environment variable of the URL set?' : ''}`,
-    'SLUICE_OPTION_INVALID',
-  );
-}
-
-/** @throws PolicyError for a value that cannot be a prefix of keys, and if there is none. */
-export function parsePrefix(prefix: unknown, where: string): string {
-  if (typeof prefix === 'string' && /^[A-Za-z0-9._:/-]{1,64}$/.test(prefix)) return prefix;
-  const call = `${where}(client, { prefix: 'shop' })`;
-  throw new PolicyError(
-    'prefix',
-    prefix === undefined
-      ? `${where} needs a prefix, the name of your application, so that two applications on one Redis never share limits by accident: ${call}`
-      : `prefix must be 1 to 64 letters, digits, ".", "_", "-", ":" and "/", got ${shown(prefix)}${typeof prefix === 'string' && /[{}]/.test(prefix) ? '; braces would move every key to one hash slot' : ''}; write ${call}`,
     'SLUICE_OPTION_INVALID',
   );
 }

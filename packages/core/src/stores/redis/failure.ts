@@ -16,8 +16,8 @@ const WORDS: Readonly<Record<string, StoreFailureKind>> = {
   MASTERDOWN: 'cluster',
   NOREPLICAS: 'cluster',
 };
-/** The first word of the server's message. Before Redis 7 it follows a prefix about the script. */
-const WORD = /^(?:ERR Error running script.*? )?-?([A-Z]+)\b/s;
+/** The first word of the server's message. Before Redis 7 it follows a prefix about the script, and one of Upstash's client. */
+const WORD = /^(?:ERR Error running script.*? |Command failed: )?-?([A-Z]+)\b/s;
 
 /** The messages of clients without a connection, each in its own words. */
 const CONNECTION =

@@ -9,7 +9,8 @@ import type { Call } from './call.ts';
 import type { AnyRedisClient } from './clients/adopt.ts';
 import type { Port, RedisClient } from './clients/port.ts';
 import { areOnNodes, decideOnNodes, hashTag } from './cluster.ts';
-import { parsePrefix, portOf, rememberConnection } from './connection.ts';
+import { parsePrefix } from '../../values/prefix.ts';
+import { portOf, rememberConnection } from './connection.ts';
 import { DenialCache, type Send } from './denial-cache.ts';
 import { ScriptRunner } from './run-script.ts';
 

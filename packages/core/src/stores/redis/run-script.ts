@@ -28,7 +28,7 @@ export class ScriptRunner {
       try {
         return await this.#port.evalsha(script.sha1, keys, args);
       } catch (error) {
-        if (!/^NOSCRIPT|NoScriptError/.test(messageOf(error))) throw failureOf(error);
+        if (!/^(Command failed: )?NOSCRIPT|NoScriptError/.test(messageOf(error))) throw failureOf(error);
       }
       const load = this.#loads.get(script);
       // In a cluster another node may have received it.

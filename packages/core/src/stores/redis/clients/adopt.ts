@@ -3,8 +3,14 @@ import { adoptIoredis, isIoredis, type IoredisClient } from './ioredis.ts';
 import { adoptNodeRedis, isNodeRedis, type NodeRedisClient } from './node-redis.ts';
 import type { Port, RedisClient } from './port.ts';
 
+/** A client of Upstash, which sends HTTP. */
+export interface UpstashClient {
+  evalsha(sha1: string, keys: string[], args: string[]): Promise<unknown>;
+  eval(script: string, keys: string[], args: string[]): Promise<unknown>;
+}
+
 /** Any client that a Redis store takes. */
-export type AnyRedisClient = RedisClient | IoredisClient | NodeRedisClient;
+export type AnyRedisClient = RedisClient | IoredisClient | NodeRedisClient | UpstashClient;
 
 /**
  * The port of a client that the caller passed; undefined for anything else.

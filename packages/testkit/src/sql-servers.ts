@@ -1,16 +1,22 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, until, type PolicyServer } from '@sluice/testkit';
 import { createConnection } from 'mysql2/promise';
 import pg from 'pg';
+import { freePort } from './free-port.ts';
+import { until } from './until.ts';
 
 /** A database of one test file, on a free port of the loopback. */
-export interface Server extends PolicyServer {
+export interface SqlServer {
   readonly url: string;
+  query(statement: string): Promise<unknown>;
+  kill(): Promise<void>;
+  /** On the same port, with the same data. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** Where scripts/setup/test-tools.mjs unpacks it, too. */
@@ -24,11 +30,11 @@ const postgres = find('postgres', (root) => {
 });
 const mariadbd = find('mariadbd', (root) => [join(root, 'usr/sbin')]);
 
-/** Undefined if this machine has none. */
-export const SERVERS: readonly (readonly [name: string, start: (() => Promise<Server>) | undefined])[] = [
-  ['Postgres', postgres === undefined ? undefined : () => startPostgres(dirname(postgres))],
-  ['MariaDB', mariadbd === undefined ? undefined : () => startMariadb(mariadbd)],
-];
+/** How each is started; undefined if this machine has none. */
+export const sqlServers: Readonly<Record<'postgres' | 'mariadb', (() => Promise<SqlServer>) | undefined>> = {
+  postgres: postgres === undefined ? undefined : () => startPostgres(dirname(postgres)),
+  mariadb: mariadbd === undefined ? undefined : () => startMariadb(mariadbd),
+};
 
 function find(program: string, foldersIn: (root: string) => readonly string[]): string | undefined {
   const path = (process.env['PATH'] ?? '').split(delimiter);
@@ -43,7 +49,7 @@ function emptyFolder(): string {
   return folder;
 }
 
-async function startPostgres(programs: string): Promise<Server> {
+async function startPostgres(programs: string): Promise<SqlServer> {
   const [folder, port] = [emptyFolder(), await freePort()];
   const data = join(folder, 'data');
   const made = spawnSync(join(programs, 'initdb'), ['-D', data, '-U', 'sluice', '-A', 'trust', '--no-sync'], {
@@ -54,7 +60,8 @@ async function startPostgres(programs: string): Promise<Server> {
   if (made.status !== 0) throw new Error(made.stderr);
   const settings = [`port=${String(port)}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`];
   const args = ['-D', data, ...[...settings, 'fsync=off'].flatMap((one) => ['-c', one])];
-  const child = spawn(join(programs, 'postgres'), args, { cwd: folder, stdio: 'ignore', ...asUser });
+  const start = (): ChildProcess =>
+    spawn(join(programs, 'postgres'), args, { cwd: folder, stdio: 'ignore', ...asUser });
   const url = `postgres://sluice@127.0.0.1:${String(port)}/postgres`;
   const query = async (statement: string): Promise<unknown> => {
     const client = new pg.Client({ connectionString: url });
@@ -62,16 +69,20 @@ async function startPostgres(programs: string): Promise<Server> {
     return client.query(statement).finally(() => client.end());
   };
   // SIGQUIT ends the processes of connections, too.
-  return whenReady({ url, ...edits(query), ...ends(child, 'SIGQUIT', folder) }, () => query('select 1'));
+  return whenReady(url, query, () => query('select 1'), run(start, 'SIGQUIT', folder));
 }
 
-async function startMariadb(program: string): Promise<Server> {
+async function startMariadb(program: string): Promise<SqlServer> {
   const [folder, port] = [emptyFolder(), await freePort()];
+  const base = resolve(program, '../..');
+  const common = ['--no-defaults', `--basedir=${base}`, `--datadir=${folder}`, `--tmpdir=${folder}`];
+  // Its own tables, of which that of procedures is one.
+  const tables = readFileSync(join(base, 'share/mysql/mysql_system_tables.sql'), 'utf8');
+  const input = `create database mysql;\nuse mysql;\n${tables}`;
+  const made = spawnSync(program, [...common, '--bootstrap'], { cwd: folder, input, encoding: 'utf8', ...asUser });
+  if (made.status !== 0) throw new Error(made.stderr);
   const args = [
-    '--no-defaults',
-    `--basedir=${resolve(program, '../..')}`,
-    `--datadir=${folder}`,
-    `--tmpdir=${folder}`,
+    ...common,
     `--port=${String(port)}`,
     '--bind-address=127.0.0.1',
     `--socket=${join(folder, 'socket')}`,
@@ -79,7 +90,7 @@ async function startMariadb(program: string): Promise<Server> {
     '--skip-networking=0',
     '--innodb-buffer-pool-size=16M',
   ];
-  const child = spawn(program, args, { cwd: folder, stdio: 'ignore', ...asUser });
+  const start = (): ChildProcess => spawn(program, args, { cwd: folder, stdio: 'ignore', ...asUser });
   const withoutDatabase = `mysql://root@127.0.0.1:${String(port)}`;
   const url = `${withoutDatabase}/sluice`;
   const queryAt = async (uri: string, statement: string): Promise<unknown> => {
@@ -87,37 +98,52 @@ async function startMariadb(program: string): Promise<Server> {
     return connection.query(statement).finally(() => connection.end());
   };
   const query = (statement: string): Promise<unknown> => queryAt(url, statement);
-  return whenReady({ url, ...edits(query), ...ends(child, 'SIGKILL', folder) }, () =>
-    queryAt(withoutDatabase, 'create database if not exists sluice'),
-  );
+  const ready = (): Promise<unknown> => queryAt(withoutDatabase, 'create database if not exists sluice');
+  return whenReady(url, query, ready, run(start, 'SIGKILL', folder));
 }
 
-function edits(query: (statement: string) => Promise<unknown>): Pick<Server, 'clear' | 'spoil'> {
-  return {
-    clear: () => query('drop table if exists sluice_policies'),
-    spoil: () => query("update sluice_policies set record = 'ten an hour'"),
+async function whenReady(
+  url: string,
+  query: SqlServer['query'],
+  ready: () => Promise<unknown>,
+  running: Running,
+): Promise<SqlServer> {
+  const wait = (): Promise<unknown> => until('the database answers', ready);
+  const restart = async (): Promise<void> => {
+    running.start();
+    await wait();
   };
-}
-
-async function whenReady(server: Server, ask: () => Promise<unknown>): Promise<Server> {
   try {
-    await until('the database answers', ask);
-    return server;
+    await restart();
   } catch (error) {
-    await server.stop();
+    await running.stop();
     throw error;
   }
+  return { url, query, kill: running.kill, stop: running.stop, restart };
 }
 
-function ends(child: ChildProcess, signal: NodeJS.Signals, folder: string): Pick<Server, 'kill' | 'stop'> {
-  const ended = once(child, 'exit');
+interface Running {
+  start(): void;
+  readonly kill: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+function run(start: () => ChildProcess, signal: NodeJS.Signals, folder: string): Running {
+  let child: ChildProcess | undefined;
+  let ended: Promise<unknown> | undefined;
   const kill = async (): Promise<void> => {
-    child.kill(signal);
+    child?.kill(signal);
     await ended;
   };
-  const stop = async (): Promise<void> => {
-    await kill();
-    rmSync(folder, { recursive: true, force: true });
+  return {
+    start() {
+      child = start();
+      ended = once(child, 'exit');
+    },
+    kill,
+    async stop() {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
-  return { kill, stop };
 }

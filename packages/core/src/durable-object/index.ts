@@ -1,0 +1,183 @@
+import { messageOf, PolicyError, shown, StoreError, type SluiceError, type SluiceErrorCode } from '../errors.ts';
+import { parsePolicy } from '../policies/index.ts';
+import { GIVE } from '../program/decide.ts';
+import { OPS } from '../stores/perform.ts';
+import { areOnNodes, decideOnNodes, hashTag } from '../stores/redis/cluster.ts';
+import { DenialCache } from '../stores/redis/denial-cache.ts';
+import type { Answer, Ask, Op, Store } from '../stores/store.ts';
+import { transactionStore, type Request as Asked, type Transaction } from '../stores/transaction.ts';
+import { parsePrefix } from '../values/prefix.ts';
+import { readOptions, type Field, type Options } from '../values/shape.ts';
+
+const SHAPE = {
+  /** The name of your application, with which the names of all objects begin. */
+  prefix: ((given) => parsePrefix(given, 'durableObjectStore')) as Field<string>,
+};
+
+export interface DurableObjectStoreOptions extends Options<typeof SHAPE> {}
+
+/** A binding of a Worker to the objects of a class, as far as it is used here. */
+export interface ObjectNamespace {
+  idFromName(name: string): unknown;
+  get(id: never): { fetch(url: string, init: { method: string; body: string }): Promise<Response> };
+}
+
+/** The storage of an object, as far as it is used here. */
+export interface ObjectStorage {
+  readonly sql: { exec(query: string, ...values: unknown[]): { toArray(): Record<string, unknown>[] } };
+  transactionSync(run: () => void): void;
+  setAlarm(atMs: number): Promise<void>;
+}
+
+/** A store in Durable Objects of Cloudflare. */
+export interface DurableObjectStore extends Store {
+  readonly source: 'durable-object';
+}
+
+interface Waiting extends Asked {
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Told = Answer | { readonly code: SluiceErrorCode; readonly message: string };
+
+/**
+ * Limits that hold over all isolates of a Worker: one object for each subject of a key decides, by the clock of the
+ * machine on which it lives. What a Worker asks of one object at once is one request. Limits of one decision whose keys
+ * differ are on several objects, and are decided as on the nodes of a Redis Cluster: never over the limit, but not
+ * atomically.
+ *
+ * @param namespace - The binding of {@link SluiceObject}.
+ * @throws PolicyError for anything else, and for bad, missing or unknown options.
+ *
+ * @example
+ * ```ts
+ * export { SluiceObject } from '@sluice/core/durable-object';
+ *
+ * const store = durableObjectStore(env.LIMITS, { prefix: 'shop' });
+ * ```
+ */
+export function durableObjectStore(namespace: ObjectNamespace, options: DurableObjectStoreOptions): DurableObjectStore {
+  const { prefix } = readOptions((options as unknown) ?? {}, SHAPE, 'durableObjectStore');
+  if (typeof (namespace as Partial<ObjectNamespace> | undefined)?.idFromName !== 'function') {
+    const expected = 'durableObjectStore takes the binding of a Durable Object, such as env.LIMITS';
+    throw new PolicyError('namespace', `${expected}, got ${shown(namespace)}`, 'SLUICE_OPTION_INVALID');
+  }
+  const denials = new DenialCache();
+  /** By subject, what this turn asks for. */
+  let turn = new Map<string, Waiting[]>();
+
+  const askOne = (op: Op, asks: readonly Ask[]): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const subject = hashTag((asks[0] as Ask).key);
+      const waiting = turn.get(subject);
+      if (waiting !== undefined) waiting.push({ op, asks, resolve, reject });
+      else turn.set(subject, [{ op, asks, resolve, reject }]);
+      if (turn.size === 1 && waiting === undefined) setTimeout(flush);
+    });
+
+  function flush(): void {
+    const asked = turn;
+    turn = new Map();
+    for (const [subject, waiting] of asked) void send(subject, waiting);
+  }
+
+  async function send(subject: string, waiting: readonly Waiting[]): Promise<void> {
+    try {
+      const object = namespace.get(namespace.idFromName(`${prefix}:${subject}`) as never);
+      const body = JSON.stringify(waiting.map(({ op, asks }) => ({ op, asks })));
+      const response = await object.fetch('https://sluice/', { method: 'POST', body });
+      if (!response.ok) throw new Error(`${String(response.status)} ${await response.text()}`);
+      const answers = (await response.json()) as readonly Told[];
+      for (const [i, { resolve, reject }] of waiting.entries()) {
+        const told = answers[i] as Told;
+        if ('code' in told) reject(new StoreError(told.code, told.message));
+        else resolve(told);
+      }
+    } catch (error) {
+      const why = `the Durable Object did not decide: ${messageOf(error)}`;
+      for (const { reject } of waiting)
+        reject(new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind: 'connection' }));
+    }
+  }
+
+  async function edit(op: Op, asks: readonly Ask[]): Promise<Answer> {
+    const answers = await Promise.all(asks.map((ask) => askOne(op, [ask])));
+    return { atMs: Math.max(...answers.map(({ atMs }) => atMs)), figures: answers.flatMap(({ figures }) => figures) };
+  }
+
+  async function decideOnObjects(op: Op, asks: readonly Ask[]): Promise<Answer> {
+    const gifts: Promise<Answer>[] = [];
+    const answer = await decideOnNodes(op, asks, (own, some) => {
+      const performed = Promise.resolve(perform(own, some));
+      if (own === 'give') gifts.push(performed);
+      return performed;
+    });
+    await Promise.allSettled(gifts); // what a Worker has not awaited ends with its request
+    return answer;
+  }
+
+  const performFresh = (op: Op, asks: readonly Ask[]): Promise<Answer> => {
+    if (OPS[op] >= GIVE) return edit(op, asks);
+    return areOnNodes(asks) ? decideOnObjects(op, asks) : askOne(op, asks);
+  };
+  const perform = (op: Op, asks: readonly Ask[]): Answer | Promise<Answer> =>
+    denials.perform(op, asks, (_op, _asks, resolve, reject) => {
+      performFresh(op, asks).then(resolve, reject);
+    });
+  return { source: 'durable-object', perform };
+}
+
+/**
+ * The class of the objects, with storage in SQLite (`new_sqlite_classes`), to be exported by the Worker: it keeps the keys
+ * of one subject and decides over them. Half a minute after its last limit has ended, it keeps nothing.
+ */
+export class SluiceObject {
+  readonly #storage: ObjectStorage;
+  readonly #store: Store;
+  /** When the alarm comes; undefined if that is not known. */
+  #alarmMs: number | undefined;
+
+  constructor(state: { readonly storage: ObjectStorage }) {
+    this.#storage = state.storage;
+    this.#sql(
+      'CREATE TABLE IF NOT EXISTS sluice (key TEXT PRIMARY KEY, text TEXT NOT NULL, expires_at INTEGER NOT NULL)',
+    );
+    const transaction: Transaction = (keys, decide) => {
+      this.#storage.transactionSync(() => {
+        const texts = keys.map((key) => this.#sql('SELECT text FROM sluice WHERE key = ?', key)[0]?.['text'] as string);
+        for (const { key, text, expiresAtMs } of decide(texts, Date.now())) {
+          if (text === undefined) this.#sql('DELETE FROM sluice WHERE key = ?', key);
+          else this.#sql('INSERT OR REPLACE INTO sluice VALUES (?, ?, ?)', key, text, expiresAtMs);
+        }
+      });
+    };
+    this.#store = transactionStore({ source: 'durable-object', transaction });
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const told = ((await request.json()) as Asked[]).map(({ op, asks }): Told => {
+      try {
+        const parsed = asks.map((ask) => ({ ...ask, policy: parsePolicy(ask.policy) }));
+        return this.#store.perform(op, parsed) as Answer;
+      } catch (error) {
+        const { code, message } = error as SluiceError;
+        return { code, message };
+      }
+    });
+    if (this.#alarmMs === undefined) await this.alarm();
+    return new Response(JSON.stringify(told), { headers: { 'content-type': 'application/json' } });
+  }
+
+  /** Removes what has ended, and comes again for the rest. */
+  async alarm(): Promise<void> {
+    this.#sql('DELETE FROM sluice WHERE expires_at <= ?', Date.now());
+    const [next] = this.#sql('SELECT min(expires_at) AS at FROM sluice');
+    this.#alarmMs = (next?.['at'] as number | null) ?? undefined;
+    if (this.#alarmMs !== undefined) await this.#storage.setAlarm(this.#alarmMs);
+  }
+
+  #sql(query: string, ...values: (string | number)[]): readonly Readonly<Record<string, unknown>>[] {
+    return this.#storage.sql.exec(query, ...values).toArray();
+  }
+}

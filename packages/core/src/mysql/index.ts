@@ -1,0 +1,161 @@
+import { messageOf, PolicyError, shown, StoreError } from '../errors.ts';
+import { databaseStore, parseTable, type Swap, type Swapped } from '../stores/database-store.ts';
+import type { Store } from '../stores/store.ts';
+import { parsePrefix } from '../values/prefix.ts';
+import { readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
+
+const SHAPE = {
+  /** The name of your application, with which all keys begin. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. */
+  prefix: ((given) => parsePrefix(given, 'mysqlStore')) as Field<string>,
+  /** The name of the table; with its database if need be, `'limits.sluice'`. Default `'sluice'`. */
+  table: withDefault(parseTable, 'sluice') as WithDefault<string>,
+};
+
+export interface MysqlStoreOptions extends Options<typeof SHAPE> {}
+
+/** A `Pool` of mysql2/promise, or of mysql2, as far as it is used here. */
+export type MysqlClient = MysqlPromiseClient | { promise(): MysqlPromiseClient };
+
+export interface MysqlPromiseClient {
+  query(sql: string, values?: unknown[]): Promise<unknown>;
+}
+
+/** A store in MySQL or MariaDB. */
+export interface MysqlStore extends Store {
+  readonly source: 'mysql';
+  /**
+   * Makes the table and the procedure unless they exist, as the first decision does. For deployments in which another
+   * user migrates the database.
+   *
+   * @throws (rejects) StoreError `SLUICE_STORE_FAILED`, which shows the SQL if the rights do not suffice.
+   */
+  migrate(): Promise<void>;
+}
+
+/**
+ * Limits that hold over all processes of an application, in its MySQL 8.0.29 or MariaDB 10.6, or later. What is asked for
+ * at once is one call of one procedure: one round trip, and a second one if another process has written one of the keys
+ * since this one read it. Decided by the server's clock. Rows that have ended are removed by the writers.
+ *
+ * @param client - A `Pool` of mysql2/promise or mysql2. The store never closes it.
+ * @throws PolicyError for any other client, and for bad, missing or unknown options.
+ *
+ * @example
+ * ```ts
+ * const store = mysqlStore(createPool(url), { prefix: 'shop' });
+ * app.use(rateLimit({ limit: 100, window: '1m', store }));
+ * ```
+ */
+export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions): MysqlStore {
+  const { prefix, table } = readOptions((options as unknown) ?? {}, SHAPE, 'mysqlStore');
+  const query = queryOf(client);
+  const statements = migration(table);
+
+  async function migrate(): Promise<void> {
+    try {
+      for (const statement of statements) await query(statement);
+    } catch (error) {
+      const hint = DENIED.has(numberOf(error)) ? `; have it run by a user who may:\n${statements.join(';\n')}` : '';
+      const why = `mysqlStore cannot make its table ${table}: ${messageOf(error)}${hint}`;
+      throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind: 'denied', sent: false });
+    }
+  }
+
+  async function call(values: unknown[]): Promise<unknown> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await query(`call ${table}_swap(?, ?, ?)`, values);
+      } catch (error) {
+        const number = numberOf(error);
+        if (number === NO_PROCEDURE && tries === 1) await migrate();
+        else if (number !== DEADLOCK || tries > MAX_DEADLOCKS) throw error; // it was rolled back
+      }
+    }
+  }
+
+  async function swap({ keys, texts, atMs, writes }: Swap): Promise<Swapped> {
+    const hex = (key: string): string => Buffer.from(`${prefix}:${key}`).toString('hex');
+    const held = keys.map((key, i) => ({ k: hex(key), t: texts[i] ?? null }));
+    const written = writes.map(({ key, text = null, expiresAtMs }) => ({ k: hex(key), t: text, e: expiresAtMs }));
+    const reply = (await call([JSON.stringify(held), atMs, JSON.stringify(written)])) as readonly [readonly [Row[]]];
+    const rows = reply[0][0];
+    const [first] = rows as [Row];
+    return {
+      isDone: first.done === 1,
+      atMs: first.now_ms,
+      texts: rows.map(({ text }) => text ?? undefined),
+    };
+  }
+
+  return Object.assign(databaseStore('mysql', swap), { source: 'mysql' as const, migrate });
+}
+
+/** What the procedure returns for each key. */
+interface Row {
+  readonly text: string | null;
+  readonly done: number;
+  readonly now_ms: number;
+}
+
+const NO_PROCEDURE = 1305;
+const DEADLOCK = 1213;
+const MAX_DEADLOCKS = 5;
+/** No right to make a table, or a procedure. */
+const DENIED = new Set([1044, 1142, 1370, 1419]);
+
+function numberOf(error: unknown): number {
+  return Number((error as { errno?: unknown }).errno);
+}
+
+function queryOf(client: MysqlClient): (sql: string, values?: unknown[]) => Promise<unknown> {
+  const { promise } = ((client as unknown) ?? {}) as { promise?: unknown };
+  const pool = (typeof promise === 'function' ? promise.call(client) : client) as
+    Partial<MysqlPromiseClient> | undefined;
+  if (typeof pool?.query !== 'function') {
+    throw new PolicyError('client', `mysqlStore takes a Pool of mysql2, got ${shown(client)}`, 'SLUICE_OPTION_INVALID');
+  }
+  return async (sql, values) => (pool as MysqlPromiseClient).query(sql, values);
+}
+
+/** May be run twice, and by several processes at once. */
+function migration(table: string): readonly string[] {
+  const keys = `json_table(held, '$[*]' columns (i for ordinality, k varchar(4096) path '$.k', t mediumtext path '$.t')) as asked`;
+  const news = `json_table(written, '$[*]' columns (k varchar(4096) path '$.k', t mediumtext path '$.t', e bigint path '$.e')) as new`;
+  return [
+    `create table if not exists ${table} (
+  k varbinary(2048) primary key,
+  text mediumtext character set ascii collate ascii_bin not null,
+  expires_at bigint not null,
+  index (expires_at)
+) engine = InnoDB`,
+    `create procedure if not exists ${table}_swap(held json, at_ms bigint, written json)
+begin
+  declare now_ms bigint;
+  declare done int default 0;
+  declare exit handler for sqlexception begin rollback; resignal; end;
+  set transaction isolation level read committed;
+  start transaction;
+  if json_length(written) > 0 then
+    -- Rows without a text hold keys that have none yet. They end last, out of the way of those that are looked for.
+    insert into ${table} (k, text, expires_at) select unhex(k), '', 9007199254740991 from ${keys} order by 1
+      on duplicate key update expires_at = ${table}.expires_at;
+  end if;
+  set now_ms = floor(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) / 1000);
+  set done = at_ms between now_ms - 100 and now_ms and not exists (
+    select * from ${keys} left join ${table} as kept on kept.k = unhex(asked.k)
+      where not (cast(nullif(kept.text, '') as binary) <=> cast(asked.t as binary)));
+  select nullif(kept.text, '') as text, done, now_ms
+    from ${keys} left join ${table} as kept on kept.k = unhex(asked.k) order by asked.i;
+  if done and json_length(written) > 0 then
+    update ${table} as kept join ${news} on kept.k = unhex(new.k) set kept.text = ifnull(new.t, ''), kept.expires_at = new.e;
+    delete kept from ${table} as kept join ${keys} on kept.k = unhex(asked.k) where kept.text = '';
+    -- More than was written, and never what is locked.
+    delete kept from (select k from ${table} where expires_at < now_ms limit 4 for update skip locked) as ended
+      join ${table} as kept on kept.k = ended.k;
+    commit;
+  else
+    rollback;
+  end if;
+end`,
+  ];
+}

@@ -1,0 +1,170 @@
+import { messageOf, PolicyError, shown, StoreError } from '../errors.ts';
+import { databaseStore, parseTable, type Swap, type Swapped } from '../stores/database-store.ts';
+import type { Store } from '../stores/store.ts';
+import { parsePrefix } from '../values/prefix.ts';
+import { flag, readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
+
+const SHAPE = {
+  /** The name of your application, with which all keys begin. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. */
+  prefix: ((given) => parsePrefix(given, 'postgresStore')) as Field<string>,
+  /** The name of the table; with its schema if need be, `'limits.sluice'`. Default `'sluice'`. */
+  table: withDefault(parseTable, 'sluice') as WithDefault<string>,
+  /**
+   * Whether what is used outlives a crash of the server, which then flushes each batch to its disk. Holds for a table that
+   * is made. Default `false`: an unlogged table, which is empty after a crash.
+   */
+  durable: withDefault(flag, false) as WithDefault<boolean>,
+};
+
+export interface PostgresStoreOptions extends Options<typeof SHAPE> {}
+
+/** A `Pool` of pg, as far as it is used here. */
+export interface PgClient {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly object[] }>;
+  on?(event: 'error', listener: () => void): unknown;
+}
+
+/** The function of postgres, as far as it is used here. */
+export interface PostgresJsClient {
+  unsafe(text: string, values?: string[]): PromiseLike<readonly object[]>;
+}
+
+/** A store in PostgreSQL. */
+export interface PostgresStore extends Store {
+  readonly source: 'postgres';
+  /**
+   * Makes the table and the function unless they exist, as the first decision does. For deployments in which another
+   * user migrates the database.
+   *
+   * @throws (rejects) StoreError `SLUICE_STORE_FAILED`, which shows the SQL if the rights do not suffice.
+   */
+  migrate(): Promise<void>;
+}
+
+/**
+ * Limits that hold over all processes of an application, in its PostgreSQL 14 or later, with or without PgBouncer. What
+ * is asked for at once is one call of one function: one round trip, and a second one if another process has written one
+ * of the keys since this one read it. Decided by the server's clock. Rows that have ended are removed by the writers.
+ *
+ * @param client - A `Pool` of pg or the function of postgres. The store never closes it.
+ * @throws PolicyError for any other client, and for bad, missing or unknown options.
+ *
+ * @example
+ * ```ts
+ * const store = postgresStore(new Pool({ connectionString }), { prefix: 'shop' });
+ * app.use(rateLimit({ limit: 100, window: '1m', store }));
+ * ```
+ */
+export function postgresStore(client: PgClient | PostgresJsClient, options: PostgresStoreOptions): PostgresStore {
+  const { prefix, table, durable } = readOptions((options as unknown) ?? {}, SHAPE, 'postgresStore');
+  const query = queryOf(client);
+  const sql = migration(table, durable);
+  const types = ['text[]', 'text[]', 'bigint', 'text[]', 'text[]', 'bigint[]'];
+  // Texts for the drivers, which know other arrays each.
+  const call = `select * from ${table}_swap(${types.map((type, i) => `$${String(i + 1)}::text::${type}`).join(', ')})`;
+
+  async function migrate(): Promise<void> {
+    await query(sql).catch((error: unknown) => {
+      const { code } = error as { code?: unknown };
+      const hint = code === NO_RIGHTS ? `; have it run by a user who may:\n${sql}` : '';
+      const why = `postgresStore cannot make its table ${table}: ${messageOf(error)}${hint}`;
+      throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind: 'denied', sent: false });
+    });
+  }
+
+  async function swap({ keys, texts, atMs, writes }: Swap): Promise<Swapped> {
+    const row = (key: string): string =>
+      `${prefix}:${key}`.replace(/[\0\\]/g, (odd) => (odd === '\0' ? '\\0' : '\\\\'));
+    const values = [
+      ...[keys.map(row), texts].map(arrayOf),
+      String(atMs),
+      ...[writes.map(({ key }) => row(key)), writes.map(({ text }) => text)].map(arrayOf),
+      arrayOf(writes.map(({ expiresAtMs }) => String(expiresAtMs))),
+    ];
+    const [swapped] = (await query(call, values).catch(async (error: unknown) => {
+      if ((error as { code?: unknown }).code !== NO_FUNCTION) throw error;
+      await migrate();
+      return query(call, values);
+    })) as [Row];
+    const held = JSON.parse(swapped.held) as (string | null)[];
+    return { isDone: swapped.done, atMs: Number(swapped.now), texts: held.map((text) => text ?? undefined) };
+  }
+
+  return Object.assign(databaseStore('postgres', swap), { source: 'postgres' as const, migrate });
+}
+
+/** What the function returns. */
+interface Row {
+  readonly done: boolean;
+  readonly now: string | bigint;
+  /** JSON, since drivers differ in arrays. */
+  readonly held: string;
+}
+
+const NO_FUNCTION = '42883';
+const NO_RIGHTS = '42501';
+
+type Query = (text: string, values?: string[]) => Promise<readonly object[]>;
+
+function queryOf(client: PgClient | PostgresJsClient): Query {
+  const given: unknown = client;
+  const { query, unsafe, on } = (given ?? {}) as Partial<PgClient & PostgresJsClient>;
+  if (typeof unsafe === 'function') return async (text, values) => unsafe.call(client, text, values);
+  if (typeof query !== 'function') {
+    const expected = 'postgresStore takes a Pool of pg, or the function of postgres';
+    throw new PolicyError('client', `${expected}, got ${shown(client)}`, 'SLUICE_OPTION_INVALID');
+  }
+  // An idle connection that breaks would end the process; the breaker tells of it.
+  on?.call(client, 'error', () => undefined);
+  return async (text, values) => (await query.call(client, text, values)).rows;
+}
+
+/** An array as Postgres reads it, whatever the driver. */
+function arrayOf(texts: readonly (string | undefined)[]): string {
+  const quoted = texts.map((text) => (text === undefined ? 'NULL' : `"${text.replace(/["\\]/g, '\\$&')}"`));
+  return `{${quoted.join()}}`;
+}
+
+/** May be run twice, and by several processes at once. */
+function migration(table: string, isDurable: boolean): string {
+  return `select pg_advisory_xact_lock(hashtextextended('${table}', 1));
+create ${isDurable ? '' : 'unlogged '}table if not exists ${table} (
+  key text collate "C" primary key,
+  text text not null,
+  expires_at bigint not null
+) with (fillfactor = 70);
+create or replace function ${table}_swap(
+  keys text[], texts text[], at bigint, new_keys text[], new_texts text[], new_ends bigint[],
+  out done boolean, out now bigint, out held text
+) language plpgsql as $$
+declare
+  found_texts text[];
+  page bigint;
+begin
+  if cardinality(new_keys) > 0 then
+    -- They hold keys without a row as well.
+    perform pg_advisory_xact_lock(lock)
+      from (select distinct hashtextextended(key, 0) as lock from unnest(keys) as key order by lock) as locks;
+  end if;
+  select array_agg((select kept.text from ${table} as kept where kept.key = asked.key) order by place)
+    into found_texts from unnest(keys) with ordinality as asked (key, place);
+  held := to_json(found_texts)::text;
+  now := floor(extract(epoch from clock_timestamp()) * 1000);
+  done := (found_texts is not distinct from texts) and (at between now - 100 and now);
+  if not done or cardinality(new_keys) = 0 then return; end if;
+  insert into ${table} as kept
+    select * from unnest(new_keys, new_texts, new_ends) as new (key, text, expires_at) where new.text is not null
+    on conflict (key) do update set text = excluded.text, expires_at = excluded.expires_at;
+  if array_position(new_texts, null) is not null then
+    delete from ${table} as kept using unnest(new_keys, new_texts) as new (key, text)
+      where kept.key = new.key and new.text is null;
+  end if;
+  -- At times, what has ended in a page drawn by lot is removed: more than was written, and never what is locked.
+  if random() < 0.8 then return; end if;
+  page := floor(random() * (pg_relation_size('${table}') / 8192));
+  delete from ${table} where ctid = any(array(
+    select ctid from ${table}
+      where ctid >= format('(%s,0)', page)::tid and ctid < format('(%s,0)', page + 1)::tid and expires_at < now
+      for update skip locked));
+end $$;`;
+}

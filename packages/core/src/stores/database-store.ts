@@ -1,0 +1,145 @@
+import { asStoreError, messageOf, StoreError, type SluiceError } from '../errors.ts';
+import { DenialCache, type Send } from './redis/denial-cache.ts';
+import type { Answer, Store } from './store.ts';
+import { Requests, type Request, type Write } from './transaction.ts';
+import { valueThat, type Reader } from '../values/shape.ts';
+
+/** The name of a table, with that of its schema if need be. Parts of SQL are made of it. */
+export const parseTable: Reader<string> = /* @__PURE__ */ valueThat(
+  (given) => typeof given === 'string' && /^([a-z_][a-z0-9_]{0,39}\.)?[a-z_][a-z0-9_]{0,39}$/.test(given),
+  'a name of lower-case letters, digits and _, such as "sluice" or "limits.sluice"',
+);
+
+/** What a database is sent: to write this if its keys hold these texts, and the instant is one of the last 100 ms. */
+export interface Swap {
+  readonly keys: readonly string[];
+  /** In the order of the keys; undefined: nothing is kept. */
+  readonly texts: readonly (string | undefined)[];
+  /** At which it was decided, by the database's clock. */
+  readonly atMs: number;
+  readonly writes: readonly Write[];
+}
+
+/** What it answers: whether it has written, its clock, and what the keys held. */
+export interface Swapped {
+  readonly isDone: boolean;
+  readonly atMs: number;
+  readonly texts: readonly (string | undefined)[];
+}
+
+/** Keys of one swap, more or less: a longer one would keep the locks of others waiting. */
+const MAX_KEYS = 256;
+/** A swap that takes longer no longer holds back the next. */
+const MAX_WAIT_MS = 100;
+/** Each time another process was faster. */
+const MAX_TRIES = 100;
+/** Texts that are remembered. */
+const MAX_KNOWN = 10_000;
+
+interface Waiting extends Request {
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * A store in a database that compares and writes in one round trip. A decision is made over the texts that this process
+ * has seen last, at an instant that the database's clock has passed, and counts if the keys still hold these texts. If
+ * they do not, nothing was written, and it is made again over what they hold. So no lock outlives a round trip, whatever
+ * becomes of the process.
+ *
+ * One swap runs at a time: what is asked for meanwhile is decided together in the next, so that this process never
+ * competes with itself.
+ *
+ * @param swap - Compares and writes under locks. Rejects if nothing was written, or if that is not known.
+ */
+export function databaseStore(source: string, swap: (what: Swap) => Promise<Swapped>): Store {
+  const denials = new DenialCache();
+  const known = new Map<string, string>();
+  /** The database's clock when it last answered, and this process's (`performance.now()`) then. */
+  let clock: readonly [atMs: number, sinceMs: number] | undefined;
+  let waiting: Waiting[] = [];
+  /** The swap that holds back the next. */
+  let running: object | undefined;
+
+  const send: Send = (op, asks, resolve, reject) => {
+    waiting.push({ op, asks, resolve, reject });
+    if (waiting.length === 1 && running === undefined) setImmediate(flush);
+  };
+
+  function flush(): void {
+    if (running !== undefined || waiting.length === 0) return;
+    let [count, keys] = [0, 0];
+    while (count < waiting.length && keys < MAX_KEYS) keys += (waiting[count++] as Waiting).asks.length;
+    const batch = waiting.slice(0, count);
+    waiting = waiting.slice(count);
+    const own = (running = {});
+    const end = (): void => {
+      clearTimeout(late);
+      if (running !== own) return;
+      running = undefined;
+      flush();
+    };
+    const late = setTimeout(end, MAX_WAIT_MS);
+    void run(batch).finally(end);
+  }
+
+  async function run(batch: readonly Waiting[]): Promise<void> {
+    const requests = new Requests(batch);
+    try {
+      await decide(requests);
+    } catch (error) {
+      for (const { reject } of batch) reject(failureOf(error));
+      return;
+    }
+    for (const [i, { resolve, reject }] of batch.entries()) {
+      try {
+        resolve(requests.answerOf(i));
+      } catch (error) {
+        reject(error);
+      }
+    }
+  }
+
+  async function decide(requests: Requests): Promise<void> {
+    const { keys } = requests;
+    let texts: Swapped['texts'] = keys.map((key) => known.get(key));
+    let atMs = clock === undefined ? 0 : Math.floor(clock[0] + performance.now() - clock[1]);
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const writes = requests.decide(texts, atMs);
+      const swapped = await swap({ keys, texts, atMs, writes });
+      ({ atMs, texts } = swapped);
+      clock = [atMs, performance.now()];
+      for (const [i, key] of keys.entries()) remember(key, texts[i]);
+      if (!swapped.isDone) continue;
+      for (const { key, text } of writes) remember(key, text);
+      return;
+    }
+    const why = `other processes were faster ${String(MAX_TRIES)} times: too many of them decide over the same keys`;
+    throw new StoreError('SLUICE_STORE_FAILED', why, { sent: false });
+  }
+
+  function remember(key: string, text: string | undefined): void {
+    if (text === undefined) known.delete(key);
+    else {
+      known.set(key, text);
+      if (known.size > MAX_KNOWN) known.delete(known.keys().next().value as string);
+    }
+  }
+
+  return { source, perform: (op, asks) => denials.perform(op, asks, send) };
+}
+
+/** Errors of connecting, after which nothing was sent. */
+const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/** The errors of drivers, whose codes of the network are those of Node. */
+function failureOf(error: unknown): SluiceError {
+  const { code, errors = [] } = error as { readonly code?: unknown; readonly errors?: readonly { code?: unknown }[] };
+  const codes = [code, ...errors.map((one) => one.code)].map(String);
+  if (!codes.some((one) => /^E[A-Z]+$/.test(one))) return asStoreError(error);
+  return new StoreError('SLUICE_STORE_FAILED', `the store cannot be reached: ${messageOf(error) || codes.join(', ')}`, {
+    cause: error,
+    kind: 'connection',
+    sent: !codes.some((one) => NOT_SENT.has(one)),
+  });
+}

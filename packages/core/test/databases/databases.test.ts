@@ -1,0 +1,150 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import * as jest from '@jest/globals';
+import { expectWarnings, sqlServers, startTcpProxy, until, type SqlServer } from '@sluice/testkit';
+import { build } from 'esbuild';
+import { createPool } from 'mysql2/promise';
+import { Pool } from 'pg';
+import postgres from 'postgres';
+import { createLimiter, fixedWindow, type Limiter, type Store } from '../../src/index.ts';
+import { mysqlStore } from '../../src/mysql/index.ts';
+import { postgresStore } from '../../src/postgres/index.ts';
+import { describeStore } from '../../src/testing/index.ts';
+
+const { afterAll, afterEach, beforeAll, describe, expect, it } = jest;
+
+type SqlStore = Store & { migrate(): Promise<void> };
+
+/** A store through a client of its own, and what closes that. */
+type Open = (url: string) => { readonly store: SqlStore; close(): Promise<unknown> };
+
+const byPg: Open = (url) => {
+  const pool = new Pool({ connectionString: url, connectionTimeoutMillis: 1000 });
+  return { store: postgresStore(pool, { prefix: 'shop' }), close: () => pool.end() };
+};
+const byPostgres: Open = (url) => {
+  const sql = postgres(url, { onnotice: () => undefined });
+  return { store: postgresStore(sql, { prefix: 'js', table: 'public.other', durable: true }), close: () => sql.end() };
+};
+const byMysql2: Open = (url) => {
+  const pool = createPool(url);
+  return { store: mysqlStore(pool, { prefix: 'shop' }), close: () => pool.end() };
+};
+
+expectWarnings('SLUICE_STORE_AWAY');
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-race-'));
+const racer = join(folder, 'racer.mjs');
+beforeAll(async () => {
+  await build({
+    entryPoints: [fileURLToPath(new URL('racer.ts', import.meta.url))],
+    ...{ bundle: true, platform: 'node', target: 'node20', format: 'esm', outfile: racer, logLevel: 'silent' },
+    external: ['pg-native'],
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+  });
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const TABLE = 'sluice';
+
+describe.each<[database: 'postgres' | 'mariadb', first: Open, further: Readonly<Record<string, Open>>]>([
+  ['postgres', byPg, { postgres: byPostgres }],
+  ['mariadb', byMysql2, {}],
+])('a store in %s', (database, first, further) => {
+  const start = sqlServers[database];
+  if (start === undefined) throw new Error(`there is no ${database} on this machine`);
+  let server: SqlServer;
+  const closing: (() => unknown)[] = [];
+  const open = (by: Open = first, url = server.url): SqlStore => {
+    const { store, close } = by(url);
+    closing.push(close);
+    return store;
+  };
+  beforeAll(async () => {
+    server = await start();
+  }, 60_000);
+  afterAll(async () => {
+    for (const close of closing) await close();
+    await server.stop();
+  });
+
+  for (const [client, by] of Object.entries({ [first.name]: first, ...further })) {
+    describeStore(client, () => open(by), jest);
+  }
+
+  it('makes its table once, however many do so at once', async () => {
+    await server.query(`drop table ${TABLE}`);
+
+    await Promise.all(Array.from({ length: 4 }, () => open().migrate()));
+
+    await expect(server.query(`select * from ${TABLE}`)).resolves.toBeDefined();
+  });
+
+  it('removes rows that have ended', async () => {
+    const store = open();
+    await server.query(`delete from ${TABLE}`);
+    const ask = (key: string) => ({ key, policy: fixedWindow({ limit: 5, window: '1ms' }), cost: 1 });
+    await Promise.all(Array.from({ length: 40 }, (_, i) => store.perform('take', [ask(String(i))])));
+    await server.query(`update ${TABLE} set expires_at = 1`);
+
+    for (let i = 0; i < 40; i++) await store.perform('take', [ask('new')]);
+
+    expect(await rowsOf(server)).toBe(1);
+  });
+
+  it('allows exactly the limit to processes that race, of which one is killed', async () => {
+    const children = Array.from({ length: 4 }, () => race(database, server.url));
+    const [killed] = children as [ChildProcess];
+    const printed = children.map(({ stdout }) => text(stdout as NodeJS.ReadableStream));
+    await once(killed.stdout as NodeJS.ReadableStream, 'readable');
+    killed.kill('SIGKILL');
+
+    const allowed = (await Promise.all(printed)).join('').length;
+
+    // Of what the killed one had asked for at last, its answers are unknown.
+    expect(allowed).toBeLessThanOrEqual(300);
+    expect(allowed).toBeGreaterThanOrEqual(297);
+  }, 60_000);
+
+  describe('that hangs, and whose connections break', () => {
+    let limiter: Limiter;
+    afterEach(() => limiter.close());
+
+    it('is replaced by the memory within the time of a request, and decides again', async () => {
+      const { hostname, port } = new URL(server.url);
+      const proxy = await startTcpProxy({ host: hostname, port: Number(port) });
+      closing.unshift(() => {
+        proxy.close();
+      });
+      limiter = createLimiter({ limit: 1000, window: '1h', store: open(first, proxy.through(server.url)) });
+      await until('it decides', async () => (await limiter.consume('ann')).source !== 'local');
+
+      proxy.hang();
+      const sources: string[] = [];
+      for (let i = 0; i < 6; i++) sources.push((await limiter.consume('ann')).source);
+      const { error } = await limiter.consume('ann');
+      await proxy.heal();
+      proxy.cut();
+
+      expect(sources).toEqual(Array.from({ length: 6 }, () => 'local'));
+      expect(error).toMatchObject({ code: 'SLUICE_BREAKER_OPEN' });
+      await until('it decides again', async () => (await limiter.consume('ann')).source !== 'local');
+    });
+  });
+});
+
+function race(database: string, url: string): ChildProcess {
+  return spawn(process.execPath, [racer, database, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+async function rowsOf(server: SqlServer): Promise<number> {
+  const reply = JSON.stringify(await server.query(`select count(*) as rows_kept from ${TABLE}`));
+  return Number(/"rows_kept":"?(\d+)/.exec(reply)?.[1]);
+}

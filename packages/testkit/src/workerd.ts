@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+// @ts-expect-error -- it has no types
+import workerdPackage from 'workerd';
+import { freePort } from './free-port.ts';
+import { until } from './until.ts';
+
+/** The runtime of Cloudflare's Workers. */
+export interface Workerd {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a Worker, whose binding LIMITS are the objects of its class SluiceObject. It answers a GET with 200. */
+export async function startWorkerd(entryPoint: URL): Promise<Workerd> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-workerd-'));
+  const url = `127.0.0.1:${String(await freePort())}`;
+  await build({
+    entryPoints: [fileURLToPath(entryPoint)],
+    ...{ bundle: true, format: 'esm', conditions: ['@sluice/source'], external: ['ioredis'], logLevel: 'silent' },
+    outfile: join(folder, 'worker.mjs'),
+  });
+  mkdirSync(join(folder, 'disk'));
+  const config = join(folder, 'config.capnp');
+  writeFileSync(
+    config,
+    `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = (
+      modules = [(name = "worker.mjs", esModule = embed "worker.mjs")],
+      compatibilityDate = "2026-01-01",
+      durableObjectNamespaces = [(className = "SluiceObject", uniqueKey = "limits", enableSql = true)],
+      durableObjectStorage = (localDisk = "disk"),
+      bindings = [(name = "LIMITS", durableObjectNamespace = "SluiceObject")],
+    )),
+    (name = "disk", disk = (path = "${join(folder, 'disk')}", writable = true)),
+  ],
+  sockets = [(name = "http", address = "${url}", http = (), service = "main")],
+);`,
+  );
+  // The path of the program.
+  const workerd = spawn((workerdPackage as { readonly default: string }).default, ['serve', config], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = once(workerd, 'exit');
+  await until('the Worker answers', async () => (await fetch(`http://${url}`)).ok);
+  return {
+    url: `http://${url}`,
+    async stop() {
+      workerd.kill();
+      await ended;
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
