@@ -206,7 +206,7 @@ describe('a snapshot', () => {
     const { text } = await ask(pageWith({ limiters: [orders] }), '');
 
     expect(text.replace(/\s+/g, ' ')).toContain(
-      `The source of managed policies has lost orders. Still in process ${String(process.pid)} on`,
+      `<bdi>orders</bdi> is lost from its source, still in process ${String(process.pid)} on`,
     );
   });
 

@@ -89,7 +89,7 @@ const MAX_LISTED = 5;
 function viewLost({ name, processes }: Snapshot['lost'][number]): Markup {
   const holders = processes.slice(0, MAX_LISTED).map((one) => `${String(one.pid)} on ${one.host}`);
   const more = processes.length - holders.length;
-  return markup` The source of managed policies has lost <bdi>${name}</bdi>. Still in process
+  return markup` <bdi>${name}</bdi> is lost from its source, still in process
     ${holders.join(', ')}${more > 0 ? ` and ${number(more)} more` : ''}, and in none that starts now.`;
 }
 
