@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
 import { fakeClock } from '@sluice/core/testing';
 import { exchange, expectWarnings, statuses } from '@sluice/testkit';
@@ -313,6 +313,18 @@ describe('what a gateway states', () => {
       expect(detailOf(answer)).toContain('trusted_proxies');
     }
     expect(await askAll(served, [{ times: 3 }])).toEqual([200, 200, 429]);
+  });
+
+  it('warns once if it names no client, and a limit by address would count all of them together', async () => {
+    const served = await start([`name: by-route, match: { paths: [/all] }, key: route, ${limit(9)}`, limit(9)]);
+    const emitted = jest.spyOn(process, 'emitWarning');
+    const warned = (): number => emitted.mock.calls.filter(([text]) => String(text).includes('sends neither')).length;
+    await askAll(served, [{ target: '/all', address: null }]);
+    const before = warned();
+    await askAll(served, [{ address: null, times: 2 }]);
+
+    expect([before, warned()]).toEqual([0, 1]);
+    emitted.mockRestore();
   });
 
   it.each<[string, string, Asked]>([
