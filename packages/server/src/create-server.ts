@@ -4,6 +4,7 @@ import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
 import { operatorsPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
+import { writtenProblem } from './config/configuration-error.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import { knownLimits, type Configuration } from './config/configuration.ts';
 import { Health } from './health/health.ts';
@@ -116,6 +117,9 @@ function checkSecret({ limits }: Configuration, settings: Settings): void {
   throw new SluiceError('SLUICE_OPTION_INVALID', `${what}: ${why}`);
 }
 
+/** Of one configuration, in the log. `--check` has them all. */
+const MAX_WARNINGS = 20;
+
 class LiveService implements Service {
   readonly core: LimiterCore;
   readonly requestRules: RequestRules;
@@ -150,6 +154,7 @@ class LiveService implements Service {
       makeLimit: makerOf(this.core),
       onLoad: (configuration) => {
         if (this.#source !== undefined) log('a new configuration serves');
+        for (const warning of configuration.warnings.slice(0, MAX_WARNINGS)) log(writtenProblem(warning));
         this.showLimits(configuration);
         this.stats.loaded();
       },

@@ -1,5 +1,5 @@
 import type { Policy } from '@sluice/core';
-import type { Place } from './configuration-error.ts';
+import type { Place, Problem } from './configuration-error.ts';
 
 // What files contain, checked, as plain data: one thread reads it, and another decides by it.
 
@@ -10,9 +10,18 @@ export interface ConfigurationData {
   readonly forwardAuth: ForwardAuthData | undefined;
   readonly sentinel: {
     readonly rules: readonly SentinelNumbers[];
-    /** Requests a second of each namespace that has rules. */
-    readonly namespaces: ReadonlyMap<string, number>;
+    readonly namespaces: ReadonlyMap<string, SentinelNamespace>;
   };
+  /** What is not used, and is no mistake. */
+  readonly warnings: readonly Problem[];
+}
+
+/** What holds for all rules of an application of Sentinel. */
+export interface SentinelNamespace {
+  /** Requests a second that a process decides. */
+  readonly maxAllowedQps: number;
+  /** Connected clients that raise a count per client, at most. */
+  readonly maxClients: number;
 }
 
 /** A policy, several named ones, or the name of a managed policy. */

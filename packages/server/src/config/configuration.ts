@@ -9,6 +9,7 @@ import type {
   LimitData,
   PolicyData,
   RuleData,
+  SentinelNamespace,
   Unit,
 } from './configuration-data.ts';
 import { RuleNode, type Rule } from './rule-node.ts';
@@ -21,12 +22,14 @@ export interface Configuration {
   /** The named limits that the native protocol decides over. */
   readonly limits: ReadonlyMap<string, NamedLimit>;
   readonly forwardAuth: ForwardAuthSettings | undefined;
-  /** The rules of Sentinel's protocol by `flowId`, and the requests a second of each namespace. */
+  /** The rules of Sentinel's protocol by `flowId`, and their namespaces. */
   readonly sentinel: {
     readonly flows: ReadonlyMap<bigint, SentinelRule>;
     readonly params: ReadonlyMap<bigint, SentinelRule>;
-    readonly namespaces: ReadonlyMap<string, number>;
+    readonly namespaces: ReadonlyMap<string, SentinelNamespace>;
   };
+  /** What the files hold that is not used, and is no mistake. */
+  readonly warnings: readonly Problem[];
 }
 
 export interface NamedLimit extends LimitData {
@@ -121,6 +124,7 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
   return {
     ...{ domains, forwardAuth, limits: new Map(limits.map((limit) => [limit.name, limit])) },
     sentinel: { flows: byId(false), params: byId(true), namespaces: data.sentinel.namespaces },
+    warnings: data.warnings,
   };
 }
 

@@ -52,12 +52,13 @@ export class Tokens {
     this.#second = second;
     const asked = (this.#asked.get(namespace) ?? 0) + 1;
     this.#asked.set(namespace, asked);
-    return asked <= (this.#service.configuration.sentinel.namespaces.get(namespace) ?? 0);
+    return asked <= (this.#service.configuration.sentinel.namespaces.get(namespace)?.maxAllowedQps ?? 0);
   }
 
   #ask(rule: SentinelRule, { type, count, values }: TokenRequest): Decision | Promise<Decision> {
     const { namespace, perClient, resource } = rule.numbers;
-    const clients = perClient ? this.clients.count(namespace) : 1;
+    const { maxClients = 1 } = this.#service.configuration.sentinel.namespaces.get(namespace) ?? {};
+    const clients = perClient ? Math.min(this.clients.count(namespace), maxClients) : 1;
     const costs = new Map<string, number>();
     // A value that is there twice pays twice.
     for (const value of values) costs.set(value, (costs.get(value) ?? 0) + count);
