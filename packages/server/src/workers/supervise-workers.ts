@@ -74,6 +74,7 @@ class Supervisor implements SupervisedWorkers {
     const worker = cluster.fork({ [SECRET_VARIABLE]: this.#secret });
     this.#workers.set(worker, []);
     worker.on('error', () => undefined); // a message to a process that has ended
+    closeUntaken(worker);
     let isReady = false;
     await new Promise<void>((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
@@ -152,6 +153,23 @@ class Supervisor implements SupervisedWorkers {
     if (last === undefined || last.length === 0) return;
     this.#retired = this.#retired.then((before) => sumUp([before, last]).getMetricsAsJSON());
   }
+}
+
+/**
+ * Closes the connections that were on their way to a worker when it ended. `node:cluster` forgets them: the accepted
+ * socket stays open in this process, and its client would wait without end. Sees what cluster sends by `process.send`.
+ */
+function closeUntaken({ process }: Worker): void {
+  const untaken = new Map<unknown, { close?: () => void }>();
+  const send = process.send.bind(process) as (...sent: readonly unknown[]) => boolean;
+  process.send = (message: unknown, handle?: unknown, ...more: readonly unknown[]) => {
+    if (typeof handle === 'object' && handle !== null) untaken.set((message as { seq?: number }).seq, handle);
+    return send(message, handle, ...more);
+  };
+  process.on('internalMessage', ({ ack }: { readonly ack?: number }) => untaken.delete(ack));
+  process.once('exit', () => {
+    for (const handle of untaken.values()) handle.close?.();
+  });
 }
 
 function tell(worker: Worker, message: ToWorker): void {
