@@ -19,7 +19,7 @@ export function callServer(
   return (stream, headers) => {
     stream.on('error', ignore); // 'close' follows
     if (stream.destroyed || stream.closed) return;
-    const connection = sessions.called(stream.session as ServerHttp2Session);
+    const client = sessions.called(stream.session as ServerHttp2Session);
     const path = headers[':path'] ?? '';
     const method = methods.get(path);
     if (headers[':method'] !== 'POST') respondWithout(stream, constants.HTTP_STATUS_METHOD_NOT_ALLOWED);
@@ -28,7 +28,7 @@ export function callServer(
     } else if (method === undefined) respondWith(stream, Status.UNIMPLEMENTED, `there is no method ${path}`);
     else {
       try {
-        new Call(stream, headers, connection, method, deps);
+        new Call(stream, headers, client, method, deps);
       } catch (error) {
         const { code, message } = callErrorOf(error);
         respondWith(stream, code, message);

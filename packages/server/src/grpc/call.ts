@@ -1,9 +1,9 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Body } from './body.ts';
-import type { CallConnection, OpenCall, OpenCalls } from './open-calls.ts';
 import { CallError, Status, encodeMessage, type StatusCode } from './status.ts';
 import { parseTimeout } from './timeout.ts';
 import { WireError } from '../protobuf/wire.ts';
+import type { Clients } from '../transport/clients.ts';
 
 /** A method of a service. Its request is one message. */
 export interface Method {
@@ -19,9 +19,12 @@ export interface Method {
 
 /** The objects that calls of one server share. */
 export interface CallDeps {
-  readonly openCalls: OpenCalls;
+  readonly clients: Clients;
   readonly longestMessage: number;
 }
+
+/** How long a call may take, from its header fields to its last byte. */
+const LONGEST_MS = 10_000;
 
 const RESPONSE = { ':status': 200, 'content-type': 'application/grpc' };
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
@@ -29,19 +32,21 @@ const END = { endStream: true, sendDate: false };
 const OK_TRAILERS = { 'grpc-status': '0' };
 
 /** One call, from its header fields to its status. */
-export class Call implements OpenCall {
-  older: OpenCall | undefined;
-  newer: OpenCall | undefined;
+export class Call {
   readonly stream: ServerHttp2Stream;
-  readonly connection: CallConnection;
   /** By `performance.now()`. */
   readonly arrivedAtMs: number = performance.now();
   /** The client's deadline, by `performance.now()`. Undefined without `grpc-timeout`. */
   readonly deadlineAtMs: number | undefined;
   readonly authorization: string | undefined;
   readonly #method: Method;
-  readonly #deps: CallDeps;
+  readonly #clients: Clients;
+  readonly #client: string;
   readonly #body: Body;
+  /** Bytes of the incomplete message that count for the client. */
+  #heldBytes = 0;
+  /** Ends the call if it takes too long. Undefined once it counts no longer. */
+  #timer: NodeJS.Timeout | undefined;
   #request: unknown;
   #isAnswered = false;
   /** Sent after the last message. */
@@ -51,19 +56,20 @@ export class Call implements OpenCall {
   constructor(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    connection: CallConnection,
+    client: string,
     method: Method,
-    deps: CallDeps,
+    { clients, longestMessage }: CallDeps,
   ) {
     const timeout = headers['grpc-timeout'];
     this.stream = stream;
-    this.connection = connection;
     this.deadlineAtMs = typeof timeout === 'string' ? this.arrivedAtMs + parseTimeout(timeout) : undefined;
     this.authorization = headers.authorization;
     this.#method = method;
-    this.#deps = deps;
-    this.#body = new Body(deps.longestMessage);
-    if (!deps.openCalls.add(this)) throw tooMany();
+    this.#clients = clients;
+    this.#client = client;
+    this.#body = new Body(longestMessage);
+    if (!clients.calls.take(client, 1)) throw tooMany();
+    this.#timer = setTimeout(drop, LONGEST_MS, this);
     stream
       .on('data', (chunk: Buffer) => {
         this.#receive(chunk);
@@ -72,24 +78,19 @@ export class Call implements OpenCall {
         this.#requestEnded();
       })
       .on('wantTrailers', () => {
-        deps.openCalls.delete(this);
+        this.#leave();
         if (!this.isGone) stream.sendTrailers(this.#trailers);
       })
       .on('close', () => {
         this.#isAnswered = true;
         this.#request = undefined;
-        deps.openCalls.delete(this);
+        this.#leave();
       });
   }
 
   /** The decoded message. */
   get request(): unknown {
     return this.#request;
-  }
-
-  /** The memory that an incomplete message takes, in bytes. */
-  get heldBytes(): number {
-    return this.#body.heldBytes;
   }
 
   /** Whether the client has left, or the call was dropped. */
@@ -107,7 +108,7 @@ export class Call implements OpenCall {
   /** Begins a response of several messages, which go to {@link stream}. Nothing bounds the time of such a call. */
   begin(): void {
     if (!this.#begin()) return;
-    this.#deps.openCalls.delete(this);
+    this.#leave();
     this.stream.respond(RESPONSE, WITH_TRAILERS);
   }
 
@@ -127,23 +128,20 @@ export class Call implements OpenCall {
 
   /** Ends a call that has taken too long. */
   drop(): void {
-    this.#deps.openCalls.delete(this);
+    this.#leave();
     if (this.#isAnswered) setImmediate(reset, this.stream);
     else this.fail(new CallError(Status.RESOURCE_EXHAUSTED, 'the call was dropped: it took too long'));
   }
 
   #receive(chunk: Buffer): void {
     if (this.#isAnswered) return;
-    const before = this.#body.heldBytes;
     try {
       const message = this.#body.add(chunk);
       if (message !== undefined) this.#request = this.#method.decode(message);
+      this.#hold(this.#body.heldBytes);
     } catch (error) {
-      this.#held(before);
       this.fail(error);
-      return;
     }
-    if (this.#body.heldBytes !== before && !this.#held(before)) this.fail(tooMany());
   }
 
   #requestEnded(): void {
@@ -159,9 +157,22 @@ export class Call implements OpenCall {
     }
   }
 
-  /** Tells what the message takes now. Returns false where that is too much. */
-  #held(before: number): boolean {
-    return this.#deps.openCalls.held(this, this.#body.heldBytes - before);
+  /** Counts what the message takes now. @throws CallError where that is too much for the client, or for all. */
+  #hold(bytes: number): void {
+    const more = bytes - this.#heldBytes;
+    if (more === 0 || this.#timer === undefined) return;
+    if (more < 0) this.#clients.bytes.give(this.#client, -more);
+    else if (!this.#clients.bytes.take(this.#client, more)) throw tooMany();
+    this.#heldBytes = bytes;
+  }
+
+  /** Counts no longer, with what it holds. */
+  #leave(): void {
+    if (this.#timer === undefined) return;
+    this.#hold(0);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#clients.calls.give(this.#client, 1);
   }
 
   /** Whether a response can begin. */
@@ -170,6 +181,10 @@ export class Call implements OpenCall {
     this.#isAnswered = true;
     return true;
   }
+}
+
+function drop(call: Call): void {
+  call.drop();
 }
 
 /** The error that a client is told. */

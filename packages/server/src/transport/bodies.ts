@@ -1,9 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clients } from './clients.ts';
 import { badRequest, RequestProblem } from './request-problem.ts';
-import { Shares } from './shares.ts';
 
-const MIB = 1_048_576;
 /** The longest body, in bytes: reading a larger one as JSON would hold up all others for more than some milliseconds. */
 const MAX_BODY = 65_536;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json *(?:;|$)/i;
@@ -12,7 +10,6 @@ const CLOSE = { connection: 'close' };
 /** Reads the bodies of a process: bounds each, and the bytes of those that are not whole, of each client and of all. */
 export class Bodies {
   readonly #clients: Clients;
-  readonly #bytes = new Shares(8 * MIB, 32 * MIB);
 
   constructor(clients: Clients) {
     this.#clients = clients;
@@ -34,14 +31,14 @@ export class Bodies {
     try {
       for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         if (bytes + chunk.length > MAX_BODY) throw tooLong;
-        if (!this.#bytes.take(client, chunk.length)) throw this.#tooMany(request);
+        if (!this.#clients.bytes.take(client, chunk.length)) throw this.#tooMany(request);
         bytes += chunk.length;
         chunks.push(chunk);
       }
     } catch (error) {
       throw error instanceof RequestProblem ? error : new RequestProblem(400, 'the body has ended early', {}, CLOSE);
     } finally {
-      this.#bytes.give(client, bytes);
+      this.#clients.bytes.give(client, bytes);
     }
     return Buffer.concat(chunks);
   }

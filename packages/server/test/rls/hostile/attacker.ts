@@ -15,7 +15,8 @@ export class Attacker {
   #onAnswer: (() => void) | undefined;
 
   private constructor(port: number, reads: boolean) {
-    this.socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    // Not the address of the clients that others are.
+    this.socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2', noDelay: true });
     this.socket.on('error', () => undefined); // 'close' follows
     this.closed = new Promise((resolve) => {
       this.socket.once('close', () => {
