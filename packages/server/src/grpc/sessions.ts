@@ -68,7 +68,8 @@ export class Sessions {
     const counting = session as CountingSession;
     counting[PINGS] = 0;
     counting[UNANSWERED] = 0;
-    return (counting[PEER] ??= this.#clients.peerOf(session.socket));
+    const known = counting[PEER];
+    return known ?? (counting[PEER] = this.#clients.peerOf(session.socket));
   }
 
   /** Asks all clients to leave, and waits until they have, at most this long. */
