@@ -1,5 +1,6 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { Body } from './body.ts';
+import type { Sessions } from './sessions.ts';
 import { CallError, Status, encodeMessage, type StatusCode } from './status.ts';
 import { parseTimeout } from './timeout.ts';
 import { WireError } from '../protobuf/wire.ts';
@@ -26,6 +27,7 @@ export interface CallDeps {
 /** How long a call may take, from its header fields to its last byte. */
 const LONGEST_MS = 10_000;
 
+const CONTENT_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/i;
 const RESPONSE = { ':status': 200, 'content-type': 'application/grpc' };
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
 const END = { endStream: true, sendDate: false };
@@ -188,7 +190,7 @@ function drop(call: Call): void {
 }
 
 /** The error that a client is told. */
-export function callErrorOf(error: unknown): CallError {
+function callErrorOf(error: unknown): CallError {
   if (error instanceof CallError) return error;
   const isUnreadable = error instanceof WireError;
   const message = isUnreadable ? `the message cannot be decoded: ${error.message}` : 'the service has failed';
@@ -200,7 +202,7 @@ function tooMany(): CallError {
 }
 
 /** Ends a stream with a status alone. */
-export function respondWith(stream: ServerHttp2Stream, code: StatusCode, message: string): void {
+function respondWith(stream: ServerHttp2Stream, code: StatusCode, message: string): void {
   stream.respond({ ...RESPONSE, ...statusFields(code, message) }, END);
   dropRest(stream);
 }
@@ -209,7 +211,7 @@ export function respondWith(stream: ServerHttp2Stream, code: StatusCode, message
  * Drops what the client still sends on a stream whose response is complete. A complete request needs no reset. The
  * response leaves first: Node 22 and 26 send a reset before header fields of the same turn, which are lost then.
  */
-export function dropRest(stream: ServerHttp2Stream): void {
+function dropRest(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded) setImmediate(resetIncomplete, stream);
 }
 
@@ -228,4 +230,46 @@ function reset(stream: ServerHttp2Stream): void {
 
 function statusFields(code: StatusCode, message: string): Readonly<Record<string, string>> {
   return { 'grpc-status': String(code), ...(message === '' ? {} : { 'grpc-message': encodeMessage(message) }) };
+}
+
+/**
+ * Turns streams of HTTP/2 into calls of methods: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ *
+ * @param methods - By their paths, such as `/package.Service/Method`.
+ * @returns A listener for streams that have begun.
+ */
+export function callServer(
+  methods: ReadonlyMap<string, Method>,
+  sessions: Sessions,
+  deps: CallDeps,
+): (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void {
+  return (stream, headers) => {
+    stream.on('error', ignore); // 'close' follows
+    if (stream.destroyed || stream.closed) return;
+    const client = sessions.called(stream.session as ServerHttp2Session);
+    const path = headers[':path'] ?? '';
+    const method = methods.get(path);
+    if (headers[':method'] !== 'POST') respondWithout(stream, constants.HTTP_STATUS_METHOD_NOT_ALLOWED);
+    else if (!CONTENT_TYPE.test(headers['content-type'] ?? '')) {
+      respondWithout(stream, constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE);
+    } else if (method === undefined) respondWith(stream, Status.UNIMPLEMENTED, `there is no method ${path}`);
+    else {
+      try {
+        new Call(stream, headers, client, method, deps);
+      } catch (error) {
+        const { code, message } = callErrorOf(error);
+        respondWith(stream, code, message);
+      }
+    }
+  };
+}
+
+/** Rejects a request that is not gRPC, and drops its body. */
+function respondWithout(stream: ServerHttp2Stream, status: number): void {
+  stream.respond({ ':status': status }, { endStream: true });
+  dropRest(stream);
+}
+
+function ignore(): void {
+  // An error of a stream is its client's.
 }
