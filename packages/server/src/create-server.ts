@@ -77,7 +77,6 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     undo.push(() => {
       service.close();
     });
-    checkSecret(service.configuration, settings);
     const page = operatorsPage(service, settings);
     undo.push(() => page?.close());
     const listeners = await openListeners(service, settings, page?.routes ?? []);
@@ -134,8 +133,7 @@ class LiveService implements Service {
     this.core = core;
     this.requestRules = new RequestRules((policy) => core.limitFor(policy));
     this.stats = new Stats(siblings);
-    const secret = isPrivate(settings) ? [...redis, prefix].join(' ') : siblings?.secret;
-    this.access = new Access(token, hostNames, secret);
+    this.access = new Access(token, hostNames, isPrivate(settings) ? [...redis, prefix].join(' ') : undefined);
     this.timeoutMs = timeoutMs;
   }
 
@@ -153,6 +151,7 @@ class LiveService implements Service {
       mergeDomains,
       makeLimit: makerOf(this.core),
       onLoad: (configuration) => {
+        checkSecret(configuration, settings);
         if (this.#source !== undefined) log('a new configuration serves');
         for (const warning of configuration.warnings.slice(0, MAX_WARNINGS)) log(writtenProblem(warning));
         this.showLimits(configuration);

@@ -126,21 +126,6 @@ describe('workers', () => {
     expect(workers.filter(isAlive)).toEqual([]);
   });
 
-  it('sign with one secret, which programs that they start do not get', async () => {
-    const { readFile } = await import('node:fs/promises');
-    const workers = await workersOf(await served());
-    const secrets = await Promise.all(
-      workers.map(
-        async (pid) =>
-          /SLUICE_WORKERS_SECRET=([^\0]+)/.exec(await readFile(`/proc/${String(pid)}/environ`, 'utf8'))?.[1],
-      ),
-    );
-
-    expect(secrets).toHaveLength(2);
-    expect(secrets[0]).toMatch(/^[\w-]{43}$/);
-    expect(secrets[1]).toBe(secrets[0]);
-  });
-
   it('end when the process that has started them is killed', async () => {
     const one = await served();
     const workers = await workersOf(one);

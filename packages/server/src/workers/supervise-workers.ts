@@ -1,9 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { CloseOptions } from '../options.ts';
 import { sumUp, type StatsReport } from '../stats/siblings.ts';
-import { SECRET_VARIABLE, type FromWorker, type ToWorker } from './messages.ts';
+import type { FromWorker, ToWorker } from './messages.ts';
 
 export interface SuperviseOptions {
   /** How many processes; each runs the program of this one again, as a worker of `node:cluster`. */
@@ -57,7 +56,6 @@ export async function superviseWorkers({ workers, log }: SuperviseOptions): Prom
 class Supervisor implements SupervisedWorkers {
   addresses: SupervisedWorkers['addresses'] = {};
   readonly #log: (line: string) => void;
-  readonly #secret = randomBytes(32).toString('base64url');
   /** What each worker had counted when it was asked last. */
   readonly #workers = new Map<Worker, StatsReport>();
   #retired: Promise<StatsReport> = Promise.resolve([]);
@@ -71,7 +69,7 @@ class Supervisor implements SupervisedWorkers {
   /** @throws (rejects) WorkerFailed when it ends before it is ready. */
   async start(): Promise<void> {
     const startedAtMs = performance.now();
-    const worker = cluster.fork({ [SECRET_VARIABLE]: this.#secret });
+    const worker = cluster.fork();
     this.#workers.set(worker, []);
     worker.on('error', () => undefined); // a message to a process that has ended
     closeUntaken(worker);
