@@ -167,7 +167,7 @@ describe('bytes that are no request', () => {
     ];
     for (const bytes of bad) {
       expect(() => decodeRateLimitRequest(bytes)).toThrow(
-        expect.objectContaining({ name: 'CallError', code: 3 }) as Error,
+        expect.objectContaining({ name: 'CallError', code: 3 }) as unknown as Error,
       );
     }
     const most = encodeRequest({ descriptors: Array.from({ length: MOST_DESCRIPTORS }, () => ({})) });
