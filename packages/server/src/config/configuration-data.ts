@@ -1,5 +1,6 @@
 import type { Policy } from '@sluice/core';
 import type { Place, Problem } from './configuration-error.ts';
+import type { Unit } from './units.ts';
 
 // What files contain, checked, as plain data: one thread reads it, and another decides by it.
 
@@ -61,9 +62,6 @@ export interface RuleData {
   /** `metadata` of the file, as JSON has it: for `dynamic_metadata` of the answer. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
-
-export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
-export type Unit = (typeof UNITS)[number];
 
 /** A policy under a name, for the native protocol. */
 export interface LimitData {

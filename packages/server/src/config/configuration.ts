@@ -10,10 +10,10 @@ import type {
   PolicyData,
   RuleData,
   SentinelNamespace,
-  Unit,
 } from './configuration-data.ts';
 import { RuleNode, type Rule } from './rule-node.ts';
 import { SentinelRule } from './sentinel-rule.ts';
+import { MS_OF_UNIT } from './units.ts';
 
 /** What the service decides by: another object after each reload. */
 export interface Configuration {
@@ -45,20 +45,6 @@ export interface ForwardAuthRule extends ForwardAuthRuleData {
   /** Undefined with `skip`. */
   readonly limit: Limit | undefined;
 }
-
-const SECOND_MS = 1_000;
-const DAY_MS: number = 86_400 * SECOND_MS;
-
-/** The lengths that Envoy's units have: a month is 30 days, a year 365. */
-const MS_OF_UNIT: Readonly<Record<Unit, number>> = {
-  second: SECOND_MS,
-  minute: 60 * SECOND_MS,
-  hour: 3_600 * SECOND_MS,
-  day: DAY_MS,
-  week: 7 * DAY_MS,
-  month: 30 * DAY_MS,
-  year: 365 * DAY_MS,
-};
 
 /**
  * The policy of a rate: a fixed window aligned to the clock, as Envoy's are. It is named by its unit, and the name is

@@ -5,8 +5,6 @@ import type { Service } from '../service.ts';
 import { ConnectedClients } from './clients.ts';
 import { STATUS, TYPE, type TokenRequest, type TokenResult } from './codec.ts';
 
-/** envoyproxy/ratelimit's `near_limit`. */
-const NEAR = 0.8;
 const SECOND_MS = 1_000;
 
 /** Decides about the requests of all connections of a listener, as Sentinel's `DefaultTokenService` answers them. */
@@ -71,13 +69,8 @@ export class Tokens {
 
   #resultOf(rule: SentinelRule, { type, count, values }: TokenRequest, decision: Decision): TokenResult {
     const { allowed, remaining, policies, source } = decision;
-    this.#service.stats.count(`sentinel.${rule.name}`, {
-      hits: count,
-      allowed,
-      isShadow: false,
-      isNear: policies.some(({ used, limit }) => used > limit * NEAR),
-      isCached: source === 'cache',
-    });
+    const decided = { hits: count, allowed, isShadow: false, policies, source };
+    this.#service.stats.count(`sentinel.${rule.name}`, decided);
     if (!allowed) return { status: STATUS.blocked, remaining: 0 };
     // Several values have no number in common.
     return { status: STATUS.ok, remaining: type === TYPE.flow || values.length === 1 ? remaining : -1 };

@@ -1,7 +1,5 @@
+import { UNIT_OF_NUMBER } from '../../config/units.ts';
 import { OK, type CurrentLimit, type DescriptorStatus, type LimitCode, type RateLimitResponse } from '../messages.ts';
-
-/** `RateLimitResponse.RateLimit.Unit`. */
-const UNITS = ['UNKNOWN', 'SECOND', 'MINUTE', 'HOUR', 'DAY', 'MONTH', 'YEAR', 'WEEK'];
 
 /** Writes a `RateLimitResponse` as protobuf's JSON, which leaves out what has no value. */
 export function jsonOfResponse(response: RateLimitResponse): string {
@@ -38,7 +36,7 @@ function limitOf({ requestsPerUnit, unit, name = '' }: CurrentLimit): unknown {
   return {
     ...text({ name }),
     ...(requestsPerUnit === 0 ? {} : { requestsPerUnit }),
-    unit: UNITS[unit],
+    unit: UNIT_OF_NUMBER[unit]?.toUpperCase(),
   };
 }
 
