@@ -67,14 +67,14 @@ it('calls whose messages do not come hold no place of others, whatever these cal
 
 it('calls that a client begins without end are turned away beyond its share, and others are answered', async () => {
   served = await serve(LIMITS, { grpc: 0 });
-  let refused = 0;
+  let denied = 0;
   for (let i = 0; i < 11; i++) {
     const session = open('127.0.0.2');
     for (let calls = 0; calls < 100; calls++) {
-      begin(session).on('response', (fields) => (refused += fields['grpc-status'] === '8' ? 1 : 0));
+      begin(session).on('response', (fields) => (denied += fields['grpc-status'] === '8' ? 1 : 0));
     }
   }
-  await until('those beyond its share are refused', () => refused === 1_100 - 1_024);
+  await until('those beyond its share are turned away', () => denied === 1_100 - 1_024);
 
   expect(await statusOf(CHECK)).toBe('0');
 });
@@ -88,7 +88,7 @@ it('incomplete messages of a client take its share of memory, and others are ans
       .on('response', (fields) => codes.push(fields['grpc-status']))
       .write(most);
   }
-  await until('one is refused', () => codes.length > 0);
+  await until('one is turned away', () => codes.length > 0);
 
   expect(new Set(codes)).toEqual(new Set(['8']));
   expect(await statusOf(CHECK)).toBe('0');
