@@ -38,16 +38,16 @@ const httpPort = (): number => Number(served.server.addresses.http?.split(':').a
 async function longestTurn(send: () => Promise<unknown>): Promise<number> {
   const runs: number[] = [];
   for (let run = 0; run < 5; run++) {
-    let [lastMs, longestMs, isOver] = [cpuMs(), 0, false];
+    let [lastMs, longestMs, hasEnded] = [cpuMs(), 0, false];
     const look = (): void => {
       const nowMs = cpuMs();
       longestMs = Math.max(longestMs, nowMs - lastMs);
       lastMs = nowMs;
-      if (!isOver) setImmediate(look);
+      if (!hasEnded) setImmediate(look);
     };
     look();
     await send();
-    isOver = true;
+    hasEnded = true;
     runs.push(longestMs);
   }
   return Math.min(...runs);
