@@ -96,16 +96,6 @@ describe('a Consul with faults', () => {
     expect(failure).toContain(reason);
   });
 
-  it('is waited for with pauses, and its changes are reported again afterwards', async () => {
-    watch();
-    await held();
-    for (const which of ['reads', 'blocking queries'] as const) consul.befall(which, 'is cut');
-    await until('it has tried again', () => consul.asked.filter(({ which }) => which === 'reads').length >= 3);
-    for (const which of ['reads', 'blocking queries'] as const) consul.befall(which, undefined);
-
-    await expectToHear('{"i":1}');
-  });
-
   it('is asked from 0 if its index goes back, as after a restored snapshot', async () => {
     for (let i = 0; i < 50; i++) put(`{"i":${String(i)}}`);
     watch();

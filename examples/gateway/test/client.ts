@@ -27,10 +27,10 @@ export class Client {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  async send(path: string, headers: Headers = {}, method = 'GET'): Promise<Answer> {
+  async send(path: string, headers: Headers = {}): Promise<Answer> {
     const request = sendRequest({
       ...{ host: '127.0.0.1', port: this.#port, localAddress: this.address, agent: this.#agent },
-      ...{ method, path, headers },
+      ...{ path, headers },
     });
     request.end();
     const [answer] = (await once(request, 'response')) as [IncomingMessage];

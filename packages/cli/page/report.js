@@ -45,11 +45,6 @@
     const lines = [...notes.map(([count, text]) => `${number(count)} ${text}`), ...report.exceeded];
     if (report.wholeSeconds) lines.push('Requests of one second count as if they had come at its beginning.');
     by('notes').replaceChildren(...lines.map((text) => element('li', {}, text)));
-    by('theme').addEventListener('click', () => {
-      const isDark = document.documentElement.dataset.theme !== 'dark';
-      document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
-      by('theme').textContent = isDark ? 'Light' : 'Dark';
-    });
   }
 
   function showChoices() {

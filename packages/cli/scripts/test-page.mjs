@@ -38,8 +38,10 @@ try {
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     assert.ok(overflow <= 0, `nothing is wider than ${width} px`);
     if (shots !== undefined) await page.screenshot({ path: join(shots, `simulate-${width}.png`), fullPage: true });
-    await page.getByRole('button', { name: 'Dark' }).click();
-    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark');
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    assert.notEqual(await ground(), light, 'dark, where the system is');
     assert.deepEqual(
       [requests.filter((url) => !url.startsWith('file:') && !url.startsWith('data:')), errors],
       [[], []],

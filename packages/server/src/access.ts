@@ -16,7 +16,7 @@ export interface Entrance {
 export class Access {
   readonly #token: Buffer | undefined;
   readonly #hostNames: ReadonlySet<string>;
-  /** Signs what clients keep for the service. Processes with one token share it, and without a token those of one supervisor. */
+  /** Signs what clients keep for the service. Processes with one token share it. */
   readonly seal: Seal;
 
   /**

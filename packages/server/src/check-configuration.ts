@@ -1,4 +1,5 @@
 import { LimiterCore } from '@sluice/core/spi';
+import { writtenProblem } from './config/configuration-error.ts';
 import { loadConfiguration } from './config/load-configuration.ts';
 import { makerOf } from './limits.ts';
 import { parseServerOptions, type ServerOptions } from './options.ts';
@@ -11,6 +12,8 @@ export interface CheckedConfiguration {
   readonly limits: number;
   readonly forwardAuthRules: number;
   readonly sentinelRules: number;
+  /** What the files hold that is not used, a line each with its place. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -26,7 +29,7 @@ export async function checkConfiguration(options: ServerOptions): Promise<Checke
   const opened = openStore(settings);
   const core = new LimiterCore({ name: 'service', store: opened.store, app: settings.app, shared: true });
   try {
-    const { domains, limits, forwardAuth, sentinel } = await loadConfiguration(settings.config, {
+    const { domains, limits, forwardAuth, sentinel, warnings } = await loadConfiguration(settings.config, {
       mergeDomains: settings.mergeDomains,
       makeLimit: makerOf(core),
     });
@@ -35,6 +38,7 @@ export async function checkConfiguration(options: ServerOptions): Promise<Checke
       limits: limits.size,
       forwardAuthRules: forwardAuth?.rules.length ?? 0,
       sentinelRules: sentinel.flows.size + sentinel.params.size,
+      warnings: warnings.map(writtenProblem),
     };
   } finally {
     await core.close();

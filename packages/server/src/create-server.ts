@@ -4,6 +4,7 @@ import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
 import { operatorsPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
+import { writtenProblem } from './config/configuration-error.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import { knownLimits, type Configuration } from './config/configuration.ts';
 import { Health } from './health/health.ts';
@@ -76,7 +77,6 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     undo.push(() => {
       service.close();
     });
-    checkSecret(service.configuration, settings);
     const page = operatorsPage(service, settings);
     undo.push(() => page?.close());
     const listeners = await openListeners(service, settings, page?.routes ?? []);
@@ -116,6 +116,9 @@ function checkSecret({ limits }: Configuration, settings: Settings): void {
   throw new SluiceError('SLUICE_OPTION_INVALID', `${what}: ${why}`);
 }
 
+/** Of one configuration, in the log. `--check` has them all. */
+const MAX_WARNINGS = 20;
+
 class LiveService implements Service {
   readonly core: LimiterCore;
   readonly requestRules: RequestRules;
@@ -130,8 +133,7 @@ class LiveService implements Service {
     this.core = core;
     this.requestRules = new RequestRules((policy) => core.limitFor(policy));
     this.stats = new Stats(siblings);
-    const secret = isPrivate(settings) ? [...redis, prefix].join(' ') : siblings?.secret;
-    this.access = new Access(token, hostNames, secret);
+    this.access = new Access(token, hostNames, isPrivate(settings) ? [...redis, prefix].join(' ') : undefined);
     this.timeoutMs = timeoutMs;
   }
 
@@ -149,7 +151,9 @@ class LiveService implements Service {
       mergeDomains,
       makeLimit: makerOf(this.core),
       onLoad: (configuration) => {
+        checkSecret(configuration, settings);
         if (this.#source !== undefined) log('a new configuration serves');
+        for (const warning of configuration.warnings.slice(0, MAX_WARNINGS)) log(writtenProblem(warning));
         this.showLimits(configuration);
         this.stats.loaded();
       },

@@ -127,14 +127,16 @@ describe('sluice serve --check', () => {
 descriptors: [{ key: a, rate_limit: { unit: second, requests_per_unit: 1 } }]
 ${LIMITS}  # ${'so long that a thread of its own reads it, '.repeat(500)}
 forward_auth: { trusted_proxies: [127.0.0.1], rules: [{ skip: true }, { policy: { fixedWindow: { limit: 1, window: 1s } } }] }
-sentinel: { namespace: shop, rules: [{ resource: a, count: 1, clusterMode: true, clusterConfig: { flowId: 1 } }] }
+sentinel:
+  namespace: shop
+  rules: [{ resource: a, count: 1, clusterMode: true, clusterConfig: { flowId: 1 } }, { resource: b, count: 1 }]
 `;
     const path = file(text);
 
     expect(await run(['--config', path, '--check'])).toEqual({
       code: 0,
       out: `${path} can be used: 1 domain, 1 limit, 2 rules of forward auth, 1 rule of Sentinel`,
-      err: '',
+      err: expect.stringMatching(/limits\.yaml:8:\d+: the rule of the resource "b" is not enforced here/),
     });
   });
 

@@ -1,5 +1,6 @@
 import type { Policy } from '@sluice/core';
-import type { Place } from './configuration-error.ts';
+import type { Place, Problem } from './configuration-error.ts';
+import type { Unit } from './units.ts';
 
 // What files contain, checked, as plain data: one thread reads it, and another decides by it.
 
@@ -10,9 +11,18 @@ export interface ConfigurationData {
   readonly forwardAuth: ForwardAuthData | undefined;
   readonly sentinel: {
     readonly rules: readonly SentinelNumbers[];
-    /** Requests a second of each namespace that has rules. */
-    readonly namespaces: ReadonlyMap<string, number>;
+    readonly namespaces: ReadonlyMap<string, SentinelNamespace>;
   };
+  /** What is not used, and is no mistake. */
+  readonly warnings: readonly Problem[];
+}
+
+/** What holds for all rules of an application of Sentinel. */
+export interface SentinelNamespace {
+  /** Requests a second that a process decides. */
+  readonly maxAllowedQps: number;
+  /** Connected clients that raise a count per client, at most. */
+  readonly maxClients: number;
 }
 
 /** A policy, several named ones, or the name of a managed policy. */
@@ -52,9 +62,6 @@ export interface RuleData {
   /** `metadata` of the file, as JSON has it: for `dynamic_metadata` of the answer. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
-
-export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
-export type Unit = (typeof UNITS)[number];
 
 /** A policy under a name, for the native protocol. */
 export interface LimitData {

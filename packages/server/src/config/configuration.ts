@@ -9,10 +9,11 @@ import type {
   LimitData,
   PolicyData,
   RuleData,
-  Unit,
+  SentinelNamespace,
 } from './configuration-data.ts';
 import { RuleNode, type Rule } from './rule-node.ts';
 import { SentinelRule } from './sentinel-rule.ts';
+import { MS_OF_UNIT } from './units.ts';
 
 /** What the service decides by: another object after each reload. */
 export interface Configuration {
@@ -21,12 +22,14 @@ export interface Configuration {
   /** The named limits that the native protocol decides over. */
   readonly limits: ReadonlyMap<string, NamedLimit>;
   readonly forwardAuth: ForwardAuthSettings | undefined;
-  /** The rules of Sentinel's protocol by `flowId`, and the requests a second of each namespace. */
+  /** The rules of Sentinel's protocol by `flowId`, and their namespaces. */
   readonly sentinel: {
     readonly flows: ReadonlyMap<bigint, SentinelRule>;
     readonly params: ReadonlyMap<bigint, SentinelRule>;
-    readonly namespaces: ReadonlyMap<string, number>;
+    readonly namespaces: ReadonlyMap<string, SentinelNamespace>;
   };
+  /** What the files hold that is not used, and is no mistake. */
+  readonly warnings: readonly Problem[];
 }
 
 export interface NamedLimit extends LimitData {
@@ -42,20 +45,6 @@ export interface ForwardAuthRule extends ForwardAuthRuleData {
   /** Undefined with `skip`. */
   readonly limit: Limit | undefined;
 }
-
-const SECOND_MS = 1_000;
-const DAY_MS: number = 86_400 * SECOND_MS;
-
-/** The lengths that Envoy's units have: a month is 30 days, a year 365. */
-const MS_OF_UNIT: Readonly<Record<Unit, number>> = {
-  second: SECOND_MS,
-  minute: 60 * SECOND_MS,
-  hour: 3_600 * SECOND_MS,
-  day: DAY_MS,
-  week: 7 * DAY_MS,
-  month: 30 * DAY_MS,
-  year: 365 * DAY_MS,
-};
 
 /**
  * The policy of a rate: a fixed window aligned to the clock, as Envoy's are. It is named by its unit, and the name is
@@ -121,6 +110,7 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
   return {
     ...{ domains, forwardAuth, limits: new Map(limits.map((limit) => [limit.name, limit])) },
     sentinel: { flows: byId(false), params: byId(true), namespaces: data.sentinel.namespaces },
+    warnings: data.warnings,
   };
 }
 

@@ -1,6 +1,7 @@
-import { UNITS, type DescriptorData, type PolicyData, type RuleData } from './configuration-data.ts';
+import type { DescriptorData, PolicyData, RuleData } from './configuration-data.ts';
 import { isName, readPolicy, type PolicyOptions } from './policy-value.ts';
 import { labelOf, segmentOf } from './subject.ts';
+import { UNITS } from './units.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
 
 const FIELDS = [

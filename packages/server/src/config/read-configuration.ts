@@ -38,6 +38,7 @@ export function readConfiguration(files: readonly ConfigurationFile[], mergeDoma
     ...{ domains, forwardAuth: forwardAuth?.data },
     limits: [...limits.values()].map(({ limit }) => limit),
     sentinel: { rules: sentinel.rules, namespaces: sentinel.namespaces },
+    warnings: sentinel.warnings,
   };
 }
 

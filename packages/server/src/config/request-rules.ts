@@ -1,7 +1,7 @@
 import type { MakeLimit } from '../limits.ts';
 import { policyOfRate } from './configuration.ts';
-import type { Unit } from './configuration-data.ts';
 import type { Rule } from './rule-node.ts';
+import type { Unit } from './units.ts';
 
 /** Requests may bring any number of different limits: this many are kept, and others are made again. */
 const MAX_KEPT = 1_000;

@@ -8,22 +8,12 @@ export function writtenParameter(type: ParameterType, value: string | number | b
 }
 
 /** Where Java's `classType` of an exception is one of these; any other is a text, as for Sentinel. */
-const CLASSES: ReadonlyMap<string, ParameterType> = new Map([
-  ['int', 'int'],
-  ['java.lang.Integer', 'int'],
-  ['long', 'long'],
-  ['java.lang.Long', 'long'],
-  ['byte', 'byte'],
-  ['java.lang.Byte', 'byte'],
-  ['double', 'double'],
-  ['java.lang.Double', 'double'],
-  ['float', 'float'],
-  ['java.lang.Float', 'float'],
-  ['short', 'short'],
-  ['java.lang.Short', 'short'],
-  ['boolean', 'boolean'],
-  ['java.lang.Boolean', 'boolean'],
-]);
+const CLASSES: ReadonlyMap<string, ParameterType> = new Map(
+  PARAMETER_TYPES.flatMap((type) => {
+    const boxed = type === 'int' ? 'Integer' : type.replace(/^./, (letter) => letter.toUpperCase());
+    return [[type, type] as const, [`java.lang.${boxed}`, type] as const];
+  }),
+);
 /** The largest whole numbers of these types. */
 const LARGEST: Readonly<Partial<Record<ParameterType, bigint>>> = {
   byte: 127n,

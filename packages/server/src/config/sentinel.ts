@@ -1,8 +1,9 @@
-import type { SentinelNumbers } from './configuration-data.ts';
+import type { SentinelNamespace, SentinelNumbers } from './configuration-data.ts';
+import type { Problem } from './configuration-error.ts';
 import { readParameter } from './sentinel-parameter.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
 
-const FIELDS = ['namespace', 'maxAllowedQps', 'rules'] as const;
+const FIELDS = ['namespace', 'maxAllowedQps', 'maxClients', 'rules'] as const;
 /** Of rules, and of what Sentinel's dashboard writes around them. Those of one client's own limits are not used. */
 const RULE_FIELDS = [
   ...(['resource', 'count', 'clusterMode', 'clusterConfig', 'paramIdx', 'paramFlowItemList'] as const),
@@ -32,8 +33,9 @@ const MAX_SAMPLES = 100;
 /** The parts `sentinel` of several documents, one for each namespace. */
 export class SentinelReader {
   readonly rules: SentinelNumbers[] = [];
-  /** Requests a second of each namespace. */
-  readonly namespaces: Map<string, number> = new Map();
+  readonly namespaces: Map<string, SentinelNamespace> = new Map();
+  /** Of rules that are left to the clients. */
+  readonly warnings: Problem[] = [];
   readonly #places = new Map<string, string>();
   readonly #ids = new Set<string>();
 
@@ -41,7 +43,9 @@ export class SentinelReader {
     if (value.isMissing) return;
     const fields = value.record(FIELDS, 'sentinel', FIELDS.join(', '));
     const namespace = this.#readNamespace(value, fields.namespace);
-    this.namespaces.set(namespace, fields.maxAllowedQps.whole('maxAllowedQps', 1, MAX_INT) ?? MAX_A_SECOND);
+    const maxAllowedQps = fields.maxAllowedQps.whole('maxAllowedQps', 1, MAX_INT) ?? MAX_A_SECOND;
+    const maxClients = fields.maxClients.whole('maxClients', 1, MAX_INT) ?? MAX_INT;
+    this.namespaces.set(namespace, { maxAllowedQps, maxClients });
     for (const item of fields.rules.items('rules', RULES)) this.#readRule(item, namespace);
   }
 
@@ -61,7 +65,12 @@ export class SentinelReader {
   #readRule(item: YamlValue, namespace: string): void {
     const outer = item.record(RULE_FIELDS, 'a rule of sentinel', RULES);
     const fields = outer.rule.isMissing ? outer : outer.rule.record(RULE_FIELDS, 'a rule of sentinel', RULES);
-    if (!fields.clusterMode.flag('clusterMode')) return; // a rule of one client, as for Sentinel's server
+    if (!fields.clusterMode.flag('clusterMode')) {
+      // No mistake: one list of Nacos has rules of both kinds, and Sentinel's server leaves these to each client, too.
+      const what = `the rule of the resource ${quoted(fields.resource.text('resource') ?? '')} is not enforced here`;
+      this.warnings.push({ ...item.at, message: `${what}, but by each client: it has no clusterMode: true` });
+      return;
+    }
     const numbers = readNumbers(item, fields, namespace);
     if (numbers === undefined) return;
     const id = `${numbers.values === undefined ? 'flow' : 'param'} ${String(numbers.flowId)}`;

@@ -73,8 +73,7 @@ export class YamlFile {
 
   #parse(text: string): readonly Document.Parsed[] {
     const tokens = this.#readTokens(text);
-    // Version 1.1, like the files that are read here: `yes` is true, and `<<` merges.
-    const composer = new Composer({ version: '1.1', logLevel: 'silent', uniqueKeys: false });
+    const composer = new Composer({ merge: true, logLevel: 'silent', uniqueKeys: false });
     const documents = [...composer.compose(tokens)];
     for (const { errors, warnings } of [...documents, composer.streamInfo()]) {
       // The text after a colon is from the file, and may be a secret: this may be any file.

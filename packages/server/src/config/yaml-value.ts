@@ -10,8 +10,9 @@ export interface YamlField {
 }
 
 const LONGEST_SHOWN = 60;
-/** Words that YAML 1.1 reads as true or false. */
-const MISREAD = /^(?:y|yes|n|no|on|off)$/i;
+/** Words for true and false of YAML 1.1, which files of envoyproxy/ratelimit may have. */
+const TRUE = /^(?:true|y|yes|on)$/i;
+const FALSE = /^(?:false|n|no|off)$/i;
 
 /** A value of a file, or the place where one is missing. A value that cannot be read is reported as a problem. */
 export class YamlValue {
@@ -128,7 +129,8 @@ export class YamlValue {
   /** True or false; false where it is missing. */
   flag(where: string): boolean {
     if (this.isMissing) return false;
-    if (isScalar(this.#node) && typeof this.#node.value === 'boolean') return this.#node.value;
+    const source = (isScalar(this.#node) && this.#node.type === 'PLAIN' && this.#node.source) || '';
+    if (TRUE.test(source) || FALSE.test(source)) return TRUE.test(source);
     this.problem(`${where} must be true or false, got ${this.#shown()}`);
     return false;
   }
@@ -137,7 +139,6 @@ export class YamlValue {
   whole(where: string, least: number, most: number): number | undefined {
     if (this.isMissing) return undefined;
     const value = isScalar(this.#node) ? this.#node.value : undefined;
-    if (this.#isMisread(where)) return undefined;
     if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
     const range = `${String(least)} to ${String(most)}`;
     this.problem(`${where} must be a whole number from ${range}, got ${this.#shown()}`);
@@ -154,7 +155,6 @@ export class YamlValue {
     if (isSeq(node)) return this.items('a list', 'values').map((item) => item.plain());
     if (!isScalar(node)) return null;
     const { value, source } = node;
-    if (this.#isMisread('a value')) return source ?? null; // the text makes no policy of another number
     if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
     return typeof value === 'number' && Number.isFinite(value) ? value : (source ?? null);
   }
@@ -207,23 +207,6 @@ export class YamlValue {
     if (isSeq(this.#node)) return this.items('<<', 'maps').flatMap((item) => item.#mergedFields(where, mayBeNumbers));
     this.problem(`<< must name a map, or a list of maps, got ${this.#shown()}`);
     return [];
-  }
-
-  /**
-   * Whether a value is another one in YAML 1.1 than it looks like, which is reported: 0100 is 64 there, 1:30 is 90, and
-   * `no` is false.
-   */
-  #isMisread(where: string): boolean {
-    if (!isScalar(this.#node)) return false;
-    const { value, source = '' } = this.#node;
-    const isNumber =
-      typeof value === 'number' && Number.isFinite(value) && Number(source.replaceAll('_', '')) !== value;
-    if (!isNumber && !(typeof value === 'boolean' && MISREAD.test(source))) return false;
-    const instead = isNumber
-      ? 'write it without leading zeros and colons, or in quotes'
-      : 'write true or false, or the word in quotes';
-    this.problem(`${where} is ${String(value)} where it is written ${source}, by YAML 1.1; ${instead}`);
-    return true;
   }
 
   #inside(node: Node | null, at: number): YamlValue {

@@ -54,6 +54,7 @@ export function authRoutes(service: Service, clients: Clients): readonly Route[]
     if (typeof original === 'string') throw forbidden(original);
     const routes = table.find(original.path, original.statedMethod);
     if (routes === undefined) throw forbidden('unreadable');
+    if (!original.namesClient && routes.some(({ rule }) => rule.key.includes('ip'))) warnOfAddress(original.address);
     if (routes.length === 0 || (await limits.limit(routes, original, response))) response.end();
   };
   return [
@@ -64,6 +65,12 @@ export function authRoutes(service: Service, clients: Clients): readonly Route[]
 
 function forbidden(why: keyof typeof DETAILS): RequestProblem {
   return new RequestProblem(403, DETAILS[why], {}, NO_STORE);
+}
+
+function warnOfAddress(gateway: string): void {
+  const what = `the gateway ${gateway} sends neither X-Forwarded-For nor X-Real-IP with the requests that it asks about`;
+  const effect = 'all its clients share one budget in limits by address. Have it send the address of the client.';
+  warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: ${effect}`, 'forward_auth address');
 }
 
 function warnOfProxy(peer: string | undefined): void {

@@ -17,8 +17,10 @@ const METHOD_FIELDS: readonly string[] = ['x-forwarded-method', 'x-original-meth
 /** The request that a gateway asks about, as far as the gateway is believed. */
 export interface OriginalRequest {
   readonly socket: Socket;
-  /** The address of the client. A malformed address has no key. */
+  /** The address of the client, or of the gateway if that names none. A malformed address has no key. */
   readonly address: string;
+  /** Whether the gateway names the client. */
+  readonly namesClient: boolean;
   /** Without the query. Begins with a slash. */
   readonly path: string;
   /** Undefined if the gateway does not state it. */
@@ -64,7 +66,9 @@ export function readOriginal(
   const [statedMethod] = methods;
   const method = statedMethod ?? askedMethod;
   const [path = '/'] = target.split('?', 1);
-  return { socket, address, path, statedMethod, method: KNOWN_METHODS.has(method) ? method : OTHER_METHOD, headers };
+  const namesClient = (forwardedFor ?? realIp) !== undefined;
+  const keyMethod = KNOWN_METHODS.has(method) ? method : OTHER_METHOD;
+  return { socket, address, namesClient, path, statedMethod, method: keyMethod, headers };
 }
 
 /** The address of the peer. Undefined once it has left. */

@@ -57,16 +57,10 @@ function segmentMatcher(head: string, isOpen: boolean): Matcher {
   };
 }
 
-/** The last path that was asked for: every pattern of a table is asked about one path after the other. */
-let lastPath = '';
-let lastTrimmed = '';
-
 function withoutSlashes(path: string): string {
-  if (path === lastPath) return lastTrimmed;
   let end = path.length;
-  while (end > 0 && path.charCodeAt(end - 1) === SLASH) end--;
-  lastPath = path;
-  return (lastTrimmed = end === path.length ? path : path.slice(0, end));
+  while (path.charCodeAt(end - 1) === SLASH) end--;
+  return end === path.length ? path : path.slice(0, end);
 }
 
 const SLASH = 47;

@@ -1,9 +1,10 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { Body } from './body.ts';
-import type { CallConnection, OpenCall, OpenCalls } from './open-calls.ts';
+import type { Sessions } from './sessions.ts';
 import { CallError, Status, encodeMessage, type StatusCode } from './status.ts';
 import { parseTimeout } from './timeout.ts';
 import { WireError } from '../protobuf/wire.ts';
+import type { Clients } from '../transport/clients.ts';
 
 /** A method of a service. Its request is one message. */
 export interface Method {
@@ -19,29 +20,35 @@ export interface Method {
 
 /** The objects that calls of one server share. */
 export interface CallDeps {
-  readonly openCalls: OpenCalls;
+  readonly clients: Clients;
   readonly longestMessage: number;
 }
 
+/** How long a call may take, from its header fields to its last byte. */
+const LONGEST_MS = 10_000;
+
+const CONTENT_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/i;
 const RESPONSE = { ':status': 200, 'content-type': 'application/grpc' };
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
 const END = { endStream: true, sendDate: false };
 const OK_TRAILERS = { 'grpc-status': '0' };
 
 /** One call, from its header fields to its status. */
-export class Call implements OpenCall {
-  older: OpenCall | undefined;
-  newer: OpenCall | undefined;
+export class Call {
   readonly stream: ServerHttp2Stream;
-  readonly connection: CallConnection;
   /** By `performance.now()`. */
   readonly arrivedAtMs: number = performance.now();
   /** The client's deadline, by `performance.now()`. Undefined without `grpc-timeout`. */
   readonly deadlineAtMs: number | undefined;
   readonly authorization: string | undefined;
   readonly #method: Method;
-  readonly #deps: CallDeps;
+  readonly #clients: Clients;
+  readonly #client: string;
   readonly #body: Body;
+  /** Bytes of the incomplete message that count for the client. */
+  #heldBytes = 0;
+  /** Ends the call if it takes too long. Undefined once it counts no longer. */
+  #timer: NodeJS.Timeout | undefined;
   #request: unknown;
   #isAnswered = false;
   /** Sent after the last message. */
@@ -51,19 +58,20 @@ export class Call implements OpenCall {
   constructor(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    connection: CallConnection,
+    client: string,
     method: Method,
-    deps: CallDeps,
+    { clients, longestMessage }: CallDeps,
   ) {
     const timeout = headers['grpc-timeout'];
     this.stream = stream;
-    this.connection = connection;
     this.deadlineAtMs = typeof timeout === 'string' ? this.arrivedAtMs + parseTimeout(timeout) : undefined;
     this.authorization = headers.authorization;
     this.#method = method;
-    this.#deps = deps;
-    this.#body = new Body(deps.longestMessage);
-    if (!deps.openCalls.add(this)) throw tooMany();
+    this.#clients = clients;
+    this.#client = client;
+    this.#body = new Body(longestMessage);
+    if (!clients.calls.take(client, 1)) throw tooMany();
+    this.#timer = setTimeout(drop, LONGEST_MS, this);
     stream
       .on('data', (chunk: Buffer) => {
         this.#receive(chunk);
@@ -72,24 +80,19 @@ export class Call implements OpenCall {
         this.#requestEnded();
       })
       .on('wantTrailers', () => {
-        deps.openCalls.delete(this);
+        this.#leave();
         if (!this.isGone) stream.sendTrailers(this.#trailers);
       })
       .on('close', () => {
         this.#isAnswered = true;
         this.#request = undefined;
-        deps.openCalls.delete(this);
+        this.#leave();
       });
   }
 
   /** The decoded message. */
   get request(): unknown {
     return this.#request;
-  }
-
-  /** The memory that an incomplete message takes, in bytes. */
-  get heldBytes(): number {
-    return this.#body.heldBytes;
   }
 
   /** Whether the client has left, or the call was dropped. */
@@ -107,7 +110,7 @@ export class Call implements OpenCall {
   /** Begins a response of several messages, which go to {@link stream}. Nothing bounds the time of such a call. */
   begin(): void {
     if (!this.#begin()) return;
-    this.#deps.openCalls.delete(this);
+    this.#leave();
     this.stream.respond(RESPONSE, WITH_TRAILERS);
   }
 
@@ -127,23 +130,20 @@ export class Call implements OpenCall {
 
   /** Ends a call that has taken too long. */
   drop(): void {
-    this.#deps.openCalls.delete(this);
+    this.#leave();
     if (this.#isAnswered) setImmediate(reset, this.stream);
     else this.fail(new CallError(Status.RESOURCE_EXHAUSTED, 'the call was dropped: it took too long'));
   }
 
   #receive(chunk: Buffer): void {
     if (this.#isAnswered) return;
-    const before = this.#body.heldBytes;
     try {
       const message = this.#body.add(chunk);
       if (message !== undefined) this.#request = this.#method.decode(message);
+      this.#hold(this.#body.heldBytes);
     } catch (error) {
-      this.#held(before);
       this.fail(error);
-      return;
     }
-    if (this.#body.heldBytes !== before && !this.#held(before)) this.fail(tooMany());
   }
 
   #requestEnded(): void {
@@ -159,9 +159,22 @@ export class Call implements OpenCall {
     }
   }
 
-  /** Tells what the message takes now. Returns false where that is too much. */
-  #held(before: number): boolean {
-    return this.#deps.openCalls.held(this, this.#body.heldBytes - before);
+  /** Counts what the message takes now. @throws CallError where that is too much for the client, or for all. */
+  #hold(bytes: number): void {
+    const more = bytes - this.#heldBytes;
+    if (more === 0 || this.#timer === undefined) return;
+    if (more < 0) this.#clients.bytes.give(this.#client, -more);
+    else if (!this.#clients.bytes.take(this.#client, more)) throw tooMany();
+    this.#heldBytes = bytes;
+  }
+
+  /** Counts no longer, with what it holds. */
+  #leave(): void {
+    if (this.#timer === undefined) return;
+    this.#hold(0);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#clients.calls.give(this.#client, 1);
   }
 
   /** Whether a response can begin. */
@@ -172,8 +185,12 @@ export class Call implements OpenCall {
   }
 }
 
+function drop(call: Call): void {
+  call.drop();
+}
+
 /** The error that a client is told. */
-export function callErrorOf(error: unknown): CallError {
+function callErrorOf(error: unknown): CallError {
   if (error instanceof CallError) return error;
   const isUnreadable = error instanceof WireError;
   const message = isUnreadable ? `the message cannot be decoded: ${error.message}` : 'the service has failed';
@@ -185,7 +202,7 @@ function tooMany(): CallError {
 }
 
 /** Ends a stream with a status alone. */
-export function respondWith(stream: ServerHttp2Stream, code: StatusCode, message: string): void {
+function respondWith(stream: ServerHttp2Stream, code: StatusCode, message: string): void {
   stream.respond({ ...RESPONSE, ...statusFields(code, message) }, END);
   dropRest(stream);
 }
@@ -194,7 +211,7 @@ export function respondWith(stream: ServerHttp2Stream, code: StatusCode, message
  * Drops what the client still sends on a stream whose response is complete. A complete request needs no reset. The
  * response leaves first: Node 22 and 26 send a reset before header fields of the same turn, which are lost then.
  */
-export function dropRest(stream: ServerHttp2Stream): void {
+function dropRest(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded) setImmediate(resetIncomplete, stream);
 }
 
@@ -213,4 +230,46 @@ function reset(stream: ServerHttp2Stream): void {
 
 function statusFields(code: StatusCode, message: string): Readonly<Record<string, string>> {
   return { 'grpc-status': String(code), ...(message === '' ? {} : { 'grpc-message': encodeMessage(message) }) };
+}
+
+/**
+ * Turns streams of HTTP/2 into calls of methods: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ *
+ * @param methods - By their paths, such as `/package.Service/Method`.
+ * @returns A listener for streams that have begun.
+ */
+export function callServer(
+  methods: ReadonlyMap<string, Method>,
+  sessions: Sessions,
+  deps: CallDeps,
+): (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void {
+  return (stream, headers) => {
+    stream.on('error', ignore); // 'close' follows
+    if (stream.destroyed || stream.closed) return;
+    const client = sessions.called(stream.session as ServerHttp2Session);
+    const path = headers[':path'] ?? '';
+    const method = methods.get(path);
+    if (headers[':method'] !== 'POST') respondWithout(stream, constants.HTTP_STATUS_METHOD_NOT_ALLOWED);
+    else if (!CONTENT_TYPE.test(headers['content-type'] ?? '')) {
+      respondWithout(stream, constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE);
+    } else if (method === undefined) respondWith(stream, Status.UNIMPLEMENTED, `there is no method ${path}`);
+    else {
+      try {
+        new Call(stream, headers, client, method, deps);
+      } catch (error) {
+        const { code, message } = callErrorOf(error);
+        respondWith(stream, code, message);
+      }
+    }
+  };
+}
+
+/** Rejects a request that is not gRPC, and drops its body. */
+function respondWithout(stream: ServerHttp2Stream, status: number): void {
+  stream.respond({ ':status': status }, { endStream: true });
+  dropRest(stream);
+}
+
+function ignore(): void {
+  // An error of a stream is its client's.
 }

@@ -1,6 +1,5 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Clients } from '../transport/clients.ts';
-import type { CallConnection } from './open-calls.ts';
 
 /** Pings of a client between two calls, at most: clients that measure the line send one with each call. */
 const MOST_PINGS = 1000;
@@ -27,12 +26,12 @@ interface CountingSession extends ServerHttp2Session {
   [PINGS]?: number;
   /** Our pings since the last sign of life: an answer, or a call. */
   [UNANSWERED]?: number;
-  [CONNECTION]?: CallConnection;
+  [PEER]?: string;
 }
 
 const PINGS = Symbol('pings');
 const UNANSWERED = Symbol('unanswered');
-const CONNECTION = Symbol('connection');
+const PEER = Symbol('peer');
 
 /**
  * The connections of a server: their age, their end, clients that send pings without end, and those that are lost.
@@ -64,20 +63,13 @@ export class Sessions {
     });
   }
 
-  /** Called with the connection of each call. Returns what its calls share. */
-  called(session: ServerHttp2Session): CallConnection {
+  /** Called with the connection of each call. Returns the client whose call it is. */
+  called(session: ServerHttp2Session): string {
     const counting = session as CountingSession;
     counting[PINGS] = 0;
     counting[UNANSWERED] = 0;
-    const known = counting[CONNECTION];
-    if (known !== undefined) return known;
-    return (counting[CONNECTION] = {
-      isOfGateway: this.#clients.gateways.trusts(session.socket.remoteAddress),
-      ...{ calls: 0, heldBytes: 0, isEnded: false },
-      calm: () => {
-        calm(session);
-      },
-    });
+    const known = counting[PEER];
+    return known ?? (counting[PEER] = this.#clients.peerOf(session.socket));
   }
 
   /** Asks all clients to leave, and waits until they have, at most this long. */
@@ -161,10 +153,6 @@ function keepAlive(session: CountingSession): void {
 function countPing(this: CountingSession): void {
   const pings = (this[PINGS] ?? 0) + 1;
   this[PINGS] = pings;
-  if (pings > MOST_PINGS) calm(this);
-}
-
-function calm(session: ServerHttp2Session): void {
   // Without an error Node sends NO_ERROR, whatever code it is given.
-  session.destroy(new Error('the client takes too much'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  if (pings > MOST_PINGS) this.destroy(new Error('too many pings'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
 }

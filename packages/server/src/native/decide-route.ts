@@ -7,7 +7,6 @@ import { checkJson, parseJson } from '../transport/bodies.ts';
 import type { Route } from '../transport/http.ts';
 import { badRequest } from '../transport/request-problem.ts';
 import { sendJson } from '../transport/send.ts';
-import { MAX_BODY } from './routes.ts';
 
 const MAX_POLICIES = 1000;
 const MAX_ASKS = 100;
@@ -33,7 +32,7 @@ export function decideRoute({ access, core }: Pick<Service, 'access' | 'core'>, 
   return {
     path: '/v1/decide',
     method: 'POST',
-    maxBody: MAX_BODY,
+    readsBody: true,
     check: (request) => {
       access.check(request, entrance, true);
       checkJson(request);

@@ -47,7 +47,8 @@ export class Receipts {
 
   /**
    * Changes the cost of a reservation to the actual one, once, however often and by whatever process it is settled. Units
-   * come back only while those that were taken count: kept for later, they would come at once.
+   * come back only while those that were taken count: kept for later, they would come at once. That takes two calls of the
+   * store: a store edits (`give`, `charge`) each key for itself, never on condition of what another key holds.
    *
    * @param hasRights - Whether the caller may charge: settling above the estimate could deny a key for long.
    * @throws (rejects) RequestProblem; StoreError.

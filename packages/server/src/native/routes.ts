@@ -7,7 +7,6 @@ import { sendJson } from '../transport/send.ts';
 import { makeOperations, runOperation } from './operations.ts';
 import { openApi } from './open-api.ts';
 
-export const MAX_BODY = 65_536;
 const SOON = { 'retry-after': '1' };
 
 /** The native protocol over HTTP: `POST /v1/consume` and the like, and `GET /v1/openapi.json`, which describes them. */
@@ -19,7 +18,7 @@ export function nativeRoutes(service: Service, entrance: Entrance): readonly Rou
     return {
       path: `/v1/${name}`,
       method: 'POST',
-      maxBody: MAX_BODY,
+      readsBody: true,
       check: (request) => {
         access.check(request, entrance, operation.needsRights === true);
         checkJson(request);

@@ -1,5 +1,5 @@
 import type { PolicyDecision } from '@sluice/core';
-import type { Unit } from '../config/configuration-data.ts';
+import { MS_OF_UNIT, UNIT_OF_NUMBER, UNITS, type Unit } from '../config/units.ts';
 import type { Decided } from './decide.ts';
 import { headersOf } from './headers.ts';
 import {
@@ -13,28 +13,9 @@ import {
 import { metadataOf } from './metadata.ts';
 import type { Outcome } from './outcomes.ts';
 
-/** `RateLimitResponse.RateLimit.Unit`. */
-const UNITS: Readonly<Record<Unit, number>> = {
-  second: 1,
-  minute: 2,
-  hour: 3,
-  day: 4,
-  month: 5,
-  year: 6,
-  week: 7,
-};
 const SECONDS = 1000;
-const DAYS: number = 86_400 * SECONDS;
 /** The windows that are a unit. */
-const UNIT_OF_MS: ReadonlyMap<number, Unit> = new Map([
-  [SECONDS, 'second'],
-  [60 * SECONDS, 'minute'],
-  [3_600 * SECONDS, 'hour'],
-  [DAYS, 'day'],
-  [7 * DAYS, 'week'],
-  [30 * DAYS, 'month'],
-  [365 * DAYS, 'year'],
-]);
+const UNIT_OF_MS: ReadonlyMap<number, Unit> = new Map(UNITS.map((unit) => [MS_OF_UNIT[unit], unit]));
 
 /** The status of a descriptor without a limit. */
 const UNLIMITED_BY_NO_RULE: DescriptorStatus = {
@@ -104,5 +85,9 @@ function currentLimitOf({ descriptor }: Outcome, { limit, windowMs }: PolicyDeci
   const { rateLimit, name } = descriptor.match.rule;
   const unit = rateLimit?.unit ?? UNIT_OF_MS.get(windowMs);
   if (unit === undefined) return undefined;
-  return { requestsPerUnit: Math.min(rateLimit?.requestsPerUnit ?? limit, LARGEST_UINT32), unit: UNITS[unit], name };
+  return {
+    requestsPerUnit: Math.min(rateLimit?.requestsPerUnit ?? limit, LARGEST_UINT32),
+    unit: UNIT_OF_NUMBER.indexOf(unit),
+    name,
+  };
 }

@@ -1,9 +1,9 @@
 import type { Limit } from '@sluice/core/spi';
 import type { Configuration } from '../config/configuration.ts';
-import type { Unit } from '../config/configuration-data.ts';
 import type { Match, RuleNode } from '../config/rule-node.ts';
 import type { RequestRules } from '../config/request-rules.ts';
 import { keyOf } from '../config/subject.ts';
+import { UNIT_OF_NUMBER } from '../config/units.ts';
 import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitDescriptor, RateLimitRequest } from './messages.ts';
 
@@ -28,17 +28,6 @@ export interface Plan {
   /** Whether all limited descriptors consume and can deny: one decision. */
   readonly isPlain: boolean;
 }
-
-/** `envoy.type.v3.RateLimitUnit`, which has no week, and the number that responses have for one. */
-const UNITS_OF_OVERRIDES: ReadonlyMap<number, Unit> = new Map([
-  [1, 'second'],
-  [2, 'minute'],
-  [3, 'hour'],
-  [4, 'day'],
-  [5, 'month'],
-  [6, 'year'],
-  [7, 'week'],
-]);
 
 /**
  * Finds the rules of a request's descriptors. A limit of the request itself takes precedence over the rules of its
@@ -99,8 +88,8 @@ function matchOf(
   requestRules: RequestRules,
 ): Match | undefined {
   if (limit === undefined) return entries.length === 0 ? undefined : tree.match(entries);
-  const unit = UNITS_OF_OVERRIDES.get(limit.unit);
-  if (unit === undefined) {
+  const unit = UNIT_OF_NUMBER[limit.unit];
+  if (unit === undefined || unit === 'unknown') {
     throw new CallError(
       Status.INVALID_ARGUMENT,
       `the limit of a descriptor needs a unit from 1 (SECOND) to 6 (YEAR), got ${String(limit.unit)}; nothing was consumed`,

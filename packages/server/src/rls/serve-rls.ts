@@ -11,9 +11,7 @@ import type { Entrance } from '../access.ts';
 import { healthService } from '../health/grpc-health.ts';
 import type { Service } from '../service.ts';
 import { LONGEST_MESSAGE } from './bounds.ts';
-import type { Method } from '../grpc/call.ts';
-import { callServer } from '../grpc/call-server.ts';
-import { OpenCalls } from '../grpc/open-calls.ts';
+import { callServer, type Method } from '../grpc/call.ts';
 import { Sessions } from '../grpc/sessions.ts';
 import { Clients } from '../transport/clients.ts';
 import { rateLimitMethod } from './rate-limit-method.ts';
@@ -77,7 +75,6 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
   const { health } = service;
   const server = serverOf(options.tls);
   const sessions = new Sessions({ maxConnectionAgeMs, connectionGraceMs, keepaliveMs }, clients);
-  const openCalls = new OpenCalls();
   const healthChecks = healthService(health);
   const rateLimit = rateLimitMethod(service, {
     entrance: options.entrance ?? { isPrivate: false },
@@ -89,7 +86,7 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
     ['/grpc.health.v1.Health/Watch', healthChecks.watch],
   ]);
   clients.boundConnections(server);
-  server.on('stream', callServer(methods, sessions, { openCalls, longestMessage: LONGEST_MESSAGE }));
+  server.on('stream', callServer(methods, sessions, { clients, longestMessage: LONGEST_MESSAGE }));
   server.on('session', (session) => {
     sessions.add(session);
   });
@@ -104,17 +101,15 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
   return {
     server,
     get openCalls() {
-      return openCalls.size;
+      return clients.calls.all;
     },
     async drain() {
       stop();
       await sessions.drain(connectionGraceMs);
-      openCalls.close();
     },
     async close() {
       stop();
       await sessions.drain(0);
-      openCalls.close();
     },
   };
 }

@@ -5,8 +5,6 @@ import type { Service } from '../service.ts';
 import { ConnectedClients } from './clients.ts';
 import { STATUS, TYPE, type TokenRequest, type TokenResult } from './codec.ts';
 
-/** envoyproxy/ratelimit's `near_limit`. */
-const NEAR = 0.8;
 const SECOND_MS = 1_000;
 
 /** Decides about the requests of all connections of a listener, as Sentinel's `DefaultTokenService` answers them. */
@@ -52,12 +50,13 @@ export class Tokens {
     this.#second = second;
     const asked = (this.#asked.get(namespace) ?? 0) + 1;
     this.#asked.set(namespace, asked);
-    return asked <= (this.#service.configuration.sentinel.namespaces.get(namespace) ?? 0);
+    return asked <= (this.#service.configuration.sentinel.namespaces.get(namespace)?.maxAllowedQps ?? 0);
   }
 
   #ask(rule: SentinelRule, { type, count, values }: TokenRequest): Decision | Promise<Decision> {
     const { namespace, perClient, resource } = rule.numbers;
-    const clients = perClient ? this.clients.count(namespace) : 1;
+    const { maxClients = 1 } = this.#service.configuration.sentinel.namespaces.get(namespace) ?? {};
+    const clients = perClient ? Math.min(this.clients.count(namespace), maxClients) : 1;
     const costs = new Map<string, number>();
     // A value that is there twice pays twice.
     for (const value of values) costs.set(value, (costs.get(value) ?? 0) + count);
@@ -70,13 +69,8 @@ export class Tokens {
 
   #resultOf(rule: SentinelRule, { type, count, values }: TokenRequest, decision: Decision): TokenResult {
     const { allowed, remaining, policies, source } = decision;
-    this.#service.stats.count(`sentinel.${rule.name}`, {
-      hits: count,
-      allowed,
-      isShadow: false,
-      isNear: policies.some(({ used, limit }) => used > limit * NEAR),
-      isCached: source === 'cache',
-    });
+    const decided = { hits: count, allowed, isShadow: false, policies, source };
+    this.#service.stats.count(`sentinel.${rule.name}`, decided);
     if (!allowed) return { status: STATUS.blocked, remaining: 0 };
     // Several values have no number in common.
     return { status: STATUS.ok, remaining: type === TYPE.flow || values.length === 1 ? remaining : -1 };

@@ -3,13 +3,8 @@ import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } fro
 /** The counts of one process, as data that another process can add to its own. */
 export type StatsReport = readonly MetricObjectWithValues<MetricValue<string>>[];
 
-/**
- * The processes of one service, which share its listeners: each adds what the others have counted at /metrics,
- * and opens what another has sealed.
- */
+/** The processes of one service, which share its listeners: each adds what the others have counted at /metrics. */
 export interface Siblings {
-  /** Signs what clients keep for the service if it has no token. Undefined: each process makes a secret of its own. */
-  readonly secret: string | undefined;
   /** Gives the others what this process has counted, whenever one of them asks. */
   offer(own: () => Promise<StatsReport>): void;
   /** The counts of every process, this one included. */

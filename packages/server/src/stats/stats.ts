@@ -1,4 +1,5 @@
 import { Counter, Registry } from 'prom-client';
+import type { PolicyDecision } from '@sluice/core';
 import { collectMetrics } from '@sluice/core/metrics';
 import { sumUp, type Siblings, type StatsReport } from './siblings.ts';
 
@@ -8,11 +9,13 @@ export interface RuleDecision {
   readonly allowed: boolean;
   /** Whether a denial was only noted. */
   readonly isShadow: boolean;
-  /** Whether, after the decision, more than 0.8 of the limit is used. */
-  readonly isNear: boolean;
-  /** Whether this process knew the denial by itself. */
-  readonly isCached: boolean;
+  readonly policies: readonly PolicyDecision[];
+  /** What decided: `cache` if this process knew the denial by itself. */
+  readonly source: string;
 }
+
+/** envoyproxy/ratelimit's `near_limit`. */
+const NEAR = 0.8;
 
 /** As envoyproxy/ratelimit names them. */
 const COUNTERS = {
@@ -58,7 +61,7 @@ export class Stats {
   }
 
   /** Counts the decision of a rule, by its name in metrics. */
-  count(rule: string, { hits, allowed, isShadow, isNear, isCached }: RuleDecision): void {
+  count(rule: string, { hits, allowed, isShadow, policies, source }: RuleDecision): void {
     let counts = this.#rules.get(rule);
     if (counts === undefined) {
       counts = Object.fromEntries(Object.keys(COUNTERS).map((name) => [name, 0])) as Counts;
@@ -67,12 +70,12 @@ export class Stats {
     counts.total_hits += hits;
     if (allowed) {
       counts.within_limit += hits;
-      if (isNear) counts.near_limit += hits;
+      if (policies.some(({ used, limit }) => used > limit * NEAR)) counts.near_limit += hits;
       return;
     }
     if (isShadow) counts.shadow_mode += hits;
     counts.over_limit += hits;
-    if (isCached) counts.over_limit_with_local_cache += hits;
+    if (source === 'cache') counts.over_limit_with_local_cache += hits;
   }
 
   loaded(): void {

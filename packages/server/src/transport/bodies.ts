@@ -1,16 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clients } from './clients.ts';
 import { badRequest, RequestProblem } from './request-problem.ts';
-import { Shares } from './shares.ts';
 
-const MIB = 1_048_576;
+/** The longest body, in bytes: reading a larger one as JSON would hold up all others for more than some milliseconds. */
+const MAX_BODY = 65_536;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json *(?:;|$)/i;
 const CLOSE = { connection: 'close' };
 
 /** Reads the bodies of a process: bounds each, and the bytes of those that are not whole, of each client and of all. */
 export class Bodies {
   readonly #clients: Clients;
-  readonly #bytes = new Shares(8 * MIB, 32 * MIB);
 
   constructor(clients: Clients) {
     this.#clients = clients;
@@ -19,28 +18,27 @@ export class Bodies {
   /**
    * Reads a body. The listener bounds its time.
    *
-   * @param max - The longest body, in bytes.
    * @throws (rejects) RequestProblem: 400 if it ends early, 413 if it is too long, 503 if its client sends too many at
    * once. The connection ends with the answer, because what is left of the body is not read; one of a gateway goes on if
    * it has other clients.
    */
-  async read(request: IncomingMessage, max: number): Promise<Buffer> {
-    const tooLong = new RequestProblem(413, `the body has at most ${String(max)} bytes, got more`, {}, CLOSE);
-    if (Number(request.headers['content-length'] ?? 0) > max) throw tooLong;
+  async read(request: IncomingMessage): Promise<Buffer> {
+    const tooLong = new RequestProblem(413, `the body has at most ${String(MAX_BODY)} bytes, got more`, {}, CLOSE);
+    if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) throw tooLong;
     const client = this.#clients.clientOf(request);
     const chunks: Buffer[] = [];
     let bytes = 0;
     try {
       for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        if (bytes + chunk.length > max) throw tooLong;
-        if (!this.#bytes.take(client, chunk.length)) throw this.#tooMany(request);
+        if (bytes + chunk.length > MAX_BODY) throw tooLong;
+        if (!this.#clients.bytes.take(client, chunk.length)) throw this.#tooMany(request);
         bytes += chunk.length;
         chunks.push(chunk);
       }
     } catch (error) {
       throw error instanceof RequestProblem ? error : new RequestProblem(400, 'the body has ended early', {}, CLOSE);
     } finally {
-      this.#bytes.give(client, bytes);
+      this.#clients.bytes.give(client, bytes);
     }
     return Buffer.concat(chunks);
   }

@@ -5,8 +5,7 @@ import { Shares } from './shares.ts';
 
 /** Bits of an IPv6 address that belong to one client. */
 const CLIENT_BITS = 64;
-const MAX_CONNECTIONS_OF_CLIENT = 1024;
-const MAX_CONNECTIONS = 4096;
+const MIB = 1_048_576;
 const NONE: readonly string[] = [];
 
 /**
@@ -15,7 +14,11 @@ const NONE: readonly string[] = [];
  */
 export class Clients {
   readonly #readRanges: () => readonly string[] | undefined;
-  readonly #connections = new Shares(MAX_CONNECTIONS_OF_CLIENT, MAX_CONNECTIONS);
+  readonly #connections = new Shares(1024, 4096);
+  /** Calls of gRPC that have begun and not ended: far more than decisions take part of. */
+  readonly calls: Shares = new Shares(1024, 2048);
+  /** Bytes of bodies and messages that are not whole. */
+  readonly bytes: Shares = new Shares(8 * MIB, 32 * MIB);
   #ranges: readonly string[] = NONE;
   #gateways = new TrustedProxies(NONE, 'trusted_proxies');
 
@@ -39,6 +42,11 @@ export class Clients {
     const { gateways } = this;
     if (remoteAddress === undefined || !gateways.trusts(remoteAddress)) return nameOf(remoteAddress);
     return nameOf(gateways.clientOf(remoteAddress, headers['x-forwarded-for']?.toString()));
+  }
+
+  /** The name of the client of a connection: its peer, also if that is a gateway. */
+  peerOf({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string {
+    return nameOf(remoteAddress);
   }
 
   /** Ends connections of a peer to a server beyond the peer's share. Those of gateways do not count. */

@@ -13,8 +13,8 @@ export interface Route {
   readonly path: string;
   /** Undefined: every method. `GET` takes HEAD, too, whose answer Node sends without its body. */
   readonly method?: 'GET' | 'POST' | undefined;
-  /** The longest body, in bytes. Undefined: it is not read. */
-  readonly maxBody?: number;
+  /** Whether it is given the body. */
+  readonly readsBody?: boolean;
   /** Whether it is answered also while `maxInFlight` requests run: a full service lives. */
   readonly isAlwaysServed?: boolean;
   /** Called before the body is read. @throws RequestProblem for a request that is not served. */
@@ -73,7 +73,7 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
     }
     checkMethod(route, request.method);
     route.check?.(request);
-    const body = route.maxBody === undefined ? NO_BODY : await bodies.read(request, route.maxBody);
+    const body = route.readsBody === true ? await bodies.read(request) : NO_BODY;
     if (inFlight >= maxInFlight && route.isAlwaysServed !== true) {
       const detail = 'the service has as many requests as it takes; nothing was done';
       throw new RequestProblem(503, detail, {}, { 'retry-after': '1' });

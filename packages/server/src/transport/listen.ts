@@ -34,18 +34,12 @@ async function removeStale(path: string): Promise<void> {
   if (isSocket && !(await accepts(path))) await unlink(path);
 }
 
-function accepts(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ path });
-    const end = (isOpen: boolean): void => {
-      socket.destroy();
-      resolve(isOpen);
-    };
-    socket.once('connect', () => {
-      end(true);
-    });
-    socket.once('error', () => {
-      end(false);
-    });
-  });
+async function accepts(path: string): Promise<boolean> {
+  const socket = connect({ path });
+  const isOpen = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return isOpen;
 }

@@ -5,6 +5,11 @@ export class Shares {
   readonly #taken = new Map<string, number>();
   #all = 0;
 
+  /** How many all clients have taken. */
+  get all(): number {
+    return this.#all;
+  }
+
   constructor(maxOfClient: number, max: number) {
     this.#maxOfClient = maxOfClient;
     this.#max = max;

@@ -1,5 +1,5 @@
 import type { Siblings, StatsReport } from '../stats/siblings.ts';
-import { SECRET_VARIABLE, type FromWorker, type ToWorker } from './messages.ts';
+import type { FromWorker, ToWorker } from './messages.ts';
 
 /** The link of a worker to the process that started it. */
 export interface WorkerLink {
@@ -23,8 +23,6 @@ export function joinWorkers(): WorkerLink {
   let own = (): Promise<StatsReport> => Promise.resolve([]);
   let reload = (): void => undefined;
   let close = (_delayMs: number): void => undefined;
-  const { [SECRET_VARIABLE]: secret } = process.env;
-  Reflect.deleteProperty(process.env, SECRET_VARIABLE); // programs that the worker starts do not get it
   process.on('disconnect', () => {
     close(0);
   });
@@ -43,7 +41,6 @@ export function joinWorkers(): WorkerLink {
   });
   return {
     siblings: {
-      secret,
       offer: (read) => (own = read),
       gather: () =>
         new Promise((resolve) => {

@@ -1,8 +1,5 @@
 import type { StatsReport } from '../stats/siblings.ts';
 
-/** The environment variable by which a worker gets the secret of all workers. */
-export const SECRET_VARIABLE = 'SLUICE_WORKERS_SECRET';
-
 /** The messages of a worker to the process that started it: it is ready; it asks what all have counted; it tells what it has. */
 export type FromWorker =
   | { readonly sluice: 'ready'; readonly addresses: Readonly<Partial<Record<string, string>>> }

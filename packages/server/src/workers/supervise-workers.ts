@@ -1,9 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { CloseOptions } from '../options.ts';
 import { sumUp, type StatsReport } from '../stats/siblings.ts';
-import { SECRET_VARIABLE, type FromWorker, type ToWorker } from './messages.ts';
+import type { FromWorker, ToWorker } from './messages.ts';
 
 export interface SuperviseOptions {
   /** How many processes; each runs the program of this one again, as a worker of `node:cluster`. */
@@ -57,7 +56,6 @@ export async function superviseWorkers({ workers, log }: SuperviseOptions): Prom
 class Supervisor implements SupervisedWorkers {
   addresses: SupervisedWorkers['addresses'] = {};
   readonly #log: (line: string) => void;
-  readonly #secret = randomBytes(32).toString('base64url');
   /** What each worker had counted when it was asked last. */
   readonly #workers = new Map<Worker, StatsReport>();
   #retired: Promise<StatsReport> = Promise.resolve([]);
@@ -71,9 +69,10 @@ class Supervisor implements SupervisedWorkers {
   /** @throws (rejects) WorkerFailed when it ends before it is ready. */
   async start(): Promise<void> {
     const startedAtMs = performance.now();
-    const worker = cluster.fork({ [SECRET_VARIABLE]: this.#secret });
+    const worker = cluster.fork();
     this.#workers.set(worker, []);
     worker.on('error', () => undefined); // a message to a process that has ended
+    closeUntaken(worker);
     let isReady = false;
     await new Promise<void>((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
@@ -152,6 +151,23 @@ class Supervisor implements SupervisedWorkers {
     if (last === undefined || last.length === 0) return;
     this.#retired = this.#retired.then((before) => sumUp([before, last]).getMetricsAsJSON());
   }
+}
+
+/**
+ * Closes the connections that were on their way to a worker when it ended. `node:cluster` forgets them: the accepted
+ * socket stays open in this process, and its client would wait without end. Sees what cluster sends by `process.send`.
+ */
+function closeUntaken({ process }: Worker): void {
+  const untaken = new Map<unknown, { close?: () => void }>();
+  const send = process.send.bind(process) as (...sent: readonly unknown[]) => boolean;
+  process.send = (message: unknown, handle?: unknown, ...more: readonly unknown[]) => {
+    if (typeof handle === 'object' && handle !== null) untaken.set((message as { seq?: number }).seq, handle);
+    return send(message, handle, ...more);
+  };
+  process.on('internalMessage', ({ ack }: { readonly ack?: number }) => untaken.delete(ack));
+  process.once('exit', () => {
+    for (const handle of untaken.values()) handle.close?.();
+  });
 }
 
 function tell(worker: Worker, message: ToWorker): void {

@@ -131,20 +131,6 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
   ])('as a whole: %j', (text, expected) => {
     expect(problemsOf(text)).toEqual(expected);
   });
-
-  it('with numbers and words that are others in YAML 1.1', () => {
-    const rule =
-      'key: k, rate_limit: { unit: day, requests_per_unit: 0100 }, metadata: { country: no, at: 1:30, ok: true }';
-    const byYaml =
-      'a value is 90 where it is written 1:30, by YAML 1.1; write it without leading zeros and colons, or in quotes';
-    expect(problemsOf(file(`  - { ${rule} }\nlimits: { a: { fixedWindow: { limit: 5, window: 1:30 } } }\n`))).toEqual([
-      `3:59: requests_per_unit is 64 where it is written 0100, by YAML 1.1; write it without leading zeros and colons, or in quotes`,
-      '3:88: a value is false where it is written no, by YAML 1.1; write true or false, or the word in quotes',
-      `3:96: ${byYaml}`,
-      `4:49: ${byYaml}`,
-      '4:49: window must be a duration such as 60_000 (milliseconds) or "60s", got "1:30"; known units: ms, s, m, h, d [SLUICE_POLICY_INVALID]',
-    ]);
-  });
 });
 
 describe('a file is fine', () => {

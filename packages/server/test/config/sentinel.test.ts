@@ -42,7 +42,7 @@ describe('sentinel', () => {
         ['int:7', 1],
       ]),
     });
-    expect(sentinel.namespaces).toEqual(new Map([['checkout', 30_000]]));
+    expect(sentinel.namespaces).toEqual(new Map([['checkout', { maxAllowedQps: 30_000, maxClients: 2 ** 31 - 1 }]]));
   });
 
   it('counts units of a whole interval in blocks of a sample, the fraction of a unit dropped', () => {
@@ -55,8 +55,8 @@ describe('sentinel', () => {
     ]);
   });
 
-  it('leaves out rules that are not in cluster mode', () => {
-    const { sentinel } = read(
+  it('leaves rules that are not in cluster mode to the clients, and says which', () => {
+    const { sentinel, warnings } = read(
       file([
         { resource: 'local', count: 5 },
         { ...FLOW, clusterMode: false, count: -1 },
@@ -64,6 +64,10 @@ describe('sentinel', () => {
     );
 
     expect([sentinel.flows.size, sentinel.params.size]).toEqual([0, 0]);
+    expect(warnings.map(({ line, message }) => [line, message])).toEqual([
+      [3, expect.stringContaining('the resource "local" is not enforced here')],
+      [3, expect.stringContaining('the resource "orders" is not enforced here')],
+    ]);
   });
 
   it('may stand in several documents, one for each namespace', () => {
@@ -71,7 +75,7 @@ describe('sentinel', () => {
     const { sentinel } = read(`${file([FLOW])}---\n${file([other], 'namespace: search\n  maxAllowedQps: 50')}`);
 
     expect([...sentinel.flows.values()].map(({ numbers }) => numbers.namespace)).toEqual(['checkout', 'search']);
-    expect(sentinel.namespaces.get('search')).toBe(50);
+    expect(sentinel.namespaces.get('search')).toMatchObject({ maxAllowedQps: 50 });
   });
 
   it.each<[string, string, string]>([

@@ -15,8 +15,8 @@ afterEach(async () => {
   for (const service of services.splice(0)) await service.close();
 });
 
-async function serviceOn(store: Store = memoryStore()): Promise<SentinelService> {
-  const service = await SentinelService.start(PER_CLIENT, store);
+async function serviceOn(store: Store = memoryStore(), yaml = PER_CLIENT): Promise<SentinelService> {
+  const service = await SentinelService.start(yaml, store);
   services.push(service);
   return service;
 }
@@ -43,6 +43,15 @@ describe('a threshold per client', () => {
       { xid: 1, type: 1, status: OK, numbers: [0, 0] },
       { xid: 2, type: 1, status: BLOCKED, numbers: [0, 0] },
     ]);
+  });
+
+  it('is raised by maxClients at most, however many connect', async () => {
+    const yaml = limitsOf([{ flowId: 101, count: 10, thresholdType: 0 }], 'maxClients: 2');
+    const service = await serviceOn(memoryStore(), yaml);
+    const [client] = await Promise.all(Array.from({ length: 50 }, () => pinged(service)));
+
+    expect(await client?.status(flow(1, 101, 21))).toBe(BLOCKED);
+    expect(await client?.status(flow(2, 101, 20))).toBe(OK);
   });
 
   it('counts the clients of all replicas on one Redis, and those of one that ends no more', async () => {

@@ -45,7 +45,7 @@ async function start(options: Partial<HttpOptions> = {}): Promise<void> {
     {
       path: '/write',
       method: 'POST',
-      maxBody: 65_536,
+      readsBody: true,
       handle: (_asked, response, body) => {
         response.end(String(body.length));
       },

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import { createConnection } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, it } from '@jest/globals';
 import { until } from '@sluice/testkit';
@@ -22,8 +23,11 @@ afterEach(async () => {
   await served.close();
 });
 
-function open(): ClientHttp2Session {
-  const session = connect(`http://${String(served.server.addresses.grpc)}`);
+function open(localAddress = '127.0.0.1'): ClientHttp2Session {
+  const [host, port] = String(served.server.addresses.grpc).split(':');
+  const session = connect('http://sluice', {
+    createConnection: () => createConnection({ host, port: Number(port), localAddress }),
+  });
   session.on('error', () => undefined);
   sessions.push(session);
   return session;
@@ -61,24 +65,31 @@ it('calls whose messages do not come hold no place of others, whatever these cal
   expect(ended).toBe(0);
 });
 
-it('a gateway whose calls do not end keeps its connections, and loses the oldest of these calls', async () => {
+it('calls that a client begins without end are turned away beyond its share, and others are answered', async () => {
   served = await serve(LIMITS, { grpc: 0 });
-  let [dropped, closed] = [0, 0];
-  const beginMany = (calls: number): void => {
-    const session = open()
-      .on('close', () => closed++)
-      .on('goaway', () => closed++);
-    for (let i = 0; i < calls; i++) {
-      begin(session).on('response', (fields) => {
-        if (String(fields['grpc-message']).startsWith('the call was dropped')) dropped++;
-      });
+  let denied = 0;
+  for (let i = 0; i < 11; i++) {
+    const session = open('127.0.0.2');
+    for (let calls = 0; calls < 100; calls++) {
+      begin(session).on('response', (fields) => (denied += fields['grpc-status'] === '8' ? 1 : 0));
     }
-  };
-  for (let i = 0; i < 21; i++) beginMany(100); // more than the service keeps
-  await until('a call is dropped', () => {
-    beginMany(1);
-    return dropped > 0;
-  });
+  }
+  await until('those beyond its share are turned away', () => denied === 1_100 - 1_024);
 
-  expect(closed).toBe(0);
+  expect(await statusOf(CHECK)).toBe('0');
+});
+
+it('incomplete messages of a client take its share of memory, and others are answered', async () => {
+  served = await serve(LIMITS, { grpc: 0 });
+  const most = Buffer.concat([Buffer.from([0, 0, 63, 255, 255]), Buffer.alloc(1_000_000)]);
+  const codes: unknown[] = [];
+  for (let i = 0; i < 12; i++) {
+    begin(open('127.0.0.2'))
+      .on('response', (fields) => codes.push(fields['grpc-status']))
+      .write(most);
+  }
+  await until('one is turned away', () => codes.length > 0);
+
+  expect(new Set(codes)).toEqual(new Set(['8']));
+  expect(await statusOf(CHECK)).toBe('0');
 });

@@ -13,9 +13,6 @@ import { OK, type RateLimitResponse } from '../messages.ts';
 import { requestOfJson } from './read-request.ts';
 import { jsonOfResponse } from './write-response.ts';
 
-/** Four times what 256 descriptors of the usual size take, in bytes. */
-const LONGEST_BODY = 1024 * 1024;
-
 /**
  * `POST /json`, as envoyproxy/ratelimit has it: a `RateLimitRequest` as JSON, answered with a `RateLimitResponse`. 200
  * where the request is allowed, 429 where it is denied.
@@ -24,7 +21,7 @@ export function jsonRoute(service: Service, entrance: Entrance): Route {
   return {
     path: '/json',
     method: 'POST',
-    maxBody: LONGEST_BODY,
+    readsBody: true,
     check: (request) => {
       service.access.check(request, entrance, false);
     },

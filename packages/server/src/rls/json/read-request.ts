@@ -1,4 +1,5 @@
 import type { DescriptorEntry } from '../../config/subject.ts';
+import { UNIT_OF_NUMBER } from '../../config/units.ts';
 import { CallError, Status } from '../../grpc/status.ts';
 import { LONGEST_DOMAIN, LONGEST_KEY, LONGEST_VALUE, MOST_DESCRIPTORS, MOST_ENTRIES, checkBound } from '../bounds.ts';
 import {
@@ -9,7 +10,7 @@ import {
 } from '../messages.ts';
 
 /** `envoy.type.v3.RateLimitUnit`. */
-const UNITS = ['UNKNOWN', 'SECOND', 'MINUTE', 'HOUR', 'DAY', 'MONTH', 'YEAR'];
+const UNITS = UNIT_OF_NUMBER.slice(0, 7).map((unit) => unit.toUpperCase());
 const MAX_UINT64 = 2 ** 64;
 /** A number as JSON writes it, which protobuf's JSON also has as a text. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

@@ -1,7 +1,5 @@
-import { OK, type CurrentLimit, type DescriptorStatus, type LimitCode, type RateLimitResponse } from '../messages.ts';
-
-/** `RateLimitResponse.RateLimit.Unit`. */
-const UNITS = ['UNKNOWN', 'SECOND', 'MINUTE', 'HOUR', 'DAY', 'MONTH', 'YEAR', 'WEEK'];
+import { UNIT_OF_NUMBER } from '../../config/units.ts';
+import { OK, type DescriptorStatus, type LimitCode, type RateLimitResponse } from '../messages.ts';
 
 /** Writes a `RateLimitResponse` as protobuf's JSON, which leaves out what has no value. */
 export function jsonOfResponse(response: RateLimitResponse): string {
@@ -9,15 +7,8 @@ export function jsonOfResponse(response: RateLimitResponse): string {
   return JSON.stringify({
     overallCode: codeOf(overallCode),
     ...(statuses.length === 0 ? {} : { statuses: statuses.map(statusOf) }),
-    ...(responseHeadersToAdd.length === 0
-      ? {}
-      : {
-          responseHeadersToAdd: responseHeadersToAdd.map(({ key, value }) => ({
-            ...text({ key }),
-            ...text({ value }),
-          })),
-        }),
-    ...(dynamicMetadata === undefined ? {} : { dynamicMetadata }),
+    ...(responseHeadersToAdd.length === 0 ? {} : { responseHeadersToAdd: responseHeadersToAdd.map(withoutEmpty) }),
+    dynamicMetadata,
   });
 }
 
@@ -26,23 +17,15 @@ function codeOf(code: LimitCode): string {
 }
 
 function statusOf({ code, currentLimit, limitRemaining, secondsUntilReset }: DescriptorStatus): unknown {
-  return {
+  return withoutEmpty({
     code: codeOf(code),
-    ...(currentLimit === undefined ? {} : { currentLimit: limitOf(currentLimit) }),
-    ...(limitRemaining === 0 ? {} : { limitRemaining }),
-    ...(secondsUntilReset === undefined ? {} : { durationUntilReset: `${String(secondsUntilReset)}s` }),
-  };
+    currentLimit:
+      currentLimit && withoutEmpty({ ...currentLimit, unit: UNIT_OF_NUMBER[currentLimit.unit]?.toUpperCase() }),
+    limitRemaining,
+    durationUntilReset: secondsUntilReset === undefined ? undefined : `${String(secondsUntilReset)}s`,
+  });
 }
 
-function limitOf({ requestsPerUnit, unit, name = '' }: CurrentLimit): unknown {
-  return {
-    ...text({ name }),
-    ...(requestsPerUnit === 0 ? {} : { requestsPerUnit }),
-    unit: UNITS[unit],
-  };
-}
-
-/** A member, unless its text is empty. */
-function text(member: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.values(member)[0] === '' ? {} : member;
+function withoutEmpty(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '' && value !== 0));
 }

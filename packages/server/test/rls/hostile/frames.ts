@@ -15,7 +15,6 @@ export const TYPE = {
 
 /** The bytes of a frame before its payload. */
 export const HEAD_BYTES = 9;
-export const ACK = 1;
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
 
