@@ -89,7 +89,7 @@ mkdirSync(generated, { recursive: true });
 const wanted = new Map(scripts.map(([name, text]) => [new URL(`${name}.lua`, generated), text]));
 wanted.set(new URL('scripts.generated.ts', generated), asModule(scripts));
 /** Where Lua is written by hand. */
-for (const folder of ['core/src/managed/', 'core/src/split/redis/', 'page/src/shared/'])
+for (const folder of ['core/src/managed/', 'core/src/split/redis/', 'core/src/events/'])
   wanted.set(new URL(`${folder}scripts.generated.ts`, packages), asConstants(new URL(folder, packages)));
 
 /** The scripts as the store sends them: without comments and indentation. Functions that several have stand there once. */

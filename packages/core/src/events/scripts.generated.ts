@@ -1,22 +1,14 @@
-// Written by scripts/build/build-lua.mjs from get-lines.lua and put-lines.lua. Do not edit: edit those.
-/**
- * In this order:
- * - get-lines.lua
- */
+// Made by scripts/build/print-program.mjs from get-lines.lua and put-lines.lua.
 export const getLines: { readonly source: string; readonly sha1: string } = {
   sha1: '172080580a22bfa315cda6cba8e695fcdf71b8ef',
-  source: `local time, list = redis.call("TIME"), redis.call("GET", KEYS[1]) or ""
+  source: String.raw`local time, list = redis.call("TIME"), redis.call("GET", KEYS[1]) or ""
 local now = string.format("%.0f", time[1] * 1000 + math.floor(time[2] / 1000))
 return { now, #list > tonumber(ARGV[1]) and "" or list }`,
 };
 
-/**
- * In this order:
- * - put-lines.lua
- */
 export const putLines: { readonly source: string; readonly sha1: string } = {
   sha1: '77c0688e034d6ab5c0520845ead84b1832055b51',
-  source: `local max_lines, max_bytes, kept_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+  source: String.raw`local max_lines, max_bytes, kept_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local time = redis.call("TIME")
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 local lines, named = {}, {}
@@ -31,7 +23,7 @@ for i = 4, #ARGV, 3 do
   add((since_ms > 0 and since_ms or now_ms) + kept_ms, ARGV[i], ARGV[i + 2])
 end
 local list = redis.call("GET", KEYS[1]) or ""
-for line in string.gmatch(#list > max_bytes and "" or list, "[^\\n]+") do
+for line in string.gmatch(#list > max_bytes and "" or list, "[^\n]+") do
   local ends, name, text = string.match(line, "^(%d+) (%S+) (.*)$")
   if ends then
     add(tonumber(ends), name, text)
@@ -48,6 +40,6 @@ for i = 1, math.min(#lines, max_lines) do
   end
   kept[i] = lines[i].text
 end
-redis.call("SET", KEYS[1], table.concat(kept, "\\n"), "PX", ARGV[3])
+redis.call("SET", KEYS[1], table.concat(kept, "\n"), "PX", ARGV[3])
 return 1`,
 };

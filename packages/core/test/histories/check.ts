@@ -130,7 +130,7 @@ export function checkHistory({ lives, losses, clocks, isCluster }: History): Cou
     ledger.entries.sort((a, b) => a.realMs - b.realMs || isDenial(a) - isDenial(b));
     for (const bound of ledger.kind?.bounds ?? []) defects.push(...findOver(ledger, bound));
     if (ledger.kind === undefined) defects.push(...findSlots(ledger, clocks));
-    else if (!ledger.isOnNodes) defects.push(...findUndue(ledger, ledger.kind));
+    else if (!ledger.isOnNodes) defects.push(...findUndue(ledger, ledger.kind, clocks));
   }
   return { defects, ...count };
 }
@@ -183,7 +183,7 @@ function isMaybe({ realMs }: Entry, lateMs: number, sinceMs: number, nowMs: numb
 }
 
 /** Denials for which not enough units can have been used. */
-function findUndue({ name, entries, losses, lateMs }: Ledger, { back }: Kind): string[] {
+function findUndue({ name, entries, losses, lateMs }: Ledger, { back }: Kind, clocks: History['clocks']): string[] {
   const defects: string[] = [];
   let [debt, writtenMs, debtSinceMs] = [0, 0, -Infinity];
   let maybes: readonly Entry[] = [];
@@ -221,8 +221,8 @@ function findUndue({ name, entries, losses, lateMs }: Ledger, { back }: Kind): s
       if (what === 'maybe') maybes = [...maybes, entry];
     }
     const isFresh = loss !== undefined && realMs <= loss.toMs + (isCached ? CACHE_MS : 0);
-    // It was remembered before the clock stepped ahead.
-    const isOld = isCached && atMs < writtenMs - TOLERANCE_MS;
+    // It may have been remembered before the clock stepped.
+    const isOld = isCached && clocks.some(({ fromMs }) => realMs >= fromMs && realMs <= fromMs + CACHE_MS);
     if (what !== 'denied' || isFresh || isOld || used + cost > limit) continue;
     defects.push(`undue: ${name} at ${String(atMs)}: ${String(cost)} of ${String(limit)}, ${String(used)} used`);
   }

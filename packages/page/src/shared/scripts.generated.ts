@@ -1,1 +1,0 @@
-// Made by scripts/build/print-program.mjs from .
