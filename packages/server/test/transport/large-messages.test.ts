@@ -16,6 +16,8 @@ forward_auth: { trusted_proxies: [127.0.0.1, 10.0.0.0/8], rules: [{ match: { pat
 `;
 const MIB = 1_048_576;
 const MAX_BODY = 65_536;
+/** A quiet machine takes less than 50; one whose cores are shared, three times as long. What takes a time that grows faster than the message, takes seconds. */
+const MAX_MS = 150;
 const list = (length: number, text: string): string => new Array<string>(length).fill(text).join(',');
 const json = (path: string, body: string): string =>
   `POST ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`;
@@ -103,9 +105,9 @@ describe('a large message', () => {
     ['a path of many readings', () => auth(`/${'%2e%2e/a//b%2f'.repeat(4_000)}`, 'X-Forwarded-For: 203.0.113.1')],
     ['a path of stars', () => auth(`/${'aab'.repeat(20_000)}`, 'X-Forwarded-For: 203.0.113.1')],
     ['a way over many proxies', () => auth('/a', `X-Forwarded-For: ${list(6_000, '10.0.0.1')}`)],
-  ])('of HTTP delays others by less than 50 ms: %s', async (_what, request) => {
+  ])('of HTTP delays others by some milliseconds: %s', async (_what, request) => {
     const bytes = request();
-    expect(await longestTurn(() => exchange(httpPort(), bytes))).toBeLessThan(50);
+    expect(await longestTurn(() => exchange(httpPort(), bytes))).toBeLessThan(MAX_MS);
   });
 
   it.each<[string, () => Buffer]>([
@@ -129,8 +131,8 @@ describe('a large message', () => {
     ],
     ['unknown fields', () => Buffer.alloc(4 * MIB - 2, Buffer.from([0x78, 0x01]))],
     ['groups', () => Buffer.alloc(4 * MIB - 2, Buffer.from([0x7b, 0x7c]))],
-  ])('of gRPC delays others by less than 50 ms: %s', async (_what, message) => {
+  ])('of gRPC delays others by some milliseconds: %s', async (_what, message) => {
     const bytes = message();
-    expect(await longestTurn(() => call(bytes))).toBeLessThan(50);
+    expect(await longestTurn(() => call(bytes))).toBeLessThan(MAX_MS);
   });
 });
