@@ -128,4 +128,9 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   return s[UNITS] === 0 && s[PART_UNITS] === 0 ? unused() : s;
 }
 
+/** The limit by which units of the window were counted last that ends at this instant; Infinity if it has none. */
+export function limitUntil(s: Nums, end: number): number {
+  return s.length > 0 && s[START] + s[LENGTH] === end ? s[ALLOWED] : Infinity;
+}
+
 export const window: Family = { reads, used, left, freeAt, move, emptyAt, endsAt, add, give };

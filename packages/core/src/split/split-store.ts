@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, SluiceError, StoreError } from '../errors.ts';
-import { describePolicy, type Policy } from '../policies/index.ts';
+import { compile, describePolicy, type Policy } from '../policies/index.ts';
 import { ALLOWED, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
 import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
@@ -11,7 +11,7 @@ import type { Membership } from './membership/membership.ts';
 import { MembershipClock } from './membership/membership-clock.ts';
 import { MembershipStatus } from './membership-status.ts';
 import { Overlaps } from './shares/overlaps.ts';
-import { checkSplittable, fitsAt, memberAt, readShare, type Share } from './shares/share.ts';
+import { checkSplittable, fitsAt, holdTo, memberAt, readShare, type Share } from './shares/share.ts';
 
 const SPLIT = {
   /**
@@ -190,9 +190,11 @@ class SharedLimits implements SplitStore {
   }
 
   #readOwn(ask: Ask, status: MembershipStatus): OwnAsk {
-    const share = this.#readShare(ask.policy, status);
-    const memory = share.windowMs === undefined ? this.#spans : this.#windows;
     const { key, cost, until } = ask;
+    const due = this.#readShare(ask.policy, status);
+    const memory = due.windowMs === undefined ? this.#spans : this.#windows;
+    const units = memory.limitUntil(key, due.untilMs);
+    const share = units < compile(due.policy).limit ? holdTo(units, due) : due;
     return { key, policy: share.policy, cost, until, share, memory, whole: ask };
   }
 

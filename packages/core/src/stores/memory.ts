@@ -1,6 +1,7 @@
 import { StoreError, shown } from '../errors.ts';
 import { localClock, type Clock } from '../platform.ts';
 import { BLOCKED, RETRY_AFTER } from '../program/decide.ts';
+import { limitUntil } from '../program/window.ts';
 import {
   optional,
   readOptions,
@@ -30,6 +31,8 @@ export interface MemoryStore extends Store {
   /** Keys held now, with those that have ended and are not yet removed. */
   readonly size: number;
   forget(isForgotten: (key: string) => boolean): void;
+  /** Internal: what {@link limitUntil} says of the fixed window of a key. */
+  limitUntil(key: string, endMs: number): number;
 }
 
 /**
@@ -90,6 +93,11 @@ class BoundedStore implements MemoryStore {
 
   forget(isForgotten: (key: string) => boolean): void {
     for (const key of this.#keys.keys()) if (isForgotten(key)) this.#drop(key);
+  }
+
+  limitUntil(key: string, endMs: number): number {
+    const held = this.#keys.get(key);
+    return held?.rule.kind === 'f' ? limitUntil(held.s, endMs) : Infinity;
   }
 
   /** Remembers until when a key is denied. */

@@ -211,15 +211,44 @@ describe('a reservation', () => {
 });
 
 describe('a limit that changes', () => {
-  it('keeps the units used, and counts at once', async () => {
+  it('keeps the units used, and counts at once if it is cut', async () => {
     let policy: Policy = perMinute(20);
     const limiter = settled({ me: 1, other: 1 }).limiter(policyOf(() => policy));
     await limiter.consume('key', 3);
 
     policy = perMinute(10);
     expect(await limiter.consume('key')).toMatchObject({ allowed: true, limit: 10, remaining: 1 });
-    policy = perMinute(20);
-    expect(await allowedBy(limiter)).toBe(6);
+  });
+
+  it('counts from the next window on if it is raised, for a key that has units in this one', async () => {
+    const hand = settled({ me: 1, other: 1 });
+    let policy: Policy = perMinute(20);
+    const limiter = hand.limiter(policyOf(() => policy));
+    await limiter.consume('key', 3);
+    hand.live(20_000);
+
+    policy = perMinute(40);
+    expect(await limiter.peek('key', 11)).toMatchObject({ allowed: false, retryAfterMs: 40_084 });
+    await limiter.charge('key', 2);
+    expect(await allowedBy(limiter)).toBe(10 - 3 - 2);
+    expect(await limiter.peek('key')).toMatchObject({ limit: 40, remaining: 0, retryAfterMs: 40_084 });
+    expect(await allowedBy(limiter, 'unused')).toBe(20);
+    hand.live(41_000);
+    expect(await allowedBy(limiter)).toBe(20);
+  });
+
+  it.each([
+    ['slidingWindow', (limit: number) => slidingWindow({ limit, window: '1m' })],
+    ['tokenBucket', (limit: number) => tokenBucket({ capacity: limit, refill: 20, every: '1m' })],
+  ])('counts at once for %s, which has no window that could end', async (_name, of) => {
+    let policy: Policy = of(20);
+    const limiter = settled({ me: 1, other: 1 }).limiter(policyOf(() => policy));
+    await limiter.consume('key', 4);
+
+    policy = of(40);
+    expect(await allowedBy(limiter)).toBe(20 - 4);
+    policy = of(20);
+    expect(await allowedBy(limiter)).toBe(0);
   });
 
   it('to one that cannot be split leaves it to onStoreError', async () => {

@@ -82,6 +82,14 @@ export function readShare(policy: SplittablePolicy, epochs: KnownEpochs, graceMs
   return { policy: scale(policy, counted), whole, untilMs, windowMs, next, counted };
 }
 
+/** The share of a key whose window has been counted by fewer units: what is more counts from the next window on. */
+export function holdTo(units: number, share: Share): Share {
+  const { policy, counted, untilMs } = share;
+  const whole = { weight: 1, total: 1 };
+  const held: CountedEpoch = { units, ...whole, endsAtMs: untilMs };
+  return { ...share, policy: scalePolicy(policy, { units, ...whole }), counted: [...counted, held] };
+}
+
 /** When this instance's share reaches this number of units, by the membership's clock; `Infinity` if it never does. */
 export function fitsAt({ counted }: Share, units: number): number {
   return Math.max(...counted.map((epoch) => (epoch.units < units ? epoch.endsAtMs : -Infinity)));
