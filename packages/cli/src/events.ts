@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { readEvents, type LimitEvent } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
 import { printOf, withRedis } from './session.ts';
-import { table, writeInstant, writeWait } from './text.ts';
+import { printable, table, writeInstant, writeWait } from './text.ts';
 
 interface EventsFlags {
   readonly limit?: string;
@@ -21,9 +21,11 @@ export function addEvents(sluice: Command): void {
     .option('--key <key>', 'only those of this key, and those of no key')
     .addHelpText('after', '\nExample: sluice events --key 203.0.113.7')
     .action(({ limit, key }: EventsFlags) =>
-      withRedis(command, false, async ({ store }) => {
+      withRedis(command, false, async ({ store, prefix }) => {
         const events = await readEvents({ store, limit, key: key && (canonicalAddress(key, 64) ?? key) });
-        printOf(command)(events, () => (events.length === 0 ? 'nothing has happened' : tableOf(events)));
+        const which = [limit && ` of the limit ${limit}`, key && ` of the key ${key}`].filter(Boolean).join('');
+        const none = `no events${which} under ${prefix}`;
+        printOf(command)(events, () => (events.length === 0 ? printable(none) : tableOf(events)));
       }),
     );
 }
