@@ -22,7 +22,7 @@ import { packAll } from '../setup/pnpm.mjs';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const programs = join(root, 'scripts/real/packages');
 const ADAPTERS = ['express', 'fastify', 'koa', 'nestjs', 'web'];
-const TYPED = ['program.mts', 'program.cts', 'handlers.mts', 'handlers.cts', 'adapters.mts'];
+const TYPED = ['program.mts', 'program.cts', 'handlers.mts', 'handlers.cts', 'adapters.mts', 'declared.mts'];
 const work = mkdtempSync(join(tmpdir(), 'sluice-packages-'));
 const run = (command, args, cwd = root) => {
   const { status, stdout, error } = spawnSync(command, args, {
@@ -82,7 +82,8 @@ try {
   run('node', ['one-copy.mjs'], work);
   const tsc = join(root, 'node_modules/@typescript/native/bin/tsc');
   const types = ['--types', 'node', '--skipLibCheck'];
-  run('node', [tsc, '--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', ...types, ...TYPED], work);
+  const emitted = ['--declaration', '--emitDeclarationOnly', '--outDir', 'declared'];
+  run('node', [tsc, ...emitted, '--strict', '--module', 'nodenext', '--target', 'es2022', ...types, ...TYPED], work);
   console.log('imported from ES modules, CommonJS and TypeScript');
 
   // Last, because ioredis must not be installed before.

@@ -257,7 +257,7 @@ test('the page shows what all processes deny and when, and opens a key of anothe
     const counted = { limiter: 'carts', limit: '}:carts', policy: 'carts', count: 44, atLeast: 38, denials };
     const keys = HOSTILE.slice(0, 4).map((key) => ({ ...counted, key }));
     await shareRecord(connectionOf(store), {
-      ...{ pid: 4711, host: 'web-7', sinceMs: 0, beyond: 0, keys },
+      ...{ pid: 4711, host: 'web-7', sinceMs: 0, beyond: 0, keys, lost: [] },
       deniedByMinute: [40, 80, 20, 9],
     });
     const other = await opened({ viewport: { width: 390, height: 844 }, bypassCSP: true }, second);

@@ -14,8 +14,8 @@ interface Denied {
   readonly atLeast: number;
 }
 
-const ADMIN = 'http://127.0.0.1:6070';
-const TAKES = `--service takes the admin listener of a service, such as ${ADMIN}, or the URL of an application's page`;
+export const ADMIN = 'http://127.0.0.1:6070';
+export const TAKES: string = `--service takes the admin listener of a service, such as ${ADMIN}, or the URL of an application's page`;
 const MAX_PRINTED = 50;
 
 /** Adds `sluice denied`. */

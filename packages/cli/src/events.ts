@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
 import { readEvents, type LimitEvent } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
+import { ADMIN, TAKES } from './denied.ts';
+import { Failure } from './failure.ts';
+import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
 import { printOf, withRedis } from './session.ts';
-import { table, writeInstant, writeWait } from './text.ts';
+import { printable, table, writeInstant, writeWait } from './text.ts';
 
-interface EventsFlags {
+interface EventsFlags extends ServiceFlags {
   readonly limit?: string;
   readonly key?: string;
 }
@@ -19,13 +22,27 @@ export function addEvents(sluice: Command): void {
     )
     .option('--limit <name>', 'only those of this limiter, limit or managed policy')
     .option('--key <key>', 'only those of this key, and those of no key')
-    .addHelpText('after', '\nExample: sluice events --key 203.0.113.7')
-    .action(({ limit, key }: EventsFlags) =>
-      withRedis(command, false, async ({ store }) => {
-        const events = await readEvents({ store, limit, key: key && (canonicalAddress(key, 64) ?? key) });
-        printOf(command)(events, () => (events.length === 0 ? 'nothing has happened' : tableOf(events)));
-      }),
-    );
+    .addHelpText('after', '\nExample: sluice events --key 203.0.113.7');
+  addServiceOptions(command, "its admin listener, or an application's page: the last 50 it knows", ADMIN);
+  command.action(async ({ limit, key: given, ...flags }: EventsFlags) => {
+    const key = given && (canonicalAddress(given, 64) ?? given);
+    const print = (events: readonly LimitEvent[], where: string): void => {
+      const which = [limit && ` of the limit ${limit}`, given && ` of the key ${given}`].filter(Boolean).join('');
+      printOf(command)(events, () => (events.length === 0 ? printable(`no events${which} ${where}`) : tableOf(events)));
+    };
+    if (flags.service === undefined) {
+      await withRedis(command, false, async ({ store, prefix }) => {
+        print(await readEvents({ store, limit, key }), `under ${prefix}`);
+      });
+      return;
+    }
+    const query = new URLSearchParams({ limit: limit ?? '', key: key ?? '' }).toString();
+    const { events } = (await ask(flags, `snapshot?${query}`, undefined, TAKES)) as Partial<
+      Record<'events', LimitEvent[]>
+    >;
+    if (!Array.isArray(events)) throw new Failure(`the answer is not that of a page: ${TAKES}`);
+    print(events, `at ${flags.service}`);
+  });
 }
 
 function tableOf(events: readonly LimitEvent[]): string {

@@ -177,6 +177,14 @@ describe('inspect', () => {
   });
 });
 
+describe('events', () => {
+  it('without any names what was looked for, and where', async () => {
+    const { code, out } = await cli.sluice('events', '--limit', 'login', '--key', 'ann');
+
+    expect([code, out]).toEqual([0, 'no events of the limit login of the key ann under sluice']);
+  });
+});
+
 describe('block', () => {
   it('is printed, with who and why, and told by the timeline', async () => {
     await limiterOf({ policy: fixedWindow({ limit: 5, window: '1h' }) }).consume('ann');

@@ -7,7 +7,6 @@ import { limitId, listCores, listLimits, type KnownLimit, type LimitedKey } from
 import type { Operator } from './operators.ts';
 import type { PageSettings } from './options.ts';
 import { Recorder } from './recorder.ts';
-import { mergeDenied } from './shared/redis.ts';
 import { inTime, Sharing } from './shared/sharing.ts';
 import { listOthers, makeRecord, takeSnapshot } from './snapshot.ts';
 import { CONTENT_POLICY } from './view/app.generated.ts';
@@ -70,10 +69,11 @@ export class Page {
       .flatMap((item) => {
         return this.#recorder.denialsOf(item).map((denial) => ({ ...denial, policy: item.policy }));
       });
-    const others = mergeDenied(listOthers(this.#sharing)).filter(({ limiter, limit: id, key }) => {
-      return limiter === core.name && id === limitId(core, limit) && key === subject;
+    const id = limitId(core, limit);
+    const shared = listOthers(this.#sharing).flatMap(({ keys }) => {
+      const others = keys.filter((one) => one.limiter === core.name && one.limit === id && one.key === subject);
+      return others.flatMap(({ policy, denials }) => denials.map((denial) => ({ ...denial, policy })));
     });
-    const shared = others.flatMap(({ policy, denials }) => denials.map((denial) => ({ ...denial, policy })));
     return [...own, ...shared].toSorted((a, b) => b.atMs - a.atMs);
   };
 

@@ -83,6 +83,8 @@ describe('a service that denies', () => {
     const unblocked = await runHere(['unblock', 'bob', ...why, ...at(one)]);
     const isAllowed = await consume(one, 'login', 'bob');
     const reset = await runHere(['reset', 'ann\u202e', ...why, ...at(one)]);
+    const events = await runHere(['events', '--key', 'bob', '--limit', 'login', ...at(one)]);
+    const none = await runHere(['events', '--key', 'eve', ...at(one)]);
 
     expect(denied.out).toMatch(/^from .*\nKEY +LIMITER +POLICY +DENIALS\nann\\u\{202e\} +service +login +3$/);
     expect(JSON.parse(asJson.out)).toMatchObject({ keys: [{ key: 'ann\u202e', policy: 'login', count: 3 }] });
@@ -92,6 +94,10 @@ describe('a service that denies', () => {
       [0, 'reset ann\\u{202e} under login, by ops: x'],
     ]);
     expect([isDenied, isAllowed, await consume(one, 'login', 'ann\u202e')]).toEqual([true, true, true]);
+    expect(events.out).toMatch(
+      /\n\S+ +unblock +service:login +bob .* ops +x\n\S+ +block +service:login +bob .* ops +x$/,
+    );
+    expect(none.out).toBe(`no events of the key eve at ${String(at(one)[1])}`);
   });
 
   it('is asked at its admin listener, as the help and the answer of another one say', async () => {

@@ -26,6 +26,8 @@ export interface LimitEvent {
 }
 
 const MAX_TEXT = 1_000;
+/** The last instant that a `Date` can be. */
+const LAST_MS = 8.64e15;
 const TEXTS = ['key', 'before', 'after', 'by', 'reason'] as const;
 /** How much apart processes see the same outage begin and end: a probe and its time. */
 const SLACK_MS = 2_000;
@@ -41,7 +43,8 @@ export function writeEvent(event: LimitEvent): string {
 export function parseEvent(text: string): LimitEvent | undefined {
   try {
     const { atMs, what, endAtMs, limit, ...rest } = JSON.parse(text) as LimitEvent;
-    const isInstant = (given: unknown): boolean => Number.isSafeInteger(given) && Number(given) >= 0;
+    const isInstant = (given: unknown): boolean =>
+      Number.isSafeInteger(given) && Number(given) >= 0 && Number(given) <= LAST_MS;
     const isText = (given: unknown): boolean => typeof given === 'string' && given.length <= MAX_TEXT;
     const isWhole =
       isInstant(atMs) &&
@@ -63,14 +66,14 @@ export function areSame(one: LimitEvent, other: LimitEvent): boolean {
   return one.atMs <= ends(other) && other.atMs <= ends(one);
 }
 
-/** The outage or loss of which both are a part. */
+/** The outage or loss of which both are a part. Limits for which a thousand characters have no room are left out. */
 export function joinEvents(one: LimitEvent, other: LimitEvent): LimitEvent {
   const ends = [one.endAtMs, other.endAtMs];
-  const limits = new Set([one, other].flatMap(({ limit }) => limit.split(', ')));
+  const limits = [...new Set([one, other].flatMap(({ limit }) => limit.split(', ')))].join(', ');
   return {
     ...one,
     atMs: Math.min(one.atMs, other.atMs),
     endAtMs: ends.includes(null) ? null : Math.max(...ends.map(Number)),
-    limit: [...limits].join(', '),
+    limit: limits.length <= MAX_TEXT ? limits : one.limit,
   };
 }

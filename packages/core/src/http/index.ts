@@ -1,9 +1,9 @@
 // For applications: their adapter passes these on.
 export { byAll, byHeader, byIp, byMethod, byRoute, byUser } from './keys/key-parts.ts';
 export { canonicalAddress } from './keys/address.ts';
-export { fieldWriter, type HeaderFormat, type HeadersOption } from './response/headers.ts';
+export { fieldWriter, type Field, type HeaderFormat, type HeadersOption } from './response/headers.ts';
 export { denialFor, RateLimitError, type Denial, type DenialStatuses } from './response/denial.ts';
-export type { ByIpOptions, Key, KeyPart, KeyReader, KeyValue } from './keys/key-parts.ts';
+export type { AddressReader, ByIpOptions, Key, KeyPart, KeyReader, KeyValue } from './keys/key-parts.ts';
 export type { HttpLimitOptions, KeyByLimit, OnMissingKey, PolicyOption, RefundOptions, RefundWhen } from './options.ts';
 export type { Limited } from './limited.ts';
 export type { RateLimitInfo } from './framework.ts';

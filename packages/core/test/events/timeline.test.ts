@@ -123,7 +123,9 @@ describe('the timeline in Redis', () => {
   it('is bounded, and written by anyone: what is no event is not returned', async () => {
     const line = (i: number, text: string): string => `${String(Date.now() + 60_000)} name-${String(i)} ${text}`;
     const bad = ['{', '[]', 'null', JSON.stringify({ ...eventOf({}), what: 'sold' }), JSON.stringify({ atMs: 1 })];
-    const wrong = [{ limit: 7 }, { key: {} }, { atMs: -1 }, { endAtMs: '1' }, { reason: 'x'.repeat(1_001) }] as never[];
+    const wrong = [
+      ...[{ limit: 7 }, { key: {} }, { atMs: -1 }, { atMs: 9e15 }, { endAtMs: '1' }, { reason: 'x'.repeat(1_001) }],
+    ] as never[];
     const texts = [...bad, ...wrong.map((more) => JSON.stringify(eventOf(more)))];
     const many = Array.from({ length: 1_200 }, (_, i) => JSON.stringify(eventOf({ key: `key-${String(i)}` })));
     await redis.admin.set(LIST, [...texts, ...many].map((text, i) => line(i, text)).join('\n'));
@@ -198,5 +200,17 @@ describe('an outage', () => {
     expect(lasting).toEqual([[null], 0]);
     expect(events).toHaveLength(1);
     expect(Number(events[0]?.endAtMs) - Number(events[0]?.atMs)).toBeGreaterThan(59_000);
+  });
+
+  it('has a thousand characters of limits, however many outages others have written', async () => {
+    const limits = (i: number): string => Array.from({ length: 100 }, (_, k) => `l${String(100 * i + k)}`).join(', ');
+    const texts = Array.from({ length: 50 }, (_, i) => JSON.stringify(eventOf({ what: 'outage', limit: limits(i) })));
+    const line = (text: string, i: number): string => `${String(Date.now() + 60_000)} name-${String(i)} ${text}`;
+    await redis.admin.set(LIST, texts.map(line).join('\n'));
+
+    const events = await readEvents({ store: newStore() });
+
+    expect(events).toHaveLength(1);
+    expect(events[0]?.limit.length).toBeLessThanOrEqual(1_000);
   });
 });

@@ -138,7 +138,14 @@ export class YamlValue {
   /** A whole number. Undefined where it is missing, or something else. */
   whole(where: string, least: number, most: number): number | undefined {
     if (this.isMissing) return undefined;
-    const value = isScalar(this.#node) ? this.#node.value : undefined;
+    const { value, source = '' } = isScalar(this.#node) ? this.#node : {};
+    if (/^[-+]?0\d/.test(source)) {
+      // For Go, 0100 is octal.
+      this.problem(
+        `${where} must be written without a leading zero, got ${source}: envoyproxy/ratelimit reads it as octal`,
+      );
+      return undefined;
+    }
     if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
     const range = `${String(least)} to ${String(most)}`;
     this.problem(`${where} must be a whole number from ${range}, got ${this.#shown()}`);

@@ -27,6 +27,10 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
       '3:15: rate_limit needs requests_per_unit; write 0 to deny every request',
     ],
     [
+      '  - { key: k, rate_limit: { unit: day, requests_per_unit: 0100 } }',
+      '3:59: requests_per_unit must be written without a leading zero, got 0100: envoyproxy/ratelimit reads it as octal',
+    ],
+    [
       '  - { key: k, value: v }\n  - { key: k, value: v }',
       '4:5: the descriptor "d.k_v" has been defined at limits.yaml:3; write it once',
     ],
