@@ -30,6 +30,9 @@ export class Timeline {
   /** The texts that were read, so that none is parsed twice. */
   #texts: ReadonlyMap<string, string> = new Map();
   readonly #unsent = new Set<string>();
+  /** The writing under way, and one more for all that is added meanwhile: each keeps Redis busy for some milliseconds. */
+  #writing: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
   /** Those that last, which no list has. */
   readonly #lasting = new Set<string>();
   #refreshedAtMs = -Infinity;
@@ -141,15 +144,30 @@ export class Timeline {
     return name;
   }
 
-  async #send(): Promise<void> {
-    const names = [...this.#unsent];
-    if (names.length === 0) return;
-    const lines = names.flatMap((name) => {
-      const event = this.#known.get(name);
-      return event === undefined ? [] : [{ name, sinceMs: event.atMs, text: writeEvent(event) }];
+  #send(): Promise<void> {
+    if (this.#writing === undefined) return this.#start();
+    return (this.#next ??= inTime(this.#writing).then(() => {
+      this.#next = undefined;
+      return this.#start();
+    }));
+  }
+
+  #start(): Promise<void> {
+    const own = this.#write().finally(() => {
+      if (this.#writing === own) this.#writing = undefined;
     });
-    await this.#list?.put(lines);
-    for (const name of names) this.#unsent.delete(name);
+    return (this.#writing = own);
+  }
+
+  async #write(): Promise<void> {
+    const events = [...this.#unsent].flatMap((name) => {
+      const event = this.#known.get(name);
+      return event === undefined ? [] : [[name, event] as const];
+    });
+    if (events.length === 0) return;
+    await this.#list?.put(events.map(([name, event]) => ({ name, sinceMs: event.atMs, text: writeEvent(event) })));
+    // One that was replaced meanwhile is still to be written.
+    for (const [name, event] of events) if (this.#known.get(name) === event) this.#unsent.delete(name);
   }
 }
 
