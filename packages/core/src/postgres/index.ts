@@ -82,8 +82,9 @@ export function postgresStore(client: PgClient | PostgresJsClient, options: Post
       arrayOf(writes.map(({ expiresAtMs }) => String(expiresAtMs))),
     ];
     const [swapped] = (await query(call, values).catch(async (error: unknown) => {
-      if ((error as { code?: unknown }).code !== NO_FUNCTION) throw error;
-      await migrate();
+      const code = String((error as { code?: unknown }).code);
+      if (code === NO_FUNCTION) await migrate();
+      else if (!ROLLED_BACK.has(code)) throw error;
       return query(call, values);
     })) as [Row];
     const held = JSON.parse(swapped.held) as (string | null)[];
@@ -102,6 +103,8 @@ interface Row {
 }
 
 const NO_FUNCTION = '42883';
+/** In a conflict of transactions that do not read what was committed meanwhile, as may be the default; a deadlock. */
+const ROLLED_BACK = new Set(['40001', '40P01']);
 const NO_RIGHTS = '42501';
 
 type Query = (text: string, values?: string[]) => Promise<readonly object[]>;

@@ -108,6 +108,8 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
       const writes = requests.decide(texts, atMs);
       const swapped = await swap({ keys, texts, atMs, writes });
       ({ atMs, texts } = swapped);
+      // A later instant may stand in what others are known to hold: a late answer, or a clock that has stepped back.
+      if (clock !== undefined && atMs < clock[0]) known.clear();
       clock = [atMs, performance.now()];
       for (const [i, key] of keys.entries()) remember(key, texts[i]);
       if (!swapped.isDone) continue;
