@@ -1,5 +1,5 @@
 import { messageOf, PolicyError, shown, StoreError } from '../errors.ts';
-import { databaseStore, parseTable, type Swap, type Swapped } from '../stores/database-store.ts';
+import { databaseStore, parseTable, writeKey, type Swap, type Swapped } from '../stores/database-store.ts';
 import type { Store } from '../stores/store.ts';
 import { parsePrefix } from '../values/prefix.ts';
 import { flag, readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
@@ -73,8 +73,7 @@ export function postgresStore(client: PgClient | PostgresJsClient, options: Post
   }
 
   async function swap({ keys, texts, atMs, writes }: Swap): Promise<Swapped> {
-    const row = (key: string): string =>
-      `${prefix}:${key}`.replace(/[\0\\]/g, (odd) => (odd === '\0' ? '\\0' : '\\\\'));
+    const row = (key: string): string => writeKey(prefix, key);
     const values = [
       ...[keys.map(row), texts].map(arrayOf),
       String(atMs),
