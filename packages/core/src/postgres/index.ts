@@ -143,13 +143,15 @@ declare
   found_texts text[];
   page bigint;
 begin
-  if cardinality(new_keys) > 0 then
+  -- Looked at before the locks, too: where many compete, those that have lost do not wait first.
+  for round in 1..2 loop
+    select array_agg((select kept.text from ${table} as kept where kept.key = asked.key) order by place)
+      into found_texts from unnest(keys) with ordinality as asked (key, place);
+    exit when round = 2 or cardinality(new_keys) = 0 or found_texts is distinct from texts;
     -- They hold keys without a row as well.
     perform pg_advisory_xact_lock(lock)
       from (select distinct hashtextextended(key, 0) as lock from unnest(keys) as key order by lock) as locks;
-  end if;
-  select array_agg((select kept.text from ${table} as kept where kept.key = asked.key) order by place)
-    into found_texts from unnest(keys) with ordinality as asked (key, place);
+  end loop;
   held := to_json(found_texts)::text;
   now := floor(extract(epoch from clock_timestamp()) * 1000);
   done := (found_texts is not distinct from texts) and (at between now - 100 and now);

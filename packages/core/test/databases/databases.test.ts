@@ -14,7 +14,8 @@ import postgres from 'postgres';
 import { createLimiter, fixedWindow, type Limiter, type Store } from '../../src/index.ts';
 import { mysqlStore } from '../../src/mysql/index.ts';
 import { postgresStore } from '../../src/postgres/index.ts';
-import { USED } from '../../src/program/decide.ts';
+import { ALLOWED, USED } from '../../src/program/decide.ts';
+import type { Answer } from '../../src/stores/store.ts';
 import { describeStore } from '../../src/testing/index.ts';
 
 const { afterAll, afterEach, beforeAll, describe, expect, it } = jest;
@@ -59,6 +60,25 @@ afterAll(() => {
 });
 
 const TABLE = 'sluice';
+
+it('a process that has lost a race in Postgres is denied without waiting for those that compete', async () => {
+  const server = await (sqlServers.postgres as () => Promise<SqlServer>)();
+  const [loser, winner] = [byPg(server.url), byPg(server.url)];
+  const session = new Client(server.url);
+  await session.connect();
+  const ask = { key: '{ann}', policy: fixedWindow({ limit: 2, window: '1h' }), cost: 1, uncached: true };
+  await loser.store.perform('take', [ask]);
+  await winner.store.perform('take', [ask]);
+
+  await session.query("select pg_advisory_lock(hashtextextended('shop:{ann}', 0))");
+  const answer = loser.store.perform('take', [ask]) as Promise<Answer>;
+  const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 2000, 'it waits'))]);
+  await session.end();
+
+  expect(first).toMatchObject({ figures: [{ [ALLOWED]: 0, [USED]: 2 }] });
+  for (const { close } of [loser, winner]) await close();
+  await server.stop();
+}, 60_000);
 
 describe.each<[database: 'postgres' | 'mariadb', first: Open, further: Readonly<Record<string, Open>>]>([
   ['postgres', byPg, { postgres: byPostgres }],
