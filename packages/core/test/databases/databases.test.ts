@@ -74,10 +74,10 @@ it('a process that has lost a race in Postgres is denied without waiting for tho
   const answer = loser.store.perform('take', [ask]) as Promise<Answer>;
   const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 2000, 'it waits'))]);
   await session.end();
-
-  expect(first).toMatchObject({ figures: [{ [ALLOWED]: 0, [USED]: 2 }] });
   for (const { close } of [loser, winner]) await close();
   await server.stop();
+
+  expect(first).toMatchObject({ figures: [{ [ALLOWED]: 0, [USED]: 2 }] });
 }, 60_000);
 
 describe.each<[database: 'postgres' | 'mariadb', first: Open, further: Readonly<Record<string, Open>>]>([
