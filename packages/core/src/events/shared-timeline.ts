@@ -9,15 +9,18 @@ const PATIENCE_MS = 500;
 
 /** The events of an application, in a list that its processes share. A list that lost them gets them back. */
 export class SharedTimeline extends Timeline {
-  readonly #list: SharedLines;
+  readonly #list: Pick<SharedLines, 'read' | 'put'>;
   /** The texts that were read, so that none is parsed twice. */
   #texts: ReadonlyMap<string, string> = new Map();
   readonly #unsent = new Set<string>();
+  /** The writing under way, and one more for all that is added meanwhile: each keeps Redis busy for some milliseconds. */
+  #writing: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
   #refreshedAtMs = -Infinity;
   /** The clock of the list less that of this process. */
   #aheadMs = 0;
 
-  constructor(list: SharedLines) {
+  constructor(list: Pick<SharedLines, 'read' | 'put'>) {
     super();
     this.#list = list;
   }
@@ -79,15 +82,30 @@ export class SharedTimeline extends Timeline {
     return this.add(joinEvents(same[1], whole), same[0]);
   }
 
-  async #send(): Promise<void> {
-    const names = [...this.#unsent];
-    if (names.length === 0) return;
-    const lines = names.flatMap((name) => {
-      const event = this.known.get(name);
-      return event === undefined ? [] : [{ name, sinceMs: event.atMs, text: writeEvent(event) }];
+  #send(): Promise<void> {
+    if (this.#writing === undefined) return this.#start();
+    return (this.#next ??= inTime(this.#writing).then(() => {
+      this.#next = undefined;
+      return this.#start();
+    }));
+  }
+
+  #start(): Promise<void> {
+    const own = this.#write().finally(() => {
+      if (this.#writing === own) this.#writing = undefined;
     });
-    await this.#list.put(lines);
-    for (const name of names) this.#unsent.delete(name);
+    return (this.#writing = own);
+  }
+
+  async #write(): Promise<void> {
+    const events = [...this.#unsent].flatMap((name) => {
+      const event = this.known.get(name);
+      return event === undefined ? [] : [[name, event] as const];
+    });
+    if (events.length === 0) return;
+    await this.#list.put(events.map(([name, event]) => ({ name, sinceMs: event.atMs, text: writeEvent(event) })));
+    // One that was replaced meanwhile is still to be written.
+    for (const [name, event] of events) if (this.known.get(name) === event) this.#unsent.delete(name);
   }
 }
 

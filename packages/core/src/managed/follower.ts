@@ -150,6 +150,11 @@ export class Follower {
       throw this.#failure;
     }
     if (this.lost.size > 0) await this.#restore().catch(ignore);
+    // Others may have written it back.
+    if (this.lost.size === 0 && this.#endLoss !== undefined) {
+      void this.#endLoss({ endAtMs: this.nowMs(), after: 'written back' });
+      this.#endLoss = undefined;
+    }
     void this.feed.timeline.follow();
     if (this.feed.forget !== undefined && this.nowMs() >= this.#sweepAtMs) this.#sweep();
   }
@@ -205,9 +210,6 @@ export class Follower {
       for (const [name] of records) lost.delete(name);
       await this.#readPage();
     }
-    const end = this.#endLoss;
-    this.#endLoss = undefined;
-    void end({ endAtMs: this.nowMs(), after: 'written back' });
   }
 
   /** Deletes what has been of no use for a week, here and in the source. */

@@ -78,12 +78,12 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions): Mys
     const hex = (key: string): string => Buffer.from(`${prefix}:${key}`).toString('hex');
     const held = keys.map((key, i) => ({ k: hex(key), h: sha1(texts[i]) }));
     const written = writes.map(({ key, text = null, expiresAtMs }) => ({ k: hex(key), t: text, e: expiresAtMs }));
-    const reply = (await call([JSON.stringify(held), atMs, JSON.stringify(written)])) as readonly [readonly [Row[]]];
-    const rows = reply[0][0];
-    const [first] = rows as [Row];
+    const reply = (await call([JSON.stringify(held), atMs, JSON.stringify(written)])) as readonly [Reply];
+    const [rows, [{ done, now_ms }]] = reply[0];
+    // A pool may make texts of numbers.
     return {
-      isDone: first.done === 1,
-      atMs: first.now_ms,
+      isDone: Number(done) === 1,
+      atMs: Number(now_ms),
       texts: rows.map(({ text }) => text ?? undefined),
     };
   }
@@ -91,12 +91,11 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions): Mys
   return Object.assign(databaseStore('mysql', swap), { source: 'mysql' as const, migrate });
 }
 
-/** What the procedure returns for each key. */
-interface Row {
-  readonly text: string | null;
-  readonly done: number;
-  readonly now_ms: number;
-}
+/** What the procedure returns: a row for each key, and one for all. */
+type Reply = readonly [
+  rows: readonly { readonly text: string | null }[],
+  readonly [{ readonly done: unknown; readonly now_ms: unknown }],
+];
 
 const NO_PROCEDURE = 1305;
 const DEADLOCK = 1213;
@@ -146,12 +145,14 @@ begin
     insert into ${table} (k, text, expires_at) select unhex(k), '', 9007199254740991 from ${keys} order by 1
       on duplicate key update expires_at = ${table}.expires_at;
   end if;
+  select nullif(kept.text, '') as text
+    from ${keys} left join ${table} as kept on kept.k = unhex(asked.k) order by asked.i;
+  -- Read after the texts, of which none is of a later instant then.
   set now_ms = floor(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) / 1000);
   set done = at_ms between now_ms - 100 and now_ms and not exists (
     select * from ${keys} left join ${table} as kept on kept.k = unhex(asked.k)
       where not (cast(sha1(nullif(kept.text, '')) as binary) <=> cast(asked.h as binary)));
-  select nullif(kept.text, '') as text, done, now_ms
-    from ${keys} left join ${table} as kept on kept.k = unhex(asked.k) order by asked.i;
+  select done, now_ms;
   if done and json_length(written) > 0 then
     update ${table} as kept join ${news} on kept.k = unhex(new.k) set kept.text = ifnull(new.t, ''), kept.expires_at = new.e;
     delete kept from ${table} as kept join ${keys} on kept.k = unhex(asked.k) where kept.text = '';

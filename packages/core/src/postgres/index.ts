@@ -1,5 +1,5 @@
 import { messageOf, PolicyError, shown, StoreError } from '../errors.ts';
-import { databaseStore, parseTable, type Swap, type Swapped } from '../stores/database-store.ts';
+import { databaseStore, parseTable, writeKey, type Swap, type Swapped } from '../stores/database-store.ts';
 import type { Store } from '../stores/store.ts';
 import { parsePrefix } from '../values/prefix.ts';
 import { flag, readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
@@ -73,8 +73,7 @@ export function postgresStore(client: PgClient | PostgresJsClient, options: Post
   }
 
   async function swap({ keys, texts, atMs, writes }: Swap): Promise<Swapped> {
-    const row = (key: string): string =>
-      `${prefix}:${key}`.replace(/[\0\\]/g, (odd) => (odd === '\0' ? '\\0' : '\\\\'));
+    const row = (key: string): string => writeKey(prefix, key);
     const values = [
       ...[keys.map(row), texts].map(arrayOf),
       String(atMs),
@@ -82,8 +81,9 @@ export function postgresStore(client: PgClient | PostgresJsClient, options: Post
       arrayOf(writes.map(({ expiresAtMs }) => String(expiresAtMs))),
     ];
     const [swapped] = (await query(call, values).catch(async (error: unknown) => {
-      if ((error as { code?: unknown }).code !== NO_FUNCTION) throw error;
-      await migrate();
+      const code = String((error as { code?: unknown }).code);
+      if (code === NO_FUNCTION) await migrate();
+      else if (!ROLLED_BACK.has(code)) throw error;
       return query(call, values);
     })) as [Row];
     const held = JSON.parse(swapped.held) as (string | null)[];
@@ -102,6 +102,8 @@ interface Row {
 }
 
 const NO_FUNCTION = '42883';
+/** In a conflict of transactions that do not read what was committed meanwhile, as may be the default; a deadlock. */
+const ROLLED_BACK = new Set(['40001', '40P01']);
 const NO_RIGHTS = '42501';
 
 type Query = (text: string, values?: string[]) => Promise<readonly object[]>;
@@ -141,13 +143,15 @@ declare
   found_texts text[];
   page bigint;
 begin
-  if cardinality(new_keys) > 0 then
+  -- Looked at before the locks, too: where many compete, those that have lost do not wait first.
+  for round in 1..2 loop
+    select array_agg((select kept.text from ${table} as kept where kept.key = asked.key) order by place)
+      into found_texts from unnest(keys) with ordinality as asked (key, place);
+    exit when round = 2 or cardinality(new_keys) = 0 or found_texts is distinct from texts;
     -- They hold keys without a row as well.
     perform pg_advisory_xact_lock(lock)
       from (select distinct hashtextextended(key, 0) as lock from unnest(keys) as key order by lock) as locks;
-  end if;
-  select array_agg((select kept.text from ${table} as kept where kept.key = asked.key) order by place)
-    into found_texts from unnest(keys) with ordinality as asked (key, place);
+  end loop;
   held := to_json(found_texts)::text;
   now := floor(extract(epoch from clock_timestamp()) * 1000);
   done := (found_texts is not distinct from texts) and (at between now - 100 and now);

@@ -1,5 +1,5 @@
 import { PolicyError, shown } from '../errors.ts';
-import { parseTable } from '../stores/database-store.ts';
+import { parseTable, writeKey } from '../stores/database-store.ts';
 import type { Store } from '../stores/store.ts';
 import { transactionStore } from '../stores/transaction.ts';
 import { parsePrefix } from '../values/prefix.ts';
@@ -72,11 +72,11 @@ export function sqliteStore(database: SqliteDatabase | SqliteWasmDatabase, optio
       // IMMEDIATE takes the lock before the first read: no other process decides between a read and its write.
       database.exec('BEGIN IMMEDIATE');
       try {
-        const texts = keys.map((key) => (read.get(`${prefix}:${key}`) as { text: string } | undefined)?.text);
+        const texts = keys.map((key) => (read.get(writeKey(prefix, key)) as { text: string } | undefined)?.text);
         const nowMs = Date.now();
         for (const { key, text, expiresAtMs } of decide(texts, nowMs)) {
-          if (text === undefined) remove.run(`${prefix}:${key}`);
-          else write.run(`${prefix}:${key}`, text, expiresAtMs);
+          if (text === undefined) remove.run(writeKey(prefix, key));
+          else write.run(writeKey(prefix, key), text, expiresAtMs);
           sweep.run(nowMs, MAX_SWEPT);
         }
         database.exec('COMMIT');

@@ -10,6 +10,11 @@ export const parseTable: Reader<string> = /* @__PURE__ */ valueThat(
   'a name of lower-case letters, digits and _, such as "sluice" or "limits.sluice"',
 );
 
+/** A key as a column of text holds it: without NUL, which databases refuse, and at which drivers end a text. */
+export function writeKey(prefix: string, key: string): string {
+  return `${prefix}:${key}`.replace(/[\0\\]/g, (odd) => (odd === '\0' ? '\\0' : '\\\\'));
+}
+
 /** What a database is sent: to write this if its keys hold these texts, and the instant is one of the last 100 ms. */
 export interface Swap {
   readonly keys: readonly string[];
@@ -108,6 +113,8 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
       const writes = requests.decide(texts, atMs);
       const swapped = await swap({ keys, texts, atMs, writes });
       ({ atMs, texts } = swapped);
+      // A later instant may stand in what others are known to hold: a late answer, or a clock that has stepped back.
+      if (clock !== undefined && atMs < clock[0]) known.clear();
       clock = [atMs, performance.now()];
       for (const [i, key] of keys.entries()) remember(key, texts[i]);
       if (!swapped.isDone) continue;

@@ -57,7 +57,7 @@ const POLICIES: Readonly<Record<string, readonly Policy[]>> = {
 
 const SUBJECTS = ['a', 'b', 'c', 'd'] as const;
 /** A database may take some of these for the same. */
-const ODD_SUBJECTS = 'Ann,ann,ann , ann,a_n,a%n,a*n,a\'n,a"n,a\\n,a\nn,ä,a\u0308,日'
+const ODD_SUBJECTS = 'Ann,ann,ann , ann,a_n,a%n,a*n,a\'n,a"n,a\\n,a\nn,a\0n,a\0m,a\\0n,ä,a\u0308,日'
   .split(',')
   .concat('x'.repeat(256), `${'x'.repeat(255)}y`);
 const STEPS = 250;

@@ -8,12 +8,14 @@ import { fileURLToPath } from 'node:url';
 import * as jest from '@jest/globals';
 import { expectWarnings, sqlServers, startTcpProxy, until, type SqlServer } from '@sluice/testkit';
 import { build } from 'esbuild';
-import { createPool } from 'mysql2/promise';
-import { Pool } from 'pg';
+import { createConnection, createPool } from 'mysql2/promise';
+import { Client, Pool } from 'pg';
 import postgres from 'postgres';
 import { createLimiter, fixedWindow, type Limiter, type Store } from '../../src/index.ts';
 import { mysqlStore } from '../../src/mysql/index.ts';
 import { postgresStore } from '../../src/postgres/index.ts';
+import { ALLOWED, USED } from '../../src/program/decide.ts';
+import type { Answer } from '../../src/stores/store.ts';
 import { describeStore } from '../../src/testing/index.ts';
 
 const { afterAll, afterEach, beforeAll, describe, expect, it } = jest;
@@ -31,8 +33,13 @@ const byPostgres: Open = (url) => {
   const sql = postgres(url, { onnotice: () => undefined });
   return { store: postgresStore(sql, { prefix: 'js', table: 'public.other', durable: true }), close: () => sql.end() };
 };
+/** As the default of a database may be, too. */
+const inSnapshots: Open = (url) => {
+  const pool = new Pool({ connectionString: url, options: '-c default_transaction_isolation=serializable' });
+  return { store: postgresStore(pool, { prefix: 'shop' }), close: () => pool.end() };
+};
 const byMysql2: Open = (url) => {
-  const pool = createPool(url);
+  const pool = createPool({ uri: url, supportBigNumbers: true, bigNumberStrings: true });
   return { store: mysqlStore(pool, { prefix: 'shop' }), close: () => pool.end() };
 };
 
@@ -53,6 +60,25 @@ afterAll(() => {
 });
 
 const TABLE = 'sluice';
+
+it('a process that has lost a race in Postgres is denied without waiting for those that compete', async () => {
+  const server = await (sqlServers.postgres as () => Promise<SqlServer>)();
+  const [loser, winner] = [byPg(server.url), byPg(server.url)];
+  const session = new Client(server.url);
+  await session.connect();
+  const ask = { key: '{ann}', policy: fixedWindow({ limit: 2, window: '1h' }), cost: 1, uncached: true };
+  await loser.store.perform('take', [ask]);
+  await winner.store.perform('take', [ask]);
+
+  await session.query("select pg_advisory_lock(hashtextextended('shop:{ann}', 0))");
+  const answer = loser.store.perform('take', [ask]) as Promise<Answer>;
+  const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 2000, 'it waits'))]);
+  await session.end();
+  for (const { close } of [loser, winner]) await close();
+  await server.stop();
+
+  expect(first).toMatchObject({ figures: [{ [ALLOWED]: 0, [USED]: 2 }] });
+}, 60_000);
 
 describe.each<[database: 'postgres' | 'mariadb', first: Open, further: Readonly<Record<string, Open>>]>([
   ['postgres', byPg, { postgres: byPostgres }],
@@ -99,6 +125,31 @@ describe.each<[database: 'postgres' | 'mariadb', first: Open, further: Readonly<
     expect(await rowsOf(server)).toBe(1);
   });
 
+  it('counts what processes ask for at once, however the database keeps transactions apart', async () => {
+    const stores = Array.from({ length: 3 }, () => open(database === 'postgres' ? inSnapshots : first));
+    const ask = { key: '{snapshots}', policy: fixedWindow({ limit: 1000, window: '1h' }), cost: 1, uncached: true };
+
+    const takeAll = async (store: Store): Promise<void> => {
+      for (let i = 0; i < 40; i++) await store.perform('take', [ask]);
+    };
+    await Promise.all(stores.map(takeAll));
+
+    expect((await open().perform('peek', [ask])).figures[0]?.[USED]).toBe(120);
+  });
+
+  it('decides at no earlier instant than what it has read', async () => {
+    const store = open();
+    await store.migrate();
+
+    const release = await lockTable(server.url);
+    const peeked = store.perform('peek', [{ key: 'ann', policy: fixedWindow({ limit: 5, window: '1h' }), cost: 1 }]);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    const lockedAtMs = Date.now();
+    await release();
+
+    expect((await peeked).atMs).toBeGreaterThanOrEqual(lockedAtMs);
+  });
+
   it('allows exactly the limit to processes that race, of which one is killed', async () => {
     const children = Array.from({ length: 4 }, () => race(database, server.url));
     const [killed] = children as [ChildProcess];
@@ -139,6 +190,19 @@ describe.each<[database: 'postgres' | 'mariadb', first: Open, further: Readonly<
     });
   });
 });
+
+/** Keeps others from the table until the returned function is called. */
+async function lockTable(url: string): Promise<() => Promise<void>> {
+  if (url.startsWith('postgres')) {
+    const client = new Client(url);
+    await client.connect();
+    await client.query(`begin; lock table ${TABLE}`);
+    return () => client.end();
+  }
+  const connection = await createConnection(url);
+  await connection.query(`lock tables ${TABLE} write`);
+  return () => connection.end();
+}
 
 function race(database: string, url: string): ChildProcess {
   return spawn(process.execPath, [racer, database, url], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { until, useRedis } from '@sluice/testkit';
 import type { LimitEvent } from '../../src/events/event.ts';
 import { readEvents } from '../../src/events/read-events.ts';
+import { SharedTimeline } from '../../src/events/shared-timeline.ts';
 import { timelineOf, type Timeline } from '../../src/events/timeline.ts';
 import { createLimiter } from '../../src/limiter/create-limiter.ts';
 import { createPolicies } from '../../src/managed/index.ts';
@@ -212,5 +213,50 @@ describe('an outage', () => {
 
     expect(events).toHaveLength(1);
     expect(events[0]?.limit.length).toBeLessThanOrEqual(1_000);
+  });
+});
+
+describe('what is added to a timeline at once', () => {
+  type EventList = ConstructorParameters<typeof SharedTimeline>[0];
+  const block = { atMs: Date.now(), what: 'block', limit: 'api' } as const;
+  /** A list that answers when it is told to, and what it was given to write. */
+  const slowList = (): { readonly list: EventList; readonly puts: string[][]; answer(): void } => {
+    const puts: string[][] = [];
+    let answer = (): void => undefined;
+    const list: EventList = {
+      read: () => Promise.resolve({ nowMs: Date.now(), lines: [] }),
+      put: (lines) => {
+        puts.push(lines.map(({ text }) => String((JSON.parse(text) as LimitEvent).key)));
+        return new Promise((resolve) => (answer = resolve));
+      },
+    };
+    return { list, puts, answer: () => answer() };
+  };
+
+  it('is written in two calls, however much it is', async () => {
+    const { list, puts, answer } = slowList();
+    const timeline = new SharedTimeline(list);
+    const keys = Array.from({ length: 100 }, (_, i) => `key-${String(i)}`);
+
+    const added = Promise.all(keys.map((key) => timeline.add({ ...block, key })));
+    answer();
+    await until('all is written', () => puts.length === 2);
+    answer();
+    await added;
+
+    expect(puts).toEqual([keys.slice(0, 1), keys.slice(1)]);
+  });
+
+  it('is written as it is at last', async () => {
+    const { list, puts, answer } = slowList();
+    const timeline = new SharedTimeline(list);
+
+    const added = ['eve', 'bob'].map((key) => timeline.add({ ...block, key }, 'one'));
+    answer();
+    await until('it is written again', () => puts.length === 2);
+    answer();
+    await Promise.all(added);
+
+    expect(puts).toEqual([['eve'], ['bob']]);
   });
 });

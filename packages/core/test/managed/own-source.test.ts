@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '@sluice/testkit';
-import { createLimiter, fixedWindow, memoryStore, type Limiter } from '../../src/index.ts';
+import { createLimiter, fixedWindow, memoryStore, readEvents, type Limiter } from '../../src/index.ts';
 import type { LimiterCore } from '../../src/limiter/core.ts';
 import { createPolicies, managed, redisSource, type PolicySource } from '../../src/managed/index.ts';
 
@@ -81,6 +81,13 @@ describe('policies in a source of one’s own', () => {
     await until('it warns', () => warnings.join().includes('kept. They stay in use here'));
     expect((orders as LimiterCore).status().lostPolicies).toEqual(['kept']);
     expect((await orders.consume('ann')).remaining).toBe(8);
+
+    records['kept'] = { policy: ten };
+
+    await until('the loss has ended', async () => {
+      const [loss] = await readEvents({ limit: 'kept' });
+      return loss?.what === 'lost' && loss.endAtMs !== null;
+    });
   });
 
   it('stay in use while the source fails', async () => {

@@ -1,0 +1,34 @@
+import { expect, it } from '@jest/globals';
+import { databaseStore, type Swap, type Swapped } from '../../src/stores/database-store.ts';
+import { fixedWindow } from '../../src/policies/fixed-window.ts';
+import type { Ask } from '../../src/stores/store.ts';
+
+const ask = (key: string): Ask => ({ key, policy: fixedWindow({ limit: 5, window: '1h' }), cost: 1, uncached: true });
+
+it('an answer that comes late lets nothing be decided before what was written since', async () => {
+  const sent: { readonly what: Swap; answer(swapped: Partial<Swapped>): void }[] = [];
+  const store = databaseStore('a database', (what) => {
+    return new Promise((resolve) => {
+      sent.push({
+        what,
+        answer: (swapped) => resolve({ isDone: true, atMs: what.atMs, texts: what.texts, ...swapped }),
+      });
+    });
+  });
+  const take = async (key: string): Promise<unknown> => store.perform('take', [ask(key)]);
+  const wait = (ms: number): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, ms));
+
+  const late = take('late');
+  await wait(150); // it no longer holds back the next
+  const prompt = take('prompt');
+  await wait(10);
+  sent[1]?.answer({ atMs: 10_000 });
+  await prompt;
+  sent[0]?.answer({ atMs: 9_900 });
+  await late;
+  void take('prompt');
+  await wait(10);
+
+  expect(sent[2]?.what.keys).toEqual(['prompt']);
+  expect(sent[2]?.what.texts).toEqual([undefined]); // unknown: what it held was written later than the clock now says
+});
