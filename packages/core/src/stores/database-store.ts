@@ -10,7 +10,7 @@ export const parseTable: Reader<string> = /* @__PURE__ */ valueThat(
   'a name of lower-case letters, digits and _, such as "sluice" or "limits.sluice"',
 );
 
-/** A key as a column of text holds it: without NUL, which databases refuse, and at which drivers end a text. */
+/** A key as a column of text holds it: without NUL, which databases reject, and at which drivers end a text. */
 export function writeKey(prefix: string, key: string): string {
   return `${prefix}:${key}`.replace(/[\0\\]/g, (odd) => (odd === '\0' ? '\\0' : '\\\\'));
 }
