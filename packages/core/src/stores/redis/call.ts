@@ -7,8 +7,11 @@ import type { Answer, Ask, Figures, Op } from '../store.ts';
 import { foreignKey, readText } from '../text.ts';
 import { SCRIPTS, type Script, type ScriptName } from './lua/generated/scripts.generated.ts';
 
-/** A call never does more than this: it would block the other clients of the server for some milliseconds. */
-const MAX_WORK = 256;
+/**
+ * A call never does more than this, so that the server decides the next one while this process reads the answers of the last:
+ * with all that 64 callers ask for in one call, the two would take turns.
+ */
+const MAX_WORK = 32;
 const MAX_COUNT = 1000;
 /** The work of a request that is equal to one in the call, compared with that of one key. */
 const EQUAL_WORK = 0.05;
