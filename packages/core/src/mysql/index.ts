@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { messageOf, PolicyError, shown, StoreError } from '../errors.ts';
-import { databaseStore, parseTable, type Swap, type Swapped } from '../stores/database-store.ts';
+import { databaseStore, type Swap, type Swapped } from '../stores/database-store.ts';
+import { parseTable } from '../stores/rows.ts';
 import type { Store } from '../stores/store.ts';
 import { parsePrefix } from '../values/prefix.ts';
 import { readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';

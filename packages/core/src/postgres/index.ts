@@ -1,5 +1,6 @@
 import { messageOf, PolicyError, shown, StoreError } from '../errors.ts';
-import { databaseStore, parseTable, writeKey, type Swap, type Swapped } from '../stores/database-store.ts';
+import { databaseStore, type Swap, type Swapped } from '../stores/database-store.ts';
+import { parseTable, writeKey } from '../stores/rows.ts';
 import type { Store } from '../stores/store.ts';
 import { parsePrefix } from '../values/prefix.ts';
 import { flag, readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';

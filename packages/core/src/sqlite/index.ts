@@ -1,5 +1,5 @@
 import { PolicyError, shown } from '../errors.ts';
-import { parseTable, writeKey } from '../stores/database-store.ts';
+import { parseTable, writeKey } from '../stores/rows.ts';
 import type { Store } from '../stores/store.ts';
 import { transactionStore } from '../stores/transaction.ts';
 import { parsePrefix } from '../values/prefix.ts';

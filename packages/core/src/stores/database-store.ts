@@ -2,18 +2,6 @@ import { asStoreError, messageOf, StoreError, type SluiceError } from '../errors
 import { DenialCache, type Send } from './redis/denial-cache.ts';
 import type { Answer, Store } from './store.ts';
 import { Requests, type Request, type Write } from './transaction.ts';
-import { valueThat, type Reader } from '../values/shape.ts';
-
-/** The name of a table, with that of its schema if need be. Parts of SQL are made of it. */
-export const parseTable: Reader<string> = /* @__PURE__ */ valueThat(
-  (given) => typeof given === 'string' && /^([a-z_][a-z0-9_]{0,39}\.)?[a-z_][a-z0-9_]{0,39}$/.test(given),
-  'a name of lower-case letters, digits and _, such as "sluice" or "limits.sluice"',
-);
-
-/** A key as a column of text holds it: without NUL, which databases reject, and at which drivers end a text. */
-export function writeKey(prefix: string, key: string): string {
-  return `${prefix}:${key}`.replace(/[\0\\]/g, (odd) => (odd === '\0' ? '\\0' : '\\\\'));
-}
 
 /** What a database is sent: to write this if its keys hold these texts, and the instant is one of the last 100 ms. */
 export interface Swap {
