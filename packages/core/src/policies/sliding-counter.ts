@@ -33,7 +33,7 @@ const algorithm: Algorithm<SlidingCounterPolicy> = /* @__PURE__ */ register<Slid
   numbers({ limit, windowMs }) {
     // Units are weighed by milliseconds, and the products must be exact.
     const max = Math.min(Math.floor(Number.MAX_SAFE_INTEGER / windowMs), MAX_COUNT);
-    if (limit <= max) return [limit, 0, 0, windowMs, max];
+    if (limit <= max) return [limit, 0, 0, windowMs];
     const most = `at most ${String(Math.min(max, MAX_LIMIT))}, or a shorter window`;
     const given = `limit ${String(limit)} per ${String(windowMs)} ms`;
     throw new PolicyError('limit', `${given} is too large to be weighed exactly; ${most}`);

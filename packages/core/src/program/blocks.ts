@@ -187,7 +187,7 @@ function placeOf(p: Nums, s: Nums, at: number): number {
 }
 
 function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
-  if (s.length === 0 || (until > 0 && t >= until)) return s;
+  if (until > 0 && t >= until) return s;
   if (until > 0) {
     const at = placeOf(p, s, until - p[WINDOW]);
     if (at >= 0) s[at] = Math.max((s[at] as number) - units, 0);

@@ -4,9 +4,7 @@ import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, moveFirst, type Num
 // Sliding counters: the units of a window on the clock count in full until it ends, and then less and less for as long
 // again. As with fixed windows, a state counts by the longest window, and beside it by that of the shorter policies.
 
-/** The length of a window, and the largest count for which a product with it is exact. */
 const WINDOW = 4;
-const MAX_UNITS = 5;
 
 /** The latest window: its start, its length, its units, and those of the window before. */
 const START = 0;
@@ -110,7 +108,7 @@ function endsAt(s: Nums): number {
   return s.length === 9 ? Math.max(goneAt(s, 0), goneAt(s, PART)) : goneAt(s, 0);
 }
 
-/** Adds units at t to the window that stands from a place on, or to one after it. */
+/** Adds units at t to the window that stands from a place on, or to one after it: as many as can be weighed exactly. */
 function count(s: Nums, from: number, units: number, t: number): void {
   const length = s[from + LENGTH] as number;
   const end = (s[from] as number) + length;
@@ -123,18 +121,18 @@ function count(s: Nums, from: number, units: number, t: number): void {
 }
 
 function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
-  if (s.length === 0)
-    return until > 0 ? s : ([t - (t % p[WINDOW]), p[WINDOW], Math.min(units, p[MAX_UNITS]), 0, p[LIMIT]] as Nums);
-  const before = used(p, s, t);
-  const more = Math.min(units, p[MAX_UNITS] - before);
-  if (more <= 0 || (until > 0 && (before === 0 || t >= until))) return s;
-  if (until > 0) return edited(p, s, more, until);
+  if (until > 0) return t >= until || used(p, s, t) === 0 ? s : edited(p, s, units, until);
+  if (s.length === 0) {
+    const first = [t - (t % p[WINDOW]), p[WINDOW], 0, 0, p[LIMIT]] as Nums;
+    count(first, 0, units, t);
+    return first;
+  }
   const after = s.length === 5 && s[LENGTH] === p[WINDOW] ? s : open(p, s);
   // In a window in which the longest policy has not taken any, it bounds no other.
   if (t >= after[START] + after[LENGTH]) after[ALLOWED] = 0;
   if (p[WINDOW] === after[LENGTH]) after[ALLOWED] = p[LIMIT];
-  count(after, 0, more, t);
-  if (after.length === 9) count(after, PART, more, t);
+  count(after, 0, units, t);
+  if (after.length === 9) count(after, PART, units, t);
   return after;
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import type { Policy } from '../../src/policies/index.ts';
+import { slidingCounter } from '../../src/policies/sliding-counter.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { ALLOWED, REMAINING, RESET_AFTER, USED } from '../../src/program/decide.ts';
@@ -108,6 +109,114 @@ describe('two policies that take turns', () => {
     expect(longest).toBe(500);
     const { figures } = store.perform('peek', [{ key: 'one', policy: sliding('1000s', '10s'), cost: 0 }]);
     expect(figures[0]?.[USED]).toBe(271);
+  });
+});
+
+describe('where units are counted', () => {
+  const sliding = { key: 'one', policy: slidingWindow({ limit: 9, window: '10s', precision: '1s' }), cost: 1 };
+  const read = (store: ProgramStore, policy: Policy): readonly number[] =>
+    store.perform('peek', [{ key: 'one', policy, cost: 0 }]).figures[0] ?? [];
+
+  /** Takes units a second apart, and returns when those of each take leave the window. */
+  const takeEachSecond = (store: ProgramStore, times: number): readonly number[] =>
+    Array.from({ length: times }, () => {
+      const { atMs, figures } = store.perform('take', [sliding]);
+      store.clock.advance(1_000);
+      return atMs + (figures[0]?.[RESET_AFTER] ?? 0);
+    });
+
+  it('stays the same while blocks after it are empty', () => {
+    const store = new ProgramStore();
+    const until = takeEachSecond(store, 3);
+    store.perform('give', [{ ...sliding, until: until[1] }]);
+    store.clock.advance(7_998);
+    expect(read(store, sliding.policy)[USED]).toBe(2);
+    store.perform('give', [{ ...sliding, until: until[2] }]);
+    expect(read(store, sliding.policy)[RESET_AFTER]).toBe(1);
+    store.clock.advance(1);
+    expect(read(store, sliding.policy)[USED]).toBe(0);
+  });
+
+  it('is not the next block once their own is gone', () => {
+    const store = new ProgramStore();
+    const until = takeEachSecond(store, 3);
+    store.perform('give', [{ ...sliding, until: until[1] }]);
+    store.perform('take', [sliding]); // opens a block, and forgets the empty one
+    store.perform('give', [{ ...sliding, until: until[1] }]);
+    expect(read(store, sliding.policy)[USED]).toBe(3);
+  });
+
+  it('follows the latest limit of the longest window', () => {
+    const store = new ProgramStore();
+    const long = (limit: number): Policy => slidingWindow({ limit, window: '10s' });
+    store.perform('take', [{ key: 'one', policy: long(5), cost: 1 }]);
+    store.perform('take', [{ key: 'one', policy: long(9), cost: 7 }]);
+    store.clock.advance(1_000);
+    expect(read(store, slidingWindow({ limit: 3, window: '1s' }))[REMAINING]).toBe(1);
+  });
+
+  it('is exact to the millisecond where blocks are that short', () => {
+    const store = new ProgramStore();
+    const [long, short] = (['100ms', '10ms'] as const).map((window) =>
+      slidingWindow({ limit: 99, window, precision: '1ms' }),
+    ) as [Policy, Policy];
+    store.perform('take', [{ key: 'one', policy: long, cost: 1 }]);
+    for (const afterMs of [2, 1, 17]) {
+      store.clock.advance(afterMs);
+      store.perform('take', [{ key: 'one', policy: short, cost: 1 }]);
+    }
+    store.clock.advance(82);
+    expect(read(store, long)[USED]).toBe(2);
+  });
+});
+
+describe('a sliding counter', () => {
+  const counting = (window: '1s' | '3s' | '10s' | '1d'): Policy => slidingCounter({ limit: 9, window });
+
+  it('reads the units of two other lengths by its own', () => {
+    const store = new ProgramStore();
+    store.perform('take', [{ key: 'one', policy: counting('10s'), cost: 2 }]);
+    store.clock.advance(100);
+    store.perform('take', [{ key: 'one', policy: counting('1s'), cost: 2 }]);
+    store.clock.advance(1_400);
+    expect(store.perform('peek', [{ key: 'one', policy: counting('3s'), cost: 0 }]).figures[0]?.[USED]).toBe(4);
+  });
+
+  it('keeps a single unit of the window before when those after it are given back', () => {
+    const store = new ProgramStore();
+    const ask = { key: 'one', policy: counting('10s'), cost: 1 };
+    store.perform('take', [ask]);
+    store.clock.advance(10_000);
+    const { atMs, figures } = store.perform('take', [ask]);
+    store.perform('give', [{ ...ask, until: atMs + (figures[0]?.[RESET_AFTER] ?? 0) }]);
+    const told = store.perform('peek', [{ ...ask, cost: 0 }]).figures[0];
+    expect([told?.[USED], told?.[RESET_AFTER]]).toEqual([1, 10_000]);
+  });
+
+  it.each(['take', 'charge'] as const)('counts no more than it can weigh exactly, charged after a %s', (op) => {
+    const store = new ProgramStore();
+    const ask = { key: 'one', policy: counting('1d'), cost: 1 };
+    const { atMs, figures } = store.perform('take', [ask]);
+    const until = op === 'take' ? atMs + (figures[0]?.[RESET_AFTER] ?? 0) : 0;
+    store.perform('charge', [{ ...ask, cost: MAX_COUNT, until }]);
+    expect(store.keys.get('one')?.s[2]).toBe(Math.floor(MAX_NUMBER / 86_400_000));
+  });
+
+  it('moves back the windows of the shorter policies by themselves', () => {
+    const state = [1_000, 1_000, 0, 5, 5, 1_900, 100, 5, 0] as number[] as Nums;
+    expect([KINDS.c.move(state, 1_800), state[0], state[5]]).toEqual([true, 1_000, 1_800]);
+  });
+});
+
+describe('a block that has ended', () => {
+  it('leaves nothing behind', () => {
+    const store = new ProgramStore();
+    const ask = { key: 'one', policy: fixedWindow({ limit: 5, window: '1m' }), cost: 1 };
+    store.perform('take', [ask]);
+    store.perform('block', [{ ...ask, cost: 0, until: 1_000 }]);
+    store.clock.advance(1_000);
+    store.perform('take', [ask]);
+    expect(store.keys.get('one')?.blocked).toBe(0);
   });
 });
 

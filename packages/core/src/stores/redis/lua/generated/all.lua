@@ -481,7 +481,7 @@ local function blocks_add(p, s, units, until_, t)
 end
 
 local function blocks_give(p, s, units, until_, t)
-  if #s == 0 or (until_ > 0 and t >= until_) then
+  if until_ > 0 and t >= until_ then
     return s
   end
   if until_ > 0 then
@@ -679,16 +679,22 @@ local function counter_open(p, s)
 end
 
 local function counter_add(p, s, units, until_, t)
-  if #s == 0 then
-    return (until_ > 0 and s or ({ t - (t % p[5]), p[5], math_min(units, p[6]), 0, p[1] }))
-  end
-  local before = counter_used(p, s, t)
-  local more = math_min(units, p[6] - before)
-  if more <= 0 or (until_ > 0 and (before == 0 or t >= until_)) then
-    return s
-  end
   if until_ > 0 then
-    return counter_edited(p, s, more, until_)
+    return ((t >= until_ or counter_used(p, s, t) == 0) and s or counter_edited(p, s, units, until_))
+  end
+  if #s == 0 then
+    local first = { t - (t % p[5]), p[5], 0, 0, p[1] }
+    do
+      local length = first[0 + 2]
+      local end_ = (first[0 + 1]) + length
+      if t >= end_ then
+        first[0 + 4] = (t < end_ + length and (first[0 + 3]) or 0)
+        first[0 + 3] = 0
+        first[0 + 1] = t - (t % length)
+      end
+      first[0 + 3] = math_min((first[0 + 3]) + units, 4503599627370496, math_floor(9007199254740991 / length))
+    end
+    return first
   end
   local after = ((#s == 5 and s[2] == p[5]) and s or counter_open(p, s))
   if t >= after[1] + after[2] then
@@ -705,7 +711,7 @@ local function counter_add(p, s, units, until_, t)
       after[0 + 3] = 0
       after[0 + 1] = t - (t % length)
     end
-    after[0 + 3] = math_min((after[0 + 3]) + more, 4503599627370496, math_floor(9007199254740991 / length))
+    after[0 + 3] = math_min((after[0 + 3]) + units, 4503599627370496, math_floor(9007199254740991 / length))
   end
   if #after == 9 then
     do
@@ -716,7 +722,7 @@ local function counter_add(p, s, units, until_, t)
         after[5 + 3] = 0
         after[5 + 1] = t - (t % length)
       end
-      after[5 + 3] = math_min((after[5 + 3]) + more, 4503599627370496, math_floor(9007199254740991 / length))
+      after[5 + 3] = math_min((after[5 + 3]) + units, 4503599627370496, math_floor(9007199254740991 / length))
     end
   end
   return after
