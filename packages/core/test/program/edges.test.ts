@@ -139,6 +139,7 @@ describe('where units are counted', () => {
 
   it('is not the next block once their own is gone', () => {
     const store = new ProgramStore();
+    store.clock.advance(999); // to the last millisecond of a block
     const until = takeEachSecond(store, 3);
     store.perform('give', [{ ...sliding, until: until[1] }]);
     store.perform('take', [sliding]); // opens a block, and forgets the empty one
