@@ -4,7 +4,9 @@ import type { Policy } from '../../src/policies/index.ts';
 import { slidingCounter } from '../../src/policies/sliding-counter.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
-import { ALLOWED, REMAINING, RESET_AFTER, USED } from '../../src/program/decide.ts';
+import { concurrency } from '../../src/policies/concurrency.ts';
+import { tokenBucket } from '../../src/policies/token-bucket.ts';
+import { ALLOWED, BLOCKED, REMAINING, RESET_AFTER, USED } from '../../src/program/decide.ts';
 import { ProgramStore } from './stores.ts';
 import fc from 'fast-check';
 import { seeded } from '@sluice/testkit';
@@ -209,15 +211,48 @@ describe('a sliding counter', () => {
   });
 });
 
-describe('a block that has ended', () => {
-  it('leaves nothing behind', () => {
+describe('a key', () => {
+  const ask = { key: 'one', policy: fixedWindow({ limit: 5, window: '1m' }), cost: 1 };
+
+  it('has nothing left of a block that has ended, not even of a millisecond', () => {
     const store = new ProgramStore();
-    const ask = { key: 'one', policy: fixedWindow({ limit: 5, window: '1m' }), cost: 1 };
     store.perform('take', [ask]);
-    store.perform('block', [{ ...ask, cost: 0, until: 1_000 }]);
-    store.clock.advance(1_000);
+    expect(store.perform('block', [{ ...ask, cost: 0, until: 1 }]).figures[0]?.[BLOCKED]).toBe(1);
+    store.clock.advance(1);
     store.perform('take', [ask]);
     expect(store.keys.get('one')?.blocked).toBe(0);
+  });
+
+  it('is not written by a charge of nothing', () => {
+    const store = new ProgramStore();
+    for (const policy of [ask.policy, slidingWindow({ limit: 5, window: '1m' })]) {
+      store.perform('charge', [{ key: 'one', policy, cost: 0 }]);
+    }
+    expect(store.keys.size).toBe(0);
+  });
+
+  it('keeps no reset of slots, which nobody can give back twice', () => {
+    const store = new ProgramStore();
+    const slot = { key: 'one', policy: concurrency({ limit: 5, ttl: '1m' }), cost: 1, holder: 7 };
+    store.perform('take', [slot]);
+    store.perform('reset', [slot]);
+    expect(store.keys.get('one')?.reset).toBe(undefined);
+  });
+
+  it.each([
+    fixedWindow({ limit: 5, window: '1m' }),
+    slidingWindow({ limit: 5, window: '1m' }),
+    slidingCounter({ limit: 5, window: '1m' }),
+    slidingLog({ limit: 5, window: '1m' }),
+    tokenBucket({ capacity: 5, refill: 1, every: '1m' }),
+    tokenBucket({ capacity: 5, refill: 1, every: '1m', mode: 'interval' }),
+  ])('has at most 2^52 units, however many are charged: %j', (policy) => {
+    const store = new ProgramStore();
+    for (const cost of [MAX_COUNT - 1, 3, MAX_NUMBER]) {
+      store.perform('charge', [{ key: 'one', policy, cost }]);
+      store.clock.advance(7_000);
+    }
+    expect(store.perform('peek', [{ key: 'one', policy, cost: 0 }]).figures[0]?.[USED]).toBeLessThanOrEqual(MAX_COUNT);
   });
 });
 
