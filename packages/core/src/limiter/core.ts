@@ -279,25 +279,6 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     await editKeys(this, 'block', readWants(this.limits, key, 0), why);
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
-  async resetAll(): Promise<void> {
-    this.checkOpen();
-    const { name, store } = this;
-    if (store.forget === undefined || store.source !== 'memory') {
-      const what = `resetAll needs a memory store, because a store with the source ${shown(store.source)} cannot list the keys of the limiter ${name}`;
-      const instead = 'reset one key with reset(key), or give each test a store of its own (in Redis: a prefix)';
-      throw new SluiceError('SLUICE_RESET_ALL_UNSUPPORTED', `${what}; ${instead}; nothing was reset`);
-    }
-    // Limiters share the keys of functions that have a name.
-    const marks = [...this.#functions.keys()].map(readMark).filter((mark) => mark?.name !== undefined);
-    const owners = [`:${name}`, ...marks.map((mark) => `::${mark?.keyName?.(this.context) ?? mark?.name ?? ''}`)];
-    store.forget((key) => {
-      const rest = key.slice(key.indexOf('}') + 1);
-      return owners.some((owner) => rest === owner || rest.startsWith(`${owner}:`));
-    });
-    this.#waiting.changedAll();
-  }
-
   /** What `acquire` wants: with a holder each. */
   #readHolding(key: unknown, cost: number): readonly Want[] {
     const wants = readWants(this.limits, key, cost);

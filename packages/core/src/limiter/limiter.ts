@@ -220,15 +220,6 @@ export interface Limiter<Key = string> {
   reset(key: Key, options?: EditOptions): Promise<void>;
 
   /**
-   * Clears all keys, blocks and slots included, for tests. Other limiters of the store keep theirs, except those that
-   * share the name or a managed policy. Waiting requests are decided again; `run` loses its slots, and aborts with
-   * `SLUICE_SLOT_LOST` at its next renewal. Makes no call. Only for memory stores.
-   *
-   * @throws (rejects) SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other store: nothing was reset.
-   */
-  resetAll(): Promise<void>;
-
-  /**
    * Denies every request of the key for `duration` (1 ms to 100 years); a later block replaces it. Rejects as
    * `reset` does, and with PolicyError `SLUICE_OPTION_INVALID` for a bad duration.
    *

@@ -113,11 +113,6 @@ export class Waiting {
     }
   }
 
-  /** Asks again for all requests. */
-  changedAll(): void {
-    for (const lines of this.#lines.values()) for (const line of lines.values()) line.changed();
-  }
-
   /** Rejects all requests, and gives back what they had. */
   close(): void {
     const message = `the limiter ${this.#core.name} was closed during the wait`;

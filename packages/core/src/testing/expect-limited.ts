@@ -140,7 +140,7 @@ function makeError(
   const why = !isLimited
     ? 'It has no field of a limit: no limiter acts on this route, or its options skip the request (`skip`, `allow`, `mode`, `headers`).'
     : sent <= limit
-      ? 'Does each request count once? Had an earlier test used this key? Call `await limiter.resetAll()` before.'
+      ? 'Does each request count once? Had an earlier test used this key? Make the application, or clear its memory store, before each test.'
       : 'The limit is larger, has refilled meanwhile, or counts another key for each request; or see `fields`.';
   return new AssertionError({
     message: `${method} ${path}: exactly ${String(limit)} requests should be allowed, but request ${String(sent)} got ${shown}: ${fault}. ${why}`,

@@ -138,7 +138,7 @@ describe('expectLimited fails', () => {
       'a request that is denied too early',
       threeTimes(),
       { limit: 5, path: '/a' },
-      /^GET \/a: exactly 5 requests should be allowed, but request 4 got 429, RateLimit: "default";r=0;t=60: only 3 were\. .*resetAll/,
+      /^GET \/a: exactly 5 requests should be allowed, but request 4 got 429, RateLimit: "default";r=0;t=60: only 3 were\. .*clear its memory store/,
     ],
     ['a limit that is larger', threeTimes(), { limit: 2 }, /request 3 got 200, .*: 3 were\. The limit is larger/],
     [
