@@ -5,7 +5,6 @@ import type { Duration } from '../values/duration.ts';
 import { flag, optional, valueThat, withDefault } from '../values/shape.ts';
 import type { Optional, Options, Reader, WithDefault } from '../values/shape.ts';
 import type { Decision } from './decision.ts';
-import type { Running } from './host.ts';
 import type { LimitOptions } from './limits.ts';
 import type { LimiterCoreOptions } from './options.ts';
 import type { PolicyFunction } from './policy-function.ts';
@@ -107,6 +106,14 @@ export interface Acquisition {
    * @throws (rejects) StoreError when the store fails or is late.
    */
   readonly renew: () => Promise<boolean>;
+}
+
+/** The argument of a function that {@link Limiter.run} calls. */
+export interface Running {
+  /** The decision that allowed it. */
+  readonly decision: Decision;
+  /** Aborts when the caller's signal does, and when the slot is lost. */
+  readonly signal: AbortSignal;
 }
 
 /**

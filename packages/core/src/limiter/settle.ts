@@ -7,7 +7,7 @@ import { BLOCKED, USED } from '../program/decide.ts';
 import type { Answer, Ask } from '../stores/store.ts';
 import { checkUnits } from '../values/cost.ts';
 import { writeDuration } from '../values/duration.ts';
-import type { LimiterHost } from './host.ts';
+import type { LimiterCore } from './core.ts';
 import { LimiterDecision, type Receipt } from './decision.ts';
 import { makeAsks, makeLocal, type PolicyAsk, type Want } from './limits.ts';
 import { heldBy } from './slots.ts';
@@ -17,7 +17,7 @@ import { heldBy } from './slots.ts';
  *
  * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN`; RangeError or TypeError `SLUICE_COST_INVALID`.
  */
-export async function refundDecision(core: LimiterHost, decision: Decision, cost?: number): Promise<void> {
+export async function refundDecision(core: LimiterCore, decision: Decision, cost?: number): Promise<void> {
   if (LimiterDecision.readReceipt(decision)?.issuer !== core) {
     const expected = 'refund takes a key, or a decision that this limiter made, itself and not a copy';
     throw typeError('SLUICE_DECISION_UNKNOWN', `${expected}, got ${shown(decision)}`);
@@ -28,12 +28,6 @@ export async function refundDecision(core: LimiterHost, decision: Decision, cost
   if (units > 0) await settle(core, decision, 'give', (ask) => Math.min(units, ask.cost));
 }
 
-/** Changes the cost of a decision, whose asks have one cost, to the actual one, once. */
-export async function settleAt(core: LimiterHost, decision: Decision, actual: number): Promise<void> {
-  const beyond = actual - decision.cost;
-  await settle(core, decision, beyond > 0 ? 'charge' : 'give', () => Math.abs(beyond));
-}
-
 /**
  * Gives back or charges, once per decision, what a decision took, in the windows that counted it. Slots stay held.
  * Nothing is reported to the caller: what may have been executed is not sent again, and what surely was not sent is kept
@@ -42,7 +36,7 @@ export async function settleAt(core: LimiterHost, decision: Decision, actual: nu
  * @param unitsFor - The units of each ask; with 0 it stays as it is.
  */
 export async function settle(
-  core: LimiterHost,
+  core: LimiterCore,
   decision: Decision,
   op: 'give' | 'charge',
   unitsFor: (ask: PolicyAsk) => number,
@@ -66,12 +60,12 @@ export async function settle(
 }
 
 /** Gives back the places that a decision took in lines, for a request that never starts. What only counts stays taken. */
-export async function refundPacing(core: LimiterHost, decision: Decision): Promise<void> {
+export async function refundPacing(core: LimiterCore, decision: Decision): Promise<void> {
   await settle(core, decision, 'give', ({ policy, cost }) => (compile(policy).paces ? cost : 0));
 }
 
 /** Gives back all that a decision took, slots included, for a request that never runs. */
-export async function giveBack(core: LimiterHost, decision: Decision): Promise<void> {
+export async function giveBack(core: LimiterCore, decision: Decision): Promise<void> {
   await Promise.all([settle(core, decision, 'give', ({ cost }) => cost), heldBy(core, decision)?.release()]);
 }
 
@@ -94,7 +88,7 @@ export interface KeyEdit {
  * @param given - A block with a cost of 1 also resets.
  */
 export async function editKeys(
-  core: LimiterHost,
+  core: LimiterCore,
   op: 'reset' | 'block',
   given: readonly Want[],
   {
@@ -151,7 +145,7 @@ function describeState(asks: readonly PolicyAsk[], { figures }: Answer, want: Wa
  *
  * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` if a policy holds slots: units alone do not say whose.
  */
-export async function settleKeys(core: LimiterHost, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
+export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
   await editConfigured(core, given, async (asks) => {
     const held = asks.find(({ counted }) => counted.rule.holds);
     if (held !== undefined) {
@@ -171,7 +165,7 @@ export async function settleKeys(core: LimiterHost, op: 'give' | 'charge', given
 
 /** Edits keys under the policies of the moment. Limits that decisions leave out are left out here too. */
 async function editConfigured(
-  core: LimiterHost,
+  core: LimiterCore,
   given: readonly Want[],
   edit: (asks: readonly PolicyAsk[]) => Promise<void>,
 ): Promise<void> {

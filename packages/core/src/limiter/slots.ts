@@ -3,8 +3,9 @@ import { isSluiceError, SluiceError } from '../errors.ts';
 import { startTimer, stopTimer, type Timer } from '../platform.ts';
 import { compile } from '../policies/index.ts';
 import { ALLOWED } from '../program/decide.ts';
-import type { LimiterHost, Running } from './host.ts';
+import type { LimiterCore } from './core.ts';
 import { LimiterDecision } from './decision.ts';
+import type { Running } from './limiter.ts';
 
 /** Slots that a decision holds. Both functions also work after the limiter was closed. */
 export interface HeldSlots {
@@ -22,7 +23,7 @@ export interface HeldSlots {
 }
 
 /** The slots of a decision; undefined if it took none. */
-export function heldBy(core: LimiterHost, decision: Decision): HeldSlots | undefined {
+export function heldBy(core: LimiterCore, decision: Decision): HeldSlots | undefined {
   const receipt = LimiterDecision.readReceipt(decision);
   if (receipt === undefined || receipt.op === 'peek' || !decision.allowed) return undefined;
   const asks = receipt.asks.filter(({ holder = 0 }) => holder > 0);
@@ -91,7 +92,7 @@ export function keepRenewing(slots: HeldSlots, lost: () => void): () => void {
  * @param signal - The caller's.
  */
 export async function runHolding<Result>(
-  core: LimiterHost,
+  core: LimiterCore,
   decision: Decision,
   signal: AbortSignal | undefined,
   fn: (running: Running) => Result | Promise<Result>,
