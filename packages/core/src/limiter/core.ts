@@ -244,7 +244,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   async acquire(key: unknown, cost = 1): Promise<Acquisition> {
-    const decision = await this.decide('take', this.#readHolding(key, cost));
+    const decision = await this.decide('take', this.#addHolders(readWants(this.limits, key, cost)));
     const slots = heldBy(this, decision);
     const release = async (): Promise<void> => slots?.release();
     return { decision, release, renew: async () => (await slots?.renew()) ?? false };
@@ -266,11 +266,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
       throw typeError('SLUICE_OPTION_INVALID', `${expected}, got ${shown(fn)}; nothing was consumed`);
     }
     const settings = readOptions(options, WAIT, 'run');
-    const limits =
-      this.limits instanceof Map ? [...(this.limits as ReadonlyMap<string, Limit>).values()] : [this.limits as Limit];
-    const mayHold = limits.some((limit) => limit.mayHold);
-    const makeWants = (): readonly Want[] =>
-      mayHold ? this.#readHolding(key, settings.cost) : readWants(this.limits, key, settings.cost);
+    const wants = readWants(this.limits, key, settings.cost);
+    const mayHold = wants.some(({ limit }) => limit.mayHold);
+    const makeWants = (): readonly Want[] => (mayHold ? this.#addHolders(wants) : wants);
     const decision = await this.#waiting.wait(makeWants, settings);
     return runHolding(this, decision, settings.signal, fn);
   }
@@ -291,10 +289,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     await editKeys(this, 'block', readWants(this.limits, key, 0), why);
   }
 
-  /** What `acquire` wants: with a holder each. */
-  #readHolding(key: unknown, cost: number): readonly Want[] {
-    const wants = readWants(this.limits, key, cost);
-    if (cost === 0) {
+  /** The same with a holder each, for slots. */
+  #addHolders(wants: readonly Want[]): readonly Want[] {
+    if (wants.every(({ cost }) => cost === 0)) {
       const what = 'a slot is at least 1 unit, got a cost of 0';
       throw rangeError('SLUICE_COST_INVALID', `${what}; nothing was consumed`);
     }
