@@ -431,9 +431,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     const { endMs = performance.now() + this.timeoutMs } = options;
     const decideOver = (known: readonly Want[]): Decision | Promise<Decision> =>
       this.decide(op, known, { ...options, endMs, isSilent: true });
-    const known = readPolicies(wants);
-    if (!(known instanceof Promise)) return decideOver(known);
-    return this.track(this.#inTime(known, endMs)).then(decideOver, (cause: unknown) => {
+    const current = this.readCurrent(wants, endMs);
+    if (!(current instanceof Promise)) return decideOver(current);
+    return this.track(current).then(decideOver, (cause: unknown) => {
       if (!isSluiceError(cause)) throw cause; // a function's own error: nothing is unavailable
       const receipt = makeReceipt(this, op, Math.max(...wants.map(({ cost }) => cost)), []);
       return this.#fallBack(receipt, cause, options, wants.find(({ limit }) => limit.fixed === undefined)?.limit.name);
@@ -443,26 +443,24 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   /**
    * The wants with the policies of the moment; none if no policy is configured.
    *
-   * @throws (rejects) what the functions throw; StoreError `SLUICE_STORE_TIMEOUT` if they take longer than `timeoutMs`.
+   * @throws (at once, or as a rejection) what the functions throw; StoreError `SLUICE_STORE_TIMEOUT` if they are late.
    */
-  async readCurrent(wants: readonly Want[]): Promise<readonly Want[]> {
-    const known = readPolicies(wants);
-    return known instanceof Promise ? this.#inTime(known, performance.now() + this.timeoutMs) : known;
-  }
-
-  async #inTime<T>(reading: Promise<T>, endMs: number): Promise<T> {
-    let timer: Timer | undefined;
+  readCurrent(
+    wants: readonly Want[],
+    endMs: number = performance.now() + this.timeoutMs,
+  ): readonly Want[] | Promise<readonly Want[]> {
+    const reading = readPolicies(wants);
+    if (!(reading instanceof Promise)) return reading;
+    let timer: Timer;
     const late = new Promise<never>((_, reject) => {
       timer = startTimer(Math.max(endMs - performance.now(), 0), () => {
         const message = `the policies of the limiter ${this.name} were not loaded in time (timeoutMs)`;
         reject(new StoreError('SLUICE_STORE_TIMEOUT', message, { sent: false }));
       });
     });
-    try {
-      return await Promise.race([reading, late]);
-    } finally {
+    return Promise.race([reading, late]).finally(() => {
       stopTimer(timer);
-    }
+    });
   }
 
   /**
@@ -579,11 +577,10 @@ function looksDecided(given: unknown): boolean {
 
 /** @throws TypeError if slots would be held without a holder, so that nothing could release them. */
 function checkHolders(asks: readonly PolicyAsk[]): void {
-  for (const ask of asks) if (ask.counted.rule.holds && ask.want.holder === 0) throw acquireNeeded(ask);
-}
-
-function acquireNeeded({ counted: { name } }: PolicyAsk): TypeError {
-  const what = `the policy ${shown(name)} holds slots until they are released`;
-  const instead = 'use limiter.acquire(key), which returns a function that releases them, or limiter.run(key, fn)';
-  return typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was consumed`);
+  for (const { counted, want } of asks) {
+    if (!counted.rule.holds || want.holder !== 0) continue;
+    const what = `the policy ${shown(counted.name)} holds slots until they are released`;
+    const instead = 'use limiter.acquire(key), which returns a function that releases them, or limiter.run(key, fn)';
+    throw typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was consumed`);
+  }
 }

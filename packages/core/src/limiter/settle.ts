@@ -170,13 +170,14 @@ async function editConfigured(
   edit: (asks: readonly PolicyAsk[]) => Promise<void>,
 ): Promise<void> {
   core.checkOpen();
-  const editing = core.readCurrent(given).then(async (wants) => {
+  const editing = (async () => {
+    const wants = await core.readCurrent(given);
     const missing = wants.find(({ policies }) => policies?.length === 0);
     if (missing !== undefined && (core.onUnconfigured === 'deny' || wants.length === 1)) {
       const what = `the policy ${shown(missing.limit.name)} is not configured, or not for this application`;
       throw new SluiceError('SLUICE_POLICY_UNCONFIGURED', `${what}: nothing was done`);
     }
     await edit(makeAsks(wants, true));
-  });
+  })();
   await core.track(editing);
 }
