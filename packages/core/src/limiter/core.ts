@@ -12,7 +12,6 @@ import {
 import { findGuard, isFault, type Guard } from '../guard/guard.ts';
 import { forget, liveLimiters, remember, type LiveLimiter, type Status } from '../observe/live-limiters.ts';
 import { isClusterWorker, startTimer, stopTimer, type Timer } from '../platform.ts';
-import { compile } from '../policies/index.ts';
 import { ALLOWED, BLOCKED, DELAY, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
@@ -84,7 +83,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   /** What its policy functions are given. */
   readonly context: PolicyContext;
   /** None around memory, which is never late. */
-  readonly #guard: Guard | undefined;
+  readonly guard: Guard | undefined;
   readonly #thresholds: Watcher | undefined;
   readonly #waiting: Waiting = new Waiting(this);
   /** Limits by what was given for them, as long as that lives: requests may bring policies of their own. */
@@ -122,7 +121,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     this.#localShare = localShare ?? 1;
     this.#uncached = !settings.denialCache;
     this.context = { app, policies, store };
-    this.#guard = store.source === 'memory' ? undefined : findGuard(store);
+    this.guard = store.source === 'memory' ? undefined : findGuard(store);
     this.#thresholds = onThreshold === undefined ? undefined : watchThresholds(onThreshold);
   }
 
@@ -130,7 +129,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   claim(): void {
     const { name } = this;
     remember(this, this.#ownsStore);
-    this.#leave = this.#guard?.join(name) ?? (() => undefined);
+    this.#leave = this.guard?.join(name) ?? (() => undefined);
     try {
       for (const { mark } of this.known) this.#open(mark);
     } catch (error) {
@@ -139,7 +138,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
       for (const close of this.#closers) close();
       throw error;
     }
-    if (this.#guard !== undefined || !isClusterWorker()) return;
+    if (this.guard !== undefined || !isClusterWorker()) return;
     const what = `the limiter ${name} counts in the memory of this worker, and every worker of a cluster has its own`;
     const then = 'N workers together allow N times the limit. Pass store: redisStore(...).';
     warnOnce('SLUICE_MEMORY_IN_CLUSTER', `${what}: ${then}`);
@@ -175,19 +174,14 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   status(): Status {
-    const memory = (this.fallback ?? this.store) as { readonly size?: number };
+    const memory = (this.guard?.fallback ?? this.store) as { readonly size?: number };
     const lost = this.known.filter(({ mark }) => mark?.isLost?.(this.context) === true);
     return {
       store: this.store.source,
-      breaker: this.#guard?.state ?? 'closed',
+      breaker: this.guard?.state ?? 'closed',
       keysInMemory: memory.size ?? 0,
       lostPolicies: lost.map(({ mark, name }) => mark?.name ?? name),
     };
-  }
-
-  /** The memory that decides while the store is not available; none for memory. */
-  get fallback(): Store | undefined {
-    return this.#guard?.fallback;
   }
 
   // Each method is async, or does what that would do, so that every error is a rejection.
@@ -344,8 +338,8 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   #perform(op: Op, asks: readonly Ask[], endMs?: number): Answer | Promise<Answer> {
-    if (this.#guard === undefined) return this.store.perform(op, asks);
-    return this.#guard.perform(op, asks, endMs ?? performance.now() + this.timeoutMs);
+    if (this.guard === undefined) return this.store.perform(op, asks);
+    return this.guard.perform(op, asks, endMs ?? performance.now() + this.timeoutMs);
   }
 
   /** Decides, and publishes the decision. */
@@ -411,19 +405,19 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     const { op, asks } = receipt;
     const { onStoreError = this.onStoreError } = options;
     const local = onStoreError === 'local' && asks.length > 0;
-    const isThrown = onStoreError === 'throw' || (local && this.fallback === undefined) || isFault(cause);
+    const isThrown = onStoreError === 'throw' || (local && this.guard === undefined) || isFault(cause);
     const error = this.#report(cause, isThrown);
     if (op !== 'peek' && (error as Partial<StoreError>).sent !== false) {
       // The store may have taken slots all the same. Those of a named holder, who retries, may have been held before.
       const held = asks.filter(({ holder = 0, want }) => holder > 0 && !want.isNamed);
-      if (held.length > 0) this.keep('give', held);
+      if (held.length > 0) this.guard?.keep('give', held);
     }
     if (isThrown) throw error;
     receipt.error = error;
     if (!local) return undecided(receipt, 'unavailable', onStoreError !== 'deny', asks[0]?.counted.name ?? name);
     receipt.isLocal = true;
     receipt.asks = makeLocal(asks);
-    return this.#conclude(receipt, (this.fallback as Store).perform(op, receipt.asks) as Answer);
+    return this.#conclude(receipt, (this.guard as Guard).fallback.perform(op, receipt.asks));
   }
 
   /** Decides over limits whose policies functions return, or are still loading within the time of the decision. */
@@ -472,18 +466,13 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
    */
   async send(op: Op, asks: readonly Ask[], isLocal = false, endMs?: number): Promise<Answer> {
     try {
-      const answer = isLocal ? (this.fallback as Store).perform(op, asks) : this.#perform(op, asks, endMs);
+      const answer = isLocal ? (this.guard as Guard).fallback.perform(op, asks) : this.#perform(op, asks, endMs);
       return await ('then' in answer ? this.track(answer) : answer);
     } catch (error) {
       throw this.#report(error, false);
     } finally {
       this.#waiting.changed(asks);
     }
-  }
-
-  /** Keeps an edit that could not be sent, until the store is back. */
-  keep(op: Op, asks: readonly Ask[]): void {
-    this.#guard?.keep(op, asks);
   }
 
   /** Counts work as in flight until it is done. */
@@ -550,8 +539,7 @@ function strangeAnswer(): StoreError {
   return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store did not answer what it was asked');
 }
 
-function readFigures({ policy, counted: { name } }: PolicyAsk, figures: Figures): PolicyDecision {
-  const rule = compile(policy);
+function readFigures({ counted: { name, rule } }: PolicyAsk, figures: Figures): PolicyDecision {
   const of = figures as readonly number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6, number>;
   const decided = {
     name,

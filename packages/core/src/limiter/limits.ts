@@ -116,7 +116,10 @@ function joinKey({ suffix, keys }: Counted, subject: string): KnownKey {
 
 /** The same, of the memory of this process. */
 export function makeLocal(asks: readonly PolicyAsk[]): readonly PolicyAsk[] {
-  return asks.map((ask) => ({ ...ask, policy: ask.counted.local }));
+  return asks.map((ask) => {
+    const { local } = ask.counted;
+    return { ...ask, policy: local, counted: { ...ask.counted, rule: compile(local) } };
+  });
 }
 
 /** Keys by the name of their limit. */
@@ -195,7 +198,7 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
       isLoaded = true;
       return count(loaded);
     } catch (error) {
-      if (isLoaded || isSluiceError(error)) throw error; // the user's, as it is
+      if (isLoaded || isSluiceError(error)) throw error;
       throw new StoreError('SLUICE_STORE_FAILED', `the policy function failed: ${messageOf(error)}`, { cause: error });
     }
   };

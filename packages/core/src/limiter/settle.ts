@@ -1,7 +1,6 @@
 import type { Decision } from '../decision.ts';
 import { isSluiceError, shown, SluiceError, typeError, type StoreError } from '../errors.ts';
 import { isFault } from '../guard/guard.ts';
-import { compile } from '../policies/index.ts';
 import { timelineOf } from '../events/timeline.ts';
 import { BLOCKED, USED } from '../program/decide.ts';
 import type { Answer, Ask } from '../stores/store.ts';
@@ -55,13 +54,13 @@ export async function settle(
     await core.send(op, asks, receipt.isLocal);
   } catch (error) {
     if (!isSluiceError(error)) throw error;
-    if ((error as Partial<StoreError>).sent === false) core.keep(op, asks);
+    if ((error as Partial<StoreError>).sent === false) core.guard?.keep(op, asks);
   }
 }
 
 /** Gives back the places that a decision took in lines, for a request that never starts. What only counts stays taken. */
 export async function refundPacing(core: LimiterCore, decision: Decision): Promise<void> {
-  await settle(core, decision, 'give', ({ policy, cost }) => (compile(policy).paces ? cost : 0));
+  await settle(core, decision, 'give', ({ counted, cost }) => (counted.rule.paces ? cost : 0));
 }
 
 /** Gives back all that a decision took, slots included, for a request that never runs. */
@@ -101,7 +100,7 @@ export async function editKeys(
 ): Promise<void> {
   await editConfigured(core, given, async (known) => {
     const asks = known.map((ask) => ({ ...ask, until }));
-    void core.fallback?.perform(op, makeLocal(asks));
+    core.guard?.fallback.perform(op, makeLocal(asks));
     const send = (own: 'peek' | typeof op, some: readonly Ask[]): Promise<Answer> => core.send(own, some, false, endMs);
     const isNamed = by !== undefined || reason !== undefined;
     // What was before is asked for in the same turn, so that it is the same call.
@@ -157,7 +156,7 @@ export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given
     try {
       await core.send(op, asks);
     } catch (error) {
-      if (core.onStoreError !== 'local' || core.fallback === undefined || isFault(error)) throw error;
+      if (core.onStoreError !== 'local' || core.guard === undefined || isFault(error)) throw error;
       await core.send(op, makeLocal(asks), true);
     }
   });

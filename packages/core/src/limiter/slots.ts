@@ -1,7 +1,6 @@
 import type { Decision } from '../decision.ts';
 import { isSluiceError, SluiceError } from '../errors.ts';
 import { startTimer, stopTimer, type Timer } from '../platform.ts';
-import { compile } from '../policies/index.ts';
 import { ALLOWED } from '../program/decide.ts';
 import type { LimiterCore } from './core.ts';
 import { LimiterDecision } from './decision.ts';
@@ -28,7 +27,7 @@ export function heldBy(core: LimiterCore, decision: Decision): HeldSlots | undef
   if (receipt === undefined || receipt.op === 'peek' || !decision.allowed) return undefined;
   const asks = receipt.asks.filter(({ holder = 0 }) => holder > 0);
   if (asks.length === 0) return undefined;
-  const ttlMs = Math.min(...asks.map(({ policy }) => compile(policy).windowMs));
+  const ttlMs = Math.min(...asks.map(({ counted }) => counted.rule.windowMs));
   let untilMs = performance.now() + ttlMs;
   let isReleased = false;
   const hasEnded = (): boolean => isReleased || performance.now() >= untilMs;
@@ -48,7 +47,7 @@ export function heldBy(core: LimiterCore, decision: Decision): HeldSlots | undef
         await core.send('give', asks, receipt.isLocal);
       } catch (error) {
         if (!isSluiceError(error)) throw error;
-        core.keep('give', asks); // it names its holder, so it may be sent twice
+        core.guard?.keep('give', asks); // it names its holder, so it may be sent twice
       }
     },
   };

@@ -172,18 +172,6 @@ describe('expectLimited fails', () => {
       { limit: 1 },
       /no field of draft-11, but RateLimit: limit=1/,
     ],
-    [
-      'a handler of fetch with two parameters, and says how to pass it',
-      ((_request: Request, _info: unknown) => answer(200)) as never,
-      { limit: 1 },
-      /request 1 got 500: .* it returned a Response\. Pass a handler of fetch as \{ fetch: handler \}/,
-    ],
-    [
-      'a handler that throws',
-      (_request: IncomingMessage, _response: ServerResponse) => Promise.reject(new Error('broken')),
-      { limit: 1 },
-      /Error: broken/,
-    ],
     ['what is not an application', 5 as never, { limit: 1 }, /takes an Express, Koa, .* got 5/],
     ['unknown fields', threeTimes(), { limit: 1, fields: 'draft-8' as never }, /fields must be "draft-11"/],
   ])('for %s', async (_name, app, options, message) => {
