@@ -131,7 +131,9 @@ export interface LimitOptions<Name extends string = string> {
   readonly policy: Policy | PolicyFunction;
 }
 
-const asGiven: Reader<unknown> = (given) => given;
+/** Of options that are checked elsewhere. */
+export const asGiven: Reader<unknown> = (given) => given;
+
 const ENTRY = { name: parseName, policy: asGiven };
 
 /** What a limit belongs to. */

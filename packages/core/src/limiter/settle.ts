@@ -3,7 +3,7 @@ import { isSluiceError, shown, SluiceError, typeError, type StoreError } from '.
 import { isFault } from '../guard/guard.ts';
 import { timelineOf } from '../events/timeline.ts';
 import { BLOCKED, USED } from '../program/decide.ts';
-import type { Answer, Ask } from '../stores/store.ts';
+import type { Answer, Ask, Op } from '../stores/store.ts';
 import { checkUnits } from '../values/cost.ts';
 import { writeDuration } from '../values/duration.ts';
 import type { LimiterCore } from './core.ts';
@@ -90,29 +90,21 @@ export async function editKeys(
   core: LimiterCore,
   op: 'reset' | 'block',
   given: readonly Want[],
-  {
-    until = 0,
-    by,
-    reason,
-    endMs,
-    isRoutine = op === 'reset' && by === undefined && reason === undefined,
-  }: KeyEdit = {},
+  edit: KeyEdit = {},
 ): Promise<void> {
+  const { until = 0, by, reason, endMs } = edit;
+  const { isRoutine = op === 'reset' && by === undefined && reason === undefined } = edit;
   await editConfigured(core, given, async (known) => {
     const asks = known.map((ask) => ({ ...ask, until }));
     core.guard?.fallback.perform(op, makeLocal(asks));
-    const send = (own: 'peek' | typeof op, some: readonly Ask[]): Promise<Answer> => core.send(own, some, false, endMs);
-    const isNamed = by !== undefined || reason !== undefined;
+    const send = (own: Op, some: readonly Ask[]): Promise<Answer> => core.send(own, some, false, endMs);
+    if (isRoutine) {
+      await send(op, asks);
+      return;
+    }
     // What was before is asked for in the same turn, so that it is the same call.
-    const peeked =
-      isNamed && !isRoutine
-        ? send(
-            'peek',
-            known.map((ask) => ({ ...ask, cost: 0 })),
-          )
-        : undefined;
-    const [before, after] = await Promise.all([peeked, send(op, asks)]);
-    if (isRoutine) return;
+    const free = asks.map((ask) => ({ ...ask, cost: 0 }));
+    const [before, after] = await Promise.all([send('peek', free), send(op, asks)]);
     const what = op === 'reset' ? op : until > 0 ? 'block' : 'unblock';
     const timeline = timelineOf(core.store);
     const tell = async (want: Want): Promise<void> => {
@@ -120,8 +112,8 @@ export async function editKeys(
       // A service has many limits of a policy each in one limiter: that of the key tells which.
       const only = fixed.length === 1 ? fixed[0]?.suffix.slice('}:'.length) : undefined;
       const limit = only ?? (name === core.name ? name : `${core.name}:${name}`);
-      const [was, is] = [before, after].map((answer) => answer && describeState(asks, answer, want));
-      await timeline.add({ atMs: after.atMs, what, limit, key: want.subject, before: was, after: is, by, reason });
+      const states = { before: describeState(asks, before, want), after: describeState(asks, after, want) };
+      await timeline.add({ atMs: after.atMs, what, limit, key: want.subject, ...states, by, reason });
     };
     await Promise.all([...new Set(asks.map(({ want }) => want))].map(tell));
   });
