@@ -41,9 +41,8 @@ export interface WaitOptions extends Options<typeof WAIT> {}
 
 /** The longest time until slots that another process has released are seen. */
 const SLOTS_POLL_MS = 200;
-/** Pauses after a store that has not decided: from the first to the last, doubled each time. */
-const MIN_PAUSE_MS = 50;
-const MAX_PAUSE_MS = 1_000;
+/** The longest pause after a store that has not decided. */
+const PAUSE_MS = 500;
 /** The most requests that are asked for in one call. */
 const MAX_ASKED = 256;
 /** Stores that decide calls of one turn in their order. */
@@ -60,8 +59,6 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
   /** Whether the store is being asked about it. */
   isAsked: boolean;
-  /** Set while it is allowed, and waits for the `delayMs` of its decision. */
-  delayed: Decision | undefined;
   /** End its timers, and the listener of its signal. */
   readonly stops: (() => void)[];
 }
@@ -130,14 +127,12 @@ class Line {
   readonly #emptied: () => void;
   readonly #waiters = new Set<Waiter>();
   /** Allowed requests that wait for the `delayMs` of their decisions. */
-  readonly #delayed = new Set<Waiter>();
+  readonly #delayed = new Map<Waiter, Decision>();
   #isAsking = false;
   /** How often units may have come back. */
   #changes = 0;
   /** The units that the last decision left. */
   #remaining = 0;
-  /** How many calls in a row were not decided. */
-  #undecided = 0;
   #cancelRetry: (() => void) | undefined;
 
   /** @param emptied - Called when nothing waits any more. */
@@ -156,9 +151,8 @@ class Line {
     }
     return new Promise((resolve, reject) => {
       const startMs = performance.now();
-      const times = { startMs, endMs: startMs + maxWaitMs };
-      const state = { isAsked: false, delayed: undefined, stops: [] };
-      const waiter: Waiter = { makeWants, settings, ...times, resolve, reject, ...state };
+      const request = { makeWants, settings, startMs, endMs: startMs + maxWaitMs };
+      const waiter: Waiter = { ...request, resolve, reject, isAsked: false, stops: [] };
       const abort = (): void => {
         this.#leave(waiter, signal?.reason);
       };
@@ -182,7 +176,7 @@ class Line {
   }
 
   close(error: Error): void {
-    const all = [...this.#waiters, ...this.#delayed];
+    const all = [...this.#waiters, ...this.#delayed.keys()];
     this.#waiters.clear(); // so that none is asked about when one in front of it has left
     for (const waiter of all) this.#leave(waiter, error);
   }
@@ -266,7 +260,6 @@ class Line {
   }
 
   #serve(waiter: Waiter, decision: Decision): void {
-    this.#undecided = 0;
     const dueMs = performance.now() + decision.delayMs;
     if (decision.delayMs > 0 && dueMs > waiter.endMs) {
       this.#giveBack(decision);
@@ -284,16 +277,14 @@ class Line {
       finish();
       return;
     }
-    waiter.delayed = decision;
-    this.#delayed.add(waiter);
+    this.#delayed.set(waiter, decision);
     waiter.stops.push(schedule(dueMs, finish));
   }
 
   #scheduleRetry({ outcome, retryAfterMs, policies }: Decision): void {
     let waitMs = retryAfterMs ?? SLOTS_POLL_MS;
     if (outcome === 'unavailable' || outcome === 'unconfigured') {
-      const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** this.#undecided++, MAX_PAUSE_MS);
-      waitMs = pauseMs * (0.5 + Math.random() / 2); // so that not all processes come back at once
+      waitMs = PAUSE_MS * (0.5 + Math.random() / 2); // so that not all processes come back at once
     } else if (policies.some(({ unit }) => unit !== undefined)) {
       waitMs = Math.min(waitMs, SLOTS_POLL_MS); // a slot may be released at any time
     }
@@ -311,9 +302,10 @@ class Line {
   /** Rejects a request that has not ended, and gives back what it had. */
   #leave(waiter: Waiter, error: unknown): void {
     const [first] = this.#waiters;
+    const delayed = this.#delayed.get(waiter);
     this.#end(waiter);
     waiter.reject(error);
-    if (waiter.delayed !== undefined) this.#giveBack(waiter.delayed);
+    if (delayed !== undefined) this.#giveBack(delayed);
     // The next one may fit already, if it costs less than what was waited for.
     if (waiter === first && this.#waiters.size > 0) this.changed();
     else this.#endIfEmpty();
