@@ -257,10 +257,6 @@ function countPolicies(
 ): readonly Counted[] {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (list.length === 0) throw new PolicyError(field, `${field} must be a policy or a list of them, got an empty list`);
-  if (list.some((item) => typeof item === 'function' && readMaker(item) === undefined)) {
-    const wrong = 'a function cannot be one of a list of policies; give it an entry of its own in limits';
-    throw new PolicyError(field, wrong);
-  }
   const isAlone = list.length === 1;
   const counted = list.map((item, i): Counted => {
     const where = isAlone ? field : `${field}[${String(i)}]`;
