@@ -404,8 +404,8 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   #fallBack(receipt: Receipt, cause: unknown, options: DecideOptions, name = this.name): Decision {
     const { op, asks } = receipt;
     const { onStoreError = this.onStoreError } = options;
-    const local = onStoreError === 'local' && asks.length > 0;
-    const isThrown = onStoreError === 'throw' || (local && this.guard === undefined) || isFault(cause);
+    const isLocal = onStoreError === 'local' && asks.length > 0;
+    const isThrown = onStoreError === 'throw' || (isLocal && this.guard === undefined) || isFault(cause);
     const error = this.#report(cause, isThrown);
     if (op !== 'peek' && (error as Partial<StoreError>).sent !== false) {
       // The store may have taken slots all the same. Those of a named holder, who retries, may have been held before.
@@ -414,7 +414,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     }
     if (isThrown) throw error;
     receipt.error = error;
-    if (!local) return undecided(receipt, 'unavailable', onStoreError !== 'deny', asks[0]?.counted.name ?? name);
+    if (!isLocal) return undecided(receipt, 'unavailable', onStoreError !== 'deny', asks[0]?.counted.name ?? name);
     receipt.isLocal = true;
     receipt.asks = makeLocal(asks);
     return this.#conclude(receipt, (this.guard as Guard).fallback.perform(op, receipt.asks));

@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.ts';
 import { isSluiceError, SluiceError } from '../errors.ts';
-import { startTimer, stopTimer, type Timer } from '../platform.ts';
+import { detached, MAX_TIMER_MS, type Timer } from '../platform.ts';
 import { ALLOWED } from '../program/decide.ts';
 import type { LimiterCore } from './core.ts';
 import { LimiterDecision } from './decision.ts';
@@ -63,24 +63,19 @@ const RENEWALS_PER_TTL = 3;
  * @returns Stops that.
  */
 export function keepRenewing(slots: HeldSlots, lost: () => void): () => void {
-  let timer: Timer | undefined;
   let isStopped = false;
-  const schedule = (): void => {
-    timer = startTimer(Math.ceil(slots.ttlMs / RENEWALS_PER_TTL), renew);
-  };
   const renew = (): void => {
-    schedule();
-    slots.renew().then(
-      (isHeld) => {
-        if (!isHeld && !isStopped) lost();
-      },
-      () => undefined,
-    );
+    const concluded = (isHeld: boolean): void => {
+      if (!isHeld && !isStopped) lost();
+    };
+    slots.renew().then(concluded, () => undefined);
   };
-  schedule();
+  const everyMs = Math.min(Math.ceil(slots.ttlMs / RENEWALS_PER_TTL), MAX_TIMER_MS);
+  const timer = detached(() => setInterval(renew, everyMs));
+  (timer as Timer).unref?.();
   return () => {
     isStopped = true;
-    stopTimer(timer);
+    clearInterval(timer);
   };
 }
 
