@@ -25,11 +25,11 @@ export type {
   LimiterOptions,
   LimitsLimiterOptions,
   Reservation,
+  Running,
   ShortLimiterOptions,
   SingleLimiterOptions,
 } from './limiter/limiter.ts';
 export type { Decision, DecisionSource, Outcome, PolicyDecision } from './limiter/decision.ts';
-export type { Running } from './limiter/host.ts';
 export type { LimitOptions } from './limiter/limits.ts';
 export type { LimiterCoreOptions, OnStoreError, OnUnconfigured } from './limiter/options.ts';
 export {

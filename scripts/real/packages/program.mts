@@ -24,5 +24,4 @@ await expectLimited(app, { limit: 1, path: '/' });
 await expectLimited((request: Request) => new Response(request.url), { limit: 1 });
 // @ts-expect-error The option has another name.
 await expectLimited(app, { limits: 1 });
-await limiter.resetAll();
 export const used: readonly unknown[] = [stop, redisStore, transactionStore, limitRequests, LimiterCore, remoteStore];

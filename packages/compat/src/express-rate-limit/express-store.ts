@@ -46,15 +46,6 @@ export class ExpressStore implements Store {
     await this.#limiter.edit('reset', this.#hit(key));
   }
 
-  /**
-   * Forgets all keys of a store in memory.
-   *
-   * @throws (rejects) SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other.
-   */
-  async resetAll(): Promise<void> {
-    await this.#limiter.resetAll();
-  }
-
   /** Leaves the store of Sluice, and closes it if nothing else uses it. */
   async shutdown(): Promise<void> {
     await this.#limiter.close();

@@ -2,7 +2,7 @@ import { PolicyError, shown } from '../errors.ts';
 import { LimiterCore } from '../limiter/core.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { LimiterCoreOptions } from '../limiter/options.ts';
-import { checkEntry, readPolicy, type Limit } from '../limiter/limits.ts';
+import { readPolicy, type Limit } from '../limiter/limits.ts';
 import { readMark } from '../limiter/policy-function.ts';
 import { parsePolicy } from '../policies/index.ts';
 import { readMaker } from '../policies/rule.ts';
@@ -174,7 +174,6 @@ function readEntries(core: LimiterCore, { limits, cost }: HttpSettings, reader: 
   }
   const read = limits.map((given: unknown, i) => {
     const where = `limits[${String(i)}]`;
-    checkEntry(given, where);
     const entry = readEntry(given, where);
     const limit = readPolicyOption(core, entry.policy, entry.name, `${where}.policy`);
     return readLimit(entry.name, { ...entry, cost: entry.cost ?? cost }, limit, reader, `${where}.`);

@@ -3,7 +3,7 @@ import { warnOnce } from '../warnings.ts';
 import { checkCost } from '../values/cost.ts';
 import { checkDistinct } from '../values/name.ts';
 import { readSubject } from '../values/key.ts';
-import type { DecideOptions, DecidingOp } from '../limiter/host.ts';
+import type { DecideOptions, DecidingOp } from '../limiter/core.ts';
 import type { Decision } from '../limiter/decision.ts';
 import { newHolder } from '../limiter/holder.ts';
 import type { Limiter } from '../limiter/limiter.ts';

@@ -10,9 +10,8 @@ import {
   typeError,
 } from '../errors.ts';
 import { findGuard, isFault, type Guard } from '../guard/guard.ts';
-import { forget, isInUse, type LiveLimiter, type Status } from '../observe/live-limiters.ts';
+import { forget, liveLimiters, remember, type LiveLimiter, type Status } from '../observe/live-limiters.ts';
 import { isClusterWorker, startTimer, stopTimer, type Timer } from '../platform.ts';
-import { compile } from '../policies/index.ts';
 import { ALLOWED, BLOCKED, DELAY, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
@@ -22,9 +21,8 @@ import { readOptions } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
 import { LimiterDecision, undecided, type Decision, type PolicyDecision, type Receipt } from './decision.ts';
 import { newHolder } from './holder.ts';
-import type { DecideOptions, DecidingOp, LimiterHost, Running } from './host.ts';
 import { BLOCK, EDIT } from './limiter.ts';
-import type { Acquisition, BlockOptions, EditOptions, Limiter, Reservation } from './limiter.ts';
+import type { Acquisition, BlockOptions, EditOptions, Limiter, Reservation, Running } from './limiter.ts';
 import {
   makeAsks,
   makeLocal,
@@ -36,16 +34,29 @@ import {
   type PolicyAsk,
   type Want,
 } from './limits.ts';
-import { checkNameIsFree, useName } from './names.ts';
 import { LIMITER, type LimiterCoreOptions, type OnStoreError, type OnUnconfigured } from './options.ts';
-import { readMark, type PolicyContext } from './policy-function.ts';
+import type { PolicyContext, PolicyMark } from './policy-function.ts';
 import { isWatched, publish, type Watcher } from './publish.ts';
-import { editKeys, refundDecision, settleAt, settleKeys } from './settle.ts';
+import { editKeys, refundDecision, settle, settleKeys } from './settle.ts';
 import { heldBy, runHolding } from './slots.ts';
 import { watchThresholds } from './thresholds.ts';
 import { WAIT, Waiting, type WaitOptions } from './wait.ts';
 
 const MAX_UNITS = Number.MAX_SAFE_INTEGER;
+
+/** `try` is a `take` whose denial starts no block. */
+export type DecidingOp = 'take' | 'peek' | 'try';
+
+/** How a request is decided, beside what it wants. */
+export interface DecideOptions {
+  /** When the decision is late, by `performance.now()`. Default: in `timeoutMs`. */
+  readonly endMs?: number | undefined;
+  /** Decides if the store does not. Default: as the limiter's own option says. */
+  readonly onStoreError?: OnStoreError | undefined;
+  /** Whether the caller publishes the decision itself. */
+  readonly isSilent?: boolean;
+}
+
 const USUAL: DecideOptions = {};
 
 interface LastConsumed {
@@ -56,7 +67,7 @@ interface LastConsumed {
 }
 
 /** Every limiter: what `createLimiter` returns, and what adapters and the service decide by. */
-export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, LimiterHost {
+export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   readonly name: string;
   readonly store: Store;
   readonly shared: boolean;
@@ -72,15 +83,15 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   /** What its policy functions are given. */
   readonly context: PolicyContext;
   /** None around memory, which is never late. */
-  readonly #guard: Guard | undefined;
+  readonly guard: Guard | undefined;
   readonly #thresholds: Watcher | undefined;
   readonly #waiting: Waiting = new Waiting(this);
   /** Limits by what was given for them, as long as that lives: requests may bring policies of their own. */
   readonly #limits = new WeakMap<object, Limit>();
   /** Those that operators and metrics see: the ones that were there from the start, unless others take their place. */
   known: Limit[] = [];
-  /** The functions that return policies, and what closes those that are opened. */
-  readonly #functions = new Map<unknown, (() => void | Promise<void>) | undefined>();
+  /** Closes what its policy functions have opened. */
+  readonly #closers: (() => unknown)[] = [];
   /** Set once the name is claimed. */
   #leave: (() => void) | undefined;
   /** What was consumed, wanted and asked for by a key that came twice in a row: a busy key comes again and again. */
@@ -110,24 +121,24 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     this.#localShare = localShare ?? 1;
     this.#uncached = !settings.denialCache;
     this.context = { app, policies, store };
-    this.#guard = store.source === 'memory' ? undefined : findGuard(store);
+    this.guard = store.source === 'memory' ? undefined : findGuard(store);
     this.#thresholds = onThreshold === undefined ? undefined : watchThresholds(onThreshold);
   }
 
   /** Takes the name on the store: the last step of making a limiter, after every check. */
   claim(): void {
     const { name } = this;
-    checkNameIsFree(this);
-    this.#leave = this.#guard?.join(name) ?? (() => undefined);
+    remember(this, this.#ownsStore);
+    this.#leave = this.guard?.join(name) ?? (() => undefined);
     try {
-      for (const read of this.#functions.keys()) this.#open(read);
+      for (const { mark } of this.known) this.#open(mark);
     } catch (error) {
+      forget(this);
       this.#leave();
-      void this.#closeFunctions();
+      for (const close of this.#closers) close();
       throw error;
     }
-    useName(this, this.#ownsStore);
-    if (this.#guard !== undefined || !isClusterWorker()) return;
+    if (this.guard !== undefined || !isClusterWorker()) return;
     const what = `the limiter ${name} counts in the memory of this worker, and every worker of a cluster has its own`;
     const then = 'N workers together allow N times the limit. Pass store: redisStore(...).';
     warnOnce('SLUICE_MEMORY_IN_CLUSTER', `${what}: ${then}`);
@@ -148,15 +159,14 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     const limit = readLimit(given, place);
     for (const { policy } of limit.fixed ?? []) this.store.checkPolicy?.(policy);
     if (isKept) this.#limits.set(given, limit);
-    if (limit.fixed === undefined) this.#open(given);
     if (this.#leave === undefined) this.known.push(limit);
+    else this.#open(limit.mark);
     return limit;
   }
 
-  /** A function is opened once, when the limiter is in use. */
-  #open(read: unknown): void {
-    if (this.#functions.get(read) !== undefined) return;
-    this.#functions.set(read, this.#leave === undefined ? undefined : readMark(read)?.open?.(this.context));
+  #open(mark: PolicyMark | undefined): void {
+    const close = mark?.open?.(this.context);
+    if (close !== undefined) this.#closers.push(close);
   }
 
   policies(): readonly { readonly name: string; readonly limit: number }[] {
@@ -164,19 +174,14 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   }
 
   status(): Status {
-    const memory = (this.fallback ?? this.store) as { readonly size?: number };
+    const memory = (this.guard?.fallback ?? this.store) as { readonly size?: number };
     const lost = this.known.filter(({ mark }) => mark?.isLost?.(this.context) === true);
     return {
       store: this.store.source,
-      breaker: this.#guard?.state ?? 'closed',
+      breaker: this.guard?.state ?? 'closed',
       keysInMemory: memory.size ?? 0,
       lostPolicies: lost.map(({ mark, name }) => mark?.name ?? name),
     };
-  }
-
-  /** The memory that decides while the store is not available; none for memory. */
-  get fallback(): Store | undefined {
-    return this.#guard?.fallback;
   }
 
   // Each method is async, or does what that would do, so that every error is a rejection.
@@ -223,16 +228,17 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     const range = 'an estimate is a whole number from 1 to 2^53 - 1';
     checkUnits(estimate, [1, MAX_UNITS], range, 'nothing was consumed; if you cannot tell, reserve 1');
     const decision = await this.consume(key, estimate);
-    const settle = async (actual: number): Promise<void> => {
+    const settleAt = async (actual: number): Promise<void> => {
       const expected = 'settle takes the whole number of units that were used, from 0 to 2^53 - 1';
       checkUnits(actual, [0, MAX_UNITS], expected);
-      await settleAt(this, decision, actual);
+      const beyond = actual - decision.cost;
+      await settle(this, decision, beyond > 0 ? 'charge' : 'give', () => Math.abs(beyond));
     };
-    return { decision, settle, cancel: () => settle(0) };
+    return { decision, settle: settleAt, cancel: () => settleAt(0) };
   }
 
   async acquire(key: unknown, cost = 1): Promise<Acquisition> {
-    const decision = await this.decide('take', this.#readHolding(key, cost));
+    const decision = await this.decide('take', this.#addHolders(readWants(this.limits, key, cost)));
     const slots = heldBy(this, decision);
     const release = async (): Promise<void> => slots?.release();
     return { decision, release, renew: async () => (await slots?.renew()) ?? false };
@@ -254,11 +260,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       throw typeError('SLUICE_OPTION_INVALID', `${expected}, got ${shown(fn)}; nothing was consumed`);
     }
     const settings = readOptions(options, WAIT, 'run');
-    const limits =
-      this.limits instanceof Map ? [...(this.limits as ReadonlyMap<string, Limit>).values()] : [this.limits as Limit];
-    const mayHold = limits.some((limit) => limit.mayHold);
-    const makeWants = (): readonly Want[] =>
-      mayHold ? this.#readHolding(key, settings.cost) : readWants(this.limits, key, settings.cost);
+    const wants = readWants(this.limits, key, settings.cost);
+    const mayHold = wants.some(({ limit }) => limit.mayHold);
+    const makeWants = (): readonly Want[] => (mayHold ? this.#addHolders(wants) : wants);
     const decision = await this.#waiting.wait(makeWants, settings);
     return runHolding(this, decision, settings.signal, fn);
   }
@@ -279,29 +283,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     await editKeys(this, 'block', readWants(this.limits, key, 0), why);
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
-  async resetAll(): Promise<void> {
-    this.checkOpen();
-    const { name, store } = this;
-    if (store.forget === undefined || store.source !== 'memory') {
-      const what = `resetAll needs a memory store, because a store with the source ${shown(store.source)} cannot list the keys of the limiter ${name}`;
-      const instead = 'reset one key with reset(key), or give each test a store of its own (in Redis: a prefix)';
-      throw new SluiceError('SLUICE_RESET_ALL_UNSUPPORTED', `${what}; ${instead}; nothing was reset`);
-    }
-    // Limiters share the keys of functions that have a name.
-    const marks = [...this.#functions.keys()].map(readMark).filter((mark) => mark?.name !== undefined);
-    const owners = [`:${name}`, ...marks.map((mark) => `::${mark?.keyName?.(this.context) ?? mark?.name ?? ''}`)];
-    store.forget((key) => {
-      const rest = key.slice(key.indexOf('}') + 1);
-      return owners.some((owner) => rest === owner || rest.startsWith(`${owner}:`));
-    });
-    this.#waiting.changedAll();
-  }
-
-  /** What `acquire` wants: with a holder each. */
-  #readHolding(key: unknown, cost: number): readonly Want[] {
-    const wants = readWants(this.limits, key, cost);
-    if (cost === 0) {
+  /** The same with a holder each, for slots. */
+  #addHolders(wants: readonly Want[]): readonly Want[] {
+    if (wants.every(({ cost }) => cost === 0)) {
       const what = 'a slot is at least 1 unit, got a cost of 0';
       throw rangeError('SLUICE_COST_INVALID', `${what}; nothing was consumed`);
     }
@@ -326,19 +310,25 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     }
     let cost = 0;
     let mayHold = false;
+    let missing: Want | undefined;
     for (const want of wants) {
-      const { limit } = want;
-      if ((want.policies ?? limit.fixed) === undefined) return this.#readAndDecide(op, wants, options);
-      if (limit.mayHold) mayHold = true;
+      const policies = want.policies ?? want.limit.fixed;
+      if (policies === undefined) return this.#readAndDecide(op, wants, options);
+      if (policies.length === 0) missing ??= want;
+      if (want.limit.mayHold) mayHold = true;
       if (want.cost > cost) cost = want.cost;
     }
     const last = this.#last;
     const asks =
       last?.wants === wants ? (last.asks ??= makeAsks(wants, this.#uncached)) : makeAsks(wants, this.#uncached);
-    const receipt = this.#makeReceipt(op, cost, asks);
+    // A request without cost writes nothing.
+    const receipt = makeReceipt(this, cost === 0 ? 'peek' : op, cost, asks);
+    if (missing !== undefined && (asks.length === 0 || this.onUnconfigured === 'deny')) {
+      return undecided(receipt, 'unconfigured', this.onUnconfigured === 'allow', missing.limit.name);
+    }
     if (mayHold && receipt.op !== 'peek') checkHolders(asks);
     try {
-      const answer = this.#perform(receipt.op, receipt.asks, options.endMs);
+      const answer = this.#perform(receipt.op, asks, options.endMs);
       const { then } = answer as Partial<Promise<Answer>>;
       if (then === undefined) return this.#conclude(receipt, answer as Answer);
       return this.#concludeLater(receipt, answer as Promise<Answer>, options);
@@ -348,8 +338,8 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   }
 
   #perform(op: Op, asks: readonly Ask[], endMs?: number): Answer | Promise<Answer> {
-    if (this.#guard === undefined) return this.store.perform(op, asks);
-    return this.#guard.perform(op, asks, endMs ?? performance.now() + this.timeoutMs);
+    if (this.guard === undefined) return this.store.perform(op, asks);
+    return this.guard.perform(op, asks, endMs ?? performance.now() + this.timeoutMs);
   }
 
   /** Decides, and publishes the decision. */
@@ -406,92 +396,65 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   }
 
   /**
-   * Decides as `onStoreError` says, after the store failed or was late.
+   * Decides as `onStoreError` says, after the store failed or was late. Without asks the policies are not known yet, and
+   * `local` allows.
    *
    * @throws the store's error with `throw`; if there is no fallback; or if the error is a fault.
    */
-  #fallBack(receipt: Receipt, cause: unknown, { onStoreError = this.onStoreError }: DecideOptions): Decision {
+  #fallBack(receipt: Receipt, cause: unknown, options: DecideOptions, name = this.name): Decision {
     const { op, asks } = receipt;
-    const { fallback } = this;
-    const isThrown = onStoreError === 'throw' || (onStoreError === 'local' && fallback === undefined) || isFault(cause);
+    const { onStoreError = this.onStoreError } = options;
+    const isLocal = onStoreError === 'local' && asks.length > 0;
+    const isThrown = onStoreError === 'throw' || (isLocal && this.guard === undefined) || isFault(cause);
     const error = this.#report(cause, isThrown);
     if (op !== 'peek' && (error as Partial<StoreError>).sent !== false) {
       // The store may have taken slots all the same. Those of a named holder, who retries, may have been held before.
       const held = asks.filter(({ holder = 0, want }) => holder > 0 && !want.isNamed);
-      if (held.length > 0) this.keep('give', held);
+      if (held.length > 0) this.guard?.keep('give', held);
     }
     if (isThrown) throw error;
     receipt.error = error;
-    if (onStoreError !== 'local' || fallback === undefined) {
-      return undecided(receipt, 'unavailable', onStoreError === 'allow', asks[0]?.counted.name ?? this.name);
-    }
+    if (!isLocal) return undecided(receipt, 'unavailable', onStoreError !== 'deny', asks[0]?.counted.name ?? name);
     receipt.isLocal = true;
     receipt.asks = makeLocal(asks);
-    return this.#conclude(receipt, fallback.perform(op, receipt.asks) as Answer);
-  }
-
-  #makeReceipt(op: DecidingOp, cost: number, asks: readonly PolicyAsk[], error?: Error): Receipt {
-    // A request without cost writes nothing.
-    return { issuer: this, op: cost === 0 ? 'peek' : op, cost, asks, isLocal: false, isSpent: true, error };
+    return this.#conclude(receipt, (this.guard as Guard).fallback.perform(op, receipt.asks));
   }
 
   /** Decides over limits whose policies functions return, or are still loading within the time of the decision. */
   #readAndDecide(op: DecidingOp, wants: readonly Want[], options: DecideOptions): Decision | Promise<Decision> {
-    const { endMs = performance.now() + this.timeoutMs, onStoreError = this.onStoreError } = options;
-    const withoutPolicy = (outcome: 'unavailable' | 'unconfigured', isAllowed: boolean, want?: Want, error?: Error) => {
-      const receipt = this.#makeReceipt(op, Math.max(...wants.map(({ cost }) => cost)), [], error);
-      return undecided(receipt, outcome, isAllowed, want?.limit.name ?? this.name);
-    };
-    const decideOver = (known: readonly Want[]): Decision | Promise<Decision> => {
-      const missing = known.filter(({ policies }) => policies?.length === 0);
-      const isAllowed = this.onUnconfigured === 'allow';
-      if (missing.length === known.length || (missing.length > 0 && !isAllowed)) {
-        return withoutPolicy('unconfigured', isAllowed, missing[0]);
-      }
-      return this.decide(op, known, { ...options, endMs, isSilent: true });
-    };
-    const known = readPolicies(wants);
-    if (!(known instanceof Promise)) return decideOver(known);
-    return this.track(this.#inTime(known, endMs)).then(decideOver, (cause: unknown) => {
-      if (!isSluiceError(cause) || isFault(cause)) throw cause; // a function's own error: nothing is unavailable
-      const error = this.#report(cause, onStoreError === 'throw');
-      if (onStoreError === 'throw') throw error;
-      const isAllowed = onStoreError !== 'deny';
-      const what = `the limiter ${this.name} has not been able to load its policies yet (${error.message})`;
-      const effect = `its requests are ${isAllowed ? 'let through' : 'denied'} until it has, as onStoreError says.`;
-      warnOnce('SLUICE_POLICIES_UNKNOWN', `${what}; ${effect}`, this.name);
-      return withoutPolicy(
-        'unavailable',
-        isAllowed,
-        wants.find(({ limit }) => limit.fixed === undefined),
-        error,
-      );
+    const { endMs = performance.now() + this.timeoutMs } = options;
+    const decideOver = (known: readonly Want[]): Decision | Promise<Decision> =>
+      this.decide(op, known, { ...options, endMs, isSilent: true });
+    const current = this.readCurrent(wants, endMs);
+    if (!(current instanceof Promise)) return decideOver(current);
+    return this.track(current).then(decideOver, (cause: unknown) => {
+      if (!isSluiceError(cause)) throw cause; // a function's own error: nothing is unavailable
+      const receipt = makeReceipt(this, op, Math.max(...wants.map(({ cost }) => cost)), []);
+      return this.#fallBack(receipt, cause, options, wants.find(({ limit }) => limit.fixed === undefined)?.limit.name);
     });
   }
 
   /**
    * The wants with the policies of the moment; none if no policy is configured.
    *
-   * @throws (rejects) what the functions throw; StoreError `SLUICE_STORE_TIMEOUT` if they take longer than `timeoutMs`.
+   * @throws (at once, or as a rejection) what the functions throw; StoreError `SLUICE_STORE_TIMEOUT` if they are late.
    */
-  async readCurrent(wants: readonly Want[]): Promise<readonly Want[]> {
-    const known = readPolicies(wants);
-    return known instanceof Promise ? this.#inTime(known, performance.now() + this.timeoutMs) : known;
-  }
-
-  async #inTime<T>(reading: Promise<T>, endMs: number): Promise<T> {
-    let timer: Timer | undefined;
+  readCurrent(
+    wants: readonly Want[],
+    endMs: number = performance.now() + this.timeoutMs,
+  ): readonly Want[] | Promise<readonly Want[]> {
+    const reading = readPolicies(wants);
+    if (!(reading instanceof Promise)) return reading;
+    let timer: Timer;
     const late = new Promise<never>((_, reject) => {
       timer = startTimer(Math.max(endMs - performance.now(), 0), () => {
         const message = `the policies of the limiter ${this.name} were not loaded in time (timeoutMs)`;
         reject(new StoreError('SLUICE_STORE_TIMEOUT', message, { sent: false }));
       });
     });
-    try {
-      return await Promise.race([reading, late]);
-    } finally {
+    return Promise.race([reading, late]).finally(() => {
       stopTimer(timer);
-    }
+    });
   }
 
   /**
@@ -503,18 +466,13 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
    */
   async send(op: Op, asks: readonly Ask[], isLocal = false, endMs?: number): Promise<Answer> {
     try {
-      const answer = isLocal ? (this.fallback as Store).perform(op, asks) : this.#perform(op, asks, endMs);
+      const answer = isLocal ? (this.guard as Guard).fallback.perform(op, asks) : this.#perform(op, asks, endMs);
       return await ('then' in answer ? this.track(answer) : answer);
     } catch (error) {
       throw this.#report(error, false);
     } finally {
       this.#waiting.changed(asks);
     }
-  }
-
-  /** Keeps an edit that could not be sent, until the store is back. */
-  keep(op: Op, asks: readonly Ask[]): void {
-    this.#guard?.keep(op, asks);
   }
 
   /** Counts work as in flight until it is done. */
@@ -565,24 +523,23 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     this.#leave?.();
     // What is settled or released afterwards opens the store again, for as long as that takes.
     this.#idle = () => void this.#closeStore().catch((error: unknown) => void this.#report(error, false));
-    await Promise.all([this.#closeStore(), this.#closeFunctions()]);
+    await Promise.all([this.#closeStore(), ...this.#closers.map((close) => close())]);
   }
 
   async #closeStore(): Promise<void> {
-    if (!isInUse(this.store)) await this.store.close?.();
+    if (!liveLimiters().some(({ store }) => store === this.store)) await this.store.close?.();
   }
+}
 
-  async #closeFunctions(): Promise<void> {
-    await Promise.all([...this.#functions.values()].map(async (close) => close?.()));
-  }
+function makeReceipt(issuer: object, op: Op, cost: number, asks: readonly PolicyAsk[]): Receipt {
+  return { issuer, op, cost, asks, isLocal: false, isSpent: true, error: undefined };
 }
 
 function strangeAnswer(): StoreError {
   return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store did not answer what it was asked');
 }
 
-function readFigures({ policy, counted: { name } }: PolicyAsk, figures: Figures): PolicyDecision {
-  const rule = compile(policy);
+function readFigures({ counted: { name, rule } }: PolicyAsk, figures: Figures): PolicyDecision {
   const of = figures as readonly number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6, number>;
   const decided = {
     name,
@@ -608,11 +565,10 @@ function looksDecided(given: unknown): boolean {
 
 /** @throws TypeError if slots would be held without a holder, so that nothing could release them. */
 function checkHolders(asks: readonly PolicyAsk[]): void {
-  for (const ask of asks) if (ask.counted.rule.holds && ask.want.holder === 0) throw acquireNeeded(ask);
-}
-
-function acquireNeeded({ counted: { name } }: PolicyAsk): TypeError {
-  const what = `the policy ${shown(name)} holds slots until they are released`;
-  const instead = 'use limiter.acquire(key), which returns a function that releases them, or limiter.run(key, fn)';
-  return typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was consumed`);
+  for (const { counted, want } of asks) {
+    if (!counted.rule.holds || want.holder !== 0) continue;
+    const what = `the policy ${shown(counted.name)} holds slots until they are released`;
+    const instead = 'use limiter.acquire(key), which returns a function that releases them, or limiter.run(key, fn)';
+    throw typeError('SLUICE_ACQUIRE_NEEDED', `${what}: ${instead}; nothing was consumed`);
+  }
 }

@@ -1,5 +1,5 @@
 import { PolicyError } from '../errors.ts';
-import { readOptions, type Reader } from '../values/shape.ts';
+import { readOptions } from '../values/shape.ts';
 import { LimiterCore } from './core.ts';
 import type {
   KeysOf,
@@ -9,10 +9,8 @@ import type {
   ShortLimiterOptions,
   SingleLimiterOptions,
 } from './limiter.ts';
-import { readLimits, readPolicy, type KeyByLimit, type LimitOptions } from './limits.ts';
+import { asGiven, readLimits, readPolicy, type KeyByLimit, type LimitOptions } from './limits.ts';
 import { LIMITER } from './options.ts';
-
-const asGiven: Reader<unknown> = (given) => given;
 
 /** What `createLimiter` takes beside the options of {@link LimiterCoreOptions}. */
 const POLICIES = { limit: asGiven, window: asGiven, policy: asGiven, limits: asGiven };

@@ -5,7 +5,6 @@ import type { Duration } from '../values/duration.ts';
 import { flag, optional, valueThat, withDefault } from '../values/shape.ts';
 import type { Optional, Options, Reader, WithDefault } from '../values/shape.ts';
 import type { Decision } from './decision.ts';
-import type { Running } from './host.ts';
 import type { LimitOptions } from './limits.ts';
 import type { LimiterCoreOptions } from './options.ts';
 import type { PolicyFunction } from './policy-function.ts';
@@ -107,6 +106,14 @@ export interface Acquisition {
    * @throws (rejects) StoreError when the store fails or is late.
    */
   readonly renew: () => Promise<boolean>;
+}
+
+/** The argument of a function that {@link Limiter.run} calls. */
+export interface Running {
+  /** The decision that allowed it. */
+  readonly decision: Decision;
+  /** Aborts when the caller's signal does, and when the slot is lost. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -218,15 +225,6 @@ export interface Limiter<Key = string> {
    * `consume` does, and with StoreError when the store fails; after `SLUICE_STORE_TIMEOUT` the edit may have happened.
    */
   reset(key: Key, options?: EditOptions): Promise<void>;
-
-  /**
-   * Clears all keys, blocks and slots included, for tests. Other limiters of the store keep theirs, except those that
-   * share the name or a managed policy. Waiting requests are decided again; `run` loses its slots, and aborts with
-   * `SLUICE_SLOT_LOST` at its next renewal. Makes no call. Only for memory stores.
-   *
-   * @throws (rejects) SluiceError `SLUICE_RESET_ALL_UNSUPPORTED` for any other store: nothing was reset.
-   */
-  resetAll(): Promise<void>;
 
   /**
    * Denies every request of the key for `duration` (1 ms to 100 years); a later block replaces it. Rejects as

@@ -116,7 +116,10 @@ function joinKey({ suffix, keys }: Counted, subject: string): KnownKey {
 
 /** The same, of the memory of this process. */
 export function makeLocal(asks: readonly PolicyAsk[]): readonly PolicyAsk[] {
-  return asks.map((ask) => ({ ...ask, policy: ask.counted.local }));
+  return asks.map((ask) => {
+    const { local } = ask.counted;
+    return { ...ask, policy: local, counted: { ...ask.counted, rule: compile(local) } };
+  });
 }
 
 /** Keys by the name of their limit. */
@@ -128,7 +131,9 @@ export interface LimitOptions<Name extends string = string> {
   readonly policy: Policy | PolicyFunction;
 }
 
-const asGiven: Reader<unknown> = (given) => given;
+/** Of options that are checked elsewhere. */
+export const asGiven: Reader<unknown> = (given) => given;
+
 const ENTRY = { name: parseName, policy: asGiven };
 
 /** What a limit belongs to. */
@@ -195,7 +200,8 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
       isLoaded = true;
       return count(loaded);
     } catch (error) {
-      throw isLoaded || isSluiceError(error) ? error : notLoaded(error);
+      if (isLoaded || isSluiceError(error)) throw error;
+      throw new StoreError('SLUICE_STORE_FAILED', `the policy function failed: ${messageOf(error)}`, { cause: error });
     }
   };
   const read: Limit['read'] = (key) => {
@@ -210,14 +216,6 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
   };
   const current = (): readonly Counted[] => count(mark?.current?.(context));
   return { name, fixed: undefined, mark, read, current, mayHold: true, mayPace: true };
-}
-
-/** Why nothing is decided yet: the first load failed. Any later error of a function is the user's, as it is. */
-function notLoaded(cause: unknown): StoreError {
-  return new StoreError('SLUICE_STORE_FAILED', `the policy function failed: ${messageOf(cause)}`, {
-    cause,
-    sent: false,
-  });
 }
 
 /**
@@ -235,7 +233,6 @@ export function readLimits(
   }
   const entries = given.map((entry: unknown, i) => {
     const where = `limits[${String(i)}]`;
-    checkEntry(entry, where);
     return { where, ...readOptions(entry, ENTRY, where, 'SLUICE_POLICY_INVALID', `${where}.`) };
   });
   checkDistinct(
@@ -243,15 +240,6 @@ export function readLimits(
     'limits.name',
   );
   return new Map(entries.map(({ where, name, policy }) => [name, core.limitFor(policy, name, `${where}.policy`)]));
-}
-
-/** @throws PolicyError for an entry of `limits` that has the numbers of a policy, and none. */
-export function checkEntry(entry: unknown, where: string): void {
-  const { policy, limit, window } = (entry ?? {}) as Readonly<Record<string, unknown>>;
-  if (policy !== undefined || limit === undefined || window === undefined) return;
-  const instead = `write policy: slidingWindow({ limit: ${shown(limit)}, window: ${shown(window)} })`;
-  const what = `${where} takes a policy, got limit and window`;
-  throw new PolicyError(`${where}.policy`, `${what}; ${instead}`, 'SLUICE_OPTION_UNKNOWN');
 }
 
 /**
@@ -269,10 +257,6 @@ function countPolicies(
 ): readonly Counted[] {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (list.length === 0) throw new PolicyError(field, `${field} must be a policy or a list of them, got an empty list`);
-  if (list.some((item) => typeof item === 'function' && readMaker(item) === undefined)) {
-    const wrong = 'a function cannot be one of a list of policies; give it an entry of its own in limits';
-    throw new PolicyError(field, wrong);
-  }
   const isAlone = list.length === 1;
   const counted = list.map((item, i): Counted => {
     const where = isAlone ? field : `${field}[${String(i)}]`;
@@ -283,7 +267,7 @@ function countPolicies(
       throw new PolicyError(`${where}.name`, `${expected}; write fixedWindow({ name: "burst", ... })`);
     }
     const suffix = name === ownName ? ownSuffix : `${ownSuffix}:${name}`;
-    const local = scaleLocal(policy, name, localShare);
+    const local = localShare === 1 ? policy : scalePolicy(policy, localShare);
     return { name, policy, rule: compile(policy), suffix, keys: undefined, local };
   });
   checkDistinct(
@@ -291,17 +275,6 @@ function countPolicies(
     `${field}.name`,
   );
   return counted;
-}
-
-function scaleLocal(policy: Policy, name: string, share: number): Policy {
-  if (share === 1) return policy;
-  try {
-    return scalePolicy(policy, share);
-  } catch (error) {
-    const why = messageOf(error).replace(/ \[\w+\]$/, '');
-    const what = `localShare ${String(share)} of the policy ${shown(name)} cannot be counted: ${why}`;
-    throw new PolicyError('localShare', what, 'SLUICE_OPTION_INVALID');
-  }
 }
 
 /**

@@ -1,13 +1,12 @@
 import type { Decision } from '../decision.ts';
 import { isSluiceError, shown, SluiceError, typeError, type StoreError } from '../errors.ts';
 import { isFault } from '../guard/guard.ts';
-import { compile } from '../policies/index.ts';
 import { timelineOf } from '../events/timeline.ts';
 import { BLOCKED, USED } from '../program/decide.ts';
-import type { Answer, Ask } from '../stores/store.ts';
+import type { Answer, Ask, Op } from '../stores/store.ts';
 import { checkUnits } from '../values/cost.ts';
 import { writeDuration } from '../values/duration.ts';
-import type { LimiterHost } from './host.ts';
+import type { LimiterCore } from './core.ts';
 import { LimiterDecision, type Receipt } from './decision.ts';
 import { makeAsks, makeLocal, type PolicyAsk, type Want } from './limits.ts';
 import { heldBy } from './slots.ts';
@@ -17,7 +16,7 @@ import { heldBy } from './slots.ts';
  *
  * @throws (rejects) TypeError `SLUICE_DECISION_UNKNOWN`; RangeError or TypeError `SLUICE_COST_INVALID`.
  */
-export async function refundDecision(core: LimiterHost, decision: Decision, cost?: number): Promise<void> {
+export async function refundDecision(core: LimiterCore, decision: Decision, cost?: number): Promise<void> {
   if (LimiterDecision.readReceipt(decision)?.issuer !== core) {
     const expected = 'refund takes a key, or a decision that this limiter made, itself and not a copy';
     throw typeError('SLUICE_DECISION_UNKNOWN', `${expected}, got ${shown(decision)}`);
@@ -28,12 +27,6 @@ export async function refundDecision(core: LimiterHost, decision: Decision, cost
   if (units > 0) await settle(core, decision, 'give', (ask) => Math.min(units, ask.cost));
 }
 
-/** Changes the cost of a decision, whose asks have one cost, to the actual one, once. */
-export async function settleAt(core: LimiterHost, decision: Decision, actual: number): Promise<void> {
-  const beyond = actual - decision.cost;
-  await settle(core, decision, beyond > 0 ? 'charge' : 'give', () => Math.abs(beyond));
-}
-
 /**
  * Gives back or charges, once per decision, what a decision took, in the windows that counted it. Slots stay held.
  * Nothing is reported to the caller: what may have been executed is not sent again, and what surely was not sent is kept
@@ -42,7 +35,7 @@ export async function settleAt(core: LimiterHost, decision: Decision, actual: nu
  * @param unitsFor - The units of each ask; with 0 it stays as it is.
  */
 export async function settle(
-  core: LimiterHost,
+  core: LimiterCore,
   decision: Decision,
   op: 'give' | 'charge',
   unitsFor: (ask: PolicyAsk) => number,
@@ -61,17 +54,17 @@ export async function settle(
     await core.send(op, asks, receipt.isLocal);
   } catch (error) {
     if (!isSluiceError(error)) throw error;
-    if ((error as Partial<StoreError>).sent === false) core.keep(op, asks);
+    if ((error as Partial<StoreError>).sent === false) core.guard?.keep(op, asks);
   }
 }
 
 /** Gives back the places that a decision took in lines, for a request that never starts. What only counts stays taken. */
-export async function refundPacing(core: LimiterHost, decision: Decision): Promise<void> {
-  await settle(core, decision, 'give', ({ policy, cost }) => (compile(policy).paces ? cost : 0));
+export async function refundPacing(core: LimiterCore, decision: Decision): Promise<void> {
+  await settle(core, decision, 'give', ({ counted, cost }) => (counted.rule.paces ? cost : 0));
 }
 
 /** Gives back all that a decision took, slots included, for a request that never runs. */
-export async function giveBack(core: LimiterHost, decision: Decision): Promise<void> {
+export async function giveBack(core: LimiterCore, decision: Decision): Promise<void> {
   await Promise.all([settle(core, decision, 'give', ({ cost }) => cost), heldBy(core, decision)?.release()]);
 }
 
@@ -94,32 +87,24 @@ export interface KeyEdit {
  * @param given - A block with a cost of 1 also resets.
  */
 export async function editKeys(
-  core: LimiterHost,
+  core: LimiterCore,
   op: 'reset' | 'block',
   given: readonly Want[],
-  {
-    until = 0,
-    by,
-    reason,
-    endMs,
-    isRoutine = op === 'reset' && by === undefined && reason === undefined,
-  }: KeyEdit = {},
+  edit: KeyEdit = {},
 ): Promise<void> {
+  const { until = 0, by, reason, endMs } = edit;
+  const { isRoutine = op === 'reset' && by === undefined && reason === undefined } = edit;
   await editConfigured(core, given, async (known) => {
     const asks = known.map((ask) => ({ ...ask, until }));
-    void core.fallback?.perform(op, makeLocal(asks));
-    const send = (own: 'peek' | typeof op, some: readonly Ask[]): Promise<Answer> => core.send(own, some, false, endMs);
-    const isNamed = by !== undefined || reason !== undefined;
+    core.guard?.fallback.perform(op, makeLocal(asks));
+    const send = (own: Op, some: readonly Ask[]): Promise<Answer> => core.send(own, some, false, endMs);
+    if (isRoutine) {
+      await send(op, asks);
+      return;
+    }
     // What was before is asked for in the same turn, so that it is the same call.
-    const peeked =
-      isNamed && !isRoutine
-        ? send(
-            'peek',
-            known.map((ask) => ({ ...ask, cost: 0 })),
-          )
-        : undefined;
-    const [before, after] = await Promise.all([peeked, send(op, asks)]);
-    if (isRoutine) return;
+    const free = asks.map((ask) => ({ ...ask, cost: 0 }));
+    const [before, after] = await Promise.all([send('peek', free), send(op, asks)]);
     const what = op === 'reset' ? op : until > 0 ? 'block' : 'unblock';
     const timeline = timelineOf(core.store);
     const tell = async (want: Want): Promise<void> => {
@@ -127,8 +112,8 @@ export async function editKeys(
       // A service has many limits of a policy each in one limiter: that of the key tells which.
       const only = fixed.length === 1 ? fixed[0]?.suffix.slice('}:'.length) : undefined;
       const limit = only ?? (name === core.name ? name : `${core.name}:${name}`);
-      const [was, is] = [before, after].map((answer) => answer && describeState(asks, answer, want));
-      await timeline.add({ atMs: after.atMs, what, limit, key: want.subject, before: was, after: is, by, reason });
+      const states = { before: describeState(asks, before, want), after: describeState(asks, after, want) };
+      await timeline.add({ atMs: after.atMs, what, limit, key: want.subject, ...states, by, reason });
     };
     await Promise.all([...new Set(asks.map(({ want }) => want))].map(tell));
   });
@@ -151,7 +136,7 @@ function describeState(asks: readonly PolicyAsk[], { figures }: Answer, want: Wa
  *
  * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` if a policy holds slots: units alone do not say whose.
  */
-export async function settleKeys(core: LimiterHost, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
+export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
   await editConfigured(core, given, async (asks) => {
     const held = asks.find(({ counted }) => counted.rule.holds);
     if (held !== undefined) {
@@ -163,7 +148,7 @@ export async function settleKeys(core: LimiterHost, op: 'give' | 'charge', given
     try {
       await core.send(op, asks);
     } catch (error) {
-      if (core.onStoreError !== 'local' || core.fallback === undefined || isFault(error)) throw error;
+      if (core.onStoreError !== 'local' || core.guard === undefined || isFault(error)) throw error;
       await core.send(op, makeLocal(asks), true);
     }
   });
@@ -171,18 +156,19 @@ export async function settleKeys(core: LimiterHost, op: 'give' | 'charge', given
 
 /** Edits keys under the policies of the moment. Limits that decisions leave out are left out here too. */
 async function editConfigured(
-  core: LimiterHost,
+  core: LimiterCore,
   given: readonly Want[],
   edit: (asks: readonly PolicyAsk[]) => Promise<void>,
 ): Promise<void> {
   core.checkOpen();
-  const editing = core.readCurrent(given).then(async (wants) => {
+  const editing = (async () => {
+    const wants = await core.readCurrent(given);
     const missing = wants.find(({ policies }) => policies?.length === 0);
     if (missing !== undefined && (core.onUnconfigured === 'deny' || wants.length === 1)) {
       const what = `the policy ${shown(missing.limit.name)} is not configured, or not for this application`;
       throw new SluiceError('SLUICE_POLICY_UNCONFIGURED', `${what}: nothing was done`);
     }
     await edit(makeAsks(wants, true));
-  });
+  })();
   await core.track(editing);
 }

@@ -1,10 +1,10 @@
 import type { Decision } from '../decision.ts';
 import { isSluiceError, SluiceError } from '../errors.ts';
-import { startTimer, stopTimer, type Timer } from '../platform.ts';
-import { compile } from '../policies/index.ts';
+import { detached, MAX_TIMER_MS, type Timer } from '../platform.ts';
 import { ALLOWED } from '../program/decide.ts';
-import type { LimiterHost, Running } from './host.ts';
+import type { LimiterCore } from './core.ts';
 import { LimiterDecision } from './decision.ts';
+import type { Running } from './limiter.ts';
 
 /** Slots that a decision holds. Both functions also work after the limiter was closed. */
 export interface HeldSlots {
@@ -22,12 +22,12 @@ export interface HeldSlots {
 }
 
 /** The slots of a decision; undefined if it took none. */
-export function heldBy(core: LimiterHost, decision: Decision): HeldSlots | undefined {
+export function heldBy(core: LimiterCore, decision: Decision): HeldSlots | undefined {
   const receipt = LimiterDecision.readReceipt(decision);
   if (receipt === undefined || receipt.op === 'peek' || !decision.allowed) return undefined;
   const asks = receipt.asks.filter(({ holder = 0 }) => holder > 0);
   if (asks.length === 0) return undefined;
-  const ttlMs = Math.min(...asks.map(({ policy }) => compile(policy).windowMs));
+  const ttlMs = Math.min(...asks.map(({ counted }) => counted.rule.windowMs));
   let untilMs = performance.now() + ttlMs;
   let isReleased = false;
   const hasEnded = (): boolean => isReleased || performance.now() >= untilMs;
@@ -47,7 +47,7 @@ export function heldBy(core: LimiterHost, decision: Decision): HeldSlots | undef
         await core.send('give', asks, receipt.isLocal);
       } catch (error) {
         if (!isSluiceError(error)) throw error;
-        core.keep('give', asks); // it names its holder, so it may be sent twice
+        core.guard?.keep('give', asks); // it names its holder, so it may be sent twice
       }
     },
   };
@@ -63,24 +63,19 @@ const RENEWALS_PER_TTL = 3;
  * @returns Stops that.
  */
 export function keepRenewing(slots: HeldSlots, lost: () => void): () => void {
-  let timer: Timer | undefined;
   let isStopped = false;
-  const schedule = (): void => {
-    timer = startTimer(Math.ceil(slots.ttlMs / RENEWALS_PER_TTL), renew);
-  };
   const renew = (): void => {
-    schedule();
-    slots.renew().then(
-      (isHeld) => {
-        if (!isHeld && !isStopped) lost();
-      },
-      () => undefined,
-    );
+    const concluded = (isHeld: boolean): void => {
+      if (!isHeld && !isStopped) lost();
+    };
+    slots.renew().then(concluded, () => undefined);
   };
-  schedule();
+  const everyMs = Math.min(Math.ceil(slots.ttlMs / RENEWALS_PER_TTL), MAX_TIMER_MS);
+  const timer = detached(() => setInterval(renew, everyMs));
+  (timer as Timer).unref?.();
   return () => {
     isStopped = true;
-    stopTimer(timer);
+    clearInterval(timer);
   };
 }
 
@@ -91,7 +86,7 @@ export function keepRenewing(slots: HeldSlots, lost: () => void): () => void {
  * @param signal - The caller's.
  */
 export async function runHolding<Result>(
-  core: LimiterHost,
+  core: LimiterCore,
   decision: Decision,
   signal: AbortSignal | undefined,
   fn: (running: Running) => Result | Promise<Result>,

@@ -4,7 +4,7 @@ import type { Ask } from '../stores/store.ts';
 import { checkCost } from '../values/cost.ts';
 import { optional, valueThat, withDefault } from '../values/shape.ts';
 import type { Optional, Options, Settings, WithDefault } from '../values/shape.ts';
-import type { LimiterHost } from './host.ts';
+import type { LimiterCore } from './core.ts';
 import type { Want } from './limits.ts';
 import { schedule } from './schedule.ts';
 import { giveBack } from './settle.ts';
@@ -41,9 +41,8 @@ export interface WaitOptions extends Options<typeof WAIT> {}
 
 /** The longest time until slots that another process has released are seen. */
 const SLOTS_POLL_MS = 200;
-/** Pauses after a store that has not decided: from the first to the last, doubled each time. */
-const MIN_PAUSE_MS = 50;
-const MAX_PAUSE_MS = 1_000;
+/** The longest pause after a store that has not decided. */
+const PAUSE_MS = 500;
 /** The most requests that are asked for in one call. */
 const MAX_ASKED = 256;
 /** Stores that decide calls of one turn in their order. */
@@ -51,36 +50,31 @@ const IN_ORDER: readonly string[] = ['memory', 'redis'];
 
 /** A request that waits. */
 interface Waiter {
+  /** Called for each attempt: a late release must not free the slot of the next one. */
   readonly makeWants: () => readonly Want[];
-  readonly cost: number;
+  readonly settings: Settings<typeof WAIT>;
   readonly startMs: number;
   readonly endMs: number;
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
   /** Whether the store is being asked about it. */
   isAsked: boolean;
-  /** Set while it is allowed, and waits for the `delayMs` of its decision. */
-  delayed: Decision | undefined;
-  /** Ends its timers, and the listener of its signal. */
-  stop: () => void;
+  /** End its timers, and the listener of its signal. */
+  readonly stops: (() => void)[];
 }
 
 /** The requests of one limiter that wait: a line per key, or per combination of keys. */
 export class Waiting {
-  readonly #core: LimiterHost;
+  readonly #core: LimiterCore;
   /** The lines that a subject is a part of. */
   readonly #lines = new Map<string, Map<string, Line>>();
 
-  constructor(core: LimiterHost) {
+  constructor(core: LimiterCore) {
     this.#core = core;
   }
 
-  /**
-   * Resolves with the decision that allows the request, in the order of the calls for the same key.
-   *
-   * @param makeWants - Called for each attempt: a late release must not free the slot of the next one.
-   */
-  async wait(makeWants: () => readonly Want[], settings: Settings<typeof WAIT>): Promise<Decision> {
+  /** Resolves with the decision that allows the request, in the order of the calls for the same key. */
+  async wait(makeWants: Waiter['makeWants'], settings: Waiter['settings']): Promise<Decision> {
     const wants = makeWants();
     this.#core.checkOpen();
     if (settings.signal?.aborted === true) throw settings.signal.reason;
@@ -90,8 +84,9 @@ export class Waiting {
   }
 
   #open(id: string, wants: readonly Want[]): Line {
-    const mayPace = wants.some(({ limit }) => limit.mayPace);
-    const line = new Line(this.#core, mayPace && !IN_ORDER.includes(this.#core.store.source), () => {
+    // Paced calls that overtake each other would swap their delays.
+    const isOneByOne = wants.some(({ limit }) => limit.mayPace) && !IN_ORDER.includes(this.#core.store.source);
+    const line = new Line(this.#core, isOneByOne ? 1 : MAX_ASKED, () => {
       for (const { subject } of wants) {
         const lines = this.#lines.get(subject);
         lines?.delete(id);
@@ -113,11 +108,6 @@ export class Waiting {
     }
   }
 
-  /** Asks again for all requests. */
-  changedAll(): void {
-    for (const lines of this.#lines.values()) for (const line of lines.values()) line.changed();
-  }
-
   /** Rejects all requests, and gives back what they had. */
   close(): void {
     const message = `the limiter ${this.#core.name} was closed during the wait`;
@@ -127,51 +117,42 @@ export class Waiting {
 }
 
 /**
- * The requests that wait for the same key, in order of arrival. They are asked for in one call, for as many of them as
- * may fit; after a denial none is made before the denied request may be allowed, or units have come back.
- *
- * No request overtakes another one. A call therefore asks for the first ones in line: for those that fit by what the
- * last decision has left, and for some more if none of them costs less than one before it. Of these, a denial of the
- * first implies a denial of the rest.
+ * The requests that wait for the same key, in order of arrival; no request overtakes another one. A call of the store
+ * decides for as many as fit by what the last decision has left. After a denial none is made before the denied request
+ * may be allowed, or units have come back.
  */
 class Line {
-  readonly #core: LimiterHost;
-  /** Whether each is asked for alone: calls that overtake each other would swap the delays. */
-  readonly #isOneByOne: boolean;
+  readonly #core: LimiterCore;
+  readonly #maxAsked: number;
   readonly #emptied: () => void;
   readonly #waiters = new Set<Waiter>();
   /** Allowed requests that wait for the `delayMs` of their decisions. */
-  readonly #delayed = new Set<Waiter>();
+  readonly #delayed = new Map<Waiter, Decision>();
   #isAsking = false;
   /** How often units may have come back. */
   #changes = 0;
   /** The units that the last decision left. */
   #remaining = 0;
-  /** How many requests the last call has allowed. */
-  #served = 0;
-  /** How many calls in a row were not decided. */
-  #undecided = 0;
   #cancelRetry: (() => void) | undefined;
 
   /** @param emptied - Called when nothing waits any more. */
-  constructor(core: LimiterHost, isOneByOne: boolean, emptied: () => void) {
+  constructor(core: LimiterCore, maxAsked: number, emptied: () => void) {
     this.#core = core;
-    this.#isOneByOne = isOneByOne;
+    this.#maxAsked = maxAsked;
     this.#emptied = emptied;
   }
 
   /** Adds a request, which is decided in its turn. */
-  add(
-    makeWants: Waiter['makeWants'],
-    { cost, signal, maxWaitMs, maxWaiters }: Settings<typeof WAIT>,
-  ): Promise<Decision> {
+  add(makeWants: Waiter['makeWants'], settings: Waiter['settings']): Promise<Decision> {
+    const { signal, maxWaitMs, maxWaiters } = settings;
     if (this.#waiters.size >= maxWaiters) {
       const what = `as many requests wait for this key of the limiter ${this.#core.name} as maxWaiters allows`;
       throw new SluiceError('SLUICE_WAIT_FULL', `${what}, ${String(maxWaiters)}; nothing was consumed`);
     }
     return new Promise((resolve, reject) => {
       const startMs = performance.now();
-      const endMs = startMs + maxWaitMs;
+      const request = { makeWants, settings, startMs, endMs: startMs + maxWaitMs };
+      const waiter: Waiter = { ...request, resolve, reject, isAsked: false, stops: [] };
       const abort = (): void => {
         this.#leave(waiter, signal?.reason);
       };
@@ -179,14 +160,9 @@ class Line {
         // One that the store is being asked about gets that answer first.
         if (!waiter.isAsked) this.#leave(waiter, this.#timeoutError(waiter));
       };
-      const cancelTimeout = maxWaitMs < Infinity ? schedule(endMs, timeOut) : undefined;
+      if (maxWaitMs < Infinity) waiter.stops.push(schedule(waiter.endMs, timeOut));
       signal?.addEventListener('abort', abort, { once: true });
-      const stop = (): void => {
-        cancelTimeout?.();
-        signal?.removeEventListener('abort', abort);
-      };
-      const request = { makeWants, cost, startMs, endMs, resolve, reject };
-      const waiter: Waiter = { ...request, isAsked: false, delayed: undefined, stop };
+      waiter.stops.push(() => signal?.removeEventListener('abort', abort));
       this.#waiters.add(waiter);
       this.#start();
     });
@@ -200,7 +176,7 @@ class Line {
   }
 
   close(error: Error): void {
-    const all = [...this.#waiters, ...this.#delayed];
+    const all = [...this.#waiters, ...this.#delayed.keys()];
     this.#waiters.clear(); // so that none is asked about when one in front of it has left
     for (const waiter of all) this.#leave(waiter, error);
   }
@@ -228,20 +204,15 @@ class Line {
     this.#endIfEmpty();
   }
 
-  /** The first requests in line, as many as one call may decide. */
-  #readNext(): Waiter[] {
+  /** The first request in line, and those behind it that fit as well. */
+  #readNext(): readonly Waiter[] {
     const asked: Waiter[] = [];
-    let beyond = 2 * this.#served + 1;
     let sum = 0;
-    let highest = 0;
     for (const waiter of this.#waiters) {
-      sum += waiter.cost;
-      const mayNotFit = asked.length > 0 && sum > this.#remaining;
-      if (mayNotFit && (beyond-- === 0 || waiter.cost < highest)) break;
-      highest = Math.max(highest, waiter.cost);
+      sum += waiter.settings.cost;
+      if (asked.length === this.#maxAsked || (asked.length > 0 && sum > this.#remaining)) break;
       waiter.isAsked = true;
       asked.push(waiter);
-      if (asked.length === MAX_ASKED || this.#isOneByOne) break;
     }
     return asked;
   }
@@ -253,19 +224,22 @@ class Line {
    */
   #settle(asked: readonly Waiter[], attempts: readonly PromiseSettledResult<Decision>[]): Decision | undefined {
     let denied: Decision | undefined;
-    this.#served = 0;
     for (const [i, waiter] of asked.entries()) {
       const attempt = attempts[i] as PromiseSettledResult<Decision>;
       waiter.isAsked = false;
       if (attempt.status === 'rejected') {
         this.#leave(waiter, attempt.reason);
-      } else if (attempt.value.allowed) {
-        this.#remaining = attempt.value.remaining;
+        continue;
+      }
+      const decision = attempt.value;
+      this.#remaining = decision.remaining;
+      if (!decision.allowed) {
+        if (this.#staysAfter(waiter, decision)) denied ??= decision;
+      } else if (this.#waiters.has(waiter) && denied === undefined) {
+        this.#serve(waiter, decision);
+      } else {
         // A request that was denied before it stays in front, and may fit without what this one took.
-        if (!this.#waiters.has(waiter) || denied !== undefined) this.#giveBack(attempt.value);
-        else this.#serve(waiter, attempt.value);
-      } else if (this.#staysAfter(waiter, attempt.value)) {
-        denied ??= attempt.value;
+        this.#giveBack(decision);
       }
     }
     return denied;
@@ -279,18 +253,13 @@ class Line {
   #staysAfter(waiter: Waiter, denial: Decision): boolean {
     if (!this.#waiters.has(waiter)) return false;
     const neverFits = denial.outcome === 'denied' && denial.retryAfterMs === null;
-    if (!neverFits && performance.now() < waiter.endMs) {
-      this.#remaining = denial.remaining;
-      return true;
-    }
     if (neverFits) this.#core.publish('try', denial, waiter.startMs);
+    else if (performance.now() < waiter.endMs) return true;
     this.#leave(waiter, neverFits ? neverFitsError(this.#core.name, denial) : this.#timeoutError(waiter));
     return false;
   }
 
   #serve(waiter: Waiter, decision: Decision): void {
-    this.#served++;
-    this.#undecided = 0;
     const dueMs = performance.now() + decision.delayMs;
     if (decision.delayMs > 0 && dueMs > waiter.endMs) {
       this.#giveBack(decision);
@@ -308,21 +277,14 @@ class Line {
       finish();
       return;
     }
-    waiter.delayed = decision;
-    this.#delayed.add(waiter);
-    const { stop } = waiter;
-    const cancel = schedule(dueMs, finish);
-    waiter.stop = () => {
-      stop();
-      cancel();
-    };
+    this.#delayed.set(waiter, decision);
+    waiter.stops.push(schedule(dueMs, finish));
   }
 
   #scheduleRetry({ outcome, retryAfterMs, policies }: Decision): void {
     let waitMs = retryAfterMs ?? SLOTS_POLL_MS;
     if (outcome === 'unavailable' || outcome === 'unconfigured') {
-      const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** this.#undecided++, MAX_PAUSE_MS);
-      waitMs = pauseMs * (0.5 + Math.random() / 2); // so that not all processes come back at once
+      waitMs = PAUSE_MS * (0.5 + Math.random() / 2); // so that not all processes come back at once
     } else if (policies.some(({ unit }) => unit !== undefined)) {
       waitMs = Math.min(waitMs, SLOTS_POLL_MS); // a slot may be released at any time
     }
@@ -340,19 +302,19 @@ class Line {
   /** Rejects a request that has not ended, and gives back what it had. */
   #leave(waiter: Waiter, error: unknown): void {
     const [first] = this.#waiters;
+    const delayed = this.#delayed.get(waiter);
     this.#end(waiter);
     waiter.reject(error);
-    if (waiter.delayed !== undefined) this.#giveBack(waiter.delayed);
-    const [next] = this.#waiters;
+    if (delayed !== undefined) this.#giveBack(delayed);
     // The next one may fit already, if it costs less than what was waited for.
-    if (waiter === first && next !== undefined && next.cost < waiter.cost) this.changed();
+    if (waiter === first && this.#waiters.size > 0) this.changed();
     else this.#endIfEmpty();
   }
 
   #end(waiter: Waiter): void {
     this.#waiters.delete(waiter);
     this.#delayed.delete(waiter);
-    waiter.stop();
+    for (const stop of waiter.stops) stop();
   }
 
   #endIfEmpty(): void {
@@ -361,9 +323,9 @@ class Line {
     if (!this.#isAsking && this.#delayed.size === 0) this.#emptied();
   }
 
-  #timeoutError({ startMs, endMs }: Waiter): SluiceError {
-    const maxWaitMs = String(Math.round(endMs - startMs));
-    const what = `the limiter ${this.#core.name} did not allow the request within ${maxWaitMs} ms (maxWaitMs)`;
+  #timeoutError({ settings: { maxWaitMs } }: Waiter): SluiceError {
+    const within = `within ${String(maxWaitMs)} ms (maxWaitMs)`;
+    const what = `the limiter ${this.#core.name} did not allow the request ${within}`;
     return new SluiceError('SLUICE_WAIT_TIMEOUT', `${what}; nothing was consumed`);
   }
 }

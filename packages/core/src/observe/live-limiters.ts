@@ -1,5 +1,7 @@
 import type { BreakerState } from '../channels.ts';
 import type { DecisionSource } from '../decision.ts';
+import { PolicyError, shown } from '../errors.ts';
+import { warnOnce } from '../warnings.ts';
 
 /** The state of a limiter's store, as this process knows it. */
 export interface Status {
@@ -25,39 +27,55 @@ export interface LiveLimiter {
 }
 
 const live = new Set<WeakRef<LiveLimiter>>();
-const collected = /* @__PURE__ */ new FinalizationRegistry<() => void>((end) => {
-  end();
+/** Fewer limiters that were dropped may be those of tests. */
+const MANY = 10;
+let droppedCount = 0;
+
+const dropped = /* @__PURE__ */ new FinalizationRegistry<{
+  readonly ref: WeakRef<LiveLimiter>;
+  readonly countsLostBy: string | undefined;
+}>(({ ref, countsLostBy }) => {
+  live.delete(ref);
+  if (countsLostBy === undefined || ++droppedCount !== MANY) return;
+  const what = `${String(MANY)} limiters with memory of their own, the last one named ${countsLostBy}, were made, dropped and never closed`;
+  warnOnce(
+    'SLUICE_LIMITER_PER_REQUEST',
+    `${what}: what they counted is lost. A limiter that is made for every request denies none. Make it once, outside the handler, and keep it.`,
+  );
 });
 
 /**
- * Lists a limiter until it is closed or garbage-collected.
+ * Lists a limiter until it is closed or garbage-collected. Names are compared as header fields compare them: without
+ * regard to case.
  *
- * @param dropped - Called if it is collected without being closed. It must not refer to the limiter.
+ * @param ownsMemory - Whether its counts are lost with it: many that are dropped and never closed are a warning.
+ * @throws PolicyError `SLUICE_LIMITER_NAME_TAKEN` if another limiter of the store has the name, unless both write it
+ * alike and set `shared`.
  */
-export function remember(limiter: LiveLimiter, dropped?: () => void): void {
+export function remember(limiter: LiveLimiter, ownsMemory = false): void {
+  const { name, store, shared } = limiter;
+  for (const other of liveLimiters()) {
+    if (other.store !== store || other.name.toLowerCase() !== name.toLowerCase()) continue;
+    if (shared && other.shared && other.name === name) continue;
+    const taken = `this store already has a limiter named ${shown(other.name)}, got ${shown(name)}`;
+    const instead =
+      'give this one a name of its own, or write shared: true on both, and the name alike, to share the budgets';
+    throw new PolicyError('name', `${taken}; ${instead}`, 'SLUICE_LIMITER_NAME_TAKEN');
+  }
   const ref = new WeakRef(limiter);
   live.add(ref);
-  const end = (): void => {
-    live.delete(ref);
-    dropped?.();
-  };
-  collected.register(limiter, end, ref);
+  dropped.register(limiter, { ref, countsLostBy: ownsMemory ? name : undefined }, ref);
 }
 
 export function forget(limiter: LiveLimiter): void {
   for (const ref of live) {
     if (ref.deref() !== limiter) continue;
     live.delete(ref);
-    collected.unregister(ref);
+    dropped.unregister(ref);
   }
 }
 
 /** The limiters that are in use. */
 export function liveLimiters(): readonly LiveLimiter[] {
   return [...live].flatMap((ref) => ref.deref() ?? []);
-}
-
-/** Whether any limiter uses a store. */
-export function isInUse(store: object): boolean {
-  return liveLimiters().some((limiter) => limiter.store === store);
 }

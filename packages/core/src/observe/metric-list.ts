@@ -1,11 +1,8 @@
 /** A metric, as prom-client and OpenTelemetry have it. docs/reference/observability.md describes each. */
 export interface Metric {
   readonly kind: 'counter' | 'histogram' | 'gauge';
-  /** Its name in OpenTelemetry, after `sluice.`. */
-  readonly id: MetricId;
-  /** Its name in Prometheus, after the prefix. */
-  readonly name: string;
-  readonly unit: string;
+  /** Its name in OpenTelemetry, after `sluice.`; in Prometheus with underscores and, unless it is a gauge, a unit. */
+  readonly id: string;
   readonly labels: readonly Label[];
   readonly help: string;
 }
@@ -14,99 +11,67 @@ export interface Metric {
 export type Label = 'limiter' | 'policy' | 'outcome' | 'source' | 'store' | 'kind' | 'state';
 export type Labels = Partial<Record<Label, string>>;
 
-export type MetricId =
-  | 'decisions'
-  | 'decision.duration'
-  | 'store.errors'
-  | 'breaker.transitions'
-  | 'near_limit'
-  | 'breaker.state'
-  | 'fallback.active'
-  | 'memory.keys'
-  | 'limit'
-  | 'policies.lost';
-
 /** Takes a value: of a counter what to add, of a histogram one observation, of a gauge its present value. */
-export type Report = (id: MetricId, labels: Labels, value: number) => void;
+export type Report = (id: string, labels: Labels, value: number) => void;
 
 export const METRICS: readonly Metric[] = [
   {
-    id: 'decisions',
     kind: 'counter',
-    name: 'decisions_total',
-    unit: '{decision}',
+    id: 'decisions',
     labels: ['limiter', 'policy', 'outcome', 'source'],
     help: 'Decisions, without peeks.',
   },
   {
-    id: 'decision.duration',
     kind: 'histogram',
-    name: 'decision_duration_seconds',
-    unit: 's',
+    id: 'decision.duration',
     labels: ['limiter', 'source'],
     help: 'How long decisions took, without peeks.',
   },
   {
-    id: 'store.errors',
     kind: 'counter',
-    name: 'store_errors_total',
-    unit: '{error}',
+    id: 'store.errors',
     labels: ['limiter', 'store', 'kind'],
     help: 'Calls of a store that failed or were late, including probes.',
   },
   {
-    id: 'breaker.transitions',
     kind: 'counter',
-    name: 'breaker_transitions_total',
-    unit: '{transition}',
+    id: 'breaker.transitions',
     labels: ['limiter', 'state'],
     help: 'Changes of a breaker, by its new state.',
   },
   {
-    id: 'near_limit',
     kind: 'counter',
-    name: 'near_limit_total',
-    unit: '{decision}',
+    id: 'near_limit',
     labels: ['limiter', 'policy'],
     help: 'Decisions that allowed, and left at most a fifth of the limit of the policy that decided.',
   },
   {
-    id: 'breaker.state',
     kind: 'gauge',
-    name: 'breaker_state',
-    unit: '',
+    id: 'breaker.state',
     labels: ['limiter', 'state'],
     help: "Whether the breaker of the limiter's store is in this state (1) or not (0).",
   },
   {
-    id: 'fallback.active',
     kind: 'gauge',
-    name: 'fallback_active',
-    unit: '',
+    id: 'fallback.active',
     labels: ['limiter'],
     help: 'Whether the fallback of its store made the last decision of a limiter (1) or not (0).',
   },
   {
-    id: 'memory.keys',
     kind: 'gauge',
-    name: 'keys_in_memory',
-    unit: '{key}',
+    id: 'keys_in_memory',
     labels: ['limiter'],
     help: 'Keys in the store or fallback of a limiter in this process; limiters on one store each show them all.',
   },
   {
-    id: 'limit',
     kind: 'gauge',
-    name: 'limit',
-    unit: '{unit}',
+    id: 'limit',
     labels: ['limiter', 'policy'],
     help: 'Units allowed at once: the limit of a window, the capacity of a bucket. Keys may have other numbers.',
   },
   {
-    id: 'policies.lost',
     kind: 'gauge',
-    name: 'policies_lost',
-    unit: '{policy}',
+    id: 'policies.lost',
     labels: ['limiter'],
     help: 'Managed policies that their source has lost, and that this process still has and could not write back yet.',
   },

@@ -9,11 +9,13 @@ import {
 } from 'prom-client';
 import { PolicyError } from '../errors.ts';
 import { readOptions, valueThat, withDefault, type Options, type WithDefault } from '../values/shape.ts';
-import { Measurement } from './measure.ts';
-import { DECISION_SECONDS, METRICS, type Label, type Labels, type MetricId } from './metric-list.ts';
+import { measure, type Measurement } from './measure.ts';
+import { DECISION_SECONDS, METRICS, type Label, type Labels } from './metric-list.ts';
 
 /** A registry of prom-client, of either format. */
 export type AnyRegistry = Registry | Registry<OpenMetricsContentType>;
+
+const UNITS = { counter: '_total', histogram: '_seconds', gauge: '' };
 
 const hasMetrics = (given: unknown): boolean =>
   typeof (given as Partial<AnyRegistry> | null)?.getSingleMetric === 'function';
@@ -47,7 +49,7 @@ export interface MetricsOptions extends Options<typeof METRICS_OPTIONS> {}
  */
 export function collectMetrics(options: MetricsOptions = {}): () => void {
   const { register, prefix } = readOptions(options, METRICS_OPTIONS, 'collectMetrics');
-  const names = METRICS.map(({ name }) => prefix + name);
+  const names = METRICS.map(({ kind, id }) => prefix + id.replace('.', '_') + UNITS[kind]);
   const taken = names.find((name) => register.getSingleMetric(name) !== undefined);
   if (taken !== undefined) {
     throw new PolicyError(
@@ -56,10 +58,10 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
       'SLUICE_OPTION_INVALID',
     );
   }
-  const events = new Map<MetricId, (labels: Labels, value: number) => void>();
-  const measurement = new Measurement((id, labels, value) => events.get(id)?.(labels, value));
-  for (const { id, kind, name, help, labels } of METRICS) {
-    const common = { name: prefix + name, help, labelNames: labels, registers: [register] };
+  const events = new Map<string, (labels: Labels, value: number) => void>();
+  const measurement = measure((id, labels, value) => events.get(id)?.(labels, value));
+  for (const [i, { id, kind, help, labels }] of METRICS.entries()) {
+    const common = { name: names[i] as string, help, labelNames: labels, registers: [register] };
     if (kind === 'gauge') {
       registerGauge(id, common, measurement);
     } else if (kind === 'counter') {
@@ -80,7 +82,7 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
   };
 }
 
-function registerGauge(id: MetricId, common: GaugeConfiguration<Label>, measurement: Measurement): void {
+function registerGauge(id: string, common: GaugeConfiguration<Label>, measurement: Measurement): void {
   const gauge = new Gauge({
     ...common,
     collect() {

@@ -1,9 +1,8 @@
-import { metrics, trace, type Attributes, type MeterProvider, type ObservableGauge } from '@opentelemetry/api';
-import { decisions, subscribe, type DecisionMessage } from '../channels.ts';
+import { metrics, type Attributes, type MeterProvider, type ObservableGauge } from '@opentelemetry/api';
 import { PolicyError } from '../errors.ts';
 import { optional, readOptions, valueThat, type Optional, type Options } from '../values/shape.ts';
-import { Measurement } from './measure.ts';
-import { DECISION_SECONDS, METRICS, type Label, type Labels, type MetricId } from './metric-list.ts';
+import { measure } from './measure.ts';
+import { DECISION_SECONDS, METRICS, type Label, type Labels } from './metric-list.ts';
 
 const OPEN_TELEMETRY_OPTIONS = {
   /** The provider of the meter. Default: the global one, which the SDK registers when it starts. */
@@ -31,9 +30,9 @@ const ATTRIBUTES: Readonly<Record<Label, string>> = {
 const reporting = new WeakSet<MeterProvider>();
 
 /**
- * Reports metrics of all limiters of this process, earlier and later ones, to OpenTelemetry, and records on the active
- * span why a request was denied. Attributes are names from the configuration and words of fixed lists, never a key, an
- * address or a path. See docs/reference/observability.md for every instrument.
+ * Reports metrics of all limiters of this process, earlier and later ones, to OpenTelemetry. Attributes are names from the
+ * configuration and words of fixed lists, never a key, an address or a path. See docs/reference/observability.md for every
+ * instrument.
  *
  * Call it after the SDK has started: a meter that is created earlier measures nothing.
  *
@@ -55,22 +54,22 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
   }
   reporting.add(meterProvider);
   const meter = meterProvider.getMeter('@sluice/core');
-  const events = new Map<MetricId, (value: number, attributes: Attributes) => void>();
-  const gauges = new Map<MetricId, ObservableGauge>();
-  for (const { id, kind, help: description, unit } of METRICS) {
+  const events = new Map<string, (value: number, attributes: Attributes) => void>();
+  const gauges = new Map<string, ObservableGauge>();
+  for (const { id, kind, help: description } of METRICS) {
     const name = `sluice.${id}`;
     if (kind === 'gauge') {
-      gauges.set(id, meter.createObservableGauge(name, { description, unit }));
+      gauges.set(id, meter.createObservableGauge(name, { description }));
     } else if (kind === 'counter') {
-      const counter = meter.createCounter(name, { description, unit });
+      const counter = meter.createCounter(name, { description });
       events.set(id, counter.add.bind(counter));
     } else {
       const advice = { explicitBucketBoundaries: [...DECISION_SECONDS] };
-      const histogram = meter.createHistogram(name, { description, unit, advice });
+      const histogram = meter.createHistogram(name, { description, unit: 's', advice });
       events.set(id, histogram.record.bind(histogram));
     }
   }
-  const measurement = new Measurement((id, labels, value) => events.get(id)?.(value, toAttributes(labels)));
+  const measurement = measure((id, labels, value) => events.get(id)?.(value, toAttributes(labels)));
   const observables = [...gauges.values()];
   const observe: Parameters<typeof meter.addBatchObservableCallback>[0] = (result) => {
     measurement.readGauges((id, labels, value) => {
@@ -79,10 +78,8 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
     });
   };
   meter.addBatchObservableCallback(observe, observables);
-  const stopSpans = subscribe(decisions, writeOnSpan);
   return () => {
     measurement.stop();
-    stopSpans();
     meter.removeBatchObservableCallback(observe, observables);
     reporting.delete(meterProvider);
   };
@@ -92,15 +89,4 @@ function toAttributes(labels: Labels): Attributes {
   const attributes: Attributes = {};
   for (const [label, value] of Object.entries(labels)) attributes[ATTRIBUTES[label as Label]] = value;
   return attributes;
-}
-
-/** A decision is published in the context of the call that requested it, so the active span is the caller's. */
-function writeOnSpan({ limiter, op, decision }: DecisionMessage): void {
-  const { allowed, policy, outcome, source, retryAfterMs } = decision;
-  if (op === 'peek' || allowed) return;
-  trace.getActiveSpan()?.setAttributes({
-    ...toAttributes({ limiter, policy, outcome, source }),
-    // No attribute if waiting does not help.
-    ...(retryAfterMs === null ? {} : { 'sluice.retry_after_ms': retryAfterMs }),
-  });
 }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, SluiceError, StoreError } from '../errors.ts';
+import { MAX_TIMER_MS } from '../platform.ts';
 import { compile, describePolicy, type Policy } from '../policies/index.ts';
 import { ALLOWED, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
 import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Figures, Op, Store } from '../stores/store.ts';
-import { invalid, MAX_TIMER_MS, optional, readOptions, timerMs, valueThat, wholeNumber } from '../values/shape.ts';
+import { invalid, optional, readOptions, timerMs, valueThat, wholeNumber } from '../values/shape.ts';
 import type { Field, Optional, Options } from '../values/shape.ts';
 import { localTime, type LocalTime } from './membership/membership-clock.ts';
 import type { Membership } from './membership/membership.ts';

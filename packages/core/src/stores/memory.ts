@@ -30,7 +30,8 @@ export interface MemoryStore extends Store {
   perform(op: Op, asks: readonly Ask[]): Answer;
   /** Keys held now, with those that have ended and are not yet removed. */
   readonly size: number;
-  forget(isForgotten: (key: string) => boolean): void;
+  /** Forgets every key, blocks and slots included: for tests. */
+  clear(): void;
   /** Internal: what {@link limitUntil} says of the fixed window of a key. */
   limitUntil(key: string, endMs: number): number;
 }
@@ -91,8 +92,8 @@ class BoundedStore implements MemoryStore {
     return answer;
   }
 
-  forget(isForgotten: (key: string) => boolean): void {
-    for (const key of this.#keys.keys()) if (isForgotten(key)) this.#drop(key);
+  clear(): void {
+    for (const key of this.#keys.keys()) this.#drop(key);
   }
 
   limitUntil(key: string, endMs: number): number {

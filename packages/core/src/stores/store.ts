@@ -62,6 +62,4 @@ export interface Store {
   checkPolicy?(policy: Policy): void;
   /** Internal. Settles when the first connection is made or given up; undefined if it was. Calls wait for that beyond their time. */
   opening?(): Promise<void> | undefined;
-  /** Internal, in stores of this process: forgets the keys of which it is true. */
-  forget?(isForgotten: (key: string) => boolean): void;
 }

@@ -102,7 +102,6 @@ export function describeStore(
     for (const [kind, policies] of Object.entries({ ...POLICIES, 'policies of several kinds': all })) {
       test(`decides as the memory does: ${kind}`, (store, limiter) => compare(store, clock, limiter, policies));
     }
-    test('allows exactly the limit of many requests at once', takeAtOnce);
     test('decides over several keys at once, all or nothing', takeSeveralAtOnce);
     test('counts each of many charges at once', chargeAtOnce);
     test('tells keys apart that look alike', tellApart);
@@ -189,12 +188,6 @@ async function atOnce(store: Store, op: Op, asks: readonly Ask[]): Promise<Answe
 async function readUsed(store: Store, { key, policy }: Ask): Promise<number | undefined> {
   const { figures } = await store.perform('peek', [{ key, policy, cost: 0, uncached: true }]);
   return figures[0]?.[USED];
-}
-
-async function takeAtOnce(store: Store, limiter: string): Promise<void> {
-  const asks = [ask('a', limiter, fixedWindow({ limit: 20, window: '1d' }))];
-
-  assert.equal(countAllowed(await atOnce(store, 'take', asks)), 20);
 }
 
 async function takeSeveralAtOnce(store: Store, limiter: string): Promise<void> {

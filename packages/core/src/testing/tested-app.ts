@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { shown } from '../errors.ts';
 
@@ -34,7 +34,8 @@ export interface ServedApp {
 export async function serve(app: TestedApp): Promise<ServedApp> {
   if (typeof app === 'string' || app instanceof URL) return serveAt(new URL(app));
   // A handler of fetch has one parameter; one of node:http, and an Express application, two or three.
-  if (typeof app === 'function') return app.length < 2 ? callFetch(app as FetchHandler) : listen(app as NodeHandler);
+  if (typeof app === 'function')
+    return app.length < 2 ? callFetch(app as FetchHandler) : serveServer(createServer(app as RequestListener));
   if (has(app, 'listen', 'address')) return serveServer(app as Server);
   if (has(app, 'init', 'getHttpAdapter')) {
     await app.init();
@@ -42,9 +43,9 @@ export async function serve(app: TestedApp): Promise<ServedApp> {
   }
   if (has(app, 'ready', 'routing')) {
     await app.ready();
-    return listen((request, response) => app.routing(request, response));
+    return serveServer(createServer((request, response) => void app.routing(request, response)));
   }
-  if (has(app, 'callback')) return listen(app.callback());
+  if (has(app, 'callback')) return serveServer(createServer(app.callback()));
   if (has(app, 'fetch')) return callFetch((request, ...beside) => app.fetch(request, ...beside));
   const expected = 'an Express, Koa, Fastify, NestJS or Hono application, a node:http server, a handler, or a URL';
   throw new TypeError(`expectLimited takes ${expected}, got ${shown(app)}`);
@@ -69,22 +70,6 @@ async function serveServer(server: Server): Promise<ServedApp> {
     server.close();
     server.closeAllConnections();
   });
-}
-
-/** What the handler throws, or a Response that it returns, is answered with 500 and what to write. */
-function listen(handler: NodeHandler): Promise<ServedApp> {
-  const explain = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    let wrong: string | undefined;
-    try {
-      if ((await handler(request, response)) instanceof Response) wrong = 'it returned a Response';
-    } catch (error) {
-      wrong = `it threw ${String(error)}`;
-    }
-    if (wrong === undefined || response.headersSent) return;
-    const what = `The handler was called as one of node:http, because it has two parameters, and ${wrong}.`;
-    response.writeHead(500).end(`${what} Pass a handler of fetch as { fetch: handler }.`);
-  };
-  return serveServer(createServer((request, response) => void explain(request, response)));
 }
 
 /** The second argument of a handler, as by Bun, by Deno, and by `@hono/node-server`: it tells the client's address. */

@@ -1,4 +1,5 @@
 import { shown, typeError } from '../errors.ts';
+import { runtime } from '../platform.ts';
 
 /** Clients choose keys, and stores keep them: a longer key is replaced by its hash. */
 const MAX_SUBJECT = 256;
@@ -23,9 +24,8 @@ export function readSubject(key: unknown, where = 'key'): string {
   return key.length > MAX_SUBJECT || UNSAFE.test(key) ? `#${hashText(key)}` : key;
 }
 
-/** Loaded without an import, so that browsers can load this file. They count in memory alone, and hash nothing. */
-const crypto = /* @__PURE__ */ (() =>
-  (globalThis as { process?: Partial<NodeJS.Process> }).process?.getBuiltinModule?.('node:crypto'))();
+/** Browsers count in memory alone, and hash nothing. */
+const crypto = /* @__PURE__ */ (() => runtime.getBuiltinModule?.('node:crypto'))();
 
 /** 128 bits of the SHA-256 of a text, in 22 characters. Over UTF-16, so that lone surrogates stay different. */
 export function hashText(text: string): string {

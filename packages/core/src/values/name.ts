@@ -20,16 +20,11 @@ export function parseName(given: unknown, field: string): string {
  * @throws PolicyError if two are equal.
  */
 export function checkDistinct(names: readonly string[], field: string): void {
-  const seen = new Map<string, string>();
-  for (const name of names) {
-    const same = seen.get(name.toLowerCase());
-    if (same !== undefined) {
-      const both = `${shown(same)} and ${shown(name)}`;
-      throw new PolicyError(
-        field,
-        `names must be unique without regard to case, got ${both}; give one of them another name`,
-      );
-    }
-    seen.set(name.toLowerCase(), name);
-  }
+  const lower = names.map((name) => name.toLowerCase());
+  const repeated = lower.findIndex((name, i) => lower.indexOf(name) !== i);
+  if (repeated === -1) return;
+  const first = names[lower.indexOf(lower[repeated] as string)];
+  const both = `${shown(first)} and ${shown(names[repeated])}`;
+  const message = `names must be unique without regard to case, got ${both}; give one of them another name`;
+  throw new PolicyError(field, message);
 }

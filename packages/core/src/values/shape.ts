@@ -17,6 +17,7 @@
 // A row is a function of the given value and its name. Declarations are made from its type, which `as` names; a row of
 // another type does not compile. The docstring ends with the default.
 import { PolicyError, shown, type SluiceErrorCode } from '../errors.ts';
+import { MAX_TIMER_MS } from '../platform.ts';
 import { parseDuration, type Duration } from './duration.ts';
 import { listed, suggest } from './hint.ts';
 
@@ -154,9 +155,6 @@ export function wholeNumber(min: number, max: number, what = 'a whole number'): 
     expected,
   );
 }
-
-/** The longest time that a timer of Node can wait. */
-export const MAX_TIMER_MS = 2_147_483_647;
 
 /** Milliseconds that a timer can wait. */
 export const timerMs: Reader<number> = /* @__PURE__ */ wholeNumber(1, MAX_TIMER_MS, 'a whole number of milliseconds');

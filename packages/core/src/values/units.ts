@@ -1,5 +1,4 @@
-import { PolicyError, shown } from '../errors.ts';
-import type { Reader } from './shape.ts';
+import { invalid, type Reader } from './shape.ts';
 
 /** The largest integer in a structured header field (RFC 9651), hence the largest limit that a response can report. */
 export const MAX_LIMIT = 999_999_999_999_999;
@@ -15,8 +14,7 @@ export function units(
     const isWhole = typeof given === 'number' && Number.isInteger(given) && !Object.is(given, -0);
     if (isWhole && given >= min && given <= max) return given;
     const expected = `a whole number from ${String(min)} to ${String(max)}`;
-    const hint = hintFor(given, field, min, max, instead);
-    throw new PolicyError(field, `${field} must be ${expected}, got ${shown(given)}${hint}`, code);
+    throw invalid(field, expected, given, code, hintFor(given, field, min, max, instead));
   };
 }
 

@@ -127,7 +127,7 @@ describe('closing', () => {
     await Promise.all([limiter.close(), edited]);
 
     expect(store.calls.at(-1)).toBe('close');
-    expect(store.calls).toHaveLength(3);
+    expect(store.calls.filter((op) => op !== 'peek')).toHaveLength(3); // a peek tells the timeline what was before
   });
 });
 

@@ -81,7 +81,7 @@ describe('a policy that a function returns', () => {
   });
 
   it.each<[unknown, RegExp]>([
-    [[small, policyOf(() => large)], /give it an entry of its own in limits/],
+    [[{ ...small, name: 'small' }, policyOf(() => large)], /policy\[1\] must be a policy made by/],
     [
       fixedWindow,
       /policy must be .* got the function fixedWindow, which was not called; write fixedWindow\(\{ ... \}\)/,

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { forget } from '../../src/observe/live-limiters.ts';
-import { Measurement } from '../../src/observe/measure.ts';
-import type { MetricId } from '../../src/observe/metric-list.ts';
+import { measure, type Measurement } from '../../src/observe/measure.ts';
 import { changeBreaker, decide, DENIAL, failStore, useLiveLimiters } from './publish.ts';
 
 const live = useLiveLimiters();
@@ -9,14 +8,14 @@ const events: unknown[][] = [];
 let measurement: Measurement;
 beforeEach(() => {
   events.length = 0;
-  measurement = new Measurement((...event) => events.push(event));
+  measurement = measure((...event) => events.push(event));
 });
 afterEach(() => {
   measurement.stop();
 });
 
-const eventsOf = (id: MetricId): unknown[] => events.filter(([of]) => of === id).map(([, ...event]) => event);
-const gauges = (id: MetricId): unknown[] => {
+const eventsOf = (id: string): unknown[] => events.filter(([of]) => of === id).map(([, ...event]) => event);
+const gauges = (id: string): unknown[] => {
   const values: unknown[] = [];
   measurement.readGauges((of, labels, value) => of === id && values.push([labels, value]));
   return values;
@@ -141,7 +140,7 @@ describe('what is shown of a limiter', () => {
     live({ store }, { keysInMemory: 2 });
     live({}, { keysInMemory: 1 });
 
-    expect(gauges('memory.keys')).toEqual([[{ limiter: 'api' }, 3]]);
+    expect(gauges('keys_in_memory')).toEqual([[{ limiter: 'api' }, 3]]);
   });
 
   it('is how many of its managed policies their source has lost', () => {
@@ -155,7 +154,7 @@ describe('what is shown of a limiter', () => {
 
     forget(limiter);
 
-    const ids = ['limit', 'memory.keys', 'fallback.active', 'breaker.state'] as const;
+    const ids = ['limit', 'keys_in_memory', 'fallback.active', 'breaker.state'] as const;
     expect(ids.flatMap(gauges)).toEqual([]);
   });
 });

@@ -1,6 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { context, metrics, trace, type Attributes } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { metrics } from '@opentelemetry/api';
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -8,9 +7,8 @@ import {
   PeriodicExportingMetricReader,
   type MetricData,
 } from '@opentelemetry/sdk-metrics';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { reportToOpenTelemetry } from '../../src/observe/opentelemetry.ts';
-import { decide, DENIAL, failStore, useLiveLimiters } from './publish.ts';
+import { decide, failStore, useLiveLimiters } from './publish.ts';
 
 const live = useLiveLimiters();
 let exporter: InMemoryMetricExporter;
@@ -91,57 +89,5 @@ describe('reportToOpenTelemetry', () => {
     [{ tracer: 1 }, 'SLUICE_OPTION_UNKNOWN', 'tracer'],
   ])('rejects %j', (options, code, field) => {
     expect(() => reportToOpenTelemetry(options as object)).toThrow(expect.objectContaining({ code, field }));
-  });
-});
-
-describe('the span of a request', () => {
-  const spans = new InMemorySpanExporter();
-  const tracing = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
-  beforeAll(() => {
-    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  });
-  afterAll(async () => {
-    context.disable();
-    await tracing.shutdown();
-  });
-
-  /** The attributes of a span in which this happens. */
-  const attributesAfter = (happens: () => void): Attributes | undefined => {
-    spans.reset();
-    const span = tracing.getTracer('test').startSpan('request');
-    context.with(trace.setSpan(context.active(), span), happens);
-    span.end();
-    return spans.getFinishedSpans()[0]?.attributes;
-  };
-
-  it('has the reason of a denial, and when it may be tried again', () => {
-    expect(
-      attributesAfter(() => {
-        decide(DENIAL);
-      }),
-    ).toEqual({
-      'sluice.limiter': 'api',
-      'sluice.policy': 'hourly',
-      'sluice.outcome': 'denied',
-      'sluice.source': 'memory',
-      'sluice.retry_after_ms': 1_000,
-    });
-  });
-
-  it('has no time to wait if waiting does not help', () => {
-    const attributes = attributesAfter(() => {
-      decide({ ...DENIAL, retryAfterMs: null });
-    });
-
-    expect(attributes).not.toHaveProperty('sluice.retry_after_ms');
-  });
-
-  it('has nothing of what was allowed, and of a peek', () => {
-    expect(
-      attributesAfter(() => {
-        decide();
-        decide(DENIAL, 'peek');
-      }),
-    ).toEqual({});
   });
 });

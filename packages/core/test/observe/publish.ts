@@ -44,7 +44,7 @@ export function useLiveLimiters(): (limiter: Partial<LiveLimiter>, status?: Part
     const live: LiveLimiter = {
       name: 'api',
       store: {},
-      shared: false,
+      shared: true,
       status: () => ({ store: 'redis', breaker: 'closed', keysInMemory: 0, lostPolicies: [], ...status }),
       policies: () => [{ name: 'hourly', limit: 10 }],
       ...limiter,
