@@ -220,11 +220,11 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   }
 
   async reserve(key: unknown, estimate: number): Promise<Reservation> {
-    const range = 'an estimate is a whole number from 1 to 2^53 - 1';
-    checkUnits(estimate, [1, MAX_UNITS], range, 'nothing was consumed; if you cannot tell, reserve 1');
+    const range = 'an estimate must be a whole number from 1 to 2^53 - 1';
+    checkUnits(estimate, [1, MAX_UNITS], range, 'nothing was consumed; if you have no estimate, reserve 1');
     const decision = await this.consume(key, estimate);
     const settle = async (actual: number): Promise<void> => {
-      const expected = 'settle takes the whole number of units that were used, from 0 to 2^53 - 1';
+      const expected = 'settle takes the number of units used, a whole number from 0 to 2^53 - 1';
       checkUnits(actual, [0, MAX_UNITS], expected);
       await settleAt(this, decision, actual);
     };
@@ -285,7 +285,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     const { name, store } = this;
     if (store.forget === undefined || store.source !== 'memory') {
       const what = `resetAll needs a memory store, because a store with the source ${shown(store.source)} cannot list the keys of the limiter ${name}`;
-      const instead = 'reset one key with reset(key), or give each test a store of its own (in Redis: a prefix)';
+      const instead = 'reset one key with reset(key), or give each test its own store (in Redis, its own prefix)';
       throw new SluiceError('SLUICE_RESET_ALL_UNSUPPORTED', `${what}; ${instead}; nothing was reset`);
     }
     // Limiters share the keys of functions that have a name.
@@ -302,7 +302,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
   #readHolding(key: unknown, cost: number): readonly Want[] {
     const wants = readWants(this.limits, key, cost);
     if (cost === 0) {
-      const what = 'a slot is at least 1 unit, got a cost of 0';
+      const what = 'acquire takes a cost of at least 1, got 0';
       throw rangeError('SLUICE_COST_INVALID', `${what}; nothing was consumed`);
     }
     if (!wants.some(({ limit }) => limit.mayHold)) {
@@ -457,8 +457,8 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       const error = this.#report(cause, onStoreError === 'throw');
       if (onStoreError === 'throw') throw error;
       const isAllowed = onStoreError !== 'deny';
-      const what = `the limiter ${this.name} has not been able to load its policies yet (${error.message})`;
-      const effect = `its requests are ${isAllowed ? 'let through' : 'denied'} until it has, as onStoreError says.`;
+      const what = `the limiter ${this.name} could not load its policies yet (${error.message})`;
+      const effect = `until it has, its requests are ${isAllowed ? 'allowed' : 'denied'} by onStoreError.`;
       warnOnce('SLUICE_POLICIES_UNKNOWN', `${what}; ${effect}`, this.name);
       return withoutPolicy(
         'unavailable',
@@ -578,7 +578,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
 }
 
 function strangeAnswer(): StoreError {
-  return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store did not answer what it was asked');
+  return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the answer of the store does not match the call');
 }
 
 function readFigures({ policy, counted: { name } }: PolicyAsk, figures: Figures): PolicyDecision {

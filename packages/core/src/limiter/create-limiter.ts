@@ -39,7 +39,10 @@ export function createLimiter(options: LimiterOptions): Limiter | Limiter<KeyByL
   const { limit, window, policy, limits, ...settings } = readOptions(options, shape, 'createLimiter');
   const core = new LimiterCore(settings);
   if (limits !== undefined && (policy ?? limit ?? window) !== undefined) {
-    throw new PolicyError('limits', 'createLimiter takes limits, or policy, or limit and window, got both');
+    throw new PolicyError(
+      'limits',
+      'createLimiter takes limits, or policy, or limit and window, got more than one of these',
+    );
   }
   core.limits =
     limits === undefined

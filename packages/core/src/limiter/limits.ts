@@ -270,7 +270,7 @@ function countPolicies(
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (list.length === 0) throw new PolicyError(field, `${field} must be a policy or a list of them, got an empty list`);
   if (list.some((item) => typeof item === 'function' && readMaker(item) === undefined)) {
-    const wrong = 'a function cannot be one of a list of policies; give it an entry of its own in limits';
+    const wrong = 'a function cannot be in a list of policies; give it its own entry in limits';
     throw new PolicyError(field, wrong);
   }
   const isAlone = list.length === 1;
@@ -279,7 +279,7 @@ function countPolicies(
     const policy = parsePolicy(item, where);
     const name = isAlone ? (entry ?? policy.name ?? ownName) : policy.name;
     if (name === undefined) {
-      const expected = `${where} needs a name: of several policies each has one of its own`;
+      const expected = `${where} needs a name, because there are several policies`;
       throw new PolicyError(`${where}.name`, `${expected}; write fixedWindow({ name: "burst", ... })`);
     }
     const suffix = name === ownName ? ownSuffix : `${ownSuffix}:${name}`;

@@ -13,8 +13,7 @@ export function checkNameIsFree({ name, store, shared }: LiveLimiter): void {
     if (other.store !== store || other.name.toLowerCase() !== name.toLowerCase()) continue;
     if (shared && other.shared && other.name === name) continue;
     const taken = `this store already has a limiter named ${shown(other.name)}, got ${shown(name)}`;
-    const instead =
-      'give this one a name of its own, or write shared: true on both, and the name alike, to share the budgets';
+    const instead = 'give this one another name, or to share the counts write shared: true and the same name on both';
     throw new PolicyError('name', `${taken}; ${instead}`, 'SLUICE_LIMITER_NAME_TAKEN');
   }
 }
@@ -30,9 +29,9 @@ export function useName(limiter: LiveLimiter, ownsMemory: boolean): void {
 
 function dropped(name: string): void {
   if (++droppedCount !== MANY) return;
-  const what = `${String(MANY)} limiters with memory of their own, the last one named ${name}, were made, dropped and never closed`;
+  const what = `${String(MANY)} limiters with their own memory, the last one named ${name}, were created and dropped without being closed`;
   warnOnce(
     'SLUICE_LIMITER_PER_REQUEST',
-    `${what}: what they counted is lost. A limiter that is made for every request denies none. Make it once, outside the handler, and keep it.`,
+    `${what}: what they counted is lost. A limiter that is created for each request never denies one. Create it once, outside the handler.`,
   );
 }

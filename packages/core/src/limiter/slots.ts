@@ -105,8 +105,8 @@ export async function runHolding<Result>(
   if (signal?.aborted === true) abort();
   signal?.addEventListener('abort', abort, { once: true });
   const lose = (): void => {
-    const what = `the slot of the limiter ${core.name} is not held any more`;
-    const why = 'it was not renewed within its ttl, or the store lost it; another holder may run beside this one';
+    const what = `the slot of the limiter ${core.name} is no longer held`;
+    const why = 'it was not renewed within its ttl, or the store lost it; another holder may run at the same time';
     aborting.abort(new SluiceError('SLUICE_SLOT_LOST', `${what}: ${why}`));
   };
   const stopRenewing = slots && keepRenewing(slots, lose);

@@ -166,8 +166,8 @@ class Line {
     { cost, signal, maxWaitMs, maxWaiters }: Settings<typeof WAIT>,
   ): Promise<Decision> {
     if (this.#waiters.size >= maxWaiters) {
-      const what = `as many requests wait for this key of the limiter ${this.#core.name} as maxWaiters allows`;
-      throw new SluiceError('SLUICE_WAIT_FULL', `${what}, ${String(maxWaiters)}; nothing was consumed`);
+      const what = `too many requests wait for this key of the limiter ${this.#core.name}: maxWaiters is`;
+      throw new SluiceError('SLUICE_WAIT_FULL', `${what} ${String(maxWaiters)}; nothing was consumed`);
     }
     return new Promise((resolve, reject) => {
       const startMs = performance.now();
@@ -370,6 +370,6 @@ class Line {
 
 function neverFitsError(name: string, { cost, policy, limit }: Decision): SluiceError {
   const what = `a cost of ${String(cost)} never fits the policy ${policy} of the limiter ${name}`;
-  const instead = `whose limit is ${String(limit)}; ask for less at once, or raise the limit; nothing was consumed`;
+  const instead = `whose limit is ${String(limit)}; split the cost, or raise the limit; nothing was consumed`;
   return new SluiceError('SLUICE_NEVER_FITS', `${what}, ${instead}`);
 }

@@ -84,6 +84,6 @@ function warnOfMissing(name: string, app: string | undefined, held: Held | undef
 function whyUnusable(app: string | undefined, held: Held | undefined): string {
   if (held === undefined) return 'there is no such policy';
   if (held.policy === undefined) return held.problem ?? 'it was removed';
-  if (app !== undefined) return `the application ${JSON.stringify(app)} is not on its list`;
-  return 'it is for some applications, and the limiter has no option app';
+  if (app !== undefined) return `the application ${JSON.stringify(app)} is not in its list of apps`;
+  return 'it is only for some applications, and the limiter has no app option';
 }

@@ -173,7 +173,7 @@ export function findFollower(policies: unknown, store: Store): Follower {
   const follower = findStoreFollower(store);
   if (follower !== undefined) return follower;
   const help = 'pass policies: createPolicies(source), or use store: redisStore(...)';
-  const text = `managed policies are kept in the Redis of the limiter's store, and this one has none: ${help}`;
+  const text = `managed policies are kept in the Redis of the limiter's store, but this store is not in Redis: ${help}`;
   throw new PolicyError('policies', text, 'SLUICE_OPTION_INVALID');
 }
 
@@ -344,7 +344,7 @@ class SourcePolicies implements Policies {
   #checkCase(name: string): void {
     const same = this.follower.copy.names().find((other) => other.toLowerCase() === name.toLowerCase());
     if (same === undefined || same === name || this.follower.copy.get(same)?.policy === undefined) return;
-    const got = `got ${shown(name)} beside it; nothing was changed`;
+    const got = `got ${shown(name)}; nothing was changed`;
     throw new PolicyError(
       'name',
       `name must differ from ${shown(same)} by more than case, ${got}: put ${shown(same)}, or remove it first`,
@@ -374,7 +374,7 @@ function describeTarget({ kind, text }: Target): string {
 
 function checkKind(name: string, base: Policy, rule: Policy): void {
   if (compile(base).kind === compile(rule).kind) return;
-  const why = 'an override changes numbers, not the kind';
+  const why = 'an override can change the numbers, but not the kind';
   const text = `policy must be a ${base.algorithm}, as ${name} is (${why}), got a ${rule.algorithm}`;
   throw new PolicyError('policy', text);
 }

@@ -90,7 +90,10 @@ export class OwnFeed implements Feed {
 
   async put(name: string, draft: Draft, before: Held | undefined): Promise<number> {
     if (this.#source.put === undefined) {
-      throw new SluiceError('SLUICE_POLICIES_READ_ONLY', `${this.name} has no put(): change ${name} where it is kept`);
+      throw new SluiceError(
+        'SLUICE_POLICIES_READ_ONLY',
+        `${this.name} has no put(): change ${name} where it is stored`,
+      );
     }
     const present = this.#present(name);
     const beforeMs = before?.record.atMs ?? 0;

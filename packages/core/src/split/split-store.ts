@@ -171,7 +171,7 @@ class SharedLimits implements SplitStore {
     if (joined.has(this.#membership)) {
       throw new SluiceError(
         'SLUICE_OPTION_INVALID',
-        'this membership is already in use by another splitStore: give one splitStore to all limiters, or give each store a membership with a group of its own',
+        'this membership is already used by another splitStore: share one splitStore among all limiters, or give each store a membership with its own group',
       );
     }
     joined.add(this.#membership);
@@ -317,6 +317,6 @@ function readMembership(given: unknown, field: string): Membership {
 
 function checkGrace(graceMs: number | undefined, { ttlMs }: Membership): number | undefined {
   if (graceMs === undefined || graceMs > ttlMs) return graceMs;
-  const why = 'because an instance acts by its last confirmation for that long';
+  const why = 'because an instance relies on its last confirmation for that long';
   throw invalid('graceMs', `more than the ttlMs of the membership, ${String(ttlMs)}, ${why}`, graceMs);
 }

@@ -296,9 +296,9 @@ describe('an outage', () => {
 
     expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
       expect.stringMatching(/^The redis store of warned keeps failing \(connection\): no connection\. Since \d{4}-/),
-      expect.stringMatching(/^The redis store of warned answers again: it was away from \d{4}-.*Z to \d{4}-.*Z\.$/),
+      expect.stringMatching(/^The redis store of warned is back: it was away from \d{4}-.*Z to \d{4}-.*Z\.$/),
       expect.stringMatching(/^The redis store of warned keeps failing \(denied\): no such right/),
-      expect.stringMatching(/^The redis store of warned answers again/),
+      expect.stringMatching(/^The redis store of warned is back/),
     ]);
   });
 });

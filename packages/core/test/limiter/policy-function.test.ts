@@ -81,7 +81,7 @@ describe('a policy that a function returns', () => {
   });
 
   it.each<[unknown, RegExp]>([
-    [[small, policyOf(() => large)], /give it an entry of its own in limits/],
+    [[small, policyOf(() => large)], /give it its own entry in limits/],
     [
       fixedWindow,
       /policy must be .* got the function fixedWindow, which was not called; write fixedWindow\(\{ ... \}\)/,

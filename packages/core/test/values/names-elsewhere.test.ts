@@ -41,7 +41,7 @@ describe('an option of another package', () => {
 
   it('without a counterpart is answered with what to do', () => {
     expect(errorFor({ trustProxy: true })).toContain('the framework itself has a setting for trusted proxies');
-    expect(errorFor({ ban: 3 })).toContain('write blockFor in its policy, or call limiter.block(key, "1h")');
+    expect(errorFor({ ban: 3 })).toContain('set blockFor in its policy, or call limiter.block(key, "1h")');
   });
 
   it('is answered together with all others, so that one run is enough', () => {

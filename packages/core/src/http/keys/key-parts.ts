@@ -233,8 +233,8 @@ export function warnOfMissingKey(limiter: string): void {
   warnOnce(
     'SLUICE_KEY_MISSING',
     `the limiter ${shown(limiter)} denied a request: its key returned nothing. ` +
-      "If that is right, write onMissingKey: 'deny'; otherwise 'skip' or 'shared', or another key. " +
-      'A key of the body needs its parser before the limiter.',
+      "If that is intended, set onMissingKey: 'deny'; otherwise 'skip' or 'shared', or use another key. " +
+      'If the key reads the body, put the body parser before the limiter.',
     limiter,
   );
 }

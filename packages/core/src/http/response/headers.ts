@@ -25,7 +25,7 @@ export interface Field {
 export type FieldWriter = (decision: Decision) => readonly Field[];
 
 const FORMATS =
-  'headers must be "draft-11", "draft-7", "draft-6", { legacy: "epoch" | "delta" }, a list of these with one draft at most, or false';
+  'headers must be "draft-11", "draft-7", "draft-6", { legacy: "epoch" | "delta" }, a list of these with at most one draft, or false';
 
 /** The largest integer of a structured field: RFC 9651, section 3.3.1. */
 const MAX_INTEGER = 999_999_999_999_999;

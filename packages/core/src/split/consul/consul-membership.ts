@@ -121,7 +121,7 @@ function readMembers(text: string, headers: Headers, invalidAnswer: (why: string
   }
   const weights = entries.map(({ Service }): [string, number] => [Service.ID, Service.Weights?.Passing ?? 1]);
   const twice = weights.find(([id], i) => weights.findIndex(([other]) => other === id) < i);
-  if (twice !== undefined) throw invalidAnswer(`two instances have the id ${twice[0]}: give each an id of its own`);
+  if (twice !== undefined) throw invalidAnswer(`two instances have the id ${twice[0]}: give each its own id`);
   return Object.fromEntries(weights);
 }
 
