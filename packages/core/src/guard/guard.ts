@@ -1,5 +1,5 @@
 import { breakers, type BreakerState } from '../channels.ts';
-import { StoreError, asStoreError } from '../errors.ts';
+import { StoreError, asStoreError, shown } from '../errors.ts';
 import type { LimitEvent } from '../events/event.ts';
 import { timelineOf } from '../events/timeline.ts';
 import { startTimer, stopTimer } from '../platform.ts';
@@ -182,7 +182,7 @@ export class Guard implements BreakerOwner {
     const [sinceMs, nowMs] = [this.#awaySinceMs, Date.now()];
     void end?.({ endAtMs: nowMs });
     const times = `from ${writeInstant(sinceMs)} to ${writeInstant(nowMs)}`;
-    warn('SLUICE_STORE_AWAY', `The ${this.#store.source} store of ${this.#listed} is back: it was away ${times}.`);
+    warn('SLUICE_STORE_AWAY', `The ${this.#store.source} store of ${this.#listed} is back: it was down ${times}.`);
   }
 
   get #names(): readonly string[] {
@@ -204,7 +204,7 @@ export class Guard implements BreakerOwner {
   get #listed(): string {
     const limiters = this.#names;
     const more = limiters.length - MAX_NAMED;
-    return `${limiters.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+    return `${limiters.slice(0, MAX_NAMED).map(shown).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
   }
 }
 

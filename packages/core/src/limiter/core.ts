@@ -128,7 +128,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     }
     useName(this, this.#ownsStore);
     if (this.#guard !== undefined || !isClusterWorker()) return;
-    const what = `the limiter ${name} counts in the memory of this worker, and every worker of a cluster has its own`;
+    const what = `the limiter ${shown(name)} counts in the memory of this worker, and every worker of a cluster has its own`;
     const then = 'N workers together allow N times the limit. Pass store: redisStore(...).';
     warnOnce('SLUICE_MEMORY_IN_CLUSTER', `${what}: ${then}`);
   }
@@ -284,7 +284,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     this.checkOpen();
     const { name, store } = this;
     if (store.forget === undefined || store.source !== 'memory') {
-      const what = `resetAll needs a memory store, because a store with the source ${shown(store.source)} cannot list the keys of the limiter ${name}`;
+      const what = `resetAll needs a memory store, because a store with the source ${shown(store.source)} cannot list the keys of the limiter ${shown(name)}`;
       const instead = 'reset one key with reset(key), or give each test its own store (in Redis, its own prefix)';
       throw new SluiceError('SLUICE_RESET_ALL_UNSUPPORTED', `${what}; ${instead}; nothing was reset`);
     }
@@ -306,7 +306,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       throw rangeError('SLUICE_COST_INVALID', `${what}; nothing was consumed`);
     }
     if (!wants.some(({ limit }) => limit.mayHold)) {
-      const what = `the limiter ${this.name} has no policy that holds slots`;
+      const what = `the limiter ${shown(this.name)} has no policy that holds slots`;
       const instead = 'use consume, or add concurrency({ limit, ttl })';
       throw typeError('SLUICE_ACQUIRE_NOT_NEEDED', `${what}: ${instead}; nothing was consumed`);
     }
@@ -457,7 +457,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
       const error = this.#report(cause, onStoreError === 'throw');
       if (onStoreError === 'throw') throw error;
       const isAllowed = onStoreError !== 'deny';
-      const what = `the limiter ${this.name} could not load its policies yet (${error.message})`;
+      const what = `the limiter ${shown(this.name)} could not load its policies yet (${error.message})`;
       const effect = `until it has, its requests are ${isAllowed ? 'allowed' : 'denied'} by onStoreError.`;
       warnOnce('SLUICE_POLICIES_UNKNOWN', `${what}; ${effect}`, this.name);
       return withoutPolicy(
@@ -483,7 +483,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
     let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = startTimer(Math.max(endMs - performance.now(), 0), () => {
-        const message = `the policies of the limiter ${this.name} were not loaded in time (timeoutMs)`;
+        const message = `the policies of the limiter ${shown(this.name)} were not loaded in time (timeoutMs)`;
         reject(new StoreError('SLUICE_STORE_TIMEOUT', message, { sent: false }));
       });
     });
@@ -547,7 +547,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter, L
 
   checkOpen(): void {
     if (this.#closing === undefined) return;
-    throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.name} is closed`);
+    throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${shown(this.name)} is closed`);
   }
 
   close(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts';
-import { isSluiceError, SluiceError } from '../errors.ts';
+import { isSluiceError, shown, SluiceError } from '../errors.ts';
 import { startTimer, stopTimer, type Timer } from '../platform.ts';
 import { compile } from '../policies/index.ts';
 import { ALLOWED } from '../program/decide.ts';
@@ -105,7 +105,7 @@ export async function runHolding<Result>(
   if (signal?.aborted === true) abort();
   signal?.addEventListener('abort', abort, { once: true });
   const lose = (): void => {
-    const what = `the slot of the limiter ${core.name} is no longer held`;
+    const what = `the slot of the limiter ${shown(core.name)} is no longer held`;
     const why = 'it was not renewed within its ttl, or the store lost it; another holder may run at the same time';
     aborting.abort(new SluiceError('SLUICE_SLOT_LOST', `${what}: ${why}`));
   };

@@ -1,3 +1,4 @@
+import { shown } from '../errors.ts';
 import type { Field, Options } from '../values/shape.ts';
 import { functionThat, valueThat } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
@@ -65,7 +66,11 @@ export function watchThresholds({ at, call }: ThresholdOptions): Watcher {
         last.level = level;
         const event = { limiter: name, policy: policy.name, key: want.key, level, used, limit, resetAfterMs, atMs };
         const warn = (error: unknown): void => {
-          warnOnce('SLUICE_THRESHOLD_FAILED', `onThreshold of the limiter ${name} failed: ${String(error)}`, name);
+          warnOnce(
+            'SLUICE_THRESHOLD_FAILED',
+            `onThreshold of the limiter ${shown(name)} failed: ${String(error)}`,
+            name,
+          );
         };
         Promise.resolve(event).then(call).catch(warn);
       }

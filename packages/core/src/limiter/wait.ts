@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts';
-import { SluiceError } from '../errors.ts';
+import { shown, SluiceError } from '../errors.ts';
 import type { Ask } from '../stores/store.ts';
 import { checkCost } from '../values/cost.ts';
 import { optional, valueThat, withDefault } from '../values/shape.ts';
@@ -120,7 +120,7 @@ export class Waiting {
 
   /** Rejects all requests, and gives back what they had. */
   close(): void {
-    const message = `the limiter ${this.#core.name} was closed during the wait`;
+    const message = `the limiter ${shown(this.#core.name)} was closed during the wait`;
     const lines = [...this.#lines.values()].flatMap((all) => [...all.values()]);
     for (const line of lines) line.close(new SluiceError('SLUICE_LIMITER_CLOSED', message));
   }
@@ -166,7 +166,7 @@ class Line {
     { cost, signal, maxWaitMs, maxWaiters }: Settings<typeof WAIT>,
   ): Promise<Decision> {
     if (this.#waiters.size >= maxWaiters) {
-      const what = `too many requests wait for this key of the limiter ${this.#core.name}: maxWaiters is`;
+      const what = `too many requests wait for this key of the limiter ${shown(this.#core.name)}: maxWaiters is`;
       throw new SluiceError('SLUICE_WAIT_FULL', `${what} ${String(maxWaiters)}; nothing was consumed`);
     }
     return new Promise((resolve, reject) => {
@@ -363,13 +363,13 @@ class Line {
 
   #timeoutError({ startMs, endMs }: Waiter): SluiceError {
     const maxWaitMs = String(Math.round(endMs - startMs));
-    const what = `the limiter ${this.#core.name} did not allow the request within ${maxWaitMs} ms (maxWaitMs)`;
+    const what = `the limiter ${shown(this.#core.name)} did not allow the request within ${maxWaitMs} ms (maxWaitMs)`;
     return new SluiceError('SLUICE_WAIT_TIMEOUT', `${what}; nothing was consumed`);
   }
 }
 
 function neverFitsError(name: string, { cost, policy, limit }: Decision): SluiceError {
-  const what = `a cost of ${String(cost)} never fits the policy ${policy} of the limiter ${name}`;
+  const what = `a cost of ${String(cost)} never fits the policy ${shown(policy)} of the limiter ${shown(name)}`;
   const instead = `whose limit is ${String(limit)}; split the cost, or raise the limit; nothing was consumed`;
   return new SluiceError('SLUICE_NEVER_FITS', `${what}, ${instead}`);
 }

@@ -1,4 +1,4 @@
-import { asStoreError } from '../errors.ts';
+import { asStoreError, shown } from '../errors.ts';
 import {
   policyOf,
   type MarkedPolicy,
@@ -74,7 +74,7 @@ function warnOfMissing(name: string, app: string | undefined, held: Held | undef
   const apps = app === undefined ? '' : `, { apps: [..., ${JSON.stringify(app)}] }`;
   const isNew = warnOnce(
     'SLUICE_POLICY_UNCONFIGURED',
-    `the managed policy ${name} cannot be used here: ${why}. Its requests are unconfigured (see onUnconfigured); ` +
+    `the managed policy ${shown(name)} cannot be used here: ${why}. Its requests are unconfigured (see onUnconfigured); ` +
       `write policies.put(${JSON.stringify(name)}, policy${apps}).`,
     `${name} ${app ?? ''} ${why}`,
   );

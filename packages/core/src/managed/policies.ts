@@ -337,7 +337,7 @@ class SourcePolicies implements Policies {
     const { policy, record, problem } = this.follower.copy.get(name) ?? NOTHING;
     if (policy !== undefined) return { policy, record };
     const why = problem ?? 'it does not exist, or was removed';
-    throw new PolicyError('name', `an override needs the managed policy ${name} (${why}): put it first`);
+    throw new PolicyError('name', `an override needs the managed policy ${shown(name)} (${why}): put it first`);
   }
 
   /** Names are unique without regard to case, as those of limiters are. */

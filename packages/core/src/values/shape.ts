@@ -85,15 +85,22 @@ export function checkNames(
 ): asserts options is Readonly<Record<string, unknown>> {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     const example = known.includes('window') ? '; write for example { limit: 100, window: "1m" }' : '';
+    const fields = known.length > MAX_OTHERS ? 'of options' : `with ${listed(known)}`;
     const got = `got ${shown(options)}${example}`;
-    throw new PolicyError(where, `${where} takes an object with ${listed(known)}, ${got}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(where, `${where} takes an object ${fields}, ${got}`, 'SLUICE_OPTION_INVALID');
   }
   const [first, ...others] = Object.entries(options).filter(([name]) => !known.includes(name));
   if (first === undefined) return;
-  const tell = ([name, value]: readonly [string, unknown], then: string): string =>
-    `${JSON.stringify(name)} (got ${shown(value)})${then} ${suggest(name, known)}`;
-  const nor = others.slice(0, MAX_OTHERS).map((other) => `; nor ${tell(other, ':')}`);
-  throw new PolicyError(first[0], `${where} has no option ${tell(first, ';')}${nor.join('')}`, 'SLUICE_OPTION_UNKNOWN');
+  const [name, value] = first;
+  const what =
+    others.length === 0
+      ? `${where} has no option ${JSON.stringify(name)} (got ${shown(value)}); ${suggest(name, known)}`
+      : `${where} has no options ${[first, ...others.slice(0, MAX_OTHERS)].map(tell).join(', ')}`;
+  throw new PolicyError(name, what, 'SLUICE_OPTION_UNKNOWN');
+
+  function tell([other, got]: readonly [string, unknown]): string {
+    return `${JSON.stringify(other)} (got ${shown(got)}; ${suggest(other, known)})`;
+  }
 }
 
 /** The error of an option's value: what was expected, what came, and in `hint` what to write. */

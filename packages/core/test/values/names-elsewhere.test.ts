@@ -46,9 +46,9 @@ describe('an option of another package', () => {
 
   it('is answered together with all others, so that one run is enough', () => {
     expect(errorFor({ windowMs: 60_000, max: 5, limit: 3, message: 'no' })).toBe(
-      'rateLimit has no option "windowMs" (got 60000); did you mean "window"?; ' +
-        'nor "max" (got 5): did you mean "limit"?; ' +
-        'nor "message" (got "no"): did you mean "onDenied"? [SLUICE_OPTION_UNKNOWN]',
+      'rateLimit has no options "windowMs" (got 60000; did you mean "window"?), ' +
+        '"max" (got 5; did you mean "limit"?), ' +
+        '"message" (got "no"; did you mean "onDenied"?) [SLUICE_OPTION_UNKNOWN]',
     );
   });
 
@@ -62,6 +62,6 @@ describe('an option of another package', () => {
       },
     };
 
-    expect(errorFor(hostile)).toContain('rateLimit has no option "max" (got "\\"}]?\\u0000")');
+    expect(errorFor(hostile)).toContain('rateLimit has no options "max" (got "\\"}]?\\u0000"');
   });
 });
