@@ -121,5 +121,5 @@ test('llms.txt lists pages as text, and llms-full.txt holds them', async () => {
     links.filter((link) => !existsSync(DIST + link)),
     [],
   );
-  assert.match(readFileSync(`${DIST}llms-full.txt`, 'utf8'), /^# Choose a policy$/m);
+  assert.match(readFileSync(`${DIST}llms-full.txt`, 'utf8'), /^# Which policy$/m);
 });
