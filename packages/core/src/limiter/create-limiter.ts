@@ -14,11 +14,11 @@ import { LIMITER } from './options.ts';
 
 const asGiven: Reader<unknown> = (given) => given;
 
-/** What `createLimiter` takes beside the options of {@link LimiterCoreOptions}. */
+/** The options of `createLimiter` besides {@link LimiterCoreOptions}. */
 const POLICIES = { limit: asGiven, window: asGiven, policy: asGiven, limits: asGiven };
 
 /**
- * Makes a limiter: its policies, and one store. Costs nothing until it is first used.
+ * Creates a limiter. Costs nothing until it is first used.
  *
  * @example
  * ```ts

@@ -8,7 +8,7 @@ export type DecidingOp = 'take' | 'peek' | 'try';
 
 /** How a request is decided, beside what it wants. */
 export interface DecideOptions {
-  /** When the decision is late, by `performance.now()`. Default: in `timeoutMs`. */
+  /** When the decision is too late, by `performance.now()`. Default: in `timeoutMs`. */
   readonly endMs?: number | undefined;
   /** Decides if the store does not. Default: as the limiter's own option says. */
   readonly onStoreError?: OnStoreError | undefined;
@@ -16,7 +16,7 @@ export interface DecideOptions {
   readonly isSilent?: boolean;
 }
 
-/** The argument of a function that {@link Limiter.run} calls. */
+/** What {@link Limiter.run} passes to its function. */
 export interface Running {
   /** The decision that allowed it. */
   readonly decision: Decision;

@@ -12,7 +12,7 @@ import { giveBack } from './settle.ts';
 export const WAIT = {
   /** Units: a whole number. Default 1. */
   cost: withDefault((given: unknown): number => (checkCost(given), given), 1) as WithDefault<number>,
-  /** Ends the wait when it aborts: the promise rejects with its reason, and nothing stays taken. */
+  /** Ends the wait when it aborts: the promise rejects with its reason, and nothing is used up. */
   signal: optional(
     valueThat(
       (given) => typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given,
@@ -20,14 +20,14 @@ export const WAIT = {
     ),
   ) as Optional<AbortSignal>,
   /**
-   * The longest wait in milliseconds, the decision's `delayMs` included. With 0 the store is asked once, if nothing else
-   * waits. Default: without end.
+   * The longest wait in milliseconds, including the decision's `delayMs`. With 0, the store is called once, if nothing
+   * else waits. Default: no limit.
    */
   maxWaitMs: withDefault(
     valueThat((given) => typeof given === 'number' && given >= 0, 'a number of milliseconds, 0 or more'),
     Infinity,
   ) as WithDefault<number>,
-  /** How many may wait for one key in this process, this call included. Default 10 000. */
+  /** How many calls may wait for one key in this process, including this one. Default 10 000. */
   maxWaiters: withDefault(
     valueThat(
       (given) => given === Infinity || (Number.isSafeInteger(given) && Number(given) >= 1),

@@ -13,12 +13,12 @@ import { findFollower } from './policies.ts';
 import type { Held } from './record.ts';
 
 /**
- * The policy that `policies.put(name, ...)` keeps under this name, at present. Use it in place of a policy: as `policy`, in an
- * entry of `limits`, or as what a function of the request returns. All limiters that use it, in any application, count
- * together: only the key distinguishes clients.
+ * The current policy that `policies.put(name, ...)` stored under this name. Use it in place of a policy: as `policy`,
+ * in an entry of `limits`, or as the result of a function of the request. All limiters that use it, in any application,
+ * share the counts of a key.
  *
- * The source is that of the option `policies`, by default the Redis of the limiter's store. The application, the option
- * `app`, must be one of those that the policy is for.
+ * The source is the limiter's option `policies`, by default the Redis of its store. The option `app` must be one of the
+ * policy's applications.
  *
  * @throws PolicyError for an invalid name.
  */

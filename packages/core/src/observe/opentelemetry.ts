@@ -31,9 +31,9 @@ const ATTRIBUTES: Readonly<Record<Label, string>> = {
 const reporting = new WeakSet<MeterProvider>();
 
 /**
- * Reports metrics of all limiters of this process, earlier and later ones, to OpenTelemetry, and records on the active
- * span why a request was denied. Attributes are names from the configuration and words of fixed lists, never a key, an
- * address or a path. See docs/reference/observability.md for every instrument.
+ * Reports metrics of all limiters of this process, including later ones, to OpenTelemetry, and records on the active
+ * span why a request was denied. Attributes are names from the configuration and words from fixed lists, never a key,
+ * an address or a path. See docs/reference/observability.md for all instruments.
  *
  * Call it after the SDK has started: a meter that is created earlier measures nothing.
  *
