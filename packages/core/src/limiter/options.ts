@@ -89,9 +89,9 @@ export const LIMITER = {
    */
   denialCache: withDefault(flag, true) as WithDefault<boolean>,
   /**
-   * Calls a function when a key has used these shares of a limit, to warn a customer in time: `{ at: [0.5, 0.8], call:
-   * ({ key, level }) => ... }`. Called once per key, policy, level and window in each process, for up to 10 000 keys.
-   * Default: none.
+   * Calls a function when a key has used these shares of a limit, to warn a customer in time:
+   * `{ at: [0.5, 0.8], call: ({ key, level }) => ... }`. Called once per key, policy, level and window in each process,
+   * for up to 10 000 keys. Default: none.
    */
   onThreshold: optional(optionsOf(THRESHOLDS)) as Optional<ThresholdOptions>,
 };

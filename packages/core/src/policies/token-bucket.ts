@@ -47,8 +47,9 @@ export interface TokenBucketOptions extends Options<typeof TOKEN_BUCKET>, Blocki
 
 /**
  * A bucket that holds `capacity` units and gains `refill` units per `every`. Any interval of length d contains at most
- * `capacity + refill / every * d` units; with `mode: 'interval'`, at most `capacity + refill * (whole periods in d,
- * plus one)`. `overdraft` adds its units. Counts are exact at every rate: nothing is rounded.
+ * `capacity + refill / every * d` units; with `mode: 'interval'`, at most
+ * `capacity + refill * (whole periods in d, plus one)`. `overdraft` adds its units. Counts are exact at every rate:
+ * nothing is rounded.
  *
  * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
  * large to be counted exactly.
