@@ -4,8 +4,8 @@ import { Place } from './place.ts';
 import { RequestLimiter } from './request-limiter.ts';
 
 /**
- * Properties of every middleware, so that a handler can reset or block a key: `await login.limiter.reset(await
- * login.keyFor(request))`.
+ * Properties of every middleware, so that a handler can reset or block a key:
+ * `await login.limiter.reset(await login.keyFor(request))`.
  */
 export interface Limited<Request, Key> {
   /**

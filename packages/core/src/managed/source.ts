@@ -12,8 +12,8 @@ export interface PolicySource {
   /**
    * Returns every record by its name, removals included: `orders` is a policy, `orders:key:ann` and
    * `orders:prefix:trial:` are overrides. Called twice a second, so a source of many records returns the same frozen
-   * object while nothing has changed. `{ policy }` is enough for a record that is written by hand, and `{ policy: null
-   * }` removes it. If it rejects, the last known policies stay in use.
+   * object while nothing has changed. `{ policy }` is enough for a record that is written by hand, and
+   * `{ policy: null }` removes it. If it rejects, the last known policies stay in use.
    */
   load(): Promise<Readonly<Record<string, unknown>>>;
   /**
