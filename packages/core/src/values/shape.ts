@@ -89,7 +89,7 @@ export function checkNames(
     const got = `got ${shown(options)}${example}`;
     throw new PolicyError(where, `${where} takes an object ${fields}, ${got}`, 'SLUICE_OPTION_INVALID');
   }
-  const unknown = Object.entries<unknown>(options).filter(([name]) => !known.includes(name));
+  const unknown = Object.entries(options as Record<string, unknown>).filter(([name]) => !known.includes(name));
   const [first, second] = unknown;
   if (first === undefined) return;
   const [name, value] = first;
