@@ -48,6 +48,17 @@ for (const [folder, about] of Object.entries(PACKAGES)) {
   );
 }
 
+// What agents read in node_modules is the README, under a header that tells them when to read it.
+for (const [folder, { manifest }] of Object.entries(PACKAGES)) {
+  const path = join(root, 'packages', folder);
+  const header = [
+    `name: ${manifest.name.slice(1).replace('/', '-')}`,
+    `description: ${JSON.stringify(manifest.description)}`,
+  ];
+  const readme = readFileSync(join(path, 'README.md'), 'utf8');
+  writeFileSync(join(path, 'SKILL.md'), ['---', ...header, '---', '', readme].join('\n'));
+}
+
 async function buildPackage(folder, { formats, entries }) {
   const { build } = await import('tsdown');
   const entry = inSrc(entries);

@@ -24,7 +24,7 @@ export function addDenied(sluice: Command): void {
     .command('denied')
     .summary('print the keys that are denied most')
     .description(
-      'Prints the keys that are denied most, by the limit that denied them: as the page of an application or a service shows them (--service), or with --redis of all processes that share their counts there.',
+      'Prints the keys that are denied most, with the limit that denied them: from the page of an application or service (--service), or with --redis, from all processes that share their counts there.',
     );
   addServiceOptions(
     command,
@@ -56,7 +56,7 @@ async function printShared(command: Command): Promise<void> {
   await withRedis(command, false, async ({ connection, prefix }) => {
     const records = await readShared(connection);
     if (records.length === 0) {
-      const how = 'a page does with page({ token, share: true }), and the service does by itself';
+      const how = 'a page shares them with page({ token, share: true }), and the service always does';
       throw new Failure(
         `no process shares its counts under the prefix ${prefix} in this Redis: ${how}; or ask one process with --service URL`,
       );

@@ -33,8 +33,8 @@ const ABOUT: Readonly<Record<KeyEdit, readonly [summary: string, description: st
   ],
   unblock: ['end the block of a key', 'Ends the block of a key under a limit. What it has used stays used.'],
   reset: [
-    'forget what a key has used',
-    'Forgets what a key has used under a limit, so that it has its whole limit. A block stays.',
+    'clear what a key has used',
+    'Clears what a key has used under a limit, so that its whole limit is available. A block stays.',
   ],
 };
 const DONE = { block: 'blocked', unblock: 'unblocked', reset: 'reset' } as const;
@@ -57,11 +57,11 @@ export function addKeyEdits(sluice: Command): void {
         'the limiter, as limiter:policy one of its policies, a managed policy, or with --service a limit of the service (default: all in which Redis has the key)',
       );
     if (edit === 'block') command.requiredOption('--for <duration>', 'how long, such as 10m');
-    const reason = ['--reason <text>', 'why, which is printed with the change'] as const;
+    const reason = ['--reason <text>', 'why; printed with the change'] as const;
     if (edit === 'block') command.requiredOption(...reason);
     else command.option(...reason);
     command.option('--by <name>', 'who changes it (default: the user of this process)');
-    addServiceOptions(command, 'changes it there, and not in Redis');
+    addServiceOptions(command, 'change it in that service, not in Redis');
     const example = edit === 'block' ? " --for 10m --reason 'a flood'" : '';
     command.addHelpText('after', `\nExample: sluice ${edit} 203.0.113.7 --limit login${example}`);
     command.action((key: string, flags: EditFlags) => run(edit, key, flags, command));
@@ -129,7 +129,7 @@ async function editThroughService(
   await ask(flags, `v1/${edit}`, { keys, ...length, ...why });
   const { outcome } = (await ask(flags, 'v1/peek', { keys, cost: 0 })) as { readonly outcome?: unknown };
   if (edit !== 'reset' && (edit === 'block') !== (outcome === 'blocked')) {
-    throw new Failure(`the service took the ${edit}, and the key is ${String(outcome)} all the same`);
+    throw new Failure(`the service accepted the ${edit}, but the key is still ${String(outcome)}`);
   }
 }
 
@@ -152,7 +152,7 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
   const joined = [...new Set(found.joined.filter(isOfLimit).map((one) => one.subject))];
   if (own.length === 0 && joined.length > 0) {
     const some = joined.slice(0, MAX_NAMED).map((one) => `'${printable(one)}'`);
-    const what = `${limit} does not decide on ${printable(key)} alone, but on keys that join it with others`;
+    const what = `${limit} does not count by ${printable(key)} only, but by keys that combine it with others`;
     throw new Failure(`${what}, such as ${some.join(', ')}; give one of these; nothing was changed`);
   }
   if (/^[A-Za-z][\w.-]*$/.test(limit) && (await policies.get(limit)) !== undefined) {
@@ -193,7 +193,7 @@ async function findEverywhere(session: Session, key: string): Promise<Edited> {
   });
   const [first, ...others] = await Promise.all(edited);
   if (first !== undefined) return { ...first, asks: [first, ...others].flatMap(({ asks }) => asks) };
-  const where = joined.length === 0 ? 'Redis has no key of it' : 'Redis has it only in keys that join it with others';
+  const where = joined.length === 0 ? 'Redis has no state for it' : 'Redis has it only as part of combined keys';
   const instead = 'give --limit; sluice inspect KEY prints the limits of a key';
   throw new Failure(`${printable(key)} has no limit of its own: ${where}; ${instead}; nothing was changed`);
 }

@@ -18,10 +18,10 @@ export function addEvents(sluice: Command): void {
     .command('events')
     .summary('print what changed and what broke')
     .description(
-      'Prints what changed and what broke in the last week, at most a thousand events, the last one first: outages, lost policies, and every change with who made it and why.',
+      'Prints what changed and what broke in the last week, newest first, at most a thousand events: outages, lost policies, and every change with who made it and why.',
     )
-    .option('--limit <name>', 'only those of this limiter, limit or managed policy')
-    .option('--key <key>', 'only those of this key, and those of no key')
+    .option('--limit <name>', 'only events of this limiter, limit or managed policy')
+    .option('--key <key>', 'only events of this key, and events without a key')
     .addHelpText('after', '\nExample: sluice events --key 203.0.113.7');
   addServiceOptions(command, "its admin listener, or an application's page: the last 50 it knows", ADMIN);
   command.action(async ({ limit, key: given, ...flags }: EventsFlags) => {

@@ -19,13 +19,11 @@ interface TargetFlags extends ServiceFlags {
 export function addOverride(policy: Command): void {
   const override = policy
     .command('override')
-    .description('Gives single keys, or all that begin with a text, other numbers than their managed policy.');
+    .description('Gives single keys, or all keys with a prefix, different numbers than their managed policy.');
 
   const set = override
     .command('set')
-    .description(
-      'Gives a key, or all keys that begin with a text, other numbers, within a second. What they have used stays used.',
-    )
+    .description('Gives a key, or all keys with a prefix, different numbers, within a second. Used units stay used.')
     .argument('<name>', 'the managed policy; with --service the limit of the service')
     .argument('<kind>', `that of the policy: ${POLICY_KINDS}`);
   addPolicyOptions(addTarget(set))
@@ -107,10 +105,10 @@ function addService(command: Command): Command {
 
 function addTarget(command: Command): Command {
   return addService(command)
-    .option('--key <key>', 'the key, as the limiter is given it')
-    .option('--key-prefix <text>', 'or: all keys that begin with this text')
-    .requiredOption('--by <who>', 'who changes it: kept with it')
-    .requiredOption('--reason <why>', 'why: kept with it');
+    .option('--key <key>', 'the key, as the application passes it to the limiter')
+    .option('--key-prefix <text>', 'or all keys that begin with this text')
+    .requiredOption('--by <who>', 'who changes it; stored with it')
+    .requiredOption('--reason <why>', 'why; stored with it');
 }
 
 function readTarget({ key, keyPrefix }: TargetFlags): OverrideTarget {

@@ -18,17 +18,17 @@ export const POLICY_EXAMPLE = "'fixedWindow --limit 100 --window 1m'";
 
 /** The options of all kinds of policies. The function of a kind checks which it has. */
 const OPTIONS: readonly (readonly [flags: string, description: string])[] = [
-  ['--limit <units>', 'units per window, or slots at once'],
-  ['--window <duration>', 'its length, such as 1m; units are ms, s, m, h, d'],
+  ['--limit <units>', 'units per window, or concurrent slots'],
+  ['--window <duration>', 'length of the window, such as 1m; units: ms, s, m, h, d'],
   ['--align <how>', 'fixedWindow: first-hit or clock'],
   ['--precision <duration>', 'slidingWindow: the length of a block'],
   ['--capacity <units>', 'tokenBucket: what it holds'],
-  ['--refill <units>', 'tokenBucket: units refilled every --every'],
-  ['--every <duration>', 'tokenBucket: the time in which they are'],
+  ['--refill <units>', 'tokenBucket: units added per --every'],
+  ['--every <duration>', 'tokenBucket: the time in which they are added'],
   ['--mode <how>', 'tokenBucket: continuous or interval'],
   ['--overdraft <units>', 'tokenBucket: how far below zero it may go'],
   ['--max-delay <duration>', 'leakyBucket: how long a request may wait'],
-  ['--ttl <duration>', 'concurrency: when a lost slot is free again'],
+  ['--ttl <duration>', 'concurrency: when a lost slot becomes free'],
   ['--block-for <duration>', 'how long a denial blocks the key'],
 ];
 const NAMES = OPTIONS.map(([flags]) => new Option(flags).attributeName());

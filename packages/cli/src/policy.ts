@@ -61,11 +61,9 @@ export function addPolicy(sluice: Command): void {
     .argument('<name>')
     .argument('<kind>', POLICY_KINDS);
   addAudit(addPolicyOptions(put))
-    .addOption(
-      repeated('--app <name>', 'an application that may use it, beside those that do (default: all); may be repeated'),
-    )
+    .addOption(repeated('--app <name>', 'another application that may use it (default: all); may be repeated'))
     .addOption(repeated('--remove-app <name>', 'an application that may no longer use it; may be repeated'))
-    .option('--reset', 'let all clients start again; otherwise what they have used stays used')
+    .option('--reset', 'clear all counts; otherwise used units stay used')
     .addHelpText('after', '\nExample: sluice policy put orders fixedWindow --limit 200 --window 1m --app shop')
     .action((name: string, kind: string, flags: PutFlags) => {
       const rule = policyFrom(kind, { ...flags });
@@ -88,7 +86,9 @@ export function addPolicy(sluice: Command): void {
 }
 
 function addAudit(command: Command): Command {
-  return command.option('--by <name>', 'who changes it: kept with it').option('--reason <text>', 'why: kept with it');
+  return command
+    .option('--by <name>', 'who changes it; stored with it')
+    .option('--reason <text>', 'why; stored with it');
 }
 
 async function putPolicy(

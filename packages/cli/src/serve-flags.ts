@@ -37,20 +37,25 @@ const FLAGS: readonly (readonly [flags: string, option: string, read: Read, desc
   ['--workers <number>', 'workers', count(256), 'processes, with --redis (default: 1)'],
   ['--tls-cert <path>', 'cert', asIs, 'the certificate of the listeners, as PEM'],
   ['--tls-key <path>', 'key', asIs, 'its key'],
-  ['--tls-client-ca <path>', 'clientCa', asIs, 'the CA that clients need a certificate of'],
+  ['--tls-client-ca <path>', 'clientCa', asIs, 'require client certificates from this CA'],
   ['--tls-listeners <names>', 'listeners', asIs, 'listeners with TLS (default: grpc,http)'],
-  ['--timeout <duration>', 'timeoutMs', duration, 'the longest wait for Redis, but for Sentinel (default: 100ms)'],
+  ['--timeout <duration>', 'timeoutMs', duration, 'the longest wait for Redis, except for Sentinel (default: 100ms)'],
   ['--sentinel-timeout <duration>', 'sentinelTimeoutMs', duration, 'the same for Sentinel (default: 15ms)'],
-  ['--max-connection-age <duration>', 'maxConnectionAgeMs', duration, 'of gRPC; 0 is without end (default: 1d)'],
+  [
+    '--max-connection-age <duration>',
+    'maxConnectionAgeMs',
+    duration,
+    'life of a gRPC connection; 0: no limit (default: 1d)',
+  ],
   [
     '--max-in-flight <number>',
     'maxInFlight',
     count(1_000_000),
-    'requests at once, of each listener and process (default: 1024)',
+    'concurrent requests per listener and process (default: 1024)',
   ],
-  ['--drain <duration>', 'drainMs', duration, 'how long requests may go on (default: 10s)'],
-  ['--shutdown-delay <duration>', 'shutdownDelayMs', duration, 'how long to serve on SIGTERM (default: 2s)'],
-  ['--app <name>', 'app', asIs, 'its name in policies (default: sluice-server)'],
+  ['--drain <duration>', 'drainMs', duration, 'how long running requests may still take (default: 10s)'],
+  ['--shutdown-delay <duration>', 'shutdownDelayMs', duration, 'how long to keep serving after SIGTERM (default: 2s)'],
+  ['--app <name>', 'app', asIs, 'its name in apps of managed policies (default: sluice-server)'],
 ];
 const TLS = ['cert', 'key', 'clientCa', 'listeners'];
 const SHUTDOWN_DELAY_MS = 2000;
@@ -64,12 +69,10 @@ export function addServeFlags(command: Command): void {
     command.addOption(option.argParser((text) => read(text, option.long ?? '')));
   }
   command
-    .option('--check', 'print what is wrong in the limits, and end')
-    .option('--merge-domains', 'several files may have rules of one domain')
-    .addOption(
-      new OptionOf('--token <text>', 'what callers beyond the loopback send to change keys').env('SLUICE_TOKEN'),
-    )
-    .addOption(repeated('--host-name <name>', 'a name of the loopback; may be repeated'));
+    .option('--check', 'check the limits, print errors, and exit')
+    .option('--merge-domains', 'allow rules of one domain in several files')
+    .addOption(new OptionOf('--token <text>', 'secret to change keys from beyond the loopback').env('SLUICE_TOKEN'))
+    .addOption(repeated('--host-name <name>', 'a host name to accept on the loopback; may be repeated'));
 }
 
 /**
@@ -104,7 +107,7 @@ export async function readServeFlags(command: Command): Promise<ServeOptions> {
     ...Object.fromEntries(Object.entries({ ...more, tls }).filter(([, value]) => value !== undefined)),
   } as Partial<ServerOptions>;
   if (workers > 1 && server.redis === undefined)
-    throw new UsageError(`--workers ${String(workers)} needs --redis: each process would count for itself`);
+    throw new UsageError(`--workers ${String(workers)} needs --redis, or each process would count separately`);
   if (shutdownDelayMs > MAX_DELAY_MS)
     throw new UsageError(`--shutdown-delay must be at most 24d, got "${writeDuration(shutdownDelayMs)}"`);
   const { config } = server;

@@ -14,13 +14,13 @@ export function addServe(sluice: Command): void {
     .command('serve')
     .summary('serve limits to Envoy, to gateways and to programs')
     .description(
-      "Answers Envoy's rate limit protocol, forward auth of gateways, and programs over HTTP, with the limits of a file. Counts in Redis if --redis is given, else in memory.",
+      "Answers Envoy's rate limit protocol, forward auth requests of gateways, and programs over HTTP, by the limits in a file. Counts in Redis with --redis, otherwise in memory.",
     );
   addServeFlags(command);
   command
     .addHelpText(
       'after',
-      `\nAn address is port, host:port, unix:path or off; a port is that of the loopback.\nSIGTERM drains, SIGINT does so without a delay, SIGHUP reads the limits again.\nWithout flags the environment of envoyproxy/ratelimit counts, as RUNTIME_ROOT.`,
+      `\nAn address is port, host:port, unix:path or off; a port without a host is on the loopback.\nSIGTERM drains, SIGINT drains without delay, SIGHUP reloads the limits.\nWithout flags, the environment variables of envoyproxy/ratelimit apply, such as RUNTIME_ROOT.`,
     )
     .action(async () => {
       await serve(await readServeFlags(command), globalsOf(command).json === true);

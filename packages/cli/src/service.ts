@@ -14,7 +14,7 @@ const PATIENCE_MS = 3_000;
 export function addServiceOptions(command: Command, effect: string, example = 'http://127.0.0.1:8080'): Command {
   return command
     .option('--service <url>', `the service, as ${example}: ${effect}`)
-    .addOption(new Option('--token <text>', 'its token, unless it is called over the loopback').env('SLUICE_TOKEN'));
+    .addOption(new Option('--token <text>', 'its token; not needed over the loopback').env('SLUICE_TOKEN'));
 }
 
 /**

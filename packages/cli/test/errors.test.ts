@@ -173,7 +173,7 @@ describe('a command line', () => {
     [['inspect'], "missing required argument 'key'"],
     [['inspect', 'a', 'b'], 'too many arguments'],
     [['inspect', 'a', '--jsn'], "unknown option '--jsn'"],
-    [['inspect', ''], 'key must be a string that is not empty'],
+    [['inspect', ''], 'key must be a non-empty string'],
   ])('that is wrong gets a specific message: %j', async (args, expected) => {
     const { code, out, err } = await cli.sluice(...args);
 

@@ -258,7 +258,7 @@ describe('block', () => {
   it.each([
     [['--limit', 'nothing', '--for', '10m'], 1, 'no key in Redis belongs to a limit nothing'],
     [['--limit', 'api', '--for', '10m'], 1, "such as 'x|ann'; give one of these; nothing was changed"],
-    [['--for', '10m'], 1, 'ann has no limit of its own: Redis has it only in keys that join it with others'],
+    [['--for', '10m'], 1, 'ann has no limit of its own: Redis has it only as part of combined keys'],
     [['--limit', 'api', '--for', '400d'], 2, '--for must be at most 366d, got "400d"'],
     [['--limit', 'api', '--for', 'long'], 2, '--for must be a duration such as'],
   ])('with %j fails', async (args, code, message) => {

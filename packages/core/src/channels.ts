@@ -6,7 +6,7 @@ import { findBuiltin } from './platform.ts';
 /** Published on `sluice:decision`: every decision, from any source. */
 export interface DecisionMessage {
   readonly limiter: string;
-  /** The operation: a peek takes nothing, whatever it answers. A cost of 0 is still a consume here. */
+  /** The operation. A peek takes nothing; a consume with cost 0 is still a consume. */
   readonly op: 'consume' | 'peek';
   /** Without its `error`. */
   readonly decision: Decision;
@@ -36,7 +36,7 @@ export interface BreakerMessage {
   readonly kind: StoreFailureKind;
 }
 
-/** A channel of `node:diagnostics_channel`. Without subscribers, asking for them is all that it costs. */
+/** A channel of `node:diagnostics_channel`. Without subscribers it costs only a check for them. */
 export interface Channel<Message> {
   readonly name: string;
   readonly hasSubscribers: boolean;
@@ -57,7 +57,10 @@ export const decisions: Channel<DecisionMessage> = /* @__PURE__ */ channel('slui
 export const storeErrors: Channel<StoreErrorMessage> = /* @__PURE__ */ channel('sluice:store.error');
 export const breakers: Channel<BreakerMessage> = /* @__PURE__ */ channel('sluice:breaker');
 
-/** Calls a function with every message of a channel. It must not throw: Node ends the process then. Returns what ends it. */
+/**
+ * Calls a function with every message of a channel. It must not throw, because Node would end the process. Returns a
+ * function that unsubscribes.
+ */
 export function subscribe<Message>(channel: Channel<Message>, listener: (message: Message) => void): () => void {
   const onMessage = listener as ChannelListener;
   diagnostics?.subscribe(channel.name, onMessage);

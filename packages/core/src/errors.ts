@@ -1,7 +1,4 @@
-/**
- * Every code an error of Sluice can carry. Each has a heading in docs/reference/errors.md; match on these, not on
- * messages.
- */
+/** The codes of Sluice's errors. Each has a heading in docs/reference/errors.md. Match on codes, not on messages. */
 export type SluiceErrorCode =
   | 'SLUICE_POLICY_INVALID'
   | 'SLUICE_OPTION_INVALID'
@@ -29,8 +26,8 @@ export type SluiceErrorCode =
   | 'SLUICE_DENIED';
 
 /**
- * Base of the errors that Sluice makes. `code` is stable; two copies of a package in one process break `instanceof`, so
- * match on it.
+ * The base class of Sluice's errors. Match on `code`, which is stable: two copies of a package in one process break
+ * `instanceof`.
  */
 export class SluiceError extends Error {
   override readonly name: string = 'SluiceError';
@@ -42,10 +39,10 @@ export class SluiceError extends Error {
   }
 }
 
-/** A policy or an option that cannot be used, thrown when it is given, before anything is consumed. */
+/** An invalid policy or option, thrown at construction, before anything is consumed. */
 export class PolicyError extends SluiceError {
   override readonly name = 'PolicyError';
-  /** The option that was wrong, such as `window` or `limits[1].policy`. */
+  /** The invalid option, such as `window` or `limits[1].policy`. */
   readonly field: string;
 
   constructor(field: string, message: string, code: SluiceErrorCode = 'SLUICE_POLICY_INVALID') {
@@ -55,11 +52,10 @@ export class PolicyError extends SluiceError {
 }
 
 /**
- * Why a store did not decide: it was late (`timeout`); could not be reached (`connection`); is reading its data
- * (`loading`), running a long script (`busy`), out of memory (`oom`), a replica (`readonly`); does not let this user do
- * that (`denied`); a cluster or replication that is not whole (`cluster`); a value under the key that Sluice has not
- * written (`key`); an answer that makes no sense (`reply`); was not asked, because it failed before (`open`); anything
- * else.
+ * Why a store did not decide: it was late (`timeout`) or unreachable (`connection`); it is loading its data
+ * (`loading`), running a long script (`busy`), out of memory (`oom`) or a replica (`readonly`); this user lacks a right
+ * (`denied`); the cluster or replication is incomplete (`cluster`); the key holds a value that Sluice did not write
+ * (`key`); the reply is invalid (`reply`); the breaker is open (`open`); anything else (`other`).
  */
 export type StoreFailureKind =
   | 'timeout'
@@ -83,19 +79,22 @@ const KINDS: Partial<Record<SluiceErrorCode, StoreFailureKind>> = {
   SLUICE_SPLIT_UNCONFIRMED: 'connection',
 };
 
-/** What is known about a failure of a store beside its code. */
+/** Details of a store's failure. */
 export interface StoreErrorOptions extends ErrorOptions {
-  /** Default: as the code says, else `other`. */
+  /** Default: derived from the code, otherwise `other`. */
   readonly kind?: StoreFailureKind;
   /** Default true, unless the breaker was open. */
   readonly sent?: boolean;
 }
 
-/** The store could not decide: unreachable, late, or its answer made no sense. The underlying error is the `cause`. */
+/**
+ * The store could not decide: it was unreachable or late, or its reply was invalid. The underlying error is the
+ * `cause`.
+ */
 export class StoreError extends SluiceError {
   override readonly name = 'StoreError';
   readonly kind: StoreFailureKind;
-  /** Whether the store may have received the call, and so may have executed it. False if it surely has not. */
+  /** Whether the store may have received and executed the call. False if it certainly did not. */
   readonly sent: boolean;
 
   constructor(code: SluiceErrorCode, message: string, options: StoreErrorOptions = {}) {

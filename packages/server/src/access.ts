@@ -72,7 +72,7 @@ export class Access {
           ? `Sec-Fetch-Site is ${JSON.stringify(site)}`
           : undefined;
     if (foreign === undefined) return undefined;
-    return `this listener takes no requests of other pages without the token of the service; the field ${foreign}`;
+    return `without the token of the service, this listener rejects requests from other pages; the field ${foreign}`;
   }
 
   #isOwn(host: string): boolean {

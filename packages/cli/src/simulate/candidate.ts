@@ -32,7 +32,7 @@ export function readCandidate(text: string, clients: KeySpec, keyOf: (text: stri
     }
     const { policy, others } = readPolicyText(part, ['key']);
     if (compile(policy).holds) {
-      const why = 'concurrency holds a slot until it is released, and a log does not tell when';
+      const why = 'concurrency holds a slot until it is released, which a log does not show';
       throw new UsageError(`--policy ${JSON.stringify(text)}: ${why}; a limit over time can be tried`);
     }
     return { policy, key: others['key'] === undefined ? clients : keyOf(others['key']) };

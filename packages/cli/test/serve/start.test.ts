@@ -56,7 +56,7 @@ describe('a wrong command line', () => {
     ['a wrong address', ['--grpc', 'here'], 'grpc must be a port such as 8081, host:port such as 0.0.0.0:8081'],
     ['a port out of range', ['--http', '99999'], 'http must be a port such as 8081'],
     ['no listener', ['--grpc', 'off', '--http', 'off', '--admin', 'off'], 'a server needs a listener'],
-    ['workers without Redis', ['--workers', '2'], '--workers 2 needs --redis: each process would count for itself'],
+    ['workers without Redis', ['--workers', '2'], '--workers 2 needs --redis, or each process would count separately'],
     [
       'a delay that no timer can wait',
       ['--config', 'x', '--shutdown-delay', '25d'],

@@ -194,7 +194,7 @@ describe('the key', () => {
     [['--policy', 'fixedWindow --limit 5'], 'window must be a duration such as'],
     [['--policy', 'fixedWindow --limit 5 --limit 6 --window 1m'], '--limit is given twice'],
     [['--policy', 'fixedWindow --limit 5 --window'], '--window has no value'],
-    [['--policy', 'concurrency --limit 5 --ttl 1m'], 'a log does not tell when'],
+    [['--policy', 'concurrency --limit 5 --ttl 1m'], 'which a log does not show'],
     [['--policy', 'fixedWindow --limit 5 --window 1m +'], "with ' + ' between them"],
   ])('%j is an error', async (flags, message) => {
     const { code, out, err } = await simulated.run(simulated.file(combinedLog(burst(1, AT))), ...flags);

@@ -1,26 +1,24 @@
 const KINDS = ['outage', 'lost', 'put', 'remove', 'override', 'removeOverride', 'block', 'unblock', 'reset'] as const;
 
-/** Something that changed, or broke: an entry of the timeline. */
+/** Something that changed or broke: an entry of the timeline. */
 export interface LimitEvent {
-  /** When it was done, or began: milliseconds since 1970, by the clock of the store. */
+  /** When it happened or began: milliseconds since 1970, by the clock of the store. */
   readonly atMs: number;
   /**
-   * `outage`: the store did not answer. `lost`: it lost managed policies or overrides, which processes have written back. The
-   * others are changes, as the methods of limiters and policies name them.
+   * `outage`: the store did not answer. `lost`: it lost managed policies or overrides, which processes have written
+   * back. All others are changes, named like the methods of limiters and policies.
    */
   readonly what: (typeof KINDS)[number];
-  /** Of `outage` and `lost`: when that ended. Null: it lasts, or is a change. */
+  /** When an `outage` or `lost` ended. Null if it has not, or for a change. */
   readonly endAtMs: number | null;
-  /**
-   * The limiter, as `limiter:limit` one of its limits; or the managed policy. Several have `, ` between them.
-   */
+  /** The limiter, one of its limits as `limiter:limit`, or the managed policy. Several are joined by `, `. */
   readonly limit: string;
-  /** The key, a long one as `#` and its hash; the prefix of an override with `*` behind it. Null if none is concerned. */
+  /** The key (a long one as `#` and its hash), or an override's prefix with `*` after it. Null if there is none. */
   readonly key: string | null;
-  /** What was in force before it and afterwards, in words, such as `fixedWindow 100 per 1m`. Null: nothing. */
+  /** What applied before and afterwards, in words, such as `fixedWindow 100 per 1m`. Null: nothing. */
   readonly before: string | null;
   readonly after: string | null;
-  /** Who did it, and why; of an outage the last failure. Null if that was not given. */
+  /** Who did it, and why; for an outage, the last failure. Null if not given. */
   readonly by: string | null;
   readonly reason: string | null;
 }

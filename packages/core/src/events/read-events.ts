@@ -4,24 +4,21 @@ import type { LimitEvent } from './event.ts';
 import { timelineOf } from './timeline.ts';
 
 export interface ReadEventsOptions {
-  /**
-   * A store in Redis: the events of all processes with its prefix. Without one, and for any other store, those of this
-   * process.
-   */
+  /** With a store in Redis: the events of all processes with its prefix. Otherwise those of this process. */
   readonly store?: object | undefined;
-  /** Only those of this limiter, limit or managed policy. */
+  /** Returns only events of this limiter, limit or managed policy. */
   readonly limit?: string | undefined;
-  /** Only those of this key, and those of no key. */
+  /** Returns only events of this key, and events without a key. */
   readonly key?: string | undefined;
 }
 
 const PATIENCE_MS = 3_000;
 
 /**
- * Returns what changed and what broke, the last one first: at most the last thousand events of a week. Outages and lost
- * policies are one event each, with begin and end, however many processes saw them. One round trip.
+ * Returns what changed and what broke, newest first: at most a thousand events of the last week. An outage is one event
+ * with a begin and an end, however many processes saw it, and so are lost policies. One round trip.
  *
- * @throws (rejects) StoreError if Redis does not answer in three seconds.
+ * @throws (rejects) StoreError if Redis does not answer within three seconds.
  *
  * @example
  * ```ts

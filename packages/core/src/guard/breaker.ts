@@ -42,7 +42,7 @@ export class Breaker {
 
   /** The error of a call that is not made, because the breaker is not closed. */
   rejection(): StoreError {
-    const message = `the circuit breaker is open, so the store is not called; its last failure: ${this.whyOpen}`;
+    const message = `the circuit breaker is open, so the store was not called; the last failure was: ${this.whyOpen}`;
     return new StoreError('SLUICE_BREAKER_OPEN', message, { cause: this.lastError });
   }
 

@@ -1,5 +1,5 @@
 import { breakers, type BreakerState } from '../channels.ts';
-import { StoreError, asStoreError } from '../errors.ts';
+import { StoreError, asStoreError, shown } from '../errors.ts';
 import type { LimitEvent } from '../events/event.ts';
 import { timelineOf } from '../events/timeline.ts';
 import { startTimer, stopTimer } from '../platform.ts';
@@ -87,7 +87,7 @@ export class Guard implements BreakerOwner {
     const sentMs = performance.now();
     const lastMs = endMs > sentMs ? endMs : findGrace(sentMs);
     if (lastMs <= sentMs) {
-      const message = 'the time of the request (timeoutMs) was over before the store was asked';
+      const message = 'the request ran out of time (timeoutMs) before the store was called';
       throw new StoreError('SLUICE_STORE_TIMEOUT', message, { sent: false });
     }
     const opening = this.#store.opening?.();
@@ -182,10 +182,7 @@ export class Guard implements BreakerOwner {
     const [sinceMs, nowMs] = [this.#awaySinceMs, Date.now()];
     void end?.({ endAtMs: nowMs });
     const times = `from ${writeInstant(sinceMs)} to ${writeInstant(nowMs)}`;
-    warn(
-      'SLUICE_STORE_AWAY',
-      `The ${this.#store.source} store of ${this.#listed} answers again: it was away ${times}.`,
-    );
+    warn('SLUICE_STORE_AWAY', `The ${this.#store.source} store of ${this.#listed} is back: it was down ${times}.`);
   }
 
   get #names(): readonly string[] {
@@ -196,7 +193,7 @@ export class Guard implements BreakerOwner {
     const { lastError, whyOpen } = this.#breaker;
     const names = this.#listed;
     const kind = readKind(lastError);
-    const since = `Since ${writeInstant(Date.now())} onStoreError decides, until it answers again.`;
+    const since = `Since ${writeInstant(Date.now())} onStoreError decides, until the store is back.`;
     warnOnce(
       'SLUICE_STORE_AWAY',
       `The ${this.#store.source} store of ${names} keeps failing (${kind}): ${whyOpen}. ${since}`,
@@ -207,7 +204,7 @@ export class Guard implements BreakerOwner {
   get #listed(): string {
     const limiters = this.#names;
     const more = limiters.length - MAX_NAMED;
-    return `${limiters.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+    return `${limiters.slice(0, MAX_NAMED).map(shown).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
   }
 }
 

@@ -130,5 +130,5 @@ export function joinLines(value: HeaderValue): string | undefined {
  */
 export function asError(thrown: unknown): object {
   if (typeof thrown === 'object' && thrown !== null) return thrown;
-  return new Error(`a value that is not an error was thrown: ${shown(thrown)}`, { cause: thrown });
+  return new Error(`something other than an Error was thrown: ${shown(thrown)}`, { cause: thrown });
 }

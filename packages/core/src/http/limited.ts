@@ -4,7 +4,7 @@ import { Place } from './place.ts';
 import { RequestLimiter } from './request-limiter.ts';
 
 /**
- * Properties of every middleware, with which a handler can reset or block a key of it:
+ * Properties of every middleware, so that a handler can reset or block a key:
  * `await login.limiter.reset(await login.keyFor(request))`.
  */
 export interface Limited<Request, Key> {
@@ -15,7 +15,7 @@ export interface Limited<Request, Key> {
    */
   readonly limiter: Limiter<Key>;
   /**
-   * The request's key or, with several limits, its keys by limit.
+   * The key of the request or, with several limits, its keys by limit.
    *
    * @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */

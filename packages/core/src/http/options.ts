@@ -26,56 +26,57 @@ import type { MaybePromise } from './maybe.ts';
 import { DENIAL_STATUSES, type DenialStatuses } from './response/denial.ts';
 import { fieldWriter, type FieldWriter, type HeadersOption } from './response/headers.ts';
 
-/** A function of the request and its response, which is undefined if none is at hand, as in `keyFor(request)`. */
+/** A function of the request and the response. The response is undefined if there is none, as in `keyFor(request)`. */
 export type OfRequest<Request, Response, T> = (request: Request, response: Response | undefined) => MaybePromise<T>;
 
 /**
- * Which responses give their units back: status below 400, status 400 and above, or those for which a function
+ * Which requests are refunded: those with a status below 400, those with 400 or above, or those for which a function
  * returns true.
  */
 export type RefundWhen<Request, Response> =
   'on-success' | 'on-failure' | ((request: Request, response: Response) => MaybePromise<boolean>);
 
-/** {@link RefundWhen}, and whether it also judges responses that were cut off. */
+/** {@link RefundWhen}, with an option for responses that were cut off. */
 export interface RefundOptions<Request, Response> {
   readonly when: RefundWhen<Request, Response>;
   /**
-   * Whether `when` also judges responses that were cut off, or whose client left before them: as failures, or by its
-   * function. Default false: they give nothing back.
+   * Whether `when` also applies to a response that was cut off, or whose client disconnected first: it counts as a
+   * failure, or is passed to the function. Default false: it is not refunded.
    */
   readonly onAbort?: boolean;
 }
 
-/** The treatment of a request without a key: 403, no limit, or one budget for all of them. */
+/** What happens to a request without a key: 403, no limit, or one budget for all such requests. */
 export type OnMissingKey = 'deny' | 'skip' | 'shared';
 
-/** The keys of a request by the name of their limit. A limit without a key is left out. */
+/** The keys of a request, by the names of the limits. A limit without a key is skipped. */
 export type KeyByLimit = Readonly<Record<string, string | undefined>>;
 
-/** The options of each limit on whose request it is, and what it costs. */
+/** What a limit counts by, and what a request costs. */
 export interface PerLimitOptions<Request, Response = unknown> {
   /** What requests are counted by: see docs/guides/choosing-keys.md. Default `byIp()`. */
   key?: Key<Request, Response> | undefined;
   /**
-   * Units that a request takes: a whole number, or a function that returns one. If the function returns 0, this limit
-   * is left out. A cost above the limit is denied without `Retry-After`. Default `1`.
+   * The units that a request takes: a whole number, or a function that returns one. If it returns 0, this limit is
+   * skipped. A cost above the limit is denied without `Retry-After`. Default `1`.
    */
   cost?: number | OfRequest<Request, Response, number> | undefined;
   /**
-   * A key is missing if a part is undefined, null or `''`: then `deny` responds 403, `skip` does not limit,
-   * `shared` uses one budget for all. Among `limits` it is `skip` for `byUser()` and `byHeader()`. Default `deny`.
+   * What happens if a part of the key is undefined, null or `''`: `deny` responds 403, `skip` skips the limit, `shared`
+   * uses one budget for all such requests. In `limits`, the default for `byUser()` and `byHeader()` is `skip`. Default
+   * `deny`.
    */
   onMissingKey?: OnMissingKey | undefined;
 }
 
 /**
- * A policy; several policies, all of which must allow; what `managed()` or `policyOf()` returned; or a function that
- * picks one of these for a request. The policies of a function need names: different names never share state.
+ * A policy; several policies, all of which must allow; the result of `managed()` or `policyOf()`; or a function that
+ * chooses one of these for a request. The policies of a function need names: different names never share state.
  */
 export type PolicyOption<Request, Response = unknown> =
   Policy | readonly Policy[] | MarkedPolicy | OfRequest<Request, Response, Policy | readonly Policy[] | MarkedPolicy>;
 
-/** One of several limits, each with its own key, that are decided together. */
+/** One of several limits that are decided together, each with its own key. */
 export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitOptions<Request, Response> {
   readonly name: string;
   readonly policy: PolicyOption<Request, Response>;
@@ -88,33 +89,37 @@ export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitO
  * whose handlers return it.
  */
 export interface SharedOptions<Request, Response, Early = Response> {
-  /** Requests that are not limited at all: those for which the function returns true. */
+  /** Requests for which the function returns true are not limited at all. */
   skip?: OfRequest<Request, Early, boolean> | undefined;
   /**
    * Clients that are not limited: addresses, CIDR ranges (`'10.0.0.0/8'`), or whole keys. In `limits`, an allowed key
-   * is exempt from its own limit only.
+   * is exempt only from its own limit.
    */
   allow?: readonly string[] | undefined;
-  /** Clients that get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
+  /** Clients that always get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
   deny?: readonly string[] | undefined;
   /**
-   * CORS preflights. `separate` gives each address a budget for them: the same policies if the key is made of
-   * address, route and method alone, else 600 a minute. `count` counts them like other requests, `skip` lets them pass.
-   * Default `separate`.
+   * How CORS preflights are counted. `separate` gives each address its own budget for them: the same policies if the
+   * key consists only of address, route and method, otherwise 600 per minute. `count` counts them like other requests,
+   * `skip` lets them pass. Default `separate`.
    */
   preflights?: 'separate' | 'count' | 'skip' | undefined;
   /**
-   * `report` decides, counts and calls `onDecision`, but denies no request and sends no fields. Default `enforce`.
+   * `report` is a dry run: it decides, counts and calls `onDecision`, but denies nothing and sends no fields. Default
+   * `enforce`.
    */
   mode?: 'enforce' | 'report' | undefined;
-  /** The formats of header fields: see docs/reference/headers.md. `false` sends none. Default `draft-11`. */
+  /**
+   * The format of the header fields, or a list of formats: see docs/reference/headers.md. `false` sends none. Default
+   * `draft-11`.
+   */
   headers?: HeadersOption | undefined;
-  /** Adds the fields to Access-Control-Expose-Headers if the response allows an origin. Default `false`. */
+  /** Adds the fields to `Access-Control-Expose-Headers` if the response allows an origin. Default `false`. */
   cors?: boolean | undefined;
   /**
-   * Sends the response of a denied request. Status and header fields are set already. End the response or, in Fastify
-   * and NestJS, return it; else the client waits forever. In Koa both arguments are the context. It also runs for 503,
-   * but not for 403.
+   * Sends the response to a denied request. The status and header fields are already set. End the response or, in
+   * Fastify and NestJS, return it; otherwise the client waits forever. In Koa, both arguments are the context. Also
+   * called for 503, but not for 403.
    */
   onDenied?: ((request: Request, response: Early, decision: Decision) => unknown) | undefined;
   /**
@@ -122,11 +127,13 @@ export interface SharedOptions<Request, Response, Early = Response> {
    * `headers` and `decision`, instead of sending a response. Takes precedence over `onDenied`. Default `false`.
    */
   throw?: boolean | undefined;
-  /** The statuses of denials, from 400 to 599. Default `{ denied: 429, blocked: 429, deny: 403, missingKey: 403 }`. */
+  /**
+   * The status codes of denials, from 400 to 599. Default `{ denied: 429, blocked: 429, deny: 403, missingKey: 403 }`.
+   */
   status?: Partial<DenialStatuses> | undefined;
   /**
-   * Called with every decision, for logs and metrics. It is awaited, and its error becomes the request's error. Never
-   * use the key as a metric label.
+   * Called with every decision, for logs and metrics. It is awaited, and an error in it fails the request. Never use
+   * the key as a metric label.
    */
   onDecision?:
     | ((
@@ -139,25 +146,25 @@ export interface SharedOptions<Request, Response, Early = Response> {
       ) => unknown)
     | undefined;
   /**
-   * Gives units back when the response has ended. They are taken before, so concurrent requests cannot exceed the
-   * limit. A response that is cut off gives nothing back, unless `onAbort` is true. See docs/guides/refunds.md.
+   * Refunds the request when the response has ended. Units are taken before the handler runs, so concurrent requests
+   * cannot exceed the limit. A response that is cut off is not refunded, unless `onAbort` is true. See
+   * docs/guides/refunds.md.
    */
   refund?: RefundWhen<Request, Response> | RefundOptions<Request, Response> | undefined;
   /**
-   * `Retry-After` if only slots of a `concurrency` policy are missing. Without it such a denial has none, because
-   * the time of the next release is unknown.
+   * The `Retry-After` of a request that lacks only a `concurrency` slot. By default it has none, because the time of
+   * the next release is unknown.
    */
   retryAfter?: Duration | undefined;
   /**
-   * The longest time that a request holds its `concurrency` slots, in whole milliseconds: ten minutes. Afterwards they
-   * are released although the response goes on, with the warning `SLUICE_SLOT_TIMEOUT`. See docs/guides/concurrency.md.
-   * Default `600 000`.
+   * How long a request may hold its `concurrency` slots, in whole milliseconds. Then they are released, although the
+   * response continues, with the warning `SLUICE_SLOT_TIMEOUT`. See docs/guides/concurrency.md. Default `600 000`.
    */
   maxSlotMs?: number | undefined;
   /**
-   * The most requests that this process holds at the same time until a `leakyBucket` lets them start. Further ones are
-   * denied with their delay as `Retry-After`, and take nothing; 0 holds none. A key that holds more than are free gets
-   * no other, so that one client does not fill it; `byAll()` may. See docs/guides/pacing.md. Default `1000`.
+   * How many requests this process may hold at once until a `leakyBucket` lets them start; 0 holds none. Others are
+   * denied with their delay as `Retry-After`, and take nothing. A key that already holds more places than are free gets
+   * no further one, so one client cannot take them all; `byAll()` can. See docs/guides/pacing.md. Default `1000`.
    */
   maxPaced?: number | undefined;
 }
@@ -166,9 +173,9 @@ export interface SharedOptions<Request, Response, Early = Response> {
 type OneKey<Request, Response, NoLimits> =
   | (LimiterCoreOptions &
       PerLimitOptions<Request, Response> & {
-        /** Units in any interval as long as the window: short for a `slidingWindow`. */
+        /** Units in any interval of this length: short for `slidingWindow({ limit, window })`. */
         limit: number;
-        /** A client that is quiet for a window has its whole limit back, and no wait is longer. */
+        /** After a window without requests, a client has its whole limit back; no wait is longer. */
         window: Duration;
         policy?: never;
         limits?: NoLimits;
@@ -198,7 +205,7 @@ interface KeyEach<Request, Response> extends LimiterCoreOptions {
   policy?: never;
   limiter?: never;
   key?: never;
-  /** For the entries without a cost of their own. */
+  /** The cost of entries that have none of their own. */
   cost?: number | OfRequest<Request, Response, number>;
   onMissingKey?: never;
 }

@@ -111,7 +111,8 @@ export class Place {
     if (this.#isHanded) return this.core;
     const limits = this.limits.map(({ name, limit }): [string, Limit] => {
       if (typeof limit !== 'function') return [name, limit];
-      const what = 'there is no single limiter if a function picks the policy; make one per policy with createLimiter';
+      const what =
+        'there is no single limiter if a function chooses the policy; make one for each policy with createLimiter';
       throw new PolicyError('policy', what, 'SLUICE_OPTION_INVALID');
     });
     this.core.limits = this.hasOneKey ? (limits[0] as [string, Limit])[1] : new Map(limits);
@@ -152,15 +153,15 @@ export function readHanded(limiter: unknown): { readonly core: LimiterCore; read
   if (!(limiter instanceof LimiterCore)) throw invalid('limiter', 'made by createLimiter()', limiter);
   const { limits } = limiter;
   if (!(limits instanceof Map)) return { core: limiter, limit: limits as Limit };
-  const what = `limiter must be one with a single key, got one with the limits ${listed([...limits.keys()].map(shown))}`;
+  const what = `limiter must have a single key, got one with the limits ${listed([...limits.keys()].map(shown))}`;
   throw new PolicyError('limiter', `${what}; give rateLimit those limits, with their keys`, 'SLUICE_OPTION_INVALID');
 }
 
 function readOneKey(core: LimiterCore, settings: HttpSettings, reader: AnyReader): HttpLimit {
   if (settings.limiter !== undefined) return readLimit(core.name, settings, readHanded(settings.limiter).limit, reader);
   if (typeof settings.limit === 'function') {
-    const instead = 'policy: (request) => policy, with policies that were made before and have names';
-    const what = `limit must be a number, got a function; if requests have limits of their own write ${instead}`;
+    const instead = 'policy: (request) => policy, which returns named policies that you made before';
+    const what = `limit must be a number, got a function; for a limit that depends on the request write ${instead}`;
     throw new PolicyError('limit', what);
   }
   const policy = readPolicy(settings, 'rateLimit', 'limits, or a limiter');
@@ -220,7 +221,7 @@ function readPolicyOption(core: LimiterCore, option: unknown, entry?: string, fi
     if (typeof policy === 'object' && [policy].flat().some(isUnnamed)) {
       throw new PolicyError(
         `${field}.name`,
-        'a policy that a function returns needs a name, so that plans do not share what is used: make it once, ahead of the limiter, and write for example fixedWindow({ name: "free", limit: 10, window: "1m" })',
+        'a policy that a function returns needs a name, so that plans do not share counts: make it once, before the limiter, for example fixedWindow({ name: "free", limit: 10, window: "1m" })',
       );
     }
     const limit = core.limitFor(policy, entry, field);

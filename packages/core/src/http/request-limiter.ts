@@ -374,7 +374,7 @@ function checkTogether(places: readonly PlacedLimits[]): void {
   const where = places.map(({ name }) => shown(name)).join(' and ');
   throw new PolicyError(
     'store',
-    `limits that act on one request together need one store, got several in ${where}; give the inner one no store of its own`,
+    `limits that decide a request together need the same store, got several in ${where}; remove the store of the inner one`,
     'SLUICE_OPTION_INVALID',
   );
 }

@@ -139,7 +139,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
       throw error;
     }
     if (this.guard !== undefined || !isClusterWorker()) return;
-    const what = `the limiter ${name} counts in the memory of this worker, and every worker of a cluster has its own`;
+    const what = `the limiter ${shown(name)} counts in the memory of this worker, and every worker of a cluster has its own`;
     const then = 'N workers together allow N times the limit. Pass store: redisStore(...).';
     warnOnce('SLUICE_MEMORY_IN_CLUSTER', `${what}: ${then}`);
   }
@@ -225,11 +225,11 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   async reserve(key: unknown, estimate: number): Promise<Reservation> {
-    const range = 'an estimate is a whole number from 1 to 2^53 - 1';
-    checkUnits(estimate, [1, MAX_UNITS], range, 'nothing was consumed; if you cannot tell, reserve 1');
+    const range = 'an estimate must be a whole number from 1 to 2^53 - 1';
+    checkUnits(estimate, [1, MAX_UNITS], range, 'nothing was consumed; if you have no estimate, reserve 1');
     const decision = await this.consume(key, estimate);
     const settleAt = async (actual: number): Promise<void> => {
-      const expected = 'settle takes the whole number of units that were used, from 0 to 2^53 - 1';
+      const expected = 'settle takes the number of units used, a whole number from 0 to 2^53 - 1';
       checkUnits(actual, [0, MAX_UNITS], expected);
       const beyond = actual - decision.cost;
       await settle(this, decision, beyond > 0 ? 'charge' : 'give', () => Math.abs(beyond));
@@ -286,11 +286,11 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   /** The same with a holder each, for slots. */
   #addHolders(wants: readonly Want[]): readonly Want[] {
     if (wants.every(({ cost }) => cost === 0)) {
-      const what = 'a slot is at least 1 unit, got a cost of 0';
+      const what = 'acquire takes a cost of at least 1, got 0';
       throw rangeError('SLUICE_COST_INVALID', `${what}; nothing was consumed`);
     }
     if (!wants.some(({ limit }) => limit.mayHold)) {
-      const what = `the limiter ${this.name} has no policy that holds slots`;
+      const what = `the limiter ${shown(this.name)} has no policy that holds slots`;
       const instead = 'use consume, or add concurrency({ limit, ttl })';
       throw typeError('SLUICE_ACQUIRE_NOT_NEEDED', `${what}: ${instead}; nothing was consumed`);
     }
@@ -448,7 +448,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     let timer: Timer;
     const late = new Promise<never>((_, reject) => {
       timer = startTimer(Math.max(endMs - performance.now(), 0), () => {
-        const message = `the policies of the limiter ${this.name} were not loaded in time (timeoutMs)`;
+        const message = `the policies of the limiter ${shown(this.name)} were not loaded in time (timeoutMs)`;
         reject(new StoreError('SLUICE_STORE_TIMEOUT', message, { sent: false }));
       });
     });
@@ -505,7 +505,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
 
   checkOpen(): void {
     if (this.#closing === undefined) return;
-    throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${this.name} is closed`);
+    throw new SluiceError('SLUICE_LIMITER_CLOSED', `the limiter ${shown(this.name)} is closed`);
   }
 
   close(): Promise<void> {
@@ -536,7 +536,7 @@ function makeReceipt(issuer: object, op: Op, cost: number, asks: readonly Policy
 }
 
 function strangeAnswer(): StoreError {
-  return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the store did not answer what it was asked');
+  return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the answer of the store does not match the call');
 }
 
 function readFigures({ counted: { name, rule } }: PolicyAsk, figures: Figures): PolicyDecision {

@@ -12,11 +12,11 @@ import type {
 import { asGiven, readLimits, readPolicy, type KeyByLimit, type LimitOptions } from './limits.ts';
 import { LIMITER } from './options.ts';
 
-/** What `createLimiter` takes beside the options of {@link LimiterCoreOptions}. */
+/** The options of `createLimiter` besides {@link LimiterCoreOptions}. */
 const POLICIES = { limit: asGiven, window: asGiven, policy: asGiven, limits: asGiven };
 
 /**
- * Makes a limiter: its policies, and one store. Costs nothing until it is first used.
+ * Creates a limiter. Costs nothing until it is first used.
  *
  * @example
  * ```ts
@@ -37,7 +37,10 @@ export function createLimiter(options: LimiterOptions): Limiter | Limiter<KeyByL
   const { limit, window, policy, limits, ...settings } = readOptions(options, shape, 'createLimiter');
   const core = new LimiterCore(settings);
   if (limits !== undefined && (policy ?? limit ?? window) !== undefined) {
-    throw new PolicyError('limits', 'createLimiter takes limits, or policy, or limit and window, got both');
+    throw new PolicyError(
+      'limits',
+      'createLimiter takes limits, or policy, or limit and window, got more than one of these',
+    );
   }
   core.limits =
     limits === undefined

@@ -16,7 +16,7 @@ const BASE = 32;
  */
 export function readHolder(name: unknown): number {
   if (typeof name !== 'string' || name === '') {
-    const expected = 'holder must be a string that is not empty';
+    const expected = 'holder must be a non-empty string';
     throw typeError('SLUICE_KEY_INVALID', `${expected}, got ${shown(name)}; nothing was taken`);
   }
   let holder = 0;

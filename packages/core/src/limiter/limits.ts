@@ -263,7 +263,7 @@ function countPolicies(
     const policy = parsePolicy(item, where);
     const name = isAlone ? (entry ?? policy.name ?? ownName) : policy.name;
     if (name === undefined) {
-      const expected = `${where} needs a name: of several policies each has one of its own`;
+      const expected = `${where} needs a name, because there are several policies`;
       throw new PolicyError(`${where}.name`, `${expected}; write fixedWindow({ name: "burst", ... })`);
     }
     const suffix = name === ownName ? ownSuffix : `${ownSuffix}:${name}`;

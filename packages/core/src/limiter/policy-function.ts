@@ -2,9 +2,9 @@ import { PolicyError, shown } from '../errors.ts';
 import type { Policy } from '../policies/index.ts';
 import type { Store } from '../stores/store.ts';
 
-/** What a limiter passes to a function that returns its policy: the same object in each call. */
+/** What a limiter passes to its policy function: the same object in each call. */
 export interface PolicyContext {
-  /** The name of this application, as the limiter was given it. */
+  /** The name of this application: the option `app` of the limiter. */
   readonly app: string | undefined;
   /** The source of managed policies: the option `policies` of the limiter. */
   readonly policies: object | undefined;
@@ -15,10 +15,10 @@ export interface PolicyContext {
 export type ReturnedPolicy = Policy | readonly Policy[] | undefined;
 
 /**
- * Returns the policy of a key, which may change while the process runs. It is called for each decision, so it looks up
- * and makes nothing: while the numbers are the same, so is the object. Until its first load it may return a promise,
- * which counts in `timeoutMs`; one that is late or rejects is the outcome `unavailable`. What it throws, or rejects with
- * once it has returned a policy, is a bug: the decision rejects with it.
+ * Returns the policy of a key, which may change while the process runs. It is called for each decision, so it should
+ * only look up policies, and return the same object while the numbers are the same. Until it has loaded, it may return
+ * a promise, which counts towards `timeoutMs`; if that is late or rejects, the outcome is `unavailable`. Any other
+ * error is a bug: the decision rejects with it.
  *
  * @param key - The key as the application limits it.
  */

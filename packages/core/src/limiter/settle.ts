@@ -18,11 +18,11 @@ import { heldBy } from './slots.ts';
  */
 export async function refundDecision(core: LimiterCore, decision: Decision, cost?: number): Promise<void> {
   if (LimiterDecision.readReceipt(decision)?.issuer !== core) {
-    const expected = 'refund takes a key, or a decision that this limiter made, itself and not a copy';
+    const expected = 'refund takes a key, or a decision object that this limiter returned (not a copy)';
     throw typeError('SLUICE_DECISION_UNKNOWN', `${expected}, got ${shown(decision)}`);
   }
   const units = cost === undefined ? decision.cost : cost;
-  const expected = `refund gives back a whole number of units, from 0 to the ${String(decision.cost)} of the decision`;
+  const expected = `refund takes a whole number of units, from 0 to the ${String(decision.cost)} of the decision`;
   checkUnits(units, [0, decision.cost], expected);
   if (units > 0) await settle(core, decision, 'give', (ask) => Math.min(units, ask.cost));
 }

@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts';
-import { isSluiceError, SluiceError } from '../errors.ts';
+import { isSluiceError, shown, SluiceError } from '../errors.ts';
 import { detached, MAX_TIMER_MS, type Timer } from '../platform.ts';
 import { ALLOWED } from '../program/decide.ts';
 import type { LimiterCore } from './core.ts';
@@ -100,8 +100,8 @@ export async function runHolding<Result>(
   if (signal?.aborted === true) abort();
   signal?.addEventListener('abort', abort, { once: true });
   const lose = (): void => {
-    const what = `the slot of the limiter ${core.name} is not held any more`;
-    const why = 'it was not renewed within its ttl, or the store lost it; another holder may run beside this one';
+    const what = `the slot of the limiter ${shown(core.name)} is no longer held`;
+    const why = 'it was not renewed within its ttl, or the store lost it; another holder may run at the same time';
     aborting.abort(new SluiceError('SLUICE_SLOT_LOST', `${what}: ${why}`));
   };
   const stopRenewing = slots && keepRenewing(slots, lose);

@@ -1,3 +1,4 @@
+import { shown } from '../errors.ts';
 import type { Field, Options } from '../values/shape.ts';
 import { functionThat, valueThat } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
@@ -10,18 +11,18 @@ export interface ThresholdEvent {
   readonly policy: string;
   /** The key as the application limits it. */
   readonly key: string;
-  /** The share that is reached: one of `at`. */
+  /** The share that was reached: one of `at`. */
   readonly level: number;
   readonly used: number;
   readonly limit: number;
-  /** Until the key is as if never used, in milliseconds. */
+  /** Milliseconds until the key is as if never used. */
   readonly resetAfterMs: number;
-  /** The store's instant of the decision, in milliseconds since 1970. */
+  /** When the decision was made, by the store's clock, in milliseconds since 1970. */
   readonly atMs: number;
 }
 
 export const THRESHOLDS = {
-  /** Shares of the limit that are used, above 0 and at most 1, such as `[0.5, 0.8]`. */
+  /** Used shares of the limit, above 0 and at most 1, such as `[0.5, 0.8]`. */
   at: valueThat(areLevels, 'a list of shares above 0 and at most 1, such as [0.5, 0.8]') as Field<readonly number[]>,
   /** Is not awaited. If it throws or rejects, the first error of the process is a warning. */
   call: functionThat('a function, such as ({ key, level }) => ...') as Field<(event: ThresholdEvent) => unknown>,
@@ -65,7 +66,11 @@ export function watchThresholds({ at, call }: ThresholdOptions): Watcher {
         last.level = level;
         const event = { limiter: name, policy: policy.name, key: want.key, level, used, limit, resetAfterMs, atMs };
         const warn = (error: unknown): void => {
-          warnOnce('SLUICE_THRESHOLD_FAILED', `onThreshold of the limiter ${name} failed: ${String(error)}`, name);
+          warnOnce(
+            'SLUICE_THRESHOLD_FAILED',
+            `onThreshold of the limiter ${shown(name)} failed: ${String(error)}`,
+            name,
+          );
         };
         Promise.resolve(event).then(call).catch(warn);
       }

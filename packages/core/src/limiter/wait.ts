@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts';
-import { SluiceError } from '../errors.ts';
+import { shown, SluiceError } from '../errors.ts';
 import type { Ask } from '../stores/store.ts';
 import { checkCost } from '../values/cost.ts';
 import { optional, valueThat, withDefault } from '../values/shape.ts';
@@ -12,7 +12,7 @@ import { giveBack } from './settle.ts';
 export const WAIT = {
   /** Units: a whole number. Default 1. */
   cost: withDefault((given: unknown): number => (checkCost(given), given), 1) as WithDefault<number>,
-  /** Ends the wait when it aborts: the promise rejects with its reason, and nothing stays taken. */
+  /** Ends the wait when it aborts: the promise rejects with its reason, and nothing is used up. */
   signal: optional(
     valueThat(
       (given) => typeof given === 'object' && given !== null && 'aborted' in given && 'addEventListener' in given,
@@ -20,14 +20,14 @@ export const WAIT = {
     ),
   ) as Optional<AbortSignal>,
   /**
-   * The longest wait in milliseconds, the decision's `delayMs` included. With 0 the store is asked once, if nothing else
-   * waits. Default: without end.
+   * The longest wait in milliseconds, including the decision's `delayMs`. With 0, the store is called once, if nothing
+   * else waits. Default: no limit.
    */
   maxWaitMs: withDefault(
     valueThat((given) => typeof given === 'number' && given >= 0, 'a number of milliseconds, 0 or more'),
     Infinity,
   ) as WithDefault<number>,
-  /** How many may wait for one key in this process, this call included. Default 10 000. */
+  /** How many calls may wait for one key in this process, including this one. Default 10 000. */
   maxWaiters: withDefault(
     valueThat(
       (given) => given === Infinity || (Number.isSafeInteger(given) && Number(given) >= 1),
@@ -110,7 +110,7 @@ export class Waiting {
 
   /** Rejects all requests, and gives back what they had. */
   close(): void {
-    const message = `the limiter ${this.#core.name} was closed during the wait`;
+    const message = `the limiter ${shown(this.#core.name)} was closed during the wait`;
     const lines = [...this.#lines.values()].flatMap((all) => [...all.values()]);
     for (const line of lines) line.close(new SluiceError('SLUICE_LIMITER_CLOSED', message));
   }
@@ -146,8 +146,8 @@ class Line {
   add(makeWants: Waiter['makeWants'], settings: Waiter['settings']): Promise<Decision> {
     const { signal, maxWaitMs, maxWaiters } = settings;
     if (this.#waiters.size >= maxWaiters) {
-      const what = `as many requests wait for this key of the limiter ${this.#core.name} as maxWaiters allows`;
-      throw new SluiceError('SLUICE_WAIT_FULL', `${what}, ${String(maxWaiters)}; nothing was consumed`);
+      const what = `too many requests wait for this key of the limiter ${shown(this.#core.name)}: maxWaiters is`;
+      throw new SluiceError('SLUICE_WAIT_FULL', `${what} ${String(maxWaiters)}; nothing was consumed`);
     }
     return new Promise((resolve, reject) => {
       const startMs = performance.now();
@@ -325,13 +325,13 @@ class Line {
 
   #timeoutError({ settings: { maxWaitMs } }: Waiter): SluiceError {
     const within = `within ${String(maxWaitMs)} ms (maxWaitMs)`;
-    const what = `the limiter ${this.#core.name} did not allow the request ${within}`;
+    const what = `the limiter ${shown(this.#core.name)} did not allow the request ${within}`;
     return new SluiceError('SLUICE_WAIT_TIMEOUT', `${what}; nothing was consumed`);
   }
 }
 
 function neverFitsError(name: string, { cost, policy, limit }: Decision): SluiceError {
-  const what = `a cost of ${String(cost)} never fits the policy ${policy} of the limiter ${name}`;
-  const instead = `whose limit is ${String(limit)}; ask for less at once, or raise the limit; nothing was consumed`;
+  const what = `a cost of ${String(cost)} never fits the policy ${shown(policy)} of the limiter ${shown(name)}`;
+  const instead = `whose limit is ${String(limit)}; split the cost, or raise the limit; nothing was consumed`;
   return new SluiceError('SLUICE_NEVER_FITS', `${what}, ${instead}`);
 }

@@ -245,7 +245,7 @@ function withinTime<Result>(call: Promise<Result>): Promise<Result> {
 function warnOfAbsence(name: string, why: string): void {
   warnOnce(
     'SLUICE_POLICIES_AWAY',
-    `${name} cannot be read (${why}). The policies and overrides that were read last are in force until it can be read again.`,
+    `${name} cannot be read (${why}). The last policies and overrides that were read stay in force.`,
     name,
   );
 }
@@ -265,7 +265,7 @@ function warnOfLoss(names: readonly string[], feed: Feed): void {
   const what = names.length === 1 ? first : `${first} and ${String(names.length - 1)} more`;
   warnOnce(
     'SLUICE_POLICIES_LOST',
-    `${feed.name} has lost records of managed policies without a removal, or has earlier ones (did the server restart empty?): ${what}. ` +
+    `${feed.name} lost managed policies without a removal, or has older ones (did the server restart empty?): ${what}. ` +
       (feed.restore === undefined ? 'They stay in use here; put them again.' : 'This process writes its copies back.'),
     first,
   );

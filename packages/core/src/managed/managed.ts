@@ -1,4 +1,4 @@
-import { asStoreError } from '../errors.ts';
+import { asStoreError, shown } from '../errors.ts';
 import {
   policyOf,
   type MarkedPolicy,
@@ -13,12 +13,12 @@ import { findFollower } from './policies.ts';
 import type { Held } from './record.ts';
 
 /**
- * The policy that `policies.put(name, ...)` keeps under this name, at present. Use it in place of a policy: as `policy`, in an
- * entry of `limits`, or as what a function of the request returns. All limiters that use it, in any application, count
- * together: only the key distinguishes clients.
+ * The current policy that `policies.put(name, ...)` stored under this name. Use it in place of a policy: as `policy`,
+ * in an entry of `limits`, or as the result of a function of the request. All limiters that use it, in any application,
+ * share the counts of a key.
  *
- * The source is that of the option `policies`, by default the Redis of the limiter's store. The application, the option
- * `app`, must be one of those that the policy is for.
+ * The source is the limiter's option `policies`, by default the Redis of its store. The option `app` must be one of the
+ * policy's applications.
  *
  * @throws PolicyError for an invalid name.
  */
@@ -74,7 +74,7 @@ function warnOfMissing(name: string, app: string | undefined, held: Held | undef
   const apps = app === undefined ? '' : `, { apps: [..., ${JSON.stringify(app)}] }`;
   const isNew = warnOnce(
     'SLUICE_POLICY_UNCONFIGURED',
-    `the managed policy ${name} cannot be used here: ${why}. Its requests are unconfigured (see onUnconfigured); ` +
+    `the managed policy ${shown(name)} cannot be used here: ${why}. Its requests are unconfigured (see onUnconfigured); ` +
       `write policies.put(${JSON.stringify(name)}, policy${apps}).`,
     `${name} ${app ?? ''} ${why}`,
   );
@@ -84,6 +84,6 @@ function warnOfMissing(name: string, app: string | undefined, held: Held | undef
 function whyUnusable(app: string | undefined, held: Held | undefined): string {
   if (held === undefined) return 'there is no such policy';
   if (held.policy === undefined) return held.problem ?? 'it was removed';
-  if (app !== undefined) return `the application ${JSON.stringify(app)} is not on its list`;
-  return 'it is for some applications, and the limiter has no option app';
+  if (app !== undefined) return `the application ${JSON.stringify(app)} is not in its list of apps`;
+  return 'it is only for some applications, and the limiter has no app option';
 }

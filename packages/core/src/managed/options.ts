@@ -17,9 +17,9 @@ function text(max: number): Reader<string> {
 }
 
 export const CHANGE = {
-  /** Who changes it, 1 to 256 characters. Kept with it. */
+  /** Who makes the change, 1 to 256 characters. Stored with it. */
   by: optional(text(256)) as Optional<string>,
-  /** Why, 1 to 1000 characters. Kept with it. */
+  /** Why, 1 to 1000 characters. Stored with it. */
   reason: optional(text(1000)) as Optional<string>,
 };
 
@@ -29,14 +29,14 @@ type ChangeApps = (before: readonly string[]) => readonly string[];
 
 const PUT = {
   /**
-   * The applications that may use the policy, compared exactly; an empty list allows none. A function gets those that may use
-   * it now, and returns those that may afterwards: it is called again after each concurrent change. Default: as before; all
-   * applications, if there was no such policy.
+   * The applications that may use the policy, compared exactly; an empty list allows none. A function gets the current
+   * list and returns the new one; it is called again after each concurrent change. Default: unchanged, or all
+   * applications for a new policy.
    */
   apps: optional(readApps) as Optional<readonly string[] | ChangeApps, ChangeApps>,
   /**
-   * Whether all clients start again, without blocks: both the old and the new limit may be allowed within one window. Default
-   * false: what was used stays used.
+   * Whether to clear all counts and blocks: a client may then use both the old and the new limit within one window.
+   * Default false: used units stay used.
    */
   reset: withDefault(flag, false) as WithDefault<boolean>,
 };

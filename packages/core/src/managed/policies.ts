@@ -21,7 +21,7 @@ import { HASH, parseTarget, writeRecordName, writeTarget, type OverrideTarget, t
 
 /** The last change of a policy or an override. */
 export interface PolicyChange {
-  /** Milliseconds since 1970, by the clock of the server in Redis. */
+  /** Milliseconds since 1970, by the clock of the Redis server. */
   readonly changedAtMs: number;
   readonly by: string | null;
   readonly reason: string | null;
@@ -38,9 +38,9 @@ export interface ManagedPolicy extends PolicyChange {
 /** The result of `put`. */
 export interface PutResult extends ManagedPolicy {
   readonly change: 'created' | 'changed' | 'unchanged';
-  /** Whether clients start again: after a change of kind, or with `reset`. Otherwise what they have used stays used. */
+  /** Whether counts start again: after a change of kind, or with `reset`. Otherwise used units stay used. */
   readonly startsAfresh: boolean;
-  /** The overrides that the put has removed, because they were of the kind of the policy before. */
+  /** The overrides that the put removed because the policy changed its kind. */
   readonly removedOverrides: readonly OverrideTarget[];
 }
 
@@ -48,25 +48,25 @@ export interface PutResult extends ManagedPolicy {
 export interface PolicyOverride extends PolicyChange {
   /** The policy that it overrides. */
   readonly name: string;
-  /** The key that it concerns (a long one as `#` and its hash), or every key that begins with a prefix. */
+  /** The key that it applies to (a long one as `#` and its hash), or a prefix of keys. */
   readonly target: OverrideTarget;
   readonly policy: Policy;
-  /** When it ends, in milliseconds since 1970 by the clock of the source. Null: it does not. */
+  /** When it ends, in milliseconds since 1970 by the clock of the source. Null if it does not end. */
   readonly untilMs: number | null;
 }
 
 /** The result of `override`. */
 export interface OverrideResult extends PolicyOverride {
   readonly change: 'created' | 'changed' | 'unchanged';
-  /** The policy that counted for the target until now. */
+  /** The policy that applied to the target until now. */
   readonly before: Policy;
 }
 
-/** The policies of a source. Every call reads what has changed in it; limiters use a copy in memory. */
+/** The policies of a source. Every call reads recent changes; limiters use a copy in memory. */
 export interface Policies {
   /**
-   * Keeps a policy under a name. It takes effect in every process within a second. Equal numbers for the same applications
-   * change nothing. Takes three round trips, and two more after each concurrent change.
+   * Stores a policy under a name. It takes effect in every process within a second. Equal numbers for the same
+   * applications change nothing. Takes three round trips, and two more after each concurrent change.
    *
    * @throws (rejects) PolicyError naming the field; StoreError; SluiceError `SLUICE_POLICIES_READ_ONLY`.
    */
@@ -76,18 +76,18 @@ export interface Policies {
   /** Returns all policies that this release can use, sorted by name. */
   list(): Promise<readonly ManagedPolicy[]>;
   /**
-   * Removes a policy: decisions by it have the outcome `unconfigured`, and its overrides lapse. If it is put again, what
-   * clients have used stays used. Returns whether it existed.
+   * Removes a policy and its overrides. Limiters that use it get the outcome `unconfigured`. If it is put again, used
+   * units stay used. Returns whether it existed.
    */
   remove(name: string, options?: ChangeOptions): Promise<boolean>;
   /**
-   * Gives one key, or every key that begins with a prefix, another policy of the same kind. A whole key goes before any
-   * prefix, and a longer prefix before a shorter one. It is in force in every process within a second, and costs decisions no
-   * round trip; what a key has used stays used.
+   * Gives one key, or all keys with a prefix, another policy of the same kind. A whole key takes precedence over a
+   * prefix, and a longer prefix over a shorter one. It takes effect in every process within a second, and costs
+   * decisions no round trip; used units stay used.
    *
    * @param target - The key as the limiter is given it, or `{ prefix }`.
-   * @throws (rejects) PolicyError naming the field, also if there is no such policy, or it is of another kind; StoreError;
-   * SluiceError `SLUICE_POLICIES_READ_ONLY`.
+   * @throws (rejects) PolicyError naming the field, also if there is no such policy, or it is of another kind;
+   * StoreError; SluiceError `SLUICE_POLICIES_READ_ONLY`.
    *
    * @example
    * ```ts
@@ -108,8 +108,8 @@ export interface Policies {
    */
   removeOverride(name: string, target: OverrideTarget, options?: ChangeOptions): Promise<boolean>;
   /**
-   * Ends what was opened for the source, unless a limiter still uses it. What was passed in stays open. Later calls open the
-   * source again.
+   * Closes what was opened for the source, unless a limiter still uses it. A client that was passed in stays open.
+   * Later calls open the source again.
    */
   close(): Promise<void>;
 }
@@ -123,7 +123,7 @@ const MAX_ATTEMPTS = 20;
 const followers = new WeakMap<Store, Follower>();
 
 /**
- * Reads and changes the policies that a source keeps under names, for limiters with `policy: managed(name)`.
+ * Reads and changes the named policies of a source, for limiters with `policy: managed(name)`.
  *
  * @param source - A `redisStore(...)`, whose connection and prefix are used; a `redisSource(client, { prefix })`; or an
  * object of your own: see {@link PolicySource}.
@@ -173,7 +173,7 @@ export function findFollower(policies: unknown, store: Store): Follower {
   const follower = findStoreFollower(store);
   if (follower !== undefined) return follower;
   const help = 'pass policies: createPolicies(source), or use store: redisStore(...)';
-  const text = `managed policies are kept in the Redis of the limiter's store, and this one has none: ${help}`;
+  const text = `managed policies are kept in the Redis of the limiter's store, but this store is not in Redis: ${help}`;
   throw new PolicyError('policies', text, 'SLUICE_OPTION_INVALID');
 }
 
@@ -337,14 +337,14 @@ class SourcePolicies implements Policies {
     const { policy, record, problem } = this.follower.copy.get(name) ?? NOTHING;
     if (policy !== undefined) return { policy, record };
     const why = problem ?? 'it does not exist, or was removed';
-    throw new PolicyError('name', `an override needs the managed policy ${name} (${why}): put it first`);
+    throw new PolicyError('name', `an override needs the managed policy ${shown(name)} (${why}): put it first`);
   }
 
   /** Names are unique without regard to case, as those of limiters are. */
   #checkCase(name: string): void {
     const same = this.follower.copy.names().find((other) => other.toLowerCase() === name.toLowerCase());
     if (same === undefined || same === name || this.follower.copy.get(same)?.policy === undefined) return;
-    const got = `got ${shown(name)} beside it; nothing was changed`;
+    const got = `got ${shown(name)}; nothing was changed`;
     throw new PolicyError(
       'name',
       `name must differ from ${shown(same)} by more than case, ${got}: put ${shown(same)}, or remove it first`,
@@ -374,7 +374,7 @@ function describeTarget({ kind, text }: Target): string {
 
 function checkKind(name: string, base: Policy, rule: Policy): void {
   if (compile(base).kind === compile(rule).kind) return;
-  const why = 'an override changes numbers, not the kind';
+  const why = 'an override can change the numbers, but not the kind';
   const text = `policy must be a ${base.algorithm}, as ${name} is (${why}), got a ${rule.algorithm}`;
   throw new PolicyError('policy', text);
 }

@@ -54,7 +54,7 @@ export class RecordReader {
     const record: PolicyRecord = { ...EMPTY, ...(isObject(given) ? given : {}) };
     if (!isValid(given, record)) {
       const unknown = { ...EMPTY, atMs: readInstant(given) };
-      return { record: unknown, policy: undefined, problem: 'it is no record of a policy' };
+      return { record: unknown, policy: undefined, problem: 'it is not the record of a policy' };
     }
     if (record.format > FORMAT) {
       const problem = `its record has format ${String(record.format)}, and this release reads format ${String(FORMAT)}`;

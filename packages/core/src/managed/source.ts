@@ -3,25 +3,28 @@ import { timelineOf, type Timeline } from '../events/timeline.ts';
 import { readInstant, type Draft, type Held, type PolicyRecord } from './record.ts';
 
 /**
- * Where managed policies are kept, if not in Redis: a file, a database, a registry. A source that is read-only has just
+ * Where managed policies are stored, if not in Redis: a file, a database, a registry. A read-only source has only
  * `load`.
  */
 export interface PolicySource {
-  /** How warnings call it, such as `the table sluice_policies`. Default: `the source of policies`. */
+  /** Its name in warnings, such as `the table sluice_policies`. Default: `the source of policies`. */
   readonly name?: string;
   /**
-   * Returns every record by its name, removals included: `orders` is a policy, `orders:key:ann` and `orders:prefix:trial:`
-   * are overrides. Called twice a second, so a source of many records returns the same frozen object while nothing has
-   * changed. `{ policy }` is enough for a record that is written by hand, and `{ policy: null }` removes it. After a rejection
-   * the policies that are known stay in use.
+   * Returns every record by its name, removals included: `orders` is a policy, `orders:key:ann` and
+   * `orders:prefix:trial:` are overrides. Called twice a second, so a source of many records returns the same frozen
+   * object while nothing has changed. `{ policy }` is enough for a record that is written by hand, and
+   * `{ policy: null }` removes it. If it rejects, the last known policies stay in use.
    */
   load(): Promise<Readonly<Record<string, unknown>>>;
   /**
-   * Stores a record if the present one is still `before`, which `load` returned; undefined: if there is none. Returns false
-   * if another process has changed it. Without it, policies are changed where they are kept.
+   * Stores a record if the current one is still `before`, as `load` returned it, or if there is none and `before` is
+   * undefined. Returns false if another process has changed it. Without `put`, the source is read-only.
    */
   put?(name: string, record: PolicyRecord, before: unknown): Promise<boolean>;
-  /** Calls `changed` when something may have changed, until the returned function is called. Polling finds what it misses. */
+  /**
+   * Calls `changed` when something may have changed, until the returned function is called. Polling finds changes that
+   * it misses.
+   */
   watch?(changed: () => void): () => void;
 }
 
@@ -90,7 +93,10 @@ export class OwnFeed implements Feed {
 
   async put(name: string, draft: Draft, before: Held | undefined): Promise<number> {
     if (this.#source.put === undefined) {
-      throw new SluiceError('SLUICE_POLICIES_READ_ONLY', `${this.name} has no put(): change ${name} where it is kept`);
+      throw new SluiceError(
+        'SLUICE_POLICIES_READ_ONLY',
+        `${this.name} has no put(): change ${name} where it is stored`,
+      );
     }
     const present = this.#present(name);
     const beforeMs = before?.record.atMs ?? 0;

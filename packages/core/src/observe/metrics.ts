@@ -28,7 +28,7 @@ const METRICS_OPTIONS = {
     valueThat<AnyRegistry>(hasMetrics, 'a Registry of prom-client'),
     defaultRegister,
   ) as WithDefault<AnyRegistry>,
-  /** The beginning of their names. Default `sluice_`. */
+  /** The prefix of their names. Default `sluice_`. */
   prefix: withDefault(
     valueThat<string>(beginsName, `the beginning of a metric's name, such as "sluice_"`),
     'sluice_',
@@ -39,9 +39,9 @@ const METRICS_OPTIONS = {
 export interface MetricsOptions extends Options<typeof METRICS_OPTIONS> {}
 
 /**
- * Registers metrics of all limiters of this process, earlier and later ones, in a registry of prom-client. Labels are
- * names from the configuration and words of fixed lists, never a key, an address or a path. See
- * docs/reference/observability.md for every metric.
+ * Registers metrics of all limiters of this process, including later ones, in a registry of prom-client. Labels are
+ * names from the configuration and words from fixed lists, never a key, an address or a path. See
+ * docs/reference/observability.md for all metrics.
  *
  * @returns A function that stops counting and removes the metrics from the registry.
  * @throws PolicyError `SLUICE_OPTION_INVALID` for bad options, and if one of the names is registered already, for

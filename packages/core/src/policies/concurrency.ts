@@ -19,8 +19,8 @@ const SLOTS = {
   /** Slots held at once: a whole number from 0 to 1000; 0 denies every request. */
   limit: units(0, MAX_ENTRIES, INSTEAD) as Field<number>,
   /**
-   * The time after which a slot expires, by the store's clock, if its holder has crashed. Longer holds need renewals;
-   * adapters renew three times in this time.
+   * How long a slot lasts without renewal, by the store's clock, for holders that crash. Longer requests must renew it;
+   * adapters renew every third of this time.
    */
   ttl: duration() as Field<Duration, number>,
 };
@@ -28,9 +28,9 @@ const SLOTS = {
 export interface ConcurrencyOptions extends Options<typeof SLOTS>, NamedOptions {}
 
 /**
- * Allows at most `limit` requests in flight, at every instant of the store's clock. A request holds a slot until it
- * releases the slot or the slot expires. For {@link Limiter.acquire}, and for adapters, which release the slot when the
- * response ends. `retryAfterMs` of a denial is the time until enough slots expire if none is released.
+ * Allows at most `limit` requests in flight at any time, by the store's clock. A request holds a slot until it releases
+ * it or the slot expires. Use it with {@link Limiter.acquire}, or with adapters, which release the slot when the
+ * response ends. When denied, `retryAfterMs` is the time until enough slots expire if none is released.
  *
  * @throws PolicyError with the field, what was expected and what was given.
  */

@@ -11,7 +11,7 @@ export interface FixedWindowPolicy extends WindowPolicy {
 
 const ALIGN = {
   /**
-   * The start of windows: `first-hit` is the first unit of a key; `clock` is a whole multiple of `window` since 1970
+   * When windows start: `first-hit`, at the first unit of a key; `clock`, at whole multiples of `window` since 1970
    * (UTC), the same for every key. Default `first-hit`.
    */
   align: withDefault(oneOf(['first-hit', 'clock']), 'first-hit') as WithDefault<'first-hit' | 'clock'>,

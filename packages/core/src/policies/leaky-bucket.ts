@@ -7,7 +7,7 @@ import { MAX_LIMIT, units } from '../values/units.ts';
 import { describeWindow, gcd, makePolicy, NAMED, register, shareTime } from './rule.ts';
 import type { Algorithm, NamedOptions, WindowPolicy } from './rule.ts';
 
-/** `limit` starts per window, at equal distances. A request that would wait longer than `maxDelayMs` is denied. */
+/** `limit` starts per window, evenly spaced. A request that would wait longer than `maxDelayMs` is denied. */
 export interface LeakyBucketPolicy extends WindowPolicy {
   readonly algorithm: 'leakyBucket';
   readonly maxDelayMs: number;
@@ -18,17 +18,17 @@ const LEAKY_BUCKET = {
   limit: units(1) as Field<number>,
   /** The time in which `limit` units start. */
   window: duration() as Field<Duration, number>,
-  /** The longest wait of a unit for its start. `0`: a request that would have to wait is denied. */
+  /** The longest that a unit may wait for its start. `0` denies every request that would have to wait. */
   maxDelay: duration(0) as Field<Duration, number>,
 };
 
 export interface LeakyBucketOptions extends Options<typeof LEAKY_BUCKET>, NamedOptions {}
 
 /**
- * Paces requests: units start at least `window / limit` apart, first come first served. `delayMs` of a decision is the
- * wait until its first unit starts; the caller has to wait, or nothing is paced. A request whose last unit would start
- * later than `maxDelay` is denied, and reserves nothing. `limit` of a decision is the number of units that an unused
- * key allows at once: all that start within `maxDelay`, the first of them immediately.
+ * Paces requests: units start at least `window / limit` apart, first come first served. The decision's `delayMs` is the
+ * wait until its first unit starts; nothing is paced unless the caller waits. A request whose last unit would start
+ * after `maxDelay` is denied, and reserves nothing. The decision's `limit` is the number of units that an unused key
+ * allows at once: those that start within `maxDelay`, the first immediately.
  *
  * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
  * large to be counted exactly.

@@ -28,8 +28,8 @@ export const NAMED = {
 
 export const BLOCKING = {
   /**
-   * How long a key is blocked after a request that this policy itself denies and whose cost could fit. Denials during a
-   * block do not extend it. Default: denials do not block.
+   * How long to block a key once this policy itself denies a request that could fit. Denials during a block do not
+   * extend it. Default: denials do not block.
    */
   blockFor: optional(duration()) as Optional<Duration, number>,
 };
@@ -57,7 +57,7 @@ export interface Rule {
   readonly numbers: Nums;
   /** Units that an unused key allows at once. */
   readonly limit: number;
-  /** The span in header fields: the window, the time that fills a bucket, or the ttl of a slot. */
+  /** The time in header fields: the window, the time to fill a bucket, or the ttl of a slot. */
   readonly windowMs: number;
   /** Whether its units are slots that are held: see `concurrency`. */
   readonly holds: boolean;

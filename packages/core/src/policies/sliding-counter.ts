@@ -5,7 +5,7 @@ import { MAX_LIMIT } from '../values/units.ts';
 import { BLOCKING, makePolicy, NAMED, register, WINDOW } from './rule.ts';
 import type { Algorithm, WindowOptions, WindowPolicy } from './rule.ts';
 
-/** `limit` units per clock-aligned window, and about as many in any other interval of `windowMs`. */
+/** `limit` units per clock-aligned window, and about that many in any other interval of `windowMs`. */
 export interface SlidingCounterPolicy extends WindowPolicy {
   readonly algorithm: 'slidingCounter';
 }
@@ -13,10 +13,10 @@ export interface SlidingCounterPolicy extends WindowPolicy {
 export interface SlidingCounterOptions extends WindowOptions {}
 
 /**
- * Estimates the units of the last `window` from two clock-aligned windows: all units of the current one, and the share
- * of the previous one that the interval still covers, as if its units had come evenly. The estimate is at most `limit`.
- * Every clock-aligned window contains at most `limit` units, and the worst interval of that length `2 * limit - 1`;
- * {@link slidingWindow} prevents that. The state is two counts per key.
+ * Estimates the units of the last `window` from two clock-aligned windows: all units of the current one, plus the share
+ * of the previous one that still overlaps, as if its units were spread evenly. Allows a request if the estimate stays
+ * within `limit`. Every clock-aligned window contains at most `limit` units, and any interval of that length at most
+ * `2 * limit - 1`; {@link slidingWindow} prevents that. The state is two counts per key.
  *
  * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
  * large to be weighed exactly.

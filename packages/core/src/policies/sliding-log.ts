@@ -4,7 +4,7 @@ import { units } from '../values/units.ts';
 import { BLOCKING, makePolicy, MAX_ENTRIES, NAMED, register, WINDOW } from './rule.ts';
 import type { Algorithm, WindowOptions, WindowPolicy } from './rule.ts';
 
-/** `limit` units in any interval of `windowMs`, each stored by its instant. */
+/** `limit` units in any interval of `windowMs`; the time of each unit is stored. */
 export interface SlidingLogPolicy extends WindowPolicy {
   readonly algorithm: 'slidingLog';
 }
@@ -19,10 +19,10 @@ const ENTRIES = {
 export interface SlidingLogOptions extends Omit<WindowOptions, 'limit'>, Options<typeof ENTRIES> {}
 
 /**
- * Allows at most `limit` units in **any** interval as long as the window, and never denies what fits: every unit is
- * available again exactly one window after it was consumed. The state has each instant at which units were consumed, at
- * most `limit` of them; denied units store nothing. {@link slidingWindow} has the same bound in constant memory, and
- * makes units of clients that keep asking available up to a tenth of the window later.
+ * Allows at most `limit` units in **any** interval of `window`, and never denies what fits: every unit is available
+ * again exactly one window after it was consumed. The state stores when units were consumed, at most `limit` times;
+ * denied units store nothing. {@link slidingWindow} has the same bound in constant memory, but returns units up to a
+ * tenth of the window later.
  *
  * @throws PolicyError with the field, what was expected and what was given.
  */

@@ -13,8 +13,8 @@ export interface SlidingWindowPolicy extends WindowPolicy {
 
 const PRECISION = {
   /**
-   * Length of the blocks: it divides the window, into at most 100 blocks. Default: a tenth of the window, rounded up to
-   * a millisecond.
+   * The length of the blocks. It must divide the window into at most 100 blocks. Default: a tenth of the window,
+   * rounded up to a millisecond.
    */
   precision: optional(duration()) as Optional<Duration, number>,
 };
@@ -22,9 +22,9 @@ const PRECISION = {
 export interface SlidingWindowOptions extends WindowOptions, Options<typeof PRECISION> {}
 
 /**
- * Allows at most `limit` units in **any** interval as long as the window. The window is counted in clock-aligned
- * blocks. Units of the newest block are available again a window after the last of them, older ones at most one block
- * late (less than two if the default precision does not divide the window). A key that is quiet for a window is unused.
+ * Allows at most `limit` units in **any** interval of `window`. Units are counted in clock-aligned blocks. Those of the
+ * newest block are available again one window after the last of them, older ones at most one block late (less than two
+ * if the default precision does not divide the window). After a window without requests, a key is as if never used.
  *
  * @throws PolicyError with the field, what was expected and what was given.
  */

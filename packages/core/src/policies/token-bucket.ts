@@ -27,18 +27,18 @@ export interface IntervalBucketPolicy extends Bucket {
 const TOKEN_BUCKET = {
   /** Units that the bucket holds, which is the largest burst: a whole number, at least 1. */
   capacity: units(1) as Field<number>,
-  /** Units that are refilled every `every`: a whole number, at least 1. */
+  /** Units added per `every`: a whole number, at least 1. */
   refill: units(1) as Field<number>,
-  /** The time in which `refill` units are refilled. */
+  /** The time in which `refill` units are added. */
   every: duration() as Field<Duration, number>,
   /**
-   * `continuous` refills one unit after the other, evenly. `interval` refills `refill` units at once, every `every`
-   * from the first unit on. Default `continuous`.
+   * `continuous` adds units one by one, evenly. `interval` adds `refill` units at once, every `every` from the first
+   * unit on. Default `continuous`.
    */
   mode: withDefault(oneOf(['continuous', 'interval']), 'continuous') as WithDefault<'continuous' | 'interval'>,
   /**
-   * Units by which the bucket may go below zero. A request is allowed if the bucket has at least one unit, and the debt
-   * afterwards is not greater than this. Default 0.
+   * How many units the bucket may go below zero. A request is allowed if the bucket has at least one unit and the debt
+   * afterwards does not exceed this. Default 0.
    */
   overdraft: withDefault(units(0), 0) as WithDefault<number>,
 };
@@ -46,8 +46,8 @@ const TOKEN_BUCKET = {
 export interface TokenBucketOptions extends Options<typeof TOKEN_BUCKET>, BlockingOptions {}
 
 /**
- * A bucket that holds `capacity` units and is refilled with `refill` units every `every`. Any interval of length d
- * contains at most `capacity + refill / every * d` units; in the mode `interval`,
+ * A bucket that holds `capacity` units and gains `refill` units per `every`. Any interval of length d contains at most
+ * `capacity + refill / every * d` units; with `mode: 'interval'`, at most
  * `capacity + refill * (whole periods in d, plus one)`. `overdraft` adds its units. Counts are exact at every rate:
  * nothing is rounded.
  *

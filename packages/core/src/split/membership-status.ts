@@ -82,7 +82,7 @@ export class MembershipStatus {
       why = `the latest reply of the membership is to a request sent ${String(passedMs)} ms ago; ${expires}`;
     }
     const failure = this.#lastFailure instanceof Error ? `: ${this.#lastFailure.message}` : '';
-    const message = `this instance has no share at the moment: ${why}${failure}`;
+    const message = `this instance currently has no share: ${why}${failure}`;
     return new StoreError('SLUICE_SPLIT_UNCONFIRMED', message, { cause: this.#lastFailure, sent: false });
   }
 

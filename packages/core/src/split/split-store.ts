@@ -20,25 +20,25 @@ const SPLIT = {
    */
   membership: readMembership as Field<Membership>,
   /**
-   * How long after a change of members some instance may still act by the old members: more than the membership's
-   * `ttlMs`. Default: a second more.
+   * How long after a change of members an instance may still use the old ones: more than the membership's `ttlMs`.
+   * Default: a second more.
    */
   graceMs: optional(wholeNumber(0, MAX_TIMER_MS, 'a whole number of milliseconds')) as Optional<number>,
-  /** As for `memoryStore`, once for windows on the clock and once for the rest. Default `100_000`. */
+  /** As for `memoryStore`, separately for clock windows and for everything else. Default `100_000`. */
   maxKeys: optional(valueThat<number>(() => true, '')) as Optional<number>, // checked by memoryStore
 };
 
 /** Every instance creates the limiters that use the store with the same numbers. */
 export interface SplitStoreOptions extends Options<typeof SPLIT> {}
 
-/** A store in the memory of each of several instances that share their limits. */
+/** A store in the memory of each instance; the instances share their limits. */
 export interface SplitStore extends Store {
   readonly source: 'split';
   perform(op: Op, asks: readonly Ask[]): Answer;
   checkPolicy(policy: Policy): void;
   /**
-   * Resolves when this instance has its share of every limit of the limiters created so far. For readiness checks.
-   * Long windows take long, because a share begins with a window.
+   * Resolves when this instance has its share of every limit created so far. For readiness checks. Long windows take
+   * long, because a share begins with a window.
    *
    * @param timeoutMs - Rejects after this many milliseconds. Default 60 000.
    * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for an invalid `timeoutMs`; StoreError.
@@ -57,13 +57,12 @@ const READY_TIMEOUT_MS = 60_000;
 const MAX_EXPECTED = 1000;
 
 /**
- * Enforces limits over several instances without a shared store on the path of a request: each live instance enforces
- * its share of every limit in its own memory, and the membership determines the share. However members come and go,
- * all instances together allow no more than the limit. For `fixedWindow` with `align: 'clock'`, `slidingWindow` and
- * `tokenBucket`.
+ * Enforces limits over several instances without calling a shared store: each live instance enforces its share of every
+ * limit in its own memory, and the membership determines the share. However members come and go, all instances together
+ * allow no more than the limit. For `fixedWindow` with `align: 'clock'`, `slidingWindow` and `tokenBucket`.
  *
- * A share shrinks at once, and grows when no instance can act by the old one any more, so a new instance has no share
- * at first. An instance that the membership has lost has no share either: its decisions fail with
+ * A share shrinks at once, and grows only when no instance can still use the old one, so a new instance has no share at
+ * first. An instance that the membership has lost has no share either: its decisions fail with
  * `SLUICE_SPLIT_UNCONFIRMED`, and `onStoreError` applies. See docs/guides/split.md.
  *
  * @throws PolicyError for a bad or unknown option.
@@ -172,7 +171,7 @@ class SharedLimits implements SplitStore {
     if (joined.has(this.#membership)) {
       throw new SluiceError(
         'SLUICE_OPTION_INVALID',
-        'this membership is already in use by another splitStore: give one splitStore to all limiters, or give each store a membership with a group of its own',
+        'this membership is already used by another splitStore: share one splitStore among all limiters, or give each store a membership with its own group',
       );
     }
     joined.add(this.#membership);
@@ -318,6 +317,6 @@ function readMembership(given: unknown, field: string): Membership {
 
 function checkGrace(graceMs: number | undefined, { ttlMs }: Membership): number | undefined {
   if (graceMs === undefined || graceMs > ttlMs) return graceMs;
-  const why = 'because an instance acts by its last confirmation for that long';
+  const why = 'because an instance relies on its last confirmation for that long';
   throw invalid('graceMs', `more than the ttlMs of the membership, ${String(ttlMs)}, ${why}`, graceMs);
 }

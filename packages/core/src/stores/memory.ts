@@ -16,9 +16,14 @@ import { endOf, KEPT_MS, perform, type Held } from './perform.ts';
 import type { Answer, Ask, Figures, Op, Store } from './store.ts';
 
 const MEMORY = {
-  /** Keys held at once, from 1 to 16 million. A limiter with three policies has three keys for a client. Default `100_000`. */
+  /**
+   * The most keys to hold, from 1 to 16 million. A limiter with three policies has three keys per client. Default
+   * `100_000`.
+   */
   maxKeys: withDefault(wholeNumber(1, 16_000_000), 100_000) as WithDefault<number>,
-  /** Tells the time in milliseconds since 1970 by `now()`, as `Date` does. Default: the clock of the system, without its steps. */
+  /**
+   * An object whose `now()` returns milliseconds since 1970, like `Date`. Default: the system clock, without its jumps.
+   */
   clock: optional(valueThat<Clock>(isClock, 'an object with now(), in milliseconds')) as Optional<Clock>,
 };
 
@@ -28,7 +33,7 @@ export interface MemoryStoreOptions extends Options<typeof MEMORY> {}
 export interface MemoryStore extends Store {
   readonly source: 'memory';
   perform(op: Op, asks: readonly Ask[]): Answer;
-  /** Keys held now, with those that have ended and are not yet removed. */
+  /** The number of keys held now, including those that have ended but are not yet removed. */
   readonly size: number;
   /** Forgets every key, blocks and slots included: for tests. */
   clear(): void;
@@ -39,11 +44,11 @@ export interface MemoryStore extends Store {
 /**
  * The default store: the memory of this process, with the decisions and laws of every other store.
  *
- * It holds at most `maxKeys` keys. If there are more, it forgets one that was written only once for a while, and never
- * one that is denied or blocked while these are at most a quarter of `maxKeys`. So new keys free no denied client, and
- * denied keys keep no new client out. Keys that have ended are removed bit by bit while there are requests.
+ * It holds at most `maxKeys` keys. If there are more, it forgets keys that have not been used for a while, but never
+ * one that is denied or blocked while these are at most a quarter of `maxKeys`. So a flood of new keys does not free a
+ * denied client, and denied keys do not keep new clients out. Ended keys are removed bit by bit as requests come in.
  *
- * @throws PolicyError for a bad or unknown option.
+ * @throws PolicyError for an invalid or unknown option.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { maxKeys, clock } = readOptions(options, MEMORY, 'memoryStore');

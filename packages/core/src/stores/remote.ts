@@ -172,7 +172,7 @@ function answer({ asks, resolve, reject }: Call, told: Told | undefined): void {
   else if (error !== undefined) reject(failed(`${error.detail} (${error.code})`, 'other', false));
   else if (typeof atMs === 'number' && figures?.length === asks.length && figures.every(areNumbers)) {
     resolve({ atMs, figures: Array.from(figures as readonly (readonly number[])[], (all) => [...all]) });
-  } else reject(failed('its answer makes no sense', 'reply', false));
+  } else reject(failed('its answer is invalid', 'reply', false));
 }
 
 function areNumbers(figures: unknown): figures is readonly number[] {

@@ -63,6 +63,6 @@ export function foreignKey(key: string): StoreError {
   const shape = key.replace(/\{.*\}/s, '{...}');
   return new StoreError(
     'SLUICE_STORE_KEY_FOREIGN',
-    `a key of the form ${shape} holds a value that Sluice did not write; delete it, or give the store a prefix of its own`,
+    `a key of the form ${shape} holds a value that Sluice did not write; delete it, or give the store its own prefix`,
   );
 }

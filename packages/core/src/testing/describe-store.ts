@@ -19,11 +19,11 @@ import { fakeClock, type FakeClock } from './fake-clock.ts';
  */
 export interface Runner {
   readonly describe: (name: string, define: () => void) => unknown;
-  /** Jest, Vitest and Bun take the time limit of a test, in milliseconds; others ignore it. */
+  /** Jest, Vitest and Bun use the time limit of a test, in milliseconds; others ignore it. */
   readonly it: (name: string, run: () => Promise<void>, timeoutMs?: number) => unknown;
 }
 
-/** Opens the store under test. A store that can be given a clock takes this one; any other has its own. */
+/** Opens the store under test. A store with its own clock ignores `clock`. */
 export type OpenStore = (clock: FakeClock) => Store | Promise<Store>;
 
 /** Policies that take turns on the same keys. Short windows end during the test, whatever the clock. */
@@ -65,11 +65,11 @@ const AT_ONCE = 60;
 const MAX_TEST_MS = 60_000;
 
 /**
- * Describes the contract of a store, as some 15 tests: every operation and policy is decided as the memory store decides
- * at the same instants; all or nothing over several keys; exact with many requests at once; keys that differ are
- * different. It asserts with `node:assert`, and closes the store at last.
+ * Defines about 16 tests of a store's contract: every operation and policy is decided as by the memory store at the
+ * same time; all or nothing over several keys; exact under concurrent requests; different keys stay different. It
+ * asserts with `node:assert`, and closes the store at the end.
  *
- * @param name - Where the store keeps its keys: the tests are named after it.
+ * @param name - The name of the store, which appears in the names of the tests.
  * @param runner - The module of the test runner: `node:test`, `vitest`, `@jest/globals`, `bun:test`. Default: the
  * global functions, which Jest and Mocha have.
  * @throws TypeError without a runner.

@@ -6,17 +6,17 @@ import { serve, type TestedApp } from './tested-app.ts';
 const text: Reader<string> = valueThat((given) => typeof given === 'string', 'a text');
 
 const EXPECTED = {
-  /** Requests that are allowed before the first one is denied: a whole number, 0 for none. */
+  /** How many requests are allowed before one is denied: a whole number, 0 for none. */
   limit: wholeNumber(0, 1_000_000) as Field<number>,
   /** Default `/`. */
   path: withDefault(text, '/') as WithDefault<string>,
   /** Default `GET`. */
   method: withDefault(text, 'GET') as WithDefault<string>,
-  /** Header fields of every request, such as that of an API key. Default: none. */
+  /** Header fields of every request, such as an API key. Default: none. */
   headers: optional(valueThat((given) => typeof given === 'object', 'header fields')) as Optional<
     Readonly<Record<string, string>>
   >,
-  /** Sent with every request. Default: nothing. */
+  /** The body of every request. Default: none. */
   body: optional(text) as Optional<string>,
   /** The status of a denial. Default `429`. */
   deniedStatus: withDefault(wholeNumber(100, 599), 429) as WithDefault<number>,
@@ -27,7 +27,7 @@ export interface ExpectLimitedOptions extends Options<typeof EXPECTED> {}
 
 type Expected = Settings<typeof EXPECTED>;
 
-/** An answer of the application, with its body read. */
+/** A response of the application, with its body. */
 export interface TestedAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -35,16 +35,17 @@ export interface TestedAnswer {
 }
 
 /**
- * Sends equal requests, one after the other, and asserts that exactly `limit` are allowed and the next one is denied.
+ * Sends the same request again and again, and asserts that exactly `limit` requests are allowed and the next one is
+ * denied.
  *
- * The requests come from 127.0.0.1 and count like any others. If the limit refills while they are sent, give the store a
- * {@link fakeClock}. Requests in flight (`concurrency`) are not limited one after the other.
+ * The requests come from 127.0.0.1 and count like any others. If the limit refills while they are sent, give the store
+ * a {@link fakeClock}. Requests in flight (`concurrency`) are not limited one after the other.
  *
- * @param app - An Express, Koa, Fastify, NestJS or Hono application, a `node:http` server, a handler of `node:http` or of
- * fetch (which is the one with a single parameter), or a URL.
+ * @param app - An Express, Koa, Fastify, NestJS or Hono application, a `node:http` server, a handler of `node:http` or
+ * of fetch (which is the one with a single parameter), or a URL.
  * @returns The denial.
- * @throws (rejects) AssertionError that states which request was answered how, and why that may be; PolicyError for a bad
- * option, TypeError for anything but an application.
+ * @throws (rejects) AssertionError that names the unexpected response and possible causes; PolicyError for an invalid
+ * option; TypeError if `app` is not an application.
  *
  * @example
  * ```ts

@@ -1,16 +1,16 @@
 import type { Clock } from '../platform.ts';
 
-/** A clock that moves only when a test moves it: for `memoryStore({ clock })`. */
+/** A clock that only the test moves, for `memoryStore({ clock })`. */
 export interface FakeClock extends Clock {
-  /** Milliseconds since 1970. May be set, also to an earlier instant, as the clock of a machine may be. */
+  /** Milliseconds since 1970. Can be set, even to an earlier time, like the clock of a machine. */
   atMs: number;
-  /** Moves it on by `ms` milliseconds, or back. */
+  /** Moves the clock by `ms` milliseconds, which may be negative. */
   advance(ms: number): void;
 }
 
 /**
- * Makes a clock. Windows, refills, blocks and the expiry of slots follow it. Timers do not: `wait`, `run`, pacing and
- * `timeoutMs` wait in real time.
+ * Creates a clock that windows, refills, blocks and the expiry of slots follow. Timers do not: `wait`, `run`, pacing
+ * and `timeoutMs` wait in real time.
  *
  * @param atMs - Where it starts, in milliseconds since 1970. Default: a fixed instant in November 2026, so that no test
  * depends on the day on which it runs.

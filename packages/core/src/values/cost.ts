@@ -12,7 +12,7 @@ export function checkCost(cost: unknown): asserts cost is number {
   const hint = !isNumber
     ? 'write a number such as 1'
     : cost < 0
-      ? 'to give units back use refund(decision)'
+      ? 'to give units back, use refund(decision)'
       : 'count in smaller units';
   throw invalidUnits(cost, 'cost must be a whole number from 0 to 2^53 - 1', `${hint}; nothing was consumed`);
 }

@@ -18,7 +18,7 @@ const UNSAFE = /^#|[{}\ud800-\udfff]/;
 export function readSubject(key: unknown, where = 'key'): string {
   if (typeof key !== 'string' || key === '') {
     const hint = typeof key === 'number' ? `; write String(${String(key)})` : '';
-    const expected = `${where} must be a string that is not empty`;
+    const expected = `${where} must be a non-empty string`;
     throw typeError('SLUICE_KEY_INVALID', `${expected}, got ${shown(key)}${hint}; nothing was consumed`);
   }
   return key.length > MAX_SUBJECT || UNSAFE.test(key) ? `#${hashText(key)}` : key;

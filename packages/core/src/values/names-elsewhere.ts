@@ -32,7 +32,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   limits: 'throttlers',
 };
 
-const BLOCKING = 'to deny a key for a while write blockFor in its policy, or call limiter.block(key, "1h")';
+const BLOCKING = 'to deny a key for a while, set blockFor in its policy, or call limiter.block(key, "1h")';
 
 /** Options without a counterpart, and what to do instead. */
 const INSTEAD: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([

@@ -7,7 +7,7 @@ export function parsePrefix(prefix: unknown, where: string): string {
   throw new PolicyError(
     'prefix',
     prefix === undefined
-      ? `${where} needs a prefix, the name of your application, so that two applications on one server never share limits by accident: ${call}`
+      ? `${where} needs a prefix, the name of your application, so that two applications on one server do not share limits by accident: ${call}`
       : `prefix must be 1 to 64 letters, digits, ".", "_", "-", ":" and "/", got ${shown(prefix)}${typeof prefix === 'string' && /[{}]/.test(prefix) ? '; braces would move every key to one hash slot' : ''}; write ${call}`,
     'SLUICE_OPTION_INVALID',
   );

@@ -76,7 +76,7 @@ export function readOptions<S extends Shape>(
   return settings as Settings<S>;
 }
 
-const MAX_OTHERS = 10;
+const MAX_LISTED = 10;
 
 /** @throws PolicyError for a value that is no object, and for unknown options: it says what to write instead. */
 export function checkNames(
@@ -86,15 +86,21 @@ export function checkNames(
 ): asserts options is Readonly<Record<string, unknown>> {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     const example = known.includes('window') ? '; write for example { limit: 100, window: "1m" }' : '';
+    const fields = known.length > MAX_LISTED ? 'of options' : `with ${listed(known)}`;
     const got = `got ${shown(options)}${example}`;
-    throw new PolicyError(where, `${where} takes an object with ${listed(known)}, ${got}`, 'SLUICE_OPTION_INVALID');
+    throw new PolicyError(where, `${where} takes an object ${fields}, ${got}`, 'SLUICE_OPTION_INVALID');
   }
-  const [first, ...others] = Object.entries(options).filter(([name]) => !known.includes(name));
+  const unknown = Object.entries(options as Record<string, unknown>).filter(([name]) => !known.includes(name));
+  const [first, second] = unknown;
   if (first === undefined) return;
-  const tell = ([name, value]: readonly [string, unknown], then: string): string =>
-    `${JSON.stringify(name)} (got ${shown(value)})${then} ${suggest(name, known)}`;
-  const nor = others.slice(0, MAX_OTHERS).map((other) => `; nor ${tell(other, ':')}`);
-  throw new PolicyError(first[0], `${where} has no option ${tell(first, ';')}${nor.join('')}`, 'SLUICE_OPTION_UNKNOWN');
+  const [name, value] = first;
+  const tell = ([other, got]: readonly [string, unknown]): string =>
+    `${JSON.stringify(other)} (got ${shown(got)}; ${suggest(other, known)})`;
+  const what =
+    second === undefined
+      ? `option ${JSON.stringify(name)} (got ${shown(value)}); ${suggest(name, known)}`
+      : `options ${unknown.slice(0, MAX_LISTED).map(tell).join(', ')}`;
+  throw new PolicyError(name, `${where} has no ${what}`, 'SLUICE_OPTION_UNKNOWN');
 }
 
 /** The error of an option's value: what was expected, what came, and in `hint` what to write. */

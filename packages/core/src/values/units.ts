@@ -8,7 +8,7 @@ export const MAX_LIMIT = 999_999_999_999_999;
 export function units(
   min: 0 | 1,
   max: number = MAX_LIMIT,
-  instead = 'to limit nothing leave the policy out',
+  instead = 'to limit nothing, leave the policy out',
 ): Reader<number> {
   return (given, field, code) => {
     const isWhole = typeof given === 'number' && Number.isInteger(given) && !Object.is(given, -0);
@@ -25,9 +25,9 @@ function hintFor(given: unknown, field: string, min: number, max: number, instea
     return `; write ${field}: ${String(Number(given))}`;
   }
   if (typeof given !== 'number') return '';
-  if (given > 0 && given < 1) return '; for less than one unit per window write one unit and a longer window';
+  if (given > 0 && given < 1) return '; for less than one unit per window, write one unit and a longer window';
   if (given > max) return `; ${instead}`;
   if (given <= 0 && min === 1)
-    return '; to deny everything write fixedWindow({ limit: 0, window: "1m" }), or use limiter.block(key, duration)';
+    return '; to deny everything, write fixedWindow({ limit: 0, window: "1m" }), or use limiter.block(key, duration)';
   return '';
 }

@@ -295,10 +295,10 @@ describe('an outage', () => {
     await ask(guard, 5);
 
     expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
-      expect.stringMatching(/^The redis store of warned keeps failing \(connection\): no connection\. Since \d{4}-/),
-      expect.stringMatching(/^The redis store of warned answers again: it was away from \d{4}-.*Z to \d{4}-.*Z\.$/),
-      expect.stringMatching(/^The redis store of warned keeps failing \(denied\): no such right/),
-      expect.stringMatching(/^The redis store of warned answers again/),
+      expect.stringMatching(/^The redis store of "warned" keeps failing \(connection\): no connection\. Since \d{4}-/),
+      expect.stringMatching(/^The redis store of "warned" is back: it was down from \d{4}-.*Z to \d{4}-.*Z\.$/),
+      expect.stringMatching(/^The redis store of "warned" keeps failing \(denied\): no such right/),
+      expect.stringMatching(/^The redis store of "warned" is back/),
     ]);
   });
 });

@@ -82,7 +82,7 @@ describe('a missing key', () => {
     expect(warnings).toEqual([
       [
         'SLUICE_KEY_MISSING',
-        expect.stringMatching(/^the limiter "login" denied .* write onMissingKey: 'deny'; .* needs its parser before/),
+        expect.stringMatching(/^the limiter "login" denied .* set onMissingKey: 'deny'; .* put the body parser before/),
       ],
     ]);
     expect(bodies.join()).not.toMatch(/onMissingKey|option|login/);

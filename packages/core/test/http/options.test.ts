@@ -60,7 +60,7 @@ describe('an option', () => {
     ),
     [
       { policy: undefined, limiter: createLimiter({ limits: [entry] }) },
-      ...(['limiter', 'limiter must be one with a single key, got one with the limits "a";'] as const),
+      ...(['limiter', 'limiter must have a single key, got one with the limits "a";'] as const),
     ],
     [{ _events: {} }, 'rateLimit', 'takes options and returns the handler, got a request'],
     [{ limits: [entry] }, 'policy', 'write it into the entries of limits instead'],

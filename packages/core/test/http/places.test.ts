@@ -79,7 +79,9 @@ describe('several places over one request', () => {
   it('need one store and a name each', () => {
     const own = { name: 'app', store: memoryStore(), shared: true };
 
-    expect(() => over({ name: 'app' }, { name: 'route' })).toThrow(/need one store, got several in "app" and "route"/);
+    expect(() => over({ name: 'app' }, { name: 'route' })).toThrow(
+      /need the same store, got several in "app" and "route"/,
+    );
     expect(() => over(own, own)).toThrow('names must be unique');
   });
 });

@@ -11,7 +11,7 @@ const untyped = (limiter: unknown): Untyped => limiter as Untyped;
 
 describe('a bad cost', () => {
   it.each<[cost: unknown, error: typeof TypeError | typeof RangeError, text: RegExp]>([
-    [-1, RangeError, /got -1; to give units back use refund\(decision\); nothing was consumed/],
+    [-1, RangeError, /got -1; to give units back, use refund\(decision\); nothing was consumed/],
     [Number.NaN, RangeError, /got NaN/],
     [1.5, RangeError, /whole number from 0 to 2\^53 - 1, got 1\.5/],
     [Infinity, RangeError, /got Infinity/],
@@ -56,7 +56,7 @@ describe('a bad key', () => {
 
       for (const attempt of attempts) {
         await expect(attempt).rejects.toThrow(TypeError);
-        await expect(attempt).rejects.toThrow(/key must be a string that is not empty, got .*; nothing was consumed/);
+        await expect(attempt).rejects.toThrow(/key must be a non-empty string, got .*; nothing was consumed/);
         await expect(attempt).rejects.toMatchObject({ code: KEY });
       }
       expect(store.size).toBe(0);
@@ -77,7 +77,7 @@ describe('bad keys of several limits', () => {
     [{ 'per-ip': undefined }, /at least one limit needs a key/],
     [{ 'per-ip': '::1', 'per-usr': 'ann' }, /there is no limit named "per-usr"; did you mean "per-user"\?/],
     [{ 'per-ip': '::1', whatever: 'ann' }, /there is no limit named "whatever"; known: per-ip and per-user/],
-    [{ 'per-ip': '::1', 'per-user': 42 }, /the key of per-user must be a string/],
+    [{ 'per-ip': '::1', 'per-user': 42 }, /the key of per-user must be a non-empty string/],
   ])('of %j are a TypeError, and nothing is consumed', async (keys, text) => {
     const store = memoryStore();
     const limiter = untyped(createLimiter({ limits, store }));

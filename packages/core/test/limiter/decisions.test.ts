@@ -155,7 +155,7 @@ describe('the options of a limiter', () => {
   it.each<[object, string, RegExp]>([
     [{}, 'SLUICE_POLICY_INVALID', /createLimiter needs limit and window, such as .*, or a policy, or limits; got none/],
     [{ policy, limit: 5 }, 'SLUICE_POLICY_INVALID', /createLimiter takes policy, or limit and window, got both/],
-    [{ policy, limits: [] }, 'SLUICE_POLICY_INVALID', /createLimiter takes limits, or policy, .* got both/],
+    [{ policy, limits: [] }, 'SLUICE_POLICY_INVALID', /createLimiter takes limits, or policy, .* got more than one/],
     [{ limits: [] }, 'SLUICE_POLICY_INVALID', /limits must be a list such as/],
     [
       {

@@ -7,7 +7,11 @@ const remaining = async (limiter: Limiter, key = 'key'): Promise<number> => (awa
 
 describe('a bad estimate', () => {
   it.each<[unknown, typeof TypeError | typeof RangeError, RegExp]>([
-    [0, RangeError, /an estimate is a whole number from 1 to 2\^53 - 1, got 0; .*if you cannot tell, reserve 1/],
+    [
+      0,
+      RangeError,
+      /an estimate must be a whole number from 1 to 2\^53 - 1, got 0; .*if you have no estimate, reserve 1/,
+    ],
     ['5', TypeError, /got "5"/],
   ])('of %p is denied, and nothing is consumed', async (estimate, error, text) => {
     const limiter = createLimiter({ policy });

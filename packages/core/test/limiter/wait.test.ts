@@ -86,7 +86,7 @@ describe('wait', () => {
 
     await expect(tooMuch).rejects.toMatchObject({
       code: 'SLUICE_NEVER_FITS',
-      message: expect.stringContaining('a cost of 3 never fits the policy default'),
+      message: expect.stringContaining('a cost of 3 never fits the policy "default"'),
     });
     expect(await behind).toMatchObject({ allowed: true });
     await limiter.close();

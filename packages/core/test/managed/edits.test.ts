@@ -252,7 +252,7 @@ describe('an override', () => {
     const set = process().policies.override('orders', 'ann', ten);
 
     await expect(set).rejects.toThrow(
-      'an override needs the managed policy orders (it does not exist, or was removed)',
+      'an override needs the managed policy "orders" (it does not exist, or was removed)',
     );
   });
 });

@@ -48,7 +48,9 @@ describe('a Redis that was flushed', () => {
     expect(await redis.admin.hget('sluice:{#policies}:records', 'mail')).toBe(removal);
     const reader = process().policies;
     expect([await reader.get('orders'), await reader.overrides('orders')]).toEqual([orders, overrides]);
-    expect(warnings.join()).toContain('SLUICE_POLICIES_LOST: sluice:{#policies}:records in Redis has lost records');
+    expect(warnings.join()).toContain(
+      'SLUICE_POLICIES_LOST: sluice:{#policies}:records in Redis lost managed policies',
+    );
   });
 
   it('gets back the newest copy of each record, whichever process writes first', async () => {
@@ -170,9 +172,9 @@ describe('a record that this release cannot use', () => {
       '{"atMs":1,"format":1,"life":1,"policy":{"algorithm":"magic"}}',
       'does not know its algorithm "magic"',
     ],
-    ['no JSON', '{"atMs":1,', 'it is no record of a policy'],
-    ['another value', '"hello"', 'it is no record of a policy'],
-    ['a hostile instant', '{"atMs":9007199254740993,"format":1,"life":1}', 'it is no record of a policy'],
+    ['no JSON', '{"atMs":1,', 'it is not the record of a policy'],
+    ['another value', '"hello"', 'it is not the record of a policy'],
+    ['a hostile instant', '{"atMs":9007199254740993,"format":1,"life":1}', 'it is not the record of a policy'],
   ])('(%s) is no policy, is left alone, and can be put again', async (_what, text, problem) => {
     await redis.admin.hset('sluice:{#policies}:records', 'orders', text);
     await redis.admin.zadd('sluice:{#policies}:changes', 5, 'orders');

@@ -41,14 +41,14 @@ describe('an option of another package', () => {
 
   it('without a counterpart is answered with what to do', () => {
     expect(errorFor({ trustProxy: true })).toContain('the framework itself has a setting for trusted proxies');
-    expect(errorFor({ ban: 3 })).toContain('write blockFor in its policy, or call limiter.block(key, "1h")');
+    expect(errorFor({ ban: 3 })).toContain('set blockFor in its policy, or call limiter.block(key, "1h")');
   });
 
   it('is answered together with all others, so that one run is enough', () => {
     expect(errorFor({ windowMs: 60_000, max: 5, limit: 3, message: 'no' })).toBe(
-      'rateLimit has no option "windowMs" (got 60000); did you mean "window"?; ' +
-        'nor "max" (got 5): did you mean "limit"?; ' +
-        'nor "message" (got "no"): did you mean "onDenied"? [SLUICE_OPTION_UNKNOWN]',
+      'rateLimit has no options "windowMs" (got 60000; did you mean "window"?), ' +
+        '"max" (got 5; did you mean "limit"?), ' +
+        '"message" (got "no"; did you mean "onDenied"?) [SLUICE_OPTION_UNKNOWN]',
     );
   });
 
@@ -62,6 +62,6 @@ describe('an option of another package', () => {
       },
     };
 
-    expect(errorFor(hostile)).toContain('rateLimit has no option "max" (got "\\"}]?\\u0000")');
+    expect(errorFor(hostile)).toContain('rateLimit has no options "max" (got "\\"}]?\\u0000"');
   });
 });

@@ -23,7 +23,7 @@ const NO_STORE = { 'cache-control': 'no-store' };
  */
 const DETAILS = {
   'not trusted':
-    'the gateway that asks is not among the trusted_proxies of forward_auth, so that nothing it states is believed; add its address there',
+    'the gateway is not in the trusted_proxies of forward_auth, so it is not believed; add its address there',
   contradiction:
     'fields about the original request contradict each other, such as X-Forwarded-Uri and X-Original-URI, or X-Forwarded-For and X-Real-IP; a gateway removes those that it does not write itself',
   'no target': 'the gateway does not state the original target; it must send X-Forwarded-Uri or X-Original-URI',
@@ -69,13 +69,13 @@ function forbidden(why: keyof typeof DETAILS): RequestProblem {
 
 function warnOfAddress(gateway: string): void {
   const what = `the gateway ${gateway} sends neither X-Forwarded-For nor X-Real-IP with the requests that it asks about`;
-  const effect = 'all its clients share one budget in limits by address. Have it send the address of the client.';
+  const effect = 'all its clients share one budget in limits by address. Make it send the address of the client.';
   warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: ${effect}`, 'forward_auth address');
 }
 
 function warnOfProxy(peer: string | undefined): void {
   if (peer === undefined) return;
-  const what = `${peer} asks for forward auth and is not among trusted_proxies, so that nothing it states is believed`;
-  const instead = 'If it is a gateway of yours, add its address there.';
+  const what = `${peer} asks for forward auth but is not in trusted_proxies, so it is not believed`;
+  const instead = 'If it is your gateway, add its address there.';
   warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: it gets 403. ${instead}`, 'forward_auth');
 }

@@ -198,7 +198,7 @@ function callErrorOf(error: unknown): CallError {
 }
 
 function tooMany(): CallError {
-  return new CallError(Status.RESOURCE_EXHAUSTED, 'the service has as many calls as it takes');
+  return new CallError(Status.RESOURCE_EXHAUSTED, 'the service is overloaded');
 }
 
 /** Ends a stream with a status alone. */

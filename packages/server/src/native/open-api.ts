@@ -15,18 +15,18 @@ const orNull = (schema: Schema, description: string): Schema => ({
   description,
 });
 const NUMBERS = {
-  limit: whole('Units that can be had at once.', { minimum: 0 }),
+  limit: whole('The limit of a window, or the capacity of a bucket.', { minimum: 0 }),
   remaining: whole('Units that would be allowed right now.', { minimum: 0 }),
   used: whole('Units used after the decision.', { minimum: 0 }),
   retryAfterMs: orNull({ type: 'integer' }, 'Milliseconds until the same cost is allowed; null if it never can be.'),
   resetAfterMs: whole('Milliseconds until the key is as if never used.'),
-  delayMs: whole('Pacing: milliseconds to wait before you go on.'),
+  delayMs: whole('Milliseconds to wait before starting, for a leaky bucket.'),
 };
 const CHANGED = {
   name: text('The managed policy that it overrides.'),
   target: { description: 'A key (a long one as # and its hash), or { prefix }.' },
   policy: { type: 'object' },
-  untilMs: orNull({ type: 'integer' }, 'When it ends, milliseconds since 1970. Null: it does not.'),
+  untilMs: orNull({ type: 'integer' }, 'When it ends, in milliseconds since 1970. Null: never.'),
   changedAtMs: whole('When it was changed, milliseconds since 1970.'),
   by: orNull({ type: 'string' }, 'Who changed it last.'),
   reason: orNull({ type: 'string' }, 'Why.'),
@@ -40,7 +40,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     cost: units('Units.'),
     ...NUMBERS,
     source: text('What decided: the store, this process (cache), or the local fallback (local).'),
-    atMs: { type: 'number', description: 'The instant of the decision by the clock of the store.' },
+    atMs: { type: 'number', description: 'When it was decided, by the clock of the store.' },
     policies: { type: 'array', items: ref('PolicyDecision') },
     fields: {
       type: 'object',
@@ -55,7 +55,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       name: { type: 'string' },
       allowed: { type: 'boolean' },
       ...NUMBERS,
-      windowMs: whole('The window, or the time that fills the bucket, in milliseconds.'),
+      windowMs: whole('The window, or the time to fill the bucket, in milliseconds.'),
       nextAfterMs: orNull({ type: 'integer' }, 'Milliseconds until one more unit is free; null if it is not known.'),
       unit: { const: 'concurrent-requests', description: 'Units are held until they are released.' },
     },
@@ -63,18 +63,18 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
   Reservation: record({
     decision: ref('Decision'),
-    reservation: orNull({ type: 'string' }, 'What settle takes. Null if there is nothing to settle.'),
+    reservation: orNull({ type: 'string' }, 'Pass it to settle. Null if there is nothing to settle.'),
   }),
   Acquisition: record({
     decision: ref('Decision'),
-    slot: orNull({ type: 'string' }, 'What release and renew take. Null if nothing is held.'),
+    slot: orNull({ type: 'string' }, 'Pass it to release and renew. Null if nothing is held.'),
   }),
   Renewal: record({ held: { type: 'boolean', description: 'Whether the slots were still held.' } }),
   Overrides: record({ overrides: { type: 'array', items: record(CHANGED) }, hasMore: { type: 'boolean' } }),
   Override: record({
     ...CHANGED,
     change: { enum: ['created', 'changed', 'unchanged'] },
-    before: { type: 'object', description: 'The policy that counted for its keys until now.' },
+    before: { type: 'object', description: 'The policy that applied to its keys until now.' },
   }),
   Removal: record({ removed: { type: 'boolean', description: 'Whether there was one.' } }),
   Problem: record(
@@ -90,13 +90,13 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
 };
 
 const PROBLEMS: Readonly<Record<string, string>> = {
-  400: 'The request is wrong. Nothing was done.',
+  400: 'The request is invalid. Nothing was done.',
   401: 'The token is missing or wrong. Nothing was done.',
   403: 'A page of another origin or a foreign Host on the loopback, without the token; or the reservation or slot is none of this service. Nothing was done.',
   409: 'The reservation is too old, or the limit is not managed, or not configured. Nothing was done.',
   413: 'The body is too long.',
   415: 'The body is not JSON.',
-  503: 'The store does not answer, or the service has as many requests as it takes.',
+  503: 'The store does not answer, or the service is overloaded.',
 };
 
 function responseOf(description: string, schema: string, type = 'application/json'): Schema {

@@ -29,21 +29,22 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
   const decide = async (op: 'take' | 'peek', wants: readonly Want[]): Promise<Decision> => core.decide(op, wants);
   return {
     consume: {
-      summary: 'Takes units if every limit allows them. A denial is an answer too: look at `allowed`.',
+      summary: 'Takes units if every limit allows them. A denial is also a 200: check `allowed`.',
       needs: ['keys'],
       may: ['cost'],
       answer: 'Decision',
       run: async (fields) => write(await decide('take', readKeys(fields, fields['cost']))),
     },
     peek: {
-      summary: 'Tells whether consume would be allowed. Takes nothing.',
+      summary: 'Reports whether consume would be allowed. Takes nothing.',
       needs: ['keys'],
       may: ['cost'],
       answer: 'Decision',
       run: async (fields) => write(await decide('peek', readKeys(fields, fields['cost']))),
     },
     reserve: {
-      summary: 'Takes an estimate of a cost that is known only afterwards. One that is never settled costs that.',
+      summary:
+        'Takes an estimate of a cost that is known only afterwards. An unsettled reservation costs its estimate.',
       needs: ['keys', 'estimate'],
       answer: 'Reservation',
       run: async (fields) => {
@@ -53,7 +54,7 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
     },
     settle: {
       summary:
-        'States how many units of a reservation were used, once: what was not used comes back. Above the estimate it needs the token. After ten minutes a reservation costs its estimate.',
+        'Reports, once, how many units of a reservation were used; the rest is refunded. More than the estimate needs the token. After ten minutes, a reservation costs its estimate.',
       needs: ['reservation', 'actual'],
       run: ({ reservation, actual }, hasRights) =>
         receipts.settle(readText(reservation, 'reservation'), readWhole(actual, 'actual'), hasRights),
@@ -89,27 +90,27 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
       run: async ({ slot }) => ({ held: await receipts.renew(readText(slot, 'slot')) }),
     },
     refund: {
-      summary: 'Gives units back to keys, at most those that are used. Each call counts, so send it once.',
+      summary: 'Refunds units of keys, at most those that are used. Every call refunds, so do not repeat it.',
       needs: ['keys'],
       may: ['cost'],
       needsRights: true,
       run: (fields) => settleKeys(core, 'give', readKeys(fields, fields['cost'])),
     },
     charge: {
-      summary: 'Counts units that have been used already. Never denies.',
+      summary: 'Counts units that were already used. Never denies.',
       needs: ['keys', 'cost'],
       needsRights: true,
       run: (fields) => settleKeys(core, 'charge', readKeys(fields, fields['cost'])),
     },
     reset: {
-      summary: 'Forgets what keys have used. A block stays.',
+      summary: 'Clears what keys have used. A block stays.',
       needs: ['keys'],
       may: ['by', 'reason'],
       needsRights: true,
       run: (fields) => editKeys(core, 'reset', readKeys(fields, 0), readWhy(fields)),
     },
     block: {
-      summary: 'Denies every request of keys for a while. A later block replaces it.',
+      summary: 'Denies every request of the keys for a time. A later block replaces it.',
       needs: ['keys', 'duration'],
       may: ['reset', 'by', 'reason'],
       needsRights: true,
@@ -136,7 +137,7 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
     },
     override: {
       summary:
-        'Gives a key, or all keys with a prefix, other numbers than their managed limit. In force in every process within a second; what was used stays used.',
+        'Gives a key, or all keys with a prefix, different numbers than their managed limit. Takes effect in every process within a second; used units stay used.',
       needs: ['limit', 'policy'],
       may: ['key', 'prefix', 'until', 'by', 'reason'],
       needsRights: true,

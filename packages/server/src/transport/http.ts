@@ -75,7 +75,7 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
     route.check?.(request);
     const body = route.readsBody === true ? await bodies.read(request) : NO_BODY;
     if (inFlight >= maxInFlight && route.isAlwaysServed !== true) {
-      const detail = 'the service has as many requests as it takes; nothing was done';
+      const detail = 'the service is overloaded; nothing was done';
       throw new RequestProblem(503, detail, {}, { 'retry-after': '1' });
     }
     // Until it is handled, not until its client has read the answer.

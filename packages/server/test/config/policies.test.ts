@@ -61,7 +61,7 @@ describe('sluice, in place of rate_limit', () => {
     ],
     [
       '{ fixedWindow: { limit: 5 } }',
-      '5:15: window must be a duration such as 60_000 (milliseconds) or "60s", got undefined; known units: ms, s, m, h, d [SLUICE_POLICY_INVALID]',
+      '5:15: window must be a duration such as 60_000 (milliseconds) or "60s", got undefined; write for example window: "1m" [SLUICE_POLICY_INVALID]',
     ],
     ['{ fixedwindow: {} }', '5:15: sluice has no field "fixedwindow"; did you mean fixedWindow?'],
     ['{}', `5:5: sluice must hold ${EXPECTED}`],
@@ -79,7 +79,7 @@ describe('sluice, in place of rate_limit', () => {
     ],
     ['[{ managed: orders }]', '5:14: a managed policy stands alone: it cannot be one of a list'],
     ['{ managed: "-" }', `5:24: managed must be the name of a policy: ${NAME}, got "-"`],
-    [`[${FIXED}, ${FIXED}]`, expect.stringMatching(/^5:5: policy\[0\] needs a name: /)],
+    [`[${FIXED}, ${FIXED}]`, expect.stringMatching(/^5:5: policy\[0\] needs a name, /)],
     [
       '{ concurrency: { limit: 5, ttl: 30s } }',
       "5:15: concurrency holds a slot until it is released, and Envoy's protocol has no release; write the policy under limits:, and use /v1/acquire and /v1/release",

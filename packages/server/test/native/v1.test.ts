@@ -178,7 +178,7 @@ describe('a wrong request', () => {
     ['settle', { reservation: 'x.y', actual: 1 }, 403, 'the reservation is none that this service has given out'],
     ['acquire', { keys }, 400, 'no policy of these keys holds slots'],
     ['acquire', { keys: { jobs: 'x' }, cost: 0 }, 400, 'cost must be at least 1 unit'],
-    ['acquire', { keys: { jobs: 'x' }, holder: '' }, 400, 'holder must be a string that is not empty'],
+    ['acquire', { keys: { jobs: 'x' }, holder: '' }, 400, 'holder must be a non-empty string'],
     ['block', { keys, duration: '5 parsecs' }, 400, 'duration must be'],
     ['block', { keys, duration: '1m', reset: 1 }, 400, 'reset must be true or false, got 1'],
     ['override', { limit: 'login', key: 'a', policy: {} }, 409, 'write managed: and the name of a policy'],

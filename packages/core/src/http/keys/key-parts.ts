@@ -8,7 +8,7 @@ import { canonicalAddress } from './address.ts';
 /** The value of a part of a key. Undefined, null and '' mean that the request has no key. */
 export type KeyValue = string | number | null | undefined;
 
-/** A part of a key that is read in the framework's own way. The `by...` functions return these. */
+/** A part of a key that is read in the framework's own way. Returned by the `by...` functions. */
 export interface KeyReader<Request, Response = unknown> {
   readonly read: (
     request: Request,
@@ -27,17 +27,19 @@ export interface AddressReader<Request> extends KeyReader<Request> {
   readonly read: (request: Request, reader: RequestReader<Request>) => string | undefined;
 }
 
-/** A part of a key: made by a `by...` function, or a function of the request and, where there is one, its response. */
+/**
+ * A part of a key: the result of a `by...` function, or a function of the request and the response (if there is one).
+ */
 export type KeyPart<Request, Response = unknown> =
   KeyReader<Request, Response> | ((request: Request, response: Response | undefined) => KeyValue | Promise<KeyValue>);
 
-/** One part, or several that make one key together. */
+/** One part, or several that together form one key. */
 export type Key<Request, Response = unknown> = KeyPart<Request, Response> | readonly KeyPart<Request, Response>[];
 
 const BY_IP = {
   /**
-   * Bits of an IPv6 address that identify a client: 32 to 128. Default 64, the least that a host or home owns; 56 is
-   * stricter.
+   * How many bits of an IPv6 address identify a client: 32 to 128. Default 64, the smallest network that a host or home
+   * gets; 56 is stricter.
    */
   ipv6Prefix: withDefault(wholeNumber(32, 128, 'a whole number of bits'), 64) as WithDefault<number>,
 };
@@ -45,7 +47,7 @@ const BY_IP = {
 export interface ByIpOptions extends Options<typeof BY_IP> {}
 
 /**
- * The client's address, as the framework resolves it: configure its proxy trust. This function reads no header. All
+ * The client's address, as the framework resolves it by its trusted proxies. This function reads no header. All
  * spellings of an address are one key.
  *
  * @throws PolicyError for bad or unknown options.
@@ -93,8 +95,8 @@ export function addressMissing(field: string, whatToWrite: string): PolicyError 
 const UNMATCHED = '(unmatched)';
 
 /**
- * The template of the matched route with its mount path, such as `/users/:id`: never the URL, which has many
- * spellings. Requests that match no route share one key.
+ * The template of the matched route with its mount path, such as `/users/:id`, never the URL, which has many spellings.
+ * All requests without a route share one key.
  */
 export function byRoute<Request>(): KeyReader<Request> {
   return {
@@ -142,8 +144,7 @@ export function byUser<Request, Response = unknown>(
 const FIELD_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /**
- * A header field. A client can send any value, so use it only for fields that have been verified, or together with
- * `byIp()`.
+ * A header field. A client can send any value, so use it only for verified fields, or together with `byIp()`.
  *
  * @throws PolicyError for what no field can be named.
  */
@@ -233,8 +234,8 @@ export function warnOfMissingKey(limiter: string): void {
   warnOnce(
     'SLUICE_KEY_MISSING',
     `the limiter ${shown(limiter)} denied a request: its key returned nothing. ` +
-      "If that is right, write onMissingKey: 'deny'; otherwise 'skip' or 'shared', or another key. " +
-      'A key of the body needs its parser before the limiter.',
+      "If that is intended, set onMissingKey: 'deny'; otherwise 'skip' or 'shared', or use another key. " +
+      'If the key reads the body, put the body parser before the limiter.',
     limiter,
   );
 }

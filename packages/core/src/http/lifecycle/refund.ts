@@ -41,7 +41,7 @@ export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: 
 }
 
 function warnOfRefund(error: unknown): void {
-  warnOnce('SLUICE_REFUND_FAILED', `a refund failed, and its units stay taken: ${messageOf(error)}`);
+  warnOnce('SLUICE_REFUND_FAILED', `a refund failed, so its units stay used: ${messageOf(error)}`);
 }
 
 /** Calls back once: when a response has been sent completely, or was cut off, or its client has left before it. */

@@ -60,7 +60,7 @@ export function holdUntilClosed(
     if (!hasEnded(request, response)) {
       const [ms, why] =
         leftMs > 0 ? [UNREAD_MS, 'has a client that has read nothing for'] : [maxSlotMs, 'still runs after maxSlotMs,'];
-      const effect = 'its slot was released, and another request may run beside it';
+      const effect = 'its slot was released, so another request may run at the same time';
       const instead = 'If requests may take that long, set a longer maxSlotMs; drop clients that do not read.';
       warnOnce('SLUICE_SLOT_TIMEOUT', `${who} ${why} ${String(ms)} ms: ${effect}. ${instead}`, core.name);
     }
@@ -69,7 +69,7 @@ export function holdUntilClosed(
   let timer: Timer | undefined;
   const who = `a request of the limiter ${shown(core.name)}`;
   const stopRenewing = keepRenewing(held, () => {
-    const what = `${who} continues without its slot, which another request may hold now`;
+    const what = `${who} continues without its slot, which another request may now hold`;
     warnOnce('SLUICE_SLOT_LOST', `${what}: the slot was not renewed within its ttl, or the store lost it.`, core.name);
   });
   const stopListening = onClose(request, response, end);

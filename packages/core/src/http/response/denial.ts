@@ -9,7 +9,7 @@ export interface Denial {
   readonly fields: readonly Field[];
   readonly contentType: 'application/problem+json';
   readonly body: string;
-  /** Which limit denies the request and how long to wait, in words: as in the body. */
+  /** Which limit denied the request and how long to wait, in words, as in the body. */
   readonly detail: string;
   /** The message of the error, with `throw: true`. Clients may see it. */
   readonly reason: string;
@@ -120,7 +120,7 @@ function titleFor(status: number): string {
   return http?.STATUS_CODES[status] ?? 'Denied';
 }
 
-/** The response to a request on which no limit has decided. */
+/** The response to a request that no limit could decide. */
 function problem(status: number, title: string, reason: string, detail?: string): Denial {
   return {
     status,

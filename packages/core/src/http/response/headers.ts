@@ -2,13 +2,13 @@ import { PolicyError, shown } from '../../errors.ts';
 import type { Decision, PolicyDecision } from '../../limiter/decision.ts';
 
 /**
- * Which header fields inform a client about its limits. `draft-11`, `draft-7` and `draft-6` are revisions of
- * draft-ietf-httpapi-ratelimit-headers, a work in progress; `legacy` is the X-RateLimit family, whose Reset is
- * seconds since 1970 (`epoch`) for some clients and seconds from now (`delta`) for others.
+ * The format of the header fields. `draft-11`, `draft-7` and `draft-6` are revisions of
+ * draft-ietf-httpapi-ratelimit-headers, a work in progress. `legacy` is the X-RateLimit family, whose Reset is in
+ * seconds since 1970 (`epoch`) or from now (`delta`).
  */
 export type HeaderFormat = 'draft-11' | 'draft-7' | 'draft-6' | { readonly legacy: 'epoch' | 'delta' };
 
-/** A format, several (at most one draft, because the drafts share field names), or none. */
+/** A format, a list of formats (at most one draft, because the drafts share field names), or false for none. */
 export type HeadersOption = HeaderFormat | readonly HeaderFormat[] | false;
 
 /** One header field of a response. */
@@ -25,7 +25,7 @@ export interface Field {
 export type FieldWriter = (decision: Decision) => readonly Field[];
 
 const FORMATS =
-  'headers must be "draft-11", "draft-7", "draft-6", { legacy: "epoch" | "delta" }, a list of these with one draft at most, or false';
+  'headers must be "draft-11", "draft-7", "draft-6", { legacy: "epoch" | "delta" }, a list of these with at most one draft, or false';
 
 /** The largest integer of a structured field: RFC 9651, section 3.3.1. */
 const MAX_INTEGER = 999_999_999_999_999;

@@ -13,13 +13,13 @@ const CONSUL = {
     (given) => typeof given === 'string' && given !== '',
     'the name of the service whose instances share the limits',
   ) as Field<string>,
-  /** The id of this instance among those of the service, which no other instance on any node has. */
+  /** The id of this instance in the service, unique over all nodes. */
   id: memberId as Field<string>,
-  /** Sent as `X-Consul-Token`. It needs `service_prefix` and `node_prefix` read. */
+  /** The token, sent as `X-Consul-Token`. It needs read access to `service_prefix` and `node_prefix`. */
   token: optional(readToken) as Optional<string>,
   /**
-   * How long an answer counts, in milliseconds from when it was asked for; at least 400. A query waits for a change for
-   * a quarter of that. Default `10_000`.
+   * How long an answer is valid, in milliseconds from the request; at least 400. A query waits a quarter of that for a
+   * change. Default `10_000`.
    */
   ttlMs: withDefault(wholeNumber(400, MAX_PERIOD_MS, 'a whole number of milliseconds'), 10_000) as WithDefault<number>,
 };
@@ -121,7 +121,7 @@ function readMembers(text: string, headers: Headers, invalidAnswer: (why: string
   }
   const weights = entries.map(({ Service }): [string, number] => [Service.ID, Service.Weights?.Passing ?? 1]);
   const twice = weights.find(([id], i) => weights.findIndex(([other]) => other === id) < i);
-  if (twice !== undefined) throw invalidAnswer(`two instances have the id ${twice[0]}: give each an id of its own`);
+  if (twice !== undefined) throw invalidAnswer(`two instances have the id ${twice[0]}: give each its own id`);
   return Object.fromEntries(weights);
 }
 

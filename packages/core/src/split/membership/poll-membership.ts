@@ -34,18 +34,19 @@ export const memberId: Reader<string> = /* @__PURE__ */ valueThat(
 export const period: Reader<number> = /* @__PURE__ */ wholeNumber(10, MAX_PERIOD_MS, 'a whole number of milliseconds');
 
 const POLL = {
-  /** The id of this instance among the members that the registry lists. */
+  /** The id of this instance in the registry. */
   id: memberId as Field<string>,
   /**
-   * Asks the registry for the members: the weight of each, a whole number from 1 to 1 000 000, by its id. Rejects if
-   * the registry does not say; no members are no answer. The signal is aborted after half of `ttlMs`.
+   * Asks the registry for the members, and returns their weights by id: whole numbers from 1 to 1 000 000. Should
+   * reject if the registry does not answer; an empty list counts as no answer. The signal is aborted after half of
+   * `ttlMs`.
    */
   members: functionThat('a function that returns the weight of each member by its id') as Field<AskMembers>,
   /** Milliseconds from one request to the next, varied by a tenth; at least 10. Default `1000`. */
   everyMs: withDefault(period, 1000) as WithDefault<number>,
   /**
-   * How long an answer counts, in milliseconds from when it was asked for: at least twice `everyMs`. Then this instance
-   * has no share until the registry answers, and its share is due again. Default: three times `everyMs`.
+   * How long an answer is valid, in milliseconds from the request: at least twice `everyMs`. After that, this instance
+   * has no share until the registry answers again. Default: three times `everyMs`.
    */
   ttlMs: optional(period) as Optional<number>,
 };

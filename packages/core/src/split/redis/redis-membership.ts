@@ -18,8 +18,8 @@ const readWeight: Reader<() => number> = (given, field) => {
 
 const REDIS = {
   /**
-   * This instance's part of every limit, in proportion to the weights of the others: a whole number from 1 to 1 000
-   * 000, or a function that returns one and is called at every heartbeat. Default `1`.
+   * This instance's part of every limit, relative to the weights of the others: a whole number from 1 to 1 000 000, or
+   * a function that returns one, called at every heartbeat. Default `1`.
    */
   weight: withDefault(readWeight, () => 1) as WithDefault<number | (() => number), () => number>,
   /** Instances of the same group share their limits. Letters, digits, `.`, `_` and `-`. Default `default`. */
@@ -30,8 +30,8 @@ const REDIS = {
   /** Milliseconds between two heartbeats, varied by a tenth; at least 10. Default `1000`. */
   heartbeatMs: withDefault(period, 1000) as WithDefault<number>,
   /**
-   * After this long without a heartbeat an instance stops being a member: at least twice `heartbeatMs`. The longest of
-   * a group counts. Default: three times `heartbeatMs`.
+   * After this long without a heartbeat, an instance stops being a member: at least twice `heartbeatMs`. The longest in
+   * a group applies. Default: three times `heartbeatMs`.
    */
   ttlMs: optional(period) as Optional<number>,
   /**
@@ -44,8 +44,8 @@ const REDIS = {
 export interface RedisMembershipOptions extends Options<typeof REDIS> {}
 
 /**
- * A membership by heartbeats to Redis: one small script call every `heartbeatMs`, and none on the path of a request.
- * Redis records by its own clock when each instance was a member, in one hash per group, `<prefix>:members:<group>`.
+ * A membership by heartbeats to Redis: one small script call every `heartbeatMs`, and none for a request. Redis records
+ * by its own clock when each instance was a member, in one hash per group, `<prefix>:members:<group>`.
  *
  * @param redis - A Redis store, or a client or URL as `redisStore` accepts it.
  * @throws PolicyError for a bad or unknown option, and for a client or URL without a prefix. Nothing is sent before a

@@ -11,19 +11,18 @@ export type SplittablePolicy = FixedWindowPolicy | SlidingWindowPolicy | TokenBu
 const INSTEAD = 'use fixedWindow with align: "clock", slidingWindow or tokenBucket';
 /** Why other policies cannot be split. */
 const PROBLEMS: Readonly<Partial<Record<Policy['algorithm'], string>>> = {
-  intervalBucket: 'its units come back at once, in each instance at another time; leave mode: "interval" out',
-  slidingLog:
-    'an instance would deny what fits, for want of a share; use slidingWindow, or keep this limit in redisStore',
-  concurrency: 'no other instance would know the slots of an instance that is gone; keep this limit in redisStore',
+  intervalBucket: 'its units come back at once, at a different time in each instance; remove mode: "interval"',
+  slidingLog: 'an instance without a share would deny what fits; use slidingWindow, or keep this limit in redisStore',
+  concurrency: 'no other instance would know the slots of a lost instance; keep this limit in redisStore',
 };
 
 /** @throws PolicyError for a policy that cannot be split into shares. */
 export function checkSplittable(policy: Policy): asserts policy is SplittablePolicy {
   if (policy.algorithm === 'slidingWindow' || policy.algorithm === 'tokenBucket') return;
-  let why = PROBLEMS[policy.algorithm] ?? `what it promises does not add up over shares; ${INSTEAD}`;
+  let why = PROBLEMS[policy.algorithm] ?? `its promise does not add up over shares; ${INSTEAD}`;
   if (policy.algorithm === 'fixedWindow') {
     if (policy.align === 'clock') return;
-    why = 'its windows begin at the first unit, in each instance at another time; write align: "clock"';
+    why = 'its windows begin at the first unit, at a different time in each instance; write align: "clock"';
   }
   throw new PolicyError('policy', `splitStore cannot split the policy ${describePolicy(policy)}: ${why}`);
 }

@@ -86,7 +86,7 @@ function giveBack({ asks }: Group, before: Answer, after: Answer, perform: Perfo
   perform('give', gifts).catch((error: unknown) => {
     warnOnce(
       'SLUICE_REFUND_FAILED',
-      `units that a denied request took on one node of the Redis Cluster could not be given back, and count until they expire: ${messageOf(error)}`,
+      `units that a denied request took on one node of the Redis Cluster could not be given back, so they count until they expire: ${messageOf(error)}`,
     );
   });
 }

@@ -125,7 +125,7 @@ export function portOf(given: unknown, where: string, connectTimeoutMs?: number)
   const url = (given as { url?: unknown } | null | undefined)?.url;
   throw new PolicyError(
     'client',
-    `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}${typeof url === 'string' ? `; write ${where}(${shown(withoutSecrets(url))}, { prefix: 'shop' })` : ''}${given === undefined ? '; is the environment variable of the URL set?' : ''}`,
+    `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}${typeof url === 'string' ? `; write ${where}(${shown(withoutSecrets(url))}, { prefix: 'shop' })` : ''}${given === undefined ? '; is the environment variable with the URL set?' : ''}`,
     'SLUICE_OPTION_INVALID',
   );
 }

@@ -31,7 +31,7 @@ const NOT_SENT = /stream isn't writeable|client is (closed|offline)/i;
 const SUBJECT = /\{[^}]*(\}|$)/g;
 
 const NEEDS_PASSWORD =
-  '; Redis asks for a password: put it into the URL (redis://:password@host:6379), or into the options of the client';
+  '; Redis asks for a password: put it in the URL (redis://:password@host:6379), or in the options of the client';
 const WRONG_PASSWORD = '; the user or the password of the URL, or of the options of the client, is wrong';
 
 /**

@@ -16,28 +16,29 @@ import { ScriptRunner } from './run-script.ts';
 
 const SHAPE = {
   /**
-   * The name of your application, with which all keys begin: two applications on one Redis never share limits by
-   * accident. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`.
+   * The name of your application, with which all keys begin, so that two applications on one Redis do not share limits
+   * by accident. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`.
    */
   prefix: ((given) => parsePrefix(given, 'redisStore')) as Field<string>,
   /**
-   * For a URL: how long decisions wait for the first reply once the socket is connected, in milliseconds, whatever their
-   * `timeoutMs`. Before that they wait for 500 ms, or as long as this if it is longer; not at all if the server rejects
-   * the connection. Default `250`.
+   * For a URL: how long the first decisions wait for a reply once the socket is connected, in milliseconds, regardless
+   * of `timeoutMs`. Before that, they wait 500 ms for the connection, or this long if it is longer, but not at all if
+   * the server rejects it. Default `250`.
    */
   connectTimeoutMs: optional(timerMs) as Optional<number>,
 };
 
 export interface RedisStoreOptions extends Options<typeof SHAPE> {}
 
-/** A store in Redis, Valkey, or a cluster of them. */
+/** A store in Redis or Valkey, or a cluster of either. */
 export interface RedisStore extends Store {
   readonly source: 'redis';
   /**
-   * Resolves when Redis can decide, so that the first requests do not wait for a connection; tries again until then. For
-   * the start of an application and for readiness checks; a limiter does not need this call.
+   * Resolves when Redis can decide, and retries until then, so that the first requests do not wait for a connection.
+   * Optional: for the start of an application, and for readiness checks.
    *
-   * @param timeoutMs - Milliseconds after which it rejects with the last error, as it does when the store is closed. Default 5000.
+   * @param timeoutMs - Milliseconds after which it rejects with the last error, as it does when the store is closed.
+   * Default 5000.
    * @throws (rejects) PolicyError `SLUICE_OPTION_INVALID` for a bad timeout; StoreError.
    */
   ready(timeoutMs?: number): Promise<void>;
@@ -45,13 +46,13 @@ export interface RedisStore extends Store {
 }
 
 /**
- * Limits that hold across processes: what one turn of the event loop asks for is one call of one script, decided at one
- * instant of the server's clock, in whole milliseconds. One key per policy and subject; every key expires. Needs Redis 6.2
- * or Valkey 8, or later.
+ * Limits that hold across processes. All requests of one turn of the event loop are one script call, decided at one
+ * instant of the server's clock, in whole milliseconds. One key per policy and subject; every key expires. Needs Redis
+ * 6.2 or Valkey 8, or later.
  *
- * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see
- * {@link RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it makes
- * one with ioredis at the first decision, and closes it with the store.
+ * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see {@link
+ * RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it makes one
+ * with ioredis at the first decision, and closes it with the store.
  * @throws PolicyError for any other client, for a missing prefix, and for bad or unknown options; StoreError
  * `SLUICE_REDIS_CLIENT_MISSING` for a URL without the package ioredis (in a bundle only the first call tells).
  */

@@ -67,7 +67,7 @@ describe('a failure', () => {
 
   it('says where the password belongs', async () => {
     expect(String(await failureOf(new Error('NOAUTH Authentication required.')))).toContain(
-      'Redis asks for a password: put it into the URL (redis://:password@host:6379)',
+      'Redis asks for a password: put it in the URL (redis://:password@host:6379)',
     );
   });
 

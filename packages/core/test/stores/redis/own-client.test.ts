@@ -221,14 +221,14 @@ describe('the connection to a URL', () => {
 
 describe('a URL', () => {
   it.each([undefined, '', ' '])('that is %j asks whether its variable is set', (url) => {
-    expect(() => storeAt(url as string)).toThrow(/; is the environment variable of the URL set\?/);
+    expect(() => storeAt(url as string)).toThrow(/; is the environment variable with the URL set\?/);
   });
 
   it.each([
     ['http://127.0.0.1:6379', 'redis://user:password@host:6379/0'],
     ['127.0.0.1:6379', 'redis://user:password@host:6379/0'],
     ['redis://host:6379/zero', 'number of a database'],
-    ['redis://host:6379?family=6', 'no query'],
+    ['redis://host:6379?family=6', 'cannot have a query'],
     ['redis://user:%zz@host', 'encodeURIComponent'],
   ])('%s is denied at once, with what is wrong', (url, expected) => {
     expect(() => storeAt(url)).toThrow(

@@ -44,7 +44,7 @@ export function adoptIoredis(client: IoredisClient): Port {
       if (status === 'ready' || (!wasReady && CONNECTING.has(status))) return undefined;
       return new Error(
         status === 'end' || status === 'disconnecting'
-          ? 'the Redis client that you passed is closed, and Sluice never opens it again: close the limiters first, and then the client'
+          ? 'the Redis client that you passed is closed, and Sluice never reopens it: close the limiters before the client'
           : `the client has no connection to Redis at the moment (it is ${status})`,
       );
     },

@@ -45,7 +45,7 @@ export function adoptNodeRedis(client: NodeRedisClient): Port {
         return undefined;
       }
       return new Error(
-        'the client is closed or was never connected, and one that was handed in is never opened here: `await client.connect()` before the first decision, and close it after the limiters',
+        'the client is closed or was never connected, and Sluice never connects a client that you passed: `await client.connect()` before the first decision, and close it after the limiters',
       );
     },
     subscribe: (channel, onMessage, onEnd) =>

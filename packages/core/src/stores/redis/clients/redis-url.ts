@@ -21,7 +21,7 @@ export function parseRedisUrl(text: string): RedisAddress {
     url === undefined
       ? 'a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS)'
       : url.search !== '' || url.hash !== ''
-        ? 'a Redis URL has no query here; to set options of the client, pass a client'
+        ? 'a Redis URL cannot have a query; to set options, pass a client instead'
         : db === undefined
           ? 'a Redis URL ends with the number of a database, or with nothing'
           : isDecodable(url.username + url.password)
@@ -29,7 +29,7 @@ export function parseRedisUrl(text: string): RedisAddress {
             : 'user and password of a Redis URL are written with % as encodeURIComponent does';
   if (url === undefined || wrong !== undefined) {
     // A URL usually comes from the environment.
-    const hint = text.trim() === '' ? '; is the environment variable of the URL set?' : '';
+    const hint = text.trim() === '' ? '; is the environment variable with the URL set?' : '';
     const got = `got ${shown(withoutSecrets(text))}${hint}`;
     throw new PolicyError('client', `${String(wrong)}, ${got}`, 'SLUICE_OPTION_INVALID');
   }
