@@ -96,7 +96,7 @@ export class Guard implements BreakerOwner {
     }
     let answer: Answer | Promise<Answer>;
     try {
-      answer = this.#store.perform(op, asks);
+      answer = this.#store.perform(op, asks, lastMs);
     } catch (error) {
       this.#breaker.failed(sentMs, error);
       throw asStoreError(error);

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { databaseStore, type Swap, type Swapped } from '../../src/stores/database-store.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import type { Ask } from '../../src/stores/store.ts';
@@ -31,4 +31,35 @@ it('an answer that comes late lets nothing be decided before what was written si
 
   expect(sent[2]?.what.keys).toEqual(['prompt']);
   expect(sent[2]?.what.texts).toEqual([undefined]); // unknown: what it held was written later than the clock now says
+});
+
+describe('a swap that another process has come before', () => {
+  it('is tried again for as long as its callers wait', async () => {
+    let swaps = 0;
+    const store = databaseStore('a database', async ({ texts }) => {
+      swaps++;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return { isDone: false, atMs: 1, texts };
+    });
+
+    const taken = store.perform('take', [ask('ann')], performance.now() + 50);
+
+    await expect(taken).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED', sent: false });
+    expect(swaps).toBeGreaterThan(1);
+    expect(swaps).toBeLessThan(5);
+  });
+});
+
+it('counts at an instant that is older than its round trip', async () => {
+  const sent: Swap[] = [];
+  const store = databaseStore('a database', async (what) => {
+    sent.push(what);
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    return { isDone: true, atMs: what.atMs, texts: what.texts };
+  });
+
+  for (let i = 0; i < 2; i++) await store.perform('take', [ask('ann')]);
+
+  expect(sent[0]?.maxAgeMs).toBe(100);
+  expect(sent[1]?.maxAgeMs).toBeGreaterThanOrEqual(2 * 118);
 });

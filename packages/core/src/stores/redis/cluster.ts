@@ -1,7 +1,8 @@
 import { messageOf } from '../../errors.ts';
 import { compile } from '../../policies/index.ts';
-import { ALLOWED, RESET_AFTER, USED } from '../../program/decide.ts';
+import { ALLOWED, GIVE, RESET_AFTER, USED } from '../../program/decide.ts';
 import { warnOnce } from '../../warnings.ts';
+import { OPS } from '../perform.ts';
 import type { Answer, Ask, Figures, Op } from '../store.ts';
 
 /** Performs a request on keys of one node. */
@@ -42,11 +43,16 @@ export function isAllowed({ figures }: Answer): boolean {
 }
 
 /**
- * Decides over keys of several nodes, which no script can do at once: all are peeked at first, and those that deny are
- * asked again, which starts their blocks. If all allow, all take; if one denies after all, the others give back. Never
- * more than the limit is allowed. For a moment, units are missing that a denied request gives back.
+ * Edits each key for itself, or decides over keys of several nodes, which no script can do at once: all are peeked at
+ * first, and those that deny are asked again, which starts their blocks. If all allow, all take; if one denies after all,
+ * the others give back. Never more than the limit is allowed. For a moment, units are missing that a denied request gives
+ * back.
  */
-export async function decideOnNodes(op: Op, asks: readonly Ask[], perform: Perform): Promise<Answer> {
+export async function performOnNodes(op: Op, asks: readonly Ask[], perform: Perform): Promise<Answer> {
+  if (OPS[op] >= GIVE) {
+    const edited = await Promise.all(asks.map((ask) => perform(op, [ask])));
+    return { atMs: Math.max(...edited.map(({ atMs }) => atMs)), figures: edited.flatMap(({ figures }) => figures) };
+  }
   const groups = groupBySubject(asks);
   const peeked = await Promise.all(groups.map((group) => perform('peek', group.asks)));
   if (op === 'peek') return join(groups, peeked);
@@ -66,16 +72,17 @@ export async function decideOnNodes(op: Op, asks: readonly Ask[], perform: Perfo
     await Promise.all(groups.map(async (group, i) => taken.has(i) || take(group, i)));
   }
   if (taken.size === groups.length) return join(groups, answers);
-  for (const i of taken) {
-    giveBack(groups[i] as Group, peeked[i] as Answer, answers[i] as Answer, perform);
+  const given = Array.from(taken, async (i) => {
+    await giveBack(groups[i] as Group, peeked[i] as Answer, answers[i] as Answer, perform);
     answers[i] = peeked[i] as Answer;
-  }
+  });
+  await Promise.all(given);
   if (failures.length > 0) throw failures[0] as Error;
   return join(groups, answers);
 }
 
-/** Gives back what was taken, except for slots that their holder had before. No request waits for it. */
-function giveBack({ asks }: Group, before: Answer, after: Answer, perform: Perform): void {
+/** Gives back what was taken, except for slots that their holder had before. */
+async function giveBack({ asks }: Group, before: Answer, after: Answer, perform: Perform): Promise<void> {
   const gifts = asks.flatMap((ask, i): Ask[] => {
     const figures = after.figures[i] as Figures;
     const hadIt = compile(ask.policy).holds && before.figures[i]?.[USED] === figures[USED];
@@ -83,7 +90,7 @@ function giveBack({ asks }: Group, before: Answer, after: Answer, perform: Perfo
     const until = after.atMs + (figures[RESET_AFTER] as number);
     return [{ ...ask, until, holder: (ask.holder ?? 0) > 0 ? ask.holder : after.atMs }];
   });
-  perform('give', gifts).catch((error: unknown) => {
+  await perform('give', gifts).catch((error: unknown) => {
     warnOnce(
       'SLUICE_REFUND_FAILED',
       `units that a denied request took on one node of the Redis Cluster could not be given back, and count until they expire: ${messageOf(error)}`,
