@@ -18,8 +18,8 @@ export interface ReadEventsOptions {
 const PATIENCE_MS = 3_000;
 
 /**
- * Returns what changed and what broke, the last one first: at most the last thousand events of a week. Outages and lost
- * policies are one event each, with begin and end, however many processes saw them. One round trip.
+ * Returns what changed and what broke, the last one first: at most the last thousand events of a week. An outage,
+ * and a loss of policies, that several processes saw begin in one minute is one event. One round trip.
  *
  * @throws (rejects) StoreError if Redis does not answer in three seconds.
  *
