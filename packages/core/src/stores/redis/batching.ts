@@ -44,21 +44,21 @@ export class Batching {
     const calls = this.#calls;
     this.#calls = [];
     this.#byTag = new Map(); // one that is cleared would keep all calls in a chain until a full collection
-    for (const call of calls) void this.#send(call);
+    for (const call of calls) this.#send(call);
   };
 
-  async #send(call: Call): Promise<void> {
+  #send(call: Call): void {
     this.#inFlight++;
-    let reply: unknown;
-    try {
-      const { script, keys, args } = call.write(this.#prefix);
-      reply = await this.#scripts.run(script, keys, args);
-    } catch (error) {
-      call.reject(error);
-      return;
-    } finally {
-      this.#inFlight--; // before the callers ask for more
-    }
-    call.answer(reply);
+    const { script, keys, args } = call.write(this.#prefix);
+    this.#scripts.run(script, keys, args).then(
+      (reply) => {
+        this.#inFlight--; // before the callers ask for more
+        call.answer(reply);
+      },
+      (error: unknown) => {
+        this.#inFlight--;
+        call.reject(error);
+      },
+    );
   }
 }
