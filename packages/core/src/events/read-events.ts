@@ -1,5 +1,5 @@
 import { StoreError } from '../errors.ts';
-import { startTimer, stopTimer, type Timer } from '../platform.ts';
+import { within } from '../platform.ts';
 import type { LimitEvent } from './event.ts';
 import { timelineOf } from './timeline.ts';
 
@@ -32,14 +32,7 @@ const PATIENCE_MS = 3_000;
  */
 export async function readEvents({ store, limit, key }: ReadEventsOptions = {}): Promise<readonly LimitEvent[]> {
   const timeline = timelineOf(store);
-  let timer: Timer | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = startTimer(PATIENCE_MS, () => {
-      reject(new StoreError('SLUICE_STORE_TIMEOUT', `the events were not read in ${String(PATIENCE_MS)} ms`));
-    });
-  });
-  await Promise.race([timeline.refresh(), late]).finally(() => {
-    stopTimer(timer);
-  });
+  const late = `the events were not read in ${String(PATIENCE_MS)} ms`;
+  await within(PATIENCE_MS, timeline.refresh(), () => new StoreError('SLUICE_STORE_TIMEOUT', late));
   return timeline.select(limit, key);
 }

@@ -1,4 +1,4 @@
-import { startTimer, stopTimer } from '../platform.ts';
+import { within } from '../platform.ts';
 import { parseEvent, writeEvent } from './event.ts';
 import { EVENTS_KEPT_MS, MAX_EVENTS, Timeline, type NewEvent } from './timeline.ts';
 import type { SharedLines } from './shared-lines.ts';
@@ -69,15 +69,7 @@ export class SharedTimeline extends Timeline {
   }
 }
 
-/** Waits for half a second. Never rejects. */
+/** Waits for half a second. What was not sent is sent with the next event. */
 async function inTime(work: Promise<void>): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = startTimer(PATIENCE_MS, resolve);
-    work
-      .catch(() => undefined) // what was not sent is sent with the next event
-      .finally(() => {
-        stopTimer(timer);
-        resolve();
-      });
-  });
+  await within(PATIENCE_MS, work, () => new Error('late')).catch(() => undefined);
 }

@@ -1,5 +1,5 @@
 import { asStoreError, StoreError } from '../errors.ts';
-import { detached, startTimer, stopTimer, type Timer } from '../platform.ts';
+import { detached, startTimer, stopTimer, within, type Timer } from '../platform.ts';
 import { warnOnce } from '../warnings.ts';
 import { PolicyCopy } from './policy-copy.ts';
 import type { Draft, Held, PolicyRecord } from './record.ts';
@@ -238,18 +238,10 @@ export class Follower {
 
 /** @throws (rejects) StoreError, `SLUICE_STORE_TIMEOUT` if the source does not answer. */
 function withinTime<Result>(call: Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const timer = startTimer(MAX_CALL_MS, () => {
-      reject(
-        new StoreError('SLUICE_STORE_TIMEOUT', `the source of policies did not answer in ${String(MAX_CALL_MS)} ms`),
-      );
-    });
-    const failed = (error: unknown): void => {
-      reject(asStoreError(error));
-    };
-    void call.then(resolve, failed).finally(() => {
-      stopTimer(timer);
-    });
+  const text = `the source of policies did not answer in ${String(MAX_CALL_MS)} ms`;
+  const late = (): Error => new StoreError('SLUICE_STORE_TIMEOUT', text);
+  return within(MAX_CALL_MS, call, late).catch((error: unknown) => {
+    throw asStoreError(error);
   });
 }
 

@@ -8,24 +8,14 @@ import { isLess, type KnownEpoch, type KnownEpochs } from './known-epochs.ts';
 /** A policy whose shares together keep its limit. */
 export type SplittablePolicy = FixedWindowPolicy | SlidingWindowPolicy | TokenBucketPolicy;
 
-const INSTEAD = 'use fixedWindow with align: "clock", slidingWindow or tokenBucket';
-/** Why other policies cannot be split. */
-const PROBLEMS: Readonly<Partial<Record<Policy['algorithm'], string>>> = {
-  intervalBucket: 'its units come back at once, in each instance at another time; leave mode: "interval" out',
-  slidingLog:
-    'an instance would deny what fits, for want of a share; use slidingWindow, or keep this limit in redisStore',
-  concurrency: 'no other instance would know the slots of an instance that is gone; keep this limit in redisStore',
-};
-
 /** @throws PolicyError for a policy that cannot be split into shares. */
 export function checkSplittable(policy: Policy): asserts policy is SplittablePolicy {
-  if (policy.algorithm === 'slidingWindow' || policy.algorithm === 'tokenBucket') return;
-  let why = PROBLEMS[policy.algorithm] ?? `what it promises does not add up over shares; ${INSTEAD}`;
-  if (policy.algorithm === 'fixedWindow') {
-    if (policy.align === 'clock') return;
-    why = 'its windows begin at the first unit, in each instance at another time; write align: "clock"';
-  }
-  throw new PolicyError('policy', `splitStore cannot split the policy ${describePolicy(policy)}: ${why}`);
+  const { algorithm } = policy;
+  if (algorithm === 'slidingWindow' || algorithm === 'tokenBucket') return;
+  if (algorithm === 'fixedWindow' && policy.align === 'clock') return;
+  const why = 'what its shares promise does not add up';
+  const instead = 'use fixedWindow with align: "clock", slidingWindow, tokenBucket without mode, or a redisStore';
+  throw new PolicyError('policy', `splitStore cannot split the policy ${describePolicy(policy)}: ${why}; ${instead}`);
 }
 
 /** An epoch that still counts for a policy. */
