@@ -78,7 +78,7 @@ export function durableObjectStore(namespace: ObjectNamespace, options: DurableO
   }
 
   const send: Send = ({ op, asks, resolve, reject }) => {
-    const isSplit = asks.length > 1 && (OPS[op] >= GIVE || areOnNodes(asks));
+    const isSplit = asks.length !== 1 && (OPS[op] >= GIVE || areOnNodes(asks));
     const answer = isSplit ? performOnNodes(op, asks, async (own, some) => perform(own, some)) : askOne(op, asks);
     answer.then(resolve, reject);
   };

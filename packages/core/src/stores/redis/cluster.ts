@@ -21,8 +21,7 @@ export function hashTag(key: string): string {
 
 /** Whether the keys of a request may be on several nodes. */
 export function areOnNodes(asks: readonly Ask[]): boolean {
-  const first = hashTag(asks[0]?.key ?? '');
-  return asks.some(({ key }) => hashTag(key) !== first);
+  return new Set(asks.map(({ key }) => hashTag(key))).size > 1;
 }
 
 function groupBySubject(asks: readonly Ask[]): readonly Group[] {
@@ -38,8 +37,7 @@ function groupBySubject(asks: readonly Ask[]): readonly Group[] {
 }
 
 export function isAllowed({ figures }: Answer): boolean {
-  for (const of of figures) if (of[ALLOWED] !== 1) return false;
-  return true;
+  return figures.every((of) => of[ALLOWED] === 1);
 }
 
 /**
@@ -49,13 +47,10 @@ export function isAllowed({ figures }: Answer): boolean {
  * back.
  */
 export async function performOnNodes(op: Op, asks: readonly Ask[], perform: Perform): Promise<Answer> {
-  if (OPS[op] >= GIVE) {
-    const edited = await Promise.all(asks.map((ask) => perform(op, [ask])));
-    return { atMs: Math.max(...edited.map(({ atMs }) => atMs)), figures: edited.flatMap(({ figures }) => figures) };
-  }
-  const groups = groupBySubject(asks);
-  const peeked = await Promise.all(groups.map((group) => perform('peek', group.asks)));
-  if (op === 'peek') return join(groups, peeked);
+  const isEdit = OPS[op] >= GIVE;
+  const groups = isEdit ? asks.map((ask, i): Group => ({ asks: [ask], places: [i] })) : groupBySubject(asks);
+  const peeked = await Promise.all(groups.map((group) => perform(isEdit ? op : 'peek', group.asks)));
+  if (isEdit || op === 'peek') return join(groups, peeked);
   const answers = [...peeked];
   const taken = new Set<number>();
   const failures: unknown[] = [];

@@ -99,7 +99,7 @@ class ScriptedStore implements RedisStore {
   }
 
   readonly #send: Send = ({ op, asks, resolve, reject }) => {
-    const isSplit = asks.length > 1 && (OPS[op] >= GIVE || (this.#port.cluster === true && areOnNodes(asks)));
+    const isSplit = asks.length !== 1 && (OPS[op] >= GIVE || (this.#port.cluster === true && areOnNodes(asks)));
     if (!isSplit) this.#batching.add(op, asks, { resolve, reject });
     else performOnNodes(op, asks, async (own, some) => this.perform(own, some)).then(resolve, reject);
   };
