@@ -61,6 +61,18 @@ export function startTimer(ms: number, call: () => void): Timer {
   return timer;
 }
 
+/** What a call answers, unless it takes longer than this: then rejects with another error. The timer keeps no process alive. */
+export function within<Result>(ms: number, call: Promise<Result>, late: () => Error): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = startTimer(ms, () => {
+      reject(late());
+    });
+    call.then(resolve, reject).finally(() => {
+      stopTimer(timer);
+    });
+  });
+}
+
 export function stopTimer(timer: Timer | undefined): void {
   clearTimeout(timer as NodeJS.Timeout | undefined);
 }

@@ -20,6 +20,8 @@ export type SluiceWarningCode =
   | 'SLUICE_THRESHOLD_FAILED'
   | 'SLUICE_UNIT_MISSING';
 
+/** Subjects may come from requests, so there may be any number. */
+const MAX_GIVEN = 10_000;
 const given = new Set<string>();
 const silenced = new Set<SluiceWarningCode>();
 
@@ -38,7 +40,7 @@ export function silenceWarnings(...codes: readonly SluiceWarningCode[]): void {
  */
 export function warnOnce(code: SluiceWarningCode, message: string, about = ''): boolean {
   const once = `${code} ${about}`;
-  if (silenced.has(code) || given.has(once)) return false;
+  if (silenced.has(code) || given.has(once) || given.size === MAX_GIVEN) return false;
   given.add(once);
   warn(code, message);
   return true;

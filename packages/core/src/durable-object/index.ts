@@ -2,8 +2,8 @@ import { messageOf, PolicyError, shown, StoreError, type SluiceError, type Sluic
 import { parsePolicy } from '../policies/index.ts';
 import { GIVE } from '../program/decide.ts';
 import { OPS } from '../stores/perform.ts';
-import { areOnNodes, decideOnNodes, hashTag } from '../stores/redis/cluster.ts';
-import { DenialCache } from '../stores/redis/denial-cache.ts';
+import { areOnNodes, hashTag, performOnNodes } from '../stores/redis/cluster.ts';
+import { DenialCache, type Send } from '../stores/redis/denial-cache.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
 import { transactionStore, type Request as Asked, type Transaction } from '../stores/transaction.ts';
 import { parsePrefix } from '../values/prefix.ts';
@@ -34,18 +34,12 @@ export interface DurableObjectStore extends Store {
   readonly source: 'durable-object';
 }
 
-interface Waiting extends Asked {
-  readonly resolve: (answer: Answer) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 type Told = Answer | { readonly code: SluiceErrorCode; readonly message: string };
 
 /**
  * Limits that hold over all isolates of a Worker: one object for each subject of a key decides, by the clock of the
- * machine on which it lives. What a Worker asks of one object at once is one request. Limits of one decision whose keys
- * differ are on several objects, and are decided as on the nodes of a Redis Cluster: never over the limit, but not
- * atomically.
+ * machine on which it lives. Limits of one decision whose keys differ are on several objects, and are decided as on the
+ * nodes of a Redis Cluster: never over the limit, but not atomically.
  *
  * @param namespace - The binding of {@link SluiceObject}.
  * @throws PolicyError for anything else, and for bad, missing or unknown options.
@@ -64,67 +58,31 @@ export function durableObjectStore(namespace: ObjectNamespace, options: DurableO
     throw new PolicyError('namespace', `${expected}, got ${shown(namespace)}`, 'SLUICE_OPTION_INVALID');
   }
   const denials = new DenialCache();
-  /** By subject, what this turn asks for. */
-  let turn = new Map<string, Waiting[]>();
 
-  const askOne = (op: Op, asks: readonly Ask[]): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      const subject = hashTag((asks[0] as Ask).key);
-      const waiting = turn.get(subject);
-      if (waiting !== undefined) waiting.push({ op, asks, resolve, reject });
-      else turn.set(subject, [{ op, asks, resolve, reject }]);
-      if (turn.size === 1 && waiting === undefined) setTimeout(flush);
-    });
-
-  function flush(): void {
-    const asked = turn;
-    turn = new Map();
-    for (const [subject, waiting] of asked) void send(subject, waiting);
-  }
-
-  async function send(subject: string, waiting: readonly Waiting[]): Promise<void> {
-    try {
-      const object = namespace.get(namespace.idFromName(`${prefix}:${subject}`) as never);
-      const body = JSON.stringify(waiting.map(({ op, asks }) => ({ op, asks })));
-      const response = await object.fetch('https://sluice/', { method: 'POST', body });
-      if (!response.ok) throw new Error(`${String(response.status)} ${await response.text()}`);
-      const answers = (await response.json()) as readonly Told[];
-      for (const [i, { resolve, reject }] of waiting.entries()) {
-        const told = answers[i] as Told;
-        if ('code' in told) reject(new StoreError(told.code, told.message));
-        else resolve(told);
-      }
-    } catch (error) {
+  // Each request of a Worker asks for itself: one that shared a turn with a cancelled one would never be answered.
+  async function askOne(op: Op, asks: readonly Ask[]): Promise<Answer> {
+    const told = await fetchAnswer(op, asks).catch((error: unknown) => {
       const why = `the Durable Object did not decide: ${messageOf(error)}`;
-      for (const { reject } of waiting)
-        reject(new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind: 'connection' }));
-    }
-  }
-
-  async function edit(op: Op, asks: readonly Ask[]): Promise<Answer> {
-    const answers = await Promise.all(asks.map((ask) => askOne(op, [ask])));
-    return { atMs: Math.max(...answers.map(({ atMs }) => atMs)), figures: answers.flatMap(({ figures }) => figures) };
-  }
-
-  async function decideOnObjects(op: Op, asks: readonly Ask[]): Promise<Answer> {
-    const gifts: Promise<Answer>[] = [];
-    const answer = await decideOnNodes(op, asks, (own, some) => {
-      const performed = Promise.resolve(perform(own, some));
-      if (own === 'give') gifts.push(performed);
-      return performed;
+      throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind: 'connection' });
     });
-    await Promise.allSettled(gifts); // what a Worker has not awaited ends with its request
-    return answer;
+    if ('code' in told) throw new StoreError(told.code, told.message);
+    return told;
   }
 
-  const performFresh = (op: Op, asks: readonly Ask[]): Promise<Answer> => {
-    if (OPS[op] >= GIVE) return edit(op, asks);
-    return areOnNodes(asks) ? decideOnObjects(op, asks) : askOne(op, asks);
+  async function fetchAnswer(op: Op, asks: readonly Ask[]): Promise<Told> {
+    const name = `${prefix}:${hashTag((asks[0] as Ask).key)}`;
+    const object = namespace.get(namespace.idFromName(name) as never);
+    const response = await object.fetch('https://sluice/', { method: 'POST', body: JSON.stringify({ op, asks }) });
+    if (!response.ok) throw new Error(`${String(response.status)} ${await response.text()}`);
+    return (await response.json()) as Told;
+  }
+
+  const send: Send = ({ op, asks, resolve, reject }) => {
+    const isSplit = asks.length !== 1 && (OPS[op] >= GIVE || areOnNodes(asks));
+    const answer = isSplit ? performOnNodes(op, asks, async (own, some) => perform(own, some)) : askOne(op, asks);
+    answer.then(resolve, reject);
   };
-  const perform = (op: Op, asks: readonly Ask[]): Answer | Promise<Answer> =>
-    denials.perform(op, asks, (_op, _asks, resolve, reject) => {
-      performFresh(op, asks).then(resolve, reject);
-    });
+  const perform = (op: Op, asks: readonly Ask[]): Answer | Promise<Answer> => denials.perform(op, asks, send);
   return { source: 'durable-object', perform };
 }
 
@@ -156,17 +114,19 @@ export class SluiceObject {
   }
 
   async fetch(request: Request): Promise<Response> {
-    const told = ((await request.json()) as Asked[]).map(({ op, asks }): Told => {
-      try {
-        const parsed = asks.map((ask) => ({ ...ask, policy: parsePolicy(ask.policy) }));
-        return this.#store.perform(op, parsed) as Answer;
-      } catch (error) {
-        const { code, message } = error as SluiceError;
-        return { code, message };
-      }
-    });
+    const told = this.#perform((await request.json()) as Asked);
     if (this.#alarmMs === undefined) await this.alarm();
     return new Response(JSON.stringify(told), { headers: { 'content-type': 'application/json' } });
+  }
+
+  #perform({ op, asks }: Asked): Told {
+    try {
+      const parsed = asks.map((ask) => ({ ...ask, policy: parsePolicy(ask.policy) }));
+      return this.#store.perform(op, parsed) as Answer;
+    } catch (error) {
+      const { code, message } = error as SluiceError;
+      return { code, message };
+    }
   }
 
   /** Removes what has ended, and comes again for the rest. */

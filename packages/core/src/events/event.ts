@@ -2,7 +2,7 @@ const KINDS = ['outage', 'lost', 'put', 'remove', 'override', 'removeOverride', 
 
 /** Something that changed or broke: an entry of the timeline. */
 export interface LimitEvent {
-  /** When it happened or began: milliseconds since 1970, by the clock of the store. */
+  /** When it happened or began: milliseconds since 1970, by the clock of the store, for an outage by that of the process. */
   readonly atMs: number;
   /**
    * `outage`: the store did not answer. `lost`: it lost managed policies or overrides, which processes have written
@@ -27,8 +27,6 @@ const MAX_TEXT = 1_000;
 /** The last instant that a `Date` can be. */
 const LAST_MS = 8.64e15;
 const TEXTS = ['key', 'before', 'after', 'by', 'reason'] as const;
-/** How much apart processes see the same outage begin and end: a probe and its time. */
-const SLACK_MS = 2_000;
 
 /** An event as it is written, with its texts cut to a thousand characters. */
 export function writeEvent(event: LimitEvent): string {
@@ -55,23 +53,4 @@ export function parseEvent(text: string): LimitEvent | undefined {
   } catch {
     return undefined; // no JSON
   }
-}
-
-/** Whether two events are one outage or loss, as two processes saw it. */
-export function areSame(one: LimitEvent, other: LimitEvent): boolean {
-  if (one.what !== other.what || (one.what !== 'outage' && one.what !== 'lost')) return false;
-  const ends = ({ endAtMs }: LimitEvent): number => (endAtMs ?? Infinity) + SLACK_MS;
-  return one.atMs <= ends(other) && other.atMs <= ends(one);
-}
-
-/** The outage or loss of which both are a part. Limits for which a thousand characters have no room are left out. */
-export function joinEvents(one: LimitEvent, other: LimitEvent): LimitEvent {
-  const ends = [one.endAtMs, other.endAtMs];
-  const limits = [...new Set([one, other].flatMap(({ limit }) => limit.split(', ')))].join(', ');
-  return {
-    ...one,
-    atMs: Math.min(one.atMs, other.atMs),
-    endAtMs: ends.includes(null) ? null : Math.max(...ends.map(Number)),
-    limit: limits.length <= MAX_TEXT ? limits : one.limit,
-  };
 }

@@ -1,5 +1,5 @@
 import { StoreError } from '../errors.ts';
-import { startTimer, stopTimer, type Timer } from '../platform.ts';
+import { within } from '../platform.ts';
 import type { LimitEvent } from './event.ts';
 import { timelineOf } from './timeline.ts';
 
@@ -15,8 +15,8 @@ export interface ReadEventsOptions {
 const PATIENCE_MS = 3_000;
 
 /**
- * Returns what changed and what broke, newest first: at most a thousand events of the last week. An outage is one event
- * with a begin and an end, however many processes saw it, and so are lost policies. One round trip.
+ * Returns what changed and what broke, newest first: at most a thousand events of the last week. Several processes that
+ * see an outage, or a loss of policies, begin within a minute write one event. One round trip.
  *
  * @throws (rejects) StoreError if Redis does not answer within three seconds.
  *
@@ -29,14 +29,7 @@ const PATIENCE_MS = 3_000;
  */
 export async function readEvents({ store, limit, key }: ReadEventsOptions = {}): Promise<readonly LimitEvent[]> {
   const timeline = timelineOf(store);
-  let timer: Timer | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = startTimer(PATIENCE_MS, () => {
-      reject(new StoreError('SLUICE_STORE_TIMEOUT', `the events were not read in ${String(PATIENCE_MS)} ms`));
-    });
-  });
-  await Promise.race([timeline.refresh(), late]).finally(() => {
-    stopTimer(timer);
-  });
+  const late = `the events were not read in ${String(PATIENCE_MS)} ms`;
+  await within(PATIENCE_MS, timeline.refresh(), () => new StoreError('SLUICE_STORE_TIMEOUT', late));
   return timeline.select(limit, key);
 }

@@ -7,6 +7,7 @@ export type NewEvent = Pick<LimitEvent, 'atMs' | 'what' | 'limit'> & {
 };
 
 export const MAX_EVENTS = 1_000;
+const MAX_IN_NAME = 300;
 export const EVENTS_KEPT_MS: number = 7 * 86_400_000;
 
 /** What changed and what broke, the last thousand events of a week: those of this process. */
@@ -18,7 +19,9 @@ export class Timeline {
 
   /** The events that this process knows, the last one first. */
   get events(): readonly LimitEvent[] {
-    return [...this.inOrder()].reverse();
+    const sinceMs = Date.now() - EVENTS_KEPT_MS;
+    const kept = [...this.known.values()].filter(({ atMs }) => atMs > sinceMs);
+    return kept.sort((a, b) => a.atMs - b.atMs).reverse();
   }
 
   /** The events of a limit and of a key, the last one first. Those of no key concern every key. */
@@ -44,13 +47,14 @@ export class Timeline {
    * dropped. Until then, it is known to this process alone.
    */
   begin(event: NewEvent): (more?: Partial<LimitEvent>) => Promise<void> {
-    const name = this.keep(event);
+    // What several processes see begin in one minute is one event.
+    const limit = encodeURIComponent(event.limit).slice(0, MAX_IN_NAME);
+    const name = this.keep(event, `${event.what}-${String(Math.round(event.atMs / 60_000))}-${limit}`);
     this.lasting.add(name);
     return async (more) => {
-      const lasted = { ...(this.known.get(name) ?? event), ...more };
-      if (more !== undefined) return this.end(name, lasted);
       this.lasting.delete(name);
-      this.known.delete(name);
+      if (more === undefined) this.known.delete(name);
+      else await this.add({ ...(this.known.get(name) ?? event), ...more }, name);
     };
   }
 
@@ -64,16 +68,6 @@ export class Timeline {
     return Promise.resolve();
   }
 
-  protected end(name: string, event: NewEvent): Promise<void> {
-    this.lasting.delete(name);
-    return this.add(event, name);
-  }
-
-  protected inOrder(): readonly LimitEvent[] {
-    const sinceMs = Date.now() - EVENTS_KEPT_MS;
-    return [...this.known.values()].filter(({ atMs }) => atMs > sinceMs).sort((a, b) => a.atMs - b.atMs);
-  }
-
   protected keep(event: NewEvent, name = `${String(event.atMs)}-${Math.random().toString(36).slice(2)}`): string {
     this.known.set(name, complete(event));
     if (this.known.size > MAX_EVENTS) {
@@ -84,7 +78,7 @@ export class Timeline {
   }
 }
 
-export function complete(event: NewEvent): LimitEvent {
+function complete(event: NewEvent): LimitEvent {
   const { atMs, what, limit, endAtMs = null, key = null, before = null } = event;
   const { after = null, by = null, reason = null } = event;
   return { atMs, what, endAtMs, limit, key, before, after, by, reason };

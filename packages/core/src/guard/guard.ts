@@ -2,7 +2,7 @@ import { breakers, type BreakerState } from '../channels.ts';
 import { StoreError, asStoreError, shown } from '../errors.ts';
 import type { LimitEvent } from '../events/event.ts';
 import { timelineOf } from '../events/timeline.ts';
-import { startTimer, stopTimer } from '../platform.ts';
+import { within } from '../platform.ts';
 import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
 import { warn, warnOnce } from '../warnings.ts';
@@ -96,7 +96,7 @@ export class Guard implements BreakerOwner {
     }
     let answer: Answer | Promise<Answer>;
     try {
-      answer = this.#store.perform(op, asks);
+      answer = this.#store.perform(op, asks, lastMs);
     } catch (error) {
       this.#breaker.failed(sentMs, error);
       throw asStoreError(error);
@@ -140,15 +140,10 @@ export class Guard implements BreakerOwner {
   /** A probe writes, because a store that can only be read is no help. */
   probe(): Promise<unknown> {
     const probeMs = this.#probeMs;
-    return new Promise((resolve, reject) => {
-      const late = startTimer(probeMs, () => {
-        reject(lateError(probeMs));
-      });
-      const answer = Promise.resolve(this.#store.perform('take', [PROBE]));
-      void answer.then(resolve, reject).finally(() => {
-        stopTimer(late);
-      });
+    const answer = new Promise((resolve) => {
+      resolve(this.#store.perform('take', [PROBE]));
     });
+    return within(probeMs, answer, () => lateError(probeMs));
   }
 
   get #probeMs(): number {

@@ -1,5 +1,5 @@
 import { asStoreError, StoreError } from '../errors.ts';
-import { detached, startTimer, stopTimer, type Timer } from '../platform.ts';
+import { detached, startTimer, stopTimer, within, type Timer } from '../platform.ts';
 import { warnOnce } from '../warnings.ts';
 import { PolicyCopy } from './policy-copy.ts';
 import type { Draft, Held, PolicyRecord } from './record.ts';
@@ -146,7 +146,7 @@ export class Follower {
     } catch (error) {
       this.#failure = error as Error;
       this.#failures++;
-      if (this.#isLoaded && this.#failures === MAX_FAILURES) warnOfAbsence(this.feed.name, this.#failure.message);
+      if (this.#isLoaded && this.#failures === MAX_FAILURES) this.#warnOfAbsence(this.#failure.message);
       throw this.#failure;
     }
     if (this.lost.size > 0) await this.#restore().catch(ignore);
@@ -193,13 +193,15 @@ export class Follower {
   async #restore(): Promise<void> {
     const { feed, lost, copy } = this;
     warnOfLoss([...lost], feed);
-    this.#endLoss ??= feed.timeline.begin({ atMs: this.nowMs(), what: 'lost', ...describeLoss([...lost]) });
+    const limit = [...new Set(Array.from(lost, (name) => readRecordName(name).policy))].sort().join(', ');
+    const before = countRecords([...lost]);
+    this.#endLoss ??= feed.timeline.begin({ atMs: this.nowMs(), what: 'lost', limit, before });
     if (feed.restore === undefined) return;
-    const overrides = [...lost].filter((name) => name.includes(':'));
+    const overrides = [...lost].filter(isOverride);
     const begin = Math.floor(Math.random() * overrides.length);
     // Policies first: without them, requests are unconfigured.
-    const policies = [...lost].filter((name) => !name.includes(':'));
-    const names = [...policies, ...overrides.slice(begin), ...overrides.slice(0, begin)];
+    const names = [...lost].filter((name) => !isOverride(name));
+    names.push(...overrides.slice(begin), ...overrides.slice(0, begin));
     while (names.length > 0) {
       const records = names.splice(0, SLICE).flatMap((name) => {
         const held = lost.has(name) ? copy.get(name) : undefined;
@@ -210,6 +212,15 @@ export class Follower {
       for (const [name] of records) lost.delete(name);
       await this.#readPage();
     }
+  }
+
+  #warnOfAbsence(why: string): void {
+    const { name } = this.feed;
+    warnOnce(
+      'SLUICE_POLICIES_AWAY',
+      `${name} cannot be read (${why}). The policies and overrides that were read last are in force until it can be read again.`,
+      name,
+    );
   }
 
   /** Deletes what has been of no use for a week, here and in the source. */
@@ -227,46 +238,27 @@ export class Follower {
 
 /** @throws (rejects) StoreError, `SLUICE_STORE_TIMEOUT` if the source does not answer. */
 function withinTime<Result>(call: Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const timer = startTimer(MAX_CALL_MS, () => {
-      reject(
-        new StoreError('SLUICE_STORE_TIMEOUT', `the source of policies did not answer in ${String(MAX_CALL_MS)} ms`),
-      );
-    });
-    const failed = (error: unknown): void => {
-      reject(asStoreError(error));
-    };
-    void call.then(resolve, failed).finally(() => {
-      stopTimer(timer);
-    });
+  const text = `the source of policies did not answer in ${String(MAX_CALL_MS)} ms`;
+  const late = (): Error => new StoreError('SLUICE_STORE_TIMEOUT', text);
+  return within(MAX_CALL_MS, call, late).catch((error: unknown) => {
+    throw asStoreError(error);
   });
 }
 
-function warnOfAbsence(name: string, why: string): void {
-  warnOnce(
-    'SLUICE_POLICIES_AWAY',
-    `${name} cannot be read (${why}). The last policies and overrides that were read stay in force.`,
-    name,
-  );
-}
-
-const MAX_NAMED = 10;
-
-/** The policies that records belong to, and how many records those are. */
-function describeLoss(names: readonly string[]): { readonly limit: string; readonly before: string } {
-  const policies = [...new Set(names.map((name) => readRecordName(name).policy))].sort();
-  const more = policies.length > MAX_NAMED ? [`${String(policies.length - MAX_NAMED)} more`] : [];
-  const before = `${String(names.length)} ${names.length === 1 ? 'record' : 'records'}`;
-  return { limit: [...policies.slice(0, MAX_NAMED), ...more].join(', '), before };
+function isOverride(name: string): boolean {
+  return name.includes(':');
 }
 
 function warnOfLoss(names: readonly string[], feed: Feed): void {
   const [first = ''] = names;
-  const what = names.length === 1 ? first : `${first} and ${String(names.length - 1)} more`;
   warnOnce(
     'SLUICE_POLICIES_LOST',
-    `${feed.name} lost managed policies without a removal, or has older ones (did the server restart empty?): ${what}. ` +
+    `${feed.name} lost ${countRecords(names)} of managed policies without a removal, or has older ones (did the server restart empty?), such as ${first}. ` +
       (feed.restore === undefined ? 'They stay in use here; put them again.' : 'This process writes its copies back.'),
     first,
   );
+}
+
+function countRecords({ length }: readonly string[]): string {
+  return `${String(length)} ${length === 1 ? 'record' : 'records'}`;
 }

@@ -64,21 +64,15 @@ function isFor(app: string | undefined, { record: { apps } }: Held): boolean {
   return apps === undefined || (app !== undefined && apps.includes(app));
 }
 
-/** How many warnings are written: names may come from requests, so there may be any number. */
-const MAX_WARNINGS = 1000;
-let warnings = 0;
-
 function warnOfMissing(name: string, app: string | undefined, held: Held | undefined): void {
-  if (warnings === MAX_WARNINGS) return;
   const why = whyUnusable(app, held);
   const apps = app === undefined ? '' : `, { apps: [..., ${JSON.stringify(app)}] }`;
-  const isNew = warnOnce(
+  warnOnce(
     'SLUICE_POLICY_UNCONFIGURED',
     `the managed policy ${shown(name)} cannot be used here: ${why}. Its requests are unconfigured (see onUnconfigured); ` +
       `write policies.put(${JSON.stringify(name)}, policy${apps}).`,
     `${name} ${app ?? ''} ${why}`,
   );
-  if (isNew) warnings++;
 }
 
 function whyUnusable(app: string | undefined, held: Held | undefined): string {

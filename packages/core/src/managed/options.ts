@@ -1,4 +1,5 @@
 import { MAX_APP } from '../limiter/options.ts';
+import { MAX_INSTANT } from './record.ts';
 import {
   flag,
   invalid,
@@ -71,6 +72,6 @@ function checkApps(given: unknown, field: string): readonly string[] {
 
 function readInstant(given: unknown, field: string): number {
   const atMs = given instanceof Date ? given.getTime() : given;
-  if (Number.isSafeInteger(atMs) && Number(atMs) > 0) return Number(atMs);
+  if (Number.isSafeInteger(atMs) && Number(atMs) > 0 && Number(atMs) <= MAX_INSTANT) return Number(atMs);
   throw invalid(field, 'a date, or milliseconds since 1970', given);
 }

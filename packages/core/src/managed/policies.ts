@@ -14,10 +14,10 @@ import {
   type OverrideOptions,
   type PutOptions,
 } from './options.ts';
-import { EMPTY, FORMAT, unnamed, type Draft, type Held, type PolicyRecord } from './record.ts';
+import { EMPTY, unnamed, type Draft, type Held, type PolicyRecord } from './record.ts';
 import { RedisFeed, type RedisSource } from './redis-source.ts';
 import { OwnFeed, type PolicySource } from './source.ts';
-import { HASH, parseTarget, writeRecordName, writeTarget, type OverrideTarget, type Target } from './target.ts';
+import { parseTarget, writeRecordName, writeTarget, type OverrideTarget, type Target } from './target.ts';
 
 /** The last change of a policy or an override. */
 export interface PolicyChange {
@@ -114,8 +114,6 @@ export interface Policies {
   close(): Promise<void>;
 }
 
-/** The last instant of a Date. */
-const LAST_MS = 8.64e15;
 /** How often a put is tried again that a concurrent one has come before. */
 const MAX_ATTEMPTS = 20;
 
@@ -210,7 +208,7 @@ class SourcePolicies implements Policies {
       const life = isSameKind ? record.life : record.life + 1;
       const resets = (record.resets ?? 0) + (reset ? 1 : 0);
       return {
-        draft: isUnchanged ? undefined : { format: FORMAT, policy: rule, apps, life, resets, by, reason },
+        draft: isUnchanged ? undefined : { policy: rule, apps, life, resets, by, reason },
         event: {
           ...{ what: 'put', limit: name, key: null, before: describe(before, record.apps) },
           after: `${String(describe(rule, apps))}${startsAfresh ? ', all clients start again' : ''}`,
@@ -238,7 +236,7 @@ class SourcePolicies implements Policies {
       const { life, resets } = held.record;
       const before = describe(held.policy, held.record.apps);
       return {
-        draft: { format: FORMAT, life, resets, by, reason },
+        draft: { life, resets, by, reason },
         event: { what: 'remove', limit: name, key: null, before, after: null },
         result: () => true,
       };
@@ -265,10 +263,10 @@ class SourcePolicies implements Policies {
       const isEqual = old !== undefined && samePolicy(old.policy, rule) && old.record.untilMs === untilMs;
       const change = old === undefined ? 'created' : isEqual ? 'unchanged' : 'changed';
       return {
-        draft: isEqual ? undefined : { format: FORMAT, policy: rule, life: record.life, untilMs, by, reason },
+        draft: isEqual ? undefined : { policy: rule, life: record.life, untilMs, by, reason },
         event: {
           ...{ what: 'override', limit: name, key: describeTarget(parsed), before: describePolicy(before) },
-          after: `${describePolicy(rule)}${untilMs === undefined ? '' : ` until ${new Date(Math.min(untilMs, LAST_MS)).toISOString()}`}`,
+          after: `${describePolicy(rule)}${untilMs === undefined ? '' : ` until ${new Date(untilMs).toISOString()}`}`,
         },
         result: (now) => ({ ...showOverride(name, parsed, rule, now), change, before }),
       };
@@ -284,13 +282,13 @@ class SourcePolicies implements Policies {
 
   async removeOverride(name: string, target: OverrideTarget, options: ChangeOptions = {}): Promise<boolean> {
     const { by, reason } = readOptions(options, CHANGE, 'removeOverride');
-    const parsed = (await this.#findListed(name, target)) ?? parseTarget(target);
+    const parsed = parseTarget(target);
     return this.#change(writeRecordName(parseName(name, 'name'), parsed), (held) => {
       const wasInForce = this.follower.copy.override(name, parsed) !== undefined;
       if (!wasInForce && held?.problem === undefined) return { result: () => false };
       const [before, after] = [describe(held?.policy), describe(this.follower.copy.get(name)?.policy)];
       return {
-        draft: { format: FORMAT, life: held?.record.life ?? 0, by, reason },
+        draft: { life: held?.record.life ?? 0, by, reason },
         event: { what: 'removeOverride', limit: name, key: describeTarget(parsed), before, after },
         result: () => wasInForce,
       };
@@ -299,14 +297,6 @@ class SourcePolicies implements Policies {
 
   async close(): Promise<void> {
     await this.follower.close();
-  }
-
-  /** The target of an override that is listed by its hash. A key that only looks like one has a hash of its own. */
-  async #findListed(name: string, target: OverrideTarget): Promise<Target | undefined> {
-    if (typeof target !== 'string' || !HASH.test(target)) return undefined;
-    await this.follower.load();
-    const listed = { kind: 'key', text: target } as const;
-    return this.follower.copy.override(name, listed) && listed;
   }
 
   /** Reads the source, plans the change, and writes it: again if another process has changed the record meanwhile. */

@@ -1,6 +1,6 @@
 import { compile, type Policy } from '../policies/index.ts';
 import { readSubject } from '../values/key.ts';
-import { RecordReader, type Held } from './record.ts';
+import { readRecord, type Held } from './record.ts';
 import { readRecordName, writeRecordName, type Target } from './target.ts';
 
 /** How long a removal is kept, and what has ended. A process that was cut off for longer may bring it back. */
@@ -14,7 +14,6 @@ export class PolicyCopy {
   readonly #records = new Map<string, Held>();
   /** For each policy that ever had overrides: the lengths of their prefixes, the longest first. */
   readonly #lengths = new Map<string, readonly number[]>();
-  readonly #reader = new RecordReader();
   readonly #now: () => number;
 
   /** @param now - The clock of the source. */
@@ -25,7 +24,7 @@ export class PolicyCopy {
   /** Keeps a record, unless the one that is known was put later. Returns whether the given one is valid now. */
   adopt(name: string, given: unknown): boolean {
     const before = this.#records.get(name);
-    const held = this.#reader.read(given);
+    const held = readRecord(given);
     if (before !== undefined && before.record.atMs > held.record.atMs) return false;
     this.#records.set(name, held);
     const { policy, target } = readRecordName(name);

@@ -8,8 +8,6 @@ export interface PolicyRecord {
    * it. Always later than the record that it replaces. Of two copies of a record the later one is valid.
    */
   readonly atMs: number;
-  /** The layout of the record: 1. A policy with a higher one is not used here. */
-  readonly format: number;
   /** Absent: it was removed. */
   readonly policy?: Policy | undefined;
   /** Grows when a policy is put after its removal, or as another kind: overrides with another number have lapsed. */
@@ -37,51 +35,43 @@ export interface Held {
   readonly problem?: string;
 }
 
-export const FORMAT = 1;
 /** What a record that is written by hand may leave out. */
-export const EMPTY: PolicyRecord = { atMs: 0, format: FORMAT, life: 0 };
+export const EMPTY: PolicyRecord = { atMs: 0, life: 0 };
 /** The last instant of a Date. */
-const MAX_INSTANT = 8.64e15;
+export const MAX_INSTANT = 8.64e15;
 /** How many different numbers share their policies: those of a few plans, usually. */
 const MAX_SHARED = 10_000;
 
-/** Reads records. Equal numbers get the same policy object, which caches and batches compare. */
-export class RecordReader {
-  readonly #policies = new Map<string, Policy>();
+const shared = new Map<string, Policy>();
 
-  /** Reads a record, which may have any form. */
-  read(given: unknown): Held {
-    const record: PolicyRecord = { ...EMPTY, ...(isObject(given) ? given : {}) };
-    if (!isValid(given, record)) {
-      const unknown = { ...EMPTY, atMs: readInstant(given) };
-      return { record: unknown, policy: undefined, problem: 'it is not the record of a policy' };
-    }
-    if (record.format > FORMAT) {
-      const problem = `its record has format ${String(record.format)}, and this release reads format ${String(FORMAT)}`;
-      return { record, policy: undefined, problem };
-    }
-    if (!isObject(record.policy)) return { record, policy: undefined };
-    try {
-      const policy = this.#share(record.policy);
-      return { record: { ...record, policy }, policy };
-    } catch (error) {
-      return { record, policy: undefined, problem: messageOf(error) };
-    }
+/** Reads a record, which may have any form. Equal numbers get the same policy object, which caches and batches compare. */
+export function readRecord(given: unknown): Held {
+  const record: PolicyRecord = { ...EMPTY, ...(isObject(given) ? given : {}) };
+  if (!isValid(given, record)) {
+    const unknown = { ...EMPTY, atMs: readInstant(given) };
+    return { record: unknown, policy: undefined, problem: 'it is no record of a policy' };
   }
+  if (!isObject(record.policy)) return { record, policy: undefined };
+  try {
+    const policy = sharePolicy(record.policy);
+    return { record: { ...record, policy }, policy };
+  } catch (error) {
+    return { record, policy: undefined, problem: messageOf(error) };
+  }
+}
 
-  #share(given: Policy): Policy {
-    const text = JSON.stringify(given);
-    const known = this.#policies.get(text);
-    if (known !== undefined) return known;
-    // Naming all kinds keeps them in a bundle: a source may hold any of them.
-    if (!Object.hasOwn({ ...MAKERS, intervalBucket: true }, given.algorithm)) {
-      throw new Error(`this release does not know its algorithm ${shown(given.algorithm)}`);
-    }
-    const policy = unnamed(parsePolicy(given));
-    if (this.#policies.size === MAX_SHARED) this.#policies.clear();
-    this.#policies.set(text, policy);
-    return policy;
+function sharePolicy(given: Policy): Policy {
+  const text = JSON.stringify(given);
+  const known = shared.get(text);
+  if (known !== undefined) return known;
+  // Naming all kinds keeps them in a bundle: a source may hold any of them.
+  if (!Object.hasOwn({ ...MAKERS, intervalBucket: true }, given.algorithm)) {
+    throw new Error(`this release does not know its algorithm ${shown(given.algorithm)}`);
   }
+  const policy = unnamed(parsePolicy(given));
+  if (shared.size === MAX_SHARED) shared.clear();
+  shared.set(text, policy);
+  return policy;
 }
 
 /** A policy without its name, which is that of its record. */
@@ -94,11 +84,11 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isValid(given: unknown, { atMs, format, life, apps, resets = 0, untilMs = 0 }: PolicyRecord): boolean {
+function isValid(given: unknown, { atMs, life, apps, resets = 0, untilMs = 0 }: PolicyRecord): boolean {
   return (
     isObject(given) &&
     [atMs, untilMs].every(isInstant) &&
-    [format, life, resets].every((number) => Number.isSafeInteger(number) && number >= 0) &&
+    [life, resets].every((number) => Number.isSafeInteger(number) && number >= 0) &&
     (apps === undefined || (Array.isArray(apps) && apps.every((app) => typeof app === 'string')))
   );
 }

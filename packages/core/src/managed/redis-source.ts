@@ -103,7 +103,7 @@ function parse(text: string): unknown {
   try {
     if (written !== null) return JSON.parse(text) as unknown;
   } catch {
-    return { atMs: Number(written?.[1]), format: text };
+    return { atMs: Number(written?.[1]), life: text };
   }
   return text;
 }

@@ -12,13 +12,14 @@ export interface Target {
 }
 
 const MAX_PREFIX = 256;
-/** A long key as it is kept: see `readSubject`. */
-export const HASH: RegExp = /^#[\w-]{22}$/;
+/** A long key as it is kept and listed: see `readSubject`. */
+const HASH = /^#[\w-]{22}$/;
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
-/** @throws PolicyError for a target that is neither a key nor a prefix. */
+/** A key may be given by its hash. @throws PolicyError for a target that is neither a key nor a prefix. */
 export function parseTarget(given: unknown): Target {
-  if (typeof given === 'string' && given !== '') return { kind: 'key', text: readSubject(given) };
+  if (typeof given === 'string' && given !== '')
+    return { kind: 'key', text: HASH.test(given) ? given : readSubject(given) };
   const prefix = (given as { readonly prefix?: unknown } | null | undefined)?.prefix;
   const isPrefix = typeof prefix === 'string' && prefix !== '' && prefix.length <= MAX_PREFIX;
   if (isPrefix && !LONE_SURROGATE.test(prefix)) return { kind: 'prefix', text: prefix };

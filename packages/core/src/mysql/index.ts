@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { messageOf, PolicyError, shown, StoreError } from '../errors.ts';
-import { databaseStore, type Swap, type Swapped } from '../stores/database-store.ts';
+import { PolicyError, shown } from '../errors.ts';
+import type { Swap, Swapped } from '../stores/database-store.ts';
 import { parseTable } from '../stores/rows.ts';
-import type { Store } from '../stores/store.ts';
+import { nameVersion, sqlStore, type SqlStore } from '../stores/sql-store.ts';
 import { parsePrefix } from '../values/prefix.ts';
 import { readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
 
@@ -23,16 +23,7 @@ export interface MysqlPromiseClient {
 }
 
 /** A store in MySQL or MariaDB. */
-export interface MysqlStore extends Store {
-  readonly source: 'mysql';
-  /**
-   * Makes the table and the procedure unless they exist, as the first decision does. For deployments in which another
-   * user migrates the database.
-   *
-   * @throws (rejects) StoreError `SLUICE_STORE_FAILED`, which shows the SQL if the rights do not suffice.
-   */
-  migrate(): Promise<void>;
-}
+export interface MysqlStore extends SqlStore<'mysql'> {}
 
 /**
  * Limits that hold over all processes of an application, in its MySQL 8.0.29 or MariaDB 10.6, or later. What is asked for
@@ -51,35 +42,14 @@ export interface MysqlStore extends Store {
 export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions): MysqlStore {
   const { prefix, table } = readOptions((options as unknown) ?? {}, SHAPE, 'mysqlStore');
   const query = queryOf(client);
-  const statements = migration(table);
+  const { procedure, statements } = migration(table);
 
-  async function migrate(): Promise<void> {
-    try {
-      for (const statement of statements) await query(statement);
-    } catch (error) {
-      const hint = DENIED.has(numberOf(error)) ? `; have it run by a user who may:\n${statements.join(';\n')}` : '';
-      const why = `mysqlStore cannot make its table ${table}: ${messageOf(error)}${hint}`;
-      throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind: 'denied', sent: false });
-    }
-  }
-
-  async function call(values: unknown[]): Promise<unknown> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await query(`call ${table}_swap(?, ?, ?)`, values);
-      } catch (error) {
-        const number = numberOf(error);
-        if (number === NO_PROCEDURE && tries === 1) await migrate();
-        else if (number !== DEADLOCK || tries > MAX_DEADLOCKS) throw error; // it was rolled back
-      }
-    }
-  }
-
-  async function swap({ keys, texts, atMs, writes }: Swap): Promise<Swapped> {
+  async function swap({ keys, texts, atMs, maxAgeMs, writes }: Swap): Promise<Swapped> {
     const hex = (key: string): string => Buffer.from(`${prefix}:${key}`).toString('hex');
-    const held = keys.map((key, i) => ({ k: hex(key), h: sha1(texts[i]) }));
+    const held = keys.map((key, i) => ({ k: hex(key), h: texts[i] === undefined ? null : sha1(texts[i]) }));
     const written = writes.map(({ key, text = null, expiresAtMs }) => ({ k: hex(key), t: text, e: expiresAtMs }));
-    const reply = (await call([JSON.stringify(held), atMs, JSON.stringify(written)])) as readonly [Reply];
+    const values = [JSON.stringify(held), atMs, maxAgeMs, JSON.stringify(written)];
+    const reply = (await query(`call ${procedure}(?, ?, ?, ?)`, values)) as readonly [Reply];
     const [rows, [{ done, now_ms }]] = reply[0];
     // A pool may make texts of numbers.
     return {
@@ -89,7 +59,16 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions): Mys
     };
   }
 
-  return Object.assign(databaseStore('mysql', swap), { source: 'mysql' as const, migrate });
+  return sqlStore({
+    source: 'mysql',
+    table,
+    statements,
+    query,
+    swap,
+    missing: '1305',
+    denied: ['1044', '1142', '1370', '1419'],
+    rolledBack: ['1213'], // a deadlock
+  });
 }
 
 /** What the procedure returns: a row for each key, and one for all. */
@@ -98,19 +77,9 @@ type Reply = readonly [
   readonly [{ readonly done: unknown; readonly now_ms: unknown }],
 ];
 
-const NO_PROCEDURE = 1305;
-const DEADLOCK = 1213;
-const MAX_DEADLOCKS = 5;
-/** No right to make a table, or a procedure. */
-const DENIED = new Set([1044, 1142, 1370, 1419]);
-
 /** The server compares texts by it: with whole ones its tables in memory would be large, or on disk. */
-function sha1(text: string | undefined): string | null {
-  return text === undefined ? null : createHash('sha1').update(text).digest('hex');
-}
-
-function numberOf(error: unknown): number {
-  return Number((error as { errno?: unknown }).errno);
+function sha1(text: string): string {
+  return createHash('sha1').update(text).digest('hex');
 }
 
 function queryOf(client: MysqlClient): (sql: string, values?: unknown[]) => Promise<unknown> {
@@ -123,18 +92,10 @@ function queryOf(client: MysqlClient): (sql: string, values?: unknown[]) => Prom
   return async (sql, values) => (pool as MysqlPromiseClient).query(sql, values);
 }
 
-/** May be run twice, and by several processes at once. */
-function migration(table: string): readonly string[] {
+function migration(table: string): { readonly procedure: string; readonly statements: readonly string[] } {
   const keys = `json_table(held, '$[*]' columns (i for ordinality, k varchar(4096) character set ascii path '$.k', h char(40) character set ascii path '$.h')) as asked`;
   const news = `json_table(written, '$[*]' columns (k varchar(4096) character set ascii path '$.k', t varchar(40000) character set ascii path '$.t', e bigint path '$.e')) as new`;
-  return [
-    `create table if not exists ${table} (
-  k varbinary(2048) primary key,
-  text mediumtext character set ascii collate ascii_bin not null,
-  expires_at bigint not null,
-  index (expires_at)
-) engine = InnoDB`,
-    `create procedure if not exists ${table}_swap(held json, at_ms bigint, written json)
+  const body = `(held json, at_ms bigint, max_age bigint, written json)
 begin
   declare now_ms bigint;
   declare done int default 0;
@@ -150,7 +111,7 @@ begin
     from ${keys} left join ${table} as kept on kept.k = unhex(asked.k) order by asked.i;
   -- Read after the texts, of which none is of a later instant then.
   set now_ms = floor(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) / 1000);
-  set done = at_ms between now_ms - 100 and now_ms and not exists (
+  set done = at_ms between now_ms - max_age and now_ms and not exists (
     select * from ${keys} left join ${table} as kept on kept.k = unhex(asked.k)
       where not (cast(sha1(nullif(kept.text, '')) as binary) <=> cast(asked.h as binary)));
   select done, now_ms;
@@ -164,6 +125,13 @@ begin
   else
     rollback;
   end if;
-end`,
-  ];
+end`;
+  const procedure = nameVersion(table, body);
+  const makesTable = `create table if not exists ${table} (
+  k varbinary(2048) primary key,
+  text mediumtext character set ascii collate ascii_bin not null,
+  expires_at bigint not null,
+  index (expires_at)
+) engine = InnoDB`;
+  return { procedure, statements: [makesTable, `create procedure if not exists ${procedure}${body}`] };
 }

@@ -1,7 +1,7 @@
-import { messageOf, PolicyError, shown, StoreError } from '../errors.ts';
-import { databaseStore, type Swap, type Swapped } from '../stores/database-store.ts';
+import { PolicyError, shown } from '../errors.ts';
+import type { Swap, Swapped } from '../stores/database-store.ts';
 import { parseTable, writeKey } from '../stores/rows.ts';
-import type { Store } from '../stores/store.ts';
+import { nameVersion, sqlStore, type SqlStore } from '../stores/sql-store.ts';
 import { parsePrefix } from '../values/prefix.ts';
 import { flag, readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
 
@@ -31,16 +31,7 @@ export interface PostgresJsClient {
 }
 
 /** A store in PostgreSQL. */
-export interface PostgresStore extends Store {
-  readonly source: 'postgres';
-  /**
-   * Makes the table and the function unless they exist, as the first decision does. For deployments in which another
-   * user migrates the database.
-   *
-   * @throws (rejects) StoreError `SLUICE_STORE_FAILED`, which shows the SQL if the rights do not suffice.
-   */
-  migrate(): Promise<void>;
-}
+export interface PostgresStore extends SqlStore<'postgres'> {}
 
 /**
  * Limits that hold over all processes of an application, in its PostgreSQL 14 or later, with or without PgBouncer. What
@@ -59,39 +50,36 @@ export interface PostgresStore extends Store {
 export function postgresStore(client: PgClient | PostgresJsClient, options: PostgresStoreOptions): PostgresStore {
   const { prefix, table, durable } = readOptions((options as unknown) ?? {}, SHAPE, 'postgresStore');
   const query = queryOf(client);
-  const sql = migration(table, durable);
-  const types = ['text[]', 'text[]', 'bigint', 'text[]', 'text[]', 'bigint[]'];
+  const [name, sql] = migration(table, durable);
+  const types = ['text[]', 'text[]', 'bigint', 'bigint', 'text[]', 'text[]', 'bigint[]'];
   // Texts for the drivers, which know other arrays each.
-  const call = `select * from ${table}_swap(${types.map((type, i) => `$${String(i + 1)}::text::${type}`).join(', ')})`;
+  const call = `select * from ${name}(${types.map((type, i) => `$${String(i + 1)}::text::${type}`).join(', ')})`;
 
-  async function migrate(): Promise<void> {
-    await query(sql).catch((error: unknown) => {
-      const { code } = error as { code?: unknown };
-      const hint = code === NO_RIGHTS ? `; have it run by a user who may:\n${sql}` : '';
-      const why = `postgresStore cannot make its table ${table}: ${messageOf(error)}${hint}`;
-      throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind: 'denied', sent: false });
-    });
-  }
-
-  async function swap({ keys, texts, atMs, writes }: Swap): Promise<Swapped> {
+  async function swap({ keys, texts, atMs, maxAgeMs, writes }: Swap): Promise<Swapped> {
     const row = (key: string): string => writeKey(prefix, key);
     const values = [
       ...[keys.map(row), texts].map(arrayOf),
       String(atMs),
+      String(maxAgeMs),
       ...[writes.map(({ key }) => row(key)), writes.map(({ text }) => text)].map(arrayOf),
       arrayOf(writes.map(({ expiresAtMs }) => String(expiresAtMs))),
     ];
-    const [swapped] = (await query(call, values).catch(async (error: unknown) => {
-      const code = String((error as { code?: unknown }).code);
-      if (code === NO_FUNCTION) await migrate();
-      else if (!ROLLED_BACK.has(code)) throw error;
-      return query(call, values);
-    })) as [Row];
+    const [swapped] = (await query(call, values)) as [Row];
     const held = JSON.parse(swapped.held) as (string | null)[];
     return { isDone: swapped.done, atMs: Number(swapped.now), texts: held.map((text) => text ?? undefined) };
   }
 
-  return Object.assign(databaseStore('postgres', swap), { source: 'postgres' as const, migrate });
+  return sqlStore({
+    source: 'postgres',
+    table,
+    statements: [sql],
+    query,
+    swap,
+    missing: '42883',
+    denied: ['42501'],
+    // In a conflict of transactions that do not read what was committed meanwhile, as may be the default; a deadlock.
+    rolledBack: ['40001', '40P01'],
+  });
 }
 
 /** What the function returns. */
@@ -101,11 +89,6 @@ interface Row {
   /** JSON, since drivers differ in arrays. */
   readonly held: string;
 }
-
-const NO_FUNCTION = '42883';
-/** In a conflict of transactions that do not read what was committed meanwhile, as may be the default; a deadlock. */
-const ROLLED_BACK = new Set(['40001', '40P01']);
-const NO_RIGHTS = '42501';
 
 type Query = (text: string, values?: string[]) => Promise<readonly object[]>;
 
@@ -128,16 +111,22 @@ function arrayOf(texts: readonly (string | undefined)[]): string {
   return `{${quoted.join()}}`;
 }
 
-/** May be run twice, and by several processes at once. */
-function migration(table: string, isDurable: boolean): string {
-  return `select pg_advisory_xact_lock(hashtextextended('${table}', 1));
+function migration(table: string, isDurable: boolean): readonly [name: string, sql: string] {
+  const body = writeBody(table);
+  const name = nameVersion(table, body);
+  const sql = `select pg_advisory_xact_lock(hashtextextended('${table}', 1));
 create ${isDurable ? '' : 'unlogged '}table if not exists ${table} (
   key text collate "C" primary key,
   text text not null,
   expires_at bigint not null
 ) with (fillfactor = 70);
-create or replace function ${table}_swap(
-  keys text[], texts text[], at bigint, new_keys text[], new_texts text[], new_ends bigint[],
+create or replace function ${name}${body}`;
+  return [name, sql];
+}
+
+function writeBody(table: string): string {
+  return `(
+  keys text[], texts text[], at bigint, max_age bigint, new_keys text[], new_texts text[], new_ends bigint[],
   out done boolean, out now bigint, out held text
 ) language plpgsql as $$
 declare
@@ -155,7 +144,7 @@ begin
   end loop;
   held := to_json(found_texts)::text;
   now := floor(extract(epoch from clock_timestamp()) * 1000);
-  done := (found_texts is not distinct from texts) and (at between now - 100 and now);
+  done := (found_texts is not distinct from texts) and (at between now - max_age and now);
   if not done or cardinality(new_keys) = 0 then return; end if;
   insert into ${table} as kept
     select * from unnest(new_keys, new_texts, new_ends) as new (key, text, expires_at) where new.text is not null

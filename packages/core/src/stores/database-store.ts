@@ -1,15 +1,16 @@
 import { asStoreError, messageOf, StoreError, type SluiceError } from '../errors.ts';
-import { DenialCache, type Send } from './redis/denial-cache.ts';
-import type { Answer, Store } from './store.ts';
-import { Requests, type Request, type Write } from './transaction.ts';
+import { DenialCache, type Send, type Waiting } from './redis/denial-cache.ts';
+import type { Store } from './store.ts';
+import { Requests, type Write } from './transaction.ts';
 
-/** What a database is sent: to write this if its keys hold these texts, and the instant is one of the last 100 ms. */
+/** What a database is sent: to write this if its keys hold these texts, and the instant is no older than `maxAgeMs`. */
 export interface Swap {
   readonly keys: readonly string[];
   /** In the order of the keys; undefined: nothing is kept. */
   readonly texts: readonly (string | undefined)[];
   /** At which it was decided, by the database's clock. */
   readonly atMs: number;
+  readonly maxAgeMs: number;
   readonly writes: readonly Write[];
 }
 
@@ -24,15 +25,13 @@ export interface Swapped {
 const MAX_KEYS = 256;
 /** A swap that takes longer no longer holds back the next. */
 const MAX_WAIT_MS = 100;
-/** Each time another process was faster. */
+/** Each time another process was faster. No longer than a caller waits. */
 const MAX_TRIES = 100;
+/** How old an instant may be at which was decided: twice a round trip, within these bounds. */
+const MIN_AGE_MS = 100;
+const MAX_AGE_MS = 2_000;
 /** Texts that are remembered. */
 const MAX_KNOWN = 10_000;
-
-interface Waiting extends Request {
-  readonly resolve: (answer: Answer) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 /**
  * A store in a database that compares and writes in one round trip. A decision is made over the texts that this process
@@ -50,12 +49,13 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
   const known = new Map<string, string>();
   /** The database's clock when it last answered, and this process's (`performance.now()`) then. */
   let clock: readonly [atMs: number, sinceMs: number] | undefined;
+  let roundTripMs = 0;
   let waiting: Waiting[] = [];
   /** The swap that holds back the next. */
   let running: object | undefined;
 
-  const send: Send = (op, asks, resolve, reject) => {
-    waiting.push({ op, asks, resolve, reject });
+  const send: Send = (one) => {
+    waiting.push(one);
     if (waiting.length === 1 && running === undefined) setImmediate(flush);
   };
 
@@ -79,7 +79,7 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
   async function run(batch: readonly Waiting[]): Promise<void> {
     const requests = new Requests(batch);
     try {
-      await decide(requests);
+      await decide(requests, Math.max(...batch.map(({ endMs }) => endMs)));
     } catch (error) {
       for (const { reject } of batch) reject(failureOf(error));
       return;
@@ -93,23 +93,28 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
     }
   }
 
-  async function decide(requests: Requests): Promise<void> {
+  async function decide(requests: Requests, endMs: number): Promise<void> {
     const { keys } = requests;
     let texts: Swapped['texts'] = keys.map((key) => known.get(key));
     let atMs = clock === undefined ? 0 : Math.floor(clock[0] + performance.now() - clock[1]);
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
+    let sentMs = performance.now();
+    for (let tries = 0; tries < MAX_TRIES && (tries === 0 || sentMs < endMs); tries++) {
       const writes = requests.decide(texts, atMs);
-      const swapped = await swap({ keys, texts, atMs, writes });
+      const maxAgeMs = Math.min(Math.max(MIN_AGE_MS, 2 * roundTripMs), MAX_AGE_MS);
+      const swapped = await swap({ keys, texts, atMs, maxAgeMs, writes });
       ({ atMs, texts } = swapped);
       // A later instant may stand in what others are known to hold: a late answer, or a clock that has stepped back.
       if (clock !== undefined && atMs < clock[0]) known.clear();
-      clock = [atMs, performance.now()];
+      const nowMs = performance.now();
+      clock = [atMs, nowMs];
+      roundTripMs = Math.ceil(nowMs - sentMs);
+      sentMs = nowMs;
       for (const [i, key] of keys.entries()) remember(key, texts[i]);
       if (!swapped.isDone) continue;
       for (const { key, text } of writes) remember(key, text);
       return;
     }
-    const why = `other processes were faster ${String(MAX_TRIES)} times: too many of them decide over the same keys`;
+    const why = 'other processes were faster each time: too many of them decide over the same keys';
     throw new StoreError('SLUICE_STORE_FAILED', why, { sent: false });
   }
 
@@ -121,7 +126,7 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
     }
   }
 
-  return { source, perform: (op, asks) => denials.perform(op, asks, send) };
+  return { source, perform: (op, asks, endMs) => denials.perform(op, asks, send, endMs) };
 }
 
 /** Errors of connecting, after which nothing was sent. */

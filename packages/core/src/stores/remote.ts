@@ -2,7 +2,7 @@ import { PolicyError, StoreError, messageOf, shown, type SluiceErrorCode, type S
 import { startTimer, stopTimer } from '../platform.ts';
 import type { Policy } from '../policies/index.ts';
 import { optional, readOptions, valueThat, type Optional, type Options } from '../values/shape.ts';
-import { DenialCache, type Send } from './redis/denial-cache.ts';
+import { DenialCache, type Send, type Waiting } from './redis/denial-cache.ts';
 import type { Answer, Ask, Op, Store } from './store.ts';
 
 const SHAPE = {
@@ -32,13 +32,6 @@ const FIGURES = 8;
 /** What says in an error of `fetch` that the request was not sent. */
 const NOT_SENT: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
 const KINDS: Readonly<Record<number, StoreFailureKind>> = { 401: 'denied', 403: 'denied', 503: 'connection' };
-
-interface Call {
-  readonly op: Op;
-  readonly asks: readonly Ask[];
-  readonly resolve: (answer: Answer) => void;
-  readonly reject: (error: Error) => void;
-}
 
 /** What the service answers to one call: its figures, or why it failed. */
 type Told = Partial<Answer> & { readonly error?: { readonly code: string; readonly detail: string } };
@@ -77,7 +70,7 @@ class ServiceStore implements RemoteStore {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #denials = new DenialCache();
   readonly #open = new Set<AbortController>();
-  #waiting: Call[] = [];
+  #waiting: Waiting[] = [];
 
   constructor(url: string, token: string | undefined) {
     this.#url = url;
@@ -91,8 +84,8 @@ class ServiceStore implements RemoteStore {
     return this.#denials.perform(op, asks, this.#add);
   }
 
-  readonly #add: Send = (op, asks, resolve, reject) => {
-    if (this.#waiting.push({ op, asks, resolve, reject }) > 1) return;
+  readonly #add: Send = (waiting) => {
+    if (this.#waiting.push(waiting) > 1) return;
     setImmediate(() => {
       this.#flush();
     });
@@ -115,7 +108,7 @@ class ServiceStore implements RemoteStore {
     void this.#send(calls.slice(from));
   }
 
-  async #send(calls: readonly Call[]): Promise<void> {
+  async #send(calls: readonly Waiting[]): Promise<void> {
     const aborting = new AbortController();
     this.#open.add(aborting);
     const late = startTimer(MAX_REQUEST_MS, () => {
@@ -125,14 +118,14 @@ class ServiceStore implements RemoteStore {
       const told = await this.#ask(calls, aborting.signal);
       for (const [i, call] of calls.entries()) answer(call, told[i]);
     } catch (error) {
-      for (const { reject } of calls) reject(error as Error);
+      for (const { reject } of calls) reject(error);
     } finally {
       stopTimer(late);
       this.#open.delete(aborting);
     }
   }
 
-  async #ask(calls: readonly Call[], signal: AbortSignal): Promise<readonly (Told | undefined)[]> {
+  async #ask(calls: readonly Waiting[], signal: AbortSignal): Promise<readonly (Told | undefined)[]> {
     const policies = new Map<Policy, number>();
     const requests = calls.map(({ op, asks }) => ({
       op,
@@ -166,7 +159,7 @@ class ServiceStore implements RemoteStore {
   }
 }
 
-function answer({ asks, resolve, reject }: Call, told: Told | undefined): void {
+function answer({ asks, resolve, reject }: Waiting, told: Told | undefined): void {
   const { atMs, figures, error } = told ?? {};
   if (error?.code === 'SLUICE_STORE_KEY_FOREIGN') reject(failed(error.detail, 'key', true, error.code));
   else if (error !== undefined) reject(failed(`${error.detail} (${error.code})`, 'other', false));

@@ -54,9 +54,10 @@ export interface Store {
   /**
    * Performs one request. A store in this process answers at once, any other by a promise.
    *
+   * @param endMs - Internal: until when the caller waits, by `performance.now()`.
    * @throws StoreError if nothing was decided; its `sent` is false only if the request surely changed nothing.
    */
-  perform(op: Op, asks: readonly Ask[]): Answer | Promise<Answer>;
+  perform(op: Op, asks: readonly Ask[], endMs?: number): Answer | Promise<Answer>;
   close?(): void | Promise<void>;
   /** Internal: called with every policy of a limiter that is made. @throws PolicyError for one that the store cannot enforce. */
   checkPolicy?(policy: Policy): void;

@@ -50,32 +50,7 @@ export interface TransactionStoreOptions extends Options<typeof TRANSACTION_STOR
  * decides over the texts that are kept. It is a store in this process if `transaction` returns no promise.
  *
  * Errors of `transaction` become a StoreError with code SLUICE_STORE_FAILED; a text that no store of Sluice wrote is
- * SLUICE_STORE_KEY_FOREIGN. `describeStore` of `@sluice/core/testing` tests what you write.
- *
- * @example
- * ```ts
- * const read = database.prepare('SELECT text FROM sluice WHERE key = ?');
- * const remove = database.prepare('DELETE FROM sluice WHERE key = ?');
- * const write = database.prepare('INSERT OR REPLACE INTO sluice (key, text, expires_at) VALUES (?, ?, ?)');
- *
- * const store = transactionStore({
- *   source: 'sqlite',
- *   transaction(keys, decide) {
- *     database.exec('BEGIN IMMEDIATE');
- *     try {
- *       const texts = keys.map((key) => read.get(key)?.text as string | undefined);
- *       for (const { key, text, expiresAtMs } of decide(texts, Date.now())) {
- *         if (text === undefined) remove.run(key);
- *         else write.run(key, text, expiresAtMs);
- *       }
- *       database.exec('COMMIT');
- *     } catch (error) {
- *       database.exec('ROLLBACK');
- *       throw error;
- *     }
- *   },
- * });
- * ```
+ * SLUICE_STORE_KEY_FOREIGN. `describeStore` of `@sluice/core/testing` tests what you write, and docs/guides/creating-a-store.md has an example.
  *
  * @throws PolicyError for a bad or unknown option.
  */
@@ -106,7 +81,7 @@ export function transactionStore(options: TransactionStoreOptions): Store {
 export class Requests {
   readonly keys: readonly string[];
   readonly #requests: readonly Request[];
-  #outcomes: readonly (() => Answer)[] = [];
+  #answers: readonly (Answer | Error)[] = [];
 
   constructor(requests: readonly Request[]) {
     this.#requests = requests;
@@ -123,14 +98,11 @@ export class Requests {
     }
     const kept = new Map(this.keys.map((key, i) => [key, texts[i] ?? undefined]));
     const held = new ReadKeys(kept);
-    this.#outcomes = this.#requests.map(({ op, asks }) => {
+    this.#answers = this.#requests.map(({ op, asks }) => {
       try {
-        const answer = perform(held, op, asks, now);
-        return () => answer;
+        return perform(held, op, asks, now);
       } catch (error) {
-        return () => {
-          throw error;
-        };
+        return error as Error;
       }
     });
     return held.writes();
@@ -138,9 +110,9 @@ export class Requests {
 
   /** @throws StoreError `SLUICE_STORE_KEY_FOREIGN` if one of its keys holds what no store wrote; the others are decided. */
   answerOf(place: number): Answer {
-    const outcome = this.#outcomes[place];
-    if (outcome === undefined) throw unusable('transaction() ended without a call of decide()');
-    return outcome();
+    const answer = this.#answers[place] ?? unusable('transaction() ended without a call of decide()');
+    if (answer instanceof Error) throw answer;
+    return answer;
   }
 }
 

@@ -188,6 +188,23 @@ for (const [database, first, further] of DATABASES)
       expect(allowed).toBeGreaterThanOrEqual(297);
     }, 60_000);
 
+    it('decides over a slow connection', async () => {
+      const { hostname, port } = new URL(server.url);
+      const proxy = await startTcpProxy({ host: hostname, port: Number(port) });
+      closing.unshift(() => {
+        proxy.close();
+      });
+      const store = open(first, proxy.through(server.url));
+      const limiter = createLimiter({ name: 'slow', limit: 5, window: '1h', store, timeoutMs: 5_000 });
+      await limiter.consume('ann');
+      proxy.delay(80);
+
+      for (let i = 0; i < 2; i++) await limiter.consume('ann');
+
+      expect((await limiter.peek('ann')).used).toBe(3);
+      await limiter.close();
+    });
+
     describe('that hangs, and whose connections break', () => {
       let limiter: Limiter;
       afterEach(() => limiter.close());

@@ -14,8 +14,8 @@ export default {
     if (request.method === 'GET') return new Response('ready');
     if (request.url.endsWith('/object')) {
       const object = env.LIMITS.get(env.LIMITS.idFromName('all') as never);
-      const response = await object.fetch('https://object/', { method: 'POST', body: `[${await request.text()}]` });
-      const [told] = (await response.json()) as [Answer | { readonly message: string }];
+      const response = await object.fetch('https://object/', { method: 'POST', body: await request.text() });
+      const told = (await response.json()) as Answer | { readonly message: string };
       return Response.json(told, { status: 'message' in told ? 500 : 200 });
     }
     const store = durableObjectStore(env.LIMITS, { prefix: 'shop' });

@@ -60,7 +60,7 @@ describe('a process that follows Redis', () => {
   it('reads many records a thousand at a time, and none while nothing changes', async () => {
     const { policies, follower: writer } = process();
     await policies.put('orders', ten);
-    const record = (n: number) => ({ atMs: n, format: 1, life: 1, policy: n % 2 === 0 ? ten : twenty });
+    const record = (n: number) => ({ atMs: n, life: 1, policy: n % 2 === 0 ? ten : twenty });
     const records = Array.from({ length: 5000 }, (_, n) => [`orders:key:${String(n)}`, record(n + 1)] as const);
     for (let i = 0; i < 5000; i += 250) await writer.feed.restore?.(records.slice(i, i + 250));
     await redis.admin.config('RESETSTAT');

@@ -73,7 +73,7 @@ describe('writers that are killed', () => {
     const policy = fixedWindow({ limit: 5, window: '1h' });
     const { policies, follower } = start();
     await policies.put('orders', policy);
-    const record = { atMs: 1, format: 1, life: 1, policy };
+    const record = { atMs: 1, life: 1, policy };
     const names = Array.from({ length: 3000 }, (_, n) => `orders:key:user-${String(n)}`);
     for (let i = 0; i < 3000; i += 250)
       await follower.feed.restore?.(names.slice(i, i + 250).map((name) => [name, record]));

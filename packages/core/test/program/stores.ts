@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { perform, type Held } from '../../src/stores/perform.ts';
-import { createRedisStore } from '../../src/stores/redis/redis-store.ts';
-import type { Answer, Ask, Op, Store } from '../../src/stores/store.ts';
+import { redisStore } from '../../src/stores/redis/redis-store.ts';
+import type { Answer, Ask, Op } from '../../src/stores/store.ts';
 import { fakeClock, type FakeClock } from '../../src/testing/fake-clock.ts';
 
 /** Ahead of every server's clock, by which what has expired is forgotten. */
@@ -31,8 +31,16 @@ export interface ClockedRedis extends Clocked {
 /** The scripts, with the instant of a fake clock in place of the server's. */
 export function clockedRedis(client: Redis): ClockedRedis {
   const clock = fakeClock(START);
-  const store: Store = createRedisStore(client, { prefix: 'sluice' }, () => clock.now());
-  return { clock, perform: async (op, asks) => store.perform(op, asks) };
+  const at = (): string => String(clock.now());
+  const store = redisStore(
+    {
+      evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args, at()),
+      eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args, at()),
+    },
+    { prefix: 'sluice' },
+  );
+  const uncached = (ask: Ask): Ask => ({ ...ask, uncached: true }); // the cache has a clock of its own
+  return { clock, perform: async (op, asks) => store.perform(op, asks.map(uncached)) };
 }
 
 export const key = (name: string | number): string => `{${String(name)}}:limiter`;

@@ -256,7 +256,7 @@ describe('a limit that changes', () => {
 
     await expect(limiter.consume('key')).rejects.toMatchObject({
       code: 'SLUICE_SPLIT_UNCONFIRMED',
-      message: expect.stringMatching(/cannot split the policy slidingLog 5 per 1m.*use slidingWindow/),
+      message: expect.stringMatching(/cannot split the policy slidingLog 5 per 1m.*slidingWindow/),
     });
   });
 });

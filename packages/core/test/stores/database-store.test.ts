@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { databaseStore, type Swap, type Swapped } from '../../src/stores/database-store.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import type { Ask } from '../../src/stores/store.ts';
@@ -31,4 +31,41 @@ it('an answer that comes late lets nothing be decided before what was written si
 
   expect(sent[2]?.what.keys).toEqual(['prompt']);
   expect(sent[2]?.what.texts).toEqual([undefined]); // unknown: what it held was written later than the clock now says
+});
+
+describe('a swap', () => {
+  let nowMs = 0;
+  beforeEach(() => {
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('that another process has come before is tried again for as long as its callers wait', async () => {
+    let swaps = 0;
+    const store = databaseStore('a database', ({ texts }) => {
+      swaps++;
+      nowMs += 20;
+      return Promise.resolve({ isDone: false, atMs: 1, texts });
+    });
+
+    const taken = store.perform('take', [ask('ann')], nowMs + 50);
+
+    await expect(taken).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED', sent: false });
+    expect(swaps).toBe(3);
+  });
+
+  it('counts at an instant that is older than its round trip', async () => {
+    const sent: Swap[] = [];
+    const store = databaseStore('a database', (what) => {
+      sent.push(what);
+      nowMs += 120;
+      return Promise.resolve({ isDone: true, atMs: what.atMs, texts: what.texts });
+    });
+
+    for (let i = 0; i < 2; i++) await store.perform('take', [ask('ann')]);
+
+    expect(sent.map(({ maxAgeMs }) => maxAgeMs)).toEqual([100, 240]);
+  });
 });

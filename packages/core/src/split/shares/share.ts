@@ -8,23 +8,14 @@ import { isLess, type KnownEpoch, type KnownEpochs } from './known-epochs.ts';
 /** A policy whose shares together keep its limit. */
 export type SplittablePolicy = FixedWindowPolicy | SlidingWindowPolicy | TokenBucketPolicy;
 
-const INSTEAD = 'use fixedWindow with align: "clock", slidingWindow or tokenBucket';
-/** Why other policies cannot be split. */
-const PROBLEMS: Readonly<Partial<Record<Policy['algorithm'], string>>> = {
-  intervalBucket: 'its units come back at once, at a different time in each instance; remove mode: "interval"',
-  slidingLog: 'an instance without a share would deny what fits; use slidingWindow, or keep this limit in redisStore',
-  concurrency: 'no other instance would know the slots of a lost instance; keep this limit in redisStore',
-};
-
 /** @throws PolicyError for a policy that cannot be split into shares. */
 export function checkSplittable(policy: Policy): asserts policy is SplittablePolicy {
-  if (policy.algorithm === 'slidingWindow' || policy.algorithm === 'tokenBucket') return;
-  let why = PROBLEMS[policy.algorithm] ?? `its promise does not add up over shares; ${INSTEAD}`;
-  if (policy.algorithm === 'fixedWindow') {
-    if (policy.align === 'clock') return;
-    why = 'its windows begin at the first unit, at a different time in each instance; write align: "clock"';
-  }
-  throw new PolicyError('policy', `splitStore cannot split the policy ${describePolicy(policy)}: ${why}`);
+  const { algorithm } = policy;
+  if (algorithm === 'slidingWindow' || algorithm === 'tokenBucket') return;
+  if (algorithm === 'fixedWindow' && policy.align === 'clock') return;
+  const why = 'its shares together would not keep its promise';
+  const instead = 'use fixedWindow with align: "clock", slidingWindow, tokenBucket without mode, or a redisStore';
+  throw new PolicyError('policy', `splitStore cannot split the policy ${describePolicy(policy)}: ${why}; ${instead}`);
 }
 
 /** An epoch that still counts for a policy. */

@@ -1,28 +1,31 @@
 import type { Ask, Op } from '../store.ts';
 import { Call, type Caller } from './call.ts';
+import { hashTag } from './cluster.ts';
+import type { ScriptRunner } from './run-script.ts';
 
 /**
  * Gathers what one turn of the event loop asks for in one call. No request waits for others: the first one leaves as soon
  * as the current task ends; while calls are in flight, requests leave at the end of the turn.
  */
 export class Batching {
-  readonly #run: (call: Call) => Promise<unknown>;
-  /** In a cluster, what can be called together is one batch: the hash tag. */
-  readonly #tagOf: ((key: string) => string) | undefined;
+  readonly #scripts: ScriptRunner;
+  readonly #prefix: string;
+  readonly #isCluster: boolean;
   /** By tag, the last one that takes requests. */
   #byTag = new Map<string, Call>();
   #calls: Call[] = [];
   #inFlight = 0;
   #isScheduled = false;
 
-  /** @param run - Returns the reply of the script. */
-  constructor(run: (call: Call) => Promise<unknown>, tagOf: ((key: string) => string) | undefined) {
-    this.#run = run;
-    this.#tagOf = tagOf;
+  constructor(scripts: ScriptRunner, prefix: string, isCluster: boolean) {
+    this.#scripts = scripts;
+    this.#prefix = prefix;
+    this.#isCluster = isCluster;
   }
 
   add(op: Op, asks: readonly Ask[], caller: Caller): void {
-    const tag = this.#tagOf?.((asks[0] as Ask).key) ?? '';
+    // In a cluster, keys of one hash tag can be called together.
+    const tag = this.#isCluster ? hashTag((asks[0] as Ask).key) : '';
     if (this.#byTag.get(tag)?.add(op, asks, caller) !== true) {
       const call = new Call();
       call.add(op, asks, caller);
@@ -41,20 +44,21 @@ export class Batching {
     const calls = this.#calls;
     this.#calls = [];
     this.#byTag = new Map(); // one that is cleared would keep all calls in a chain until a full collection
-    for (const call of calls) void this.#send(call);
+    for (const call of calls) this.#send(call);
   };
 
-  async #send(call: Call): Promise<void> {
+  #send(call: Call): void {
     this.#inFlight++;
-    let reply: unknown;
-    try {
-      reply = await this.#run(call);
-    } catch (error) {
-      call.reject(error);
-      return;
-    } finally {
-      this.#inFlight--; // before the callers ask for more
-    }
-    call.answer(reply);
+    const { script, keys, args } = call.write(this.#prefix);
+    this.#scripts.run(script, keys, args).then(
+      (reply) => {
+        this.#inFlight--; // before the callers ask for more
+        call.answer(reply);
+      },
+      (error: unknown) => {
+        this.#inFlight--;
+        call.reject(error);
+      },
+    );
   }
 }

@@ -3,8 +3,9 @@ import { compile, type Rule } from '../../policies/index.ts';
 import { BLOCKED, GIVE } from '../../program/decide.ts';
 import type { Kind } from '../../program/kinds.ts';
 import { OPS, perform, type Held } from '../perform.ts';
-import type { Answer, Ask, Figures, Op } from '../store.ts';
+import type { Ask, Figures, Op } from '../store.ts';
 import { foreignKey, readText } from '../text.ts';
+import type { Waiting } from './denial-cache.ts';
 import { SCRIPTS, type Script, type ScriptName } from './lua/generated/scripts.generated.ts';
 
 /**
@@ -28,10 +29,7 @@ const FAMILY: Readonly<Record<Kind, ScriptName>> = {
 };
 
 /** Who waits for a request. */
-export interface Caller {
-  resolve(answer: Answer): void;
-  reject(error: unknown): void;
-}
+export type Caller = Pick<Waiting, 'resolve' | 'reject'>;
 
 /** A request of a call, and who waits for it: a caller for each time that it is made. */
 interface Request {

@@ -1,7 +1,8 @@
 import { messageOf } from '../../errors.ts';
 import { compile } from '../../policies/index.ts';
-import { ALLOWED, RESET_AFTER, USED } from '../../program/decide.ts';
+import { ALLOWED, GIVE, RESET_AFTER, USED } from '../../program/decide.ts';
 import { warnOnce } from '../../warnings.ts';
+import { OPS } from '../perform.ts';
 import type { Answer, Ask, Figures, Op } from '../store.ts';
 
 /** Performs a request on keys of one node. */
@@ -20,8 +21,7 @@ export function hashTag(key: string): string {
 
 /** Whether the keys of a request may be on several nodes. */
 export function areOnNodes(asks: readonly Ask[]): boolean {
-  const first = hashTag(asks[0]?.key ?? '');
-  return asks.some(({ key }) => hashTag(key) !== first);
+  return new Set(asks.map(({ key }) => hashTag(key))).size > 1;
 }
 
 function groupBySubject(asks: readonly Ask[]): readonly Group[] {
@@ -37,19 +37,20 @@ function groupBySubject(asks: readonly Ask[]): readonly Group[] {
 }
 
 export function isAllowed({ figures }: Answer): boolean {
-  for (const of of figures) if (of[ALLOWED] !== 1) return false;
-  return true;
+  return figures.every((of) => of[ALLOWED] === 1);
 }
 
 /**
- * Decides over keys of several nodes, which no script can do at once: all are peeked at first, and those that deny are
- * asked again, which starts their blocks. If all allow, all take; if one denies after all, the others give back. Never
- * more than the limit is allowed. For a moment, units are missing that a denied request gives back.
+ * Edits each key for itself, or decides over keys of several nodes, which no script can do at once: all are peeked at
+ * first, and those that deny are asked again, which starts their blocks. If all allow, all take; if one denies after all,
+ * the others give back. Never more than the limit is allowed. For a moment, units are missing that a denied request gives
+ * back.
  */
-export async function decideOnNodes(op: Op, asks: readonly Ask[], perform: Perform): Promise<Answer> {
-  const groups = groupBySubject(asks);
-  const peeked = await Promise.all(groups.map((group) => perform('peek', group.asks)));
-  if (op === 'peek') return join(groups, peeked);
+export async function performOnNodes(op: Op, asks: readonly Ask[], perform: Perform): Promise<Answer> {
+  const isEdit = OPS[op] >= GIVE;
+  const groups = isEdit ? asks.map((ask, i): Group => ({ asks: [ask], places: [i] })) : groupBySubject(asks);
+  const peeked = await Promise.all(groups.map((group) => perform(isEdit ? op : 'peek', group.asks)));
+  if (isEdit || op === 'peek') return join(groups, peeked);
   const answers = [...peeked];
   const taken = new Set<number>();
   const failures: unknown[] = [];
@@ -66,16 +67,17 @@ export async function decideOnNodes(op: Op, asks: readonly Ask[], perform: Perfo
     await Promise.all(groups.map(async (group, i) => taken.has(i) || take(group, i)));
   }
   if (taken.size === groups.length) return join(groups, answers);
-  for (const i of taken) {
-    giveBack(groups[i] as Group, peeked[i] as Answer, answers[i] as Answer, perform);
+  const given = Array.from(taken, async (i) => {
+    await giveBack(groups[i] as Group, peeked[i] as Answer, answers[i] as Answer, perform);
     answers[i] = peeked[i] as Answer;
-  }
+  });
+  await Promise.all(given);
   if (failures.length > 0) throw failures[0] as Error;
   return join(groups, answers);
 }
 
-/** Gives back what was taken, except for slots that their holder had before. No request waits for it. */
-function giveBack({ asks }: Group, before: Answer, after: Answer, perform: Perform): void {
+/** Gives back what was taken, except for slots that their holder had before. */
+async function giveBack({ asks }: Group, before: Answer, after: Answer, perform: Perform): Promise<void> {
   const gifts = asks.flatMap((ask, i): Ask[] => {
     const figures = after.figures[i] as Figures;
     const hadIt = compile(ask.policy).holds && before.figures[i]?.[USED] === figures[USED];
@@ -83,7 +85,7 @@ function giveBack({ asks }: Group, before: Answer, after: Answer, perform: Perfo
     const until = after.atMs + (figures[RESET_AFTER] as number);
     return [{ ...ask, until, holder: (ask.holder ?? 0) > 0 ? ask.holder : after.atMs }];
   });
-  perform('give', gifts).catch((error: unknown) => {
+  await perform('give', gifts).catch((error: unknown) => {
     warnOnce(
       'SLUICE_REFUND_FAILED',
       `units that a denied request took on one node of the Redis Cluster could not be given back, so they count until they expire: ${messageOf(error)}`,

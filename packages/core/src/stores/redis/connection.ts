@@ -25,7 +25,7 @@ export interface RedisConnection {
    * until then. Subscribes again by itself; without effect if the client cannot subscribe. Returns what ends it.
    */
   subscribe(channel: string, listener: () => void): () => void;
-  /** Ends the subscriptions, and the connection if it was made for a URL. */
+  /** Ends the connection if it was made for a URL. */
   close(): Promise<void>;
 }
 
@@ -83,7 +83,6 @@ function evalOf(port: Port): RedisConnection['eval'] {
 }
 
 function connectionThrough(through: object, port: Port, prefix: string, isOwn = false): RedisConnection {
-  const ends = new Set<() => void>();
   return {
     prefix,
     timeline: timelineAt(through, port, prefix),
@@ -91,24 +90,22 @@ function connectionThrough(through: object, port: Port, prefix: string, isOwn = 
     subscribe(channel, listener) {
       let stop: (() => void) | undefined;
       let timer: Timer | undefined;
+      let hasEnded = false;
       const begin = (): void => {
         timer = undefined;
         stop?.();
         stop = port.subscribe?.(channel, listener, () => {
-          if (ends.has(end)) timer ??= startTimer(SUBSCRIBE_AGAIN_MS, begin);
+          if (!hasEnded) timer ??= startTimer(SUBSCRIBE_AGAIN_MS, begin);
         });
       };
-      const end = (): void => {
-        ends.delete(end);
+      detached(begin);
+      return () => {
+        hasEnded = true;
         stopTimer(timer);
         stop?.();
       };
-      ends.add(end);
-      detached(begin);
-      return end;
     },
     async close() {
-      for (const end of ends) end();
       if (isOwn) await port.close?.();
     },
   };

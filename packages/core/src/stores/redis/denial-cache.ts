@@ -8,13 +8,17 @@ const MAX_AGE_MS = 1000;
 /** Hash cells of keys. Two keys in one cell only lose entries that could have been kept. */
 const CELLS = 4096;
 
-/** Sends a request to the store, which calls one of the two functions once. */
-export type Send = (
-  op: Op,
-  asks: readonly Ask[],
-  answered: (answer: Answer) => void,
-  failed: (error: unknown) => void,
-) => void;
+/** A request that waits for its answer: the store calls one of the two functions, once. */
+export interface Waiting {
+  readonly op: Op;
+  readonly asks: readonly Ask[];
+  /** Until when the caller waits, by `performance.now()`. */
+  readonly endMs: number;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export type Send = (waiting: Waiting) => void;
 
 interface Entry {
   readonly asks: readonly Ask[];
@@ -38,7 +42,7 @@ export class DenialCache {
   #writes = 0;
 
   /** The answer to a request: a denial that is remembered, or what the store answers. */
-  perform(op: Op, asks: readonly Ask[], send: Send): Answer | Promise<Answer> {
+  perform(op: Op, asks: readonly Ask[], send: Send, endMs = Infinity): Answer | Promise<Answer> {
     const isDecision = op === 'take' || op === 'try';
     const denial = isDecision ? this.#find(asks) : undefined;
     if (denial !== undefined) return denial;
@@ -47,19 +51,23 @@ export class DenialCache {
     if (isEdit) this.#wrote(asks);
     const writes = this.#writes;
     return new Promise((resolve, reject) => {
-      const answered = (answer: Answer): void => {
-        if (isEdit) this.#wrote(asks);
-        else if (isDecision && answer.figures.every(isAllowed)) {
-          if (this.#entries.size > 0) this.#wrote(asks); // a denial with another cost has other waits now
-        } else if (op === 'take') this.#remember(asks, answer, sentMs, writes); // not of `try`, which starts no block
-        resolve(answer);
-      };
-      const failed = (error: unknown): void => {
-        if (isEdit) this.#wrote(asks);
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
-        reject(error);
-      };
-      send(op, asks, answered, failed);
+      send({
+        op,
+        asks,
+        endMs,
+        resolve: (answer) => {
+          if (isEdit) this.#wrote(asks);
+          else if (isDecision && answer.figures.every(isAllowed)) {
+            if (this.#entries.size > 0) this.#wrote(asks); // a denial with another cost has other waits now
+          } else if (op === 'take') this.#remember(asks, answer, sentMs, writes); // not of `try`, which starts no block
+          resolve(answer);
+        },
+        reject: (error) => {
+          if (isEdit) this.#wrote(asks);
+          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown, whatever it is
+          reject(error);
+        },
+      });
     });
   }
 

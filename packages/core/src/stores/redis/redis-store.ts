@@ -5,10 +5,9 @@ import { GIVE } from '../../program/decide.ts';
 import { OPS } from '../perform.ts';
 import type { Answer, Ask, Op, Store } from '../store.ts';
 import { Batching } from './batching.ts';
-import type { Call } from './call.ts';
 import type { AnyRedisClient } from './clients/adopt.ts';
 import type { Port, RedisClient } from './clients/port.ts';
-import { areOnNodes, decideOnNodes, hashTag } from './cluster.ts';
+import { areOnNodes, performOnNodes } from './cluster.ts';
 import { parsePrefix } from '../../values/prefix.ts';
 import { portOf, rememberConnection } from './connection.ts';
 import { DenialCache, type Send } from './denial-cache.ts';
@@ -61,15 +60,6 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions): Red
 // eslint-disable-next-line @typescript-eslint/unified-signatures
 export function redisStore(client: AnyRedisClient | string, options: RedisStoreOptions): RedisStore;
 export function redisStore(client: AnyRedisClient | string, options: RedisStoreOptions): RedisStore {
-  return createRedisStore(client, options);
-}
-
-/** {@link redisStore} with another clock than the server's, for tests. */
-export function createRedisStore(
-  client: AnyRedisClient | string,
-  options: RedisStoreOptions,
-  clock?: () => number,
-): RedisStore {
   const { prefix, connectTimeoutMs } = readOptions((options as unknown) ?? {}, SHAPE, 'redisStore');
   if (typeof client !== 'string' && connectTimeoutMs !== undefined) {
     throw new PolicyError(
@@ -79,7 +69,7 @@ export function createRedisStore(
     );
   }
   const port = portOf(client, 'redisStore', connectTimeoutMs);
-  const store = new ScriptedStore(port, prefix, clock);
+  const store = new ScriptedStore(port, prefix);
   rememberConnection(store, typeof client === 'string' ? port : client, port, prefix);
   return store;
 }
@@ -97,43 +87,23 @@ class ScriptedStore implements RedisStore {
   readonly source = 'redis';
   readonly #port: Port;
   readonly #batching: Batching;
-  readonly #denials: DenialCache | undefined;
+  readonly #denials = new DenialCache();
   #closings = 0;
 
-  constructor(port: Port, prefix: string, clock: (() => number) | undefined) {
+  constructor(port: Port, prefix: string) {
     this.#port = port;
-    if (clock === undefined) this.#denials = new DenialCache();
-    const scripts = new ScriptRunner(port);
-    const run = (call: Call): Promise<unknown> => {
-      const { script, keys, args } = call.write(prefix);
-      return scripts.run(script, keys, clock === undefined ? args : [...args, String(clock())]);
-    };
-    this.#batching = new Batching(run, port.cluster === true ? hashTag : undefined);
+    this.#batching = new Batching(new ScriptRunner(port), prefix, port.cluster === true);
   }
 
   perform(op: Op, asks: readonly Ask[]): Answer | Promise<Answer> {
-    if (this.#denials !== undefined) return this.#denials.perform(op, asks, this.#send);
-    return new Promise((resolve, reject) => {
-      this.#send(op, asks, resolve, reject);
-    });
+    return this.#denials.perform(op, asks, this.#send);
   }
 
-  readonly #send: Send = (op, asks, resolve, reject) => {
-    if (OPS[op] >= GIVE) this.#edit(op, asks).then(resolve, reject);
-    else if (this.#port.cluster !== true || !areOnNodes(asks)) this.#batching.add(op, asks, { resolve, reject });
-    else decideOnNodes(op, asks, async (own, some) => this.perform(own, some)).then(resolve, reject);
+  readonly #send: Send = ({ op, asks, resolve, reject }) => {
+    const isSplit = asks.length !== 1 && (OPS[op] >= GIVE || (this.#port.cluster === true && areOnNodes(asks)));
+    if (!isSplit) this.#batching.add(op, asks, { resolve, reject });
+    else performOnNodes(op, asks, async (own, some) => this.perform(own, some)).then(resolve, reject);
   };
-
-  /** Each key is a request of its own. */
-  async #edit(op: Op, asks: readonly Ask[]): Promise<Answer> {
-    const edit = (ask: Ask): Promise<Answer> =>
-      new Promise((resolve, reject) => {
-        this.#batching.add(op, [ask], { resolve, reject });
-      });
-    const answers = await Promise.all(asks.map(edit));
-    const atMs = Math.max(...answers.map((answer) => answer.atMs));
-    return { atMs, figures: answers.flatMap(({ figures }) => figures) };
-  }
 
   opening(): Promise<void> | undefined {
     return this.#port.opening?.();

@@ -49,6 +49,14 @@ describe('what one turn of the event loop asks for', () => {
     expect(calls).toEqual(['evalsha 6']);
   });
 
+  it('is no call if nothing is left to be given back', async () => {
+    const { store, calls } = opened();
+
+    await store.perform('give', []);
+
+    expect(calls).toEqual([]);
+  });
+
   it('is asked of Redis once for requests that are equal, and each has its own answer', async () => {
     const { store, calls } = opened();
     await store.perform('peek', [ask('ann')]);

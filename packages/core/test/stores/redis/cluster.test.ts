@@ -8,7 +8,7 @@ import { concurrency } from '../../../src/policies/concurrency.ts';
 import { fixedWindow } from '../../../src/policies/fixed-window.ts';
 import { tokenBucket } from '../../../src/policies/token-bucket.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
-import { decideOnNodes, hashTag } from '../../../src/stores/redis/cluster.ts';
+import { performOnNodes, hashTag } from '../../../src/stores/redis/cluster.ts';
 import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
 import { allowed, ask, remaining } from './asks.ts';
@@ -32,7 +32,7 @@ class Nodes {
   };
 
   decide(...asks: readonly Ask[]): Promise<Answer> {
-    return decideOnNodes('take', asks, this.perform);
+    return performOnNodes('take', asks, this.perform);
   }
 
   take(one: Ask, cost: number): void {

@@ -17,23 +17,16 @@ export interface RedisAddress {
 export function parseRedisUrl(text: string): RedisAddress {
   const url = /^rediss?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   const db = /^\/?(\d{0,9})$/.exec(url?.pathname ?? '')?.[1];
-  const wrong =
-    url === undefined
-      ? 'a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS)'
-      : url.search !== '' || url.hash !== ''
-        ? 'a Redis URL cannot have a query; to set options, pass a client instead'
-        : db === undefined
-          ? 'a Redis URL ends with the number of a database, or with nothing'
-          : isDecodable(url.username + url.password)
-            ? undefined
-            : 'user and password of a Redis URL are written with % as encodeURIComponent does';
-  if (url === undefined || wrong !== undefined) {
+  const isPlain = url?.search === '' && url.hash === '' && isDecodable(url.username + url.password);
+  if (url === undefined || !isPlain || db === undefined) {
+    const form = 'redis://user:password@host:6379/0 (rediss: for TLS), with user and password as encodeURIComponent';
+    const expected = `a Redis URL looks like ${form} writes them, the number of a database and no query`;
     // A URL usually comes from the environment.
-    const hint = text.trim() === '' ? '; is the environment variable with the URL set?' : '';
-    const got = `got ${shown(withoutSecrets(text))}${hint}`;
-    throw new PolicyError('client', `${String(wrong)}, ${got}`, 'SLUICE_OPTION_INVALID');
+    const hint = text.trim() === '' ? '; is the environment variable of the URL set?' : '';
+    const got = `got ${shown(withoutSecrets(text))}${hint}; to set options of the client, pass a client`;
+    throw new PolicyError('client', `${expected}, ${got}`, 'SLUICE_OPTION_INVALID');
   }
-  const name = `${url.host === '' ? 'localhost' : url.host}${Number(db) === 0 ? '' : `/${String(db)}`}`;
+  const name = `${url.host === '' ? 'localhost' : url.host}${Number(db) === 0 ? '' : `/${db}`}`;
   url.pathname = '';
   return { url: url.href, db: Number(db), name };
 }

@@ -156,6 +156,9 @@ local function numbers_roomAt(age, limit, window, longLimit, longest)
 end
 
 local function slots_left(p, s, t)
+  if #s == 0 or ((p[4] == 2 and 0 or p[5])) >= s[3] then
+    return p[1] - slots_used(p, s, t)
+  end
   local units = 0
   local room = p[1]
   for i = #s - 3, 4, -3 do

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { messageOf, StoreError } from '../errors.ts';
+import { databaseStore, type Swap, type Swapped } from './database-store.ts';
+import type { Store } from './store.ts';
+
+/** A store in a database with functions of its own. */
+export interface SqlStore<Source extends string> extends Store {
+  readonly source: Source;
+  /**
+   * Makes the table and the function unless they exist, as the first decision does. For deployments in which another
+   * user migrates the database: run it again after an upgrade.
+   *
+   * @throws (rejects) StoreError `SLUICE_STORE_FAILED`, which shows the SQL if the rights do not suffice.
+   */
+  migrate(): Promise<void>;
+}
+
+/** What differs between databases. */
+export interface Dialect<Source extends string> {
+  readonly source: Source;
+  readonly table: string;
+  /** Make the table and the function. May be run twice, and by several processes at once. */
+  readonly statements: readonly string[];
+  query(sql: string): Promise<unknown>;
+  swap(what: Swap): Promise<Swapped>;
+  /** Codes of errors: the function does not exist; it may not be made; the transaction was rolled back. */
+  readonly missing: string;
+  readonly denied: readonly string[];
+  readonly rolledBack: readonly string[];
+}
+
+const MAX_ROLLED_BACK = 5;
+
+export function sqlStore<Source extends string>(dialect: Dialect<Source>): SqlStore<Source> {
+  const { source, table, statements, missing, denied, rolledBack } = dialect;
+
+  async function migrate(): Promise<void> {
+    try {
+      for (const statement of statements) await dialect.query(statement);
+    } catch (error) {
+      const isDenied = denied.includes(readCode(error));
+      const hint = isDenied ? `; have it run by a user who may:\n${statements.join(';\n')}` : '';
+      const why = `${source}Store cannot make its table ${table}: ${messageOf(error)}${hint}`;
+      throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind: 'denied', sent: false });
+    }
+  }
+
+  async function swap(what: Swap): Promise<Swapped> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await dialect.swap(what);
+      } catch (error) {
+        const code = readCode(error);
+        if (code === missing && tries === 1) await migrate();
+        else if (!rolledBack.includes(code) || tries > MAX_ROLLED_BACK) throw error;
+      }
+    }
+  }
+
+  return Object.assign(databaseStore(source, swap), { source, migrate });
+}
+
+/** The name of a function with this body: while processes of two releases run, each calls its own. */
+export function nameVersion(table: string, body: string): string {
+  return `${table}_swap_${createHash('sha1').update(body).digest('hex').slice(0, 8)}`;
+}
+
+/** The number of MySQL, or the code of PostgreSQL. */
+function readCode(error: unknown): string {
+  const { errno, code } = error as { readonly errno?: unknown; readonly code?: unknown };
+  return String(errno ?? code);
+}
