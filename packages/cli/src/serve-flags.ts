@@ -72,14 +72,8 @@ export function addServeFlags(command: Command): void {
     .addOption(repeated('--host-name <name>', 'a name of the loopback; may be repeated'));
 }
 
-/**
- * What the flags say and, if there is no flag, the environment.
- *
- * @throws (rejects) UsageError.
- */
-export async function readServeFlags(command: Command): Promise<ServeOptions> {
-  const { readEnvironment } = await import('@sluice/server');
-  const options = usable(() => readEnvironment(process.env));
+/** @throws UsageError. */
+export function readServeFlags(command: Command): ServeOptions {
   const all: Readonly<Record<string, unknown>> = command.optsWithGlobals();
   const own = (flags: string): unknown => all[new OptionOf(flags).attributeName()];
   const given = FLAGS.map(([flags, option]) => [option, own(flags)] as const).filter(
@@ -98,7 +92,6 @@ export async function readServeFlags(command: Command): Promise<ServeOptions> {
   const shared = ['redis', 'prefix'].filter((name) => command.getOptionValueSourceWithGlobals(name) !== 'default');
   const tls = readTls(given.filter(([option]) => TLS.includes(option)));
   const server = {
-    ...options,
     ...Object.fromEntries(Object.entries(rest).filter(([option]) => !TLS.includes(option))),
     ...Object.fromEntries(shared.map((name) => [name, all[name] as string])),
     ...Object.fromEntries(Object.entries({ ...more, tls }).filter(([, value]) => value !== undefined)),
@@ -111,15 +104,6 @@ export async function readServeFlags(command: Command): Promise<ServeOptions> {
   if (config === undefined)
     throw new UsageError('--config is needed: the path of the file of limits, or of a folder of them');
   return { server: { ...server, config }, workers, shutdownDelayMs, check: all['check'] === true };
-}
-
-/** @throws UsageError if the environment cannot be used. */
-function usable<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error });
-  }
 }
 
 function readTls(given: readonly (readonly [string, unknown])[]): ServerOptions['tls'] {

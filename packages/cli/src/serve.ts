@@ -20,10 +20,10 @@ export function addServe(sluice: Command): void {
   command
     .addHelpText(
       'after',
-      `\nAn address is port, host:port, unix:path or off; a port is that of the loopback.\nSIGTERM drains, SIGINT does so without a delay, SIGHUP reads the limits again.\nWithout flags the environment of envoyproxy/ratelimit counts, as RUNTIME_ROOT.`,
+      `\nAn address is port, host:port, unix:path or off; a port is that of the loopback.\nSIGTERM drains, SIGINT does so without a delay, SIGHUP reads the limits again.`,
     )
     .action(async () => {
-      await serve(await readServeFlags(command), globalsOf(command).json === true);
+      await serve(readServeFlags(command), globalsOf(command).json === true);
     });
 }
 

@@ -1,6 +1,5 @@
 export { createServer, type RunningServer } from './create-server.ts';
 export { ConfigurationError } from './config/configuration-error.ts';
-export { readEnvironment } from './environment.ts';
 export { checkConfiguration, type CheckedConfiguration } from './check-configuration.ts';
 export { joinWorkers, type WorkerLink } from './workers/join-workers.ts';
 export type { Siblings, StatsReport } from './stats/siblings.ts';
