@@ -20,7 +20,7 @@ export function addServe(sluice: Command): void {
   command
     .addHelpText(
       'after',
-      `\nAn address is port, host:port, unix:path or off; a port is that of the loopback.\nSIGTERM drains, SIGINT does so without a delay, SIGHUP reads the limits again.`,
+      `\nAn address is port, host:port or off; a port is that of the loopback.\nSIGTERM drains, SIGINT does so without a delay, SIGHUP reads the limits again.`,
     )
     .action(async () => {
       await serve(readServeFlags(command), globalsOf(command).json === true);

@@ -25,7 +25,7 @@ import { openStore } from './store.ts';
 
 /** A service that runs. */
 export interface RunningServer {
-  /** Where each listener accepts connections, as `host:port` or `unix:path`; a listener that is off has none. */
+  /** Where each listener accepts connections, as `host:port`; a listener that is off has none. */
   readonly addresses: Readonly<Partial<Record<ListenerName, string>>>;
   /** Reads the configuration now. Changes of its files are noticed without this. */
   reload(): Promise<void>;
@@ -129,11 +129,11 @@ class LiveService implements Service {
   #source: ConfigurationSource | undefined;
 
   constructor(core: LimiterCore, settings: Settings) {
-    const { token, hostNames, timeoutMs, siblings, redis = [], prefix } = settings;
+    const { token, timeoutMs, siblings, redis = [], prefix } = settings;
     this.core = core;
     this.requestRules = new RequestRules((policy) => core.limitFor(policy));
     this.stats = new Stats(siblings);
-    this.access = new Access(token, hostNames, isPrivate(settings) ? [...redis, prefix].join(' ') : undefined);
+    this.access = new Access(token, isPrivate(settings) ? [...redis, prefix].join(' ') : undefined);
     this.timeoutMs = timeoutMs;
   }
 
@@ -146,9 +146,8 @@ class LiveService implements Service {
   }
 
   async load(settings: Settings): Promise<void> {
-    const { config, mergeDomains, log } = settings;
+    const { config, log } = settings;
     this.#source = await ConfigurationSource.open(config, {
-      mergeDomains,
       makeLimit: makerOf(this.core),
       onLoad: (configuration) => {
         checkSecret(configuration, settings);

@@ -9,11 +9,5 @@ export {
   type SupervisedWorkers,
   type SuperviseOptions,
 } from './workers/supervise-workers.ts';
-export type {
-  CloseOptions,
-  ListenerName,
-  ListenerOption,
-  ServerOptions,
-  TlsListenerName,
-  TlsOptions,
-} from './options.ts';
+export type { CloseOptions, ListenerName, ListenerOption, ServerOptions } from './options.ts';
+export type { CertificateFiles } from './transport/certificates.ts';

@@ -15,7 +15,7 @@ const log = (line: string): void => void lines.push(line);
 
 let served: Served;
 beforeAll(async () => {
-  served = await serve(LIMITS, { admin: 0, token: TOKEN, hostNames: ['Limits.internal'], log });
+  served = await serve(LIMITS, { admin: 0, token: TOKEN, log });
 });
 afterAll(async () => {
   await served.close();
@@ -59,7 +59,7 @@ const OPERATIONS: readonly Operation[] = [
 
 describe.each(OPERATIONS)('on the loopback: %s %s %s', (...operation) => {
   it.each([
-    ['under a foreign name', { Host: 'rebound.example:6070' }, '--host-name rebound.example'],
+    ['under a foreign name', { Host: 'rebound.example:6070' }, 'rebound.example'],
     ['of another page', { Host: 'localhost:6070', Origin: 'https://elsewhere.example' }, 'Origin'],
     ['of a page without an origin', { Host: 'localhost:6070', Origin: 'null' }, 'Origin'],
     ['of another page, without Origin', { Host: 'localhost:6070', 'Sec-Fetch-Site': 'cross-site' }, 'Sec-Fetch-Site'],
@@ -77,7 +77,7 @@ describe.each(OPERATIONS)('on the loopback: %s %s %s', (...operation) => {
     for (const fields of [
       { Host: '127.0.0.1' },
       { Host: '[::1]:8080' },
-      { Host: 'limits.INTERNAL:6070' },
+      { Host: 'LOCALHOST:6070' },
       { Host: 'localhost:6070', Origin: 'http://localhost:6070', 'Sec-Fetch-Site': 'same-origin' },
       { Host: 'localhost:6070', 'Sec-Fetch-Site': 'none' },
     ]) {

@@ -5,7 +5,7 @@ import type { Unit } from './units.ts';
 // What files contain, checked, as plain data: one thread reads it, and another decides by it.
 
 export interface ConfigurationData {
-  /** In the order of the files. With `mergeDomains` several have one name. */
+  /** In the order of the files. Several may have one name. */
   readonly domains: readonly { readonly name: string; readonly descriptors: readonly DescriptorData[] }[];
   readonly limits: readonly LimitData[];
   readonly forwardAuth: ForwardAuthData | undefined;

@@ -200,17 +200,14 @@ describe('several files', () => {
     );
   });
 
-  it('that have one domain are wrong, unless merging is asked for', () => {
-    expect(() => readAll([first, second])).toThrow(
-      'b.yaml:1:9: the domain "d" has been defined at a.yaml:1; write its rules in one place',
-    );
-    const rules = readAll([first, second], true).domains.get('d');
+  it('may have rules of one domain, each rule once', () => {
+    const rules = readAll([first, second]).domains.get('d');
     expect(['a', 'b', 'c'].map((key) => rules?.match([{ key, value: '1' }]) !== undefined)).toEqual([
       true,
       true,
       false,
     ]);
-    expect(() => readAll([first, { ...first, path: 'b.yaml' }], true)).toThrow(
+    expect(() => readAll([first, { ...first, path: 'b.yaml' }])).toThrow(
       'b.yaml:2:15: the descriptor "d.a" has been defined at a.yaml:2; write it once',
     );
   });
@@ -219,9 +216,6 @@ describe('several files', () => {
     const text = `---\n${first.text}---\ndomain: e\n---\n${LOGIN}\n---\n`;
     const { domains, limits } = readAll([{ path: 'a.yaml', text }]);
     expect([[...domains.keys()], [...limits.keys()]]).toEqual([['d', 'e'], ['login']]);
-    expect(problemsOf(`${first.text}---\n${first.text}`)).toEqual([
-      '4:9: the domain "d" has been defined at limits.yaml:1; write its rules in one place',
-    ]);
   });
 
   it('must not both have forward_auth, or a limit of one name', () => {

@@ -170,7 +170,7 @@ describe('a configuration in a folder', () => {
     await replace(join(inside, 'e.yaml'), file(1, 'a'));
     await until('an error', () => found.errors.length === 1);
     expect(found.errors[0]).toBe(
-      `${join(inside, 'e.yaml')}:1:9: the domain "a" has been defined at ${join(inside, 'a.yaml')}:1; write its rules in one place`,
+      `${join(inside, 'e.yaml')}:2:15: the descriptor "a.k" has been defined at ${join(inside, 'a.yaml')}:2; write it once`,
     );
     await unlink(join(inside, 'e.yaml'));
     await unlink(join(inside, 'a.yaml'));
