@@ -7,7 +7,7 @@ import { Stats } from './stats/stats.ts';
 import { writtenProblem } from './config/configuration-error.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import { knownLimits, type Configuration } from './config/configuration.ts';
-import { Health } from './health/health.ts';
+import type { Health } from './health/health.ts';
 import { RequestRules } from './config/request-rules.ts';
 import { makerOf } from './limits.ts';
 import { logStore } from './log-store.ts';
@@ -122,7 +122,7 @@ const MAX_WARNINGS = 20;
 class LiveService implements Service {
   readonly core: LimiterCore;
   readonly requestRules: RequestRules;
-  readonly health: Health = new Health();
+  readonly health: Health = { isServing: false };
   readonly access: Access;
   readonly stats: Stats;
   readonly timeoutMs: number;

@@ -1,6 +1,6 @@
 import { SluiceError, type Store } from '@sluice/core';
 import { readOptions } from '@sluice/core/spi';
-import { parseAddress, type Address } from './transport/address.ts';
+import { isLocal, parseAddress, type Address } from './transport/address.ts';
 import type { CertificateFiles } from './transport/certificates.ts';
 import type { Siblings } from './stats/siblings.ts';
 
@@ -147,6 +147,8 @@ export function parseServerOptions(options: ServerOptions): Settings {
   const on = LISTENERS.filter((name) => listeners[name] !== undefined);
   check(on.length > 0, 'grpc', 'on, or one of http, sentinel and admin: a server needs a listener', 'off');
   // A certificate that no listener uses is a mistake: its owner believes that what is served is encrypted.
+  const isGuarded = admin === undefined || isLocal(admin) || settings.token !== undefined;
+  check(isGuarded, 'token', 'given (--token, SLUICE_TOKEN) where admin is not on the loopback', undefined);
   const isUsed = tls === undefined || listeners.grpc !== undefined || listeners.http !== undefined;
   check(isUsed, 'tls', 'left out: only grpc and http have TLS, and both are off', tls);
   return { ...settings, listeners };

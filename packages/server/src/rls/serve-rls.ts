@@ -8,7 +8,7 @@ import {
 } from 'node:http2';
 import { Server as NetServer } from 'node:net';
 import type { Entrance } from '../access.ts';
-import { healthService } from '../health/grpc-health.ts';
+import { healthCheck } from '../health/grpc-health.ts';
 import type { Service } from '../service.ts';
 import { LONGEST_MESSAGE } from './bounds.ts';
 import { callServer, type Method } from '../grpc/call.ts';
@@ -71,15 +71,13 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
   const { health } = service;
   const server = serverOf(options.tls);
   const sessions = new Sessions(keepaliveMs, clients);
-  const healthChecks = healthService(health);
   const rateLimit = rateLimitMethod(service, {
     entrance: options.entrance ?? { isPrivate: false },
     maxInFlight: options.maxInFlight ?? 1024,
   });
   const methods = new Map<string, Method>([
     ['/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit', rateLimit],
-    ['/grpc.health.v1.Health/Check', healthChecks.check],
-    ['/grpc.health.v1.Health/Watch', healthChecks.watch],
+    ['/grpc.health.v1.Health/Check', healthCheck(health)],
   ]);
   clients.boundConnections(server);
   server.on('stream', callServer(methods, sessions, { clients, longestMessage: LONGEST_MESSAGE }));
@@ -90,7 +88,6 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
 
   const stop = (): void => {
     health.isServing = false;
-    healthChecks.close();
     // That of the net module: the one of newer HTTP/2 servers ends connections while calls are on their way.
     NetServer.prototype.close.call(server);
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigurationError } from '../../src/config/configuration-error.ts';
-import { problemsOf, readAll } from './reading.ts';
+import { problemsOf, read, readAll } from './reading.ts';
 
 const RATE = 'rate_limit: { unit: minute, requests_per_unit: 5 }';
 const LOGIN = 'limits: { login: { fixedWindow: { limit: 5, window: 1m } } }';
@@ -67,11 +67,6 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
       '3:42: share_threshold needs a value with *; without one every value is a limit of its own',
     ],
     ['  - key: k*', '3:10: key must not contain *, got "k*"; patterns stand in value'],
-    [
-      '  - { key: k, rate_limit: { unit: day, requests_per_unit: 1, shadow_mode: true } }',
-      '3:62: rate_limit has no field "shadow_mode"; write it beside rate_limit, one level up',
-    ],
-    ['  - { key: k, unit: day }', '3:15: a descriptor has no field "unit"; write it inside rate_limit'],
     [`  - { key: k, name: n, ${RATE} }`, '3:15: name stands beside sluice alone; write it inside rate_limit'],
     ['  - { key: k, value: [1] }', '3:15: value must be a text, got a list'],
     ['  - { key: k, quota_mode: maybe }', '3:27: quota_mode must be true or false, got "maybe"'],
@@ -155,6 +150,12 @@ describe('a file is fine', () => {
   ])('%s', (_what, text) => {
     expect(problemsOf(text)).toEqual([]);
   });
+});
+
+it('fields that change nothing are warned of', () => {
+  expect(read(file('  - { key: k, detailed_metric: true, value_to_metric: no }')).warnings).toMatchObject([
+    { line: 3, message: 'detailed_metric changes nothing: metrics hold no values of requests' },
+  ]);
 });
 
 describe('a hostile file', () => {

@@ -12,13 +12,6 @@ domain: shop
 descriptors:
   - key: user
     rate_limit: { unit: second, requests_per_unit: 1 }
-  - key: path
-    value: /*
-    detailed_metric: true
-    rate_limit: { unit: second, requests_per_unit: 5 }
-  - key: agent
-    value_to_metric: true
-    rate_limit: { unit: second, requests_per_unit: 5 }
 `;
 /** What the process may keep of two thousand requests with 8 kB each, in MiB. */
 const MOST_KEPT = 6;
@@ -32,11 +25,6 @@ const WARM_UP = 500;
 /** Requests that are never the same, by their number. */
 const KINDS: readonly (readonly [string, (i: number) => RequestFields])[] = [
   ['values', (i) => ({ domain: 'shop', descriptors: [descriptor(`user=${String(i)}-${LONG}`)] })],
-  ['values of a wildcard', (i) => ({ domain: 'shop', descriptors: [descriptor(`path=/${String(i)}-${LONG}`)] })],
-  [
-    'values in metrics',
-    (i) => ({ domain: 'shop', descriptors: [descriptor(`agent=${String(i)}-${LONG.slice(0, 400)}`)] }),
-  ],
   [
     'limits of their own',
     (i) => ({
