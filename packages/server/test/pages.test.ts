@@ -146,7 +146,7 @@ describe("the operators' page", () => {
     expect([blocked.status, JSON.parse(blocked.body)]).toEqual([200, expect.objectContaining({ outcome: 'blocked' })]);
     expect(JSON.parse(peeked.body)).toMatchObject({ outcome: 'blocked' });
     expect(lines.filter((line) => line.includes('used the page'))).toEqual([
-      '"ann" used the page: block "bob of service" for 1h ("floods")',
+      '"ann" used the page: block "bob of service:login" for 1h ("floods")',
     ]);
   });
 

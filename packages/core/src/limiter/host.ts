@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
-import type { Want } from './limits.ts';
+import type { Limit, Want } from './limits.ts';
 import type { OnStoreError, OnUnconfigured } from './options.ts';
 
 /** `try` is a `take` whose denial starts no block. */
@@ -26,6 +26,7 @@ export interface Running {
 
 /** What settling, slots and waiting need of their limiter. */
 export interface LimiterHost {
+  nameInTimeline(limit: Limit): string;
   readonly name: string;
   readonly store: Store;
   readonly onStoreError: OnStoreError;
