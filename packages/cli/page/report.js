@@ -36,7 +36,12 @@
 
   by('report').textContent = text;
   if (requests === 0) return;
-  for (const [i, { window }] of windows.entries()) by('window').add(new Option(`in ${window}`, i));
+  for (const [i, { window }] of windows.entries()) {
+    const option = document.createElement('option');
+    option.value = i;
+    option.textContent = `in ${window}`;
+    by('window').append(option);
+  }
   by('window').value = start.window;
   let chosen = start.limit;
   by('window').addEventListener('change', () => choose(chosen));
