@@ -22,8 +22,6 @@ export type ReadResult = { readonly data: ConfigurationData } | { readonly probl
 export interface LoadOptions {
   /** Makes the limit of each rule, once. */
   readonly makeLimit: MakeLimit;
-  /** Gives up reading a large one. */
-  readonly signal?: AbortSignal;
 }
 
 /**
@@ -32,10 +30,10 @@ export interface LoadOptions {
  *
  * @throws (rejects) ConfigurationError, or an error that says what cannot be read.
  */
-export async function loadConfiguration(path: string, { makeLimit, signal }: LoadOptions): Promise<Configuration> {
+export async function loadConfiguration(path: string, { makeLimit }: LoadOptions): Promise<Configuration> {
   const files = await readFiles(path);
   const length = files.reduce((sum, { text }) => sum + text.length, 0);
-  const data = length < SHORT ? readConfiguration(files) : await readInThread(files, signal);
+  const data = length < SHORT ? readConfiguration(files) : await readInThread(files);
   return buildConfiguration(data, makeLimit);
 }
 
@@ -82,14 +80,14 @@ async function findFiles(
   return inside.filter((one) => one.isFile());
 }
 
-async function readInThread(files: readonly ConfigurationFile[], given?: AbortSignal): Promise<ConfigurationData> {
-  const signal = AbortSignal.any([AbortSignal.timeout(MAX_MS), ...(given === undefined ? [] : [given])]);
+async function readInThread(files: readonly ConfigurationFile[]): Promise<ConfigurationData> {
   const thread = new Worker(new URL(`read-thread${import.meta.url.slice(-3)}`, import.meta.url), {
     workerData: files,
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   });
+  thread.unref(); // a service that ends does not wait for it
   try {
-    const [result] = (await once(thread, 'message', { signal })) as [ReadResult];
+    const [result] = (await once(thread, 'message', { signal: AbortSignal.timeout(MAX_MS) })) as [ReadResult];
     if ('data' in result) return result.data;
     throw new ConfigurationError(result.problems);
   } catch (error) {

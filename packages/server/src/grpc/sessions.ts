@@ -1,8 +1,6 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Clients } from '../transport/clients.ts';
 
-/** Pings of a client between two calls, at most: clients that measure the line send one with each call. */
-const MOST_PINGS = 1000;
 /** A `GOAWAY` with the largest id: the client opens no further calls, and calls in flight are still answered. */
 const EVERY_STREAM: number = 2 ** 31 - 1;
 /** The client has read that once it answers a ping, or after this time. */
@@ -10,19 +8,16 @@ const LONGEST_PING_MS = 1000;
 /** Pings without an answer after which a connection is lost: more than one, because the process itself may be late. */
 const LOST_PINGS = 2;
 interface CountingSession extends ServerHttp2Session {
-  /** Pings of the client since its last call. */
-  [PINGS]?: number;
   /** Our pings since the last sign of life: an answer, or a call. */
   [UNANSWERED]?: number;
   [PEER]?: string;
 }
 
-const PINGS = Symbol('pings');
 const UNANSWERED = Symbol('unanswered');
 const PEER = Symbol('peer');
 
 /**
- * The connections of a server: their end, clients that send pings without end, and those that are lost.
+ * The connections of a server: their end, and those that are lost.
  * After some errors of a client, Node 20 reads nothing more and ends nothing (frames of a wrong size, header fields
  * that cannot be decompressed), so that only pings tell such a connection from an idle one.
  */
@@ -42,7 +37,6 @@ export class Sessions {
   add(session: ServerHttp2Session): void {
     destroyAfterReading(session);
     this.#open.add(session);
-    session.on('ping', countPing);
     session.on('close', () => {
       this.#open.delete(session);
     });
@@ -51,7 +45,6 @@ export class Sessions {
   /** Called with the connection of each call. Returns the client whose call it is. */
   called(session: ServerHttp2Session): string {
     const counting = session as CountingSession;
-    counting[PINGS] = 0;
     counting[UNANSWERED] = 0;
     const known = counting[PEER];
     return known ?? (counting[PEER] = this.#clients.peerOf(session.socket));
@@ -118,11 +111,4 @@ function keepAlive(session: CountingSession): void {
   session.ping((error) => {
     if (error === null) session[UNANSWERED] = 0;
   });
-}
-
-function countPing(this: CountingSession): void {
-  const pings = (this[PINGS] ?? 0) + 1;
-  this[PINGS] = pings;
-  // Without an error Node sends NO_ERROR, whatever code it is given.
-  if (pings > MOST_PINGS) this.destroy(new Error('too many pings'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
 }

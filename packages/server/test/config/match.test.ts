@@ -209,8 +209,8 @@ describe('what else a rule has', () => {
   });
 });
 
-/** What joins and escapes in keys, and what UTF-8 cannot tell apart. */
-const AWKWARD = ['|', '%', '_', '%7C', '%25', '%u', '*', 'a', 'b', '\0', '\ud800', '\udfff', '\ufffd', '😀'];
+/** What joins and escapes in keys. Requests have no half surrogate pairs: their texts are UTF-8. */
+const AWKWARD = ['|', '%', '_', '%7C', '%25', '%u', '*', 'a', 'b', '\0', '\ufffd', '😀'];
 const text = fc.string({ unit: fc.constantFrom(...AWKWARD), maxLength: 4 });
 const entries = fc.array(fc.record({ key: text, value: text }), { maxLength: 3 });
 

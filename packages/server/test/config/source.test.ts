@@ -201,13 +201,6 @@ describe('a large configuration', () => {
   const rules = Array.from({ length: 5_000 }, (_, i) => `  - { key: user, value: u${String(i)}, rate_limit: ${rate} }`);
   const large = `domain: shop\ndescriptors:\n${rules.join('\n')}\n`;
 
-  it('is given up when the service ends, which does not wait for it', async () => {
-    const path = join(await folder(), 'limits.yaml');
-    await writeFile(path, large);
-    const load = loadConfiguration(path, { makeLimit, signal: AbortSignal.abort() });
-    await expect(load).rejects.toThrow('reading the configuration was given up');
-  });
-
   it('is read in a thread of its own, beside other work', async () => {
     const path = join(await folder(), 'limits.yaml');
     await writeFile(path, large);
