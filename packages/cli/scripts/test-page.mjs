@@ -26,15 +26,13 @@ try {
     page.on('request', (request) => requests.push(request.url()));
     page.on('pageerror', (error) => errors.push(error.message));
     await page.goto(pathToFileURL(html).href);
-    const figure = () => page.locator('#figures dd').first().textContent();
+    const figure = () => page.locator('#clients').textContent();
     const before = await figure();
-    assert.match(await page.locator('#figures').textContent(), new RegExp(suggestion.policy));
+    assert.equal(await page.locator('#policy').textContent(), suggestion.policy);
     await page.locator('#limit').focus();
     for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowLeft');
     assert.notEqual(await figure(), before, 'a smaller limit denies more clients');
-    await page.getByRole('button', { name: 'Requests' }).click();
-    assert.equal(await page.locator('th[aria-sort] button').textContent(), 'Requests');
-    assert.equal((await page.getByText(ATTACK).count()) > 0, true, 'texts of the log stand as they are');
+    assert.ok((await page.locator('#report').textContent()).includes(ATTACK), 'texts of the log stand as they are');
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     assert.ok(overflow <= 0, `nothing is wider than ${width} px`);
     if (shots !== undefined) await page.screenshot({ path: join(shots, `simulate-${width}.png`), fullPage: true });

@@ -5,13 +5,12 @@ import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
 import { printOf, withRedis } from './session.ts';
 import { printable, table, writeInstant, writeWait } from './text.ts';
 
-/** A key, and how often it was denied at least and at most. */
+/** A key, and how often it was denied at least. */
 interface Denied {
   readonly limiter: string;
   readonly policy: string;
   readonly key: string;
   readonly count: number;
-  readonly atLeast: number;
 }
 
 export const ADMIN = 'http://127.0.0.1:6070';
@@ -74,8 +73,6 @@ async function printShared(command: Command): Promise<void> {
 
 function keysText(keys: readonly Denied[]): string {
   if (keys.length === 0) return 'no key was denied';
-  const rows = keys.map(({ key, limiter, policy, count, atLeast }) => {
-    return [key, limiter, policy, atLeast === count ? String(count) : `${String(atLeast)} to ${String(count)}`];
-  });
+  const rows = keys.map(({ key, limiter, policy, count }) => [key, limiter, policy, String(count)]);
   return table(['KEY', 'LIMITER', 'POLICY', 'DENIALS'], rows);
 }

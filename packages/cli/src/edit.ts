@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { createLimiter, type Ask, type Figures, type Op, type Store } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
@@ -7,7 +6,7 @@ import { parseDuration, parseName, readWriter, timelineOf } from '@sluice/core/s
 import { Failure, UsageError } from './failure.ts';
 import { escaped, findKeys, parseKey, scan, subjectFor, type StateKey } from './keys.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
-import { printOf, withRedis, type Session } from './session.ts';
+import { byOption, printOf, withRedis, type Session } from './session.ts';
 import { printable, writeInstant, writeWait } from './text.ts';
 
 type KeyEdit = 'block' | 'unblock' | 'reset';
@@ -16,7 +15,7 @@ interface EditFlags extends ServiceFlags {
   readonly limit?: string;
   readonly for?: string;
   readonly reason?: string;
-  readonly by?: string;
+  readonly by: string;
 }
 
 /** A key that an edit concerns. It need not be in Redis. */
@@ -60,7 +59,7 @@ export function addKeyEdits(sluice: Command): void {
     const reason = ['--reason <text>', 'why; printed with the change'] as const;
     if (edit === 'block') command.requiredOption(...reason);
     else command.option(...reason);
-    command.option('--by <name>', 'who changes it (default: the user of this process)');
+    command.addOption(byOption());
     addServiceOptions(command, 'change it in that service, not in Redis');
     const example = edit === 'block' ? " --for 10m --reason 'a flood'" : '';
     command.addHelpText('after', `\nExample: sluice ${edit} 203.0.113.7 --limit login${example}`);
@@ -73,7 +72,7 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
   if (durationMs > parseDuration(MAX_BLOCK, '--for')) {
     throw new UsageError(`--for must be at most ${MAX_BLOCK}, got ${JSON.stringify(flags.for)}`);
   }
-  const { reason = null, by = userName() } = flags;
+  const { reason = null, by } = flags;
   const done = (subject: string, limit: string, until: number | null, atMs: number): void => {
     printOf(command)({ edit, limit, subject, blockedUntilMs: until, by, reason }, () => {
       const wait = until === null ? '' : ` until ${writeInstant(until)} (in ${writeWait(until - atMs)})`;
@@ -239,12 +238,4 @@ function neededLimit({ limit }: EditFlags): string {
   if (limit === undefined) throw new UsageError('--limit is needed with --service');
   for (const part of limit.split(':')) parseName(part, '--limit');
   return limit;
-}
-
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return 'unknown'; // a user without an entry, as in many containers
-  }
 }

@@ -5,7 +5,7 @@ import type { OverrideResult, OverrideTarget, Policies, PolicyOverride } from '@
 import { Failure, UsageError } from './failure.ts';
 import { addPolicyOptions, POLICY_KINDS, policyFrom } from './policy-text.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
-import { printOf, withRedis } from './session.ts';
+import { byOption, printOf, withRedis } from './session.ts';
 import { printable, table, writeInstant } from './text.ts';
 
 interface TargetFlags extends ServiceFlags {
@@ -107,7 +107,7 @@ function addTarget(command: Command): Command {
   return addService(command)
     .option('--key <key>', 'the key, as the application passes it to the limiter')
     .option('--key-prefix <text>', 'or all keys that begin with this text')
-    .requiredOption('--by <who>', 'who changes it; stored with it')
+    .addOption(byOption())
     .requiredOption('--reason <why>', 'why; stored with it');
 }
 

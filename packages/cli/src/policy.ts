@@ -2,17 +2,16 @@ import type { Command } from 'commander';
 import { describePolicy, type Policy } from '@sluice/core';
 import type { ManagedPolicy, PutResult } from '@sluice/core/managed';
 import { mergeLost, readShared } from '@sluice/page/spi';
-import { Failure, UsageError } from './failure.ts';
-import { addOverride } from './override.ts';
+import { Failure } from './failure.ts';
+import { addOverride, targetText } from './override.ts';
 import { addPolicyOptions, POLICY_KINDS, policyFrom } from './policy-text.ts';
-import { printOf, repeated, withRedis, type Session } from './session.ts';
+import { byOption, printOf, repeated, withRedis, type Session } from './session.ts';
 import { printable, table, writeInstant } from './text.ts';
 
 interface PutFlags {
   readonly app?: readonly string[];
-  readonly removeApp?: readonly string[];
-  readonly reset?: true;
-  readonly by?: string;
+  readonly reset?: boolean;
+  readonly by: string;
   readonly reason?: string;
 }
 
@@ -61,8 +60,9 @@ export function addPolicy(sluice: Command): void {
     .argument('<name>')
     .argument('<kind>', POLICY_KINDS);
   addAudit(addPolicyOptions(put))
-    .addOption(repeated('--app <name>', 'another application that may use it (default: all); may be repeated'))
-    .addOption(repeated('--remove-app <name>', 'an application that may no longer use it; may be repeated'))
+    .addOption(
+      repeated('--app <name>', 'an application that may use it (default: as before, at first all); may be repeated'),
+    )
     .option('--reset', 'clear all counts; otherwise used units stay used')
     .addHelpText('after', '\nExample: sluice policy put orders fixedWindow --limit 200 --window 1m --app shop')
     .action((name: string, kind: string, flags: PutFlags) => {
@@ -76,7 +76,7 @@ export function addPolicy(sluice: Command): void {
     .argument('<name>');
   addAudit(remove).action((name: string, { by, reason }: PutFlags) =>
     withRedis(remove, true, async (session) => {
-      const removed = await session.policies.remove(name, definedOf({ by, reason }));
+      const removed = await session.policies.remove(name, audit({ by, reason }));
       if (!removed) throw await missing(session, name);
       printOf(remove)({ name, removed }, () => `removed ${name}`);
     }),
@@ -86,9 +86,7 @@ export function addPolicy(sluice: Command): void {
 }
 
 function addAudit(command: Command): Command {
-  return command
-    .option('--by <name>', 'who changes it; stored with it')
-    .option('--reason <text>', 'why; stored with it');
+  return command.addOption(byOption()).option('--reason <text>', 'why; stored with it');
 }
 
 async function putPolicy(
@@ -96,39 +94,20 @@ async function putPolicy(
   { policies }: Session,
   name: string,
   rule: Policy,
-  flags: PutFlags,
+  { app: apps, reset = false, by, reason }: PutFlags,
 ): Promise<void> {
-  const { app = [], removeApp = [], reset = false, by, reason } = flags;
-  const both = removeApp.find((removed) => app.includes(removed));
-  if (both !== undefined) throw new UsageError(`--app and --remove-app both name ${both}`);
-  let before: readonly string[] = [];
-  const apps = (present: readonly string[]): readonly string[] => {
-    before = present;
-    const absent = removeApp.find((removed) => !present.includes(removed));
-    if (absent !== undefined) throw new UsageError(`--remove-app ${absent}: ${name} is for ${listed(present)}`);
-    return [...present, ...app].filter((kept) => !removeApp.includes(kept));
-  };
-  const options = { ...definedOf({ by, reason }), reset, ...(app.length + removeApp.length === 0 ? {} : { apps }) };
+  const options = { ...audit({ by, reason }), reset, ...(apps === undefined ? {} : { apps }) };
   const done = await policies.put(name, rule, options);
-  printOf(command)(done, () => putText(done, before, 'apps' in options));
+  printOf(command)(done, () => putText(done));
 }
 
-function putText(done: PutResult, before: readonly string[], changesApps: boolean): string {
-  const { change, name, policy, apps, startsAfresh, removedOverrides } = done;
-  const after = apps ?? [];
-  const added = after.filter((one) => !before.includes(one));
-  const removed = before.filter((one) => !after.includes(one));
-  const differences = [
-    added.length > 0 && change !== 'created' && changesApps ? `added: ${added.join(', ')}` : '',
-    removed.length > 0 && changesApps ? `removed: ${removed.join(', ')}` : '',
-  ].filter((one) => one !== '');
-  const what = `${change} ${name}: ${describePolicy(policy)}, for ${apps === null ? 'all applications' : listed(apps)}`;
-  const lines = [`${what}${differences.length === 0 ? '' : ` (${differences.join('; ')})`}`];
+function putText({ change, name, policy, apps, startsAfresh, removedOverrides }: PutResult): string {
+  const lines = [
+    `${change} ${name}: ${describePolicy(policy)}, for ${apps === null ? 'all applications' : listed(apps)}`,
+  ];
   if (startsAfresh && change !== 'created') lines.push('all clients start again');
-  if (removedOverrides.length > 0) {
-    const targets = removedOverrides.map((target) => (typeof target === 'string' ? target : `${target.prefix}*`));
-    lines.push(`removed the overrides of the kind before: ${targets.join(', ')}`);
-  }
+  if (removedOverrides.length > 0)
+    lines.push(`removed the overrides of the kind before: ${removedOverrides.map(targetText).join(', ')}`);
   return lines.map(printable).join('\n');
 }
 
@@ -150,6 +129,9 @@ function listed(apps: readonly string[]): string {
   return apps.length === 0 ? 'no application' : apps.join(', ');
 }
 
-function definedOf(options: { readonly by: string | undefined; readonly reason: string | undefined }): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+function audit({ by, reason }: { by: string; reason?: string | undefined }): {
+  readonly by: string;
+  readonly reason?: string;
+} {
+  return { by, ...(reason === undefined ? {} : { reason }) };
 }

@@ -128,7 +128,6 @@ async function inTime<T>(promise: Promise<T>): Promise<T> {
 function unusable({ host, port }: Pick<Address, 'host' | 'port'>, cause: unknown, further = ''): Failure {
   // If a name has several addresses and none answers, the error has a code and no message.
   const { message, code } = cause as NodeJS.ErrnoException;
-  const isOther = /RESP type|Protocol error/.test(message);
-  const why = isLate(cause) ? NO_ANSWER : isOther ? 'the server does not speak the Redis protocol' : message || code;
+  const why = isLate(cause) ? NO_ANSWER : message || code;
   return new Failure(`cannot use Redis at ${host}:${String(port)}: ${String(why)}${further}`, { cause });
 }

@@ -1,9 +1,7 @@
-import type { Command, Option } from 'commander';
-import { Option as OptionOf } from 'commander';
+import { Option, type Command } from 'commander';
 import { parseDuration, writeDuration } from '@sluice/core/spi';
-import type { ServerOptions, TlsListenerName } from '@sluice/server';
+import type { ServerOptions } from '@sluice/server';
 import { UsageError } from './failure.ts';
-import { repeated } from './session.ts';
 
 /** The options of `sluice serve`. */
 export interface ServeOptions {
@@ -14,122 +12,79 @@ export interface ServeOptions {
   readonly check: boolean;
 }
 
-type Read = (text: string, flag: string) => unknown;
+interface Flags extends Pick<ServerOptions, 'config' | 'grpc' | 'http' | 'sentinel' | 'admin' | 'token' | 'app'> {
+  readonly redis: string;
+  readonly prefix: string;
+  readonly workers?: number;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsClientCa?: string;
+  readonly timeout?: number;
+  readonly sentinelTimeout?: number;
+  readonly drain?: number;
+  readonly shutdownDelay?: number;
+  readonly check?: true;
+}
 
-const asIs: Read = (text) => text;
-/** A duration, or 0 without a unit. */
-const duration: Read = (text, flag) => (text === '0' ? 0 : parseDuration(text, flag));
-const count =
-  (max: number): Read =>
-  (text, flag) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= 1 && value <= max) return value;
-    throw new UsageError(`${flag} must be a whole number from 1 to ${String(max)}, got ${JSON.stringify(text)}`);
-  };
-
-/** Each flag with its value, the option of `createServer` that it sets, and its reader. */
-const FLAGS: readonly (readonly [flags: string, option: string, read: Read, description: string])[] = [
-  ['--config <path>', 'config', asIs, 'file or folder of limits, read on each change'],
-  ['--grpc <address>', 'grpc', asIs, "Envoy's rate limit service (default: 8081)"],
-  ['--http <address>', 'http', asIs, '/auth, /json, /v1, /metrics (default: 8080)'],
-  ['--sentinel <address>', 'sentinel', asIs, "Sentinel's token clients (default: off)"],
-  ['--admin <address>', 'admin', asIs, "the operators' page, /metrics (default: 6070)"],
-  ['--workers <number>', 'workers', count(256), 'processes, with --redis (default: 1)'],
-  ['--tls-cert <path>', 'cert', asIs, 'the certificate of the listeners, as PEM'],
-  ['--tls-key <path>', 'key', asIs, 'its key'],
-  ['--tls-client-ca <path>', 'clientCa', asIs, 'require client certificates from this CA'],
-  ['--tls-listeners <names>', 'listeners', asIs, 'listeners with TLS (default: grpc,http)'],
-  ['--timeout <duration>', 'timeoutMs', duration, 'the longest wait for Redis, except for Sentinel (default: 100ms)'],
-  ['--sentinel-timeout <duration>', 'sentinelTimeoutMs', duration, 'the same for Sentinel (default: 15ms)'],
-  [
-    '--max-connection-age <duration>',
-    'maxConnectionAgeMs',
-    duration,
-    'life of a gRPC connection; 0: no limit (default: 1d)',
-  ],
-  [
-    '--max-in-flight <number>',
-    'maxInFlight',
-    count(1_000_000),
-    'concurrent requests per listener and process (default: 1024)',
-  ],
-  ['--drain <duration>', 'drainMs', duration, 'how long running requests may still take (default: 10s)'],
-  ['--shutdown-delay <duration>', 'shutdownDelayMs', duration, 'how long to keep serving after SIGTERM (default: 2s)'],
-  ['--app <name>', 'app', asIs, 'its name in apps of managed policies (default: sluice-server)'],
-];
-const TLS = ['cert', 'key', 'clientCa', 'listeners'];
+const MAX_WORKERS = 256;
 const SHUTDOWN_DELAY_MS = 2000;
 /** The longest wait of a timer of Node, in whole days. */
 const MAX_DELAY_MS = 24 * 86_400_000;
 
 /** Adds the flags of `sluice serve`. */
 export function addServeFlags(command: Command): void {
-  for (const [flags, , read, description] of FLAGS) {
-    const option: Option = new OptionOf(flags, description);
-    command.addOption(option.argParser((text) => read(text, option.long ?? '')));
-  }
+  const duration = (flags: string, description: string): Option => {
+    const option = new Option(flags, description);
+    return option.argParser((text) => (text === '0' ? 0 : parseDuration(text, option.long ?? '')));
+  };
   command
+    .requiredOption('--config <path>', 'file or folder of limits, read on each change')
+    .option('--grpc <address>', "Envoy's rate limit service (default: 8081)")
+    .option('--http <address>', '/auth, /json, /v1, /metrics (default: 8080)')
+    .option('--sentinel <address>', "Sentinel's token clients (default: off)")
+    .option('--admin <address>', "the operators' page, /metrics (default: 6070)")
+    .option('--workers <number>', 'processes, with --redis (default: 1)', readWorkers)
+    .option('--tls-cert <path>', 'the certificate of the listeners, as PEM')
+    .option('--tls-key <path>', 'its key')
+    .option('--tls-client-ca <path>', 'require client certificates from this CA')
+    .addOption(duration('--timeout <duration>', 'the longest wait for Redis, except for Sentinel (default: 100ms)'))
+    .addOption(duration('--sentinel-timeout <duration>', 'the same for Sentinel (default: 15ms)'))
+    .addOption(duration('--drain <duration>', 'how long running requests may still take (default: 10s)'))
+    .addOption(duration('--shutdown-delay <duration>', 'how long to keep serving after SIGTERM (default: 2s)'))
+    .option('--app <name>', 'its name in apps of managed policies (default: sluice-server)')
     .option('--check', 'check the limits, print errors, and exit')
-    .option('--merge-domains', 'allow rules of one domain in several files')
-    .addOption(new OptionOf('--token <text>', 'secret to change keys from beyond the loopback').env('SLUICE_TOKEN'))
-    .addOption(repeated('--host-name <name>', 'a host name to accept on the loopback; may be repeated'));
+    .addOption(new Option('--token <text>', 'secret to change keys from beyond the loopback').env('SLUICE_TOKEN'));
 }
 
-/**
- * What the flags say and, if there is no flag, the environment.
- *
- * @throws (rejects) UsageError.
- */
-export async function readServeFlags(command: Command): Promise<ServeOptions> {
-  const { readEnvironment } = await import('@sluice/server');
-  const options = usable(() => readEnvironment(process.env));
-  const all: Readonly<Record<string, unknown>> = command.optsWithGlobals();
-  const own = (flags: string): unknown => all[new OptionOf(flags).attributeName()];
-  const given = FLAGS.map(([flags, option]) => [option, own(flags)] as const).filter(
-    ([, value]) => value !== undefined,
-  );
-  const {
-    workers = 1,
-    shutdownDelayMs = SHUTDOWN_DELAY_MS,
-    ...rest
-  } = Object.fromEntries(given) as {
-    readonly workers?: number;
-    readonly shutdownDelayMs?: number;
-  } & Partial<ServerOptions>;
-  const more = { token: all['token'], mergeDomains: all['mergeDomains'], hostNames: all['hostName'] };
+/** @throws UsageError. */
+export function readServeFlags(command: Command): ServeOptions {
+  const flags = command.optsWithGlobals<Flags>();
+  const { config, grpc, http, sentinel, admin, token, app, workers = 1, check = false } = flags;
+  const { shutdownDelay: shutdownDelayMs = SHUTDOWN_DELAY_MS } = flags;
   // Their defaults are not meant for the service.
-  const shared = ['redis', 'prefix'].filter((name) => command.getOptionValueSourceWithGlobals(name) !== 'default');
-  const tls = readTls(given.filter(([option]) => TLS.includes(option)));
-  const server = {
-    ...options,
-    ...Object.fromEntries(Object.entries(rest).filter(([option]) => !TLS.includes(option))),
-    ...Object.fromEntries(shared.map((name) => [name, all[name] as string])),
-    ...Object.fromEntries(Object.entries({ ...more, tls }).filter(([, value]) => value !== undefined)),
-  } as Partial<ServerOptions>;
-  if (workers > 1 && server.redis === undefined)
-    throw new UsageError(`--workers ${String(workers)} needs --redis, or each process would count separately`);
+  const given = (name: 'redis' | 'prefix'): string | undefined =>
+    command.getOptionValueSourceWithGlobals(name) === 'default' ? undefined : flags[name];
+  const redis = given('redis');
+  if (workers > 1 && redis === undefined)
+    throw new UsageError(`--workers ${String(workers)} needs --redis: each process would count for itself`);
   if (shutdownDelayMs > MAX_DELAY_MS)
     throw new UsageError(`--shutdown-delay must be at most 24d, got "${writeDuration(shutdownDelayMs)}"`);
-  const { config } = server;
-  if (config === undefined)
-    throw new UsageError('--config is needed: the path of the file of limits, or of a folder of them');
-  return { server: { ...server, config }, workers, shutdownDelayMs, check: all['check'] === true };
+  const server = {
+    ...{ config, grpc, http, sentinel, admin, token, app, redis, prefix: given('prefix'), tls: readTls(flags) },
+    ...{ timeoutMs: flags.timeout, sentinelTimeoutMs: flags.sentinelTimeout, drainMs: flags.drain },
+  };
+  return { server, workers, shutdownDelayMs, check };
 }
 
-/** @throws UsageError if the environment cannot be used. */
-function usable<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error });
-  }
+function readWorkers(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : 0;
+  if (value >= 1 && value <= MAX_WORKERS) return value;
+  const expected = `a whole number from 1 to ${String(MAX_WORKERS)}`;
+  throw new UsageError(`--workers must be ${expected}, got ${JSON.stringify(text)}`);
 }
 
-function readTls(given: readonly (readonly [string, unknown])[]): ServerOptions['tls'] {
-  if (given.length === 0) return undefined;
-  const { cert, key, clientCa, listeners } = Object.fromEntries(given) as Partial<Record<string, string>>;
-  if (cert === undefined || key === undefined)
-    throw new UsageError('--tls-cert and --tls-key belong together; without both nothing is served with TLS');
-  const names = listeners?.split(',').map((name) => name.trim()) as TlsListenerName[] | undefined;
-  return { cert, key, clientCa, listeners: names };
+function readTls({ tlsCert: cert, tlsKey: key, tlsClientCa: clientCa }: Flags): ServerOptions['tls'] {
+  if (cert === undefined && key === undefined && clientCa === undefined) return undefined;
+  if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
+  throw new UsageError('--tls-cert and --tls-key belong together; without both nothing is served with TLS');
 }

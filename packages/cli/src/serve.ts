@@ -20,10 +20,10 @@ export function addServe(sluice: Command): void {
   command
     .addHelpText(
       'after',
-      `\nAn address is port, host:port, unix:path or off; a port without a host is on the loopback.\nSIGTERM drains, SIGINT drains without delay, SIGHUP reloads the limits.\nWithout flags, the environment variables of envoyproxy/ratelimit apply, such as RUNTIME_ROOT.`,
+      `\nAn address is port, host:port or off; a port without a host is on the loopback.\nSIGTERM drains, SIGINT drains without delay, SIGHUP reloads the limits.`,
     )
     .action(async () => {
-      await serve(await readServeFlags(command), globalsOf(command).json === true);
+      await serve(readServeFlags(command), globalsOf(command).json === true);
     });
 }
 

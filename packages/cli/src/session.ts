@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { Option, type Command } from 'commander';
 import { redisStore, type RedisStore } from '@sluice/core';
 import { createPolicies, type Policies } from '@sluice/core/managed';
@@ -46,6 +47,19 @@ export function printOf(command: Command): Print {
   return (value, text) => {
     console.log(json === true ? JSON.stringify(value, null, 2) : text());
   };
+}
+
+/** `--by`: who changes something, which is kept with it. */
+export function byOption(): Option {
+  return new Option('--by <name>', 'who changes it: kept with it').default(userName(), 'the user of this process');
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown'; // a user without an entry, as in many containers
+  }
 }
 
 /** An option that may be repeated. */

@@ -42,8 +42,8 @@ export const ACTIONS = {
   block: [...EDIT, 'duration'],
   unblock: EDIT,
   reset: EDIT,
-  override: [...EDIT, 'before', 'options', 'duration'],
-  'end-override': [...EDIT, 'before'],
+  override: [...EDIT, 'options', 'duration'],
+  'end-override': EDIT,
 } as const satisfies Record<string, readonly string[]>;
 
 export type Action = keyof typeof ACTIONS;
@@ -119,13 +119,12 @@ export class KeyActions {
         failure ?? new PageProblem(409, `the store took the ${action}, and the key is ${state.outcome} all the same`)
       );
     }
-    const { name } = key.core;
     const what = action === 'end-override' ? 'removeOverride' : action;
     const event = {
       atMs: Date.now(),
       endAtMs: null,
       what,
-      limit: name,
+      limit: key.core.nameInTimeline(key.limit),
       key: key.subject,
       ...numbers,
       ...reason,
@@ -142,7 +141,7 @@ export class KeyActions {
     const length = lengthMs === undefined ? '' : `for ${writeDuration(lengthMs)}`;
     if (action === 'override' || action === 'end-override') {
       const { before, after, make } =
-        action === 'override' ? await planOverride(key, fields, reason, lengthMs) : await planEnd(key, fields, reason);
+        action === 'override' ? await planOverride(key, fields, reason, lengthMs) : await planEnd(key, reason);
       const isDone = ({ managed }: KeyState): boolean =>
         action === 'override' ? managed?.text === after : managed?.override === null;
       return { numbers: { before, after: `${after} ${length}`.trim() }, make, isDone };

@@ -2,7 +2,7 @@ import { describePolicy, parsePolicy, type Policy } from '@sluice/core';
 import { createPolicies, type Policies, type PolicyOverride } from '@sluice/core/managed';
 import { connectionOf, writeDuration } from '@sluice/core/spi';
 import { PageProblem } from './exchange.ts';
-import { readText, type Fields, type Reason } from './fields.ts';
+import type { Fields, Reason } from './fields.ts';
 import type { LimitedKey } from './limits.ts';
 
 /** The managed policy of a key, the numbers that count for the key, and its override. */
@@ -23,7 +23,6 @@ interface Managed {
 }
 
 const MAX_VALUE = 40;
-const MAX_DESCRIPTION = 200;
 
 /** The numbers of a key if they can be overridden, else null. */
 export async function readManaged(key: LimitedKey): Promise<ManagedNumbers | null> {
@@ -48,7 +47,7 @@ export interface NumbersPlan {
  * Plans to give a key other numbers of the same kind.
  *
  * @param lengthMs - How long; undefined: without an end.
- * @throws (rejects) PageProblem 409 if the numbers are not those that the operator saw; PolicyError for wrong numbers.
+ * @throws (rejects) PageProblem 409 if the numbers cannot be changed; PolicyError for wrong numbers.
  */
 export async function planOverride(
   key: LimitedKey,
@@ -56,7 +55,7 @@ export async function planOverride(
   reason: Reason,
   lengthMs: number | undefined,
 ): Promise<NumbersPlan> {
-  const { name, policies, current } = await findSeen(key, fields);
+  const { name, policies, current } = await findManagedWhole(key);
   const after = readOptions(current, fields['options']);
   const until = lengthMs === undefined ? undefined : Date.now() + lengthMs;
   const make = (): Promise<unknown> => policies.override(name, key.key, after, { until, ...reason });
@@ -66,10 +65,10 @@ export async function planOverride(
 /**
  * Plans to end the override of a key.
  *
- * @throws (rejects) PageProblem 409 if there is none, or its numbers are not those that the operator saw.
+ * @throws (rejects) PageProblem 409 if there is none.
  */
-export async function planEnd(key: LimitedKey, fields: Fields, reason: Reason): Promise<NumbersPlan> {
-  const { name, policies, current, base } = await findSeen(key, fields);
+export async function planEnd(key: LimitedKey, reason: Reason): Promise<NumbersPlan> {
+  const { name, policies, current, base } = await findManagedWhole(key);
   const make = async (): Promise<void> => {
     if (await policies.removeOverride(name, key.key, { ...reason })) return;
     throw new PageProblem(409, 'this key has no override of its own; nothing was done');
@@ -88,18 +87,16 @@ async function findManaged({ core: { context }, limit, key }: LimitedKey): Promi
   return { name, policies, base: base.policy, current: counted.policy };
 }
 
-/** @throws (rejects) PageProblem 409 unless a key has a managed policy with the numbers that the operator saw: `before`. */
-async function findSeen(key: LimitedKey, fields: Fields): Promise<Managed> {
+/** @throws (rejects) PageProblem 409 unless a key has a managed policy, and all of its text is known. */
+async function findManagedWhole(key: LimitedKey): Promise<Managed> {
   const managed = await findManaged(key);
-  const fail = (text: string): never => {
-    throw new PageProblem(409, `${text}; nothing was done`);
-  };
-  if (managed === undefined) return fail('the numbers of this limit are in code: give it a managed policy first');
-  if (key.key.length !== key.length)
-    return fail('only a part of this long key is known: look it up by all of its text');
-  const text = describePolicy(managed.current);
-  const isSeen = readText(fields, 'before', MAX_DESCRIPTION) === text;
-  return isSeen ? managed : fail(`the numbers were changed meanwhile: they are ${text} now`);
+  if (managed === undefined)
+    throw new PageProblem(
+      409,
+      'the numbers of this limit are in code: give it a managed policy first; nothing was done',
+    );
+  if (key.key.length === key.length) return managed;
+  throw new PageProblem(409, 'only a part of this long key is known: look it up by all of its text; nothing was done');
 }
 
 /** The options from which a policy can be made again, as texts. */

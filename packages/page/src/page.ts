@@ -1,4 +1,5 @@
 import type { LimitEvent } from '@sluice/core';
+import { canonicalAddress } from '@sluice/core/http';
 import { timelineOf, type LimiterCore } from '@sluice/core/spi';
 import { PageProblem, respond, respondProblem, type PageRequest, type PageResponse } from './exchange.ts';
 import { readFields } from './fields.ts';
@@ -102,7 +103,8 @@ export class Page {
       throw new PageProblem(405, 'this takes GET; nothing was done', { allow: 'GET, HEAD' });
     }
     const asked = new URLSearchParams(request.url.split('?', 2)[1]);
-    const [limit, key] = ['limit', 'key'].map((name) => asked.get(name)?.trim() || undefined);
+    const [limit, given] = ['limit', 'key'].map((name) => asked.get(name)?.trim() || undefined);
+    const key = given && (canonicalAddress(given, 64) ?? given); // as limiters count it
     const [all] = await Promise.all([this.#readEvents(), this.#sharing?.refresh()]);
     const events = (await this.#readEvents(limit, key)).slice(0, MAX_EVENTS);
     const troubles = all.filter(({ what, endAtMs }) => (what === 'outage' || what === 'lost') && endAtMs === null);

@@ -95,16 +95,17 @@ export function takeSnapshot(shown: Shown, operator: string | undefined): Snapsh
 /** What a page counts and shares now. */
 export function makeRecord(recorder: Recorder, only: Shown['only']): PageRecord {
   const { denied, counts } = recorder;
-  const all = denied.ranked();
-  const keys = all.slice(0, MAX_SHARED_KEYS).map(({ item, count, atLeast }) => {
-    const { core, limit, policy, subject } = item;
-    const denials = recorder.denialsOf(item).slice(0, MAX_SHARED_DENIALS);
-    return { limiter: core.name, limit: limitId(core, limit), policy, key: subject, count, atLeast, denials };
-  });
-  const beyond = all.slice(MAX_SHARED_KEYS).reduce((max, { count }) => Math.max(max, count), denied.missed);
+  const keys = denied
+    .ranked()
+    .slice(0, MAX_SHARED_KEYS)
+    .map(({ item, count }) => {
+      const { core, limit, policy, subject } = item;
+      const denials = recorder.denialsOf(item).slice(0, MAX_SHARED_DENIALS);
+      return { limiter: core.name, limit: limitId(core, limit), policy, key: subject, count, denials };
+    });
   const deniedByMinute = addUp([...counts.values()].map((one) => recorder.inOrder(one.denied)));
   const lost = [...new Set(listCores(only).flatMap((core) => core.status().lostPolicies))].slice(0, MAX_SHARED_KEYS);
-  return { pid: process.pid, host: hostname(), sinceMs: denied.sinceMs, deniedByMinute, beyond, keys, lost };
+  return { pid: process.pid, host: hostname(), sinceMs: denied.sinceMs, deniedByMinute, keys, lost };
 }
 
 /** The record of this process as it is now, and those of others. */
@@ -117,11 +118,11 @@ function showDenied(shown: Shown): ShownKeys {
   const records = readRecords(shown);
   const others = records.slice(1);
   const denied = mergeDenied(records).slice(0, MAX_SHARED_KEYS);
-  const keys = denied.map(({ limit, key: subject, limiter, policy, count, atLeast }) => {
+  const keys = denied.map(({ limit, key: subject, limiter, policy, count }) => {
     const seen = recorder.seen(subject).find(({ core }) => core.name === limiter);
     const key = seen ?? findKey([limiter, limit, subject], find);
     const shownKey = showKey(key ?? { key: subject, length: subject.length });
-    return { limiter, policy, count, atLeast, key: shownKey, id: key === undefined ? null : writeId(key) };
+    return { limiter, policy, count, key: shownKey, id: key === undefined ? null : writeId(key) };
   });
   return {
     sinceMs: Math.min(...records.map(({ sinceMs }) => sinceMs)),

@@ -1,8 +1,7 @@
-/** A frequent entry: counted at most `count` times, and at least `atLeast`. */
+/** A frequent entry, and how often it was counted at least. */
 export interface Frequent<Item> {
   readonly item: Item;
   readonly count: number;
-  readonly atLeast: number;
 }
 
 /** Entries that are always kept, of each period. */
@@ -19,11 +18,6 @@ export class TopKeys<Item> {
 
   get sinceMs(): number {
     return Math.min(...this.#periods.map(({ sinceMs }) => sinceMs));
-  }
-
-  /** The most that an entry can have been counted which is not kept. */
-  get missed(): number {
-    return this.#periods.reduce((sum, { missed }) => sum + missed, 0);
   }
 
   /**
@@ -52,25 +46,17 @@ export class TopKeys<Item> {
 
   /** All that are kept, the most frequent first. */
   ranked(): readonly Frequent<Item>[] {
-    const all = [...this.items()].map(([id, item]) => {
-      let [count, atLeast] = [0, 0];
-      for (const { entries, missed } of this.#periods) {
-        const entry = entries.get(id) ?? { count: missed, error: missed };
-        count += entry.count;
-        atLeast += entry.count - entry.error;
-      }
-      return { item, count, atLeast };
-    });
-    return all.toSorted((a, b) => b.atLeast - a.atLeast || b.count - a.count);
+    const countOf = (id: string): number =>
+      this.#periods.reduce((sum, { entries }) => sum + (entries.get(id)?.count ?? 0), 0);
+    const all = [...this.items()].map(([id, item]) => ({ item, count: countOf(id) }));
+    return all.toSorted((a, b) => b.count - a.count);
   }
 }
 
-/** Up to twice the capacity is kept, and then the more frequent half. An entry begins at the most that one can have had that was dropped. */
+/** Up to twice the capacity is kept, and then the more frequent half. An entry that comes back counts from then on. */
 class Period<Item> {
-  /** `error`: what the count can be too high by. */
-  readonly entries = new Map<string, { readonly item: Item; count: number; readonly error: number }>();
+  readonly entries = new Map<string, { readonly item: Item; count: number }>();
   readonly sinceMs: number;
-  missed = 0;
 
   constructor(sinceMs: number) {
     this.sinceMs = sinceMs;
@@ -85,10 +71,9 @@ class Period<Item> {
     if (this.entries.size === 2 * CAPACITY) {
       const dropped = [...this.entries].toSorted(([, a], [, b]) => b.count - a.count).slice(CAPACITY);
       for (const [name] of dropped) this.entries.delete(name);
-      this.missed = dropped[0]?.[1].count ?? 0;
     }
     const item = makeItem();
-    this.entries.set(id, { item, count: this.missed + 1, error: this.missed });
+    this.entries.set(id, { item, count: 1 });
     return item;
   }
 }

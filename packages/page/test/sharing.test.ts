@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { createLimiter, fixedWindow, redisStore, type Limiter, type Store } from '@sluice/core';
 import { connectTo } from '@sluice/core/spi';
 import { startTcpProxy, until, useRedis } from '@sluice/testkit';
-import { readShared, shareRecord, type PageRecord } from '@sluice/page/spi';
+import { mergeLost, readShared, shareRecord, type PageRecord } from '@sluice/page/spi';
 import { readEvents } from '@sluice/core';
 import type { KeyState } from '../src/key-actions.ts';
 import type { Snapshot } from '../src/snapshot.ts';
@@ -53,10 +53,10 @@ async function startDenying(denials: Readonly<Record<string, number>>): Promise<
 }
 
 const recordOf = (more: Partial<PageRecord> = {}): PageRecord => ({
-  ...{ pid: 7, host: 'web-7', sinceMs: 1, deniedByMinute: [], beyond: 0, keys: [], lost: [], ...more },
+  ...{ pid: 7, host: 'web-7', sinceMs: 1, deniedByMinute: [], keys: [], lost: [], ...more },
 });
 const keyOf = (key: string, count: number): PageRecord['keys'][number] => ({
-  ...{ limiter: 'api', limit: '}:api', policy: 'api', key, count, atLeast: count, denials: [] },
+  ...{ limiter: 'api', limit: '}:api', policy: 'api', key, count, denials: [] },
 });
 
 describe('pages of two processes that share their counts', () => {
@@ -74,10 +74,10 @@ describe('pages of two processes that share their counts', () => {
     await until('the change is told', async () => (await snapshotOf(elsewhere)).events.some(isBlock));
 
     expect(others).toEqual([{ pid: child.pid, host: expect.any(String), ageMs: expect.any(Number) }]);
-    expect(keys.map(({ key, count, atLeast }) => [key, count, atLeast])).toEqual([
-      ['ann', 5, 5],
-      ['bob', 1, 1],
-      ['eve', 1, 1],
+    expect(keys.map(({ key, count }) => [key, count])).toEqual([
+      ['ann', 5],
+      ['bob', 1],
+      ['eve', 1],
     ]);
     expect([awaySinceMs, status, (await limiter.peek(String(keys[1]?.key))).outcome]).toEqual([null, 200, 'blocked']);
     const change = { what: 'block', key: 'bob', limit: 'api', by: 'ops', reason: 'a flood' };
@@ -234,7 +234,13 @@ describe('what others have written to Redis', () => {
     const [record] = await readShared(connection());
 
     expect(record?.keys.slice(0, 3).map(({ key }) => key)).toEqual(keys.slice(0, 3));
-    expect([record?.keys.length, record?.beyond]).toEqual([10, 2]);
+    expect(record?.keys.length).toBe(10);
+  });
+
+  it('has the first 25 names of lost policies, however many processes have lost others', () => {
+    const records = Array.from({ length: 100 }, (_, i) => recordOf({ lost: [`policy-${String(i)}`] }));
+
+    expect(mergeLost(records)).toHaveLength(25);
   });
 
   it('is what this version knows, and no more', async () => {

@@ -5,7 +5,7 @@ import { RequestProblem } from './transport/request-problem.ts';
 
 /** Where a request came in. */
 export interface Entrance {
-  /** The admin listener, or one that only this machine reaches: loopback or a Unix socket. */
+  /** One that only this machine reaches: on the loopback. */
   readonly isPrivate: boolean;
 }
 
@@ -15,17 +15,14 @@ export interface Entrance {
  */
 export class Access {
   readonly #token: Buffer | undefined;
-  readonly #hostNames: ReadonlySet<string>;
   /** Signs what clients keep for the service. Processes with one token share it. */
   readonly seal: Seal;
 
   /**
    * @param token - The secret that callers send as `Authorization: Bearer TOKEN`. Undefined: no caller has one.
-   * @param hostNames - Names of this machine, by which private listeners are called beside the loopback.
    * @param secret - Signs if there is no token. Default: a random one of this process.
    */
-  constructor(token: string | undefined, hostNames: readonly string[] = [], secret?: string) {
-    this.#hostNames = new Set(hostNames.map((name) => name.toLowerCase()));
+  constructor(token: string | undefined, secret?: string) {
     this.#token = token === undefined ? undefined : digest(token);
     const key = createHmac('sha256', this.#token ?? secret ?? randomBytes(32));
     this.seal = new Seal(key.update('seal').digest());
@@ -55,14 +52,12 @@ export class Access {
    * Why a request is not served on a private listener: a page reaches what its browser reaches, such as the loopback,
    * also under a name of its own (DNS rebinding). Undefined if it is served: on other listeners, and with the token.
    */
-  #problemOfPage({ headers, socket }: IncomingMessage, entrance: Entrance): string | undefined {
+  #problemOfPage({ headers }: IncomingMessage, entrance: Entrance): string | undefined {
     if (!entrance.isPrivate || this.allows({ isPrivate: false }, headers.authorization)) return undefined;
     const { host = '', origin } = headers;
-    // A Unix socket has no name; no page reaches it but through a proxy.
-    if (socket.remoteAddress !== undefined && host !== '' && !this.#isOwn(host)) {
+    if (host !== '' && !isLoopback(host)) {
       const expected = 'this listener is called by a name of the loopback, or with the token of the service';
-      const instead = `If that is a name of this machine, start with --host-name ${withoutPort(host)}`;
-      return `${expected}; the field Host is ${JSON.stringify(host)}. ${instead}`;
+      return `${expected}; the field Host is ${JSON.stringify(host)}`;
     }
     const site = headers['sec-fetch-site'];
     const foreign =
@@ -74,16 +69,11 @@ export class Access {
     if (foreign === undefined) return undefined;
     return `without the token of the service, this listener rejects requests from other pages; the field ${foreign}`;
   }
-
-  #isOwn(host: string): boolean {
-    const name = withoutPort(host).toLowerCase();
-    return name === 'localhost' || name === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(name) || this.#hostNames.has(name);
-  }
 }
 
-/** The field Host without its port. */
-function withoutPort(host: string): string {
-  return host.replace(/:\d+$/, '');
+/** Whether the field Host names the loopback. */
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})(?::\d+)?$/i.test(host);
 }
 
 function digest(text: string): Buffer {

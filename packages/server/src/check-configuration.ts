@@ -30,7 +30,6 @@ export async function checkConfiguration(options: ServerOptions): Promise<Checke
   const core = new LimiterCore({ name: 'service', store: opened.store, app: settings.app, shared: true });
   try {
     const { domains, limits, forwardAuth, sentinel, warnings } = await loadConfiguration(settings.config, {
-      mergeDomains: settings.mergeDomains,
       makeLimit: makerOf(core),
     });
     return {

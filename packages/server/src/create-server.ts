@@ -7,7 +7,7 @@ import { Stats } from './stats/stats.ts';
 import { writtenProblem } from './config/configuration-error.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import { knownLimits, type Configuration } from './config/configuration.ts';
-import { Health } from './health/health.ts';
+import type { Health } from './health/health.ts';
 import { RequestRules } from './config/request-rules.ts';
 import { makerOf } from './limits.ts';
 import { logStore } from './log-store.ts';
@@ -25,7 +25,7 @@ import { openStore } from './store.ts';
 
 /** A service that runs. */
 export interface RunningServer {
-  /** Where each listener accepts connections, as `host:port` or `unix:path`; a listener that is off has none. */
+  /** Where each listener accepts connections, as `host:port`; a listener that is off has none. */
   readonly addresses: Readonly<Partial<Record<ListenerName, string>>>;
   /** Reads the configuration now. Changes of its files are noticed without this. */
   reload(): Promise<void>;
@@ -122,18 +122,18 @@ const MAX_WARNINGS = 20;
 class LiveService implements Service {
   readonly core: LimiterCore;
   readonly requestRules: RequestRules;
-  readonly health: Health = new Health();
+  readonly health: Health = { isServing: false };
   readonly access: Access;
   readonly stats: Stats;
   readonly timeoutMs: number;
   #source: ConfigurationSource | undefined;
 
   constructor(core: LimiterCore, settings: Settings) {
-    const { token, hostNames, timeoutMs, siblings, redis = [], prefix } = settings;
+    const { token, timeoutMs, siblings, redis = [], prefix } = settings;
     this.core = core;
     this.requestRules = new RequestRules((policy) => core.limitFor(policy));
     this.stats = new Stats(siblings);
-    this.access = new Access(token, hostNames, isPrivate(settings) ? [...redis, prefix].join(' ') : undefined);
+    this.access = new Access(token, isPrivate(settings) ? [...redis, prefix].join(' ') : undefined);
     this.timeoutMs = timeoutMs;
   }
 
@@ -146,9 +146,8 @@ class LiveService implements Service {
   }
 
   async load(settings: Settings): Promise<void> {
-    const { config, mergeDomains, log } = settings;
+    const { config, log } = settings;
     this.#source = await ConfigurationSource.open(config, {
-      mergeDomains,
       makeLimit: makerOf(this.core),
       onLoad: (configuration) => {
         checkSecret(configuration, settings);

@@ -1,6 +1,5 @@
 export { createServer, type RunningServer } from './create-server.ts';
 export { ConfigurationError } from './config/configuration-error.ts';
-export { readEnvironment } from './environment.ts';
 export { checkConfiguration, type CheckedConfiguration } from './check-configuration.ts';
 export { joinWorkers, type WorkerLink } from './workers/join-workers.ts';
 export type { Siblings, StatsReport } from './stats/siblings.ts';
@@ -10,11 +9,5 @@ export {
   type SupervisedWorkers,
   type SuperviseOptions,
 } from './workers/supervise-workers.ts';
-export type {
-  CloseOptions,
-  ListenerName,
-  ListenerOption,
-  ServerOptions,
-  TlsListenerName,
-  TlsOptions,
-} from './options.ts';
+export type { CloseOptions, ListenerName, ListenerOption, ServerOptions } from './options.ts';
+export type { CertificateFiles } from './transport/certificates.ts';

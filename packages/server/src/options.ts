@@ -1,33 +1,18 @@
 import { SluiceError, type Store } from '@sluice/core';
 import { readOptions } from '@sluice/core/spi';
-import { parseAddress, type Address } from './transport/address.ts';
+import { isLocal, parseAddress, type Address } from './transport/address.ts';
 import type { CertificateFiles } from './transport/certificates.ts';
 import type { Siblings } from './stats/siblings.ts';
 
-/** Where a listener accepts connections: a port (on the loopback), `host:port`, `unix:path`, or `off`. */
+/** Where a listener accepts connections: a port (on the loopback), `host:port`, or `off`. */
 export type ListenerOption = number | string | false;
-
-/**
- * Files in PEM form, read again when they change. With `clientCa` only clients that have a certificate of these
- * authorities are served.
- */
-export interface TlsOptions extends CertificateFiles {
-  /** The listeners that have TLS. Default `grpc` and `http`. */
-  readonly listeners?: readonly TlsListenerName[] | undefined;
-}
-
-/** The listener of operators has no TLS: it is on the loopback, or needs a token. Sentinel's clients have none. */
-const TLS_LISTENERS = ['grpc', 'http'] as const;
-export type TlsListenerName = (typeof TLS_LISTENERS)[number];
 
 export interface ServerOptions {
   /** The file of limits, or the folder with its `.yaml` files. Read again when it changes. */
   readonly config: string;
-  /** Whether several files of a folder may have rules of one domain. Default false. */
-  readonly mergeDomains?: boolean | undefined;
   /**
-   * Where the counts are: a URL such as `redis://host:6379` or `unix:///path`, or several, by commas, of the nodes of a
-   * cluster. Default: this process's memory.
+   * Where the counts are: a URL such as `redis://host:6379`, or several, by commas, of the nodes of a cluster. Default:
+   * this process's memory.
    */
   readonly redis?: string | undefined;
   /** The prefix of all keys in Redis. Default `sluice`. */
@@ -48,12 +33,10 @@ export interface ServerOptions {
    */
   readonly token?: string | undefined;
   /**
-   * Names of this machine by which clients on it call its private listeners, beside `localhost` and addresses of the
-   * loopback.
+   * TLS for gRPC and HTTP: files in PEM form, read again when they change. With `clientCa` only clients that have a
+   * certificate of these authorities are served. Sentinel's clients have none.
    */
-  readonly hostNames?: readonly string[] | undefined;
-  /** TLS for every listener but those of operators and of Sentinel, whose clients have none. */
-  readonly tls?: TlsOptions | undefined;
+  readonly tls?: CertificateFiles | undefined;
   /**
    * The longest wait for Redis, in milliseconds, if the caller's own deadline is no shorter: that of a call of gRPC always
    * counts. Default 100.
@@ -68,11 +51,6 @@ export interface ServerOptions {
    * Default 1024.
    */
   readonly maxInFlight?: number | undefined;
-  /**
-   * The age at which a gRPC connection gets a GOAWAY, 10 % more or less, so that connections spread over replicas, at
-   * most 22 days. 0: never. Default 24 hours.
-   */
-  readonly maxConnectionAgeMs?: number | undefined;
   /** How long `close` waits for requests that run. Default 10 seconds. */
   readonly drainMs?: number | undefined;
   /** The other processes that share the listeners: `joinWorkers().siblings` in a worker of `superviseWorkers`. */
@@ -92,31 +70,20 @@ export interface CloseOptions {
 export const LISTENERS = ['grpc', 'http', 'sentinel', 'admin'] as const;
 export type ListenerName = (typeof LISTENERS)[number];
 
-/** Whether a listener has TLS. */
-export function hasTls(name: ListenerName, tls: TlsOptions | undefined): tls is TlsOptions {
-  return tls !== undefined && (tls.listeners ?? TLS_LISTENERS).some((one) => one === name);
-}
-
 /** The options as they are used. */
 export interface Settings extends Required<Omit<ServerOptions, ListenerName | 'redis'>> {
   readonly redis: readonly string[] | undefined;
   readonly listeners: Readonly<Record<ListenerName, Address | undefined>>;
-  readonly mergeDomains: boolean;
   readonly prefix: string;
-  readonly hostNames: readonly string[];
   readonly app: string;
   readonly timeoutMs: number;
   readonly sentinelTimeoutMs: number;
   readonly maxInFlight: number;
-  readonly maxConnectionAgeMs: number;
   readonly drainMs: number;
   readonly log: (line: string) => void;
 }
 
 const MIN_TOKEN = 16;
-const DAY_MS = 86_400_000;
-/** A tenth is added to some, and Node has no timer of more than 24 days. */
-const MAX_AGE_MS: number = 22 * DAY_MS;
 /** The longest wait of a timer of Node. */
 const MAX_MS: number = 2 ** 31 - 1;
 
@@ -125,11 +92,11 @@ type Reader<T> = (given: unknown, field: string) => T;
 const text = (expected: string, byDefault?: string): Reader<string> =>
   row(expected, byDefault, (given) => typeof given === 'string' && given !== '');
 
-const wholeNumber = (min: number, byDefault: number, max = MAX_MS): Reader<number> =>
+const wholeNumber = (min: number, byDefault: number): Reader<number> =>
   row(
-    `a whole number from ${String(min)} to ${String(max)}`,
+    `a whole number from ${String(min)} to ${String(MAX_MS)}`,
     byDefault,
-    (given) => Number.isSafeInteger(given) && Number(given) >= min && Number(given) <= max,
+    (given) => Number.isSafeInteger(given) && Number(given) >= min && Number(given) <= MAX_MS,
   );
 
 const listener = (byDefault: ListenerOption): Reader<Address | undefined> => {
@@ -138,7 +105,6 @@ const listener = (byDefault: ListenerOption): Reader<Address | undefined> => {
 
 const SHAPE = {
   config: text('the path of a file of limits, or of a folder of them'),
-  mergeDomains: row<boolean>('true or false', false, (given) => typeof given === 'boolean'),
   redis: readRedis,
   prefix: text('the prefix of all keys in Redis', 'sluice'),
   store: row<Store | undefined>('memoryStore() or redisStore(...)', undefined, (given) => {
@@ -154,15 +120,11 @@ const SHAPE = {
     check(isLong, 'token', `at least ${String(MIN_TOKEN)} characters`, 'fewer');
     return given as string | undefined;
   },
-  hostNames: row<readonly string[]>('a list of names such as ["limits.internal"], without ports', [], (given) => {
-    return Array.isArray(given) && given.every((name) => typeof name === 'string' && /^[\w.-]+$/.test(name));
-  }),
   tls: readTlsOptions,
   timeoutMs: wholeNumber(1, 100),
   sentinelTimeoutMs: wholeNumber(1, 15),
   app: text('the name of this service on the lists of managed policies', 'sluice-server'),
   maxInFlight: wholeNumber(1, 1024),
-  maxConnectionAgeMs: wholeNumber(0, DAY_MS, MAX_AGE_MS),
   drainMs: wholeNumber(0, 10_000),
   siblings: (given: unknown): Siblings | undefined => given as Siblings | undefined,
   log: row<(line: string) => void>(
@@ -185,31 +147,29 @@ export function parseServerOptions(options: ServerOptions): Settings {
   const on = LISTENERS.filter((name) => listeners[name] !== undefined);
   check(on.length > 0, 'grpc', 'on, or one of http, sentinel and admin: a server needs a listener', 'off');
   // A certificate that no listener uses is a mistake: its owner believes that what is served is encrypted.
-  const isUsed = tls === undefined || on.some((name) => hasTls(name, tls));
-  check(isUsed, 'tls.listeners', 'listeners of which one is on', (tls?.listeners ?? TLS_LISTENERS).join(','));
+  const isGuarded = admin === undefined || isLocal(admin) || settings.token !== undefined;
+  check(isGuarded, 'token', 'given (--token, SLUICE_TOKEN) where admin is not on the loopback', undefined);
+  const isUsed = tls === undefined || listeners.grpc !== undefined || listeners.http !== undefined;
+  check(isUsed, 'tls', 'left out: only grpc and http have TLS, and both are off', tls);
   return { ...settings, listeners };
 }
 
 function readRedis(given: unknown): readonly string[] | undefined {
   if (given === undefined) return undefined;
   const urls = typeof given === 'string' ? given.split(',').map((url) => url.trim()) : [''];
-  const areUrls = urls.every((url) => /^(rediss?|unix):\/\/|^\//.test(url));
+  const areUrls = urls.every((url) => /^rediss?:\/\//i.test(url));
   const expected = 'a URL such as redis://host:6379, or several of a cluster, separated by commas';
   check(areUrls, 'redis', expected, typeof given === 'string' ? 'another text' : given); // which may hold a password
   return urls;
 }
 
-function readTlsOptions(given: unknown): TlsOptions | undefined {
+function readTlsOptions(given: unknown): CertificateFiles | undefined {
   if (given === undefined) return undefined;
-  const { cert, key, clientCa, listeners = TLS_LISTENERS } = (given ?? {}) as Partial<TlsOptions>;
+  const { cert, key, clientCa } = (given ?? {}) as Partial<CertificateFiles>;
   const isPath = (path: unknown): boolean => typeof path === 'string' && path !== '';
   check(isPath(cert) && isPath(key), 'tls', '{ cert, key }, the paths of two PEM files', given);
   check(clientCa === undefined || isPath(clientCa), 'tls.clientCa', 'the path of a PEM file', clientCa);
-  const areListeners =
-    Array.isArray(listeners) && (listeners as unknown[]).every((name) => TLS_LISTENERS.some((one) => one === name));
-  const isGood = areListeners && listeners.length > 0;
-  check(isGood, 'tls.listeners', `a list of ${TLS_LISTENERS.join(', ')}`, listeners.toString());
-  return given as TlsOptions;
+  return given as CertificateFiles;
 }
 
 /** A row of an option that is kept as it is given. */

@@ -1,4 +1,4 @@
-import { Cluster, Redis } from 'ioredis';
+import { Cluster } from 'ioredis';
 import { memoryStore, redisStore, type Store } from '@sluice/core';
 import type { Settings } from './options.ts';
 
@@ -10,23 +10,18 @@ export interface OpenedStore {
   close(): Promise<void>;
 }
 
-const LONGEST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 500;
 const CONNECT_MS = 2_000;
 
 /** Calls fail at once without a connection, and no call is sent twice: it may have counted. */
-const CLIENT = {
-  lazyConnect: true,
-  enableOfflineQueue: false,
+const NODE = {
   enableReadyCheck: false,
   disableClientInfo: true,
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   connectTimeout: CONNECT_MS,
   disconnectTimeout: 50,
-  retryStrategy: (attempt: number) => Math.min(attempt * 50, LONGEST_PAUSE_MS),
 };
-/** The cluster connects and reconnects its nodes. */
-const { lazyConnect, enableOfflineQueue, retryStrategy, ...NODE } = CLIENT;
 
 /** Makes the store. Nothing is sent before `connect` or the first decision. */
 export function openStore({ store, redis, prefix }: Pick<Settings, 'store' | 'redis' | 'prefix'>): OpenedStore {
@@ -34,11 +29,11 @@ export function openStore({ store, redis, prefix }: Pick<Settings, 'store' | 're
   if (store !== undefined) return { store, ...nothing }; // its owner closes it
   const [url, ...others] = redis ?? [];
   if (url === undefined) return { store: memoryStore(), ...nothing };
-  if (others.length === 0 && /^rediss?:/i.test(url)) {
+  if (others.length === 0) {
     const single = redisStore(url, { prefix });
     return { ...nothing, store: single, close: () => single.close() };
   }
-  const client = others.length === 0 ? overSocket(url) : clusterOf([url, ...others]);
+  const client = clusterOf([url, ...others]);
   client.on('error', () => undefined); // each decision that fails tells of it
   return {
     store: redisStore(client, { prefix }),
@@ -52,39 +47,29 @@ export function openStore({ store, redis, prefix }: Pick<Settings, 'store' | 're
   };
 }
 
-/** `/path` or `unix://user:password@/path`. */
-function overSocket(text: string): Redis {
-  const url = text.startsWith('/') ? undefined : new URL(text);
-  return new Redis({ ...CLIENT, ...accessOf(url), path: url === undefined ? text : decodeURIComponent(url.pathname) });
-}
-
 /** The nodes report each other: user, password and TLS of the first URL apply to all. */
-function clusterOf(urls: readonly string[]): Cluster {
-  const [first = ''] = urls;
-  const url = new URL(first);
+function clusterOf(urls: readonly [string, ...string[]]): Cluster {
+  const { protocol, username, password } = new URL(urls[0]);
+  const access = {
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+  };
   return new Cluster([...urls], {
-    lazyConnect,
-    enableOfflineQueue,
+    lazyConnect: true,
+    enableOfflineQueue: false,
     enableReadyCheck: false,
     maxRedirections: 3,
     retryDelayOnFailover: 0, // else a call is sent again, and waits until then
     retryDelayOnClusterDown: 0,
-    clusterRetryStrategy: retryStrategy,
-    redisOptions: { ...NODE, ...accessOf(url), ...(url.protocol === 'rediss:' ? { tls: {} } : {}) },
+    clusterRetryStrategy: (attempt) => Math.min(attempt * 50, MAX_PAUSE_MS),
     // Certificates are issued for the names of nodes.
-    ...(url.protocol === 'rediss:' ? { dnsLookup: asItIs } : {}),
+    ...(protocol === 'rediss:'
+      ? {
+          dnsLookup: (name, answer) => {
+            answer(null, name);
+          },
+        }
+      : {}),
+    redisOptions: { ...NODE, ...access, ...(protocol === 'rediss:' ? { tls: {} } : {}) },
   });
-}
-
-function asItIs(name: string, answer: (error: null, address: string) => void): void {
-  answer(null, name);
-}
-
-function accessOf(url: URL | undefined): { username?: string; password?: string } {
-  if (url === undefined) return {};
-  const { username, password } = url;
-  return {
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-  };
 }

@@ -7,7 +7,6 @@ import { Access } from '../src/access.ts';
 import { buildConfiguration, type Configuration } from '../src/config/configuration.ts';
 import { readConfiguration } from '../src/config/read-configuration.ts';
 import { RequestRules } from '../src/config/request-rules.ts';
-import { Health } from '../src/health/health.ts';
 import { createServer, type RunningServer, type ServerOptions } from '../src/index.ts';
 import { makerOf } from '../src/limits.ts';
 import type { Service } from '../src/service.ts';
@@ -82,8 +81,7 @@ export function makeService(
 ): MadeService {
   const core = new LimiterCore({ name: 'service', shared, store, timeoutMs });
   core.claim();
-  const health = new Health();
-  health.isServing = true;
+  const health = { isServing: true };
   const requestRules = new RequestRules(makerOf(core));
   const configuration = configurationOf(yaml, core);
   return { store, core, requestRules, configuration, health, access: new Access(token), stats: new Stats(), timeoutMs };

@@ -1,19 +1,25 @@
 import { lstatSync, readFileSync, statSync, writeFileSync, type Stats } from 'node:fs';
 import { UsageError } from '../failure.ts';
 import type { Curves, Report } from './report.ts';
+import { textReport } from './text-report.ts';
 
 /** Beside dist/ and src/. */
 const FOLDER = new URL('page/', import.meta.url.replace(/\/(?:dist|src)\/(?!.*\/(?:dist|src)\/).*$/, '/'));
 
+/** The place of the window that the slider begins with. */
+const START = 1;
+
 /** The report as one HTML file that needs nothing else: no network, no other file. */
-export function htmlReport(report: Report, curves: Curves): string {
+export function htmlReport(report: Report, windows: Curves): string {
   const part = (name: string): string => readFileSync(new URL(name, FOLDER), 'utf8');
   // No text of the log ends the element that holds it.
-  const data = JSON.stringify({ report, curves }).replaceAll('<', '\\u003c');
+  const { requests, clients, suggestions } = report;
+  const start = { window: START, limit: suggestions[START]?.limit ?? 1 };
+  const data = JSON.stringify({ text: textReport(report), requests, clients, start, windows });
   const parts: Readonly<Record<string, string>> = {
     '/* style */': part('report.css'),
     '/* script */': part('report.js'),
-    '"the report"': data,
+    '"the report"': data.replaceAll('<', '\\u003c'),
   };
   return part('report.html').replaceAll(/\/\* (?:style|script) \*\/|"the report"/g, (name) => parts[name] ?? '');
 }

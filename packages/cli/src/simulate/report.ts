@@ -131,37 +131,12 @@ export function percent(part: number): string {
   return `${Number(value.toFixed(digits)).toString()}%`;
 }
 
-/** How many clients the page lists. */
-const MAX_LISTED = 300;
-
-/** What the HTML report has beside the report: every limit of a fixed window, and the clients with the highest peaks. */
-export interface Curves {
-  readonly windows: readonly { readonly window: string; readonly prices: readonly Price[] }[];
-  readonly clients: readonly {
-    readonly client: string;
-    readonly requests: number;
-    /** By window. */
-    readonly peaks: readonly number[];
-    /** By candidate. */
-    readonly denied: readonly number[];
-  }[];
-}
-
-export function makeCurves({ peaks, trials, clients }: Replay, { suggestions }: Report): Curves {
+/** What the slider of the HTML report needs: by window, what each limit of it would have denied. */
+export function makeCurves({ peaks, trials }: Replay, { suggestions }: Report): Curves {
   const tried = trials.flatMap(({ candidate }) => candidate.limits.map(({ policy }) => policy));
   const limits = tried.flatMap((policy) => ('limit' in policy ? [policy.limit] : []));
   const levels = peaks.levels([...limits, ...suggestions.map(({ limit }) => limit)]);
-  const all = [...clients.gone, ...clients.all()];
-  const listed = peaks.windows.flatMap((_, w) => {
-    all.sort((one, other) => peaks.peakOf(other, w) - peaks.peakOf(one, w));
-    return all.slice(0, Math.ceil(MAX_LISTED / peaks.windows.length));
-  });
-  return {
-    windows: peaks.windows.map(({ text }, w) => ({ window: text, prices: peaks.prices(w, levels) })),
-    clients: [...new Set(listed)].map((client) => ({
-      ...{ client: client.key, requests: client.requests },
-      peaks: peaks.windows.map((_, w) => peaks.peakOf(client, w)),
-      denied: trials.map((_, i) => client.denied?.[i] ?? 0),
-    })),
-  };
+  return peaks.windows.map(({ text }, w) => ({ window: text, prices: peaks.prices(w, levels) }));
 }
+
+export type Curves = readonly { readonly window: string; readonly prices: readonly Price[] }[];

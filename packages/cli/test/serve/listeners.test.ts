@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { request, type RequestOptions } from 'node:https';
 import { request as plainRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -89,55 +89,5 @@ describe('a certificate that cannot be used', () => {
     await until('it says so', () => /the certificate stays as it was: tls\.clientCa must/.test(one.printed.err));
 
     expect(await new HealthClient(`https://${one.addresses['grpc'] ?? ''}`, own).check()).toBe('SERVING');
-  });
-});
-
-describe('Unix sockets', () => {
-  it('serve each listener, and are removed at the end', async () => {
-    const { folder } = serving;
-    const at = (name: string): string => join(folder, `${name}.sock`);
-    const names = ['grpc', 'http', 'admin', 'sentinel'];
-    const one = await serving.serve([
-      ...['--config', serving.file(LIMITS), '--shutdown-delay', '0'],
-      ...names.flatMap((name) => [`--${name}`, `unix:${at(name)}`]),
-    ]);
-
-    expect(one.addresses).toEqual(
-      Object.fromEntries(['grpc', 'http', 'sentinel', 'admin'].map((name) => [name, `unix:${at(name)}`])),
-    );
-    expect([await health({ socketPath: at('http') }), await health({ socketPath: at('admin') })]).toEqual([200, 200]);
-    one.kill('SIGTERM');
-    expect(await one.ended).toBe(0);
-    expect(names.filter((name) => existsSync(at(name)))).toEqual([]);
-  });
-
-  it('that a killed process has left are replaced; one that is in use is not', async () => {
-    const socket = join(serving.folder, 'http.sock');
-    const args = ['--config', serving.file(LIMITS), '--http', `unix:${socket}`];
-    const killed = await serving.serve(args);
-    killed.kill('SIGKILL');
-    await killed.ended;
-    expect(existsSync(socket)).toBe(true);
-    await serving.serve(args);
-    const { code, err } = await serving.run([...args, '--grpc', 'off', '--admin', 'off']);
-
-    expect([code, err]).toEqual([1, expect.stringContaining('cannot listen')]);
-    expect(await health({ socketPath: socket })).toBe(200);
-  });
-
-  it('are not made where a file stands', async () => {
-    const path = serving.file('a file', 'http.sock');
-    const { code } = await serving.run([
-      '--config',
-      serving.file(LIMITS),
-      '--http',
-      `unix:${path}`,
-      '--grpc',
-      'off',
-      '--admin',
-      'off',
-    ]);
-
-    expect([code, readFileSync(path, 'utf8')]).toEqual([1, 'a file']);
   });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { join } from 'node:path';
 import { until, useRedis } from '@sluice/testkit';
 import { runHere } from '../sluice.ts';
 import { consume, get, post, useServe, type Serving } from './serving.ts';
@@ -40,30 +39,6 @@ describe('the listener of operators', () => {
     expect((await post(at('admin'), '/v1/reset', keys)).status).toBe(401);
     expect((await post(at('http'), '/v1/reset', keys, { authorization })).status).toBe(204);
     expect((await fetch(`http://${at('admin')}/metrics`, { headers: { authorization } })).status).toBe(200);
-  });
-});
-
-describe('the environment of envoyproxy/ratelimit', () => {
-  it('says where the files are and what is listened on, and no line for names that mean nothing here', async () => {
-    serving.file(LIMITS);
-    const one = await serving.serve(['--grpc', '0', '--http', '0', '--admin', '0'], {
-      env: {
-        RUNTIME_ROOT: join(serving.folder, '..'),
-        RUNTIME_SUBDIRECTORY: '',
-        RUNTIME_APPDIRECTORY: serving.folder.slice(serving.folder.lastIndexOf('/') + 1),
-        USE_STATSD: 'true',
-        LOG_LEVEL: 'debug',
-      },
-    });
-
-    expect(await consume(one, 'login')).toBe(true);
-    expect(one.printed.err).toBe('');
-  });
-
-  it('stops the start where it asks for other decisions', async () => {
-    const { code, err } = await serving.run(['--config', serving.file(LIMITS)], { env: { BACKEND_TYPE: 'memcache' } });
-
-    expect([code, err]).toEqual([2, expect.stringContaining('BACKEND_TYPE is not supported by this service')]);
   });
 });
 

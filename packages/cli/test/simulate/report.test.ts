@@ -136,11 +136,13 @@ describe('--html', () => {
     expect(text.match(/<\/script>/g)).toHaveLength(2);
     expect(text).not.toMatch(/(?:src|href)="(?!data:)/);
     const [, data = ''] = /id="data">(.*?)<\/script>/s.exec(text) ?? [];
-    const { curves } = JSON.parse(data) as {
-      curves: { windows: { window: string; prices: { limit: number; denied: number }[] }[] };
+    const { text: report, windows } = JSON.parse(data) as {
+      text: string;
+      windows: { window: string; prices: { limit: number; denied: number }[] }[];
     };
-    expect(curves.windows.map(({ window }) => window)).toEqual(['1s', '1m', '5m', '1h']);
-    expect(curves.windows[2]?.prices.find(({ limit }) => limit === 73)?.denied).toBe(27);
+    expect(report).toContain('fixedWindow 73 per 5m');
+    expect(windows.map(({ window }) => window)).toEqual(['1s', '1m', '5m', '1h']);
+    expect(windows[2]?.prices.find(({ limit }) => limit === 73)?.denied).toBe(27);
   });
 
   it('is not written over a log, through a symbolic link, or if its folder is missing', async () => {

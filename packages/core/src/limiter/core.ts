@@ -169,6 +169,12 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     if (close !== undefined) this.#closers.push(close);
   }
 
+  /** A service has many limits of a policy each in one limiter: that of the key tells which. */
+  nameInTimeline({ name, fixed = [] }: Limit): string {
+    const only = fixed.length === 1 ? fixed[0]?.suffix.slice('}:'.length) : undefined;
+    return only ?? (name === this.name ? name : `${this.name}:${name}`);
+  }
+
   policies(): readonly { readonly name: string; readonly limit: number }[] {
     return this.known.flatMap((limit) => limit.current().map(({ name, rule }) => ({ name, limit: rule.limit })));
   }

@@ -108,10 +108,7 @@ export async function editKeys(
     const what = op === 'reset' ? op : until > 0 ? 'block' : 'unblock';
     const timeline = timelineOf(core.store);
     const tell = async (want: Want): Promise<void> => {
-      const { name, fixed = [] } = want.limit;
-      // A service has many limits of a policy each in one limiter: that of the key tells which.
-      const only = fixed.length === 1 ? fixed[0]?.suffix.slice('}:'.length) : undefined;
-      const limit = only ?? (name === core.name ? name : `${core.name}:${name}`);
+      const limit = core.nameInTimeline(want.limit);
       const states = { before: describeState(asks, before, want), after: describeState(asks, after, want) };
       await timeline.add({ atMs: after.atMs, what, limit, key: want.subject, ...states, by, reason });
     };

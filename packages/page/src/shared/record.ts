@@ -18,9 +18,8 @@ export interface SharedKey {
   readonly policy: string;
   /** The key as stores have it: a long one as `#` and its hash. */
   readonly key: string;
-  /** Denied at most so often, and at least `atLeast` times. */
+  /** How often it was denied, at least. */
   readonly count: number;
-  readonly atLeast: number;
   /** The last ones, the last first. */
   readonly denials: readonly Denial[];
 }
@@ -33,8 +32,6 @@ export interface PageRecord {
   readonly sinceMs: number;
   /** Denials in each minute of the last hour, the last one last. */
   readonly deniedByMinute: readonly number[];
-  /** The most that a key which is not in `keys` can have been denied. */
-  readonly beyond: number;
   readonly keys: readonly SharedKey[];
   /** Managed policies that their source has lost and this process still has, the first 25. */
   readonly lost: readonly string[];
@@ -59,11 +56,11 @@ const DENIAL: Shape<Denial> = {
   isBlocked: (given) => typeof given === 'boolean',
 };
 const KEY: Shape<SharedKey> = {
-  ...{ limiter: isText, limit: isText, policy: isText, key: isText, count: isCount, atLeast: isCount },
+  ...{ limiter: isText, limit: isText, policy: isText, key: isText, count: isCount },
   denials: isList(MAX_SHARED_DENIALS, (denial) => pick(denial, DENIAL) !== undefined),
 };
 const RECORD: Shape<PageRecord> = {
-  ...{ pid: isCount, host: isText, sinceMs: isInstant, beyond: isCount },
+  ...{ pid: isCount, host: isText, sinceMs: isInstant },
   deniedByMinute: isList(MINUTES, isCount),
   keys: isList(MAX_SHARED_KEYS, (key) => pick(key, KEY) !== undefined),
   lost: isList(MAX_SHARED_KEYS, isText),
@@ -71,9 +68,8 @@ const RECORD: Shape<PageRecord> = {
 
 /** A record as it is written. Escapes make keys longer: the keys denied least are left out then. */
 export function writeRecord(record: PageRecord): string {
-  const keys = record.keys.slice(0, MAX_SHARED_KEYS);
-  for (let { beyond } = record; ; beyond = Math.max(beyond, keys.pop()?.count ?? 0)) {
-    const text = JSON.stringify({ ...record, beyond, keys });
+  for (let keys = record.keys.slice(0, MAX_SHARED_KEYS); ; keys = keys.slice(0, -1)) {
+    const text = JSON.stringify({ ...record, keys });
     if (text.length <= MAX_RECORD) return text;
   }
 }

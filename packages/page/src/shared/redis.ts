@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { SharedLines, type RedisConnection } from '@sluice/core/spi';
-import { readRecord, writeRecord, type PageRecord, type SharedKey } from './record.ts';
+import { MAX_SHARED_KEYS, readRecord, writeRecord, type PageRecord, type SharedKey } from './record.ts';
 
 /** The record of a process. `ageMs`: how long ago it was written, by the clock of Redis. */
 export type SharedRecord = PageRecord & { readonly ageMs: number };
@@ -32,32 +32,23 @@ export async function shareRecord(connection: RedisConnection, record: PageRecor
   await linesOf(connection).put([{ name, text: writeRecord(record) }]);
 }
 
-/**
- * The keys that several processes have denied most, the most first. Counts add up; a process that does not list a key can
- * have denied it as often as any that it does not list.
- */
+/** The keys that several processes have denied most, the most first. Counts add up. */
 export function mergeDenied(records: readonly PageRecord[]): readonly SharedKey[] {
-  const beyondAll = records.reduce((sum, { beyond }) => sum + beyond, 0);
   const merged = new Map<string, SharedKey>();
-  for (const { keys, beyond } of records) {
-    for (const key of keys) {
-      const name = JSON.stringify([key.limiter, key.policy, key.key]);
-      const { count, atLeast, denials } = merged.get(name) ?? { count: beyondAll, atLeast: 0, denials: [] };
-      const all = [...denials, ...key.denials].toSorted((a, b) => b.atMs - a.atMs);
-      const counts = { count: count - beyond + key.count, atLeast: atLeast + key.atLeast };
-      merged.set(name, { ...key, ...counts, denials: all });
-    }
+  for (const key of records.flatMap(({ keys }) => keys)) {
+    const name = JSON.stringify([key.limiter, key.policy, key.key]);
+    const { count, denials } = merged.get(name) ?? { count: 0, denials: [] };
+    const all = [...denials, ...key.denials].toSorted((a, b) => b.atMs - a.atMs);
+    merged.set(name, { ...key, count: count + key.count, denials: all });
   }
-  return [...merged.values()].toSorted(
-    (a, b) => b.atLeast - a.atLeast || b.count - a.count || (a.key < b.key ? -1 : 1),
-  );
+  return [...merged.values()].toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
 }
 
-/** The managed policies that their source has lost, and the processes that still have them. */
+/** The managed policies that their source has lost, the first 25, and the processes that still have them. */
 export function mergeLost<Process extends PageRecord>(
   records: readonly Process[],
 ): readonly { readonly name: string; readonly processes: readonly Process[] }[] {
-  const names = [...new Set(records.flatMap(({ lost }) => lost))].sort();
+  const names = [...new Set(records.flatMap(({ lost }) => lost))].sort().slice(0, MAX_SHARED_KEYS);
   return names.map((name) => ({ name, processes: records.filter(({ lost }) => lost.includes(name)) }));
 }
 

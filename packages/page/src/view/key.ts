@@ -34,7 +34,7 @@ export function viewKey(state: KeyState, operator: string | undefined, isBlockin
       ${outcome === 'blocked' ? form('unblock', 'Unblock') : form('block', 'Block', [viewLengths({ '10m': '10 minutes', ...LONG })])}
       ${form('reset', 'Forget what was used')}
       ${managed ? form('override', 'Another limit for this key', viewNumbers(managed)) : undefined}
-      ${managed && override ? form('end-override', 'End override', [viewBefore(managed)]) : undefined}
+      ${managed && override ? form('end-override', 'End override') : undefined}
     </div>
   </article>`;
 }
@@ -69,10 +69,5 @@ function viewNumbers(managed: NonNullable<KeyState['managed']>): readonly Markup
     ([name, value]) =>
       markup`<label>${name} <input name="options.${name}" value="${value}" required maxlength="40"></label>`,
   );
-  return [markup`<p>Now: ${managed.text}.</p>`, viewBefore(managed), ...inputs, viewLengths({ ...LONG, '': 'no end' })];
-}
-
-/** The numbers that the operator sees: they are changed only if they still count. */
-function viewBefore({ text }: NonNullable<KeyState['managed']>): Markup {
-  return markup`<input type="hidden" name="before" value="${text}">`;
+  return [markup`<p>Now: ${managed.text}.</p>`, ...inputs, viewLengths({ ...LONG, '': 'no end' })];
 }

@@ -2,7 +2,7 @@ import type { LimitEvent } from '@sluice/core';
 import type { ShownCounts, ShownKey, ShownLimiter, Snapshot } from '../snapshot.ts';
 import { PROGRAM, STYLE } from './app.generated.ts';
 import { markup, Markup } from './markup.ts';
-import { countWords, eventWords, msWords, number, time } from './words.ts';
+import { eventWords, msWords, number, time } from './words.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -114,13 +114,12 @@ function viewDenied({ limiters, denied: { keys, others, sinceMs } }: Snapshot): 
   </section>`;
 }
 
-function viewDeniedKey(shown: ShownKey, limiters: readonly ShownLimiter[]): Markup {
-  const { id, key, limiter, policy } = shown;
+function viewDeniedKey({ id, key, limiter, policy, count }: ShownKey, limiters: readonly ShownLimiter[]): Markup {
   const numbers = limiters.find(({ name }) => name === limiter)?.policies.find(({ name }) => name === policy)?.text;
   const [field, value] = id === null ? ['key', key] : ['id', id];
   return markup`<form class="denied" data-action="key"><input type="hidden" name="${field}" value="${value}">
     <button class="key"><bdi>${key}</bdi></button>
-    <span class="count">${countWords(shown)} denials</span>
+    <span class="count">${number(count)} denials</span>
     <span class="limit">${limiter === policy ? limiter : `${limiter} · ${policy}`} <small>${numbers ?? ''}</small></span>
     <button name="open" value="block" aria-label="Block ${key}">Block …</button>
   </form>`;

@@ -79,11 +79,6 @@ export function eventWords({ atMs, endAtMs, what, limit, key, before, after, by,
   return markup`${time(atMs)}${lasts ? end : undefined} <strong>${WORDS[what]}</strong> ${target}${change === '' ? '' : `: ${change}`}${whose}`;
 }
 
-/** A count, with its bounds if it is not exact. */
-export function countWords({ count, atLeast }: { readonly count: number; readonly atLeast: number }): string {
-  return atLeast === count ? number(count) : `${number(atLeast)} to ${number(count)}`;
-}
-
 /** A time that is known to a quarter: `0.14 ms`. */
 export function msWords(ms: number): string {
   return `${String(Number(ms.toPrecision(2)))} ms`;

@@ -5,24 +5,13 @@ import type { Unit } from './units.ts';
 // What files contain, checked, as plain data: one thread reads it, and another decides by it.
 
 export interface ConfigurationData {
-  /** In the order of the files. With `mergeDomains` several have one name. */
+  /** In the order of the files. Several may have one name. */
   readonly domains: readonly { readonly name: string; readonly descriptors: readonly DescriptorData[] }[];
   readonly limits: readonly LimitData[];
   readonly forwardAuth: ForwardAuthData | undefined;
-  readonly sentinel: {
-    readonly rules: readonly SentinelNumbers[];
-    readonly namespaces: ReadonlyMap<string, SentinelNamespace>;
-  };
+  readonly sentinelRules: readonly SentinelNumbers[];
   /** What is not used, and is no mistake. */
   readonly warnings: readonly Problem[];
-}
-
-/** What holds for all rules of an application of Sentinel. */
-export interface SentinelNamespace {
-  /** Requests a second that a process decides. */
-  readonly maxAllowedQps: number;
-  /** Connected clients that raise a count per client, at most. */
-  readonly maxClients: number;
 }
 
 /** A policy, several named ones, or the name of a managed policy. */
@@ -40,8 +29,6 @@ export interface DescriptorData {
   readonly rule: RuleData | undefined;
   /** Requests that match the pattern are counted under it, not under their values. */
   readonly shareThreshold: boolean;
-  readonly detailedMetric: boolean;
-  readonly valueToMetric: boolean;
   readonly descriptors: readonly DescriptorData[];
 }
 
@@ -98,6 +85,8 @@ export interface SentinelNumbers {
   readonly resource: string;
   /** The application that the rule belongs to: its connected clients count for `perClient`. */
   readonly namespace: string;
+  /** Connected clients of the application that raise a count per client, at most. */
+  readonly maxClients: number;
   /** Units in a second; those of a whole interval are in proportion. */
   readonly count: number;
   /** `thresholdType` AVG_LOCAL: the count is that of one client, and the limit that times the connected ones. */

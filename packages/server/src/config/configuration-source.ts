@@ -28,7 +28,7 @@ export class ConfigurationSource {
   #looking: NodeJS.Timeout | undefined;
   /** One load after the other, so that what is older does not come last. */
   #last: Promise<void> = Promise.resolve();
-  readonly #closing = new AbortController();
+  #isClosed = false;
 
   private constructor(path: string, options: SourceOptions) {
     this.#path = path;
@@ -58,9 +58,9 @@ export class ConfigurationSource {
     return this.#last;
   }
 
-  /** Follows the files no longer, and gives up what is being read. */
+  /** Follows the files no longer, and ignores what is being read. */
   close(): void {
-    this.#closing.abort();
+    this.#isClosed = true;
     clearInterval(this.#looking);
   }
 
@@ -77,15 +77,14 @@ export class ConfigurationSource {
     try {
       await this.#load(stamp);
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#options.onError?.(error as Error);
+      if (!this.#isClosed) this.#options.onError?.(error as Error);
     }
   }
 
   async #load(stamp: string): Promise<void> {
     this.#loaded = this.#seen = stamp;
-    const { signal } = this.#closing;
-    const configuration = await loadConfiguration(this.#path, { ...this.#options, signal });
-    if (signal.aborted) return;
+    const configuration = await loadConfiguration(this.#path, this.#options);
+    if (this.#isClosed) return;
     this.#options.onLoad?.(configuration);
     this.#current = configuration;
   }

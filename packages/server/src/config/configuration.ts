@@ -3,14 +3,7 @@ import { managed } from '@sluice/core/managed';
 import type { Limit } from '@sluice/core/spi';
 import type { MakeLimit, RulePolicy } from '../limits.ts';
 import { ConfigurationError, type Place, type Problem } from './configuration-error.ts';
-import type {
-  ConfigurationData,
-  ForwardAuthRuleData,
-  LimitData,
-  PolicyData,
-  RuleData,
-  SentinelNamespace,
-} from './configuration-data.ts';
+import type { ConfigurationData, ForwardAuthRuleData, LimitData, PolicyData, RuleData } from './configuration-data.ts';
 import { RuleNode, type Rule } from './rule-node.ts';
 import { SentinelRule } from './sentinel-rule.ts';
 import { MS_OF_UNIT } from './units.ts';
@@ -22,11 +15,11 @@ export interface Configuration {
   /** The named limits that the native protocol decides over. */
   readonly limits: ReadonlyMap<string, NamedLimit>;
   readonly forwardAuth: ForwardAuthSettings | undefined;
-  /** The rules of Sentinel's protocol by `flowId`, and their namespaces. */
+  /** The rules of Sentinel's protocol by `flowId`, and the applications that have any. */
   readonly sentinel: {
     readonly flows: ReadonlyMap<bigint, SentinelRule>;
     readonly params: ReadonlyMap<bigint, SentinelRule>;
-    readonly namespaces: ReadonlyMap<string, SentinelNamespace>;
+    readonly namespaces: ReadonlySet<string>;
   };
   /** What the files hold that is not used, and is no mistake. */
   readonly warnings: readonly Problem[];
@@ -92,7 +85,7 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
   const limits = data.limits.map((limit): NamedLimit => {
     return { ...limit, limit: limitFor(limit.policy) };
   });
-  const sentinel = data.sentinel.rules.flatMap(
+  const sentinel = data.sentinelRules.flatMap(
     (numbers) => check(numbers.at, () => new SentinelRule(numbers, makeLimit)) ?? [],
   );
   const byId = (isParam: boolean): ReadonlyMap<bigint, SentinelRule> => {
@@ -109,7 +102,10 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
   if (problems.length > 0) throw new ConfigurationError(problems);
   return {
     ...{ domains, forwardAuth, limits: new Map(limits.map((limit) => [limit.name, limit])) },
-    sentinel: { flows: byId(false), params: byId(true), namespaces: data.sentinel.namespaces },
+    sentinel: {
+      ...{ flows: byId(false), params: byId(true) },
+      namespaces: new Set(data.sentinelRules.map(({ namespace }) => namespace)),
+    },
     warnings: data.warnings,
   };
 }

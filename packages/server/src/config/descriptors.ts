@@ -22,13 +22,6 @@ const FIELDS = [
 
 const RATE_FIELDS = ['unit', 'requests_per_unit', 'unlimited', 'name', 'replaces'] as const;
 
-const INSIDE = 'write it inside rate_limit';
-const BESIDE = 'write it beside rate_limit, one level up';
-
-/** What to say of fields of the one map in the other. */
-const NOT_HERE = { unit: INSIDE, requests_per_unit: INSIDE, unlimited: INSIDE };
-const NOT_IN_RATE: Readonly<Record<string, string>> = Object.fromEntries(FIELDS.map((field) => [field, BESIDE]));
-
 /** Numbers of the protocol have 32 bits. */
 const MAX_REQUESTS = 2 ** 32 - 1;
 
@@ -51,7 +44,7 @@ export function readDescriptors(value: YamlValue, above: Above): readonly Descri
 }
 
 function readDescriptor(item: YamlValue, above: Above): DescriptorData | undefined {
-  const fields = item.record(FIELDS, 'a descriptor', 'key: and its name', NOT_HERE);
+  const fields = item.record(FIELDS, 'a descriptor', 'key: and its name');
   if (!item.isMap && !item.isMissing) return undefined;
   const key = fields.key.text('key') ?? '';
   const value = fields.value.text('value') ?? '';
@@ -64,6 +57,9 @@ function readDescriptor(item: YamlValue, above: Above): DescriptorData | undefin
       'share_threshold needs a value with *; without one every value is a limit of its own',
     );
   }
+  for (const name of ['detailed_metric', 'value_to_metric'] as const) {
+    if (fields[name].flag(name)) fields[name].warn(`${name} changes nothing: metrics hold no values of requests`);
+  }
   const { places } = above;
   const own = { places, name: `${above.name}.${labelOf(key, value)}`, key: above.key + segmentOf(key, value) };
   const earlier = places.get(own.key);
@@ -73,8 +69,6 @@ function readDescriptor(item: YamlValue, above: Above): DescriptorData | undefin
   places.set(own.key, item.place);
   return {
     ...{ key, value, rule, shareThreshold },
-    detailedMetric: fields.detailed_metric.flag('detailed_metric'),
-    valueToMetric: fields.value_to_metric.flag('value_to_metric'),
     descriptors: readDescriptors(fields.descriptors, own),
   };
 }
@@ -95,7 +89,8 @@ function readRule(fields: Fields, key: string): RuleData | undefined {
     return policy && { name, replaces, policy, rateLimit: undefined, ...common };
   }
   for (const field of ['name', 'replaces'] as const) {
-    if (!fields[field].isMissing) fields[field].problemAtName(`${field} stands beside sluice alone; ${INSIDE}`);
+    if (!fields[field].isMissing)
+      fields[field].problemAtName(`${field} stands beside sluice alone; write it inside rate_limit`);
   }
   const rate = readRateLimit(fields.rate_limit);
   return rate && { ...rate, ...common };
@@ -103,7 +98,7 @@ function readRule(fields: Fields, key: string): RuleData | undefined {
 
 /** Reads `rate_limit`. Undefined if it is missing, or cannot be used, which is reported. */
 function readRateLimit(value: YamlValue): Pick<RuleData, 'name' | 'replaces' | 'rateLimit'> | undefined {
-  const fields = value.record(RATE_FIELDS, 'rate_limit', 'unit and requests_per_unit', NOT_IN_RATE);
+  const fields = value.record(RATE_FIELDS, 'rate_limit', 'unit and requests_per_unit');
   if (!value.isMap) return undefined;
   const names = readNames(fields.name, fields.replaces);
   const isUnlimited = fields.unlimited.flag('unlimited');

@@ -16,20 +16,12 @@ const MAX_BYTES: number = 64 * 1024 * 1024;
 const MAX_MS = 60_000;
 const MAX_HEAP_MB = 2_048;
 
-/** What {@link readThread} is given, and what it sends back. */
-export interface Reading {
-  readonly files: readonly ConfigurationFile[];
-  readonly mergeDomains: boolean;
-}
+/** What the thread sends back. */
 export type ReadResult = { readonly data: ConfigurationData } | { readonly problems: readonly Problem[] };
 
 export interface LoadOptions {
   /** Makes the limit of each rule, once. */
   readonly makeLimit: MakeLimit;
-  /** Whether several files, or documents of one, may have rules of one domain. Default false. */
-  readonly mergeDomains?: boolean;
-  /** Gives up reading a large one. */
-  readonly signal?: AbortSignal;
 }
 
 /**
@@ -38,13 +30,10 @@ export interface LoadOptions {
  *
  * @throws (rejects) ConfigurationError, or an error that says what cannot be read.
  */
-export async function loadConfiguration(
-  path: string,
-  { makeLimit, mergeDomains = false, signal }: LoadOptions,
-): Promise<Configuration> {
-  const reading = { files: await readFiles(path), mergeDomains };
-  const length = reading.files.reduce((sum, { text }) => sum + text.length, 0);
-  const data = length < SHORT ? readConfiguration(reading.files, mergeDomains) : await readInThread(reading, signal);
+export async function loadConfiguration(path: string, { makeLimit }: LoadOptions): Promise<Configuration> {
+  const files = await readFiles(path);
+  const length = files.reduce((sum, { text }) => sum + text.length, 0);
+  const data = length < SHORT ? readConfiguration(files) : await readInThread(files);
   return buildConfiguration(data, makeLimit);
 }
 
@@ -91,14 +80,14 @@ async function findFiles(
   return inside.filter((one) => one.isFile());
 }
 
-async function readInThread(reading: Reading, given?: AbortSignal): Promise<ConfigurationData> {
-  const signal = AbortSignal.any([AbortSignal.timeout(MAX_MS), ...(given === undefined ? [] : [given])]);
+async function readInThread(files: readonly ConfigurationFile[]): Promise<ConfigurationData> {
   const thread = new Worker(new URL(`read-thread${import.meta.url.slice(-3)}`, import.meta.url), {
-    workerData: reading,
+    workerData: files,
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   });
+  thread.unref(); // a service that ends does not wait for it
   try {
-    const [result] = (await once(thread, 'message', { signal })) as [ReadResult];
+    const [result] = (await once(thread, 'message', { signal: AbortSignal.timeout(MAX_MS) })) as [ReadResult];
     if ('data' in result) return result.data;
     throw new ConfigurationError(result.problems);
   } catch (error) {

@@ -19,26 +19,26 @@ const EXPECTED = 'domain: and descriptors:, limits:, forward_auth: or sentinel:'
 
 /**
  * Reads a configuration: YAML in envoyproxy/ratelimit's format, with `sluice`, `limits`, `forward_auth` and `sentinel`
- * beside it. Several documents are as several files.
+ * beside it. Several documents are as several files, and may have rules of one domain.
  *
- * @param mergeDomains - Whether several files, or documents of one, may have rules of one domain.
  * @throws ConfigurationError with every problem of every file.
  */
-export function readConfiguration(files: readonly ConfigurationFile[], mergeDomains = false): ConfigurationData {
-  const parts = new ConfigurationParts(mergeDomains);
+export function readConfiguration(files: readonly ConfigurationFile[]): ConfigurationData {
+  const parts = new ConfigurationParts();
   const problems: Problem[] = [];
+  const warnings: Problem[] = [];
   for (const { path, text } of files) {
     const file = new YamlFile(path, text);
     if (!file.hasProblems) parts.read(file);
     problems.push(...file.problems);
+    warnings.push(...file.warnings);
   }
   if (problems.length > 0) throw new ConfigurationError(problems);
   const { domains, limits, forwardAuth, sentinel } = parts;
   return {
     ...{ domains, forwardAuth: forwardAuth?.data },
     limits: [...limits.values()].map(({ limit }) => limit),
-    sentinel: { rules: sentinel.rules, namespaces: sentinel.namespaces },
-    warnings: sentinel.warnings,
+    ...{ sentinelRules: sentinel.rules, warnings },
   };
 }
 
@@ -49,12 +49,7 @@ class ConfigurationParts {
   readonly limits: Map<string, { readonly limit: LimitData; readonly place: string }> = new Map();
   readonly sentinel: SentinelReader = new SentinelReader();
   forwardAuth: { readonly data: ForwardAuthData; readonly place: string } | undefined;
-  readonly #mergeDomains: boolean;
-  readonly #roots = new Map<string, Above & { readonly place: string }>();
-
-  constructor(mergeDomains: boolean) {
-    this.#mergeDomains = mergeDomains;
-  }
+  readonly #roots = new Map<string, Above>();
 
   read(file: YamlFile): void {
     const documents = documentsOf(file);
@@ -83,13 +78,8 @@ class ConfigurationParts {
     if (domain === '' || named.isMissing) {
       named.problem('descriptors need a domain that is not empty; write domain: and the name that Envoy sends');
     }
-    const known = this.#roots.get(name);
-    if (known !== undefined && !this.#mergeDomains) {
-      named.problem(`the domain ${quoted(name)} has been defined at ${known.place}; write its rules in one place`);
-    }
-    const isOwn = known === undefined || !this.#mergeDomains;
-    const root = isOwn ? { name, key: escapePart(name), places: new Map<string, string>(), place: named.place } : known;
-    if (known === undefined) this.#roots.set(name, root);
+    const root = this.#roots.get(name) ?? { name, key: escapePart(name), places: new Map<string, string>() };
+    this.#roots.set(name, root);
     this.domains.push({ name, descriptors: readDescriptors(descriptors, root) });
   }
 

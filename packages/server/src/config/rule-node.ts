@@ -16,13 +16,9 @@ export interface Match {
    * pattern stands in place of the value.
    */
   readonly key: string;
-  /** The name of the rule in metrics: bounded, see `detailed_metric` and `value_to_metric`. */
+  /** The name of the rule in metrics, without values of requests. */
   readonly metric: string;
 }
-
-/** Names in metrics that hold values of requests: the most of a rule, and the most characters of each. */
-const MAX_NAMES = 1_000;
-const MAX_NAME = 256;
 
 /** The descriptors below another that have one key. */
 interface KeyRules {
@@ -37,15 +33,10 @@ export class RuleNode {
   /** The name in metrics, without values of requests. */
   readonly name: string;
   readonly rule: Rule | undefined;
-  /** The part that it adds to the name of the node above: `key_value`. */
-  readonly #label: string;
   /** The root, the descriptors above this one, and this one. */
   readonly #path: readonly RuleNode[];
   /** The part that it adds to the key; undefined if that depends on the request. */
   readonly #segment: string | undefined;
-  readonly #descriptor: DescriptorData | undefined;
-  /** Those of its requests, if they hold values of them. Beyond their bound, the name is `NAME_other`. */
-  readonly #metricNames: Set<string> | undefined;
   #keys: Map<string, KeyRules> | undefined;
   /** In the order of the files. */
   readonly #children: RuleNode[] = [];
@@ -56,22 +47,12 @@ export class RuleNode {
     return new RuleNode(domain, escapePart(domain), []);
   }
 
-  private constructor(
-    label: string,
-    segment: string | undefined,
-    above: readonly RuleNode[],
-    descriptor?: DescriptorData,
-    rule?: Rule,
-  ) {
+  private constructor(label: string, segment: string | undefined, above: readonly RuleNode[], rule?: Rule) {
     const parent = above.at(-1);
     this.name = parent === undefined ? label : `${parent.name}.${label}`;
     this.rule = rule;
-    this.#label = label;
     this.#path = [...above, this];
     this.#segment = segment;
-    this.#descriptor = descriptor;
-    const isBounded = this.#path.every((node) => !this.#shows(node));
-    this.#metricNames = isBounded || rule === undefined ? undefined : new Set();
   }
 
   /** Adds descriptors that are not there yet, with those below them. */
@@ -81,7 +62,7 @@ export class RuleNode {
       const isPattern = value.includes('*');
       const segment = value !== '' && (!isPattern || shareThreshold) ? segmentOf(key, value) : undefined;
       const rule = descriptor.rule && ruleFor(descriptor.rule);
-      const node = new RuleNode(labelOf(key, value), segment, this.#path, descriptor, rule);
+      const node = new RuleNode(labelOf(key, value), segment, this.#path, rule);
       this.#children.push(node);
       this.#keys ??= new Map();
       const rules: KeyRules = this.#keys.get(key) ?? { values: new Map(), wildcards: [], any: undefined };
@@ -106,7 +87,7 @@ export class RuleNode {
       node = next;
     }
     const { rule } = node;
-    return rule === undefined ? undefined : { rule, key: node.#keyFor(entries), metric: node.#metric(entries) };
+    return rule === undefined ? undefined : { rule, key: node.#keyFor(entries), metric: node.name };
   }
 
   /** The rules of this descriptor and of those below, by their names in metrics, in the order of the files. */
@@ -139,26 +120,6 @@ export class RuleNode {
     }
     if (isFixed) this.#fixedKey = joined;
     return joined;
-  }
-
-  #metric(entries: readonly DescriptorEntry[]): string {
-    const names = this.#metricNames;
-    if (names === undefined) return this.name;
-    const parts = this.#path.map((node, i) => {
-      const { key, value } = entries[i - 1] ?? ROOT_ENTRY;
-      return this.#shows(node) ? labelOf(key, value) : node.#label;
-    });
-    const name = parts.join('.');
-    if (names.has(name)) return name;
-    if (name.length > MAX_NAME || names.size >= MAX_NAMES) return `${this.name}_other`;
-    names.add(name);
-    return name;
-  }
-
-  /** Whether the name of this descriptor in metrics holds the value that a request has for one on the path. */
-  #shows(node: RuleNode): boolean {
-    const isDetailed = this.#descriptor?.detailedMetric === true || node.#descriptor?.valueToMetric === true;
-    return isDetailed && node.#segment === undefined;
   }
 }
 

@@ -1,26 +1,16 @@
-import type { SentinelNamespace, SentinelNumbers } from './configuration-data.ts';
-import type { Problem } from './configuration-error.ts';
+import type { SentinelNumbers } from './configuration-data.ts';
 import { readParameter } from './sentinel-parameter.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
 
-const FIELDS = ['namespace', 'maxAllowedQps', 'maxClients', 'rules'] as const;
-/** Of rules, and of what Sentinel's dashboard writes around them. Those of one client's own limits are not used. */
+const FIELDS = ['namespace', 'maxClients', 'rules'] as const;
+/** Those that are used, of many that Sentinel's dashboard writes. */
 const RULE_FIELDS = [
-  ...(['resource', 'count', 'clusterMode', 'clusterConfig', 'paramIdx', 'paramFlowItemList'] as const),
-  ...(['id', 'app', 'ip', 'port', 'gmtCreate', 'gmtModified', 'limitApp', 'regex', 'grade', 'strategy'] as const),
-  ...(['refResource', 'controlBehavior', 'warmUpPeriodSec', 'maxQueueingTimeMs', 'burstCount'] as const),
-  ...(['durationInSec', 'rule'] as const),
+  ...(['rule', 'resource', 'count', 'clusterMode', 'clusterConfig', 'paramIdx', 'paramFlowItemList'] as const),
 ] as const;
-const CLUSTER_FIELDS = [
-  ...(['flowId', 'thresholdType', 'windowIntervalMs', 'sampleCount', 'fallbackToLocalWhenFail'] as const),
-  ...(['strategy', 'resourceTimeout', 'resourceTimeoutStrategy', 'acquireRefuseStrategy'] as const),
-  'clientOfflineTime',
-] as const;
+const CLUSTER_FIELDS = ['flowId', 'thresholdType', 'windowIntervalMs', 'sampleCount'] as const;
 const ITEM_FIELDS = ['object', 'count', 'classType'] as const;
 const RULES = "Sentinel's FlowRule and ParamFlowRule in JSON";
 
-/** As Sentinel's own: `ServerFlowConfig.DEFAULT_MAX_ALLOWED_QPS`. */
-const MAX_A_SECOND = 30_000;
 const MAX_INT = 2_147_483_647;
 const MAX_LONG = 2n ** 63n - 1n;
 const MAX_COUNT = 1e12;
@@ -33,9 +23,7 @@ const MAX_SAMPLES = 100;
 /** The parts `sentinel` of several documents, one for each namespace. */
 export class SentinelReader {
   readonly rules: SentinelNumbers[] = [];
-  readonly namespaces: Map<string, SentinelNamespace> = new Map();
-  /** Of rules that are left to the clients. */
-  readonly warnings: Problem[] = [];
+  /** By namespace, where it was defined. */
   readonly #places = new Map<string, string>();
   readonly #ids = new Set<string>();
 
@@ -43,10 +31,8 @@ export class SentinelReader {
     if (value.isMissing) return;
     const fields = value.record(FIELDS, 'sentinel', FIELDS.join(', '));
     const namespace = this.#readNamespace(value, fields.namespace);
-    const maxAllowedQps = fields.maxAllowedQps.whole('maxAllowedQps', 1, MAX_INT) ?? MAX_A_SECOND;
     const maxClients = fields.maxClients.whole('maxClients', 1, MAX_INT) ?? MAX_INT;
-    this.namespaces.set(namespace, { maxAllowedQps, maxClients });
-    for (const item of fields.rules.items('rules', RULES)) this.#readRule(item, namespace);
+    for (const item of fields.rules.items('rules', RULES)) this.#readRule(item, { namespace, maxClients });
   }
 
   #readNamespace(value: YamlValue, named: YamlValue): string {
@@ -62,16 +48,16 @@ export class SentinelReader {
     return namespace;
   }
 
-  #readRule(item: YamlValue, namespace: string): void {
-    const outer = item.record(RULE_FIELDS, 'a rule of sentinel', RULES);
-    const fields = outer.rule.isMissing ? outer : outer.rule.record(RULE_FIELDS, 'a rule of sentinel', RULES);
+  #readRule(item: YamlValue, application: Application): void {
+    const outer = item.pick(RULE_FIELDS, 'a rule of sentinel', RULES);
+    const fields = outer.rule.isMissing ? outer : outer.rule.pick(RULE_FIELDS, 'a rule of sentinel', RULES);
     if (!fields.clusterMode.flag('clusterMode')) {
       // No mistake: one list of Nacos has rules of both kinds, and Sentinel's server leaves these to each client, too.
       const what = `the rule of the resource ${quoted(fields.resource.text('resource') ?? '')} is not enforced here`;
-      this.warnings.push({ ...item.at, message: `${what}, but by each client: it has no clusterMode: true` });
+      item.warn(`${what}, but by each client: it has no clusterMode: true`);
       return;
     }
-    const numbers = readNumbers(item, fields, namespace);
+    const numbers = readNumbers(item, fields, application);
     if (numbers === undefined) return;
     const id = `${numbers.values === undefined ? 'flow' : 'param'} ${String(numbers.flowId)}`;
     if (this.#ids.has(id)) {
@@ -83,10 +69,11 @@ export class SentinelReader {
   }
 }
 
+type Application = Pick<SentinelNumbers, 'namespace' | 'maxClients'>;
 type RuleFields = Readonly<Record<(typeof RULE_FIELDS)[number], YamlValue>>;
 
-function readNumbers(item: YamlValue, fields: RuleFields, namespace: string): SentinelNumbers | undefined {
-  const cluster = fields.clusterConfig.record(CLUSTER_FIELDS, 'clusterConfig', 'flowId and thresholdType');
+function readNumbers(item: YamlValue, fields: RuleFields, application: Application): SentinelNumbers | undefined {
+  const cluster = fields.clusterConfig.pick(CLUSTER_FIELDS, 'clusterConfig', 'flowId and thresholdType');
   const flowId = readId(cluster.flowId);
   const count = readCount(fields.count);
   const windowIntervalMs =
@@ -102,7 +89,8 @@ function readNumbers(item: YamlValue, fields: RuleFields, namespace: string): Se
   if (resource === '') item.problem('a rule of sentinel needs a resource');
   if (flowId === undefined || count === undefined || !isDivided) return undefined;
   const values = fields.paramIdx.isMissing ? undefined : readValues(fields.paramFlowItemList);
-  return { at: item.at, flowId, resource, namespace, count, perClient, windowIntervalMs, sampleCount, values };
+  const numbers = { at: item.at, flowId, resource, count, perClient, windowIntervalMs, sampleCount, values };
+  return { ...numbers, ...application };
 }
 
 function readId(value: YamlValue): bigint | undefined {

@@ -4,15 +4,9 @@ export interface DescriptorEntry {
   readonly value: string;
 }
 
-const BAR = 124;
-const PERCENT = 37;
-const FIRST_SURROGATE = 0xd800;
-const LAST_SURROGATE = 0xdfff;
-
 /**
  * The key of the entries of a descriptor. No two lists of entries, and no two domains, share a key: parts are
- * joined as core's `joinParts` does it, except that they may be empty, and that lone surrogates, which UTF-8 cannot
- * tell apart, are escaped too.
+ * joined as core's `joinParts` does it, except that they may be empty.
  */
 export function keyOf(domain: string, entries: readonly DescriptorEntry[]): string {
   let joined = escapePart(domain);
@@ -32,16 +26,5 @@ export function labelOf(key: string, value: string): string {
 
 /** Text without bars, and different for different text. */
 export function escapePart(text: string): string {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === BAR || code === PERCENT || (code >= FIRST_SURROGATE && code <= LAST_SURROGATE)) {
-      return text.replaceAll(/[|%\p{Surrogate}]/gu, written);
-    }
-  }
-  return text;
-}
-
-function written(character: string): string {
-  if (character === '|') return '%7C';
-  return character === '%' ? '%25' : `%u${character.charCodeAt(0).toString(16)}`;
+  return /[|%]/.test(text) ? text.replaceAll('%', '%25').replaceAll('|', '%7C') : text;
 }

@@ -59,6 +59,11 @@ export class YamlValue {
     this.#file.problem(own ?? this.#at, message);
   }
 
+  /** Reports at the name of the field what is not used, and is no mistake. */
+  warn(message: string): void {
+    this.#file.warnings.push({ ...this.at, message });
+  }
+
   /** Reports a problem at the name of the field. */
   problemAtName(message: string): void {
     this.#file.problem(this.#at, message);
@@ -85,25 +90,25 @@ export class YamlValue {
     return [];
   }
 
-  /**
-   * The fields of a map with known names, each or the place where it is missing.
-   *
-   * @param elsewhere - What to say of a name that is known, but not in this place.
-   */
+  /** The fields of a map with known names, each or the place where it is missing. Reports other names. */
   record<Name extends string>(
     known: readonly Name[],
     where: string,
     expected: string,
-    elsewhere: Readonly<Record<string, string>> = {},
+  ): Readonly<Record<Name, YamlValue>> {
+    for (const { name, value } of this.fields(where, expected)) {
+      if (!(known as readonly string[]).includes(name)) value.problemAtName(unknownName(where, name, known));
+    }
+    return this.pick(known, where, expected);
+  }
+
+  /** As {@link record}, but other names are left alone. */
+  pick<Name extends string>(
+    known: readonly Name[],
+    where: string,
+    expected: string,
   ): Readonly<Record<Name, YamlValue>> {
     const found = new Map(this.fields(where, expected).map((field) => [field.name, field.value]));
-    for (const [name, value] of found) {
-      if ((known as readonly string[]).includes(name)) continue;
-      const hint = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined;
-      const problem =
-        hint === undefined ? unknownName(where, name, known) : `${where} has no field ${quoted(name)}; ${hint}`;
-      value.problemAtName(problem);
-    }
     const missing = new YamlValue(this.#file, null, this.#at, 0);
     return Object.fromEntries(known.map((name) => [name, found.get(name) ?? missing])) as Record<Name, YamlValue>;
   }

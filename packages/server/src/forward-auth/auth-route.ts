@@ -5,7 +5,7 @@ import type { Service } from '../service.ts';
 import type { Clients } from '../transport/clients.ts';
 import type { Route } from '../transport/http.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
-import { readOriginal, readPeer } from './original-request.ts';
+import { readOriginal } from './original-request.ts';
 import { RouteLimits } from './route-limits.ts';
 import { RouteTable } from './route-table.ts';
 
@@ -50,7 +50,7 @@ export function authRoutes(service: Service, clients: Clients): readonly Route[]
   const handle = async (asked: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { table, limits } = readRules();
     const original = readOriginal(asked, clients.gateways);
-    if (original === 'not trusted') warnOfProxy(readPeer(asked.socket));
+    if (original === 'not trusted') warnOfProxy(asked.socket.remoteAddress);
     if (typeof original === 'string') throw forbidden(original);
     const routes = table.find(original.path, original.statedMethod);
     if (routes === undefined) throw forbidden('unreadable');

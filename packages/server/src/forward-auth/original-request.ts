@@ -9,8 +9,6 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 const OTHER_METHOD = '(other)';
 /** The scheme and authority of a target in absolute form. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
-/** The address that a Unix socket counts as: only processes of this machine reach it. */
-const LOOPBACK = '127.0.0.1';
 const TARGETS: readonly string[] = ['x-forwarded-uri', 'x-original-uri', 'x-original-url'];
 const METHOD_FIELDS: readonly string[] = ['x-forwarded-method', 'x-original-method'];
 
@@ -41,7 +39,7 @@ export function readOriginal(
   { socket, rawHeaders, headers, url = '', method: askedMethod = 'GET' }: IncomingMessage,
   proxies: TrustedProxies,
 ): OriginalRequest | 'not trusted' | 'contradiction' | 'no target' {
-  const peer = readPeer(socket);
+  const peer = socket.remoteAddress; // undefined once it has left
   if (peer === undefined || !proxies.trusts(peer)) return 'not trusted';
   const targets = new Set<string>();
   const methods = new Set<string>();
@@ -69,13 +67,6 @@ export function readOriginal(
   const namesClient = (forwardedFor ?? realIp) !== undefined;
   const keyMethod = KNOWN_METHODS.has(method) ? method : OTHER_METHOD;
   return { socket, address, namesClient, path, statedMethod, method: keyMethod, headers };
-}
-
-/** The address of the peer. Undefined once it has left. */
-export function readPeer({ remoteAddress, destroyed, localAddress }: Socket): string | undefined {
-  if (remoteAddress !== undefined) return remoteAddress;
-  // A connection over TCP keeps its own end when the peer has reset it.
-  return destroyed || localAddress !== undefined ? undefined : LOOPBACK;
 }
 
 /** The target as a path and a query: that of `*`, which names no path, is below `/`. */

@@ -51,8 +51,6 @@ export class Call {
   #timer: NodeJS.Timeout | undefined;
   #request: unknown;
   #isAnswered = false;
-  /** Sent after the last message. */
-  #trailers: Readonly<Record<string, string>> = OK_TRAILERS;
 
   /** @throws CallError for a bad timeout, and where there are too many calls. */
   constructor(
@@ -81,7 +79,7 @@ export class Call {
       })
       .on('wantTrailers', () => {
         this.#leave();
-        if (!this.isGone) stream.sendTrailers(this.#trailers);
+        if (!this.isGone) stream.sendTrailers(OK_TRAILERS);
       })
       .on('close', () => {
         this.#isAnswered = true;
@@ -105,20 +103,6 @@ export class Call {
     if (!this.#begin()) return;
     this.stream.respond(RESPONSE, WITH_TRAILERS);
     this.stream.end(message);
-  }
-
-  /** Begins a response of several messages, which go to {@link stream}. Nothing bounds the time of such a call. */
-  begin(): void {
-    if (!this.#begin()) return;
-    this.#leave();
-    this.stream.respond(RESPONSE, WITH_TRAILERS);
-  }
-
-  /** Ends a response of several messages. */
-  end(code: StatusCode, message: string): void {
-    if (this.isGone) return;
-    this.#trailers = statusFields(code, message);
-    this.stream.end();
   }
 
   /** Ends the call with the status of an error, before any message. */

@@ -1,64 +1,43 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Clients } from '../transport/clients.ts';
 
-/** Pings of a client between two calls, at most: clients that measure the line send one with each call. */
-const MOST_PINGS = 1000;
 /** A `GOAWAY` with the largest id: the client opens no further calls, and calls in flight are still answered. */
 const EVERY_STREAM: number = 2 ** 31 - 1;
 /** The client has read that once it answers a ping, or after this time. */
 const LONGEST_PING_MS = 1000;
 /** Pings without an answer after which a connection is lost: more than one, because the process itself may be late. */
 const LOST_PINGS = 2;
-/** Connections made together do not end together. */
-const JITTER = 0.1;
-
-export interface SessionsOptions {
-  /** The age at which a connection gets a GOAWAY, in milliseconds, 10 % more or less: at most 22 days. Infinity: never. */
-  readonly maxConnectionAgeMs: number;
-  /** How long after that its calls may still take, in milliseconds. */
-  readonly connectionGraceMs: number;
-  /** How often a connection without calls is asked for a sign of life, in milliseconds. */
-  readonly keepaliveMs: number;
-}
-
 interface CountingSession extends ServerHttp2Session {
-  /** Pings of the client since its last call. */
-  [PINGS]?: number;
   /** Our pings since the last sign of life: an answer, or a call. */
   [UNANSWERED]?: number;
   [PEER]?: string;
 }
 
-const PINGS = Symbol('pings');
 const UNANSWERED = Symbol('unanswered');
 const PEER = Symbol('peer');
 
 /**
- * The connections of a server: their age, their end, clients that send pings without end, and those that are lost.
+ * The connections of a server: their end, and those that are lost.
  * After some errors of a client, Node 20 reads nothing more and ends nothing (frames of a wrong size, header fields
  * that cannot be decompressed), so that only pings tell such a connection from an idle one.
  */
 export class Sessions {
-  readonly #options: SessionsOptions;
   readonly #clients: Clients;
   readonly #open = new Set<CountingSession>();
   readonly #keepalive: NodeJS.Timeout;
 
-  constructor(options: SessionsOptions, clients: Clients) {
-    this.#options = options;
+  /** @param keepaliveMs - How often a connection without calls is asked for a sign of life, in milliseconds. */
+  constructor(keepaliveMs: number, clients: Clients) {
     this.#clients = clients;
     this.#keepalive = setInterval(() => {
       for (const session of this.#open) keepAlive(session);
-    }, options.keepaliveMs).unref();
+    }, keepaliveMs).unref();
   }
 
   add(session: ServerHttp2Session): void {
     destroyAfterReading(session);
     this.#open.add(session);
-    const stopAgeing = this.#endWhenOld(session);
-    session.on('ping', countPing);
     session.on('close', () => {
-      stopAgeing?.();
       this.#open.delete(session);
     });
   }
@@ -66,7 +45,6 @@ export class Sessions {
   /** Called with the connection of each call. Returns the client whose call it is. */
   called(session: ServerHttp2Session): string {
     const counting = session as CountingSession;
-    counting[PINGS] = 0;
     counting[UNANSWERED] = 0;
     const known = counting[PEER];
     return known ?? (counting[PEER] = this.#clients.peerOf(session.socket));
@@ -90,21 +68,6 @@ export class Sessions {
   /** Ends all connections, with the calls on them. */
   destroy(): void {
     for (const session of this.#open) session.destroy();
-  }
-
-  #endWhenOld(session: ServerHttp2Session): (() => void) | undefined {
-    const { maxConnectionAgeMs, connectionGraceMs } = this.#options;
-    if (maxConnectionAgeMs === Infinity) return undefined;
-    const ageMs = maxConnectionAgeMs * (1 - JITTER + 2 * JITTER * Math.random());
-    let timer = setTimeout(() => {
-      leave(session);
-      timer = setTimeout(() => {
-        session.destroy();
-      }, connectionGraceMs).unref();
-    }, ageMs).unref();
-    return () => {
-      clearTimeout(timer);
-    };
   }
 }
 
@@ -148,11 +111,4 @@ function keepAlive(session: CountingSession): void {
   session.ping((error) => {
     if (error === null) session[UNANSWERED] = 0;
   });
-}
-
-function countPing(this: CountingSession): void {
-  const pings = (this[PINGS] ?? 0) + 1;
-  this[PINGS] = pings;
-  // Without an error Node sends NO_ERROR, whatever code it is given.
-  if (pings > MOST_PINGS) this.destroy(new Error('too many pings'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
 }

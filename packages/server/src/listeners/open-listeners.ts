@@ -4,14 +4,14 @@ import { authRoutes } from '../forward-auth/auth-route.ts';
 import { healthRoute } from '../health/health.ts';
 import { decideRoute } from '../native/decide-route.ts';
 import { nativeRoutes } from '../native/routes.ts';
-import { hasTls, type ListenerName, type Settings } from '../options.ts';
+import type { ListenerName, Settings } from '../options.ts';
 import { jsonRoute } from '../rls/json/json-route.ts';
 import { serveRls } from '../rls/serve-rls.ts';
 import { serveSentinel } from '../sentinel/serve-sentinel.ts';
 import type { Service } from '../service.ts';
 import { isLocal, type Address } from '../transport/address.ts';
 import { Bodies } from '../transport/bodies.ts';
-import { followTls, readTls, type SecureServer, type TlsSettings } from '../transport/certificates.ts';
+import { followTls, readTls, type SecureServer } from '../transport/certificates.ts';
 import { Clients } from '../transport/clients.ts';
 import { serveHttp, type Made, type Route } from '../transport/http.ts';
 import { listenAt } from '../transport/listen.ts';
@@ -35,25 +35,24 @@ export async function openListeners(
   settings: Settings,
   page: readonly Route[],
 ): Promise<readonly Listener[]> {
-  const { log, maxInFlight, drainMs, maxConnectionAgeMs } = settings;
+  const { log, maxInFlight, drainMs } = settings;
   const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
   const clients = new Clients(() => service.configuration.forwardAuth?.trustedProxies);
   const http = { maxInFlight, clients, bodies: new Bodies(clients) };
-  const make: Readonly<Record<ListenerName, (isPrivate: boolean, own: TlsSettings | undefined) => Made>> = {
-    grpc: (isPrivate, own) => {
+  const make: Readonly<Record<ListenerName, (isPrivate: boolean) => Made>> = {
+    grpc: (isPrivate) => {
       const served = serveRls(service, {
         ...{ entrance: { isPrivate }, clients, maxInFlight },
-        ...(own === undefined ? {} : { tls: { ...own, rejectUnauthorized: own.requestCert } }),
-        maxConnectionAgeMs: maxConnectionAgeMs === 0 ? Infinity : maxConnectionAgeMs,
-        connectionGraceMs: drainMs,
+        ...(tls === undefined ? {} : { tls: { ...tls, rejectUnauthorized: tls.requestCert } }),
+        drainMs,
       });
       return { server: served.server, close: (graceMs) => (graceMs === 0 ? served.close() : served.drain()) };
     },
-    http: (isPrivate, own) => {
+    http: (isPrivate) => {
       const json = jsonRoute(service, { isPrivate });
       return serveHttp([json, ...authRoutes(service, clients), ...commonRoutes(service, isPrivate)], {
         ...http,
-        tls: own,
+        tls,
       });
     },
     sentinel: () => serveSentinel(service, settings.sentinelTimeoutMs, clients),
@@ -62,8 +61,7 @@ export async function openListeners(
   const listeners = (Object.keys(make) as ListenerName[]).flatMap((name) => {
     const address = settings.listeners[name];
     if (address === undefined) return [];
-    const own = hasTls(name, settings.tls) ? tls : undefined;
-    return [{ name, address, made: make[name](isLocal(address), own) }];
+    return [{ name, address, made: make[name](isLocal(address)) }];
   });
   const opened = await Promise.allSettled(
     listeners.map(async ({ name, address, made }): Promise<Listener> => {

@@ -4,12 +4,8 @@ import { isUtf8 } from 'node:buffer';
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const DELIMITED = 2;
-const START_GROUP = 3;
-const END_GROUP = 4;
 const FIXED32 = 5;
 
-/** Groups in groups beyond this are an error, as in other parsers, so that no message exhausts the stack. */
-const DEEPEST_GROUP = 100;
 const LARGEST_FIELD = 2 ** 29 - 1;
 
 /** Bytes that are no message of protobuf. */
@@ -110,13 +106,12 @@ export class WireReader {
     this.#end = outerEnd;
   }
 
-  /** Skips the field whose tag was read last: it is unknown, or has another wire type than its number should have. */
+  /**
+   * Skips the field whose tag was read last: it is unknown, or has another wire type than its number should have. Groups,
+   * which no message of this protocol ever had, are an error.
+   */
   skip(): void {
-    this.#skip(this.#tag, DEEPEST_GROUP);
-  }
-
-  #skip(tag: number, depth: number): void {
-    switch (tag % 8) {
+    switch (this.#tag % 8) {
       case VARINT:
         this.uint64();
         return;
@@ -129,23 +124,8 @@ export class WireReader {
       case FIXED32:
         this.#pass(4);
         return;
-      case START_GROUP:
-        this.#skipGroup(tag, depth);
-        return;
       default:
-        throw new WireError(
-          tag % 8 === END_GROUP ? 'a group ends that has not begun' : `a field has the wire type ${String(tag % 8)}`,
-        );
-    }
-  }
-
-  #skipGroup(start: number, depth: number): void {
-    if (depth === 0) throw new WireError(`groups are nested deeper than ${String(DEEPEST_GROUP)}`);
-    for (;;) {
-      const tag = this.next();
-      if (tag === 0) throw truncated();
-      if (tag === start - START_GROUP + END_GROUP) return;
-      this.#skip(tag, depth - 1);
+        throw new WireError(`a field has the wire type ${String(this.#tag % 8)}`);
     }
   }
 

@@ -8,15 +8,13 @@ import {
 } from 'node:http2';
 import { Server as NetServer } from 'node:net';
 import type { Entrance } from '../access.ts';
-import { healthService } from '../health/grpc-health.ts';
+import { healthCheck } from '../health/grpc-health.ts';
 import type { Service } from '../service.ts';
 import { LONGEST_MESSAGE } from './bounds.ts';
 import { callServer, type Method } from '../grpc/call.ts';
 import { Sessions } from '../grpc/sessions.ts';
 import { Clients } from '../transport/clients.ts';
 import { rateLimitMethod } from './rate-limit-method.ts';
-
-const DAY_MS = 86_400_000;
 
 export interface RlsOptions {
   /** Where this server's requests come in. Default: not private. */
@@ -27,10 +25,8 @@ export interface RlsOptions {
   readonly tls?: SecureServerOptions;
   /** Calls that wait for the store at once; others get `RESOURCE_EXHAUSTED`. Default 1024. */
   readonly maxInFlight?: number;
-  /** How long a connection is used, in milliseconds, give or take a tenth; Infinity: without end. Default 24 hours. */
-  readonly maxConnectionAgeMs?: number;
-  /** How long calls may still take on a connection that was told to end, in milliseconds. Default 10 000. */
-  readonly connectionGraceMs?: number;
+  /** How long calls may still take while it drains, in milliseconds. Default 10 000. */
+  readonly drainMs?: number;
   /**
    * How often a connection without calls is asked whether it is still there, in milliseconds; the second time without
    * an answer ends it. Default 5000.
@@ -45,7 +41,7 @@ export interface RlsServer {
   readonly openCalls: number;
   /**
    * Shuts down: is NOT_SERVING, takes no more connections, asks clients to leave, and answers what they have sent,
-   * within `connectionGraceMs`.
+   * within `drainMs`.
    */
   drain(): Promise<void>;
   /** Shuts down at once. */
@@ -70,20 +66,18 @@ const HANDSHAKE_MS = 10_000;
 
 /** Serves `envoy.service.ratelimit.v3.RateLimitService` and `grpc.health.v1.Health`. */
 export function serveRls(service: Service, options: RlsOptions): RlsServer {
-  const { maxConnectionAgeMs = DAY_MS, connectionGraceMs = 10_000, keepaliveMs = 5_000 } = options;
+  const { drainMs = 10_000, keepaliveMs = 5_000 } = options;
   const { clients = new Clients() } = options;
   const { health } = service;
   const server = serverOf(options.tls);
-  const sessions = new Sessions({ maxConnectionAgeMs, connectionGraceMs, keepaliveMs }, clients);
-  const healthChecks = healthService(health);
+  const sessions = new Sessions(keepaliveMs, clients);
   const rateLimit = rateLimitMethod(service, {
     entrance: options.entrance ?? { isPrivate: false },
     maxInFlight: options.maxInFlight ?? 1024,
   });
   const methods = new Map<string, Method>([
     ['/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit', rateLimit],
-    ['/grpc.health.v1.Health/Check', healthChecks.check],
-    ['/grpc.health.v1.Health/Watch', healthChecks.watch],
+    ['/grpc.health.v1.Health/Check', healthCheck(health)],
   ]);
   clients.boundConnections(server);
   server.on('stream', callServer(methods, sessions, { clients, longestMessage: LONGEST_MESSAGE }));
@@ -94,7 +88,6 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
 
   const stop = (): void => {
     health.isServing = false;
-    healthChecks.close();
     // That of the net module: the one of newer HTTP/2 servers ends connections while calls are on their way.
     NetServer.prototype.close.call(server);
   };
@@ -105,7 +98,7 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
     },
     async drain() {
       stop();
-      await sessions.drain(connectionGraceMs);
+      await sessions.drain(drainMs);
     },
     async close() {
       stop();

@@ -5,7 +5,7 @@ import { PARAMETER_TYPES, writtenParameter, type ParameterType } from '../config
 export const TYPE = { ping: 0, flow: 1, paramFlow: 2 } as const;
 
 /** `TokenResultStatus`. Clients fall back to their own limit, or let the request pass, for all but the first two. */
-export const STATUS = { ok: 0, blocked: 1, noRule: 3, fail: -1, tooManyRequests: -2, badRequest: -4 } as const;
+export const STATUS = { ok: 0, blocked: 1, noRule: 3, fail: -1, badRequest: -4 } as const;
 
 /** A client that says which application it is of. Undefined: a blank name. */
 export interface Ping {

@@ -5,16 +5,11 @@ import type { Service } from '../service.ts';
 import { ConnectedClients } from './clients.ts';
 import { STATUS, TYPE, type TokenRequest, type TokenResult } from './codec.ts';
 
-const SECOND_MS = 1_000;
-
 /** Decides about the requests of all connections of a listener, as Sentinel's `DefaultTokenService` answers them. */
 export class Tokens {
   readonly clients: ConnectedClients;
   readonly #service: Service;
   readonly #timeoutMs: number;
-  /** Requests of each namespace in the present second. */
-  readonly #asked = new Map<string, number>();
-  #second = 0;
 
   /** @param timeoutMs - How long a decision waits at most. */
   constructor(service: Service, timeoutMs: number) {
@@ -32,7 +27,6 @@ export class Tokens {
     const { flows, params } = this.#service.configuration.sentinel;
     const rule = (isParam ? params : flows).get(flowId);
     if (rule === undefined) return { status: STATUS.noRule, remaining: 0 };
-    if (!this.#isWithinCap(rule.numbers.namespace)) return { status: STATUS.tooManyRequests, remaining: 0 };
     const failed = (): TokenResult => ({ status: STATUS.fail, remaining: 0 });
     try {
       const decision = this.#ask(rule, request);
@@ -43,19 +37,8 @@ export class Tokens {
     }
   }
 
-  /** Sentinel's guard of a namespace, for each second by itself. */
-  #isWithinCap(namespace: string): boolean {
-    const second = Math.floor(performance.now() / SECOND_MS);
-    if (second !== this.#second) this.#asked.clear();
-    this.#second = second;
-    const asked = (this.#asked.get(namespace) ?? 0) + 1;
-    this.#asked.set(namespace, asked);
-    return asked <= (this.#service.configuration.sentinel.namespaces.get(namespace)?.maxAllowedQps ?? 0);
-  }
-
   #ask(rule: SentinelRule, { type, count, values }: TokenRequest): Decision | Promise<Decision> {
-    const { namespace, perClient, resource } = rule.numbers;
-    const { maxClients = 1 } = this.#service.configuration.sentinel.namespaces.get(namespace) ?? {};
+    const { namespace, maxClients, perClient, resource } = rule.numbers;
     const clients = perClient ? Math.min(this.clients.count(namespace), maxClients) : 1;
     const costs = new Map<string, number>();
     // A value that is there twice pays twice.

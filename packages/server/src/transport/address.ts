@@ -2,12 +2,13 @@ import { isIP } from 'node:net';
 import { SluiceError } from '@sluice/core';
 
 /** Where a listener accepts connections. */
-export type Address =
-  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
-  | { readonly kind: 'unix'; readonly path: string };
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
 
 const LARGEST_PORT = 65_535;
-const FORM = 'a port such as 8081, host:port such as 0.0.0.0:8081, unix:/path/to/socket, or off';
+const FORM = 'a port such as 8081, host:port such as 0.0.0.0:8081, or off';
 
 /**
  * Reads the address of a listener. A port alone listens on the loopback only; a host has to be named to serve other
@@ -20,25 +21,20 @@ export function parseAddress(given: unknown, field: string): Address | undefined
   if (given === undefined || given === 'off' || given === false) return undefined;
   const text = typeof given === 'number' ? String(given) : given;
   if (typeof text !== 'string') throw invalid(field, given);
-  if (text.startsWith('unix:') && text.length > 5) return { kind: 'unix', path: text.slice(5) };
-  if (isPort(text)) return { kind: 'tcp', host: '127.0.0.1', port: Number(text) };
+  if (isPort(text)) return { host: '127.0.0.1', port: Number(text) };
   const colon = text.lastIndexOf(':');
   const [host, port] = [unbracketed(text.slice(0, colon)), text.slice(colon + 1)];
   if (colon <= 0 || host === undefined || !isPort(port)) throw invalid(field, given);
-  return { kind: 'tcp', host, port: Number(port) };
+  return { host, port: Number(port) };
 }
 
 /** As {@link parseAddress} reads it. */
-export function writtenAddress(address: Address): string {
-  if (address.kind === 'unix') return `unix:${address.path}`;
-  const host = isIP(address.host) === 6 ? `[${address.host}]` : address.host;
-  return `${host}:${String(address.port)}`;
+export function writtenAddress({ host, port }: Address): string {
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${String(port)}`;
 }
 
 /** Whether only this machine reaches a listener. */
-export function isLocal(address: Address): boolean {
-  if (address.kind === 'unix') return true;
-  const { host } = address;
+export function isLocal({ host }: Address): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 

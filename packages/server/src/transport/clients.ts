@@ -14,11 +14,11 @@ const NONE: readonly string[] = [];
  */
 export class Clients {
   readonly #readRanges: () => readonly string[] | undefined;
-  readonly #connections = new Shares(1024, 4096);
+  readonly #connections = new Shares(4096);
   /** Calls of gRPC that have begun and not ended: far more than decisions take part of. */
-  readonly calls: Shares = new Shares(1024, 2048);
+  readonly calls: Shares = new Shares(2048);
   /** Bytes of bodies and messages that are not whole. */
-  readonly bytes: Shares = new Shares(8 * MIB, 32 * MIB);
+  readonly bytes: Shares = new Shares(32 * MIB);
   #ranges: readonly string[] = NONE;
   #gateways = new TrustedProxies(NONE, 'trusted_proxies');
 
@@ -37,7 +37,7 @@ export class Clients {
     return this.#gateways;
   }
 
-  /** The name of the client of a request. IPv6 addresses of one network are one client, and all of a Unix socket. */
+  /** The name of the client of a request. IPv6 addresses of one network are one client. */
   clientOf({ socket: { remoteAddress }, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
     const { gateways } = this;
     if (remoteAddress === undefined || !gateways.trusts(remoteAddress)) return nameOf(remoteAddress);
@@ -67,5 +67,6 @@ export class Clients {
 }
 
 function nameOf(address: string | undefined): string {
-  return address === undefined ? 'unix' : (canonicalAddress(address, CLIENT_BITS) ?? address);
+  if (address === undefined) return 'unknown'; // it has left already
+  return canonicalAddress(address, CLIENT_BITS) ?? address;
 }

@@ -1,6 +1,8 @@
-/** What clients have of something that is bounded: each at most its share, and all together at most so much. */
+/**
+ * What clients have of something that is bounded. A client gets no more than what is left for all others: one alone half
+ * of it, n alike an n + 1th part each, so that no few clients ever take all.
+ */
 export class Shares {
-  readonly #maxOfClient: number;
   readonly #max: number;
   readonly #taken = new Map<string, number>();
   #all = 0;
@@ -10,15 +12,14 @@ export class Shares {
     return this.#all;
   }
 
-  constructor(maxOfClient: number, max: number) {
-    this.#maxOfClient = maxOfClient;
+  constructor(max: number) {
     this.#max = max;
   }
 
-  /** Takes units for a client. Returns false, and takes none, if that would be more than its share, or than there are. */
+  /** Takes units for a client. Returns false, and takes none, if it would have more than is left. */
   take(client: string, units: number): boolean {
     const own = (this.#taken.get(client) ?? 0) + units;
-    if (own > this.#maxOfClient || this.#all + units > this.#max) return false;
+    if (own > this.#max - this.#all - units) return false;
     this.#taken.set(client, own);
     this.#all += units;
     return true;

@@ -59,13 +59,8 @@ describe('sluice, in place of rate_limit', () => {
       '{ fixedWindow: { limit: 5, window: 1q } }',
       '5:48: window must be a duration such as 60_000 (milliseconds) or "60s", got "1q"; known units: ms, s, m, h, d [SLUICE_POLICY_INVALID]',
     ],
-    [
-      '{ fixedWindow: { limit: 5 } }',
-      '5:15: window must be a duration such as 60_000 (milliseconds) or "60s", got undefined; write for example window: "1m" [SLUICE_POLICY_INVALID]',
-    ],
     ['{ fixedwindow: {} }', '5:15: sluice has no field "fixedwindow"; did you mean fixedWindow?'],
     ['{}', `5:5: sluice must hold ${EXPECTED}`],
-    ['fixedWindow', `5:13: sluice must hold ${EXPECTED}, got "fixedWindow"`],
     ['{ fixedWindow: 5 }', '5:28: fixedWindow must hold its options, such as { limit: 100, window: 1m }, got 5'],
     ['{ fixedWindow: }', '5:15: fixedWindow must hold its options, such as { limit: 100, window: 1m }'],
     [
@@ -73,10 +68,6 @@ describe('sluice, in place of rate_limit', () => {
       '5:54: sluice has two policies, fixedWindow and slidingLog; write a list of named ones',
     ],
     ['[]', '5:5: sluice must hold a policy, or a list of them, got an empty list'],
-    [
-      '{ fixedWindow: { name: 5x, limit: 5, window: 1m } }',
-      `5:36: name must be ${NAME} (it is part of header fields and keys), got "5x" [SLUICE_POLICY_INVALID]`,
-    ],
     ['[{ managed: orders }]', '5:14: a managed policy stands alone: it cannot be one of a list'],
     ['{ managed: "-" }', `5:24: managed must be the name of a policy: ${NAME}, got "-"`],
     [`[${FIXED}, ${FIXED}]`, expect.stringMatching(/^5:5: policy\[0\] needs a name, /)],
@@ -132,8 +123,6 @@ describe('limits', () => {
       '3:3: the limit "A" has been defined at limits.yaml:2; names differ in more than case',
     ],
     ['limits: { a: { fixedWindow: { name: b } } }', '1:31: fixedWindow must not have a name here: a names it'],
-    ['limits:\n  a:\n', `2:3: a must hold ${EXPECTED}, got nothing`],
-    ['limits: [a]', '1:1: limits must hold a policy under each name, got a list'],
   ])('are wrong in %j', (text, expected) => {
     expect(problemsOf(text)).toEqual([expected]);
   });

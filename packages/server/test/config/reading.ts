@@ -20,8 +20,8 @@ export function read(text: string): Configuration {
   return readAll([{ path: 'limits.yaml', text }]);
 }
 
-export function readAll(files: readonly ConfigurationFile[], mergeDomains = false): Configuration {
-  return buildConfiguration(readConfiguration(files, mergeDomains), makeLimit);
+export function readAll(files: readonly ConfigurationFile[]): Configuration {
+  return buildConfiguration(readConfiguration(files), makeLimit);
 }
 
 /** What is wrong with a text, one `line:column: message` each. */

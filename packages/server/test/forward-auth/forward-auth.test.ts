@@ -5,7 +5,6 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { memoryStore } from '@sluice/core';
 import { fakeClock } from '@sluice/core/testing';
 import { exchange, expectWarnings, statuses } from '@sluice/testkit';
-import { readPeer } from '../../src/forward-auth/original-request.ts';
 import type { ServerOptions } from '../../src/index.ts';
 import { serve, type Served } from '../serve.ts';
 
@@ -335,13 +334,5 @@ describe('what a gateway states', () => {
     };
 
     expect(await askAll(await start([limit(1)]), [{ headers }])).toEqual([200]);
-  });
-
-  it('over a Unix socket is believed as of the loopback, and of none once the peer has left', () => {
-    const peer = (fields: object): string | undefined => readPeer({ destroyed: false, ...fields } as never);
-
-    expect(peer({ remoteAddress: '::1', localAddress: '::1' })).toBe('::1');
-    expect(peer({})).toBe('127.0.0.1');
-    expect([peer({ destroyed: true }), peer({ localAddress: '10.0.0.1' })]).toEqual([undefined, undefined]);
   });
 });

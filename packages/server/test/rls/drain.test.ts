@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Metadata, type Client } from '@grpc/grpc-js';
 import { redisStore, silenceWarnings } from '@sluice/core';
 import { startTcpProxy, until, useRedis } from '@sluice/testkit';
-import { METHODS } from './protocol.ts';
 import { RawClient, frameOf } from './raw-call.ts';
 import { descriptor, runService, statusOf, type RunningService } from './running-service.ts';
 
@@ -47,7 +45,7 @@ describe('draining', () => {
   });
 
   it('ends calls that take longer than its grace', async () => {
-    const one = await run(LIMITS, { connectionGraceMs: 50 });
+    const one = await run(LIMITS, { drainMs: 50 });
     const raw = new RawClient(one.port);
     const call = raw.call({ chunks: [frameOf(Buffer.alloc(100)).subarray(0, 20)], ends: false });
     await until('the call has begun', () => one.rls.openCalls === 1);
@@ -57,28 +55,3 @@ describe('draining', () => {
     expect(one.rls.openCalls).toBe(0);
   });
 });
-
-describe('the age of a connection', () => {
-  it('is bounded: its client is asked to leave, and makes another', async () => {
-    const one = await runService(LIMITS, { maxConnectionAgeMs: 100, connectionGraceMs: 5000 });
-    const session = connectHttp2(`http://127.0.0.1:${String(one.port)}`);
-    const [code, lastStream] = (await once(session, 'goaway')) as [number, number];
-
-    expect([code, lastStream]).toEqual([0, 2 ** 31 - 1]);
-    await once(session, 'close');
-    for (let i = 0; i < 20; i++) expect(await statusOf(askPatiently(one.client))).toBe('OK');
-    await one.close();
-  });
-});
-
-/** Calls ShouldRateLimit, and waits for a connection where there is none. */
-function askPatiently(client: Client): Promise<unknown> {
-  const { path, requestSerialize, responseDeserialize } = METHODS.shouldRateLimit;
-  const metadata = new Metadata({ waitForReady: true });
-  return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, REQUEST, metadata, (error, response) => {
-      if (error !== null) reject(error);
-      else resolve(response);
-    });
-  });
-}

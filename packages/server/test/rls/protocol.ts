@@ -112,7 +112,6 @@ export function decodeResponse(bytes: Uint8Array): ResponseFields {
 }
 
 const SERVICE = '/envoy.service.ratelimit.v3.RateLimitService/';
-const HEALTH = '/grpc.health.v1.Health/';
 
 /** The methods that clients of grpc-js call, with protobufjs as their codec. */
 export const METHODS = {
@@ -125,25 +124,20 @@ export const METHODS = {
     responseSerialize: (): Buffer => Buffer.alloc(0),
     responseDeserialize: decodeResponse,
   } satisfies MethodDefinition<RequestFields, ResponseFields>,
-  check: health('Check', false),
-  watch: health('Watch', true),
-};
-
-export interface HealthFields {
-  readonly status: 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
-}
-
-function health(name: string, responseStream: boolean): MethodDefinition<{ service?: string }, HealthFields> {
-  return {
-    path: HEALTH + name,
+  check: {
+    path: '/grpc.health.v1.Health/Check',
     requestStream: false,
-    responseStream,
+    responseStream: false,
     requestSerialize: (fields) => Buffer.from(HealthRequestType.encode(HealthRequestType.fromObject(fields)).finish()),
     requestDeserialize: (bytes) => HealthRequestType.decode(bytes) as { service?: string },
     responseSerialize: () => Buffer.alloc(0),
     responseDeserialize: (bytes) =>
       HealthResponseType.toObject(HealthResponseType.decode(bytes), { enums: String }) as HealthFields,
-  };
+  } satisfies MethodDefinition<{ service?: string }, HealthFields>,
+};
+
+interface HealthFields {
+  readonly status: string;
 }
 
 export const GenericClient = makeGenericClientConstructor({}, 'generic');

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { memoryStore } from '@sluice/core';
 import { cases } from '@sluice/testkit';
-import { MessageReader, readMessage } from '../../src/sentinel/codec.ts';
+import { readMessage } from '../../src/sentinel/codec.ts';
 import { flow, framed, i32, i64, i8, int, paramFlow, ping, text, u16 } from './frames.ts';
 import type { SentinelClient } from './sentinel-client.ts';
 import { SentinelService, limitsOf } from './sentinel-service.ts';
@@ -61,41 +61,6 @@ describe('a message that Sentinel does not answer', () => {
       [1, OK],
       [3, OK],
     ]);
-  });
-});
-
-describe('messages in pieces', () => {
-  it('are answered as whole ones are, however they are cut', async () => {
-    const messages = [
-      flow(1, 101),
-      paramFlow(2, 201, 1, text('ann'), int(5)),
-      framed(Buffer.alloc(3_000)),
-      ping('x', 3),
-    ];
-    const bytes = Buffer.concat(messages);
-    const whole: string[] = [];
-    const reader = new MessageReader();
-    const readAll = (from: MessageReader, into: string[]): void => {
-      for (let one = from.next(); one !== undefined; one = from.next()) into.push(one.toString('hex'));
-    };
-    reader.push(bytes);
-    readAll(reader, whole);
-
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(bytes.length)), (cuts) => {
-        const found: string[] = [];
-        const pieces = new MessageReader();
-        const places = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
-        places.slice(1).forEach((end, i) => {
-          pieces.push(bytes.subarray(places[i], end));
-          readAll(pieces, found);
-        });
-        expect(found).toEqual(whole);
-        return Promise.resolve();
-      }),
-      { numRuns: cases(200) },
-    );
-    expect(whole).toHaveLength(3);
   });
 });
 

@@ -132,11 +132,11 @@ describe('clients that are slow', () => {
     expect(await Promise.all(waiting)).toEqual([200, 200]);
   });
 
-  it('have 1024 connections each, with and without TLS, and gateways as many as they open', async () => {
+  it('have at most half of all connections each, with and without TLS, and gateways as many as they open', async () => {
     await start({ tls: TLS });
     const strangers: Socket[] = [];
     // One after the other: the system's queue of connections to accept holds 511, and loses what comes on top.
-    while (strangers.length < 1030) {
+    while (strangers.length < 2054) {
       const socket = open().resume();
       strangers.push(socket);
       await once(socket, 'connect');
@@ -151,7 +151,7 @@ describe('clients that are slow', () => {
     expect(await text(gateway)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('have 8 MiB of bodies that are not whole, for each client of a gateway, whose connections stay', async () => {
+  it('have at most what is left of the room for bodies that are not whole, for each client of a gateway, whose connections stay', async () => {
     await start();
     const write = (from: string, client: string): Promise<string> => {
       const fields = `X-Forwarded-For: ${client}\r\nContent-Length: 65000\r\n`;
@@ -159,7 +159,7 @@ describe('clients that are slow', () => {
       socket.write(`POST /write HTTP/1.1\r\nHost: a\r\n${fields}\r\n${'x'.repeat(64_000)}`);
       return once(socket, 'data').then(String);
     };
-    const first = await Promise.race(Array.from({ length: 140 }, () => write(STRANGER, '203.0.113.9')));
+    const first = await Promise.race(Array.from({ length: 270 }, () => write(STRANGER, '203.0.113.9')));
     const ofGateway = await Promise.race(Array.from({ length: 140 }, () => write(GATEWAY, '203.0.113.1')));
 
     expect(first).toMatch(/^HTTP\/1\.1 503 [^]*connection: close/i);

@@ -10,7 +10,8 @@ import { countDecided } from '../count-decided.ts';
 import { decide } from '../decide.ts';
 import { CallError, Status, type StatusCode } from '../../grpc/status.ts';
 import { OK, type RateLimitResponse } from '../messages.ts';
-import { requestOfJson } from './read-request.ts';
+import { decodeRateLimitRequest } from '../codec-request.ts';
+import { encodeJsonRequest } from './write-request.ts';
 import { jsonOfResponse } from './write-response.ts';
 
 /**
@@ -27,7 +28,7 @@ export function jsonRoute(service: Service, entrance: Entrance): Route {
     },
     async handle(request, response, body) {
       try {
-        const decided = await decide(service, requestOfJson(parseJson(body)), {
+        const decided = await decide(service, decodeRateLimitRequest(encodeJsonRequest(parseJson(body))), {
           entrance,
           authorization: request.headers.authorization,
           endMs: undefined,

@@ -1,4 +1,10 @@
-import { describeGateway } from './describe-gateway.ts';
+import { describe } from '@jest/globals';
 import { caddy } from './caddy.ts';
+import { answers, failures } from './gateway-answers.ts';
+import { spellings } from './gateway-spellings.ts';
 
-describeGateway(caddy);
+describe.each([caddy])('forward auth through $name', (target) => {
+  answers(target);
+  spellings(target);
+  failures(target);
+});

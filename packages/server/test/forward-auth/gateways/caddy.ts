@@ -12,10 +12,9 @@ export const caddy: GatewayTarget = {
   name: 'Caddy',
   program: 'caddy',
   args: (folder) => ['run', '--config', `${folder}/Caddyfile`, '--adapter', 'caddyfile'],
-  files: (ports, { failsClosed, behindProxy, isPatient }) => ({
+  files: (ports, { failsClosed, isPatient }) => ({
     Caddyfile: changed(configurationFile('Caddyfile', ports), [
       ...(failsClosed === true ? [[OPEN, ''] as const] : []),
-      ...(behindProxy === true ? [['method GET\n', 'method GET\n\t\t\ttrusted_proxies 127.0.0.1/32\n'] as const] : []),
       ...(isPatient === true ? [['250ms', '60s'] as const, ['500ms', '60s'] as const] : []),
     ]),
   }),

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { request, type IncomingMessage, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -110,25 +110,6 @@ export function answers(target: GatewayTarget): void {
       expect(limited.headers['ratelimit']).toMatch(/^"rest";r=0;t=\d+$/);
     });
 
-    it('for a WebSocket is upgraded when it is allowed, and gets 429 when it is denied', async () => {
-      await stack.limit(`name: all, ${limitOf(1)}`);
-      stack.app.on('upgrade', (_asked: IncomingMessage, socket: Socket) => {
-        const fields =
-          'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
-        socket.end(`HTTP/1.1 101 Switching Protocols\r\n${fields}\r\n\r\nhello`);
-      });
-      const headers = {
-        ...{ Connection: 'Upgrade', Upgrade: 'websocket' },
-        ...{ 'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==', 'Sec-WebSocket-Version': '13' },
-      };
-      const sent = request({ host: '127.0.0.1', port: stack.ports.gateway, agent: false, headers }).end();
-      const [answer, socket, head] = (await once(sent, 'upgrade')) as [IncomingMessage, Socket, Buffer];
-      socket.unshift(head);
-
-      expect([answer.statusCode, await text(socket)]).toEqual([101, 'hello']);
-      expect((await send(stack.ports.gateway, { headers })).status).toBe(429);
-    });
-
     it('is denied if the service does not trust the gateway, or answers what is no permission', async () => {
       const { app, calls } = recorder();
       stack.serve(app);
@@ -221,31 +202,6 @@ export function failures(target: GatewayTarget): void {
         if (status === 429 || status === 503) expect(found.status).toBe(status);
       }
       expect(calls).toBe(0);
-    });
-  });
-
-  describe('a restart of the service', () => {
-    const stack = useStack(target, { isPatient: true });
-
-    it('is an error for no client of a gateway that fails open', async () => {
-      const rule = `name: all, ${limitOf(1_000_000)}`;
-      await stack.limit(rule);
-      stack.serve((_asked, response) => response.end());
-      let hasEnded = false;
-      const statuses: number[] = [];
-      const ask = async (): Promise<void> => {
-        while (!hasEnded) statuses.push((await send(stack.ports.gateway)).status);
-      };
-      const asking = Promise.all([ask(), ask(), ask(), ask()]);
-      for (let i = 0; i < 3; i++) {
-        const before = statuses.length;
-        await until('requests are answered', () => statuses.length > before + 20);
-        await stack.limit(rule);
-      }
-      hasEnded = true;
-      await asking;
-
-      expect(new Set(statuses)).toEqual(new Set([200]));
     });
   });
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { cases, ipv4Spellings, ipv6Spellings, spellingsOf, testSeed } from '@sluice/testkit';
-import fc from 'fast-check';
+import { spellingsOf } from '@sluice/testkit';
 import { exchangeBytes, send, statusesIn, statusesOf, type Sent } from './client.ts';
 import type { GatewayTarget } from './gateway-target.ts';
 import { routedApp } from './spelt-application.ts';
@@ -150,39 +149,6 @@ export function spellings(target: GatewayTarget): void {
       expect(statuses).toEqual(forged.map((_headers, i) => (i < LIMIT ? 200 : 429)));
       expect((await send(stack.ports.gateway, { from: '127.0.0.2' })).status).toBe(200);
     });
-  });
-
-  describe('a limit of an address, behind a proxy in front of the gateway', () => {
-    const stack = useStack(target, { isPatient: true, behindProxy: true });
-
-    it.each([
-      ['IPv4', ipv4Spellings],
-      ['IPv6', ipv6Spellings],
-    ])(
-      'is one for all spellings of an %s address (B7), and none for what is no address',
-      async (_family, spellingsOfOne) => {
-        await stack.limit(byAddress);
-        stack.serve((_asked, response) => response.end());
-        const seen = new Set<string>();
-        const from = async (address: string): Promise<number> =>
-          (await send(stack.ports.gateway, { headers: { 'X-Forwarded-For': address } })).status;
-
-        await fc.assert(
-          fc.asyncProperty(spellingsOfOne, async (spelt) => {
-            const [plain = ''] = spelt;
-            if (seen.has(plain)) return; // its budget is used
-            seen.add(plain);
-            const statuses = [];
-            for (const one of spelt) statuses.push(await from(one));
-            expect(statuses).toEqual(spelt.map((_one, i) => (i < LIMIT ? 200 : 429)));
-            expect(await from(`6.6.6.6, ${plain}`)).toBe(spelt.length < LIMIT ? 200 : 429);
-          }),
-          { numRuns: cases(15), seed: testSeed(42) },
-        );
-        for (const address of ['unknown', '_hidden', '01.02.03.04', '1.2.3', 'g::1'])
-          expect(await from(address)).toBe(403);
-      },
-    );
   });
 }
 

@@ -5,8 +5,6 @@ import { fileURLToPath } from 'node:url';
 export interface Variant {
   /** Whether requests fail without an answer from the service. */
   readonly failsClosed?: boolean;
-  /** Whether a proxy stands in front, whose X-Forwarded-For the gateway extends. */
-  readonly behindProxy?: boolean;
   /** Whether the gateway waits for the service as long as a busy machine may take. */
   readonly isPatient?: boolean;
 }

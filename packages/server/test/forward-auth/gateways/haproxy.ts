@@ -6,7 +6,7 @@ export const haproxy: GatewayTarget = {
   name: 'HAProxy',
   program: 'haproxy',
   args: () => ['-db', '-f', 'haproxy.cfg'],
-  files: (ports, { failsClosed, behindProxy, isPatient }) => {
+  files: (ports, { failsClosed, isPatient }) => {
     // Each process of the test has a name of its own for what connects HAProxy with itself.
     const between = ['abns@sluice', `abns@sluice-${String(ports.gateway)}`] as const;
     return {
@@ -19,9 +19,6 @@ export const haproxy: GatewayTarget = {
       ]),
       'sluice.lua': changed(configurationFile('sluice.lua', ports), [
         between,
-        ...(behindProxy === true
-          ? [['{ txn.f:src() }', '{ txn.f:req_fhdr("x-forwarded-for") .. ", " .. txn.f:src() }'] as const]
-          : []),
         ...(isPatient === true ? [['TIMEOUT_MS = 1500', 'TIMEOUT_MS = 60000'] as const] : []),
       ]),
     };

@@ -1,4 +1,10 @@
-import { describeGateway } from './describe-gateway.ts';
+import { describe } from '@jest/globals';
 import { nginx } from './nginx.ts';
+import { answers, failures } from './gateway-answers.ts';
+import { spellings } from './gateway-spellings.ts';
 
-describeGateway(nginx);
+describe.each([nginx])('forward auth through $name', (target) => {
+  answers(target);
+  spellings(target);
+  failures(target);
+});

@@ -22,13 +22,10 @@ export const nginx: GatewayTarget = {
   name: 'nginx',
   program: 'nginx',
   args: (folder) => ['-p', folder, '-c', 'nginx.conf', '-e', 'stderr'],
-  files: (ports, { failsClosed, behindProxy, isPatient }) => ({
+  files: (ports, { failsClosed, isPatient }) => ({
     'nginx.conf': around,
     'sluice.conf': changed(configurationFile('sluice.conf', ports), [
       ...(failsClosed === true ? [['    error_page 502 504 = @sluice_absent;\n', ''] as const] : []),
-      ...(behindProxy === true
-        ? [['X-Forwarded-For $remote_addr', 'X-Forwarded-For $proxy_add_x_forwarded_for'] as const]
-        : []),
       ...(isPatient === true ? [['250ms', '60s'] as const, ['500ms', '60s'] as const] : []),
     ]),
   }),

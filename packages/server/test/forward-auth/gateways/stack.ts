@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,8 +24,6 @@ export interface Stack {
   stopService(): Promise<void>;
   /** Answers the requests that the gateway forwards, until the test ends. */
   serve(app: RequestListener): void;
-  /** The server of the application. */
-  readonly app: Server;
 }
 
 /** Starts a gateway before the tests, and stops it after them. Call it inside `describe`. */
@@ -56,7 +54,6 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
   });
   const stack: Stack = {
     target,
-    app,
     get ports() {
       if (ports === undefined) throw new Error('the tests have not begun');
       return ports;
@@ -84,7 +81,6 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
   };
   afterEach(async () => {
     listener = notServed;
-    app.removeAllListeners('upgrade');
     await stack.stopService();
   });
   afterAll(async () => {
