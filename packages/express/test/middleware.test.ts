@@ -270,11 +270,13 @@ describe('@RateLimit() with bad options', () => {
     return Orders;
   };
 
-  it('fails when the class is defined, and takes no name on the store', () => {
+  it('fails when the class is defined or, for its policy, instantiated, and takes no name on the store', () => {
     const options = { name: 'orders', window: '1m', store: memoryStore() };
+    const instantiate = (limit: number) => () => new (define({ ...options, limit })())();
 
-    expect(define({ ...options, limit: 0.5 })).toThrow('limit must be a whole number');
-    expect(define({ ...options, limit: 5 })).not.toThrow();
+    expect(define({ ...options, limit: 5, cors: 1 })).toThrow('cors must be true or false');
+    expect(instantiate(0.5)).toThrow('limit must be a whole number');
+    expect(instantiate(5)).not.toThrow();
   });
 
   it('denies what is no method', () => {

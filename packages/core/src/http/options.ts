@@ -156,8 +156,7 @@ export interface SharedOptions<Request, Response, Early = Response> {
   maxSlotMs?: number | undefined;
   /**
    * The most requests that this process holds at the same time until a `leakyBucket` lets them start. Further ones are
-   * denied with their delay as `Retry-After`, and take nothing; 0 holds none. A key that holds more than are free gets
-   * no other, so that one client does not fill it; `byAll()` may. See docs/guides/pacing.md. Default `1000`.
+   * denied with their delay as `Retry-After`, and take nothing; 0 holds none. See docs/guides/pacing.md. Default `1000`.
    */
   maxPaced?: number | undefined;
 }

@@ -13,14 +13,12 @@ import type { AnyReader } from './framework.ts';
 import {
   addressForPreflights,
   addressMissing,
-  isForAll,
   isOptionalKey,
   keyFunction,
   readsAddress,
   type AddressReader,
   type ReadKey,
 } from './keys/key-parts.ts';
-import { PacedRequests } from './lifecycle/paced-requests.ts';
 import { mapMaybe } from './maybe.ts';
 import {
   LIMITER_NAMES,
@@ -41,11 +39,8 @@ export interface HttpLimit {
   /** By which CORS preflights count; undefined if the key is made of more than address, route and method. */
   readonly address: AddressReader<object> | undefined;
   readonly readsAddressFirst: boolean;
-  readonly isForAll: boolean;
   readonly cost: number | OfRequest<object, unknown, number>;
   readonly onMissingKey: OnMissingKey;
-  /** Whether the user has said what a missing key means, so that a denied request is no mistake. */
-  readonly expectsMissingKeys: boolean;
   /** The same for all requests, or picked for each request. */
   readonly limit: Limit | OfRequest<object, unknown, Limit>;
 }
@@ -60,7 +55,8 @@ export class Place {
   readonly limits: readonly HttpLimit[];
   /** Whether the key of a request is a string, and not one for each limit. */
   readonly hasOneKey: boolean;
-  readonly paced: PacedRequests;
+  /** How many more requests may be held until they start. */
+  readonly paced: { free: number };
   readonly #isHanded: boolean;
 
   /**
@@ -69,11 +65,6 @@ export class Place {
    * @throws PolicyError for bad or unknown options. {@link claim} takes the name, not the constructor.
    */
   constructor(options: object, reader: AnyReader, ownOptions: readonly string[] = []) {
-    if (typeof options === 'object' && ('_events' in options || 'res' in options)) {
-      const what = 'rateLimit takes options and returns the handler, got a request';
-      const instead = 'write rateLimit({ limit: 100, window: "1m" }) where it is used';
-      throw new PolicyError('rateLimit', `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
-    }
     const settings = readHttpOptions(options, ownOptions);
     checkCombined(options as Given);
     this.settings = settings;
@@ -81,8 +72,7 @@ export class Place {
     this.core = this.#isHanded ? readHanded(settings.limiter).core : makeCore(options, settings.mode);
     this.hasOneKey = settings.limits === undefined;
     this.limits = this.hasOneKey ? [readOneKey(this.core, settings, reader)] : readEntries(this.core, settings, reader);
-    const everyIsForAll = this.limits.every((limit) => limit.isForAll);
-    this.paced = new PacedRequests(settings.maxPaced, everyIsForAll);
+    this.paced = { free: settings.maxPaced };
     const listing = (['allow', 'deny'] as const).find((list) => settings[list]?.hasAddresses === true);
     if (listing !== undefined && reader.noAddress !== undefined) throw addressMissing(listing, reader.noAddress);
   }
@@ -158,11 +148,6 @@ export function readHanded(limiter: unknown): { readonly core: LimiterCore; read
 
 function readOneKey(core: LimiterCore, settings: HttpSettings, reader: AnyReader): HttpLimit {
   if (settings.limiter !== undefined) return readLimit(core.name, settings, readHanded(settings.limiter).limit, reader);
-  if (typeof settings.limit === 'function') {
-    const instead = 'policy: (request) => policy, with policies that were made before and have names';
-    const what = `limit must be a number, got a function; if requests have limits of their own write ${instead}`;
-    throw new PolicyError('limit', what);
-  }
   const policy = readPolicy(settings, 'rateLimit', 'limits, or a limiter');
   return readLimit(core.name, settings, readPolicyOption(core, policy), reader);
 }
@@ -197,10 +182,8 @@ function readLimit(
     reader,
     address: addressForPreflights(key),
     readsAddressFirst: readsAddress(key[0]),
-    isForAll: key.every(isForAll),
     cost,
     onMissingKey: onMissingKey ?? (where !== '' && isOptionalKey(key) ? 'skip' : 'deny'),
-    expectsMissingKeys: onMissingKey !== undefined,
     limit,
   };
 }

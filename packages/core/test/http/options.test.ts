@@ -50,7 +50,6 @@ describe('an option', () => {
     [{ policy: fixedWindow }, 'policy', 'got the function fixedWindow, which was not called; write fixedWindow('],
     [{ limit: 5 }, 'policy', 'rateLimit takes policy, or limit and window, got both'],
     [{ policy: undefined }, 'policy', 'rateLimit needs limit and window'],
-    [{ policy: undefined, limit: () => 5, window: '1m' }, 'limit', 'write policy: (request) => policy'],
     [{ whitelist: ['::1'] }, 'whitelist', '(got an array of 1); did you mean "allow"?'],
     ...['Limit limit', 'onDenie onDenied', 'keys key', 'weight cost', 'timeoutMS timeoutMs', 'throws throw'].map(
       (pair): [object, string, string] => {
@@ -62,7 +61,6 @@ describe('an option', () => {
       { policy: undefined, limiter: createLimiter({ limits: [entry] }) },
       ...(['limiter', 'limiter must be one with a single key, got one with the limits "a";'] as const),
     ],
-    [{ _events: {} }, 'rateLimit', 'takes options and returns the handler, got a request'],
     [{ limits: [entry] }, 'policy', 'write it into the entries of limits instead'],
     ...(['shared', 'store', 'timeoutMs'] as const).map((name): [object, string, string] => [
       { policy: undefined, limiter: createLimiter({ policy }), [name]: 1 },

@@ -4,7 +4,7 @@ import { byAll, byUser, RequestLimiter, withLimiter, type Limited } from '@sluic
 import { place, plainFramework, PlainResponse, remembering, respondTo } from './plain-framework.ts';
 import type { PlainRequest } from './plain-framework.ts';
 
-silenceWarnings('SLUICE_STORE_AWAY', 'SLUICE_REPORT_FAILED', 'SLUICE_KEY_MISSING');
+silenceWarnings('SLUICE_STORE_AWAY', 'SLUICE_REPORT_FAILED');
 
 const hourly = (limit: number) => fixedWindow({ limit, window: '1h' });
 /** A limiter of several places, the outermost first. */

@@ -89,7 +89,7 @@ export const fields: readonly Row[] = rowsOf({
     [after(-2250), 200],
     [sixEach, 200, shows(both, '"burst";r=4;t=1, "daily";r=993;t=43200')],
     [cost(993, 2000), 200],
-    [{}, 429, shows(both, '"burst";r=9;t=1, "daily";r=0;t=43198', '43198'), usedUp('daily', '12 hours')],
+    [{}, 429, shows(both, '"burst";r=9;t=1, "daily";r=0;t=43198', '43198'), usedUp('daily', '43198 seconds')],
   ],
   'the fields of a bucket state when the next unit comes (V6)': [
     { name: 'api', policy: tokenBucket({ capacity: 10, refill: 10, every: '60s' }), cost: costOf },
