@@ -1,3 +1,4 @@
+import { PolicyError, shown } from '../errors.ts';
 import type { Decision } from '../limiter/decision.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import { LIMITER, type LimiterCoreOptions } from '../limiter/options.ts';
@@ -260,13 +261,7 @@ const SHARED = {
   refund: optional(readRefund) as Reader<Refund | undefined>,
   retryAfter: optional(duration()) as Reader<number | undefined>,
   maxSlotMs: withDefault(timerMs, 600_000) as Reader<number>,
-  maxPaced: withDefault(
-    valueThat<number>(
-      (given) => given === Infinity || (Number.isSafeInteger(given) && Number(given) >= 0),
-      'a whole number of requests, at least 0',
-    ),
-    1000,
-  ) as Reader<number>,
+  maxPaced: withDefault(wholeNumber(0, Number.MAX_SAFE_INTEGER), 1000) as Reader<number>,
 };
 
 const PER_LIMIT = {
@@ -281,18 +276,14 @@ const PER_LIMIT = {
   onMissingKey: optional(oneOf(['deny', 'skip', 'shared'])) as Reader<OnMissingKey | undefined>,
 };
 
-/** Rows for options that are read elsewhere. */
-function others<Name extends string>(names: readonly Name[]): Record<Name, Reader<unknown>> {
-  return Object.fromEntries(names.map((name) => [name, asGiven])) as Record<Name, typeof asGiven>;
-}
+/** Those that are read elsewhere. */
 const asGiven: Reader<unknown> = (given) => given;
-
-export const LIMIT_NAMES = ['limit', 'window', 'policy', 'limits', 'limiter'] as const;
+const LIMIT = { limit: asGiven, window: asGiven, policy: asGiven, limits: asGiven, limiter: asGiven };
+const HTTP = { ...LIMIT, ...SHARED, ...PER_LIMIT, ...LIMITER };
+const ENTRY = { name: parseName, policy: asGiven, ...PER_LIMIT };
+export const LIMIT_NAMES: readonly string[] = Object.keys(LIMIT);
 export const LIMITER_NAMES: readonly string[] = Object.keys(LIMITER);
 export const SHARED_NAMES: readonly string[] = Object.keys(SHARED);
-const LIMIT: Record<(typeof LIMIT_NAMES)[number], Reader<unknown>> = others(LIMIT_NAMES);
-const HTTP = { ...LIMIT, ...SHARED, ...PER_LIMIT, ...others(LIMITER_NAMES) };
-const ENTRY = { name: parseName, policy: LIMIT.policy, ...PER_LIMIT };
 /** All options of {@link RateLimitOptions}. */
 export const OPTION_NAMES: readonly string[] = Object.keys(HTTP);
 
@@ -301,9 +292,24 @@ export type HttpSettings = Settings<typeof SHARED & typeof PER_LIMIT & typeof LI
 /** The options of one limit, checked. */
 export type LimitSettings = Settings<typeof PER_LIMIT>;
 
-/** @throws PolicyError for unknown options, and for the first bad one. */
+/**
+ * @param ownOptions - Names of further options, which the adapter itself reads.
+ * @throws PolicyError for unknown options, for the first bad one, and for one that contradicts `limiter` or `limits`.
+ */
 export function readHttpOptions(options: object, ownOptions: readonly string[]): HttpSettings {
-  return readOptions(options, { ...HTTP, ...others(ownOptions) }, 'rateLimit');
+  const own = Object.fromEntries(ownOptions.map((name) => [name, asGiven]));
+  const settings = readOptions(options, { ...HTTP, ...own }, 'rateLimit');
+  const given = options as Readonly<Record<string, unknown>>;
+  const [where, names, instead] =
+    given['limiter'] !== undefined
+      ? (['limiter', ['limits', ...LIMITER_NAMES], 'set it in the createLimiter() call instead'] as const)
+      : (['limits', ['key', 'onMissingKey'], 'write it into the entries of limits instead'] as const);
+  const name = ['policy', 'limit', 'window', ...names].find((one) => given[one] !== undefined);
+  if (given[where] !== undefined && name !== undefined) {
+    const what = `${name} cannot be combined with ${where}, got ${shown(given[name])}`;
+    throw new PolicyError(name, `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
+  }
+  return settings;
 }
 
 /** One of several limits: its options, checked. */

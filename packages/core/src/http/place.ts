@@ -4,7 +4,6 @@ import type { Limiter } from '../limiter/limiter.ts';
 import type { LimiterCoreOptions } from '../limiter/options.ts';
 import { checkEntry, readPolicy, type Limit } from '../limiter/limits.ts';
 import { readMark } from '../limiter/policy-function.ts';
-import { parsePolicy } from '../policies/index.ts';
 import { readMaker } from '../policies/rule.ts';
 import { listed } from '../values/hint.ts';
 import { checkDistinct } from '../values/name.ts';
@@ -66,7 +65,6 @@ export class Place {
    */
   constructor(options: object, reader: AnyReader, ownOptions: readonly string[] = []) {
     const settings = readHttpOptions(options, ownOptions);
-    checkCombined(options as Given);
     this.settings = settings;
     this.#isHanded = settings.limiter !== undefined;
     this.core = this.#isHanded ? readHanded(settings.limiter).core : makeCore(options, settings.mode);
@@ -109,26 +107,12 @@ export class Place {
   }
 }
 
-type Given = Readonly<Record<string, unknown>>;
-
 /** A limiter that only reports fails no request: `onDecision` gets the outcome `unavailable` instead. */
 function makeCore(options: object, mode: 'enforce' | 'report'): LimiterCore {
   const own = Object.entries(options).filter(([name]) => LIMITER_NAMES.includes(name));
   const settings = Object.fromEntries(own) as LimiterCoreOptions;
   if (mode === 'report' && settings.onStoreError === 'throw') settings.onStoreError = 'allow';
   return new LimiterCore(settings);
-}
-
-/** @throws PolicyError for an option that contradicts `limiter` or `limits`. */
-function checkCombined(options: Given): void {
-  const [where, names, instead] =
-    options['limiter'] !== undefined
-      ? (['limiter', ['limits', ...LIMITER_NAMES], 'set it in the createLimiter() call instead'] as const)
-      : (['limits', ['key', 'onMissingKey'], 'write it into the entries of limits instead'] as const);
-  const name = ['policy', 'limit', 'window', ...names].find((one) => options[one] !== undefined);
-  if (options[where] === undefined || name === undefined) return;
-  const what = `${name} cannot be combined with ${where}, got ${shown(options[name])}`;
-  throw new PolicyError(name, `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
 }
 
 /**
@@ -194,20 +178,15 @@ function readPolicyOption(core: LimiterCore, option: unknown, entry?: string, fi
   if (!isOfRequest) return core.limitFor(option, entry, field);
   const known = new WeakMap<object, Limit>();
   const limitFor = (policy: unknown): Limit => {
-    if ((typeof policy !== 'object' && readMark(policy) === undefined) || policy === null) {
-      const what = `the policy function must return a policy or a list of policies, got ${shown(policy)}`;
-      throw new PolicyError(field, `${what}; use skip for requests without a limit`);
-    }
     const found = known.get(policy as object);
     if (found !== undefined) return found;
-    const isUnnamed = (one: unknown): boolean => typeof one === 'object' && parsePolicy(one, field).name === undefined;
-    if (typeof policy === 'object' && [policy].flat().some(isUnnamed)) {
+    const limit = core.limitFor(policy, entry, field);
+    if (limit.fixed?.some((counted) => counted.policy.name === undefined) === true) {
       throw new PolicyError(
         `${field}.name`,
         'a policy that a function returns needs a name, so that plans do not share what is used: make it once, ahead of the limiter, and write for example fixedWindow({ name: "free", limit: 10, window: "1m" })',
       );
     }
-    const limit = core.limitFor(policy, entry, field);
     known.set(policy as object, limit);
     return limit;
   };

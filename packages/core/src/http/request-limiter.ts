@@ -77,7 +77,7 @@ export function withLimiter<Handler extends object>(
  * one: the lists of clients, `skip`, and each limit's key, cost and policy; then one decision over everything that is
  * wanted. It is synchronous as long as the store and the functions of the user are.
  */
-export class RequestLimiter {
+export class RequestLimiter implements Limited<object, FoundKeys> {
   /** Those of the innermost place. */
   readonly settings: HttpSettings;
   /** Whether anything may wait for the end of a response, or for its client to leave. */
@@ -128,11 +128,7 @@ export class RequestLimiter {
     else if (preflights === 'separate') this.#preflight = this.#preflightBy(readPreflightBudgets(places, framework));
   }
 
-  /**
-   * The limiter of a whole place.
-   *
-   * @throws PolicyError if a function picks the policy, because there is no single limiter then.
-   */
+  /** That of a whole place. */
   get limiter(): Limiter<never> {
     return (this.#nearest as Place).limiter;
   }
@@ -211,11 +207,6 @@ export class RequestLimiter {
     }
   }
 
-  /**
-   * The request's key or, with several limits, its keys by limit.
-   *
-   * @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key.
-   */
   async keyFor(request: object): Promise<FoundKeys> {
     const known = findCall((this.#framework.locals(request) as Locals)[LATEST], this)?.info?.key;
     const keys = known ?? (await this.#readKeys(request));

@@ -19,7 +19,7 @@ describe('an option', () => {
     ['allow', 'a list of addresses, CIDR ranges such as "10.0.0.0/8", or keys', '::1', new Set(['::1']), () => true],
     ['refund', '"on-success", "on-failure" or a function of request and response', 'success', true],
     ['maxSlotMs', 'a whole number of milliseconds from 1 to 2147483647', 0, 0.5, 2 ** 31, '1m'],
-    ['maxPaced', 'a whole number of requests, at least 0', -1, 0.5, NaN, '10'],
+    ['maxPaced', 'a whole number from 0 to 9007199254740991', -1, 0.5, NaN, '10'],
     ['onMissingKey', '"deny", "skip" or "shared"', 'allow', null],
     ['cost', 'a whole number, at least 1, or a function of the request', 0, -1, 0.5, '1', null],
     ['key', A_KEY, 'ip', 5, null, [byIp(), 1]],
@@ -62,10 +62,12 @@ describe('an option', () => {
       ...(['limiter', 'limiter must be one with a single key, got one with the limits "a";'] as const),
     ],
     [{ limits: [entry] }, 'policy', 'write it into the entries of limits instead'],
-    ...(['shared', 'store', 'timeoutMs'] as const).map((name): [object, string, string] => [
-      { policy: undefined, limiter: createLimiter({ policy }), [name]: 1 },
-      ...([name, 'got 1; set it in the createLimiter() call instead'] as const),
-    ]),
+    ...Object.entries({ shared: true, store: memoryStore(), timeoutMs: 5 }).map(
+      ([name, value]): [object, string, string] => [
+        { policy: undefined, limiter: createLimiter({ policy }), [name]: value },
+        ...([name, '; set it in the createLimiter() call instead'] as const),
+      ],
+    ),
   ])('%j is an error of %s', (options, field, message) => {
     expect(() => place({ policy, ...options })).toThrow(
       expect.objectContaining({ name: 'PolicyError', field, message: expect.stringContaining(message) }),
