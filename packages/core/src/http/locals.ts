@@ -22,12 +22,12 @@ let known: object | undefined;
  * that even reading a property takes up to 1 µs. `request.rateLimit` is an accessor. With any other request, on the request
  * itself.
  */
-export const inLocals: Pick<Framework<object, unknown>, 'locals' | 'record'> = {
+export const inLocals: Required<Pick<Framework<object, unknown>, 'locals' | 'record'>> = {
   locals(request) {
-    const { res, app } = request as ExpressRequest;
+    const { res } = request as ExpressRequest;
     const prototype = Object.getPrototypeOf(request) as object;
     if (prototype !== known && res !== undefined) {
-      if (!('rateLimit' in request)) addAccessor(app);
+      if (!('rateLimit' in request)) addAccessor((request as ExpressRequest).app);
       known = prototype;
     }
     return res?.locals ?? request;

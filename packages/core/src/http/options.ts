@@ -278,7 +278,10 @@ const PER_LIMIT = {
 
 /** Those that are read elsewhere. */
 const asGiven: Reader<unknown> = (given) => given;
-const LIMIT = { limit: asGiven, window: asGiven, policy: asGiven, limits: asGiven, limiter: asGiven };
+type LimitOption = 'limit' | 'window' | 'policy' | 'limits' | 'limiter';
+const LIMIT = Object.fromEntries(
+  ['limit', 'window', 'policy', 'limits', 'limiter'].map((name) => [name, asGiven]),
+) as Record<LimitOption, Reader<unknown>>;
 const HTTP = { ...LIMIT, ...SHARED, ...PER_LIMIT, ...LIMITER };
 const ENTRY = { name: parseName, policy: asGiven, ...PER_LIMIT };
 export const LIMIT_NAMES: readonly string[] = Object.keys(LIMIT);
