@@ -106,6 +106,11 @@ describe('a limit', () => {
     [{ allowed: true }, 'policy must be a policy made by fixedWindow'],
     [[{ name: 'free' }], 'policy must be a policy made by fixedWindow'],
     [policy, 'a policy that a function returns needs a name'],
+    [[{ ...policy, name: 'free' }, policy], 'needs a name'],
+    [[], 'policy must be a policy or a list of them, got an empty list'],
+    [[entry, { ...entry, name: 'A' }].map(({ name }) => ({ ...policy, name })), 'names must be unique'],
+    [undefined, 'policy must be'],
+    [{ ...policy, name: 'free', limit: 0.5 }, 'limit must be'],
   ])('that a function of the request returns is a policy with a name: %j', async (returned, message) => {
     await expect(sending({ policy: () => returned })()).rejects.toThrow(message);
   });

@@ -175,6 +175,7 @@ describe('report mode', () => {
     ['throw', { throw: true }],
     ['onDenied', { onDenied: (_request: unknown, response: PlainResponse) => (response.body = 'no') }],
     ['a missing key', { key: byUser() }],
+    ['a client on the list deny', { deny: ['192.0.2.1'] }],
     ['a cost that is no number', { cost: () => NaN }],
     ['a policy without a name', { policy: () => hourly(1) }],
     ['a store that is away', { store: away(), onStoreError: 'throw' }],
