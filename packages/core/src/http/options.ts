@@ -162,46 +162,31 @@ export interface SharedOptions<Request, Response, Early = Response> {
   maxPaced?: number | undefined;
 }
 
+/** Options of another way to define the limit. */
+type Without<Name extends string> = { [Each in Name]?: never };
+
 /** Three ways to define the limit of a single key. */
-type OneKey<Request, Response, NoLimits> =
-  | (LimiterCoreOptions &
-      PerLimitOptions<Request, Response> & {
-        /** Units in any interval as long as the window: short for a `slidingWindow`. */
-        limit: number;
-        /** A client that is quiet for a window has its whole limit back, and no wait is longer. */
-        window: Duration;
-        policy?: never;
-        limits?: NoLimits;
-        limiter?: never;
-      })
-  | (LimiterCoreOptions &
-      PerLimitOptions<Request, Response> & {
-        policy: PolicyOption<Request, Response>;
-        limit?: never;
-        window?: never;
-        limits?: NoLimits;
-        limiter?: never;
-      })
-  | ({ [Name in keyof LimiterCoreOptions]?: never } & PerLimitOptions<Request, Response> & {
+type OneKey<Request, Response, NoLimits> = PerLimitOptions<Request, Response> & { limits?: NoLimits } & (
+    | (LimiterCoreOptions &
+        Without<'policy' | 'limiter'> & {
+          /** Units in any interval as long as the window: short for a `slidingWindow`. */
+          limit: number;
+          /** A client that is quiet for a window has its whole limit back, and no wait is longer. */
+          window: Duration;
+        })
+    | (LimiterCoreOptions & Without<'limit' | 'window' | 'limiter'> & { policy: PolicyOption<Request, Response> })
+    | (Without<'limit' | 'window' | 'policy' | keyof LimiterCoreOptions> & {
         /** An existing limiter. All its users share its counts. */
         limiter: Limiter;
-        limit?: never;
-        window?: never;
-        policy?: never;
-        limits?: NoLimits;
-      });
+      })
+  );
 
-interface KeyEach<Request, Response> extends LimiterCoreOptions {
-  limits: readonly HttpLimitOptions<Request, Response>[];
-  limit?: never;
-  window?: never;
-  policy?: never;
-  limiter?: never;
-  key?: never;
-  /** For the entries without a cost of their own. */
-  cost?: number | OfRequest<Request, Response, number>;
-  onMissingKey?: never;
-}
+type KeyEach<Request, Response> = LimiterCoreOptions &
+  Without<'limit' | 'window' | 'policy' | 'limiter' | 'key' | 'onMissingKey'> & {
+    limits: readonly HttpLimitOptions<Request, Response>[];
+    /** For the entries without a cost of their own. */
+    cost?: number | OfRequest<Request, Response, number>;
+  };
 
 /**
  * The options of every adapter, which differ only in the types of request and response. There are four ways to define
