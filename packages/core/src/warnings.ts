@@ -3,7 +3,6 @@ import { runtime } from './platform.ts';
 /** Every code a warning of Sluice can carry. Each has a heading in docs/reference/errors.md. */
 export type SluiceWarningCode =
   | 'SLUICE_CONTEXT_UNKNOWN'
-  | 'SLUICE_KEY_MISSING'
   | 'SLUICE_LIMITER_PER_REQUEST'
   | 'SLUICE_MEMORY_IN_CLUSTER'
   | 'SLUICE_POLICIES_AWAY'

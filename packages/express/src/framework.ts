@@ -29,7 +29,7 @@ export function frameworkFor(self: () => unknown): Framework<Request, Response> 
     send: (response, body) => {
       response.end(body);
     },
-    ...inLocals,
+    locals: inLocals.locals,
     proxyTrust: (request) => request.app.get('trust proxy fn') as unknown,
   };
 }

@@ -8,7 +8,7 @@ import type { RateLimitOptions } from './options.ts';
  * have a name. Works as a standard decorator and with `experimentalDecorators`. Decides when the handler is called,
  * after all hooks.
  *
- * @throws PolicyError for bad or unknown options, when the class is defined.
+ * @throws PolicyError for bad or unknown options, when the class is defined or first instantiated.
  */
 export function RateLimit(options: RateLimitOptions): MethodDecorator {
   return limitMethods(options, framework, (args) => {

@@ -85,7 +85,7 @@ export function rateLimit(options: object): RateLimitMiddleware<never> {
  * Limits a handler method `(ctx, next)` of a class. The limiter is named `<Class>.<method>`, unless the options have
  * a name. Works as a standard decorator and with `experimentalDecorators`.
  *
- * @throws PolicyError for bad or unknown options, when the class is defined.
+ * @throws PolicyError for bad or unknown options, when the class is defined or first instantiated.
  */
 export function RateLimit(options: RateLimitOptions): MethodDecorator;
 export function RateLimit<State = DefaultState, Custom = DefaultContext>(

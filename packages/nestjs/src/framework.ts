@@ -58,7 +58,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
 export const reporting: Framework<NestRequest, NestResponse> = {
   ...framework,
   record: (request, info) => {
-    if (request.rateLimit === undefined) framework.record(request, info);
+    if (request.rateLimit === undefined) inLocals.record(request, info);
   },
 };
 

@@ -126,7 +126,8 @@ function automaticGuard(guard: RateLimitGuard, application: ApplicationConfig): 
   const hasOwn = (): boolean =>
     application.getGlobalGuards().some((one) => one instanceof RateLimitGuard) ||
     application.getGlobalRequestGuards().some(({ metatype }) => isGuard(metatype));
-  return { canActivate: (context) => hasOwn() || guard.canActivate(context) };
+  let isReplaced: boolean | undefined; // looked up at the first request, when all are registered
+  return { canActivate: (context) => (isReplaced ??= hasOwn()) || guard.canActivate(context) };
 }
 
 function isGuard(value: unknown): value is Type<RateLimitGuard> {

@@ -5,7 +5,6 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import {
   Controller,
   Get,
-  HttpException,
   Inject,
   Param,
   Req,
@@ -79,26 +78,6 @@ describe.each(platforms)('@RateLimit() on %s', (platform) => {
       { default: '127.0.0.1', Orders: '127.0.0.1', 'Orders.list': '127.0.0.1' },
       ['default 19', 'Orders 9', 'Orders.list 1'],
     ]);
-  });
-
-  it('gives back by its own refund, and takes the strictest onStoreError of them', async () => {
-    const store = { source: 'away', perform: () => Promise.reject(new Error('away')) };
-    const failing = (['allow', 'deny', 'allow'] as const).map((onStoreError) =>
-      RateLimit({ policy: upTo(1), onStoreError, store }),
-    );
-    const Away = orders('away', SkipRateLimit('default'), ...failing);
-    @Controller()
-    class Login {
-      @Get('login')
-      @RateLimit({ policy: upTo(1), refund: 'on-failure' })
-      logIn() {
-        throw new HttpException('wrong', 401);
-      }
-    }
-    const { statuses } = await serve(platform, rootOf({ policy: upTo(3) }, Login, Away));
-
-    expect(await statuses('/login', 4)).toEqual([401, 401, 401, 429]);
-    expect(await statuses('/away', 1)).toEqual([503]);
   });
 
   it('decides apart in report mode, and the decision that others enforce is that of the request', async () => {

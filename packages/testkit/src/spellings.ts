@@ -17,7 +17,7 @@ export function spellingsOf(path: string): readonly string[] {
 }
 
 /** Spellings of the IPv4 address of four octets. */
-export function spellIpv4(a: number, b: number, c: number, d: number): string[] {
+function spellIpv4(a: number, b: number, c: number, d: number): string[] {
   const hex = (high: number, low: number): string => (high * 256 + low).toString(16);
   const text = [a, b, c, d].join('.');
   return [
@@ -28,7 +28,7 @@ export function spellIpv4(a: number, b: number, c: number, d: number): string[] 
 }
 
 /** Spellings of the IPv6 address of eight groups. */
-export function spellIpv6(groups: readonly number[]): string[] {
+function spellIpv6(groups: readonly number[]): string[] {
   const plain = groups.map((group) => group.toString(16)).join(':');
   const compressed = new URL(`http://[${plain}]`).hostname.slice(1, -1);
   const padded = groups.map((group) => group.toString(16).padStart(4, '0')).join(':');

@@ -19,7 +19,7 @@ import {
 import { createRateLimit as createHonoRateLimit, rateLimit as honoRateLimit } from '@sluice/web/hono';
 import { Hono } from 'hono';
 
-expectWarnings('SLUICE_KEY_MISSING', 'SLUICE_PROXY_NOT_TRUSTED', 'SLUICE_ROUTE_UNKNOWN');
+expectWarnings('SLUICE_PROXY_NOT_TRUSTED', 'SLUICE_ROUTE_UNKNOWN');
 
 const policy = fixedWindow({ limit: 1, window: '1m' });
 const request = (headers: Record<string, string> = {}): Request => new Request('http://test/', { headers });

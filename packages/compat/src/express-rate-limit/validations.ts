@@ -12,36 +12,7 @@ interface StoreFacts {
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** What checks say, by the codes of express-rate-limit. */
-const TEXTS = {
-  ERR_ERL_UNDEFINED_IP_ADDRESS: 'request.ip is undefined: the connection has ended early, or a proxy is not set up.',
-  ERR_ERL_INVALID_IP_ADDRESS: 'request.ip is not an address. Write a keyGenerator for what it is.',
-  ERR_ERL_PERMISSIVE_TRUST_PROXY: "'trust proxy' is true: every client can choose its own address, and escape limits.",
-  ERR_ERL_UNEXPECTED_X_FORWARDED_FOR:
-    "A request has X-Forwarded-For, but 'trust proxy' is false: all clients behind the proxy count as one address.",
-  ERR_ERL_FORWARDED_HEADER: 'A request has Forwarded, which Express does not read. Write a keyGenerator that does.',
-  ERR_ERL_INVALID_HITS: 'The totalHits that the store returned must be a whole number of at least 1.',
-  ERR_ERL_STORE_REUSE:
-    "Two limiters share one store, and count each other's hits. Make one for each, with a unique prefix.",
-  ERR_ERL_DOUBLE_COUNT: 'One request has counted twice for this key.',
-  WRN_ERL_MAX_ZERO: 'A limit of 0 denies all requests; up to version 6 it allowed them.',
-  WRN_ERL_DEPRECATED_DRAFT_POLLI_HEADERS:
-    "draft_polli_ratelimit_headers was removed in version 7. Write standardHeaders: 'draft-6'.",
-  WRN_ERL_DEPRECATED_ON_LIMIT_REACHED: 'onLimitReached was removed in version 7. Write a handler.',
-  ERR_ERL_HEADERS_UNSUPPORTED_DRAFT_VERSION: `standardHeaders must be true, false or one of: ${SUPPORTED_DRAFT_VERSIONS.join(', ')}.`,
-  ERR_ERL_HEADERS_NO_RESET:
-    'The store returned no resetTime: fields state the whole window, and clients wait too long.',
-  ERR_ERL_UNKNOWN_OPTION: 'There is no such option.',
-  ERR_ERL_UNKNOWN_VALIDATION: 'validate has no check of this name.',
-  ERR_ERL_CREATED_IN_REQUEST_HANDLER: 'Make a limiter when the application starts, and not while it answers a request.',
-  ERR_ERL_IPV6_SUBNET: 'ipv6Subnet must be a whole number from 32 to 64 (usually 48 to 64) or false.',
-  ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR: 'ipv6Subnet has no effect beside a keyGenerator: leave one of the two out.',
-  ERR_ERL_KEY_GEN_IPV6:
-    'The keyGenerator reads request.ip without ipKeyGenerator: a client with IPv6 has as many keys as addresses.',
-  ERR_ERL_WINDOW_MS: `windowMs must be a number from 1 to ${String(MAX_TIMER_MS)} with a MemoryStore.`,
-};
-
-type Code = keyof typeof TEXTS;
+type Code = `${'ERR' | 'WRN'}_ERL_${string}`;
 
 /** A code, and the value that is wrong. */
 type Finding = readonly [code: Code, value?: string | undefined] | false;
@@ -54,7 +25,7 @@ class ValidationError extends Error {
 
   constructor(code: Code, value?: string) {
     const help = `https://express-rate-limit.github.io/${code}/`;
-    super(`${TEXTS[code]}${value === undefined ? '' : ` It is: ${value}.`} See ${help} for more information.`);
+    super(`${code}${value === undefined ? '' : ` (${value})`}: see ${help}`);
     this.code = code;
     this.help = help;
   }

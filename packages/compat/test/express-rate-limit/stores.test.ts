@@ -25,13 +25,12 @@ describe('the stores for peers', () => {
       expect(() => make(given as never)).toThrow(message);
     };
 
-    rejects(store, `${name} takes an object with store, got the store itself; write ${name}({ store: redisStore(`);
-    rejects({ store: 'redis://localhost' }, `store of ${name} must be a store of Sluice, got "redis://localhost"`);
+    rejects(store, `${name} has no option "source"`);
+    rejects({ store: 'redis://localhost' }, 'store must be memoryStore() or redisStore(url, ');
     rejects({ store, onStoreError: 'allow' }, `onStoreError of ${name} must be "throw" or "local", got "allow"`);
     rejects({ store, onstoreError: 'local' }, `${name} has no option "onstoreError"`);
     if (name === 'new NestStorage') return; // which has a memory of its own
-    rejects(undefined, `${name} takes an object with store, got nothing; write ${name}({ store: redisStore(`);
-    rejects({}, `store of ${name} must be a store of Sluice, got undefined; write ${name}({ store: redisStore(`);
+    rejects({}, `${name} needs a store; write ${name}({ store: redisStore(`);
   });
 });
 

@@ -1,8 +1,8 @@
 import { PolicyError, shown } from '../errors.ts';
 import { asError, type AnyFramework } from './framework.ts';
 import { namedByPlace } from './inherit.ts';
-import { limitRequests } from './limited.ts';
-import { Place } from './place.ts';
+import { readHttpOptions } from './options.ts';
+import { limitRequests } from './request-limiter.ts';
 
 type Method = (this: unknown, ...args: never[]) => unknown;
 
@@ -36,14 +36,15 @@ interface MethodCall {
  * unless the options have a name.
  *
  * @param readCall - Reads the arguments of the method.
- * @throws PolicyError for bad or unknown options, when the class is defined.
+ * @throws PolicyError for bad or unknown options, when the class is defined; for a bad policy and a name that is taken,
+ * with a standard decorator, when the class is first instantiated.
  */
 export function limitMethods(
   options: object,
   framework: AnyFramework,
   readCall: (args: readonly unknown[]) => MethodCall,
 ): MethodDecorator {
-  new Place(options, framework); // so that bad options fail here
+  readHttpOptions(options, []);
   const limit = (method: Method, owner: string, name: string | symbol): Method => {
     const text = typeof name === 'symbol' ? (name.description ?? 'symbol') : name;
     const requests = limitRequests(namedByPlace(options, `${owner || 'Handlers'}.${text}`), framework);
@@ -60,7 +61,9 @@ export function limitMethods(
     };
   };
   const decorate = (first: unknown, second: unknown, descriptor?: PropertyDescriptor): unknown => {
-    if (typeof first === 'function' && isMethodContext(second)) return limitLater(first as Method, second, limit);
+    if (typeof first === 'function' && (second as { kind?: unknown } | undefined)?.kind === 'method') {
+      return limitLater(first as Method, second as ClassMethodDecoratorContext, limit);
+    }
     if (typeof descriptor?.value === 'function') {
       const { name } = typeof first === 'function' ? first : (first as object).constructor;
       return { ...descriptor, value: limit(descriptor.value as Method, name, second as string | symbol) };
@@ -72,22 +75,22 @@ export function limitMethods(
 }
 
 /**
- * A class has no name yet while its methods are decorated by a standard decorator. The name is read from the first
- * instance or, for a static method, from the class.
+ * A class has no name yet while its methods are decorated by a standard decorator. Its first instance has or, for a static
+ * method, the class, when it is defined.
  */
 function limitLater(
   method: Method,
   context: ClassMethodDecoratorContext,
   limit: (method: Method, owner: string, name: string | symbol) => Method,
 ): Method {
-  let owner = '';
   let limited: Method | undefined;
   const replacement = function (this: unknown, ...args: never[]): unknown {
-    limited ??= limit(method, owner, context.name);
-    return limited.apply(this, args);
+    return (limited as Method).apply(this, args);
   };
   context.addInitializer(function (this: unknown) {
-    owner ||= context.static ? (this as { name: string }).name : ownerOf(this as object, replacement, context.name);
+    const { name } = context;
+    const owner = context.static ? (this as { name: string }).name : ownerOf(this as object, replacement, name);
+    limited ??= limit(method, owner, name);
   });
   return replacement;
 }
@@ -98,8 +101,4 @@ function ownerOf(instance: object, method: Method, name: string | symbol): strin
     if (Object.getOwnPropertyDescriptor(at, name)?.value === method) return at.constructor.name;
   }
   return instance.constructor.name;
-}
-
-function isMethodContext(value: unknown): value is ClassMethodDecoratorContext {
-  return typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'method';
 }

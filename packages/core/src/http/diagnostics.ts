@@ -25,11 +25,13 @@ export function warnOfProxies(framework: AnyReader, request: object, isFirst: bo
   // A request of the proxy itself, such as a health check: it does not show whether the proxy is trusted.
   if (named.split(',').some((address) => address.trim() === peer)) return;
   const what = `a request came from ${peer} with X-Forwarded-For, which the application does not trust`;
-  const effect =
-    peer === UNIX_SOCKET
-      ? 'no client has an address, so limits by address respond 403 to all requests. Trust the first hop with a function: (address, hop) => hop === 0.'
-      : "behind a proxy, all clients share the proxy's budget. Set the proxy trust of your framework to the addresses of your proxies. Without a proxy, silence this warning.";
-  warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: ${effect}`, peer === UNIX_SOCKET ? peer : undefined);
+  const effect = 'behind a proxy, all clients share its budget, or have no address on a Unix socket';
+  const instead = 'Set the proxy trust of your framework to the addresses of your proxies, or to the first hop';
+  warnOnce(
+    'SLUICE_PROXY_NOT_TRUSTED',
+    `${what}: ${effect}. ${instead}. Without a proxy, silence this warning.`,
+    peer === UNIX_SOCKET ? peer : '',
+  );
 }
 
 /** Of an application of Fastify, the option `trustProxy`: it is stored under a symbol, which may not be found. */

@@ -105,8 +105,8 @@ export interface Framework<Request, Response> extends FrameworkReader<Request, R
    * undefined or for the response itself.
    */
   answerWith?(response: Response, value: unknown): void;
-  /** Stores the key and the decision where the application's handlers read them. */
-  record(request: Request, info: RateLimitInfo): void;
+  /** Stores the key and the decision where the application's handlers read them, if it keeps them elsewhere than {@link locals}. */
+  record?(request: Request, info: RateLimitInfo): void;
 }
 
 /** A framework whose requests and responses only its own functions look into. */

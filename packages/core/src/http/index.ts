@@ -5,18 +5,16 @@ export { fieldWriter, type Field, type HeaderFormat, type HeadersOption } from '
 export { denialFor, RateLimitError, type Denial, type DenialStatuses } from './response/denial.ts';
 export type { AddressReader, ByIpOptions, Key, KeyPart, KeyReader, KeyValue } from './keys/key-parts.ts';
 export type { HttpLimitOptions, KeyByLimit, OnMissingKey, PolicyOption, RefundOptions, RefundWhen } from './options.ts';
-export type { Limited } from './limited.ts';
+export type { Limited } from './request-limiter.ts';
 export type { RateLimitInfo } from './framework.ts';
 
 // For adapters, and what reads requests without one.
 export { readUserId, type Framework, type FrameworkReader, type RawResponse } from './framework.ts';
-export { limitRequests, withLimiter } from './limited.ts';
 export { limitMethods, type MethodDecorator } from './decorate.ts';
 export { inLocals } from './locals.ts';
-export { atPlace } from './at-place.ts';
-export { hasLimit, inheritOptions, namedByPlace, type ScopeOptions } from './inherit.ts';
+export { atPlace, hasLimit, inheritOptions, namedByPlace, type ScopeOptions } from './inherit.ts';
 export { Place } from './place.ts';
-export { RequestLimiter } from './request-limiter.ts';
+export { limitRequests, RequestLimiter, withLimiter } from './request-limiter.ts';
 export { exposeFields } from './respond.ts';
 export { mapMaybe } from './maybe.ts';
 export { joinParts } from './keys/key-parts.ts';

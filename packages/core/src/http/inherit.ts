@@ -1,3 +1,4 @@
+import { PolicyError } from '../errors.ts';
 import { checkNames } from '../values/shape.ts';
 import { LIMIT_NAMES, LIMITER_NAMES, OPTION_NAMES, SHARED_NAMES, type RateLimitOptions } from './options.ts';
 import { readHanded } from './place.ts';
@@ -61,4 +62,24 @@ export function namedByPlace<Options extends { limiter?: unknown; name?: string 
   if (options.limiter !== undefined || options.name !== undefined) return options;
   const name = place.replace(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z]+/, '');
   return { ...options, name: name === '' ? 'handler' : name.slice(0, 64) };
+}
+
+/** The code at the end of a message, which the new error adds again. */
+const CODE = / \[SLUICE_\w+\]$/;
+
+/**
+ * Does work whose errors of options begin with their place, such as `config.rateLimit of GET /orders`, because they do not
+ * stand where `rateLimit()` is called.
+ *
+ * @throws PolicyError with the place in its message; anything else as it is.
+ */
+export function atPlace<T>(place: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof PolicyError) || error.message.includes(place)) throw error;
+    const message = error.message.replace(CODE, '');
+    const told = message.startsWith('rateLimit ') ? message.replace('rateLimit', '') : `: ${message}`;
+    throw new PolicyError(error.field, `${place}${told}`, error.code);
+  }
 }

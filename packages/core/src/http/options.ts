@@ -1,3 +1,4 @@
+import { PolicyError, shown } from '../errors.ts';
 import type { Decision } from '../limiter/decision.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import { LIMITER, type LimiterCoreOptions } from '../limiter/options.ts';
@@ -163,52 +164,36 @@ export interface SharedOptions<Request, Response, Early = Response> {
   maxSlotMs?: number | undefined;
   /**
    * How many requests this process may hold at once until a `leakyBucket` lets them start; 0 holds none. Others are
-   * denied with their delay as `Retry-After`, and take nothing. A key that already holds more places than are free gets
-   * no further one, so one client cannot take them all; `byAll()` can. See docs/guides/pacing.md. Default `1000`.
+   * denied with their delay as `Retry-After`, and take nothing. See docs/guides/pacing.md. Default `1000`.
    */
   maxPaced?: number | undefined;
 }
 
+/** Options of another way to define the limit. */
+type Without<Name extends string> = { [Each in Name]?: never };
+
 /** Three ways to define the limit of a single key. */
-type OneKey<Request, Response, NoLimits> =
-  | (LimiterCoreOptions &
-      PerLimitOptions<Request, Response> & {
-        /** Units in any interval of this length: short for `slidingWindow({ limit, window })`. */
-        limit: number;
-        /** After a window without requests, a client has its whole limit back; no wait is longer. */
-        window: Duration;
-        policy?: never;
-        limits?: NoLimits;
-        limiter?: never;
-      })
-  | (LimiterCoreOptions &
-      PerLimitOptions<Request, Response> & {
-        policy: PolicyOption<Request, Response>;
-        limit?: never;
-        window?: never;
-        limits?: NoLimits;
-        limiter?: never;
-      })
-  | ({ [Name in keyof LimiterCoreOptions]?: never } & PerLimitOptions<Request, Response> & {
+type OneKey<Request, Response, NoLimits> = PerLimitOptions<Request, Response> & { limits?: NoLimits } & (
+    | (LimiterCoreOptions &
+        Without<'policy' | 'limiter'> & {
+          /** Units in any interval of this length: short for `slidingWindow({ limit, window })`. */
+          limit: number;
+          /** After a window without requests, a client has its whole limit back; no wait is longer. */
+          window: Duration;
+        })
+    | (LimiterCoreOptions & Without<'limit' | 'window' | 'limiter'> & { policy: PolicyOption<Request, Response> })
+    | (Without<'limit' | 'window' | 'policy' | keyof LimiterCoreOptions> & {
         /** An existing limiter. All its users share its counts. */
         limiter: Limiter;
-        limit?: never;
-        window?: never;
-        policy?: never;
-        limits?: NoLimits;
-      });
+      })
+  );
 
-interface KeyEach<Request, Response> extends LimiterCoreOptions {
-  limits: readonly HttpLimitOptions<Request, Response>[];
-  limit?: never;
-  window?: never;
-  policy?: never;
-  limiter?: never;
-  key?: never;
-  /** The cost of entries that have none of their own. */
-  cost?: number | OfRequest<Request, Response, number>;
-  onMissingKey?: never;
-}
+type KeyEach<Request, Response> = LimiterCoreOptions &
+  Without<'limit' | 'window' | 'policy' | 'limiter' | 'key' | 'onMissingKey'> & {
+    limits: readonly HttpLimitOptions<Request, Response>[];
+    /** The cost of entries that have none of their own. */
+    cost?: number | OfRequest<Request, Response, number>;
+  };
 
 /**
  * The options of every adapter, which differ only in the types of request and response. There are four ways to define
@@ -268,13 +253,7 @@ const SHARED = {
   refund: optional(readRefund) as Reader<Refund | undefined>,
   retryAfter: optional(duration()) as Reader<number | undefined>,
   maxSlotMs: withDefault(timerMs, 600_000) as Reader<number>,
-  maxPaced: withDefault(
-    valueThat<number>(
-      (given) => given === Infinity || (Number.isSafeInteger(given) && Number(given) >= 0),
-      'a whole number of requests, at least 0',
-    ),
-    1000,
-  ) as Reader<number>,
+  maxPaced: withDefault(wholeNumber(0, Number.MAX_SAFE_INTEGER), 1000) as Reader<number>,
 };
 
 const PER_LIMIT = {
@@ -289,18 +268,17 @@ const PER_LIMIT = {
   onMissingKey: optional(oneOf(['deny', 'skip', 'shared'])) as Reader<OnMissingKey | undefined>,
 };
 
-/** Rows for options that are read elsewhere. */
-function others<Name extends string>(names: readonly Name[]): Record<Name, Reader<unknown>> {
-  return Object.fromEntries(names.map((name) => [name, asGiven])) as Record<Name, typeof asGiven>;
-}
+/** Those that are read elsewhere. */
 const asGiven: Reader<unknown> = (given) => given;
-
-export const LIMIT_NAMES = ['limit', 'window', 'policy', 'limits', 'limiter'] as const;
+type LimitOption = 'limit' | 'window' | 'policy' | 'limits' | 'limiter';
+const LIMIT = Object.fromEntries(
+  ['limit', 'window', 'policy', 'limits', 'limiter'].map((name) => [name, asGiven]),
+) as Record<LimitOption, Reader<unknown>>;
+const HTTP = { ...LIMIT, ...SHARED, ...PER_LIMIT, ...LIMITER };
+const ENTRY = { name: parseName, policy: asGiven, ...PER_LIMIT };
+export const LIMIT_NAMES: readonly string[] = Object.keys(LIMIT);
 export const LIMITER_NAMES: readonly string[] = Object.keys(LIMITER);
 export const SHARED_NAMES: readonly string[] = Object.keys(SHARED);
-const LIMIT: Record<(typeof LIMIT_NAMES)[number], Reader<unknown>> = others(LIMIT_NAMES);
-const HTTP = { ...LIMIT, ...SHARED, ...PER_LIMIT, ...others(LIMITER_NAMES) };
-const ENTRY = { name: parseName, policy: LIMIT.policy, ...PER_LIMIT };
 /** All options of {@link RateLimitOptions}. */
 export const OPTION_NAMES: readonly string[] = Object.keys(HTTP);
 
@@ -309,9 +287,24 @@ export type HttpSettings = Settings<typeof SHARED & typeof PER_LIMIT & typeof LI
 /** The options of one limit, checked. */
 export type LimitSettings = Settings<typeof PER_LIMIT>;
 
-/** @throws PolicyError for unknown options, and for the first bad one. */
+/**
+ * @param ownOptions - Names of further options, which the adapter itself reads.
+ * @throws PolicyError for unknown options, for the first bad one, and for one that contradicts `limiter` or `limits`.
+ */
 export function readHttpOptions(options: object, ownOptions: readonly string[]): HttpSettings {
-  return readOptions(options, { ...HTTP, ...others(ownOptions) }, 'rateLimit');
+  const own = Object.fromEntries(ownOptions.map((name) => [name, asGiven]));
+  const settings = readOptions(options, { ...HTTP, ...own }, 'rateLimit');
+  const given = options as Readonly<Record<string, unknown>>;
+  const [where, names, instead] =
+    given['limiter'] !== undefined
+      ? (['limiter', ['limits', ...LIMITER_NAMES], 'set it in the createLimiter() call instead'] as const)
+      : (['limits', ['key', 'onMissingKey'], 'write it into the entries of limits instead'] as const);
+  const name = ['policy', 'limit', 'window', ...names].find((one) => given[one] !== undefined);
+  if (given[where] !== undefined && name !== undefined) {
+    const what = `${name} cannot be combined with ${where}, got ${shown(given[name])}`;
+    throw new PolicyError(name, `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
+  }
+  return settings;
 }
 
 /** One of several limits: its options, checked. */

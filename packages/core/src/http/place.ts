@@ -4,7 +4,6 @@ import type { Limiter } from '../limiter/limiter.ts';
 import type { LimiterCoreOptions } from '../limiter/options.ts';
 import { readPolicy, type Limit } from '../limiter/limits.ts';
 import { readMark } from '../limiter/policy-function.ts';
-import { parsePolicy } from '../policies/index.ts';
 import { readMaker } from '../policies/rule.ts';
 import { listed } from '../values/hint.ts';
 import { checkDistinct } from '../values/name.ts';
@@ -13,14 +12,12 @@ import type { AnyReader } from './framework.ts';
 import {
   addressForPreflights,
   addressMissing,
-  isForAll,
   isOptionalKey,
   keyFunction,
   readsAddress,
   type AddressReader,
   type ReadKey,
 } from './keys/key-parts.ts';
-import { PacedRequests } from './lifecycle/paced-requests.ts';
 import { mapMaybe } from './maybe.ts';
 import {
   LIMITER_NAMES,
@@ -41,11 +38,8 @@ export interface HttpLimit {
   /** By which CORS preflights count; undefined if the key is made of more than address, route and method. */
   readonly address: AddressReader<object> | undefined;
   readonly readsAddressFirst: boolean;
-  readonly isForAll: boolean;
   readonly cost: number | OfRequest<object, unknown, number>;
   readonly onMissingKey: OnMissingKey;
-  /** Whether the user has said what a missing key means, so that a denied request is no mistake. */
-  readonly expectsMissingKeys: boolean;
   /** The same for all requests, or picked for each request. */
   readonly limit: Limit | OfRequest<object, unknown, Limit>;
 }
@@ -60,7 +54,8 @@ export class Place {
   readonly limits: readonly HttpLimit[];
   /** Whether the key of a request is a string, and not one for each limit. */
   readonly hasOneKey: boolean;
-  readonly paced: PacedRequests;
+  /** How many more requests may be held until they start. */
+  readonly paced: { free: number };
   readonly #isHanded: boolean;
 
   /**
@@ -69,20 +64,13 @@ export class Place {
    * @throws PolicyError for bad or unknown options. {@link claim} takes the name, not the constructor.
    */
   constructor(options: object, reader: AnyReader, ownOptions: readonly string[] = []) {
-    if (typeof options === 'object' && ('_events' in options || 'res' in options)) {
-      const what = 'rateLimit takes options and returns the handler, got a request';
-      const instead = 'write rateLimit({ limit: 100, window: "1m" }) where it is used';
-      throw new PolicyError('rateLimit', `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
-    }
     const settings = readHttpOptions(options, ownOptions);
-    checkCombined(options as Given);
     this.settings = settings;
     this.#isHanded = settings.limiter !== undefined;
     this.core = this.#isHanded ? readHanded(settings.limiter).core : makeCore(options, settings.mode);
     this.hasOneKey = settings.limits === undefined;
     this.limits = this.hasOneKey ? [readOneKey(this.core, settings, reader)] : readEntries(this.core, settings, reader);
-    const everyIsForAll = this.limits.every((limit) => limit.isForAll);
-    this.paced = new PacedRequests(settings.maxPaced, everyIsForAll);
+    this.paced = { free: settings.maxPaced };
     const listing = (['allow', 'deny'] as const).find((list) => settings[list]?.hasAddresses === true);
     if (listing !== undefined && reader.noAddress !== undefined) throw addressMissing(listing, reader.noAddress);
   }
@@ -120,26 +108,12 @@ export class Place {
   }
 }
 
-type Given = Readonly<Record<string, unknown>>;
-
 /** A limiter that only reports fails no request: `onDecision` gets the outcome `unavailable` instead. */
 function makeCore(options: object, mode: 'enforce' | 'report'): LimiterCore {
   const own = Object.entries(options).filter(([name]) => LIMITER_NAMES.includes(name));
   const settings = Object.fromEntries(own) as LimiterCoreOptions;
   if (mode === 'report' && settings.onStoreError === 'throw') settings.onStoreError = 'allow';
   return new LimiterCore(settings);
-}
-
-/** @throws PolicyError for an option that contradicts `limiter` or `limits`. */
-function checkCombined(options: Given): void {
-  const [where, names, instead] =
-    options['limiter'] !== undefined
-      ? (['limiter', ['limits', ...LIMITER_NAMES], 'set it in the createLimiter() call instead'] as const)
-      : (['limits', ['key', 'onMissingKey'], 'write it into the entries of limits instead'] as const);
-  const name = ['policy', 'limit', 'window', ...names].find((one) => options[one] !== undefined);
-  if (options[where] === undefined || name === undefined) return;
-  const what = `${name} cannot be combined with ${where}, got ${shown(options[name])}`;
-  throw new PolicyError(name, `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
 }
 
 /**
@@ -159,11 +133,6 @@ export function readHanded(limiter: unknown): { readonly core: LimiterCore; read
 
 function readOneKey(core: LimiterCore, settings: HttpSettings, reader: AnyReader): HttpLimit {
   if (settings.limiter !== undefined) return readLimit(core.name, settings, readHanded(settings.limiter).limit, reader);
-  if (typeof settings.limit === 'function') {
-    const instead = 'policy: (request) => policy, which returns named policies that you made before';
-    const what = `limit must be a number, got a function; for a limit that depends on the request write ${instead}`;
-    throw new PolicyError('limit', what);
-  }
   const policy = readPolicy(settings, 'rateLimit', 'limits, or a limiter');
   return readLimit(core.name, settings, readPolicyOption(core, policy), reader);
 }
@@ -197,10 +166,8 @@ function readLimit(
     reader,
     address: addressForPreflights(key),
     readsAddressFirst: readsAddress(key[0]),
-    isForAll: key.every(isForAll),
     cost,
     onMissingKey: onMissingKey ?? (where !== '' && isOptionalKey(key) ? 'skip' : 'deny'),
-    expectsMissingKeys: onMissingKey !== undefined,
     limit,
   };
 }
@@ -211,20 +178,15 @@ function readPolicyOption(core: LimiterCore, option: unknown, entry?: string, fi
   if (!isOfRequest) return core.limitFor(option, entry, field);
   const known = new WeakMap<object, Limit>();
   const limitFor = (policy: unknown): Limit => {
-    if ((typeof policy !== 'object' && readMark(policy) === undefined) || policy === null) {
-      const what = `the policy function must return a policy or a list of policies, got ${shown(policy)}`;
-      throw new PolicyError(field, `${what}; use skip for requests without a limit`);
-    }
     const found = known.get(policy as object);
     if (found !== undefined) return found;
-    const isUnnamed = (one: unknown): boolean => typeof one === 'object' && parsePolicy(one, field).name === undefined;
-    if (typeof policy === 'object' && [policy].flat().some(isUnnamed)) {
+    const limit = core.limitFor(policy, entry, field);
+    if (limit.fixed?.some((counted) => counted.policy.name === undefined) === true) {
       throw new PolicyError(
         `${field}.name`,
         'a policy that a function returns needs a name, so that plans do not share counts: make it once, before the limiter, for example fixedWindow({ name: "free", limit: 10, window: "1m" })',
       );
     }
-    const limit = core.limitFor(policy, entry, field);
     known.set(policy as object, limit);
     return limit;
   };

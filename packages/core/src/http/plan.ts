@@ -49,6 +49,10 @@ export interface Plan {
 export const PASS: Plan = { fields: [] };
 export const GONE: Plan = { fields: [], isGone: true };
 
+export function denied(denial: Denial, settings: HttpSettings): Plan {
+  return { fields: [], denial, settings };
+}
+
 export const LATEST: unique symbol = Symbol('latest call');
 
 /** Where a framework keeps what belongs to a request. */

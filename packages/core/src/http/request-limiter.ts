@@ -1,42 +1,83 @@
 import { messageOf, PolicyError, shown, typeError } from '../errors.ts';
 import { warnOnce } from '../warnings.ts';
-import { checkCost } from '../values/cost.ts';
 import { checkDistinct } from '../values/name.ts';
-import { readSubject } from '../values/key.ts';
 import type { DecideOptions, DecidingOp } from '../limiter/core.ts';
 import type { Decision } from '../limiter/decision.ts';
-import { newHolder } from '../limiter/holder.ts';
 import type { Limiter } from '../limiter/limiter.ts';
-import type { Limit, Want } from '../limiter/limits.ts';
+import type { Want } from '../limiter/limits.ts';
 import type { OnStoreError } from '../limiter/options.ts';
 import { warnOfProxies } from './diagnostics.ts';
 import { asError, type AnyFramework, type AnyReader } from './framework.ts';
-import { warnOfMissingKey } from './keys/key-parts.ts';
 import { decidePaced } from './lifecycle/pacing.ts';
 import { refundOnResponse } from './lifecycle/refund.ts';
 import { holdUntilClosed } from './lifecycle/slots.ts';
 import { mapMaybe, type MaybePromise } from './maybe.ts';
 import type { HttpSettings } from './options.ts';
-import { findCall, GONE, LATEST, PASS, type Call, type FoundKeys, type Locals, type Plan } from './plan.ts';
-import type { HttpLimit, Place, PlacedLimits } from './place.ts';
+import { denied, findCall, GONE, LATEST, PASS, type Call, type FoundKeys, type Locals, type Plan } from './plan.ts';
+import { Place, type PlacedLimits } from './place.ts';
 import { isPreflight, readPreflightBudgets } from './preflights.ts';
 import { respond } from './respond.ts';
-import { denialFor, forbiddenDenial, missingKeyDenial, type Denial } from './response/denial.ts';
-
-/** What happens to a request from a step on. */
-type Way = (call: Call) => MaybePromise<Plan>;
+import { denialFor, forbiddenDenial } from './response/denial.ts';
+import { stepsThrough, type Step } from './steps.ts';
 
 /** The first requests are all looked at for mistakes in the settings of proxies, later ones from time to time. */
 const FIRST_REQUESTS = 128;
-/** The subject of all requests without a key. No key of a caller has it: one that begins with `#` is hashed. */
-const MISSING = '#missing';
+
+/**
+ * Properties of every middleware, with which a handler can reset or block a key of it:
+ * `await login.limiter.reset(await login.keyFor(request))`.
+ */
+export interface Limited<Request, Key> {
+  /**
+   * The limiter of the middleware: its own, or the one of the option `limiter`.
+   *
+   * @throws PolicyError if a function picks the policy, because there is no single limiter then.
+   */
+  readonly limiter: Limiter<Key>;
+  /**
+   * The request's key or, with several limits, its keys by limit.
+   *
+   * @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key.
+   */
+  keyFor(request: Request): Promise<Key>;
+}
+
+/**
+ * The limits of `rateLimit(options)` in an adapter: checked, and with their name claimed on the store.
+ *
+ * @param options - The user's options, unchecked.
+ * @param ownOptions - Names of further options, which the adapter itself reads.
+ * @throws PolicyError for bad or unknown options; `SLUICE_LIMITER_NAME_TAKEN` for a name that is in use on the store.
+ */
+export function limitRequests(
+  options: object,
+  framework: AnyReader,
+  ownOptions: readonly string[] = [],
+): RequestLimiter {
+  const place = new Place(options, framework, ownOptions);
+  const requests = new RequestLimiter([place], framework);
+  place.claim();
+  return requests;
+}
+
+/** Adds `limiter` and `keyFor` to a middleware. The limit is read when they are used. */
+export function withLimiter<Handler extends object>(
+  handler: Handler,
+  requests: Pick<RequestLimiter, 'limiter' | 'keyFor'>,
+): Handler & Limited<never, never> {
+  Object.defineProperties(handler, {
+    limiter: { get: () => requests.limiter, enumerable: true },
+    keyFor: { value: async (request: object) => requests.keyFor(request), enumerable: true },
+  });
+  return handler as Handler & Limited<never, never>;
+}
 
 /**
  * Decides about the requests of a framework. The options become a chain of steps, once, each of which calls the next
  * one: the lists of clients, `skip`, and each limit's key, cost and policy; then one decision over everything that is
  * wanted. It is synchronous as long as the store and the functions of the user are.
  */
-export class RequestLimiter {
+export class RequestLimiter implements Limited<object, FoundKeys> {
   /** Those of the innermost place. */
   readonly settings: HttpSettings;
   /** Whether anything may wait for the end of a response, or for its client to leave. */
@@ -46,8 +87,8 @@ export class RequestLimiter {
   readonly #nearest: PlacedLimits;
   /** The name of the only limit, if the key of a request is a string, and not one for each limit. */
   readonly #onlyName: string | undefined;
-  readonly #way: Way;
-  readonly #preflight: Way | undefined;
+  readonly #steps: Step;
+  readonly #preflight: Step | undefined;
   readonly #refunds: boolean;
   readonly #paces: boolean;
   readonly #holds: boolean;
@@ -80,17 +121,14 @@ export class RequestLimiter {
       checkTogether(places);
       this.#onStoreError = STRICTNESS.findLast((one) => places.some(({ core }) => core.onStoreError === one));
     }
-    const way = places.reduceRight<Way>((next, place) => wayThrough(place, framework, next), this.#ask.bind(this));
-    this.#way = reports ? reporting(way) : way;
+    const last: Step = (this.#paces ? this.#pace : this.#ask).bind(this);
+    const steps = places.reduceRight((next, place) => stepsThrough(place, framework, next), last);
+    this.#steps = reports ? reporting(steps) : steps;
     if (preflights === 'skip' || (preflights === 'separate' && reports)) this.#preflight = () => PASS;
     else if (preflights === 'separate') this.#preflight = this.#preflightBy(readPreflightBudgets(places, framework));
   }
 
-  /**
-   * The limiter of a whole place.
-   *
-   * @throws PolicyError if a function picks the policy, because there is no single limiter then.
-   */
+  /** That of a whole place. */
   get limiter(): Limiter<never> {
     return (this.#nearest as Place).limiter;
   }
@@ -124,7 +162,7 @@ export class RequestLimiter {
     }
     const number = this.#requests++;
     if (number < FIRST_REQUESTS || number % 64 === 0) warnOfProxies(framework, request, number === 0);
-    return this.#way(call);
+    return this.#steps(call);
   }
 
   /**
@@ -169,11 +207,6 @@ export class RequestLimiter {
     }
   }
 
-  /**
-   * The request's key or, with several limits, its keys by limit.
-   *
-   * @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key.
-   */
   async keyFor(request: object): Promise<FoundKeys> {
     const known = findCall((this.#framework.locals(request) as Locals)[LATEST], this)?.info?.key;
     const keys = known ?? (await this.#readKeys(request));
@@ -192,12 +225,24 @@ export class RequestLimiter {
 
   /** The last step. */
   #ask(call: Call): MaybePromise<Plan> {
-    const { wants } = call;
-    if (wants.length === 0) return PASS;
-    if (this.#paces) return this.#pace(call);
-    const decided = this.#decide(call, this.settings.mode === 'report' ? 'try' : 'take', wants);
+    if (call.wants.length === 0) return PASS;
+    const decided = this.#decide(call, this.settings.mode === 'report' ? 'try' : 'take', call.wants);
     if (!(decided instanceof Promise)) return this.#conclude(call, decided);
     return decided.then((decision) => this.#conclude(call, decision));
+  }
+
+  /** The last step, if a policy may delay requests. */
+  async #pace(call: Call): Promise<Plan> {
+    const { wants, request, response } = call;
+    if (wants.length === 0) return PASS;
+    const { core, paced } = this.#nearest;
+    const [raw, rawResponse] = [this.#framework.rawRequest(request), this.#framework.rawResponse(response)];
+    const plan = await decidePaced(
+      { core, paced, raw, rawResponse },
+      (op) => this.#decide(call, op, wants, true),
+      (decision) => this.#conclude(call, decision),
+    );
+    return plan === 'gone' ? GONE : plan;
   }
 
   /** Leaves a decision what is left of the patience that all limiters of the request share. */
@@ -211,18 +256,6 @@ export class RequestLimiter {
     }
     const decided = core.decide(op, wants, options);
     return decided instanceof Promise ? countWait(call, decided) : decided;
-  }
-
-  async #pace(call: Call): Promise<Plan> {
-    const { wants, request, response } = call;
-    const { core, paced } = this.#nearest;
-    const [raw, rawResponse] = [this.#framework.rawRequest(request), this.#framework.rawResponse(response)];
-    const plan = await decidePaced(
-      { core, paced, wants, raw, rawResponse },
-      (op) => this.#decide(call, op, wants, true),
-      (decision) => this.#conclude(call, decision),
-    );
-    return plan === 'gone' ? GONE : plan;
   }
 
   #conclude(call: Call, decision: Decision): MaybePromise<Plan> {
@@ -250,17 +283,17 @@ export class RequestLimiter {
   }
 
   /** Decides about preflights by their budgets, and by the addresses on lists. */
-  #preflightBy(readWants: (request: object) => readonly Want[]): Way {
+  #preflightBy(readWants: (request: object) => readonly Want[]): Step {
     const { settings } = this;
     const { allow, status } = settings;
     return (call) => {
       const address = this.#framework.address(call.request);
       const isForbidden = this.#places.some((place) => place.settings.deny?.hasAddress(address) === true);
-      if (isForbidden) return deniedBy(forbiddenDenial(status), settings);
+      if (isForbidden) return denied(forbiddenDenial(status), settings);
       const wants = allow?.hasAddress(address) === true ? [] : readWants(call.request);
       if (wants.length === 0) return PASS;
       return mapMaybe(this.#decide(call, 'take', wants), (decision) =>
-        decision.allowed ? PASS : deniedBy(denialFor(decision, undefined, status), settings),
+        decision.allowed ? PASS : denied(denialFor(decision, undefined, status), settings),
       );
     };
   }
@@ -280,7 +313,7 @@ async function countWait(call: Call, asked: Promise<Decision>): Promise<Decision
 }
 
 /** Decides as otherwise. The request continues, and what fails is warned of. */
-function reporting(way: Way): Way {
+function reporting(steps: Step): Step {
   const pass = ({ info }: Plan): Plan => (info === undefined ? PASS : { ...PASS, info });
   const warn = (error: unknown): Plan => {
     const what = 'a limit in report mode could not decide, and let the request pass';
@@ -289,76 +322,12 @@ function reporting(way: Way): Way {
   };
   return (call) => {
     try {
-      const plan = way(call);
+      const plan = steps(call);
       return plan instanceof Promise ? plan.then(pass).catch(warn) : pass(plan);
     } catch (error) {
       return warn(error);
     }
   };
-}
-
-/** The steps of one place: what it does not configure is not among them. What skips its limits goes on behind them. */
-function wayThrough(place: PlacedLimits, framework: AnyReader, next: Way): Way {
-  const { allow, deny, skip, status } = place.settings;
-  const limits = place.limits.reduceRight((after, limit) => wayThroughLimit(place, limit, framework, after), next);
-  const unlessSkipped: Way =
-    skip === undefined
-      ? limits
-      : (call) => mapMaybe(skip(call.request, call.argument), (skips) => (skips ? next(call) : limits(call)));
-  const hasLists = allow !== undefined || deny !== undefined;
-  if (!hasLists && skip === undefined && place.limits[0]?.readsAddressFirst === true) return limits;
-  return (call) => {
-    // Before the first await: the socket keeps it, and once the client is gone it is unknown.
-    const address = framework.address(call.request);
-    if (deny?.hasAddress(address) === true) return deniedBy(forbiddenDenial(status), place.settings);
-    return deny?.hasKeys !== true && allow?.hasAddress(address) === true ? next(call) : unlessSkipped(call);
-  };
-}
-
-/** Adds what one limit wants of its key, or denies the request for it. */
-function wayThroughLimit(place: PlacedLimits, own: HttpLimit, framework: AnyReader, next: Way): Way {
-  const { settings, core } = place;
-  const { allow, deny, status, refund } = settings;
-  const { name, limit, cost, readKey, reader, onMissingKey, expectsMissingKeys } = own;
-  const add = (call: Call, key: string | undefined, picked: Limit, units: number): MaybePromise<Plan> => {
-    const subject = key === undefined ? MISSING : readSubject(key);
-    const holder = picked.mayHold ? newHolder() : 0;
-    call.settings = settings;
-    call.wants.push({ limit: picked, key: key ?? '', subject, cost: units, holder, isNamed: false, refund });
-    return next(call);
-  };
-  const pick = (call: Call, key: string | undefined): MaybePromise<Plan> => {
-    const { request, argument } = call;
-    return mapMaybe(typeof cost === 'number' ? cost : cost(request, argument), (units) => {
-      checkCost(units);
-      if (units === 0) return next(call);
-      const picked = typeof limit === 'function' ? limit(request, argument) : limit;
-      return mapMaybe(picked, (one) => add(call, key, one, units));
-    });
-  };
-  const want = (call: Call, key: string | undefined): MaybePromise<Plan> => {
-    if (key !== undefined) {
-      call.found[name] = key;
-      if (deny?.hasKey(key) === true) return deniedBy(forbiddenDenial(status), settings);
-      // Lifts this limit alone: the keys of other limits may be ones that any client can send.
-      if (allow?.hasKey(key) === true) return next(call);
-    }
-    if (deny?.hasKeys === true && allow?.hasAddress(framework.address(call.request)) === true) return next(call);
-    if (key === undefined && onMissingKey === 'skip') return next(call);
-    if (key === undefined && onMissingKey === 'deny') {
-      if (!expectsMissingKeys) warnOfMissingKey(core.name);
-      return deniedBy(missingKeyDenial(status), settings);
-    }
-    return typeof limit !== 'function' && typeof cost === 'number' ? add(call, key, limit, cost) : pick(call, key);
-  };
-  return (call) => {
-    const key = readKey(call.request, reader, call.argument);
-    return typeof key === 'object' ? key.then((late) => want(call, late)) : want(call, key);
-  };
-}
-
-function deniedBy(denial: Denial, settings: HttpSettings): Plan {
-  return { ...PASS, denial, settings };
 }
 
 /** The modes of `onStoreError`, the most permissive first. */

@@ -21,7 +21,7 @@ export function respond(
   response: unknown,
 ): MaybePromise<boolean> {
   const { info, denial, settings } = plan;
-  if (info !== undefined) framework.record(request, info);
+  if (info !== undefined) framework.record?.(request, info);
   const raw = framework.rawResponse(response) as RawResponse;
   if (plan.isGone === true) return false;
   if (raw.headersSent) {

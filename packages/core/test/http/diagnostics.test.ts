@@ -73,18 +73,3 @@ describe('an application', () => {
     ]);
   });
 });
-
-describe('a missing key', () => {
-  it('is warned of once for each limiter, with what to write and the parser that may be missing', async () => {
-    const send = sending({ name: 'login', policy, key: () => undefined });
-    const bodies = [(await send()).denial?.body, (await send()).denial?.body];
-
-    expect(warnings).toEqual([
-      [
-        'SLUICE_KEY_MISSING',
-        expect.stringMatching(/^the limiter "login" denied .* set onMissingKey: 'deny'; .* put the body parser before/),
-      ],
-    ]);
-    expect(bodies.join()).not.toMatch(/onMissingKey|option|login/);
-  });
-});

@@ -19,7 +19,7 @@ describe('an option', () => {
     ['allow', 'a list of addresses, CIDR ranges such as "10.0.0.0/8", or keys', '::1', new Set(['::1']), () => true],
     ['refund', '"on-success", "on-failure" or a function of request and response', 'success', true],
     ['maxSlotMs', 'a whole number of milliseconds from 1 to 2147483647', 0, 0.5, 2 ** 31, '1m'],
-    ['maxPaced', 'a whole number of requests, at least 0', -1, 0.5, NaN, '10'],
+    ['maxPaced', 'a whole number from 0 to 9007199254740991', -1, 0.5, NaN, '10'],
     ['onMissingKey', '"deny", "skip" or "shared"', 'allow', null],
     ['cost', 'a whole number, at least 1, or a function of the request', 0, -1, 0.5, '1', null],
     ['key', A_KEY, 'ip', 5, null, [byIp(), 1]],
@@ -50,7 +50,6 @@ describe('an option', () => {
     [{ policy: fixedWindow }, 'policy', 'got the function fixedWindow, which was not called; write fixedWindow('],
     [{ limit: 5 }, 'policy', 'rateLimit takes policy, or limit and window, got both'],
     [{ policy: undefined }, 'policy', 'rateLimit needs limit and window'],
-    [{ policy: undefined, limit: () => 5, window: '1m' }, 'limit', 'write policy: (request) => policy'],
     [{ whitelist: ['::1'] }, 'whitelist', '(got an array of 1); did you mean "allow"?'],
     ...['Limit limit', 'onDenie onDenied', 'keys key', 'weight cost', 'timeoutMS timeoutMs', 'throws throw'].map(
       (pair): [object, string, string] => {
@@ -62,12 +61,13 @@ describe('an option', () => {
       { policy: undefined, limiter: createLimiter({ limits: [entry] }) },
       ...(['limiter', 'limiter must have a single key, got one with the limits "a";'] as const),
     ],
-    [{ _events: {} }, 'rateLimit', 'takes options and returns the handler, got a request'],
     [{ limits: [entry] }, 'policy', 'write it into the entries of limits instead'],
-    ...(['shared', 'store', 'timeoutMs'] as const).map((name): [object, string, string] => [
-      { policy: undefined, limiter: createLimiter({ policy }), [name]: 1 },
-      ...([name, 'got 1; set it in the createLimiter() call instead'] as const),
-    ]),
+    ...Object.entries({ shared: true, store: memoryStore(), timeoutMs: 5 }).map(
+      ([name, value]): [object, string, string] => [
+        { policy: undefined, limiter: createLimiter({ policy }), [name]: value },
+        ...([name, '; set it in the createLimiter() call instead'] as const),
+      ],
+    ),
   ])('%j is an error of %s', (options, field, message) => {
     expect(() => place({ policy, ...options })).toThrow(
       expect.objectContaining({ name: 'PolicyError', field, message: expect.stringContaining(message) }),
@@ -106,6 +106,11 @@ describe('a limit', () => {
     [{ allowed: true }, 'policy must be a policy made by fixedWindow'],
     [[{ name: 'free' }], 'policy must be a policy made by fixedWindow'],
     [policy, 'a policy that a function returns needs a name'],
+    [[{ ...policy, name: 'free' }, policy], 'needs a name'],
+    [[], 'policy must be a policy or a list of them, got an empty list'],
+    [[entry, { ...entry, name: 'A' }].map(({ name }) => ({ ...policy, name })), 'names must be unique'],
+    [undefined, 'policy must be'],
+    [{ ...policy, name: 'free', limit: 0.5 }, 'limit must be'],
   ])('that a function of the request returns is a policy with a name: %j', async (returned, message) => {
     await expect(sending({ policy: () => returned })()).rejects.toThrow(message);
   });

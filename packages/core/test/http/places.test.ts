@@ -4,7 +4,7 @@ import { byAll, byUser, RequestLimiter, withLimiter, type Limited } from '@sluic
 import { place, plainFramework, PlainResponse, remembering, respondTo } from './plain-framework.ts';
 import type { PlainRequest } from './plain-framework.ts';
 
-silenceWarnings('SLUICE_STORE_AWAY', 'SLUICE_REPORT_FAILED', 'SLUICE_KEY_MISSING');
+silenceWarnings('SLUICE_STORE_AWAY', 'SLUICE_REPORT_FAILED');
 
 const hourly = (limit: number) => fixedWindow({ limit, window: '1h' });
 /** A limiter of several places, the outermost first. */
@@ -177,6 +177,7 @@ describe('report mode', () => {
     ['throw', { throw: true }],
     ['onDenied', { onDenied: (_request: unknown, response: PlainResponse) => (response.body = 'no') }],
     ['a missing key', { key: byUser() }],
+    ['a client on the list deny', { deny: ['192.0.2.1'] }],
     ['a cost that is no number', { cost: () => NaN }],
     ['a policy without a name', { policy: () => hourly(1) }],
     ['a store that is away', { store: away(), onStoreError: 'throw' }],

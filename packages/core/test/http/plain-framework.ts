@@ -61,7 +61,6 @@ export const plainFramework: PlainFramework = {
   removeHeader: (response, name) => void response.headers.delete(name),
   setStatus: (response, status) => void (response.statusCode = status),
   send: (response, body) => void (response.body = body),
-  record: () => undefined,
 };
 
 export function place(options: object, framework = plainFramework): Place {

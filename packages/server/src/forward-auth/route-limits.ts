@@ -39,7 +39,6 @@ const framework: Framework<OriginalRequest, ServerResponse> = {
   send: (response, body) => {
     response.end(body);
   },
-  record: () => undefined,
 };
 
 /** Sets of routes whose limiter is kept. A client that tries spellings finds few of them. */

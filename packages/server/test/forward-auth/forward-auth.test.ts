@@ -8,7 +8,7 @@ import { exchange, expectWarnings, statuses } from '@sluice/testkit';
 import type { ServerOptions } from '../../src/index.ts';
 import { serve, type Served } from '../serve.ts';
 
-expectWarnings('SLUICE_KEY_MISSING', 'SLUICE_PROXY_NOT_TRUSTED');
+expectWarnings('SLUICE_PROXY_NOT_TRUSTED');
 
 type Fields = Readonly<Record<string, string | readonly string[]>>;
 

@@ -8,7 +8,6 @@ import { keys } from './rows/keys.ts';
 import { options } from './rows/options.ts';
 import { routes } from './rows/routes.ts';
 import { aborts } from './scenes/aborts.ts';
-import { overRedis } from './scenes/over-redis.ts';
 import { pacing } from './scenes/pacing.ts';
 import { races } from './scenes/races.ts';
 import { readers } from './scenes/readers.ts';
@@ -17,7 +16,7 @@ import { stagesFor } from './stage.ts';
 
 /** The table. An adapter that cannot say all options, as forward auth, finds the impossible ones in it. */
 export const rows: readonly Row[] = [fields, options, keys, routes, counting].flat();
-const contract = [...rows.map(sceneOf), ...[readers, races, aborts, pacing, slots, overRedis].flat()];
+const contract = [...rows.map(sceneOf), ...[readers, races, aborts, pacing, slots].flat()];
 
 /** The contract in short, by its titles: the table, each row in one of its ways. Bun and Deno play it. */
 export const smoke: readonly string[] = rows.map(({ title }) => title);

@@ -86,12 +86,7 @@ export function exactly(store: Store): { store: Store; onStoreError: 'throw'; ti
 
 /** The warnings that scenarios provoke. */
 const PROVOKED: readonly SluiceWarningCode[] = [
-  ...([
-    'SLUICE_KEY_MISSING',
-    'SLUICE_POLICY_UNCONFIGURED',
-    'SLUICE_PROXY_NOT_TRUSTED',
-    'SLUICE_REFUND_FAILED',
-  ] as const),
+  ...(['SLUICE_POLICY_UNCONFIGURED', 'SLUICE_PROXY_NOT_TRUSTED', 'SLUICE_REFUND_FAILED'] as const),
   ...(['SLUICE_REPORT_FAILED', 'SLUICE_SLOT_TIMEOUT', 'SLUICE_STORE_AWAY', 'SLUICE_UNIT_MISSING'] as const),
 ];
 

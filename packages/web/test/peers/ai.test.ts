@@ -81,7 +81,7 @@ describe('a model with a limit of tokens', () => {
     ).rejects.toMatchObject({
       ...{ name: 'TokenLimitError', code: 'SLUICE_DENIED', decision: { allowed: false } },
       message: expect.stringMatching(
-        /^The limit default is used up. Try again in 60 minutes. The model was not asked./,
+        /^The limit default is used up. Try again in 3600 seconds. The model was not asked./,
       ) as unknown,
     });
     expect([model.doGenerateCalls.length, await usedBy(limiter)]).toEqual([0, 50]);

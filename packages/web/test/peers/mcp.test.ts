@@ -37,7 +37,7 @@ describe('the tools of an MCP server', () => {
       { content: [{ text: 'otters' }] },
       {
         isError: true,
-        content: [{ text: 'The limit default is used up. Try again in 60 minutes. The tool was not called.' }],
+        content: [{ text: 'The limit default is used up. Try again in 3600 seconds. The tool was not called.' }],
         _meta: { 'sluice/retryAfterMs': expect.any(Number) as unknown },
       },
       {

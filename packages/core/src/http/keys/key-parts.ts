@@ -1,6 +1,5 @@
 import { PolicyError, shown, typeError } from '../../errors.ts';
 import { readOptions, withDefault, wholeNumber, type Options, type WithDefault } from '../../values/shape.ts';
-import { warnOnce } from '../../warnings.ts';
 import { joinLines, type AnyReader, type RequestReader } from '../framework.ts';
 import { isThenable, mapMaybe, type MaybePromise } from '../maybe.ts';
 import { canonicalAddress } from './address.ts';
@@ -158,16 +157,9 @@ export function byHeader<Request>(name: string): KeyReader<Request> {
   return { optional: true, read: (request, reader) => joinLines(reader.header(request, lowerCase)) };
 }
 
-const ALL: KeyReader<never> = { optional: false, read: () => '*' };
-
 /** One key for all requests. */
 export function byAll<Request>(): KeyReader<Request> {
-  return ALL as KeyReader<Request>;
-}
-
-/** Whether a part of a key is {@link byAll}. */
-export function isForAll(part: unknown): boolean {
-  return part === ALL;
+  return { optional: false, read: () => '*' };
 }
 
 /** Passing one of these uncalled is a mistake that would be taken for a function of the request. */
@@ -227,17 +219,6 @@ export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader
     return joinParts(values);
   };
   return (...call) => readFrom(0, [], ...call);
-}
-
-/** Tells the developer once, and never the client, why requests are denied without a decision. */
-export function warnOfMissingKey(limiter: string): void {
-  warnOnce(
-    'SLUICE_KEY_MISSING',
-    `the limiter ${shown(limiter)} denied a request: its key returned nothing. ` +
-      "If that is intended, set onMissingKey: 'deny'; otherwise 'skip' or 'shared', or use another key. " +
-      'If the key reads the body, put the body parser before the limiter.',
-    limiter,
-  );
 }
 
 /** Whether requests without this key are common. */

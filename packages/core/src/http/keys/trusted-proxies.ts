@@ -1,20 +1,9 @@
 import { ClientList } from './client-list.ts';
 
-/** The proxies whose header fields are believed. */
-export class TrustedProxies {
-  readonly #list: ClientList;
-
-  /**
-   * @param ranges - Addresses and CIDR ranges.
-   * @param field - The option that has them, for errors.
-   * @throws PolicyError for a malformed address.
-   */
-  constructor(ranges: readonly string[], field: string) {
-    this.#list = new ClientList(ranges, field);
-  }
-
+/** The proxies whose header fields are believed: a list of addresses and CIDR ranges. */
+export class TrustedProxies extends ClientList {
   trusts(address: string | undefined): boolean {
-    return this.#list.hasAddress(address);
+    return this.hasAddress(address);
   }
 
   /**

@@ -1,17 +1,15 @@
 import type { LimiterCore } from '../../limiter/core.ts';
 import { deniedForWaiting, type Decision } from '../../limiter/decision.ts';
-import type { Want } from '../../limiter/limits.ts';
 import { schedule } from '../../limiter/schedule.ts';
 import { refundPacing, settle } from '../../limiter/settle.ts';
 import type { RawRequest, RawResponse } from '../framework.ts';
 import { isGone, onClose } from './disconnect.ts';
-import type { PacedRequests } from './paced-requests.ts';
 
 /** A request that may have to wait until it starts. */
 export interface Pacing {
   readonly core: LimiterCore;
-  readonly paced: PacedRequests;
-  readonly wants: readonly Want[];
+  /** How many more requests may be held: the option `maxPaced` less those that are. */
+  readonly paced: { free: number };
   readonly raw: RawRequest;
   readonly rawResponse: RawResponse | undefined;
 }
@@ -20,13 +18,13 @@ export interface Pacing {
  * Decides, and holds a request that is allowed with a delay until it may start. Returns `gone` if its client leaves
  * during the wait: its place becomes free again if no other request is behind it.
  *
- * Holds at most `maxPaced` requests, and leaves room for other keys. Further requests are denied, and take nothing.
+ * Holds at most `maxPaced` requests. Further requests are denied, and take nothing.
  *
  * @param decide - Takes the units, or with `peek` none, and publishes nothing.
  * @param report - Reports the decision to the application.
  */
 export async function decidePaced<Decided>(
-  { core, paced, wants, raw, rawResponse }: Pacing,
+  { core, paced, raw, rawResponse }: Pacing,
   decide: (op: 'take' | 'peek') => Decision | Promise<Decision>,
   report: (decision: Decision) => Decided | Promise<Decided>,
 ): Promise<Decided | 'gone'> {
@@ -35,11 +33,16 @@ export async function decidePaced<Decided>(
     core.publish('take', decision, startMs);
     return report(decision);
   };
-  const line = wants.map(({ limit, subject }) => `${limit.name} ${subject}`).join(' ');
   // Before the store is called: of many concurrent requests, those that find no room here must take nothing there.
-  let leave = paced.enter(line);
+  const hasRoom = paced.free > 0;
+  let places = hasRoom ? 1 : 0;
+  paced.free -= places;
+  const leave = (): void => {
+    paced.free += places;
+    places = 0;
+  };
   try {
-    if (leave === undefined) {
+    if (!hasRoom) {
       const expected = await decide('peek');
       if (isDelayed(expected)) return await conclude(deniedForWaiting(expected));
     }
@@ -47,12 +50,11 @@ export async function decidePaced<Decided>(
     const decision = taken instanceof Promise ? await taken : taken;
     const arrivedMs = performance.now();
     if (!isDelayed(decision)) {
-      leave?.();
+      leave();
       return await conclude(decision);
     }
-    leave ??= paced.enter(line); // others came, or left, during the call
-    if (leave === undefined) {
-      void settle(core, decision, 'give', ({ cost }) => cost);
+    if (!hasRoom) {
+      void settle(core, decision, 'give', ({ cost }) => cost); // others came during the call
       return await conclude(deniedForWaiting(decision));
     }
     let hasStarted = false;
@@ -66,7 +68,7 @@ export async function decidePaced<Decided>(
       if (!hasStarted) freePlace();
     }
   } finally {
-    leave?.();
+    leave();
   }
 }
 

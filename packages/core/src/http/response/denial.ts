@@ -31,12 +31,6 @@ export const DENIAL_STATUSES: DenialStatuses = { denied: 429, blocked: 429, deny
 
 const NO_STORE = field('Cache-Control', 'no-store');
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
-const LONGER_UNITS = [
-  ['days', 86_400],
-  ['hours', 3600],
-  ['minutes', 60],
-] as const;
-
 /**
  * The response to a denied request. It has Retry-After, unless waiting does not help or the wait is unknown. It never
  * contains the key.
@@ -79,16 +73,8 @@ function explain(
   let why = `The ${limits} ${names.length === 1 ? 'is' : 'are'} used up`;
   if (outcome === 'blocked') why = `The ${limits} ${names.length === 1 ? 'blocks' : 'block'} this client`;
   else if (!fits) why = `The request costs more than the ${limits} ever ${names.length === 1 ? 'allows' : 'allow'}`;
-  if (waitS !== undefined) return `${why}. Try again in ${inWords(waitS)}.`;
+  if (waitS !== undefined) return `${why}. Try again in ${waitS === 1 ? '1 second' : `${String(waitS)} seconds`}.`;
   return retryAfterMs === null ? `${why}, and waiting does not help.` : `${why}. Try again later.`;
-}
-
-/** Seconds in words: rounded up to whole minutes, hours or days once they are more than two. */
-function inWords(waitS: number): string {
-  for (const [unit, unitS] of LONGER_UNITS) {
-    if (waitS > 2 * unitS) return `${String(Math.ceil(waitS / unitS))} ${unit}`;
-  }
-  return waitS === 1 ? '1 second' : `${String(waitS)} seconds`;
 }
 
 /** The longest known wait. When a slot becomes free is unknown, unless the key is blocked: then the block ends. */

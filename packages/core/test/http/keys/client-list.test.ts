@@ -1,12 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { fixedWindow } from '@sluice/core';
 import { byHeader, byIp } from '@sluice/core/http';
-import { cases, expectWarnings, testSeed } from '@sluice/testkit';
+import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import { ClientList } from '../../../src/http/keys/client-list.ts';
 import { sending, statusesOf } from '../plain-framework.ts';
-
-expectWarnings('SLUICE_KEY_MISSING');
 
 describe('a list of clients', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { fixedWindow, leakyBucket, memoryStore, type Decision } from '@sluice/core';
-import { byAll, byUser, RequestLimiter } from '@sluice/core/http';
+import { byAll, RequestLimiter } from '@sluice/core/http';
 import { place, plainFramework, PlainResponse, remembering, turns, type PlainRequest } from '../plain-framework.ts';
 
 const pace = leakyBucket({ name: 'pace', limit: 10, window: '1s', maxDelay: '5s' });
@@ -103,24 +103,7 @@ describe('maxPaced', () => {
     await pass(100);
   });
 
-  it('leaves room for other keys, however many requests one key sends', async () => {
-    const limits = [
-      { name: 'all', policy: pace, key: byAll() },
-      { name: 'each', policy: window, key: byUser() },
-    ];
-    for (const own of [{ key: byUser() }, { limits, policy: undefined, key: undefined }]) {
-      const { visits } = scene({ maxPaced: 10, ...own });
-      const ofAnn = visits(30, { user: 'ann' });
-      await turns();
-      const ofBob = visits(2, { user: 'bob' });
-      await turns();
-
-      expect([fates(ofAnn).filter((fate) => fate === 'waits').length, ofBob[1]?.fate]).toEqual([6, 'waits']);
-      await pass(2_000);
-    }
-  });
-
-  it('is all for the one key of byAll(), and is free again when one starts or leaves', async () => {
+  it('is free again when one starts or leaves', async () => {
     const { visits, visit } = scene({ maxPaced: 2 });
     const all = visits(4);
     await turns();

@@ -101,51 +101,6 @@ describe('the slot of a request', () => {
     expect([before, after, store.count('give'), warnings]).toEqual([0, 1, 2, ['SLUICE_SLOT_TIMEOUT']]);
   });
 
-  it.each<[string, (handle: object) => object]>([
-    ['', (handle) => handle],
-    [' over TLS', (handle) => ({ _parent: handle })],
-  ])('is released once the client has read nothing for three minutes%s', async (_where, wrap) => {
-    const { store, visit, free } = scene();
-    const handle = { writeQueueSize: 400 };
-    const socket = { destroyed: false, bytesWritten: 1_000, writableLength: 400, _handle: wrap(handle) };
-    await visit(new PlainResponse(), { socket });
-    await pass(160_000);
-    handle.writeQueueSize -= 300; // it has read a part
-    await pass(THIRD_MS);
-    for (let i = 0; i < 17; i++) {
-      socket.bytesWritten += 50; // the application goes on writing
-      socket.writableLength += 50;
-      await pass(THIRD_MS);
-    }
-    const before = await free();
-
-    await pass(THIRD_MS);
-
-    expect([before, await free(), store.count('give'), warnings]).toEqual([0, 1, 1, ['SLUICE_SLOT_TIMEOUT']]);
-  });
-
-  it.each<
-    [string, (socket: { bytesWritten: number; writableLength: number; _handle: { writeQueueSize: number } }) => void]
-  >([
-    ['nothing waits for the client', (socket) => (socket.writableLength = socket._handle.writeQueueSize = 0)],
-    ['the system takes a part', (socket) => socket._handle.writeQueueSize--],
-    ['pieces leave', (socket) => (socket.bytesWritten += 400)],
-    ['what waits is unknown', (socket) => (socket._handle = { writeQueueSize: NaN })],
-  ])('is held while %s', async (_why, change) => {
-    const { visit, free } = scene();
-    const socket = { destroyed: false, bytesWritten: 1_000, writableLength: 400, _handle: { writeQueueSize: 400 } };
-    const response = new PlainResponse();
-    await visit(response, { socket });
-
-    for (let i = 0; i < 9; i++) {
-      change(socket);
-      await pass(60_000);
-    }
-
-    expect([await free(), warnings]).toEqual([0, []]);
-    response.finish();
-  });
-
   it('is warned of if it is lost, and its release frees no slot of another request', async () => {
     const { store, visit } = scene();
     const [response, other] = [new PlainResponse(), new PlainResponse()];

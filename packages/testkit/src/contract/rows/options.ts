@@ -1,4 +1,4 @@
-import { fixedWindow, type Policy } from '@sluice/core';
+import { fixedWindow } from '@sluice/core';
 import { byAll, byIp } from '@sluice/core/http';
 import { createPolicies, managed } from '@sluice/core/managed';
 import { header, type AnyRequest, type Limit } from '../adapter.ts';
@@ -15,15 +15,6 @@ const functions: readonly (readonly [string, Limit['policy']])[] = [
   ['a function', planOf],
   ['an async function', async (request) => Promise.resolve(planOf(request))],
 ];
-const mistakes: readonly (readonly [string, unknown])[] = [
-  ['without a name', once],
-  ['in a list without a name', [free, once]],
-  ['in an empty list', []],
-  ['of a name that is there already', [free, { ...paid, name: 'FREE' }]],
-  ['that is undefined', undefined],
-  ['with bad numbers', { ...free, limit: 0.5 }],
-];
-
 function called<T>({ log }: Tools, name: string, value: T): T {
   log(name);
   return value;
@@ -54,19 +45,6 @@ export const options: readonly Row[] = rowsOf({
     [onPlan('paid'), 200, shows('"paid";q=2;w=60', '"paid";r=1;t=60')],
     [onPlan('paid'), [200, 429]],
     [onPlan('both'), 429, shows('"free";q=1;w=60, "hourly";q=5;w=3600', '"free";r=0;t=60, "hourly";r=5', '60')],
-  ]),
-  'a policy that a function makes again counts on under its name, also with other numbers': [
-    () => {
-      let limit = 1;
-      return { policy: () => fixedWindow({ name: 'fresh', limit: limit++, window: '60s' }) };
-    },
-    get(200, 200),
-    [{}, 200, shows('"fresh";q=3;w=60', '"fresh";r=0;t=60')],
-  ],
-  ...each(mistakes, ([what, policy]) => [
-    `a policy function lets no request pass for a policy ${what}: 500`,
-    { policy: () => policy as Policy },
-    get(500),
   ]),
   'limit and window are a sliding window per address': [
     within({ trustLoopback: true }, { limit: 2, window: '1m' }),
@@ -115,19 +93,6 @@ export const options: readonly Row[] = rowsOf({
     })),
     get(200),
   ],
-  'onThreshold is told once when a key reaches a share of its limit': [
-    within({ logged: [['127.0.0.1', 0.5, 2]] }, ({ log }) => ({
-      policy: hourly(4),
-      onThreshold: {
-        at: [0.5],
-        call: ({ key, level, used }) => {
-          log([key, level, used]);
-        },
-      },
-    })),
-    get(200, 200, 200, 200, 429),
-  ],
-
   // Policies that are stored. Without a record there is none.
   'a managed policy that does not exist denies with 403 and problem details, without fields': [
     stored({}),

@@ -1,20 +1,7 @@
-import { byIp, byMethod, byRoute, byUser } from '@sluice/core/http';
+import { byIp, byMethod, byRoute } from '@sluice/core/http';
 import { spellingsOf } from '../../spellings.ts';
-import type { Limit } from '../adapter.ts';
 import type { Ask } from '../http-client.ts';
-import {
-  anything,
-  each,
-  get,
-  hourly,
-  passes,
-  PROBLEM,
-  rowsOf,
-  within,
-  type Row,
-  type Step,
-  type Tools,
-} from '../row.ts';
+import { anything, each, get, hourly, passes, rowsOf, within, type Row, type Step, type Tools } from '../row.ts';
 import { APPLICATION_WIDE } from '../stage.ts';
 
 const perRoute = { policy: hourly(3), key: [byIp(), byRoute()] };
@@ -84,11 +71,6 @@ const fail = (tools: Tools, name: string) => (): never => {
   tools.log(name);
   throw new Error(`${name} expects a user`);
 };
-const addressKeys: readonly (readonly [string, Limit['key']])[] = [
-  ['address', byIp()],
-  ['address, route and method', [byIp(), byRoute(), byMethod()]],
-];
-
 /** The option `preflights`: no free lane, no cost to requests, and no broken CORS. */
 const preflights = rowsOf(
   {
@@ -98,30 +80,12 @@ const preflights = rowsOf(
       [preflight(), [429, 429], { 'retry-after': '3600', 'cache-control': 'no-store' }],
       get(200, 200, 429),
     ],
-    ...each(addressKeys, ([what, key]) => [
-      `preflights have one budget for each address, whatever they ask for, with a key of ${what}`,
-      { policy: hourly(2), key },
-      [preflight('/items', 'GET'), passes],
-      [preflight('/other', 'PUT'), passes],
-      [preflight('/nowhere', 'INVENTED'), 429],
-      [preflight('/items', 'GET', { 'X-Forwarded-For': '203.0.113.1' }), passes],
-    ]),
     'preflights call no function that may expect a user': [
       within({ logged: [] }, (tools) => ({
         ...{ key: fail(tools, 'key'), cost: fail(tools, 'cost'), policy: fail(tools, 'policy') },
         ...{ skip: fail(tools, 'skip'), onDecision: fail(tools, 'onDecision') },
       })),
       [preflight(), [passes, passes]],
-    ],
-    'preflights of a client on the list deny get 403, and those of one on the list allow are not counted': [
-      { policy: hourly(1), deny: ['203.0.113.66'], allow: ['203.0.113.7'] },
-      [preflight('/items', 'GET', { 'X-Forwarded-For': '203.0.113.66' }), 403, PROBLEM],
-      [preflight('/items', 'GET', { 'X-Forwarded-For': '203.0.113.7' }), [passes, passes]],
-      [preflight(), [passes, 429]],
-    ],
-    'preflights of a limit by user are not those of one user': [
-      { policy: hourly(1), key: byUser() },
-      [preflight(), [passes, passes, passes]],
     ],
     'preflights count like other requests with "count"': [
       { policy: hourly(2), preflights: 'count' },
