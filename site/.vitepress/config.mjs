@@ -107,7 +107,8 @@ function makeTablesReadable(md) {
 /** Commands and JSON wrap on the site, as they do in a terminal. Runs in Shiki, for each line. */
 function wrapCommands(line) {
   const text = line.children.map(({ children: [{ value }] }) => value).join('');
-  if (this.options.lang === 'console' && /^[${]/.test(text)) this.addClassToHast(line, 'wraps');
+  const { lang } = this.options;
+  if (lang === 'sh' || (lang === 'console' && /^[${]/.test(text))) this.addClassToHast(line, 'wraps');
 }
 
 /** The code of an error breaks between its words where it does not fit. */
