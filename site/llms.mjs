@@ -37,7 +37,7 @@ export function writeTexts() {
 const textOf = (page) =>
   readFileSync(PAGES + page, 'utf8')
     .replace(/^---\n[^]*?\n---\n+/, '')
-    .replace(/^(?:<\/?(?:main|section|div)\b.*>|:::.*)\n/gm, '');
+    .replace(/^<script[^]*?<\/script>\n+|^(?:<\/?(?:main|VP)\w*\b.*>|:::.*)\n/gm, '');
 
 const lineOf = ({ text, link, about }) =>
   `- [${text}](${ADDRESSES.site}/${pageAt(link)})${about === '' ? '' : `: ${about}`}`;

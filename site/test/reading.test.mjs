@@ -15,8 +15,8 @@ after(() => site?.close());
 async function search(page, query) {
   await page.keyboard.press('Control+k');
   await page.fill('#localsearch-input', query);
-  await page.waitForSelector('#localsearch-list a[role=option]');
-  return page.$$eval('#localsearch-list a[role=option]', (links) => links.map((link) => link.getAttribute('href')));
+  await page.waitForSelector('#localsearch-list li[role=option] a');
+  return page.$$eval('#localsearch-list li[role=option] a', (links) => links.map((link) => link.getAttribute('href')));
 }
 
 for (const [query, expected] of [
