@@ -7,7 +7,7 @@ import { DESKTOP, LINK, PHONE, Site } from './browser.mjs';
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const KINDS = [
   ...['/', '/documents', '/guides/which-policy', '/reference/options', '/reference/errors'],
-  ...['/reference/codes/sluice_unit_missing', '/reference/api/', '/reference/api/@sluice/core/'],
+  ...['/reference/api/', '/reference/api/@sluice/core/'],
   ...['/reference/api/@sluice/core/interfaces/Limiter', '/packages/express', '/benchmarks', '/playground', LINK],
   ...['/contribute/architecture', '/adr/', '/changelog', '/no-such-page'],
 ];

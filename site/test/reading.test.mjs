@@ -1,12 +1,7 @@
-// What a reader does: comes by the address of a warning, searches, changes the theme, reads on a phone.
+// What a reader does: searches, changes the theme, reads on a phone.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { readFileSync } from 'node:fs';
-import { codesIn } from '../codes.mjs';
-import { ROOT } from '../pages.mjs';
 import { PHONE, Site } from './browser.mjs';
-
-const codes = codesIn(readFileSync(`${ROOT}docs/reference/errors.md`, 'utf8')).map(({ code }) => code);
 
 let site;
 before(async () => (site = await Site.open()));
@@ -43,19 +38,6 @@ for (const [query, expected] of [
     await close();
   });
 }
-
-test('the address of a warning shows its section, for every code', async () => {
-  const { page, close } = await site.tab();
-  for (const code of codes) {
-    await page.goto('about:blank');
-    await page.goto(`${site.origin}/reference/errors#${code.toLowerCase()}`);
-    await page.waitForFunction((id) => {
-      const { top, bottom } = document.getElementById(id).getBoundingClientRect();
-      return top >= 0 && bottom <= innerHeight;
-    }, code.toLowerCase());
-  }
-  await close();
-});
 
 test('the theme is that of the machine until it is switched, and stays switched', async () => {
   const { page, close } = await site.tab({ colorScheme: 'dark' });
