@@ -74,7 +74,7 @@ test('the first page sells: how to install is copied, each framework has its pro
     assert.equal(programs.length, 1);
     assert.ok(programs[0].includes(`@sluice/${{ Fetch: 'web', Hono: 'web' }[name] ?? name.toLowerCase()}`), name);
   }
-  const links = await page.$$eval('.vp-doc a[href^="/packages/"]', (all) => all.map(({ pathname }) => pathname));
+  const links = await page.$$eval('.vp-doc a[href*="/packages/"]', (all) => all.map(({ pathname }) => pathname));
   for (const name of PAGES) assert.ok(links.includes(`/packages/${name}`), name);
   assert.equal(await page.locator('.VPFeature a, a.VPFeature').count(), 4);
   assert.deepEqual(said, []);
@@ -110,7 +110,7 @@ test('a table that scrolls holds its first column', async () => {
   await table.evaluate((element) => element.scrollBy({ left: 90 }));
   assert.ok((await table.evaluate(({ scrollLeft }) => scrollLeft)) > 50);
 
-  assert.equal(await left(), before);
+  assert.ok(Math.abs((await left()) - before) < 1); // half of a border
   await close();
 });
 
