@@ -6,7 +6,7 @@ import { ADDRESSES } from '../scripts/build/packages.mjs';
 import { ROOT, pageOf } from './pages.mjs';
 
 const CODE = /^( *)(`{3,})[^\n]*\n[^]*?^\1\2 *$|(`+)[^`][^]*?\3/gm;
-const IMAGE = /\.(?:svg|png)$/;
+const IMAGE = /\.(?:svg|webp)$/;
 
 /** The text of a document with every link as the site needs it. Code stays as it is. */
 export function withLinksOfSite(text, { source, page }) {

@@ -11,7 +11,7 @@ const PLACE = { source: LIST, page: 'index.md' };
 
 /**
  * The chapters of docs/README.md: `title`, and `sections` with a `title` (empty for what stands before the first one)
- * and `entries`, each with a `text`, a `link`, and what is said `about` it. Links to what is no page are left out.
+ * and `entries`, each with a `text` and a `link`. Links to what is no page are left out.
  */
 export function chapters() {
   return readFileSync(ROOT + LIST, 'utf8')
@@ -35,25 +35,20 @@ function entriesIn(section) {
   return items
     .slice(items.length > 1 ? 1 : 0)
     .flatMap((item) => {
-      const links = [...item.replace(/\s+/g, ' ').matchAll(/\[([^\]]+)\]\(([^)\s]+)\)(?:: ([^[]*)$)?/g)];
-      return links.map(([, text, target, about = '']) => ({
+      const links = [...item.replace(/\s+/g, ' ').matchAll(/\[([^\]]+)\]\(([^)\s]+)\)/g)];
+      return links.map(([, text, target]) => ({
         text,
         target: linkOf(target, PLACE),
-        about: about.trim(),
       }));
     })
     .filter(({ target }) => target.startsWith('./'))
-    .map(({ text, target, about }) => ({
+    .map(({ text, target }) => ({
       text: capital(text.replaceAll('`', '')),
       link: addressOf(target.slice(2)),
-      about,
     }));
 }
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
-
-/** The page at an address. */
-export const pageAt = (address) => `${address.slice(1)}${address.endsWith('/') ? 'index' : ''}.md`;
 
 /** The address of a page: `guides/pacing.md` is /guides/pacing. */
 export const addressOf = (page) => `/${page.replace(/(?:(^|\/)index)?\.md(?=#|$)/, '$1')}`;

@@ -26,8 +26,6 @@ assemble();
 await writeReference();
 if (command === 'build') {
   await build(here);
-  const { writeTexts } = await import('./llms.mjs');
-  writeTexts();
 } else {
   await serve();
 }

@@ -7,7 +7,6 @@ import { anchorOf } from '../anchors.mjs';
 import { sidebars } from '../navigation.mjs';
 import { PAGES } from '../assemble.mjs';
 import { ROOT } from '../pages.mjs';
-import { namedSearch } from './names.mjs';
 
 const description = 'Rate limiting for Node.js that holds across processes, exact to the unit and the millisecond.';
 
@@ -30,7 +29,6 @@ export default defineConfig({
   ],
   // The playground is bundled from the sources of the packages.
   vite: {
-    plugins: [namedSearch()],
     resolve: { conditions: ['@sluice/source'] },
     // Clients of Redis, which only a store in Redis loads: the playground counts in memory.
     build: { rollupOptions: { external: ['ioredis', 'redis'] } },
@@ -109,7 +107,8 @@ function makeTablesReadable(md) {
 /** Commands and JSON wrap on the site, as they do in a terminal. Runs in Shiki, for each line. */
 function wrapCommands(line) {
   const text = line.children.map(({ children: [{ value }] }) => value).join('');
-  if (this.options.lang === 'console' && /^[${]/.test(text)) this.addClassToHast(line, 'wraps');
+  const { lang } = this.options;
+  if (lang === 'sh' || (lang === 'console' && /^[${]/.test(text))) this.addClassToHast(line, 'wraps');
 }
 
 /** The code of an error breaks between its words where it does not fit. */

@@ -9,6 +9,9 @@ import { CHROMIUM_ARGS, findChromium } from '../../scripts/setup/find-chromium.m
 export const SITE_FOLDER = fileURLToPath(new URL('../', import.meta.url));
 export const DIST = `${SITE_FOLDER}dist/`;
 
+/** A state of the playground that has nothing of the first one. */
+export const LINK =
+  '/playground#v=1&p=fixedWindow*limit*5*window*10s*align*clock*name*a&p=leakyBucket*limit*10*window*10s*maxDelay*2s*name*b&span=30s&bars=0005.00000a&runs=1s&key=ip&store=redis&headers=draft-6&framework=koa&client=1&at=5';
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 

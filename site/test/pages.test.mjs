@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { ADDRESSES } from '../../scripts/build/packages.mjs';
-import { codesIn } from '../codes.mjs';
 import { ROOT } from '../pages.mjs';
 import { DIST, Site } from './browser.mjs';
 
 const TABS = 2;
-const codes = codesIn(readFileSync(`${ROOT}docs/reference/errors.md`, 'utf8')).map(({ code }) => code);
+const codes = readFileSync(`${ROOT}docs/reference/errors.md`, 'utf8').match(/(?<=^### )SLUICE_\w+/gm);
 
 let site;
 /** By address: its title, its anchors, its links. */
@@ -99,10 +98,6 @@ test('the address that a warning or an error names is an anchor, for every code'
   );
 });
 
-test('every code has a page of its own', () => {
-  for (const code of codes) assert.equal(pages.get(`/reference/codes/${code.toLowerCase()}`)?.heading, code);
-});
-
 test('a page that is not there says so', async () => {
   const tab = await site.tab();
   const response = await tab.page.goto(`${site.origin}/guides/no-such-page`);
@@ -110,16 +105,4 @@ test('a page that is not there says so', async () => {
   assert.equal(response.status(), 404);
   assert.match(await tab.page.textContent('h1'), /not found/i);
   await tab.close();
-});
-
-test('llms.txt lists pages as text, and llms-full.txt holds them', async () => {
-  const list = readFileSync(`${DIST}llms.txt`, 'utf8');
-  const links = [...list.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link.slice(ADDRESSES.site.length + 1));
-
-  assert.ok(links.length > 40, `${links.length} links`);
-  assert.deepEqual(
-    links.filter((link) => !existsSync(DIST + link)),
-    [],
-  );
-  assert.match(readFileSync(`${DIST}llms-full.txt`, 'utf8'), /^# Which policy$/m);
 });

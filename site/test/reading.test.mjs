@@ -1,12 +1,7 @@
-// What a reader does: comes by the address of a warning, searches, changes the theme, reads on a phone.
+// What a reader does: searches, changes the theme, reads on a phone.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { readFileSync } from 'node:fs';
-import { codesIn } from '../codes.mjs';
-import { ROOT } from '../pages.mjs';
-import { DESKTOP, PHONE, Site } from './browser.mjs';
-
-const codes = codesIn(readFileSync(`${ROOT}docs/reference/errors.md`, 'utf8')).map(({ code }) => code);
+import { PHONE, Site } from './browser.mjs';
 
 let site;
 before(async () => (site = await Site.open()));
@@ -15,8 +10,8 @@ after(() => site?.close());
 async function search(page, query) {
   await page.keyboard.press('Control+k');
   await page.fill('#localsearch-input', query);
-  await page.waitForSelector('#localsearch-list a[role=option]');
-  return page.$$eval('#localsearch-list a[role=option]', (links) => links.map((link) => link.getAttribute('href')));
+  await page.waitForSelector('#localsearch-list li[role=option] a');
+  return page.$$eval('#localsearch-list li[role=option] a', (links) => links.map((link) => link.getAttribute('href')));
 }
 
 for (const [query, expected] of [
@@ -44,30 +39,6 @@ for (const [query, expected] of [
   });
 }
 
-test('Enter opens the first result', async () => {
-  const { page, close } = await site.tab();
-  await page.goto(site.origin, { waitUntil: 'networkidle' });
-  const [first] = await search(page, 'batches');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(`**${first}`);
-
-  assert.match(await page.textContent('h1'), /\w/);
-  await close();
-});
-
-test('the address of a warning shows its section, for every code', async () => {
-  const { page, close } = await site.tab();
-  for (const code of codes) {
-    await page.goto('about:blank');
-    await page.goto(`${site.origin}/reference/errors#${code.toLowerCase()}`);
-    await page.waitForFunction((id) => {
-      const { top, bottom } = document.getElementById(id).getBoundingClientRect();
-      return top >= 0 && bottom <= innerHeight;
-    }, code.toLowerCase());
-  }
-  await close();
-});
-
 test('the theme is that of the machine until it is switched, and stays switched', async () => {
   const { page, close } = await site.tab({ colorScheme: 'dark' });
   const isDark = () => page.evaluate(() => document.documentElement.classList.contains('dark'));
@@ -85,87 +56,28 @@ test('the theme is that of the machine until it is switched, and stays switched'
 /** The packages whose pages begin with a first application. */
 const PAGES = ['core', 'express', 'fastify', 'koa', 'nestjs', 'web'];
 
-test('the first page leads to the page of each framework', async () => {
-  const { page, close } = await site.tab();
+test('the first page sells: how to install is copied, each framework has its program, four facts have their proof', async () => {
+  const { page, said, close } = await site.tab();
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(site.origin, { waitUntil: 'networkidle' });
 
-  for (const place of ['.pitch', '.doors']) {
-    const links = await page.$$eval(`${place} a[href*="/packages/"]`, (all) => all.map(({ pathname }) => pathname));
-    assert.deepEqual(
-      links.filter((link) => PAGES.includes(link.slice('/packages/'.length))).sort(),
-      PAGES.map((name) => `/packages/${name}`),
+  await page.locator('.language-sh > .copy').click();
+  assert.match(
+    await page.evaluate(() => globalThis.navigator.clipboard.readText()),
+    /^npm install \.\/sluice-core-\S+\.tgz/,
+  );
+  for (const name of ['Fetch', 'Hono', 'NestJS', 'Koa', 'Fastify', 'Express']) {
+    await page.getByText(name, { exact: true }).first().click();
+    const programs = await page.$$eval('.vp-code-group .blocks code', (all) =>
+      all.flatMap((code) => (code.checkVisibility() ? [code.textContent] : [])),
     );
+    assert.equal(programs.length, 1);
+    assert.ok(programs[0].includes(`@sluice/${{ Fetch: 'web', Hono: 'web' }[name] ?? name.toLowerCase()}`), name);
   }
-  await close();
-});
-
-const FRAMEWORKS = { Express: 'express', Fastify: 'fastify', Koa: 'koa', NestJS: 'nestjs', Hono: 'web', Fetch: 'web' };
-
-/** What a reader sees of the tabs on the first page: the name that is chosen, and the programs. */
-const tabsIn = (page) =>
-  page.$eval('.code .vp-code-group', (group) => ({
-    chosen: [...group.querySelectorAll('.tabs input')].flatMap(({ checked, labels: [label] }) =>
-      checked ? [label.textContent] : [],
-    ),
-    programs: [...group.querySelectorAll('.blocks code')].flatMap((code) =>
-      code.checkVisibility() ? [code.textContent.trim()] : [],
-    ),
-  }));
-
-/** The tab of a framework is chosen, and its program, which begins with how to install it, is the only one in sight. */
-function isOf({ chosen, programs }, name) {
-  assert.deepEqual(chosen, [name]);
-  assert.equal(programs.length, 1, programs.join('\n'));
-  assert.match(programs[0], new RegExp(`^// npm install .*@sluice/${FRAMEWORKS[name]}\\b`));
-}
-
-for (const [device, viewport] of Object.entries({ desk: DESKTOP, phone: PHONE })) {
-  test(`a click on a tab of the first page shows that framework's program alone, on a ${device}`, async () => {
-    const { page, close } = await site.tab({ viewport });
-    await page.goto(site.origin, { waitUntil: 'networkidle' });
-    const labels = await page.$$('.code .tabs label');
-    assert.deepEqual(await Promise.all(labels.map((label) => label.textContent())), Object.keys(FRAMEWORKS));
-    isOf(await tabsIn(page), 'Express');
-
-    for (const label of labels.reverse()) {
-      await label.click();
-      isOf(await tabsIn(page), await label.textContent());
-    }
-    await close();
-  });
-}
-
-test('arrow keys choose a tab of the first page, which shows where the focus is', async () => {
-  const { page, close } = await site.tab();
-  await page.goto(site.origin, { waitUntil: 'networkidle' });
-  await page.focus('.code .tabs input:checked');
-
-  for (const name of Object.keys(FRAMEWORKS).slice(1)) {
-    await page.keyboard.press('ArrowRight');
-    isOf(await tabsIn(page), name);
-    const focused = await page.$eval('.code .tabs input:focus + label', (label) => ({
-      name: label.textContent,
-      outline: getComputedStyle(label).outlineStyle,
-    }));
-    assert.deepEqual(focused, { name, outline: 'solid' });
-  }
-  await page.keyboard.press('ArrowRight');
-  isOf(await tabsIn(page), 'Express');
-  await close();
-});
-
-test('a phone shows the name of every framework on the first page', async () => {
-  const { page, close } = await site.tab({ viewport: PHONE });
-  await page.goto(site.origin, { waitUntil: 'networkidle' });
-
-  const ends = await page.$$eval('.code .tabs label', (labels) =>
-    labels.map((label) => label.getBoundingClientRect().right),
-  );
-  assert.equal(ends.length, Object.keys(FRAMEWORKS).length);
-  assert.deepEqual(
-    ends.filter((end) => end > PHONE.width),
-    [],
-  );
+  const links = await page.$$eval('.vp-doc a[href*="/packages/"]', (all) => all.map(({ pathname }) => pathname));
+  for (const name of PAGES) assert.ok(links.includes(`/packages/${name}`), name);
+  assert.equal(await page.locator('.VPFeature a, a.VPFeature').count(), 4);
+  assert.deepEqual(said, []);
   await close();
 });
 
@@ -185,27 +97,26 @@ test('code that begins the page of a framework, and commands with their JSON, ar
   await close();
 });
 
-test('the four doors are on the first page and in the bar above every page', async () => {
-  const { page, close } = await site.tab();
-  await page.goto(site.origin);
-  const doors = ['Start', 'Guides', 'Reference', 'Contribute'];
+test('a table that scrolls holds its first column', async () => {
+  const { page, close } = await site.tab({ viewport: PHONE });
+  await page.goto(`${site.origin}/benchmarks`, { waitUntil: 'networkidle' });
+  const table = page.locator('.vp-doc table').first();
+  const left = () =>
+    table
+      .locator('td')
+      .first()
+      .evaluate((cell) => cell.getBoundingClientRect().left);
+  const before = await left();
+  await table.evaluate((element) => element.scrollBy({ left: 90 }));
+  assert.ok((await table.evaluate(({ scrollLeft }) => scrollLeft)) > 50);
 
-  const headings = await page.$$eval('.doors h2', (found) =>
-    found.map(({ firstChild }) => firstChild.textContent.trim()),
-  );
-  assert.deepEqual(headings, doors);
-  const bar = await page.$$eval('.VPNavBarMenuLink', (links) => links.map((link) => link.textContent.trim()));
-  assert.deepEqual(
-    bar.filter((name) => doors.includes(name)),
-    doors,
-  );
+  assert.ok(Math.abs((await left()) - before) < 1); // half of a border
   await close();
 });
 
-test('a phone shows all of a page within its width, and the menu leads on', async () => {
+test('on a phone, the menu leads on', async () => {
   const { page, close } = await site.tab({ viewport: PHONE });
   await page.goto(`${site.origin}/guides/which-policy`, { waitUntil: 'networkidle' });
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.width);
   await page.click('.VPLocalNav .menu');
   await page.click('.VPSidebar >> text=Pacing');
   await page.waitForURL('**/guides/pacing');

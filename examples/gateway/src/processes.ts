@@ -5,7 +5,6 @@ import { delimiter } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const RESTARTED_AFTER_MS = 500;
 const KILLED_AFTER_MS = 5000;
 /** nginx is there on Debian, which is often not in PATH. */
 const PATH = [process.env['PATH'], '/usr/sbin', '/usr/local/sbin'].join(delimiter);
@@ -25,15 +24,22 @@ export class Processes {
   #isStopping = false;
 
   /**
-   * Starts a role and waits until it reports its address. A role that ends unexpectedly is started again, on the same
-   * port.
+   * Starts a role and waits until it reports its address.
    *
    * @param file - In the folder of this file.
    */
   async startRole(name: string, file: string, env: Env): Promise<RoleProcess> {
-    const url = await this.#start(name, file, { ...env, PORT: '0' });
-    void this.#keep(name, async () => this.#start(name, file, { ...env, PORT: new URL(url).port }));
-    return { name, url, pid: this.#running.get(name)?.pid ?? NaN };
+    const path = fileURLToPath(new URL(file, import.meta.url));
+    const stdio: StdioOptions = ['ignore', 'pipe', 'pipe', 'ipc'];
+    const child = this.#spawn(name, process.execPath, [path], stdio, { ...env, PORT: '0' });
+    return new Promise((resolve, reject) => {
+      child.once('message', ({ url }: { url: string }) => {
+        resolve({ name, url, pid: child.pid ?? NaN });
+      });
+      child.once('exit', () => {
+        reject(new Error(`${name} has ended before it listened`));
+      });
+    });
   }
 
   /** Starts a program, such as nginx, and waits until it accepts connections. */
@@ -61,36 +67,6 @@ export class Processes {
       child.kill('SIGTERM');
       await once(child, 'exit');
       clearTimeout(timer);
-    }
-  }
-
-  async #start(name: string, file: string, env: Env): Promise<string> {
-    const path = fileURLToPath(new URL(file, import.meta.url));
-    const child = this.#spawn(name, process.execPath, [path], ['ignore', 'pipe', 'pipe', 'ipc'], env);
-    return new Promise((resolve, reject) => {
-      child.once('message', ({ url }: { url: string }) => {
-        resolve(url);
-      });
-      child.once('exit', () => {
-        reject(new Error(`${name} has ended before it listened`));
-      });
-    });
-  }
-
-  async #keep(name: string, start: () => Promise<unknown>): Promise<void> {
-    for (;;) {
-      const child = this.#running.get(name) as ChildProcess;
-      if (!hasEnded(child)) await once(child, 'exit');
-      await sleep(RESTARTED_AFTER_MS);
-      if (this.#isStopping) return;
-      await start().then(
-        () => {
-          console.log(`${name} has been started again, pid ${String(this.#running.get(name)?.pid)}.`);
-        },
-        (error: unknown) => {
-          console.error(String(error));
-        },
-      );
     }
   }
 

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { Agent, request as sendRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The response to one request. */
 export interface Answer {
@@ -40,23 +39,6 @@ export class Client {
   /** Sends this many requests, one at a time per connection. */
   async sendMany(times: number, path: string): Promise<Answer[]> {
     return Promise.all(Array.from({ length: times }, async () => this.send(path)));
-  }
-
-  /**
-   * Sends on all connections, each the next request after the last response, until `isDone`.
-   *
-   * @param pauseMs - Between the two, to leave CPU time for other processes.
-   */
-  async sendUntil(path: string, isDone: (answers: readonly Answer[]) => boolean, pauseMs = 0): Promise<Answer[]> {
-    const answers: Answer[] = [];
-    const one = async (): Promise<void> => {
-      while (!isDone(answers)) {
-        answers.push(await this.send(path));
-        await sleep(pauseMs);
-      }
-    };
-    await Promise.all(Array.from({ length: this.#agent.maxSockets }, one));
-    return answers;
   }
 
   close(): void {

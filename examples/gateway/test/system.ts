@@ -23,9 +23,9 @@ export class System extends ExampleProcess {
     return Number(/^Listening on http:\S+:(\d+):/m.exec(this.stdout)?.[1]);
   }
 
-  /** The processes of a gateway or a service, the last one last: it is started again if it ends. */
-  pidsOf(name: string): number[] {
-    return [...this.stdout.matchAll(new RegExp(`${name} .*pid (\\d+)`, 'g'))].map(([, pid]) => Number(pid));
+  /** The process of a gateway or a service. */
+  pidOf(name: string): number {
+    return Number(new RegExp(`${name} .*pid (\\d+)`).exec(this.stdout)?.[1]);
   }
 
   /** The number of requests that a service has received. */

@@ -1,41 +1,40 @@
-import { parseDuration, writeDuration } from '@sluice/core/spi';
-import { FRAMEWORKS } from './code/frameworks.ts';
-import { readBars, readRequests, writeBars, writeRequests } from './link-traffic.ts';
-import { MOST_POLICIES, withNames, type PolicyChoice } from './policies.ts';
-import { kindOf } from './policy-kinds.ts';
-import { HEADER_CHOICES } from './response.ts';
-import { KEY_CHOICES, STORE_CHOICES, initialScenario, type Scenario } from './scenario.ts';
-import { RETRY_CHOICES, SPANS_MS, type Traffic } from './traffic.ts';
-
-/** The state that a link contains, and what could not be read of it. */
-export interface LinkRead {
-  readonly scenario: Scenario;
-  readonly problems: readonly string[];
-}
+import { writeDuration } from '@sluice/core/spi';
+import { FRAMEWORKS } from './code.ts';
+import { parsePaste, writePaste } from './paste.ts';
+import { MAX_POLICIES, findKind, withNames, type PolicyChoice } from './policies.ts';
+import { KEY_CHOICES, STORE_CHOICES, initialScenario, readMs, type Scenario } from './scenario.ts';
+import { HEADER_CHOICES } from './shown.ts';
+import { COLUMNS, MAX_CLIENTS, MAX_COST, MAX_IN_COLUMN, RETRY_CHOICES, SPANS_MS, type Traffic } from './traffic.ts';
 
 /** Raised when a link of the one before means something else. */
 const VERSION = '1';
-/** The longest link that browsers, chats and mail carry without harm. */
-const LONGEST_LINK = 16_000;
-const LONGEST_VALUE = 80;
-const LONGEST_RUN_MS = 86_400_000;
-const MOST_COST = 1_000_000;
+/** Pasted traffic that is longer is left out: chats and mail break a link that has much more. */
+const MAX_LOG = 24_000;
+const MAX_VALUE = 80;
+const MAX_RUN_MS = 86_400_000;
+const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+/** What has one of a few values. */
+const CHOICES = { key: KEY_CHOICES, store: STORE_CHOICES, headers: HEADER_CHOICES, framework: FRAMEWORKS };
 
-/**
- * A scenario as the fragment of a link, without `#`. Traffic that was pasted and is too long for a link is left out.
- */
+/** A scenario as the fragment of a link, without `#`. Traffic that was pasted and is too long for a link is left out. */
 export function writeLink(scenario: Scenario): { readonly link: string; readonly isComplete: boolean } {
+  const { policies, traffic, client, request, key, store, headers, framework } = scenario;
+  const bars =
+    traffic.from === 'painted'
+      ? { span: writeDuration(traffic.spanMs), bars: traffic.clients.map(writeBars).join('.'), cost: traffic.cost }
+      : {};
+  const log = traffic.from === 'pasted' ? writePaste(traffic).replaceAll('\n', '*') : '';
+  const isComplete = log.length <= MAX_LOG;
   const fields = new URLSearchParams({ v: VERSION });
-  for (const policy of scenario.policies) fields.append('p', writePolicy(policy));
-  const traffic = trafficFields(scenario.traffic);
-  const isComplete = traffic.toString().length <= LONGEST_LINK;
-  if (isComplete) for (const [name, value] of traffic) fields.append(name, value);
-  fields.append('key', scenario.key);
-  fields.append('store', scenario.store);
-  fields.append('headers', scenario.headers);
-  fields.append('in', scenario.framework);
-  if (scenario.client > 0) fields.append('client', String(scenario.client));
-  if (scenario.request !== undefined) fields.append('at', String(scenario.request));
+  for (const policy of policies) fields.append('p', writePolicy(policy));
+  const further = {
+    ...bars,
+    ...(log !== '' && isComplete && { log }),
+    ...{ runs: writeDuration(traffic.runsMs), retry: traffic.retries, key, store, headers, framework },
+    ...(client > 0 && { client }),
+    ...(request !== undefined && { at: request }),
+  };
+  for (const [name, value] of Object.entries(further)) fields.append(name, String(value));
   return { link: fields.toString(), isComplete };
 }
 
@@ -43,7 +42,7 @@ export function writeLink(scenario: Scenario): { readonly link: string; readonly
  * The scenario of a link. Whatever the link contains, the result is one that works: what cannot be read has its value
  * from the start, and is named in `problems`.
  */
-export function readLink(fragment: string): LinkRead {
+export function readLink(fragment: string): { readonly scenario: Scenario; readonly problems: readonly string[] } {
   const initial = initialScenario();
   const fields = new URLSearchParams(fragment.replace(/^#/, ''));
   if (!fields.has('v')) return { scenario: initial, problems: [] };
@@ -51,128 +50,86 @@ export function readLink(fragment: string): LinkRead {
     return { scenario: initial, problems: ['This link is of another version of the playground.'] };
   }
   const problems: string[] = [];
-  const read = <T>(what: string, value: T | undefined, otherwise: T): T => {
+  const orInitial = <T>(what: string, value: T | undefined, otherwise: T): T => {
     if (value === undefined) problems.push(`The ${what} of this link could not be read.`);
     return value ?? otherwise;
   };
-  const choice = <T extends string>(name: string, what: string, ids: readonly T[], otherwise: T): T => {
-    const given = fields.get(name);
-    return given === null
-      ? otherwise
-      : read(
-          what,
-          ids.find((id) => id === given),
-          otherwise,
-        );
-  };
-
-  const policies = read('policies', readPolicies(fields.getAll('p')), initial.policies);
+  const policies = orInitial('policies', readPolicies(fields.getAll('p')), initial.policies);
   const hasTraffic = fields.has('bars') || fields.has('log');
-  const traffic = hasTraffic ? read('traffic', readTraffic(fields), initial.traffic) : initial.traffic;
+  const traffic = hasTraffic ? orInitial('traffic', readTraffic(fields), initial.traffic) : initial.traffic;
+  const chosen = Object.entries(CHOICES).map(([name, choices]) => {
+    const otherwise = initial[name as keyof typeof CHOICES];
+    const given = fields.get(name) ?? otherwise;
+    return [name, orInitial(name, choices.find(({ id }) => id === given)?.id, otherwise)] as const;
+  });
   return {
     scenario: {
+      ...initial,
+      ...Object.fromEntries(chosen),
       policies,
       traffic,
-      key: choice(
-        'key',
-        'key',
-        KEY_CHOICES.map(({ id }) => id),
-        initial.key,
-      ),
-      store: choice(
-        'store',
-        'store',
-        STORE_CHOICES.map(({ id }) => id),
-        initial.store,
-      ),
-      headers: choice(
-        'headers',
-        'header format',
-        HEADER_CHOICES.map(({ id }) => id),
-        initial.headers,
-      ),
-      framework: choice(
-        'in',
-        'framework',
-        FRAMEWORKS.map(({ id }) => id),
-        initial.framework,
-      ),
-      client: Math.min(wholeNumber(fields.get('client')) ?? 0, traffic.clients.length - 1),
-      request: wholeNumber(fields.get('at')),
+      client: Math.min(readNumber(fields.get('client')) ?? 0, traffic.clients.length - 1),
+      request: readNumber(fields.get('at')),
     },
     problems,
   };
 }
 
-/** `kind*name*field*value*field*value`: none of these is escaped in a fragment. */
-function writePolicy({ kind, name, values }: PolicyChoice): string {
+/** `kind*field*value*field*value`: none of these is escaped in a fragment. */
+function writePolicy({ kind, values }: PolicyChoice): string {
   const fields = Object.entries(values).filter(([, value]) => value !== '');
-  return [kind, name, ...fields.flat()].map((text) => text.replaceAll('*', '').slice(0, LONGEST_VALUE)).join('*');
+  return [kind, ...fields.flat()].map((text) => text.replaceAll('*', '').slice(0, MAX_VALUE)).join('*');
 }
 
 function readPolicies(written: readonly string[]): readonly PolicyChoice[] | undefined {
-  if (written.length === 0 || written.length > MOST_POLICIES) return undefined;
-  const policies = written.map(readPolicy);
-  return policies.every((policy) => policy !== undefined) ? withNames(policies) : undefined;
-}
-
-function readPolicy(written: string): PolicyChoice | undefined {
-  const [id = '', name = '', ...rest] = written.split('*');
-  const kind = kindOf(id);
-  if (kind === undefined || written.length > LONGEST_VALUE * 12) return undefined;
-  const given = new Map(
-    rest.flatMap((field, i): [string, string][] => (i % 2 === 0 ? [[field, rest[i + 1] ?? '']] : [])),
-  );
-  const fields = kind.fields.filter((field) => given.has(field.name));
-  return {
-    kind: id,
-    name,
-    values: Object.fromEntries(fields.map((field) => [field.name, given.get(field.name) ?? ''])),
-  };
-}
-
-function trafficFields(traffic: Traffic): URLSearchParams {
-  const retry: Readonly<Record<string, string>> = traffic.retries === undefined ? {} : { retry: traffic.retries };
-  if (traffic.from === 'pasted') {
-    return new URLSearchParams({ span: writeDuration(traffic.spanMs), ...writeRequests(traffic), ...retry });
-  }
-  const { spanMs, cost, runsMs, clients } = traffic;
-  return new URLSearchParams({
-    span: writeDuration(spanMs),
-    bars: clients.map(writeBars).join('.'),
-    ...(cost === 1 ? {} : { cost: String(cost) }),
-    runs: writeDuration(runsMs),
-    ...retry,
+  const policies = written.flatMap((text) => {
+    const [id = '', ...rest] = text.split('*');
+    const kind = findKind(id);
+    if (kind === undefined || text.length > MAX_VALUE * 12) return [];
+    const values: Record<string, string> = {};
+    for (let i = 0; i < rest.length; i += 2) {
+      const field = kind.fields.find(({ name }) => name === rest[i]);
+      if (field !== undefined) values[field.name] = rest[i + 1] ?? '';
+    }
+    return [{ kind: id, values }];
   });
+  const isWhole = policies.length === written.length && policies.length > 0 && policies.length <= MAX_POLICIES;
+  return isWhole ? withNames(policies) : undefined;
 }
 
 function readTraffic(fields: URLSearchParams): Traffic | undefined {
-  const spanMs = durationOf(fields.get('span'));
-  const runsMs = durationOf(fields.get('runs') ?? '1s');
-  if (spanMs === undefined || runsMs === undefined || runsMs > LONGEST_RUN_MS) return undefined;
-  const given = fields.get('retry');
-  const choice = RETRY_CHOICES.find(({ id }) => id === (given ?? 'none'));
-  if (choice === undefined) return undefined;
-  const retries = choice.id === 'none' ? {} : { retries: choice.id };
+  const runsMs = readMs(fields.get('runs') ?? '1s');
+  const retries = RETRY_CHOICES.find(({ id }) => id === (fields.get('retry') ?? 'none'))?.id;
+  if (runsMs === undefined || runsMs > MAX_RUN_MS || retries === undefined) return undefined;
   const log = fields.get('log');
   if (log !== null) {
-    const pasted = readRequests(log, fields.get('keys') ?? '', { spanMs, runsMs });
-    return pasted && { ...pasted, ...retries };
+    const { traffic, notes } = parsePaste(log.replaceAll('*', '\n'));
+    return traffic && notes.length === 0 ? { ...traffic, runsMs, retries } : undefined;
   }
-  const cost = wholeNumber(fields.get('cost') ?? '1');
+  const spanMs = readMs(fields.get('span') ?? '1m');
+  const cost = readNumber(fields.get('cost') ?? '1');
   const clients = readBars(fields.get('bars') ?? '');
-  if (!SPANS_MS.includes(spanMs) || cost === undefined || cost < 1 || cost > MOST_COST) return undefined;
-  return clients && { from: 'painted', spanMs, clients, cost, runsMs, ...retries };
+  if (spanMs === undefined || !SPANS_MS.includes(spanMs) || clients === undefined) return undefined;
+  if (cost === undefined || cost < 1 || cost > MAX_COST) return undefined;
+  return { from: 'painted', spanMs, clients, cost, runsMs, retries };
 }
 
-function durationOf(text: string | null): number | undefined {
-  try {
-    return parseDuration(text, 'span');
-  } catch {
-    return undefined;
-  }
+/** A row of bars: a character for each column, without zeros at the end. */
+function writeBars(counts: readonly number[]): string {
+  return counts
+    .map((count) => DIGITS.charAt(count))
+    .join('')
+    .replace(/0+$/, '');
 }
 
-function wholeNumber(text: string | null): number | undefined {
+function readBars(text: string): readonly (readonly number[])[] | undefined {
+  const clients = text.split('.').map((row) => Array.from(row.padEnd(COLUMNS, '0'), (digit) => DIGITS.indexOf(digit)));
+  const isRight = clients.every(
+    (counts) => counts.length === COLUMNS && counts.every((count) => count >= 0 && count <= MAX_IN_COLUMN),
+  );
+  return isRight && clients.length <= MAX_CLIENTS ? clients : undefined;
+}
+
+function readNumber(text: string | null): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

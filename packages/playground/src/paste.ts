@@ -1,30 +1,25 @@
-import { isDate, parseInstant, parseStamp } from './instants.ts';
-import type { Offered, Pasted } from './traffic.ts';
+import { MAX_COST, type Offered, type Pasted } from './traffic.ts';
 
-export interface PasteResult {
-  /** Undefined when no line could be read. */
-  readonly traffic: Pasted | undefined;
-  /** Notes for the reader: lines that were left out, requests that were spread. */
-  readonly notes: readonly string[];
-}
-
+/** Longer text is cut: browsers take seconds to lay out more in a field. */
+export const MAX_TEXT = 1_000_000;
 /** More are left out. */
-export const MOST_PASTED = 5_000;
-/** Lines that are looked at: what was pasted may be no log at all. */
-const MOST_LINES = 100_000;
+export const MAX_REQUESTS = 5_000;
 /** A longer line is cut: what matters is at its beginning. */
-const LONGEST_LINE = 1_000;
+const MAX_LINE = 1_000;
+const MAX_NAME = 64;
 /** Requests that come later than this after the first are left out. */
-const LONGEST_SPAN_MS = 1_000 * 86_400_000;
-const LONGEST_NAME = 64;
-const MOST_COST = 1_000_000;
+const MAX_SPAN_MS = 1_000 * 86_400_000;
+/** A smaller instant is a time from the start. */
+const MIN_DATE_MS = 1e11;
+/** The end of the year 9999. */
+const MAX_DATE_MS = 253_402_300_800_000;
 
 interface Line {
   readonly atMs: number;
   readonly key: string;
   readonly cost: number;
   /** Whether its stamp is of whole seconds. */
-  readonly coarse: boolean;
+  readonly isCoarse: boolean;
 }
 
 /** The common and the combined log format of Apache and nginx. */
@@ -34,140 +29,118 @@ const ACCESS_LOG = /^(\S+) \S+ .*?\[([^[\]]{1,40})\] "/;
  * Reads requests, one a line: `time [cost] [key]`, or a line of an access log, whose key is the address. Times are
  * ISO 8601, seconds or milliseconds since 1970, or seconds from the start.
  *
- * @param runsMs - How long each request runs.
- * @param leftOut - Lines behind the text that were not kept.
+ * @returns The traffic, undefined if no line could be read, and notes for the reader: what was left out, what was spread.
  */
-export function parsePaste(text: string, runsMs: number, leftOut = 0): PasteResult {
-  const { lines, unread, unreadCount, more: unshown } = readLines(text);
-  const more = unshown + leftOut;
+export function parsePaste(text: string): { readonly traffic: Pasted | undefined; readonly notes: readonly string[] } {
   const notes: string[] = [];
-  if (unread !== undefined) notes.push(`${linesOf(unreadCount)} could not be read, such as “${shortened(unread)}”.`);
-  if (lines.length === 0) {
-    if (unread === undefined) notes.push('There is nothing to read yet: one request a line.');
-    return { traffic: undefined, notes };
-  }
-  if (more > 0) {
-    notes.push(
-      `The first ${String(lines.length)} requests are shown, and ${linesOf(more).toLowerCase()} after them left out; sluice simulate replays whole logs.`,
-    );
-  }
-  const sorted = inOrder(lines);
-  const lastMs = (sorted[0] as Line).atMs + LONGEST_SPAN_MS;
-  const kept = sorted.filter(({ atMs }) => atMs < lastMs);
-  if (kept.length < sorted.length) {
-    const count = sorted.length - kept.length;
-    notes.push(
-      `${linesOf(count)} came more than 1000 days after the first, and ${count === 1 ? 'was' : 'were'} left out.`,
-    );
-  }
-  const spread = spreadSeconds(kept);
-  if (spread !== kept) {
-    notes.push('The log has whole seconds: the requests of a second are spread evenly over it.');
-  }
-  return { traffic: trafficOf(spread, runsMs), notes };
-}
-
-interface ReadLines {
-  readonly lines: readonly Line[];
-  /** The first line that could not be read. */
-  readonly unread: string | undefined;
-  readonly unreadCount: number;
-  /** Lines that were not looked at. */
-  readonly more: number;
-}
-
-/** Reads as many lines as are shown, and counts the others, however much was pasted. */
-function readLines(text: string): ReadLines {
+  const written = text
+    .slice(0, MAX_TEXT)
+    .split('\n')
+    .map((line) => line.slice(0, MAX_LINE).trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  const unread: string[] = [];
   const lines: Line[] = [];
-  let unread: string | undefined;
-  let [unreadCount, looked, more] = [0, 0, 0];
-  for (let from = 0; from < text.length;) {
-    const end = text.indexOf('\n', from);
-    const to = end === -1 ? text.length : end;
-    if (lines.length === MOST_PASTED || looked === MOST_LINES) more++;
-    else {
-      looked++;
-      const one = text.slice(from, Math.min(to, from + LONGEST_LINE)).trim();
-      const line = one === '' || one.startsWith('#') ? null : parseLine(one);
-      if (line === undefined) {
-        unread ??= one;
-        unreadCount++;
-      } else if (line !== null) lines.push(line);
-    }
-    from = to + 1;
+  let read = 0;
+  for (; read < written.length && lines.length < MAX_REQUESTS; read++) {
+    const line = parseLine(written[read] as string);
+    if (line === undefined) unread.push(written[read] as string);
+    else lines.push(line);
   }
-  return { lines, unread, unreadCount, more };
+  if (unread[0] !== undefined) {
+    const example = unread[0].length > 40 ? `${unread[0].slice(0, 40)}…` : unread[0];
+    notes.push(`${countLines(unread.length)} could not be read, such as “${example}”.`);
+  }
+  if (lines.length === 0) {
+    return {
+      traffic: undefined,
+      notes: notes.length > 0 ? notes : ['There is nothing to read yet: one request a line.'],
+    };
+  }
+  if (text.length >= MAX_TEXT || read < written.length) {
+    notes.push(`Only the first ${String(lines.length)} requests are shown; sluice simulate replays whole logs.`);
+  }
+  const sorted = sortLines(lines);
+  const kept = sorted.filter(({ atMs }) => atMs < (sorted[0] as Line).atMs + MAX_SPAN_MS);
+  const late = sorted.length - kept.length;
+  if (late > 0) notes.push(`${countLines(late)} more than 1000 days after the first left out.`);
+  const spread = spreadSeconds(kept);
+  if (spread !== kept) notes.push('The log has whole seconds: the requests of a second are spread evenly over it.');
+  return { traffic: toTraffic(spread), notes };
+}
+
+/** The requests as text that {@link parsePaste} reads. */
+export function writePaste({ requests, clients }: Pasted): string {
+  return requests
+    .map(({ atMs, cost, client }) => `${String(atMs / 1000)} ${String(cost)} ${clients[client] ?? ''}`)
+    .join('\n');
 }
 
 function parseLine(line: string): Line | undefined {
   const log = ACCESS_LOG.exec(line);
-  if (log !== null) {
-    const [, key = '', stamp = ''] = log;
-    const atMs = parseStamp(stamp);
-    return atMs === undefined ? undefined : { atMs, key: key.slice(0, LONGEST_NAME), cost: 1, coarse: true };
-  }
   // A date and its time of day may have a space between them.
-  const [time = '', ...rest] = line.replace(/^(\d{4}-\d{2}-\d{2}) (?=\d{2}:)/, '$1T').split(/[\s,;]+/);
-  const atMs = parseInstant(time);
-  if (atMs === undefined) return undefined;
+  const words = line.replace(/^(\d{4}-\d{2}-\d{2}) (?=\d{2}:)/, '$1T').split(/[\s,;]+/);
+  const atMs = readTime(log === null ? words.shift() : log[2]);
   // A number after the time is a cost; anything else is the key.
-  const cost = /^\d+$/.test(rest[0] ?? '') ? Number(rest.shift()) : 1;
-  if (cost < 1 || cost > MOST_COST) return undefined;
-  return { atMs, key: (rest[0] ?? '').slice(0, LONGEST_NAME), cost, coarse: false };
+  const cost = log === null && /^\d+$/.test(words[0] ?? '') ? Number(words.shift()) : 1;
+  if (atMs === undefined || cost < 1 || cost > MAX_COST) return undefined;
+  // What separates words here, and lines in a link, is left out of keys.
+  const key = (log?.[1] ?? words[0] ?? '').replace(/[*,;]/g, '').slice(0, MAX_NAME);
+  return { atMs, key: key || 'no-key', cost, isCoarse: log !== null };
 }
 
-function inOrder(lines: readonly Line[]): readonly Line[] {
-  return [...lines].sort((a, b) => a.atMs - b.atMs);
+/**
+ * An instant in milliseconds: ISO 8601, in UTC if it has no zone, the stamp of an access log, seconds or milliseconds since
+ * 1970, or seconds from the start.
+ */
+function readTime(text = ''): number | undefined {
+  const number = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : undefined;
+  let ms = number === undefined || number >= MIN_DATE_MS ? number : number * 1000;
+  const stamp = text.replace(/^(\d\d)\/(\w{3})\/(\d{4}):/, '$1 $2 $3 ');
+  if (stamp !== text) ms = Date.parse(stamp);
+  else if (/^\d{4}-\d\d-\d\dT/.test(text)) ms = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
+  return ms !== undefined && ms < MAX_DATE_MS ? Math.floor(ms + 1e-4) : undefined;
 }
+
+const sortLines = (lines: readonly Line[]): readonly Line[] => [...lines].sort((a, b) => a.atMs - b.atMs);
 
 /** Requests with the same whole second, spread over it. The same list if there are none. */
 function spreadSeconds(lines: readonly Line[]): readonly Line[] {
   const counts = new Map<number, number>();
-  for (const { atMs, coarse } of lines) if (coarse) counts.set(atMs, (counts.get(atMs) ?? 0) + 1);
-  if (![...counts.values()].some((count) => count > 1)) return lines;
+  for (const { atMs, isCoarse } of lines) if (isCoarse) counts.set(atMs, (counts.get(atMs) ?? 0) + 1);
+  if (counts.size === 0 || Math.max(...counts.values()) === 1) return lines;
   const seen = new Map<number, number>();
   const spread = lines.map((line) => {
-    const count = counts.get(line.atMs);
-    if (!line.coarse || count === undefined) return line;
-    const before = seen.get(line.atMs) ?? 0;
-    seen.set(line.atMs, before + 1);
-    return { ...line, atMs: line.atMs + Math.floor((before * 1000) / count) };
+    const { atMs, isCoarse } = line;
+    if (!isCoarse) return line;
+    const before = seen.get(atMs) ?? 0;
+    seen.set(atMs, before + 1);
+    return { ...line, atMs: atMs + Math.floor((before * 1000) / (counts.get(atMs) ?? 1)) };
   });
-  return inOrder(spread);
+  return sortLines(spread);
 }
 
-function trafficOf(lines: readonly Line[], runsMs: number): Pasted {
+function toTraffic(lines: readonly Line[]): Pasted {
   const clients = [...new Set(lines.map(({ key }) => key))];
   const indices = new Map(clients.map((key, i) => [key, i]));
   const first = (lines[0] as Line).atMs;
   // Dates begin with the whole second of the first request; other times are from the start already.
-  const startMs = isDate(first) ? Math.floor(first / 1000) * 1000 : 0;
+  const startMs = first >= MIN_DATE_MS ? Math.floor(first / 1000) * 1000 : 0;
   const requests = lines.map(({ atMs, key, cost }): Offered => ({
     atMs: atMs - startMs,
     client: indices.get(key) ?? 0,
     cost,
-    runsMs,
   }));
-  return {
-    from: 'pasted',
-    spanMs: spanOf((requests.at(-1) as Offered).atMs),
-    clients: clients.map((key) => (key === '' ? 'no key' : key)),
-    requests,
-  };
+  const spanMs = chooseSpan((requests.at(-1) as Offered).atMs);
+  return { from: 'pasted', spanMs, runsMs: 1_000, retries: 'none', clients, requests };
 }
 
 /** A span that is easy to divide by eye, and contains this instant. */
-export function spanOf(lastMs: number): number {
-  const units = [1_000, 60_000, 3_600_000, 86_400_000];
-  const unit = units.findLast((ms) => lastMs >= ms * 2) ?? 1_000;
-  const [count, step] = [Math.floor(lastMs / unit) + 1, lastMs / unit > 30 ? 10 : lastMs / unit > 6 ? 3 : 1];
-  return Math.ceil(count / step) * step * unit;
+export function chooseSpan(lastMs: number): number {
+  const unit = [1_000, 60_000, 3_600_000, 86_400_000].findLast((ms) => lastMs >= ms * 2) ?? 1_000;
+  const step = lastMs / unit > 30 ? 10 : lastMs / unit > 6 ? 3 : 1;
+  return Math.ceil((Math.floor(lastMs / unit) + 1) / step) * step * unit;
 }
 
-function linesOf(count: number): string {
+function countLines(count: number): string {
   return count === 1 ? 'One line' : `${String(count)} lines`;
-}
-
-function shortened(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

@@ -1,14 +1,45 @@
-import { PolicyError, type Policy } from '@sluice/core';
+import {
+  PolicyError,
+  concurrency,
+  fixedWindow,
+  leakyBucket,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+  type Policy,
+} from '@sluice/core';
 import { LimiterCore } from '@sluice/core/spi';
-import { kindOf, type PolicyField, type PolicyKind } from './policy-kinds.ts';
 
-/** A policy as its form has it: text, right or wrong. */
+/** One option of a policy, as a field of a form. All values are text, as they are typed. */
+export interface PolicyField {
+  readonly name: string;
+  /** What an empty field means. Absent: it has to be filled. */
+  readonly otherwise?: string;
+  readonly choices?: readonly string[];
+  readonly isNumber?: boolean;
+}
+
+/** One of the eight policies. Two of them have one function, `tokenBucket`. */
+export interface PolicyKind {
+  readonly id: string;
+  /** The function that makes it. */
+  readonly make: string;
+  readonly title: string;
+  /** Its promise, in a sentence. */
+  readonly promise: string;
+  readonly fields: readonly PolicyField[];
+  /** Options that the kind itself gives. */
+  readonly fixed?: Readonly<Record<string, string>>;
+  /** The values of a new one. */
+  readonly initial: Readonly<Record<string, string>>;
+  readonly from: (options: never) => Policy;
+}
+
+/** A policy as its form has it: text, right or wrong. A field that is empty or missing has its default. */
 export interface PolicyChoice {
   /** The id of a {@link PolicyKind}. */
   readonly kind: string;
-  /** Empty: the name of the limiter. */
-  readonly name: string;
-  /** By the names of the kind's fields. A field that is empty or missing has its default. */
   readonly values: Readonly<Record<string, string>>;
 }
 
@@ -20,68 +51,152 @@ export interface FieldError {
   readonly message: string;
 }
 
-export const MOST_POLICIES = 4;
+export const MAX_POLICIES = 4;
+
+const name: PolicyField = { name: 'name', otherwise: 'default' };
+const limit: PolicyField = { name: 'limit', isNumber: true };
+const window: PolicyField = { name: 'window' };
+const blockFor: PolicyField = { name: 'blockFor', otherwise: 'no block' };
+const bucket: readonly PolicyField[] = [
+  { name: 'capacity', isNumber: true },
+  { name: 'refill', isNumber: true },
+  { name: 'every' },
+  { name: 'overdraft', otherwise: '0', isNumber: true },
+  blockFor,
+  name,
+];
+
+export const POLICY_KINDS: readonly PolicyKind[] = [
+  {
+    id: 'slidingWindow',
+    make: 'slidingWindow',
+    title: 'Sliding window',
+    promise: 'Never more than the limit in any interval as long as the window.',
+    fields: [limit, window, { name: 'precision', otherwise: 'window / 10' }, blockFor, name],
+    initial: { limit: '40', window: '20s' },
+    from: slidingWindow,
+  },
+  {
+    id: 'fixedWindow',
+    make: 'fixedWindow',
+    title: 'Fixed window',
+    promise: 'The limit per window. Around the edge of two windows nearly twice as much can pass.',
+    fields: [limit, window, { name: 'align', choices: ['first-hit', 'clock'], otherwise: 'first-hit' }, blockFor, name],
+    initial: { limit: '40', window: '20s' },
+    from: fixedWindow,
+  },
+  {
+    id: 'slidingCounter',
+    make: 'slidingCounter',
+    title: 'Sliding counter',
+    promise: 'The limit per window of the clock; an estimate smooths the edge. Two counts per key, whatever the limit.',
+    fields: [limit, window, blockFor, name],
+    initial: { limit: '40', window: '20s' },
+    from: slidingCounter,
+  },
+  {
+    id: 'slidingLog',
+    make: 'slidingLog',
+    title: 'Sliding log',
+    promise: 'Exactly the limit in any interval as long as the window. Remembers every allowed unit.',
+    fields: [limit, window, blockFor, name],
+    initial: { limit: '40', window: '20s' },
+    from: slidingLog,
+  },
+  {
+    id: 'tokenBucket',
+    make: 'tokenBucket',
+    title: 'Token bucket',
+    promise: 'A burst of the capacity, then as much as is refilled, evenly.',
+    fields: bucket,
+    initial: { capacity: '20', refill: '2', every: '1s' },
+    from: tokenBucket,
+  },
+  {
+    id: 'intervalBucket',
+    make: 'tokenBucket',
+    title: 'Token bucket by interval',
+    promise: 'A burst of the capacity. The refill comes all at once, every interval.',
+    fields: bucket,
+    fixed: { mode: 'interval' },
+    initial: { capacity: '20', refill: '10', every: '5s' },
+    from: tokenBucket,
+  },
+  {
+    id: 'leakyBucket',
+    make: 'leakyBucket',
+    title: 'Leaky bucket',
+    promise: 'Requests wait for their turn and start evenly. One that would wait too long is denied.',
+    fields: [limit, window, { name: 'maxDelay' }, name],
+    initial: { limit: '40', window: '20s', maxDelay: '5s' },
+    from: leakyBucket,
+  },
+  {
+    id: 'concurrency',
+    make: 'concurrency',
+    title: 'Concurrency',
+    promise: 'Never more than the limit at the same time. A slot is free again when its request ends.',
+    fields: [limit, { name: 'ttl' }, name],
+    initial: { limit: '10', ttl: '30s' },
+    from: concurrency,
+  },
+];
+
+/** The kind with this id; undefined for any other text. */
+export function findKind(id: string): PolicyKind | undefined {
+  return POLICY_KINDS.find((kind) => kind.id === id);
+}
 
 /** A policy of this kind, with the numbers it starts with. */
-export function newPolicy(kind: string, name = ''): PolicyChoice {
-  return { kind, name, values: kindOf(kind)?.initial ?? {} };
+export function newPolicy(kind: string): PolicyChoice {
+  return { kind, values: findKind(kind)?.initial ?? {} };
 }
 
 /** Several policies need names of their own: those that have none get one. */
 export function withNames(choices: readonly PolicyChoice[]): readonly PolicyChoice[] {
   if (choices.length < 2) return choices;
-  const taken = new Set(choices.map(({ name }) => name.toLowerCase()));
+  const taken = new Set(choices.map(({ values }) => values['name']?.toLowerCase()));
   return choices.map((choice) => {
-    if (choice.name !== '') return choice;
-    const stem = stemOf(choice);
-    let name = stem;
-    for (let i = 2; taken.has(name.toLowerCase()); i++) name = `${stem}-${String(i)}`;
-    taken.add(name.toLowerCase());
-    return { ...choice, name };
+    if (choice.values['name']) return choice;
+    const stem = suggestName(choice);
+    let free = stem;
+    for (let i = 2; taken.has(free.toLowerCase()); i++) free = `${stem}-${String(i)}`;
+    taken.add(free.toLowerCase());
+    return { ...choice, values: { ...choice.values, name: free } };
   });
 }
 
-function stemOf({ kind, values }: PolicyChoice): string {
+function suggestName({ kind, values: { window: per = '' } }: PolicyChoice): string {
   if (kind === 'concurrency') return 'at-once';
   if (kind === 'leakyBucket') return 'pace';
   if (kind === 'tokenBucket' || kind === 'intervalBucket') return 'burst';
-  return /^[\w.]+$/.test(values['window'] ?? '') ? `per-${values['window'] ?? ''}` : 'window';
+  return /^[\w.]+$/.test(per) ? `per-${per}` : 'window';
 }
 
 /** Options as the policy's function takes them, in the order of the form, without those that have their default. */
-export function optionsOf(choice: PolicyChoice): Readonly<Record<string, string | number | boolean>> {
-  const kind = kindOf(choice.kind) as PolicyKind;
-  const given = kind.fields.filter((field) => isGiven(field, choice.values[field.name] ?? ''));
-  return {
-    ...(choice.name === '' ? {} : { name: choice.name }),
-    ...Object.fromEntries(given.map((field) => [field.name, valueOf(field, choice.values[field.name] ?? '')])),
-    ...kind.fixed,
-  };
-}
-
-function isGiven({ otherwise }: PolicyField, text: string): boolean {
-  return otherwise === undefined || (text.trim() !== '' && text !== otherwise);
-}
-
-function valueOf({ type }: PolicyField, text: string): string | number | boolean {
-  const trimmed = text.trim();
-  if (type === 'switch') return trimmed === 'true';
-  // Text that is no number stays text, so that the message shows it.
-  if (type === 'units') return /^\d+$/.test(trimmed) ? Number(trimmed) : trimmed;
-  return trimmed;
+export function readOptions({ kind, values }: PolicyChoice): Readonly<Record<string, string | number>> {
+  const { fields, fixed } = findKind(kind) as PolicyKind;
+  const options: Record<string, string | number> = {};
+  for (const field of fields) {
+    const text = (values[field.name] ?? '').trim();
+    if (field.otherwise !== undefined && (text === '' || text === field.otherwise)) continue;
+    // Text that is no number stays text, so that the message shows it.
+    options[field.name] = field.isNumber === true && /^\d+$/.test(text) ? Number(text) : text;
+  }
+  return { ...options, ...fixed };
 }
 
 /** The policies, or what is wrong with them. */
-export function checkedPolicies(choices: readonly PolicyChoice[]): {
+export function checkPolicies(choices: readonly PolicyChoice[]): {
   readonly policies: readonly Policy[] | undefined;
   readonly errors: readonly FieldError[];
 } {
   const errors: FieldError[] = [];
   const policies = choices.flatMap((choice, policy) => {
     try {
-      return [(kindOf(choice.kind) as PolicyKind).from(optionsOf(choice) as never)];
+      return [(findKind(choice.kind) as PolicyKind).from(readOptions(choice) as never)];
     } catch (error) {
-      errors.push(fieldError(error, policy));
+      errors.push(readError(error, policy));
       return [];
     }
   });
@@ -91,11 +206,11 @@ export function checkedPolicies(choices: readonly PolicyChoice[]): {
     return { policies, errors };
   } catch (error) {
     // Which of several names it is, is in the message.
-    return { policies: undefined, errors: [{ ...fieldError(error, choices.length - 1), field: 'name' }] };
+    return { policies: undefined, errors: [{ ...readError(error, choices.length - 1), field: 'name' }] };
   }
 }
 
-function fieldError(error: unknown, policy: number): FieldError {
+function readError(error: unknown, policy: number): FieldError {
   if (!(error instanceof PolicyError)) throw error;
   return { policy, field: error.field.replace(/Ms$/, ''), message: error.message.replace(/ \[SLUICE_\w+\]$/, '') };
 }

@@ -1,4 +1,4 @@
-import { COLUMNS, EMPTY, MOST_IN_COLUMN, SPANS_MS, type Painted, type Retries } from './traffic.ts';
+import { COLUMNS, EMPTY, MAX_IN_COLUMN, SPANS_MS, type Painted, type Retries } from './traffic.ts';
 
 /** The scale of a preset: how many units the policies allow in which time. */
 export interface Scale {
@@ -47,7 +47,7 @@ export const PRESETS: readonly Preset[] = [
       each((column) => {
         // The first request starts a window that begins with the first unit of a key.
         if (column === 0) return 1;
-        const wide = Math.max(Math.ceil(units / MOST_IN_COLUMN), Math.min(2, edge / 2));
+        const wide = Math.max(Math.ceil(units / MAX_IN_COLUMN), Math.min(2, edge / 2));
         const inBefore = (column % (2 * edge)) - (edge - wide);
         if (inBefore >= 0 && inBefore < wide) return spread(units - 1, wide, inBefore);
         // One column later, because that window began within the first column.
@@ -80,7 +80,7 @@ export const PRESETS: readonly Preset[] = [
 ];
 
 /** The traffic of a preset, fitted to what the policies allow. */
-export function presetTraffic(preset: Preset, { units, windowMs }: Scale, runsMs: number): Painted {
+export function drawPreset(preset: Preset, { units, windowMs }: Scale, runsMs: number): Painted {
   const spanMs = SPANS_MS.find((span) => span >= windowMs * 3) ?? 86_400_000;
   // A row of bars holds some hundred requests. Above that, each request costs more.
   const cost = Math.max(Math.ceil(units / 120), 1);
@@ -90,10 +90,10 @@ export function presetTraffic(preset: Preset, { units, windowMs }: Scale, runsMs
   return {
     from: 'painted',
     spanMs,
-    clients: clients.map((counts) => counts.map((count) => Math.min(Math.max(count, 0), MOST_IN_COLUMN))),
+    clients: clients.map((counts) => counts.map((count) => Math.min(Math.max(count, 0), MAX_IN_COLUMN))),
     cost,
     runsMs,
-    ...(preset.retries === undefined ? {} : { retries: preset.retries }),
+    retries: preset.retries ?? 'none',
   };
 }
 

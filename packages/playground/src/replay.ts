@@ -1,17 +1,21 @@
 import { memoryStore, type Decision, type Policy } from '@sluice/core';
-import { heldBy, LimiterCore, type HeldSlots, type Limit } from '@sluice/core/spi';
-import { Arrivals, type Coming } from './arrivals.ts';
-import type { Offered, Retries } from './traffic.ts';
+import { denialFor } from '@sluice/core/http';
+import { heldBy, LimiterCore, type HeldSlots } from '@sluice/core/spi';
+import { COLUMNS, listRequests, type Offered, type Traffic } from './traffic.ts';
 
 /** An edge of every window that divides a day: where the traffic starts. */
 export const START_MS: number = Date.UTC(2026, 0, 1);
 
+/** A request that comes, for the first time (0) or again. */
+interface Coming extends Offered {
+  readonly retry: number;
+}
+
 /** A request and what was decided. */
 export interface Answer extends Coming {
   readonly decision: Decision;
-  /** When it goes on, and when it ends, in milliseconds from the start of the traffic. */
+  /** When it goes on, in milliseconds from the start of the traffic. */
   readonly startMs: number;
-  readonly endMs: number;
 }
 
 /** The remaining units of each policy at an instant, for the watched client. */
@@ -26,113 +30,90 @@ export interface Replayed {
   readonly samples: readonly Sample[];
 }
 
-export interface ReplayOptions {
-  readonly spanMs: number;
-  /** The client whose `remaining` is sampled. */
-  readonly watched: number;
-  /** Whether all clients share one key. */
-  readonly shared: boolean;
-  /** When denied requests come back; undefined: they do not. */
-  readonly retries?: Retries | undefined;
-}
-
 const SAMPLES = 240;
+/** How often a denied request comes back. */
+const MAX_RETRIES = { none: 0, after: 10, backoff: 4 } as const;
+/** All that come back, so that the page stays fast whatever is drawn. */
+const MAX_IN_ALL = 5_000;
 
 /**
- * Sends the requests through a limiter in memory, in virtual time. Slots are held from the decision until the request
+ * Sends the traffic through a limiter in memory, in virtual time. Slots are held from the decision until the request
  * ends.
+ *
+ * @param options - `watched`: the client whose `remaining` is sampled; `isShared`: whether all clients share one key.
  */
 export function replay(
   policies: readonly Policy[],
-  offered: readonly Offered[],
-  { spanMs, watched, shared, retries }: ReplayOptions,
+  traffic: Traffic,
+  options: { readonly watched: number; readonly isShared: boolean },
 ): Replayed {
-  const clients = new Clients(policies);
-  const keyOf = (client: number): number => (shared ? 0 : client);
-  const answers: Answer[] = [];
-  const samples: Sample[] = [];
-  const stepMs = spanMs / SAMPLES;
-  const sampleAt = (atMs: number): void => {
-    clients.releaseUntil(atMs);
-    samples.push({ atMs, remaining: clients.remaining(keyOf(watched), atMs) });
+  const { watched, isShared } = options;
+  const { spanMs, runsMs, retries } = traffic;
+  let nowMs = 0;
+  const core = new LimiterCore({ store: memoryStore({ clock: { now: () => START_MS + Math.floor(nowMs) } }) });
+  const limit = core.limitFor(policies);
+  let holder = 0;
+  const decide = (op: 'take' | 'peek', client: number, cost: number): Decision => {
+    const key = isShared ? 'all' : String(client);
+    // At once, as the store answers.
+    return core.decide(op, [{ limit, key, subject: key, cost, holder: ++holder, isNamed: false }]) as Decision;
   };
+  /** By their ends. */
+  const running: { readonly endMs: number; readonly slots: HeldSlots }[] = [];
+  const advance = (atMs: number): void => {
+    while (running[0] !== undefined && running[0].endMs <= atMs) {
+      nowMs = running[0].endMs;
+      void running.shift()?.slots.release(); // done when it returns: the store is in this process
+    }
+    nowMs = atMs;
+  };
+  const samples: Sample[] = [];
+  const sample = (atMs: number): void => {
+    advance(atMs);
+    samples.push({ atMs, remaining: decide('peek', watched, 0).policies.map(({ remaining }) => remaining) });
+  };
+  let step = 0;
   const sampleUntil = (atMs: number): void => {
-    for (let at = samples.length === 0 ? 0 : nextOf(samples, stepMs); at < atMs; at += stepMs) sampleAt(at);
+    for (; (step * spanMs) / SAMPLES < atMs; step++) sample((step * spanMs) / SAMPLES);
   };
 
-  const arrivals = new Arrivals(offered, retries, spanMs);
-  for (let request = arrivals.next(); request !== undefined; request = arrivals.next()) {
-    const isWatched = keyOf(request.client) === keyOf(watched);
-    sampleUntil(request.atMs);
-    if (isWatched) sampleAt(request.atMs);
-    clients.releaseUntil(request.atMs);
-    const answer = clients.send(keyOf(request.client), request);
-    answers.push(answer);
-    if (!answer.decision.allowed) arrivals.denied(request, answer.decision);
-    if (isWatched) sampleAt(request.atMs);
+  const answers: Answer[] = [];
+  const queue: Coming[] = listRequests(traffic).map((request) => ({ ...request, retry: 0 }));
+  const offered = queue.length;
+  for (const [i, request] of queue.entries()) {
+    const { atMs, client, cost, retry } = request;
+    const isWatched = isShared || client === watched;
+    sampleUntil(atMs);
+    if (isWatched) sample(atMs);
+    advance(atMs);
+    const decision = decide('take', client, cost);
+    const startMs = atMs + decision.delayMs;
+    answers.push({ ...request, decision, startMs });
+    const slots = heldBy(core, decision);
+    if (slots !== undefined)
+      insert(running, { endMs: startMs + runsMs, slots }, ({ endMs }) => endMs > startMs + runsMs);
+    if (isWatched) sample(atMs);
+    if (decision.allowed || retry === MAX_RETRIES[retries] || queue.length === offered + MAX_IN_ALL) continue;
+    const waitMs = retries === 'after' ? readRetryAfter(decision) : Math.max((spanMs / COLUMNS) * 2 ** (retry + 1), 1);
+    const againMs = atMs + Math.floor(waitMs);
+    if (againMs >= spanMs) continue;
+    const isLater = (other: Coming): boolean => other.atMs > againMs || (other.atMs === againMs && other.retry === 0);
+    insert(queue, { ...request, atMs: againMs, retry: retry + 1 }, isLater, i + 1);
   }
   sampleUntil(spanMs);
-  sampleAt(spanMs);
+  sample(spanMs);
   return { answers, samples };
 }
 
-/** The next instant of the grid after the last sample. */
-function nextOf(samples: readonly Sample[], stepMs: number): number {
-  return (Math.floor((samples.at(-1) as Sample).atMs / stepMs) + 1) * stepMs;
+/** Puts an item before the first one that is later, in a sorted list. */
+function insert<T>(list: T[], item: T, isLater: (other: T) => boolean, from = 0): void {
+  let place = from;
+  while (place < list.length && !isLater(list[place] as T)) place++;
+  list.splice(place, 0, item);
 }
 
-interface Held {
-  readonly endMs: number;
-  readonly slots: HeldSlots;
-}
-
-/** The clients of a limiter whose clock is that of the traffic. */
-class Clients {
-  readonly #core: LimiterCore;
-  readonly #limit: Limit;
-  #atMs = 0;
-  #held: Held[] = [];
-  #requests = 0;
-
-  constructor(policies: readonly Policy[]) {
-    const clock = { now: () => START_MS + Math.floor(this.#atMs) };
-    this.#core = new LimiterCore({ store: memoryStore({ clock }) });
-    this.#limit = this.#core.limitFor(policies);
-  }
-
-  send(key: number, request: Coming): Answer {
-    const { atMs, runsMs } = request;
-    this.#atMs = atMs;
-    const decision = this.#decide('take', key, request.cost);
-    const startMs = atMs + decision.delayMs;
-    const endMs = startMs + runsMs;
-    const slots = heldBy(this.#core, decision);
-    if (slots !== undefined) this.#hold({ endMs, slots });
-    return { ...request, decision, startMs, endMs };
-  }
-
-  /** Releases the slots of the requests that have ended by then. */
-  releaseUntil(atMs: number): void {
-    while ((this.#held[0]?.endMs ?? Infinity) <= atMs) {
-      const { endMs, slots } = this.#held.shift() as Held;
-      this.#atMs = endMs;
-      void slots.release(); // done when it returns: the store is in this process
-    }
-  }
-
-  remaining(key: number, atMs: number): readonly number[] {
-    this.#atMs = atMs;
-    return this.#decide('peek', key, 0).policies.map(({ remaining }) => remaining);
-  }
-
-  #hold(held: Held): void {
-    const after = this.#held.findLastIndex(({ endMs }) => endMs <= held.endMs);
-    this.#held.splice(after + 1, 0, held);
-  }
-
-  #decide(op: 'take' | 'peek', client: number, cost: number): Decision {
-    const key = String(client);
-    const want = { limit: this.#limit, key, subject: key, cost, holder: ++this.#requests, isNamed: false };
-    return this.#core.decide(op, [want]) as Decision; // at once, as the store answers
-  }
+/** The value of `Retry-After` in milliseconds; infinite where the response has none. */
+function readRetryAfter(decision: Decision): number {
+  const field = denialFor(decision).fields.find(({ name }) => name === 'Retry-After');
+  return field === undefined ? Infinity : Number(field.value) * 1_000;
 }

@@ -1,8 +1,7 @@
-import { kindOf } from './policy-kinds.ts';
-import { newPolicy, type PolicyChoice } from './policies.ts';
-import { PRESETS, presetTraffic, type Preset, type Scale } from './presets.ts';
-import type { Traffic } from './traffic.ts';
 import { parseDuration } from '@sluice/core/spi';
+import { findKind, newPolicy, type PolicyChoice } from './policies.ts';
+import { PRESETS, drawPreset, type Preset, type Scale } from './presets.ts';
+import type { Traffic } from './traffic.ts';
 
 /** Who is limited. */
 export const KEY_CHOICES = [
@@ -17,15 +16,12 @@ export const STORE_CHOICES = [
   { id: 'redis', title: 'Redis' },
 ] as const;
 
-export type KeyChoice = (typeof KEY_CHOICES)[number]['id'];
-export type StoreChoice = (typeof STORE_CHOICES)[number]['id'];
-
 /** All that a reader chooses: what a link contains. */
 export interface Scenario {
   readonly policies: readonly PolicyChoice[];
   readonly traffic: Traffic;
-  readonly key: KeyChoice;
-  readonly store: StoreChoice;
+  readonly key: (typeof KEY_CHOICES)[number]['id'];
+  readonly store: (typeof STORE_CHOICES)[number]['id'];
   /** The id of a `HeaderChoice`. */
   readonly headers: string;
   /** The id of a `Framework`. */
@@ -36,14 +32,12 @@ export interface Scenario {
   readonly request: number | undefined;
 }
 
-const RUNS_MS = 1_000;
-
 /** The first scenario of the page: the recommended policy, and a burst. */
 export function initialScenario(): Scenario {
   const policies = [newPolicy('slidingWindow')];
   return {
     policies,
-    traffic: presetTraffic(PRESETS[1] as Preset, scaleOf(policies, RUNS_MS), RUNS_MS),
+    traffic: drawPreset(PRESETS[1] as Preset, readScale(policies, 1_000), 1_000),
     key: 'ip',
     store: 'memory',
     headers: 'draft-11',
@@ -54,23 +48,25 @@ export function initialScenario(): Scenario {
 }
 
 /** The scale of presets: the first policy, as far as its fields can be read. */
-export function scaleOf(policies: readonly PolicyChoice[], runsMs: number): Scale {
+export function readScale(policies: readonly PolicyChoice[], runsMs: number): Scale {
   const { kind = '', values = {} } = policies[0] ?? {};
   const units = Number(values['capacity'] ?? values['limit']);
   // Slots are free again when their requests end.
-  const windowMs = kind === 'concurrency' ? runsMs : durationOf(values['window'] ?? values['every'] ?? '');
+  const windowMs = kind === 'concurrency' ? runsMs : (readMs(values['window'] ?? values['every'] ?? '') ?? 10_000);
   const refill = Number(values['refill']);
   return {
     units: Number.isSafeInteger(units) && units > 0 ? Math.min(units, 1_000_000) : 10,
     // The time in which an empty bucket is full again.
-    windowMs: kindOf(kind)?.make === 'tokenBucket' && refill > 0 ? (windowMs * Math.max(units, 1)) / refill : windowMs,
+    windowMs:
+      findKind(kind)?.make === 'tokenBucket' && refill > 0 ? (windowMs * Math.max(units, 1)) / refill : windowMs,
   };
 }
 
-function durationOf(text: string): number {
+/** A duration in milliseconds; undefined for any other text. */
+export function readMs(text: string): number | undefined {
   try {
     return parseDuration(text, 'window');
   } catch {
-    return 10_000;
+    return undefined;
   }
 }

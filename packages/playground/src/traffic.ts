@@ -5,8 +5,6 @@ export interface Offered {
   /** The index of its client. */
   readonly client: number;
   readonly cost: number;
-  /** How long it runs once it is allowed. */
-  readonly runsMs: number;
 }
 
 /** The behaviour of denied clients. */
@@ -16,29 +14,27 @@ export const RETRY_CHOICES = [
   { id: 'backoff', title: 'come back after 2, 4, 8, 16 bars' },
 ] as const;
 
-export type Retries = Exclude<(typeof RETRY_CHOICES)[number]['id'], 'none'>;
+export type Retries = (typeof RETRY_CHOICES)[number]['id'];
 
-/** The common fields of both kinds of traffic. */
 interface AnyTraffic {
-  /** When denied requests come back; undefined: they do not. */
-  readonly retries?: Retries | undefined;
+  readonly spanMs: number;
+  /** How long a request runs once it is allowed. */
+  readonly runsMs: number;
+  readonly retries: Retries;
 }
 
 /** Traffic as a row of bars for each client. */
 export interface Painted extends AnyTraffic {
   readonly from: 'painted';
-  readonly spanMs: number;
   /** Per client, the requests of each of {@link COLUMNS} columns. */
   readonly clients: readonly (readonly number[])[];
   /** Units that each request costs. */
   readonly cost: number;
-  readonly runsMs: number;
 }
 
 /** Traffic that was pasted. */
 export interface Pasted extends AnyTraffic {
   readonly from: 'pasted';
-  readonly spanMs: number;
   readonly clients: readonly string[];
   /** In the order of time. */
   readonly requests: readonly Offered[];
@@ -48,17 +44,17 @@ export type Traffic = Painted | Pasted;
 
 export const COLUMNS = 60;
 /** The most requests of a client in a column. */
-export const MOST_IN_COLUMN = 50;
-export const MOST_CLIENTS = 4;
+export const MAX_IN_COLUMN = 50;
+export const MAX_CLIENTS = 4;
+export const MAX_COST = 1_000_000;
 /** The lengths of traffic that can be painted. */
 export const SPANS_MS: readonly number[] = [
   6_000, 12_000, 30_000, 60_000, 120_000, 180_000, 300_000, 600_000, 1_800_000, 3_600_000, 21_600_000, 86_400_000,
 ];
-
 export const EMPTY: readonly number[] = Array.from({ length: COLUMNS }, () => 0);
 
 /** The names of the clients, as they are shown. */
-export function clientNames(traffic: Traffic): readonly string[] {
+export function nameClients(traffic: Traffic): readonly string[] {
   return traffic.from === 'pasted' ? traffic.clients : traffic.clients.map((_, i) => `Client ${'ABCD'.charAt(i)}`);
 }
 
@@ -66,9 +62,9 @@ export function clientNames(traffic: Traffic): readonly string[] {
  * The requests of the traffic, in the order of time. Those of a painted column are spread evenly over it; where clients
  * coincide, the first client is first.
  */
-export function offeredBy(traffic: Traffic): readonly Offered[] {
+export function listRequests(traffic: Traffic): readonly Offered[] {
   if (traffic.from === 'pasted') return traffic.requests;
-  const { spanMs, cost, runsMs } = traffic;
+  const { spanMs, cost } = traffic;
   const columnMs = spanMs / COLUMNS;
   return traffic.clients
     .flatMap((counts, client) =>
@@ -77,14 +73,40 @@ export function offeredBy(traffic: Traffic): readonly Offered[] {
           atMs: Math.floor((column + (i + 0.5) / count) * columnMs),
           client,
           cost,
-          runsMs,
         })),
       ),
     )
     .sort((a, b) => a.atMs - b.atMs || a.client - b.client);
 }
 
-/** The column in which an instant is. */
-export function columnOf(atMs: number, spanMs: number): number {
-  return Math.min(Math.max(Math.floor((atMs / spanMs) * COLUMNS), 0), COLUMNS - 1);
+/** A place on a row of bars: a column, and how many requests it stands for. */
+export interface Spot {
+  readonly column: number;
+  readonly count: number;
+}
+
+/** The nearest place to a pointer: `x` and `y` are shares of the row's width and height, from its lower left corner. */
+export function findSpot(x: number, y: number, top: number): Spot {
+  const clamp = (value: number, max: number): number => Math.min(Math.max(value, 0), max);
+  return { column: clamp(Math.floor(x * COLUMNS), COLUMNS - 1), count: clamp(Math.round(y * top), MAX_IN_COLUMN) };
+}
+
+/** The traffic with every column on the line from one place to the other. */
+export function paint(traffic: Painted, client: number, to: Spot, from: Spot = to): Painted {
+  const [first, last] = from.column <= to.column ? [from, to] : [to, from];
+  const steps = Math.max(last.column - first.column, 1);
+  const counts = (traffic.clients[client] ?? EMPTY).map((count, column) => {
+    if (column < first.column || column > last.column) return count;
+    if (column === to.column) return to.count;
+    return Math.round(first.count + ((last.count - first.count) * (column - first.column)) / steps);
+  });
+  return { ...traffic, clients: traffic.clients.with(client, counts) };
+}
+
+/**
+ * The height of a row in requests, for bars of up to this height: a fifth stays free, so that a bar can grow. Retries may
+ * make bars higher than can be painted.
+ */
+export function chooseTop(highest: number): number {
+  return [10, 20, 30, 40].find((top) => highest <= top * 0.8) ?? Math.max(MAX_IN_COLUMN, Math.ceil(highest / 10) * 10);
 }

@@ -1,133 +1,125 @@
-import { fileURLToPath } from 'node:url';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { build } from 'esbuild';
+import { ExampleProcess, freePort, until } from '@sluice/testkit';
 import {
   FRAMEWORKS,
   HEADER_CHOICES,
   KEY_CHOICES,
   POLICY_KINDS,
-  PRESETS,
-  checkedPolicies,
-  codeOf,
+  checkPolicies,
   initialScenario,
   newPolicy,
-  presetTraffic,
   replay,
-  responseTo,
-  withNames,
-  type HeaderChoice,
-  type PolicyChoice,
+  writeCode,
+  writeResponse,
+  type Pasted,
   type Response as Shown,
   type Scenario,
 } from '../src/index.ts';
-import { compilePrograms } from './programs.ts';
 
-/** Windows are long, so that none ends during a test. */
-const policies = withNames([
-  { kind: 'fixedWindow', name: '', values: { limit: '12', window: '1d', align: 'clock' } },
-  { kind: 'tokenBucket', name: '', values: { capacity: '8', refill: '1', every: '1h' } },
-]);
-const initial = initialScenario();
+const { traffic } = initialScenario();
 const scenario = (of: Partial<Scenario>): Scenario => ({
-  ...initial,
-  traffic: { ...presetTraffic(PRESETS[0] as never, { units: 1, windowMs: 1 }, 1), cost: 3 },
+  ...initialScenario(),
+  traffic: { ...traffic, cost: 3 } as Scenario['traffic'],
+  // Windows are long, so that none ends during a test.
+  policies: [
+    { kind: 'fixedWindow', values: { limit: '12', window: '1d', align: 'clock', name: 'day' } },
+    { kind: 'tokenBucket', values: { capacity: '8', refill: '1', every: '1h', name: 'burst' } },
+  ],
   ...of,
 });
-const run: readonly (readonly [string, Scenario])[] = [
-  ['express', scenario({ policies, framework: 'express' })],
-  ['fastify', scenario({ policies, framework: 'fastify', headers: 'draft-7' })],
-  ['koa', scenario({ policies, framework: 'koa', headers: 'legacy-delta', key: 'api-key' })],
-  ['nestjs', scenario({ policies, framework: 'nestjs', headers: 'draft-6' })],
-  ['fetch', scenario({ policies, framework: 'fetch' })],
-  ['hono', scenario({ policies, framework: 'hono', headers: 'draft-7' })],
-  ['core', scenario({ policies, framework: 'core' })],
-  ['express-alone', scenario({ policies: [newPolicy('slidingLog')], framework: 'express', key: 'all' })],
-  ['fastify-alone', scenario({ policies: [newPolicy('slidingLog')], framework: 'fastify' })],
-];
-/** Every framework, with every policy, key, format and store somewhere. */
-const every: readonly (readonly [string, Scenario])[] = FRAMEWORKS.flatMap(({ id: framework }, i) =>
-  POLICY_KINDS.map(({ id }, j): [string, Scenario] => [
-    `${framework}-${id}`,
+const formats = ['draft-11', 'draft-7', 'legacy-delta', 'draft-6', 'draft-11', 'draft-7', 'draft-11'];
+/** Each framework, in a format of fields of its own. */
+const run = FRAMEWORKS.map(({ id }, i): [string, Scenario] => [
+  id,
+  scenario({ framework: id, headers: formats[i] ?? '', key: id === 'koa' ? 'api-key' : 'ip' }),
+]);
+/** Every framework, with every policy with a value in every field, every key, format and store somewhere. */
+const every = FRAMEWORKS.flatMap(({ id: framework }, i) =>
+  POLICY_KINDS.map(({ id: kind }, j): [string, Scenario] => [
+    `${framework}-${kind}`,
     scenario({
       framework,
-      policies: withFields(id),
+      policies: [{ kind, values: { ...newPolicy(kind).values, precision: '4s', align: 'clock', overdraft: '5' } }],
       key: KEY_CHOICES[(i + j) % KEY_CHOICES.length]?.id ?? 'ip',
       store: (i + j) % 2 === 0 ? 'redis' : 'memory',
       headers: HEADER_CHOICES[(i + j) % HEADER_CHOICES.length]?.id ?? '',
     }),
   ]),
 );
-const programs = await compilePrograms(Object.fromEntries([...run, ...every].map(([name, of]) => [name, codeOf(of)])));
-/** They start while the other tests run. */
-const addresses = new Map(run.map(([name]) => [name, programs.start(name)]));
 
-/** A policy of this kind with a value in every field. */
-function withFields(id: string): readonly PolicyChoice[] {
-  const { values } = newPolicy(id);
-  const more = { precision: '4s', align: 'clock', overdraft: '5' };
-  return [{ kind: id, name: 'a-name', values: { ...more, ...values } }];
+const modules = fileURLToPath(new URL('../../../node_modules/', import.meta.url));
+const cache = fileURLToPath(new URL('../.cache/', import.meta.url));
+mkdirSync(cache, { recursive: true });
+const folder = mkdtempSync(`${cache}programs-`);
+const ports = new Map<string, number>();
+for (const [name, of] of [...run, ...every]) {
+  ports.set(name, await freePort());
+  const program = writeCode(of).replace('3000', String(ports.get(name)));
+  writeFileSync(`${folder}/${name}.ts`, program);
+  // Applications of NestJS are CommonJS before its version 12.
+  if (name.startsWith('nestjs')) writeFileSync(`${folder}/${name}.cts`, program);
 }
+const compilerOptions = {
+  ...{ target: 'es2022', module: 'nodenext', moduleDetection: 'force', types: ['node'], outDir: 'out', rootDir: '.' },
+  ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
+  ...{ noUnusedLocals: true, experimentalDecorators: true, emitDecoratorMetadata: true },
+};
+writeFileSync(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions }));
+const compiled = spawnSync(process.execPath, [`${modules}@typescript/native/bin/tsc`, '-p', folder], {
+  encoding: 'utf8',
+});
+const started = run.map(([name]) => new ExampleProcess(pathToFileURL(`${folder}/out/${name}.js`), {}));
 
 afterAll(async () => {
-  await programs.close();
+  for (const program of started) program.stop();
+  await Promise.all(started.map((program) => program.ends()));
+  rmSync(folder, { recursive: true });
 });
 
 describe('the code for a framework', () => {
-  it('compiles, with every policy, key, store and format of fields', () => {
-    expect(programs.errors).toBe('');
+  it('compiles, with every policy, key, store and format of fields, and names only what it uses', () => {
+    expect(compiled.stdout).toBe('');
   });
 
   it('is written as Prettier writes it', () => {
-    expect(programs.unformatted).toBe('');
+    const style = ['--list-different', '--no-config', '--single-quote', '--ignore-path', `${folder}/none`];
+    const prettier = `${modules}prettier/bin/prettier.cjs`;
+
+    expect(execFileSync(process.execPath, [prettier, ...style, `${folder}/*.ts`], { encoding: 'utf8' })).toBe('');
   });
 
-  it('names only what it uses', () => {
-    for (const [, of] of [...run, ...every]) {
-      const [, names = '', rest = ''] =
-        /import .*\{ ?([^}]*) ?\} from '@sluice\/[\w/]+';\n(.*)/s.exec(codeOf(of)) ?? [];
-
-      expect(
-        names
-          .split(',')
-          .map((name) => name.trim())
-          .filter((name) => name !== '' && !rest.includes(name)),
-      ).toEqual([]);
-    }
-  });
-});
-
-describe('a program over HTTP', () => {
-  it.each(run)('limits as the page shows: %s', async (name, of) => {
-    const address = (await addresses.get(name)) ?? '';
-    const shown = shownResponses(of, 20);
-
+  it.each(run)('limits over HTTP as the page shows: %s', async (name, of) => {
+    const address = `http://127.0.0.1:${String(ports.get(name))}`;
+    const shown = showResponses(of, 8);
     const sent: Shown[] = [];
-    for (let i = 0; i < shown.length; i++) sent.push(await responseOf(address, shown[i] as Shown));
+    // A connection that is refused is not counted.
+    for (const expected of shown)
+      sent.push(await until('the program answers', () => askFor(address, expected).catch(() => undefined)));
 
     expect(sent.some(({ status }) => status.startsWith('429'))).toBe(true);
     expect(sent).toEqual(shown);
   });
 });
 
-/** What the page shows of so many requests of one client at one instant. */
-function shownResponses(of: Scenario, count: number): readonly Shown[] {
-  const { policies: checked = [] } = checkedPolicies(of.policies);
-  const offered = Array.from({ length: count }, () => ({ atMs: 0, client: 0, cost: 3, runsMs: 0 }));
-  const { answers } = replay(checked, offered, { spanMs: 1_000, watched: 0, shared: false });
-  const format = HEADER_CHOICES.find(({ id }) => id === of.headers) as HeaderChoice;
-  const withFieldsOf = of.framework === 'core' ? ['Retry-After'] : undefined;
+/** What the page shows of requests of one client at one instant. */
+function showResponses(of: Scenario, count: number): readonly Shown[] {
+  const requests = Array.from({ length: count }, () => ({ atMs: 0, client: 0, cost: 3 }));
+  const at0: Pasted = { from: 'pasted', clients: ['a'], spanMs: 1_000, runsMs: 0, retries: 'none', requests };
+  const { answers } = replay(checkPolicies(of.policies).policies ?? [], at0, { watched: 0, isShared: false });
   return answers.map(({ decision }) => {
-    const { status, fields, body } = responseTo(decision, format);
-    return {
-      status,
-      fields: fields.filter(({ name }) => withFieldsOf?.includes(name) ?? true).map(withoutTime),
-      body: of.framework === 'core' && body !== undefined ? 'Too many requests\n' : (body ?? 'hello\n'),
-    };
+    const { status, fields, body } = writeResponse(decision, of.headers);
+    if (of.framework !== 'core') return { status, fields: fields.map(withoutTime), body: body ?? 'hello\n' };
+    const own = fields.filter(({ name }) => name === 'Retry-After');
+    return { status, fields: own.map(withoutTime), body: body === undefined ? 'hello\n' : 'Too many requests\n' };
   });
 }
 
-async function responseOf(address: string, { fields }: Shown): Promise<Shown> {
+async function askFor(address: string, { fields }: Shown): Promise<Shown> {
   const response = await fetch(address, { headers: { 'x-api-key': 'secret' } });
   return {
     status: `${String(response.status)} ${response.statusText}`,
@@ -136,39 +128,29 @@ async function responseOf(address: string, { fields }: Shown): Promise<Shown> {
   };
 }
 
-/** Windows of the clock end at another distance now than in the page, whose clock stands at midnight. */
-function withoutTime({ name, value }: { readonly name: string; readonly value: string }): Shown['fields'][number] {
+/** Windows of the clock end at another distance now than on the page, whose clock stands at midnight. */
+function withoutTime({ name, value }: Shown['fields'][number]): Shown['fields'][number] {
   if (/Reset|Retry-After/.test(name)) return { name, value: /^\d+$/.test(value) ? 'seconds' : value };
   return { name, value: value.replaceAll(/;t=\d+|reset=\d+/g, ';t') };
 }
 
-const entry = fileURLToPath(new URL('../src/index.ts', import.meta.url));
-const {
-  outputFiles: [file],
-  metafile,
-} = await build({
-  entryPoints: [entry],
-  ...{ bundle: true, minify: true, write: false, metafile: true, outdir: '/' },
-  format: 'esm',
-  // Fails when anything imports a module of Node.js.
-  platform: 'browser',
-  conditions: ['@sluice/source'],
-  // Clients of Redis, which only a store in Redis loads.
-  external: ['ioredis', 'redis'],
-});
-
 describe('the bundle of the playground', () => {
-  it('has the program of core, and nothing of Redis, sockets or frameworks', () => {
+  it('is a small part of the page: the program of core, and nothing of Redis, sockets or frameworks', async () => {
+    const { outputFiles, metafile } = await build({
+      entryPoints: [fileURLToPath(new URL('../src/index.ts', import.meta.url))],
+      ...{ bundle: true, minify: true, write: false, metafile: true, outdir: '/', format: 'esm' },
+      // Fails when anything imports a module of Node.js.
+      platform: 'browser',
+      conditions: ['@sluice/source'],
+      // Clients of Redis, which only a store in Redis loads.
+      external: ['ioredis', 'redis'],
+    });
     const { inputs = {}, imports = [] } = Object.values(metafile.outputs)[0] ?? {};
-    const modules = Object.keys(inputs).filter((path) => (inputs[path]?.bytesInOutput ?? 0) > 0);
+    const bundled = Object.keys(inputs).filter((path) => (inputs[path]?.bytesInOutput ?? 0) > 0);
 
     expect(imports).toEqual([]);
-
-    expect(modules).toContainEqual(expect.stringMatching(/core\/src\/program\/decide\.ts$/));
-    expect(modules.filter((path) => /redis|remote|managed|\.lua|node_modules\/(?!@sluice)/.test(path))).toEqual([]);
-  });
-
-  it('is a small part of the page', () => {
-    expect(gzipSync(file?.contents ?? '').length).toBeLessThan(38_000);
+    expect(bundled).toContainEqual(expect.stringMatching(/core\/src\/program\/decide\.ts$/));
+    expect(bundled.filter((path) => /redis|remote|managed|\.lua|node_modules\/(?!@sluice)/.test(path))).toEqual([]);
+    expect(gzipSync(outputFiles[0]?.contents ?? '').length).toBeLessThan(38_000);
   });
 });

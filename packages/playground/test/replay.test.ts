@@ -5,61 +5,64 @@ import { seeded } from '@sluice/testkit';
 import {
   POLICY_KINDS,
   START_MS,
-  checkedPolicies,
+  checkPolicies,
   newPolicy,
   replay,
-  totalsOf,
-  withNames,
   type Answer,
   type Offered,
+  type Pasted,
   type PolicyChoice,
-  type ReplayOptions,
+  type Replayed,
 } from '../src/index.ts';
 
 const SPAN_MS = 180_000;
-const whole = { spanMs: SPAN_MS, watched: 0, shared: false };
 
-function decided(
+function replayed(
   choices: readonly PolicyChoice[],
-  offered: readonly Offered[],
-  options: ReplayOptions = whole,
-): readonly Answer[] {
-  const { policies, errors } = checkedPolicies(choices);
+  requests: readonly Offered[],
+  { watched = 0, isShared = false, ...more }: Partial<Pasted> & { watched?: number; isShared?: boolean } = {},
+): Replayed {
+  const { policies = [], errors } = checkPolicies(choices);
   expect(errors).toEqual([]);
-  return replay(policies ?? [], offered, options).answers;
+  const traffic: Pasted = {
+    ...{ from: 'pasted', spanMs: SPAN_MS, runsMs: 1_000, retries: 'none', clients: ['a', 'b', 'c'], requests },
+    ...more,
+  };
+  return replay(policies, traffic, { watched, isShared });
 }
 
-/** A request of the first client, which costs one unit and runs for a second. */
-const at = (atMs: number, more: Partial<Offered> = {}): Offered => ({
-  atMs,
-  client: 0,
-  cost: 1,
-  runsMs: 1_000,
-  ...more,
+/** A request of the first client, which costs one unit. */
+const at = (atMs: number, more: Partial<Offered> = {}): Offered => ({ atMs, client: 0, cost: 1, ...more });
+const allowed = ({ answers }: Replayed): readonly boolean[] => answers.map(({ decision }) => decision.allowed);
+const fixed = (limit: string, window: string, name = ''): PolicyChoice => ({
+  kind: 'fixedWindow',
+  values: { limit, window, name },
 });
-const allowed = (answers: readonly Answer[]): readonly boolean[] => answers.map(({ decision }) => decision.allowed);
+const slots = (limit: string, ttl: string): PolicyChoice => ({
+  kind: 'concurrency',
+  values: { limit, ttl, name: 'slots' },
+});
 
 /** What a limiter in memory decides of the requests, at their instants: a slot is held until its request ends. */
 async function decidedByLimiter(
-  { id, policy }: { readonly id: string; readonly policy: Policy },
+  policy: Policy,
   offered: readonly Offered[],
-): Promise<readonly { allowed: boolean; startMs: number; endMs: number }[]> {
+  runsMs: number,
+): Promise<readonly { allowed: boolean; startMs: number }[]> {
   const clock = fakeClock(START_MS);
   const limiter = createLimiter({ policy, store: memoryStore({ clock }), onStoreError: 'throw' });
   const running: { endMs: number; release: () => Promise<unknown> }[] = [];
   const answers = [];
-  for (const { atMs, cost, runsMs } of offered) {
-    running.sort((one, other) => one.endMs - other.endMs);
+  for (const { atMs, cost } of offered) {
     while (running[0] !== undefined && running[0].endMs <= atMs) {
       clock.atMs = START_MS + running[0].endMs;
       await running.shift()?.release();
     }
     clock.atMs = START_MS + atMs;
-    const held = id === 'concurrency' ? await limiter.acquire('client') : undefined;
+    const held = policy.algorithm === 'concurrency' ? await limiter.acquire('client') : undefined;
     const { allowed, delayMs } = held?.decision ?? (await limiter.consume('client', cost));
-    const startMs = atMs + delayMs;
-    answers.push({ allowed, startMs, endMs: startMs + runsMs });
-    if (held !== undefined && allowed) running.push({ endMs: startMs + runsMs, release: () => held.release() });
+    answers.push({ allowed, startMs: atMs + delayMs });
+    if (held !== undefined && allowed) running.push({ endMs: atMs + runsMs, release: () => held.release() });
   }
   await limiter.close();
   return answers;
@@ -67,94 +70,66 @@ async function decidedByLimiter(
 
 describe('the traffic of three minutes', () => {
   const random = seeded(1);
-  const phases = [
-    { fromMs: 0, toMs: 38_000, count: 19 },
-    { fromMs: 38_000, toMs: 45_000, count: 105 },
-    { fromMs: 45_000, toMs: 115_000, count: 198 },
-    { fromMs: 147_000, toMs: SPAN_MS, count: 96 },
+  const phases: readonly [fromMs: number, toMs: number, count: number][] = [
+    [0, 38_000, 19],
+    [38_000, 45_000, 105],
+    [45_000, 115_000, 198],
+    [147_000, SPAN_MS, 96],
   ];
   const offered = phases
-    .flatMap(({ fromMs, toMs, count }) => Array.from({ length: count }, () => random.integer(fromMs, toMs - 1)))
+    .flatMap(([fromMs, toMs, count]) => Array.from({ length: count }, () => random.integer(fromMs, toMs - 1)))
     .sort((one, other) => one - other)
-    .map((atMs) => at(atMs, { runsMs: random.integer(500, 4_500) }));
+    .map((atMs) => at(atMs));
 
-  it.each(POLICY_KINDS.map(({ id }) => id))(
-    'is decided as by a limiter in memory, request by request: %s',
-    async (id) => {
-      const choice = newPolicy(id);
-      const { policies = [] } = checkedPolicies([choice]);
-      const byLimiter = await decidedByLimiter({ id, policy: policies[0] as Policy }, offered);
+  it.each(POLICY_KINDS.map(({ id }) => id))('is decided as by a limiter in memory: %s', async (id) => {
+    const policy = checkPolicies([newPolicy(id)]).policies?.[0] as Policy;
+    const byLimiter = await decidedByLimiter(policy, offered, 3_700);
+    const { answers } = replayed([newPolicy(id)], offered, { runsMs: 3_700 });
 
-      const answers = decided([choice], offered);
-
-      expect(answers.map(({ decision, startMs, endMs }) => ({ allowed: decision.allowed, startMs, endMs }))).toEqual(
-        byLimiter,
-      );
-      expect(totalsOf(answers, 20_000)).toMatchObject({
-        offered: offered.length,
-        allowed: byLimiter.filter(({ allowed }) => allowed).length,
-      });
-    },
-  );
+    expect(answers.map(({ decision, startMs }) => ({ allowed: decision.allowed, startMs }))).toEqual(byLimiter);
+  });
 });
 
 describe('several policies', () => {
-  const both = withNames([
-    { kind: 'fixedWindow', name: '', values: { limit: '3', window: '1s' } },
-    { kind: 'fixedWindow', name: '', values: { limit: '4', window: '1m' } },
-  ]);
-
   it('are one decision: what one denies is not charged to the other', () => {
-    const answers = decided(both, [at(0), at(1), at(2), at(3), at(1_000), at(1_001)]);
+    const both = replayed(
+      [fixed('3', '1s', 'second'), fixed('4', '1m', 'minute')],
+      [0, 1, 2, 3, 1_000, 1_001].map((atMs) => at(atMs)),
+    );
 
-    expect(allowed(answers)).toEqual([true, true, true, false, true, false]);
-    expect(answers.map(({ decision }) => decision.policy)).toEqual([
-      'per-1s',
-      'per-1s',
-      'per-1s',
-      'per-1s',
-      'per-1m',
-      'per-1m',
-    ]);
+    expect(allowed(both)).toEqual([true, true, true, false, true, false]);
+    expect(both.answers.map(({ decision }) => decision.policy).slice(-3)).toEqual(['second', 'minute', 'minute']);
   });
 
   it('hold slots and count units at once', () => {
-    const answers = decided(
-      withNames([
-        { kind: 'concurrency', name: '', values: { limit: '1', ttl: '1m' } },
-        { kind: 'fixedWindow', name: '', values: { limit: '2', window: '1m' } },
-      ]),
-      [at(0), at(500), at(1_000), at(2_000)],
-    );
+    const times = [at(0), at(500), at(1_000), at(2_000)];
 
-    expect(allowed(answers)).toEqual([true, false, true, false]);
+    expect(allowed(replayed([slots('1', '1m'), fixed('2', '1m', 'units')], times))).toEqual([true, false, true, false]);
+  });
+
+  it('free a slot at the instant at which its request ends, or after its ttl', () => {
+    expect(allowed(replayed([slots('1', '2s')], [at(0), at(999), at(1_000)]))).toEqual([true, false, true]);
+    expect(allowed(replayed([slots('1', '2s')], [at(0), at(1_999), at(2_000)], { runsMs: 60_000 }))).toEqual([
+      ...[true, false, true],
+    ]);
   });
 });
 
-describe('clients', () => {
-  const one = [{ kind: 'fixedWindow', name: '', values: { limit: '1', window: '1m' } }];
+it('clients are limited one by one, or together where they share a key', () => {
   const offered = [at(0), at(1, { client: 1 }), at(2)];
 
-  it('are limited one by one', () => {
-    expect(allowed(decided(one, offered))).toEqual([true, true, false]);
-  });
-
-  it('are limited together where they share a key', () => {
-    expect(allowed(decided(one, offered, { ...whole, shared: true }))).toEqual([true, false, false]);
-  });
+  expect(allowed(replayed([fixed('1', '1m')], offered))).toEqual([true, true, false]);
+  expect(allowed(replayed([fixed('1', '1m')], offered, { isShared: true }))).toEqual([true, false, false]);
 });
 
 describe('denied requests', () => {
-  const window = (limit: string, length: string): readonly PolicyChoice[] => [
-    { kind: 'fixedWindow', name: '', values: { limit, window: length } },
-  ];
-  const shown = (answers: readonly Answer[]): readonly (readonly [number, boolean, number])[] =>
+  const shown = ({ answers }: Replayed): readonly unknown[] =>
     answers.map(({ atMs, decision, retry }) => [atMs, decision.allowed, retry]);
 
   it('come back after Retry-After, in whole seconds, and take part in what is decided about others', () => {
-    const answers = decided(window('1', '10s'), [at(0), at(100), at(200), at(10_150)], { ...whole, retries: 'after' });
+    const offered = [at(0), at(100), at(200), at(10_150)];
 
-    expect(shown(answers)).toEqual([
+    expect(shown(replayed([fixed('1', '10s')], offered, { retries: 'after' }))).toEqual([
       [0, true, 0],
       [100, false, 0],
       [200, false, 0],
@@ -169,82 +144,51 @@ describe('denied requests', () => {
   });
 
   it('come back after 2, 4, 8 and 16 columns, and then no more', () => {
-    const hour = window('1', '1h');
-    const answers = decided(hour, [at(0), at(100)], { ...whole, spanMs: 60_000, retries: 'backoff' });
+    const minute = replayed([fixed('1', '1h')], [at(0), at(100)], { spanMs: 60_000, retries: 'backoff' });
 
-    expect(shown(answers).slice(2)).toEqual([
-      [2_100, false, 1],
-      [6_100, false, 2],
-      [14_100, false, 3],
-      [30_100, false, 4],
-    ]);
+    expect(shown(minute).slice(2)).toEqual([2_100, 6_100, 14_100, 30_100].map((atMs, i) => [atMs, false, i + 1]));
   });
 
-  it('stay away where the response has no Retry-After: they cost too much, or wait for a slot', () => {
-    const slots = [{ kind: 'concurrency', name: '', values: { limit: '1', ttl: '1m' } }];
-    const again = { ...whole, retries: 'after' } as const;
+  it('stay away where the response has no Retry-After, and do not come back after the end', () => {
+    const retries = 'after';
 
-    expect(shown(decided(window('1', '10s'), [at(0, { cost: 2 })], again))).toEqual([[0, false, 0]]);
-    expect(shown(decided(slots, [at(0), at(1)], again))).toHaveLength(2);
-    expect(shown(decided(slots, [at(0), at(1)], { ...again, retries: 'backoff' })).at(-1)).toEqual([6_001, true, 1]);
-  });
-
-  it('do not come back after the end', () => {
-    expect(decided(window('1', '1h'), [at(0), at(1)], { ...whole, retries: 'after' })).toHaveLength(2);
+    expect(replayed([fixed('1', '10s')], [at(0, { cost: 2 })], { retries }).answers).toHaveLength(1);
+    expect(replayed([slots('1', '1m')], [at(0), at(1)], { retries }).answers).toHaveLength(2);
+    expect(replayed([fixed('1', '1h')], [at(0), at(1)], { retries }).answers).toHaveLength(2);
   });
 
   it('are decided like all requests at their instants, and are no more than a page can show', () => {
     const offered = Array.from({ length: 6_000 }, (_, i) => at(i * 10, { client: i % 3 }));
-    const bucket = [{ kind: 'tokenBucket', name: '', values: { capacity: '10', refill: '1', every: '1s' } }];
+    const bucket = [{ kind: 'tokenBucket', values: { capacity: '10', refill: '1', every: '1s' } }];
+    const stormy = replayed(bucket, offered, { retries: 'backoff' });
 
-    const answers = decided(bucket, offered, { ...whole, retries: 'backoff' });
-
-    expect(answers.length).toBeGreaterThan(10_000);
-    expect(answers.length).toBeLessThanOrEqual(11_000);
-    expect(allowed(decided(bucket, answers))).toEqual(allowed(answers));
-  });
-});
-
-describe('a slot', () => {
-  const slots = [newPolicy('concurrency')].map((choice) => ({ ...choice, values: { limit: '1', ttl: '2s' } }));
-
-  it('is free at the instant at which its request ends', () => {
-    expect(allowed(decided(slots, [at(0), at(999), at(1_000)]))).toEqual([true, false, true]);
-  });
-
-  it('expires after its ttl, as that of a holder that has crashed', () => {
-    const long = { runsMs: 60_000 };
-
-    expect(allowed(decided(slots, [at(0, long), at(1_999, long), at(2_000, long)]))).toEqual([true, false, true]);
+    expect(stormy.answers).toHaveLength(11_000);
+    expect(allowed(replayed(bucket, stormy.answers))).toEqual(allowed(stormy));
   });
 });
 
 describe('the samples of what is left', () => {
-  const bucket = { kind: 'tokenBucket', name: '', values: { capacity: '10', refill: '1', every: '1s' } };
+  const bucket = [{ kind: 'tokenBucket', values: { capacity: '10', refill: '1', every: '1s' } }];
+  const ofOther = at(60_000, { client: 1, cost: 9 });
+  const leftAt = (samples: Replayed['samples'], from: number, to = from): unknown =>
+    samples.filter(({ atMs }) => atMs >= from && atMs <= to).map(({ remaining }) => remaining[0]);
 
   it('cover the span, in order, and show each request of the watched client before and after', () => {
-    const { policies = [] } = checkedPolicies([bucket]);
-    const { samples } = replay(policies, [at(60_000, { cost: 4 }), at(60_000, { client: 1, cost: 9 })], whole);
+    const { samples } = replayed(bucket, [at(60_000, { cost: 4 }), ofOther]);
 
-    expect(samples.map(({ atMs }) => atMs)).toEqual(samples.map(({ atMs }) => atMs).sort((a, b) => a - b));
+    expect(samples).toEqual(samples.toSorted((a, b) => a.atMs - b.atMs));
     expect([samples[0]?.atMs, samples.at(-1)?.atMs]).toEqual([0, SPAN_MS]);
-    expect(samples.filter(({ atMs }) => atMs === 60_000).map(({ remaining }) => remaining)).toEqual([[10], [6]]);
-    expect(samples.filter(({ atMs }) => atMs > 60_000 && atMs < 64_000).map(({ remaining }) => remaining[0])).toEqual([
-      6, 7, 8, 9, 9,
-    ]);
+    expect(leftAt(samples, 60_000)).toEqual([10, 6, 6]);
+    expect(leftAt(samples, 60_001, 64_000)).toEqual([6, 7, 8, 9, 9]);
   });
 
   it('show the shared key where clients share it', () => {
-    const { policies = [] } = checkedPolicies([bucket]);
-    const { samples } = replay(policies, [at(60_000, { client: 1, cost: 9 })], { ...whole, shared: true });
-
-    expect(samples.filter(({ atMs }) => atMs === 60_000).map(({ remaining }) => remaining)).toContainEqual([1]);
+    expect(leftAt(replayed(bucket, [ofOther], { isShared: true }).samples, 60_000)).toContain(1);
   });
 
   it('take nothing', () => {
     const offered = Array.from({ length: 300 }, (_, i) => at(i * 400));
-
-    const [left, right] = [0, 1].map((watched) => decided([bucket], offered, { ...whole, watched }));
+    const [left, right] = [0, 1].map((watched): readonly Answer[] => replayed(bucket, offered, { watched }).answers);
 
     expect(left).toEqual(right);
   });

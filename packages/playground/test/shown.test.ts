@@ -1,259 +1,388 @@
 import { describe, expect, it } from '@jest/globals';
+import '../../core/src/policies/index.ts'; // fills ALGORITHMS, also if the package is built
+import { ALGORITHMS } from '../../core/src/policies/rule.ts';
 import {
+  COLUMNS,
+  EMPTY,
   HEADER_CHOICES,
+  MAX_CLIENTS,
+  MAX_IN_COLUMN,
+  MAX_REQUESTS,
+  POLICY_KINDS,
+  PRESETS,
+  SPANS_MS,
   busiestClients,
-  checkedPolicies,
-  codeOf,
-  columnSpan,
-  columnText,
-  columnsOf,
-  counted,
+  checkPolicies,
+  chooseSpan,
+  chooseTop,
+  countColumns,
+  countTotals,
+  describeColumn,
+  describeRequest,
+  describeSpan,
+  drawPreset,
+  drawRemaining,
+  drawRequests,
+  findNearest,
+  findSpot,
   highlight,
   initialScenario,
-  nearest,
+  listRequests,
   newPolicy,
+  paint,
   parsePaste,
-  remainingPath,
+  readOptions,
+  readScale,
   replay,
-  requestText,
-  responseTo,
-  shownTime,
-  ticksPath,
-  totalsOf,
+  showTime,
   withNames,
-  type Answer,
+  writeCode,
+  writeResponse,
+  type Painted,
+  type Pasted,
   type Replayed,
 } from '../src/index.ts';
 
-function decided(kind: string, values: Readonly<Record<string, string>>, times: readonly number[], cost = 1): Replayed {
-  const { policies = [] } = checkedPolicies([{ kind, name: 'p', values }]);
-  const offered = times.map((atMs) => ({ atMs, client: 0, cost, runsMs: 10 }));
-  return replay(policies, offered, { spanMs: 6_000, watched: 0, shared: false });
+const KINDS = POLICY_KINDS.map(({ id }) => id);
+
+function replayed(
+  kind: string,
+  values: Readonly<Record<string, string>>,
+  times: readonly (readonly [atMs: number, client?: number, cost?: number])[],
+  { isShared = false, retries = 'none' as Pasted['retries'] } = {},
+): Replayed {
+  const { policies = [] } = checkPolicies([{ kind, values: { name: 'p', ...values } }]);
+  const requests = times.map(([atMs, client = 0, cost = 1]) => ({ atMs, client, cost }));
+  const traffic: Pasted = { from: 'pasted', clients: ['a', 'b', 'c'], spanMs: 6_000, runsMs: 10, retries, requests };
+  return replay(policies, traffic, { watched: 0, isShared });
 }
 
-describe('a time', () => {
+describe('policies', () => {
+  it('are those that core has, with a field for every option', () => {
+    const listOptions = (id: string): unknown => {
+      const names = ALGORITHMS.get(id)?.shape.flatMap((part) => Object.keys(part));
+      return [...new Set(names)].sort();
+    };
+    const fields = POLICY_KINDS.map(({ id, fields: own, fixed = {} }) => {
+      // The mode of a token bucket is chosen by its kind.
+      const names = [...own.map(({ name }) => name), ...Object.keys(fixed), ...(id === 'tokenBucket' ? ['mode'] : [])];
+      return [id, names.sort()];
+    });
+
+    expect(Object.fromEntries(fields)).toEqual(
+      Object.fromEntries([...ALGORITHMS.keys()].map((id) => [id, listOptions(id)])),
+    );
+  });
+
+  it.each(KINDS)('of %s start with values that are right', (id) => {
+    expect(checkPolicies([newPolicy(id)])).toMatchObject({ errors: [], policies: [{}] });
+  });
+
+  it('have as options what was filled and is no default', () => {
+    const values = { limit: ' 5 ', window: '1m', align: 'first-hit', name: '' };
+
+    expect(readOptions({ kind: 'fixedWindow', values })).toEqual({ limit: 5, window: '1m' });
+    expect(readOptions({ kind: 'fixedWindow', values: { ...values, align: 'clock', name: 'calls' } })).toEqual({
+      ...{ limit: 5, window: '1m', align: 'clock', name: 'calls' },
+    });
+  });
+
   it.each([
-    [0, '0 ms'],
+    ['slidingWindow', { limit: 'ten', window: '1m' }, 'limit'],
+    ['slidingWindow', { limit: '', window: '1m' }, 'limit'],
+    ['slidingWindow', { limit: '10', window: '60 parsecs' }, 'window'],
+    ['slidingWindow', { limit: '10', window: '10s', precision: '3s' }, 'precision'],
+    ['fixedWindow', { limit: '10', window: '10s', align: 'never' }, 'align'],
+    ['tokenBucket', { capacity: '0', refill: '1', every: '1s' }, 'capacity'],
+    ['concurrency', { limit: '10', ttl: '-1s' }, 'ttl'],
+    ['slidingWindow', { limit: '1', window: '1m', name: '9 lives' }, 'name'],
+  ])('say in which field they are wrong: %s %p', (kind, values, field) => {
+    const message = expect.stringContaining(field);
+
+    expect(checkPolicies([newPolicy('slidingLog'), { kind, values }]).errors).toEqual([{ policy: 1, field, message }]);
+  });
+
+  it('get names that say what they are for, and differ', () => {
+    const named = { kind: 'leakyBucket', values: { ...newPolicy('leakyBucket').values, name: 'Pace' } };
+    const kinds = ['fixedWindow', 'slidingWindow', 'tokenBucket', 'concurrency', 'leakyBucket'];
+    const choices = withNames([named, ...kinds.map((kind) => newPolicy(kind))]);
+
+    expect(choices.map(({ values }) => values['name'])).toEqual([
+      ...['Pace', 'per-20s', 'per-20s-2', 'burst', 'at-once', 'pace-2'],
+    ]);
+    expect(checkPolicies(choices).errors).toEqual([]);
+    expect(checkPolicies([named, named]).errors).toMatchObject([{ policy: 1, field: 'name' }]);
+  });
+});
+
+describe('painted traffic', () => {
+  const empty: Painted = {
+    from: 'painted',
+    spanMs: 60_000,
+    clients: [EMPTY, EMPTY],
+    cost: 1,
+    runsMs: 1,
+    retries: 'none',
+  };
+
+  it.each([
+    [0.5, 0.25, { column: 30, count: 5 }],
+    [-1, -1, { column: 0, count: 0 }],
+    [2, 2, { column: COLUMNS - 1, count: 40 }],
+    [2, 9, { column: COLUMNS - 1, count: MAX_IN_COLUMN }],
+  ])('has a pointer at the nearest place (%p, %p)', (x, y, spot) => {
+    expect(findSpot(x, y, 20)).toEqual(spot);
+  });
+
+  it.each([
+    [{ column: 2, count: 0 }, { column: 6, count: 8 }, [0, 2, 4, 6, 8]],
+    [{ column: 6, count: 8 }, { column: 2, count: 0 }, [0, 2, 4, 6, 8]],
+    [{ column: 4, count: 3 }, { column: 4, count: 3 }, [0, 0, 3, 0, 0]],
+  ])('has all columns from %p to %p', (from, to, counts) => {
+    expect(paint(empty, 1, to, from).clients[1]?.slice(2, 7)).toEqual(counts);
+    expect(paint(empty, 1, to, from).clients[0]).toEqual(EMPTY);
+  });
+
+  it.each([
+    [8, 10],
+    [9, 20],
+    [MAX_IN_COLUMN, MAX_IN_COLUMN],
+    [77, 80],
+  ])('has room above bars of up to %p', (highest, top) => {
+    expect(chooseTop(highest)).toBe(top);
+  });
+
+  it('has the requests of a column spread evenly over it, and those of all clients in order', () => {
+    const painted = paint(paint(empty, 0, { column: 1, count: 2 }), 1, { column: 1, count: 1 });
+
+    expect(listRequests(painted).map(({ atMs, client }) => [atMs, client])).toEqual([
+      [1_250, 0],
+      [1_500, 1],
+      [1_750, 0],
+    ]);
+  });
+
+  it.each(PRESETS.map((preset) => [preset.id, preset] as const))('fits policies: %s', (_id, preset) => {
+    const usual = KINDS.map((kind) => [newPolicy(kind)]);
+    const strange = [
+      ['1000000', '1d'],
+      ['1', '1ms'],
+      ['0', '36500d'],
+      ['many', 'soon'],
+    ].map(([limit = '', window = '']) => [{ kind: 'slidingWindow', values: { limit, window } }]);
+    for (const policies of [...usual, ...strange]) {
+      const { spanMs, clients, cost } = drawPreset(preset, readScale(policies, 1_000), 1_000);
+
+      expect(SPANS_MS).toContain(spanMs);
+      expect(cost).toBeGreaterThanOrEqual(1);
+      expect(clients.length).toBeLessThanOrEqual(MAX_CLIENTS);
+      expect(clients.every((counts) => counts.length === COLUMNS)).toBe(true);
+      expect(clients.flat().every((n) => Number.isInteger(n) && n >= 0 && n <= MAX_IN_COLUMN)).toBe(true);
+      if (usual.includes(policies)) expect(listRequests({ ...empty, clients }).length).toBeGreaterThan(10);
+    }
+  });
+});
+
+describe('pasted traffic', () => {
+  const read = (...lines: readonly string[]): Pasted => parsePaste(lines.join('\n')).traffic as Pasted;
+  const line = (address: string, time: string): string =>
+    `${address} - frank [${time}] "GET /a HTTP/1.1" 200 2326 "http://example.com/" "Mozilla/4.08 [en] (Win98)"`;
+
+  it.each([
+    ['seconds from the start, in order', ['3', '0', '1.5'], [0, 1_500, 3_000]],
+    ['seconds since 1970', ['1795262400.25', '1795262401'], [250, 1_000]],
+    ['milliseconds since 1970', ['1795262400250', '1795262401000'], [250, 1_000]],
+    ['ISO 8601', ['2026-11-24T08:00:00.5Z', '2026-11-24T10:00:01+02:00', '2026-11-24 08:00:02'], [500, 1_000, 2_000]],
+  ])('has times as %s', (_as, lines, times) => {
+    expect(read(...lines).requests.map(({ atMs }) => atMs)).toEqual(times);
+  });
+
+  it('may have a cost and a key', () => {
+    const { requests, clients } = read('0 3 alice', '1 bob', '2,4', '3\t2\talice');
+
+    expect(clients).toEqual(['alice', 'bob', 'no-key']);
+    expect(requests.map(({ cost, client }) => [cost, client])).toEqual([
+      [3, 0],
+      [1, 1],
+      [4, 2],
+      [2, 0],
+    ]);
+  });
+
+  it('may be an access log, whose requests of one second are spread over it', () => {
+    const { traffic, notes } = parsePaste(
+      [
+        line('203.0.113.9', '24/Nov/2026:08:00:00 +0000'),
+        line('203.0.113.9', '24/Nov/2026:08:00:00 +0000'),
+        line('2001:db8::1', '24/Nov/2026:10:00:02 +0200'),
+        line('203.0.113.9', '24/Nov/2026:07:59:59 +0000'),
+      ].join('\n'),
+    );
+
+    expect(traffic?.requests.map(({ atMs, client }) => [atMs, client])).toEqual([
+      [0, 0],
+      [1_000, 0],
+      [1_500, 0],
+      [3_000, 1],
+    ]);
+    expect(notes).toEqual(['The log has whole seconds: the requests of a second are spread evenly over it.']);
+  });
+
+  it.each([
+    ['# a comment\n\n0\nyesterday\n1 0 zero\n2', 2, '2 lines could not be read, such as “yesterday”.'],
+    ['0\n1700000000', 1, 'One line more than 1000 days after the first left out.'],
+    [
+      '1\n'.repeat(MAX_REQUESTS + 1),
+      MAX_REQUESTS,
+      'Only the first 5000 requests are shown; sluice simulate replays whole logs.',
+    ],
+    [
+      '1 x\n'.repeat(3) + '#'.repeat(1_000_000),
+      3,
+      'Only the first 3 requests are shown; sluice simulate replays whole logs.',
+    ],
+  ])('says what was left out: %#', (text, count, note) => {
+    const { traffic, notes } = parsePaste(text);
+
+    expect([traffic?.requests.length, notes]).toEqual([count, [note]]);
+  });
+
+  it.each([
+    ['', /nothing to read yet/],
+    ['# only a comment', /nothing to read yet/],
+    [`a b ${'['.repeat(5_000_000)}`, /^One line could not be read, such as “a b .{36}…”\.$/],
+    ['9'.repeat(5_000_000), /could not be read/],
+    [`a b ${'[x'.repeat(2_000_000)}] "`, /could not be read/],
+  ])('is none in what has no times, which is read at once: %#', (text, note) => {
+    expect(parsePaste(text)).toEqual({ traffic: undefined, notes: [expect.stringMatching(note)] });
+  });
+
+  it.each([
+    [0, 1_000],
+    [59_999, 60_000],
+    [60_000, 70_000],
+    [3_599_999, 3_600_000],
+    [86_400_000 * 9, 86_400_000 * 12],
+  ])('that ends at %p ms has a span of %p ms', (last, span) => {
+    expect(chooseSpan(last)).toBe(span);
+  });
+});
+
+describe('what a reader sees', () => {
+  const { answers } = replayed('fixedWindow', { limit: '1', window: '2s' }, [[0], [100]], {
+    retries: 'after',
+  });
+  const paced = replayed('leakyBucket', { limit: '1', window: '1s', maxDelay: '5s' }, [[0], [0], [0]]).answers;
+
+  it.each([
     [250, '250 ms'],
-    [1_000, '1 s'],
     [12_449, '12.4 s'],
     [60_000, '1 min'],
     [100_000, '1 min 40 s'],
     [119_900, '2 min'],
-    [3_600_000, '1 h'],
     [5_400_000, '1 h 30 min'],
-    [86_400_000, '1 d'],
     [100_800_000, '1 d 4 h'],
-  ])('of %p ms is shown as %s', (ms, text) => {
-    expect(shownTime(ms)).toBe(text);
-  });
-});
-
-describe('what a reader hears', () => {
-  const { answers } = decided('fixedWindow', { limit: '1', window: '5s' }, [0, 500]);
-  const paced = decided('leakyBucket', { limit: '1', window: '1s', maxDelay: '5s' }, [0, 500]);
-  const never = decided('fixedWindow', { limit: '1', window: '5s' }, [0], 2);
-
-  it('of requests is their outcome', () => {
-    expect(answers.map(requestText)).toEqual(['at 0 ms: allowed', 'at 500 ms: denied by p, again after 4.5 s']);
-    expect(paced.answers.map(requestText)[1]).toBe('at 500 ms: allowed, after a delay of 500 ms');
-    expect(never.answers.map(requestText)).toEqual(['at 0 ms: denied by p']);
+  ])('of %p ms is %s', (ms, text) => {
+    expect(showTime(ms)).toBe(text);
   });
 
-  it('of columns is their time and how many requests were allowed', () => {
-    expect(columnSpan(12, 60_000)).toBe('12 s to 13 s');
-    expect(columnsOf(answers, 6_000).map(columnText).slice(0, 6)).toEqual([
-      '1 request: 1 allowed, 0 denied',
-      ...Array.from({ length: 4 }, () => 'no requests'),
-      '1 request: 0 allowed, 1 denied',
-    ]);
-    expect(counted(2, 'request')).toBe('2 requests');
-  });
-});
-
-describe('the totals', () => {
-  it('are of all requests, with the longest times', () => {
-    const { answers } = decided('fixedWindow', { limit: '2', window: '1s' }, [0, 999, 999, 999, 1_000, 1_001, 1_500]);
-
-    expect(totalsOf(answers, 1_000)).toEqual({
-      offered: 7,
-      retried: 0,
-      allowed: 4,
-      delayed: 0,
-      denied: 3,
-      most: 3,
-      longestDenialMs: 0,
-      longestDelayMs: 0,
-    });
-  });
-
-  it('of several keys are those of the key that has most', () => {
-    const { policies = [] } = checkedPolicies([
-      { kind: 'fixedWindow', name: '', values: { limit: '1', window: '1s' } },
-    ]);
-    const offered = [0, 2, 0, 2].map((client, i) => ({ atMs: i, client, cost: 1, runsMs: 1 }));
-    const whole = { spanMs: 10, watched: 0 };
-
-    expect(totalsOf(replay(policies, offered, { ...whole, shared: false }).answers, 1_000)).toMatchObject({
-      most: 1,
-      allowed: 2,
-    });
-    expect(totalsOf(replay(policies, offered, { ...whole, shared: true }).answers, 1_000, true)).toMatchObject({
-      ...{ most: 1, allowed: 1, longestDenialMs: 2 },
-    });
-  });
-
-  it('count what is paced when it starts', () => {
-    const { answers } = decided('leakyBucket', { limit: '1', window: '1s', maxDelay: '5s' }, [0, 0, 0]);
-
-    expect(totalsOf(answers, 1_000)).toMatchObject({ allowed: 3, delayed: 2, most: 1, longestDelayMs: 2_000 });
-  });
-});
-
-describe('requests that come again', () => {
-  const { policies = [] } = checkedPolicies([{ kind: 'fixedWindow', name: 'p', values: { limit: '1', window: '2s' } }]);
-  const offered = [0, 100].map((atMs) => ({ atMs, client: 0, cost: 1, runsMs: 10 }));
-  const { answers } = replay(policies, offered, { spanMs: 6_000, watched: 0, shared: false, retries: 'after' });
-
-  it('are counted beside those that were offered', () => {
-    expect(totalsOf(answers, 2_000)).toMatchObject({ offered: 2, retried: 1, allowed: 2, denied: 1 });
-    expect(columnsOf(answers, 6_000)[21]).toEqual({ allowed: 1, delayed: 0, denied: 0, retried: 1 });
-  });
-
-  it('are told of as such', () => {
-    expect(answers.map(requestText)).toEqual([
+  it('of requests and columns, in sentences for those who do not', () => {
+    expect(answers.map(describeRequest)).toEqual([
       'at 0 ms: allowed',
       'at 100 ms: denied by p, again after 1.9 s',
       'at 2.1 s, retry 1: allowed',
     ]);
-    expect(columnsOf(answers, 6_000).map(columnText)[21]).toBe(
+    expect(paced.map(describeRequest)[1]).toBe('at 0 ms: allowed, after a delay of 1 s');
+    expect(describeSpan(12, 60_000)).toBe('12 s to 13 s');
+    const columns = countColumns(answers, 6_000, 0).map(describeColumn);
+    expect([0, 1, 2, 21].map((i) => columns[i])).toEqual([
+      '1 request: 1 allowed, 0 denied',
+      '1 request: 0 allowed, 1 denied',
+      'no requests',
       '1 request: 1 allowed, 0 denied, 1 of them for another time',
-    );
-  });
-});
-
-describe('the rows', () => {
-  it('are of the clients with most requests', () => {
-    const { traffic = initialScenario().traffic } = parsePaste('0 a\n1 b\n2 c\n3 c\n4 b\n5 c', 1);
-
-    expect(busiestClients(traffic, 3)).toEqual([0, 1, 2]);
-    expect(busiestClients(traffic, 2)).toEqual([2, 1]);
-  });
-});
-
-describe('a drawing', () => {
-  const { answers, samples } = decided('fixedWindow', { limit: '2', window: '3s' }, [1_500, 3_000]);
-
-  it('of what is left has a step for each change', () => {
-    expect(remainingPath(samples, 0, 2, 6_000)).toBe('M0,0H250V50H500V100H750V0H1000');
-  });
-
-  it('of a limit of 0 is empty', () => {
-    expect(remainingPath(samples, 0, 0, 6_000)).toBe('M0,100H1000');
-    expect(remainingPath([], 0, 2, 6_000)).toBe('');
-  });
-
-  it('of requests has a stroke for each', () => {
-    expect(ticksPath(answers, 6_000)).toBe('M250,0V100M500,0V100');
-  });
-
-  it('leads to the nearest request', () => {
-    expect([0, 2_249, 2_251, 9_000].map((atMs) => nearest(answers, atMs))).toEqual([0, 0, 1, 1]);
-    expect(nearest([], 0)).toBe(-1);
-  });
-});
-
-describe('coloured code', () => {
-  const code = codeOf({ ...initialScenario(), framework: 'core' });
-
-  it('is the code', () => {
-    expect(
-      highlight(code)
-        .map(({ text }) => text)
-        .join(''),
-    ).toBe(code);
-  });
-
-  it('knows words, strings, numbers, names and comments', () => {
-    expect(highlight("const a = f('it\\'s', 40); // why").filter(({ kind }) => kind !== 'plain')).toEqual([
-      { text: 'const', kind: 'keyword' },
-      { text: 'f', kind: 'name' },
-      { text: "'it\\'s'", kind: 'string' },
-      { text: '40', kind: 'number' },
-      { text: '// why', kind: 'comment' },
     ]);
   });
 
-  it('knows the lines of a response', () => {
-    expect(highlight('HTTP/1.1 200 OK\nRateLimit: "a";r=1', 'http').filter(({ kind }) => kind !== 'plain')).toEqual([
-      { text: 'HTTP/1.1 200 OK', kind: 'keyword' },
-      { text: 'RateLimit', kind: 'name' },
-      { text: '"a"', kind: 'string' },
-      { text: '1', kind: 'number' },
+  it('of all requests: what came again, what waited, and the most and the longest of one key', () => {
+    const times = [[0], [0, 2], [1, 0], [1, 2], [3, 0]] as const;
+    const totals = (isShared: boolean): unknown =>
+      countTotals(replayed('fixedWindow', { limit: '1', window: '1s' }, times, { isShared }).answers, 1_000, isShared);
+
+    expect(countTotals(answers, 2_000)).toMatchObject({ offered: 2, retried: 1, allowed: 2, denied: 1, max: 1 });
+    expect(countTotals(paced, 1_000)).toMatchObject({ allowed: 3, delayed: 2, max: 1 });
+    expect(totals(false)).toMatchObject({ allowed: 2, denied: 3, max: 1, longestDenialMs: 2 });
+    expect(totals(true)).toMatchObject({ allowed: 1, denied: 4, max: 1, longestDenialMs: 3 });
+  });
+
+  it('of many clients: those with most requests', () => {
+    const { traffic = initialScenario().traffic } = parsePaste('0 a\n1 b\n2 c\n3 c\n4 b\n5 c');
+
+    expect([3, 2].map((max) => busiestClients(traffic, max))).toEqual([
+      [0, 1, 2],
+      [2, 1],
     ]);
+  });
+
+  it('of drawings: a step for each change, a stroke for each request, and the nearest of them', () => {
+    const drawn = replayed('fixedWindow', { limit: '2', window: '3s' }, [[1_500], [3_000]]);
+
+    expect(drawRemaining(drawn.samples, 0, 2, 6_000)).toBe('M0,0H250V50H500V100H750V0H1000');
+    expect(drawRemaining([], 0, 2, 6_000)).toBe('');
+    expect(drawRequests(drawn.answers, 6_000)).toBe('M250,0V100M500,0V100');
+    expect([0, 2_249, 2_251, 9_000].map((atMs) => findNearest(drawn.answers, atMs))).toEqual([0, 0, 1, 1]);
+    expect(findNearest([], 0)).toBe(-1);
+  });
+
+  it.each([
+    ["const a = f('it\\'s', 40); // why", 'javascript', ['keyword', 'name', 'string', 'number', 'comment']],
+    ['HTTP/1.1 200 OK\nRateLimit: "a";r=1', 'http', ['keyword', 'name', 'string', 'number']],
+    [writeCode({ ...initialScenario(), framework: 'core' }), 'javascript', undefined],
+  ] as const)('of code, in colours: %#', (code, language, kinds) => {
+    const tokens = highlight(code, language);
+
+    expect(tokens.map(({ text }) => text).join('')).toBe(code);
+    if (kinds) expect(tokens.flatMap(({ kind }) => (kind === 'plain' ? [] : [kind]))).toEqual(kinds);
   });
 });
 
-const both = withNames([
-  { kind: 'fixedWindow', name: '', values: { limit: '2', window: '1m' } },
-  { kind: 'tokenBucket', name: '', values: { capacity: '5', refill: '1', every: '1s' } },
-]);
-const { policies = [] } = checkedPolicies(both);
-const offered = [0, 1, 2].map((atMs) => ({ atMs, client: 0, cost: 1, runsMs: 1 }));
-const [first, , last] = replay(policies, offered, { spanMs: 60_000, watched: 0, shared: false }).answers as [
-  Answer,
-  Answer,
-  Answer,
-];
-
-const fields = ({ decision }: Answer, id: string): readonly string[] =>
-  HEADER_CHOICES.filter((choice) => choice.id === id).flatMap((choice) =>
-    responseTo(decision, choice).fields.map(({ name, value }) => `${name}: ${value}`),
+describe('the response', () => {
+  const both = [
+    { kind: 'fixedWindow', values: { limit: '2', window: '1m', name: 'per-1m' } },
+    { kind: 'tokenBucket', values: { capacity: '5', refill: '1', every: '1s', name: 'burst' } },
+  ];
+  const traffic = parsePaste('0\n0.001\n0.002').traffic as Pasted;
+  const { answers } = replay(checkPolicies(both).policies ?? [], traffic, { watched: 0, isShared: false });
+  const responses = answers.map(({ decision }) =>
+    HEADER_CHOICES.map(({ id }) => {
+      const { status, fields, body } = writeResponse(decision, id);
+      return { status, fields: fields.map(({ name, value }) => `${name}: ${value}`), body };
+    }),
   );
 
-describe('the response to an allowed request', () => {
-  it.each([
-    [
-      'draft-11',
-      ['RateLimit-Policy: "per-1m";q=2;w=60, "burst";q=5;w=5', 'RateLimit: "per-1m";r=1;t=60, "burst";r=4;t=1'],
-    ],
-    ['legacy-epoch', ['X-RateLimit-Limit: 2', 'X-RateLimit-Remaining: 1', 'X-RateLimit-Reset: 1767225660']],
-  ])('has the fields of %s', (id, expected) => {
-    expect(fields(first, id)).toEqual(expected);
+  it('to an allowed request has the fields of its format, and no body', () => {
+    const [draft11, , , epoch] = responses[0] ?? [];
+
+    expect(draft11).toEqual({
+      status: '200 OK',
+      fields: ['RateLimit-Policy: "per-1m";q=2;w=60, "burst";q=5;w=5', 'RateLimit: "per-1m";r=1;t=60, "burst";r=4;t=1'],
+      body: undefined,
+    });
+    expect(epoch?.fields).toEqual([
+      'X-RateLimit-Limit: 2',
+      'X-RateLimit-Remaining: 1',
+      'X-RateLimit-Reset: 1767225660',
+    ]);
   });
 
-  it('is a success without a body', () => {
-    expect(responseTo(first.decision, HEADER_CHOICES[0] as never)).toMatchObject({ status: '200 OK', body: undefined });
-  });
-});
-
-describe('the response to a denied request', () => {
-  it('is a 429 that says when to come back, and which policy denied', () => {
-    const { status, body } = responseTo(last.decision, HEADER_CHOICES[0] as never);
+  it('to a denied one says when to come back, and which policy denied', () => {
+    const [{ status, fields, body } = { status: '', fields: [], body: '' }] = responses[2] ?? [];
 
     expect(status).toBe('429 Too Many Requests');
-    expect(fields(last, 'draft-11').slice(2)).toEqual([
+    expect(fields.slice(2)).toEqual([
       'Cache-Control: no-store',
       'Retry-After: 60',
       'Content-Type: application/problem+json',
     ]);
     expect(JSON.parse(body ?? '')).toMatchObject({ status: 429, 'violated-policies': ['per-1m'] });
-  });
-
-  it('names no time where the end of a request is not known', () => {
-    const { policies: slots = [] } = checkedPolicies([
-      { ...newPolicy('concurrency'), values: { limit: '1', ttl: '9s' } },
-    ]);
-    const held = replay(
-      slots,
-      [0, 1].map((atMs) => ({ atMs, client: 0, cost: 1, runsMs: 5 })),
-      {
-        spanMs: 100,
-        watched: 0,
-        shared: false,
-      },
-    );
-
-    expect(fields(held.answers[1] as Answer, 'draft-11').join('\n')).not.toContain('Retry-After');
   });
 });
