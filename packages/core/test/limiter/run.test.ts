@@ -41,7 +41,6 @@ describe('run', () => {
     await pass(1000);
 
     expect(await second).toBe('second');
-    await limiter.close();
   });
 
   it('holds a slot while the function runs, so that the next one waits', async () => {
@@ -60,7 +59,6 @@ describe('run', () => {
     expect(two.signal).toBeDefined();
     two.end();
     expect(await second).toBe('done');
-    await limiter.close();
   });
 
   it.each([
@@ -78,7 +76,6 @@ describe('run', () => {
 
     expect((await limiter.peek('k')).allowed).toBe(true);
     expect(jest.getTimerCount()).toBe(0);
-    await limiter.close();
   });
 
   it('renews the slot for as long as the function runs', async () => {
@@ -92,7 +89,6 @@ describe('run', () => {
     long.end();
     await running;
     expect((await limiter.peek('k')).allowed).toBe(true);
-    await limiter.close();
   });
 
   it('aborts the signal of the function when its slot is lost', async () => {
@@ -107,7 +103,6 @@ describe('run', () => {
     expect(long.signal?.reason).toMatchObject({ code: 'SLUICE_SLOT_LOST' });
     long.end();
     expect(await running).toBe('done');
-    await limiter.close();
   });
 
   it('aborts the signal of the function when renewals fail until the ttl ends', async () => {
@@ -125,7 +120,6 @@ describe('run', () => {
     expect(long.signal?.reason).toMatchObject({ code: 'SLUICE_SLOT_LOST' });
     long.end();
     await running;
-    await limiter.close();
   });
 
   it('does not call the function of a wait that was aborted, timed out, or closed', async () => {
@@ -178,7 +172,5 @@ describe('run', () => {
     expect(before).toBe(0);
     expect(fn).toHaveBeenCalledTimes(1);
     await running;
-    await here.close();
-    await there.close();
   });
 });

@@ -43,28 +43,6 @@ describe('acquire', () => {
     expect(await renew()).toBe(false);
     expect(await isFree(limiter)).toBe(false);
   });
-
-  it.each([
-    [policy, 0, 'SLUICE_COST_INVALID'],
-    [policy, { cost: 1 }, 'SLUICE_COST_INVALID'],
-    [fixedWindow({ limit: 1, window: '1h' }), 1, 'SLUICE_ACQUIRE_NOT_NEEDED'],
-  ])('of %j with a cost of %j is rejected, and takes nothing', async (given, cost, code) => {
-    const limiter = createLimiter({ policy: given });
-
-    await expect(limiter.acquire('imports', cost as never)).rejects.toMatchObject({ code });
-
-    expect(await isFree(limiter)).toBe(true);
-  });
-
-  it('is needed if a policy holds slots', async () => {
-    const limiter = createLimiter({ policy });
-
-    await expect(limiter.consume('imports')).rejects.toMatchObject({
-      name: 'TypeError',
-      code: 'SLUICE_ACQUIRE_NEEDED',
-    });
-    expect(await isFree(limiter)).toBe(true);
-  });
 });
 
 describe('a release', () => {

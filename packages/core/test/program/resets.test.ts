@@ -27,7 +27,7 @@ describe('after a reset', () => {
     function takeTwice(
       betweenMs: number,
       edits: readonly ('reset' | 'block')[] = ['reset'],
-    ): { store: ProgramStore; first: object; second: object; one: string } {
+    ): { store: ProgramStore; first: object; second: object } {
       const store = new ProgramStore();
       const take = (cost: number): object => {
         const { atMs, figures } = store.perform('take', [{ key: 'one', policy, cost }]);
