@@ -44,21 +44,11 @@ const take = (store: RedisStore): Promise<unknown> => Promise.resolve(store.perf
 const isOpening = (store: RedisStore): boolean => store.opening?.() !== undefined;
 
 describe('the first connection to a URL', () => {
-  it('is made by the first request, and nothing before it', async () => {
-    const { proxy, url } = await openProxy();
-    const store = storeAt(url);
-    expect(proxy.connections).toBe(0);
-
-    await Promise.all([take(store), take(store)]);
-
-    expect(proxy.connections).toBe(1);
-    expect(isOpening(store)).toBe(false);
-  });
-
   it('is waited for while it is made, and by requests that come meanwhile', async () => {
     const { proxy, url } = await openProxy();
     proxy.hang();
     const store = storeAt(url, 60_000);
+    expect(proxy.connections).toBe(0);
     const first = take(store);
 
     await until('it has sent', () => proxy.heldBytes > 0);
@@ -92,18 +82,6 @@ describe('the first connection to a URL', () => {
 
     expect(await failure(take(store))).toMatchObject({ code: 'SLUICE_STORE_FAILED', kind: 'connection', sent: false });
     expect(isOpening(store)).toBe(false);
-  });
-
-  it('is made again by itself where Redis started later', async () => {
-    const server = await startRedis();
-    closing.push(() => server.stop());
-    await server.kill();
-    const store = storeAt(server.storeUrl);
-    await failure(take(store));
-
-    await server.restart();
-
-    await until('Redis decides', () => take(store).catch(() => undefined));
   });
 
   it('ends with the store, also before it stands, and is made again by a request', async () => {
@@ -216,38 +194,6 @@ describe('the connection to a URL', () => {
     await until('it decides', () => take(store).catch(() => undefined));
 
     expect(await killer.info('keyspace')).toMatch(/^# Keyspace\r\ndb3:/);
-  });
-});
-
-describe('a URL', () => {
-  it.each([undefined, '', ' '])('that is %j asks whether its variable is set', (url) => {
-    expect(() => storeAt(url as string)).toThrow(/; is the environment variable of the URL set\?/);
-  });
-
-  it.each([
-    ['http://127.0.0.1:6379', 'redis://user:password@host:6379/0'],
-    ['127.0.0.1:6379', 'redis://user:password@host:6379/0'],
-    ['redis://host:6379/zero', 'number of a database'],
-    ['redis://host:6379?family=6', 'no query'],
-    ['redis://user:%zz@host', 'encodeURIComponent'],
-  ])('%s is denied at once, with what is wrong', (url, expected) => {
-    expect(() => storeAt(url)).toThrow(
-      expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', message: expect.stringContaining(expected) as unknown }),
-    );
-  });
-
-  it.each([
-    'http://user:s3cret@host',
-    'redis//user:s3cret@host',
-    'redis://user:s3cret@host:port',
-    'redis://user:s3c@ret:s3cret@host:6379/zero',
-    'redis://user:%zzs3cret@host',
-    'redis://host?password=s3cret',
-    'redis://host#s3cret',
-  ])('%s is denied without a word of its password', (url) => {
-    expect(() => storeAt(url)).toThrow(
-      expect.not.objectContaining({ message: expect.stringContaining('s3cret') as unknown }),
-    );
   });
 });
 

@@ -226,15 +226,5 @@ describe('a cluster that changes under load', () => {
 
       expect(await draining).toEqual({ allowed: LIMIT, local: 0 });
     });
-
-    it('allows exactly the limit of a key whose node hands over to its replica', async () => {
-      const limiter = limiterOver(await open());
-      await until('it is connected', () => limiter.peek('ida'));
-      const draining = drain(limiter, 'ida');
-
-      await cluster.admin.failover('sluice:{ida}');
-
-      expect(await draining).toEqual({ allowed: LIMIT, local: 0 });
-    });
   });
 });
