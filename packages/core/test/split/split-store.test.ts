@@ -193,23 +193,6 @@ describe('a unit that may lie in one of two windows, because the clock is known 
   });
 });
 
-describe('a reservation', () => {
-  it.each([
-    ['fixedWindow', perMinute(20)],
-    ['slidingWindow', slidingWindow({ limit: 20, window: '10m' })],
-    ['tokenBucket', tokenBucket({ capacity: 20, refill: 20, every: '10m' })],
-  ] as const)('of %s is settled in the share, above it too', async (_name, policy) => {
-    const limiter = settled({ me: 1, other: 1 }).limiter(policy);
-    const below = await limiter.reserve('key', 4);
-    const above = await limiter.reserve('other', 3);
-    await below.settle(6);
-    await above.settle(30);
-
-    expect((await limiter.peek('key')).remaining).toBe(10 - 6);
-    expect(await limiter.peek('other')).toMatchObject({ allowed: false, remaining: 0 });
-  });
-});
-
 describe('a limit that changes', () => {
   it('keeps the units used, and counts at once if it is cut', async () => {
     let policy: Policy = perMinute(20);
@@ -284,26 +267,6 @@ describe('a key', () => {
     expect(await allowedBy(limiter)).toBe(10);
     await limiter.reset('key');
     expect(await allowedBy(limiter)).toBe(10);
-  });
-});
-
-describe('several policies', () => {
-  it('are decided together or not at all', async () => {
-    const hand = settled({ me: 1, other: 1 });
-    const limiter = createLimiter({
-      policy: [
-        fixedWindow({ name: 'minute', limit: 10, window: '1m', align: 'clock' }),
-        tokenBucket({ name: 'burst', capacity: 6, refill: 6, every: '30m' }),
-      ],
-      store: hand.store,
-      onStoreError: 'throw',
-    });
-    expect(await allowedBy(limiter)).toBe(3);
-
-    expect((await limiter.consume('key')).policies).toMatchObject([
-      { name: 'minute', allowed: true, limit: 10, remaining: 2 },
-      { name: 'burst', allowed: false, limit: 6, remaining: 0 },
-    ]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { once, type EventEmitter } from 'node:events';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
@@ -18,6 +18,7 @@ import {
   type RedisSentinel,
   type RedisServer,
 } from '@sluice/testkit';
+import { openIoredis, openNodeRedis, type Opened } from './open-client.ts';
 
 const LIMIT = 400;
 const policy = fixedWindow({ limit: LIMIT, window: '1h' });
@@ -37,20 +38,10 @@ function limiterOver(client: Client, onStoreError: 'throw' | 'local' = 'throw', 
   return limiter;
 }
 
-function ofIoredis<C extends EventEmitter & { disconnect(): void }>(client: C): C {
-  client.on('error', () => undefined);
-  closing.push(() => {
-    client.disconnect();
-  });
-  return client;
-}
-
-async function ofNodeRedis<C extends EventEmitter & { connect(): Promise<unknown>; destroy(): unknown }>(
-  client: C,
-): Promise<C> {
-  client.on('error', () => undefined);
-  closing.push(() => client.destroy());
-  await client.connect();
+/** The client, which is closed after the test. */
+async function opened(opening: Promise<Opened>): Promise<Client> {
+  const { client, end } = await opening;
+  closing.push(() => end?.());
   return client;
 }
 
@@ -91,7 +82,10 @@ describe('a server that cannot decide', () => {
 
   it('because it runs a script of another client is busy, and decides afterwards', async () => {
     await admin.config('SET', 'busy-reply-threshold', '20');
-    const other = ofIoredis(connectTo(server.url));
+    const other = connectTo(server.url);
+    closing.push(() => {
+      other.disconnect();
+    });
     const script = other.eval('while true do end', 0).catch(String);
 
     await until('it is busy', async () => (await outcome(limiter)) === 'busy');
@@ -132,7 +126,7 @@ describe('a server that speaks TLS', () => {
   afterAll(() => server.stop());
 
   it('decides through a client that trusts its certificate', async () => {
-    const client = ofIoredis(new Redis(server.storeUrl, { tls: { ca: tlsFixture.ca } }));
+    const client = await opened(openIoredis(new Redis(server.storeUrl, { tls: { ca: tlsFixture.ca } })));
 
     expect(await outcome(limiterOver(client))).toBe('redis: allowed');
   });
@@ -160,17 +154,16 @@ describe('a failover by Sentinel', () => {
   });
   afterEach(() => sentinel.stop());
 
-  const CLIENTS: Readonly<Record<string, () => Client | Promise<Client>>> = {
+  const CLIENTS: Readonly<Record<string, () => Promise<Client>>> = {
     ioredis: () => {
       const access = { username, password, sentinelUsername: username, sentinelPassword: password };
-      return ofIoredis(new Redis({ sentinels: [...sentinel.sentinels], name: sentinel.name, ...access }));
+      return opened(openIoredis(new Redis({ sentinels: [...sentinel.sentinels], name: sentinel.name, ...access })));
     },
-    'node-redis': async () => {
+    'node-redis': () => {
       const sentinelRootNodes = [...sentinel.sentinels];
       const nodeClientOptions = { username, password, disableOfflineQueue: true };
-      return await ofNodeRedis(
-        createSentinel({ name: sentinel.name, sentinelRootNodes, nodeClientOptions, maxCommandRediscovers: 0 }),
-      );
+      const options = { name: sentinel.name, sentinelRootNodes, nodeClientOptions, maxCommandRediscovers: 0 };
+      return opened(openNodeRedis(createSentinel(options)));
     },
   };
 
@@ -202,14 +195,14 @@ describe('a cluster that changes under load', () => {
     }
   });
 
-  const CLIENTS: Readonly<Record<string, () => Client | Promise<Client>>> = {
+  const CLIENTS: Readonly<Record<string, () => Promise<Client>>> = {
     ioredis: () => {
       const seeds = cluster.nodes.map(({ host, port }) => ({ host, port }));
-      return ofIoredis(new Cluster(seeds, { redisOptions: { username, password, disconnectTimeout: 50 } }));
+      return opened(openIoredis(new Cluster(seeds, { redisOptions: { username, password, disconnectTimeout: 50 } })));
     },
-    'node-redis': async () => {
+    'node-redis': () => {
       const rootNodes = cluster.nodes.map(({ host, port }) => ({ socket: { host, port } }));
-      return await ofNodeRedis(createCluster({ rootNodes, defaults: { username, password } }));
+      return opened(openNodeRedis(createCluster({ rootNodes, defaults: { username, password } })));
     },
   };
 
