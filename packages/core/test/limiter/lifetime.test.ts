@@ -20,16 +20,6 @@ describe('a limiter’s name', () => {
     );
   });
 
-  it('is shared, with its budgets, when both say so', async () => {
-    const store = memoryStore();
-    const one = createLimiter({ name: 'api', policy, store, shared: true });
-    const other = createLimiter({ name: 'api', policy, store, shared: true });
-
-    await one.consume('key', 3);
-
-    expect((await other.consume('key')).remaining).toBe(1);
-  });
-
   it.each([
     ['when only the first says so', { shared: true }, {}],
     ['when only the second says so', {}, { shared: true }],

@@ -109,17 +109,4 @@ describe('a slot that is held while its limiter is closed', () => {
     expect(store.calls).toEqual(['take', 'close', 'renew', 'close', 'give', 'close']);
     expect(await renew()).toBe(false);
   });
-
-  it('closes no store that another limiter uses', async () => {
-    const store = new WatchedStore();
-    const other = createLimiter({ name: 'other', policy, store });
-    const limiter = createLimiter({ policy, store });
-    const { release } = await limiter.acquire('imports');
-
-    await limiter.close();
-    await release();
-
-    expect(store.calls).toEqual(['take', 'give']);
-    await other.close();
-  });
 });

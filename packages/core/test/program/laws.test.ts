@@ -98,25 +98,6 @@ describe('the program', () => {
       });
     });
 
-    it('allows a denied cost after its wait, and at no earlier millisecond', () => {
-      holds(
-        kind,
-        (policy, used) => {
-          const subject = new Subject(policy);
-          for (const step of used) {
-            const wait = subject.use([step])[RETRY_AFTER] ?? 0;
-            if (wait <= 0) continue;
-            subject.store.clock.advance(wait - 1);
-            expect(subject.figures('peek', step.cost)[ALLOWED]).toBe(0);
-            subject.store.clock.advance(1);
-            expect(subject.figures('peek', step.cost)[ALLOWED]).toBe(1);
-            subject.store.clock.advance(-wait);
-          }
-        },
-        true,
-      );
-    });
-
     it('answers a peek as a request at the same instant', () => {
       holds(
         kind,

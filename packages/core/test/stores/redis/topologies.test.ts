@@ -7,7 +7,6 @@ import { createCluster, createSentinel } from 'redis';
 import { createLimiter, fixedWindow, redisStore, type Decision, type Limiter, type StoreError } from '@sluice/core';
 import {
   connectTo,
-  freePort,
   startRedis,
   startRedisCluster,
   startSentinel,
@@ -78,29 +77,6 @@ describe('a server that cannot decide', () => {
   afterEach(async () => {
     admin.disconnect();
     await server.stop();
-  });
-
-  it('because it runs a script of another client is busy, and decides afterwards', async () => {
-    await admin.config('SET', 'busy-reply-threshold', '20');
-    const other = connectTo(server.url);
-    closing.push(() => {
-      other.disconnect();
-    });
-    const script = other.eval('while true do end', 0).catch(String);
-
-    await until('it is busy', async () => (await outcome(limiter)) === 'busy');
-    await admin.script('KILL');
-
-    expect(await script).toMatch('Script killed');
-    expect(await until('it decides', () => limiter.peek('key'))).toMatchObject({ source: 'redis' });
-  });
-
-  it('because it is a replica says so, and goes on with its counts as a primary', async () => {
-    await admin.replicaof('127.0.0.1', await freePort());
-
-    expect(await outcome(limiter)).toBe('readonly');
-    await admin.replicaof('NO', 'ONE');
-    expect(await until('it decides', () => limiter.peek('key'))).toMatchObject({ used: 4 });
   });
 
   it('because it loads its data says so, and goes on with what it has stored', async () => {
