@@ -1,17 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { concurrency, createLimiter, fixedWindow, memoryStore, type Store } from '@sluice/core';
+import { useFakeTime } from '../guard/fake-store.ts';
 
 const TTL_MS = 3_000;
 const policy = concurrency({ limit: 1, ttl: TTL_MS });
 
-beforeEach(() => {
-  jest.useFakeTimers({ now: 1_795_262_400_000 });
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
-
-const pass = async (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+const { pass } = useFakeTime();
 
 /** A function that runs until it is told to end. */
 function work(): {

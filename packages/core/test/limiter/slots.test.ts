@@ -1,19 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { concurrency, createLimiter, fixedWindow, type Limiter } from '@sluice/core';
 import { LimiterCore, readWants } from '@sluice/core/spi';
+import { useFakeTime } from '../guard/fake-store.ts';
 import { WatchedStore } from './watched-store.ts';
 
 const TTL_MS = 60_000;
 const policy = concurrency({ limit: 1, ttl: TTL_MS });
 
-beforeEach(() => {
-  jest.useFakeTimers();
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
-
-const pass = async (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+const { pass } = useFakeTime();
 const isFree = async (limiter: Limiter): Promise<boolean> => (await limiter.peek('imports')).allowed;
 
 describe('acquire', () => {

@@ -1,18 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { createLimiter, fixedWindow, leakyBucket, memoryStore, type Decision } from '@sluice/core';
 import { schedule } from '../../src/limiter/schedule.ts';
+import { useFakeTime } from '../guard/fake-store.ts';
 import { WatchedStore } from './watched-store.ts';
 
 const policy = fixedWindow({ limit: 2, window: '1s' });
 
-beforeEach(() => {
-  jest.useFakeTimers({ now: 1_795_262_400_000 });
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
-
-const pass = async (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+const { pass } = useFakeTime();
 
 /** What became of a promise so far: `waits`, its value, or the code of its error. */
 async function stateOf(promise: Promise<unknown>): Promise<unknown> {

@@ -2,15 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
   fixedWindow,
-  leakyBucket,
   policyOf,
-  slidingCounter,
   slidingLog,
   slidingWindow,
   tokenBucket,
   type Policy,
 } from '../../src/index.ts';
-import { splitStore } from '../../src/split/index.ts';
 import { allowedBy, ManualMembership, settled } from './manual-membership.ts';
 
 const perMinute = (limit: number) => fixedWindow({ limit, window: '1m', align: 'clock' });
@@ -270,19 +267,6 @@ describe('a key', () => {
   });
 });
 
-describe('a policy that cannot be split', () => {
-  it.each([
-    ['windows that begin at the first unit', fixedWindow({ limit: 10, window: '1m' }), /align: "clock"/],
-    ['units that come back at once', tokenBucket({ capacity: 9, refill: 9, every: '1m', mode: 'interval' }), /mode/],
-    ['an estimate', slidingCounter({ limit: 9, window: '1m' }), /does not add up/],
-    ['a line for all', leakyBucket({ limit: 9, window: '1m', maxDelay: '1m' }), /does not add up/],
-  ])('is denied when the limiter is made: %s', (_name, policy, message) => {
-    expect(() => createLimiter({ policy, store: new ManualMembership().store })).toThrow(
-      expect.objectContaining({ code: 'SLUICE_POLICY_INVALID', message: expect.stringMatching(message) }),
-    );
-  });
-});
-
 describe('a plain registry', () => {
   it('whose weights are invalid is reported', () => {
     const hand = new ManualMembership();
@@ -320,16 +304,5 @@ describe('the store', () => {
     expect((await again.consume('key')).allowed).toBe(false);
 
     expect(hand.joined).toBe(2);
-  });
-
-  it.each([
-    [{ membership: 'redis://localhost' }, /membership must be redisMembership\(client, \{ prefix \}\)/],
-    [
-      { membership: new ManualMembership(), graceMs: 3000 },
-      /graceMs must be more than the ttlMs of the membership, 3000/,
-    ],
-    [{ membership: new ManualMembership(), grace: 1 }, /graceMs/],
-  ])('rejects bad options: %p', (options, message) => {
-    expect(() => splitStore(options as never)).toThrow(message);
   });
 });
