@@ -73,6 +73,21 @@ describe('a Redis that was flushed', () => {
     expect(first.follower.copy.find('orders', 'ann')).toEqual(twenty);
   });
 
+  it('gets back thousands of records, to which several processes write at once', async () => {
+    const { policies, follower } = process();
+    await policies.put('orders', ten);
+    const record = { atMs: 1, format: 1, life: 1, policy: ten };
+    const names = Array.from({ length: 3000 }, (_, n) => `orders:key:user-${String(n)}`);
+    for (let i = 0; i < 3000; i += 250)
+      await follower.feed.restore?.(names.slice(i, i + 250).map((name) => [name, record]));
+    await followers(3);
+
+    await redis.admin.flushall();
+
+    await until('all is back', async () => (await redis.admin.hlen('sluice:{#policies}:records')) === 3001);
+    expect(await read('orders')).toEqual(ten);
+  });
+
   it.each(['records', 'changes'])('gets back the %s alone, if they alone are gone', async (part) => {
     const [holder] = (await followers(1)) as [Process];
     await holder.policies.put('orders', ten);

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -31,12 +29,15 @@ function storeAt(url: string, connectTimeoutMs?: number): RedisStore {
   return store;
 }
 
-async function openProxy(): Promise<{ readonly proxy: TcpProxy; readonly url: string }> {
-  const proxy = await startTcpProxy(redis.server);
+async function openProxy(
+  server: RedisServer = redis.server,
+  target: { readonly host: string; readonly port: number } = server,
+): Promise<{ readonly proxy: TcpProxy; readonly url: string }> {
+  const proxy = await startTcpProxy(target);
   closing.push(() => {
     proxy.close();
   });
-  return { proxy, url: proxy.through(redis.server.storeUrl) };
+  return { proxy, url: proxy.through(server.storeUrl) };
 }
 
 const take = (store: RedisStore): Promise<unknown> => Promise.resolve(store.perform('take', [ask('ann')]));
@@ -148,13 +149,14 @@ describe('the connection to a URL', () => {
   it('leads to the new primary when the server is a replica now, and sends nothing twice', async () => {
     const [first, second] = await Promise.all([startRedis(), startRedis()]);
     closing.push(first.stop, second.stop);
-    const name = await movingName(first);
-    const store = storeAt(first.storeUrl.replace(String(first.port), String(name.port)));
+    const target = { host: first.host, port: first.port };
+    const { url } = await openProxy(first, target);
+    const store = storeAt(url);
     await take(store);
     const admin = connectTo(first.url);
     await admin.replicaof('127.0.0.1', String(second.port));
     admin.disconnect();
-    name.pointTo(second);
+    target.port = second.port;
 
     expect(await failure(take(store))).toMatchObject({ kind: 'readonly' });
 
@@ -162,11 +164,11 @@ describe('the connection to a URL', () => {
   });
 
   it('is made again after a few seconds if it has died unnoticed', async () => {
-    const name = await movingName(redis.server);
-    const store = storeAt(redis.server.storeUrl.replace(String(redis.server.port), String(name.port)));
+    const { proxy, url } = await openProxy();
+    const store = storeAt(url);
     await take(store);
 
-    name.loseConnections();
+    proxy.loseAnswers();
     const lost = failure(take(store));
 
     expect(await lost).toMatchObject({ kind: 'connection', sent: true });
@@ -196,34 +198,3 @@ describe('the connection to a URL', () => {
     expect(await killer.info('keyspace')).toMatch(/^# Keyspace\r\ndb3:/);
   });
 });
-
-/** An address that leads new connections to one server after another, and may lose the packets of those that stand. */
-async function movingName(
-  first: RedisServer,
-): Promise<{ port: number; pointTo(server: RedisServer): void; loseConnections(): void }> {
-  let target = first;
-  const pairs = new Set<readonly [Socket, Socket]>();
-  const server = createServer((socket) => {
-    const there = connect(target.port, target.host);
-    pairs.add([socket, there]);
-    socket.pipe(there).pipe(socket);
-    socket.on('error', () => there.destroy());
-    there.on('error', () => socket.destroy());
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closing.push(() => {
-    server.close();
-    for (const pair of pairs) for (const socket of pair) socket.destroy();
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    pointTo: (next) => (target = next),
-    loseConnections() {
-      for (const [here, there] of pairs) {
-        here.unpipe(there);
-        there.unpipe(here);
-        here.pause();
-      }
-    },
-  };
-}
