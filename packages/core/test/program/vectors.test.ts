@@ -104,14 +104,14 @@ describe('the program and the vectors of calls', () => {
         { key, policy: parsePolicy(policy) },
       ]),
     );
-    const until: number[] = [];
+    const taken: { until: number; holder: number }[] = [];
     for (const { at, op, by = Object.keys(policies), cost = 1, until: given = 0, of, expect: expected = {} } of steps) {
       store.clock.atMs = BASE_MS + at;
-      const ends = of === undefined ? given : (until[of] ?? 0);
-      const asks = by.map((name) => ({ ...(asksBy[name] as { key: string; policy: Policy }), cost, until: ends }));
+      const before = of === undefined ? { until: given } : taken[of];
+      const asks = by.map((name) => ({ ...(asksBy[name] as { key: string; policy: Policy }), cost, ...before }));
       const { atMs, figures } = store.perform(op, asks);
       const told = Object.fromEntries(FIGURES.map((name, place) => [name, figures[0]?.[place]]));
-      until.push(atMs + (told['reset'] ?? 0));
+      taken.push({ until: atMs + (told['reset'] ?? 0), holder: atMs });
 
       expect({ at, op, ...told }).toEqual({ at, op, ...told, ...expected });
     }
