@@ -14,7 +14,7 @@ import ts from 'typescript';
 const core = join(import.meta.dirname, '../../packages/core');
 const recorded = join(core, 'test/program/surviving-mutants.json');
 /** The quickest first, since the first failure ends a run. */
-const TESTS = ['frozen', 'vectors', 'edges', 'block-for', 'resets', 'laws', 'turns', 'lengths', 'oracle'];
+const TESTS = ['frozen', 'vectors', 'edges', 'resets', 'laws', 'turns', 'lengths'];
 /** Some changes make endless loops. CPU time, so that other work on the machine ends no run. */
 const MAX_CPU_SECONDS = 90;
 const WORKERS = 2;
@@ -111,7 +111,7 @@ async function bundleTests(file, outfile) {
     onLoad({ filter: /jest/, namespace: 'virtual' }, () => virtual(JEST, core));
     onLoad({ filter: /testkit/, namespace: 'virtual' }, () => virtual(TESTKIT, join(core, '../testkit/src')));
     onLoad({ filter: /redis-store\.ts$/ }, () => virtual('export const createRedisStore = () => {};', core));
-    onLoad({ filter: /test\/(program|oracle)\/.*\.ts$/ }, ({ path }) =>
+    onLoad({ filter: /test\/program\/.*\.ts$/ }, ({ path }) =>
       virtual(readFileSync(path, 'utf8').replaceAll('import.meta.url', `'file://${path}'`), dirname(path)),
     );
   };

@@ -20,7 +20,6 @@ export { STORE_USER } from './least-privilege.ts';
 export { startSentinel, type RedisSentinel } from './redis-sentinel.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { tlsFixture } from './tls-fixture.ts';
-export { isFreedAfter } from './freed.ts';
 export { until } from './until.ts';
 export { startWorkerd, type Workerd } from './workerd.ts';
 export { type Admission, mostPerWindow, mostPerInterval, mostBeyondRefill } from './simulation/bounds.ts';

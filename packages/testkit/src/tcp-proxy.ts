@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 
 /** A TCP proxy before a server, whose faults are set while connections run through it. */
@@ -13,8 +12,6 @@ export interface TcpProxy {
   readonly connections: number;
   /** Bytes that have arrived from either side and are not forwarded yet. */
   readonly heldBytes: number;
-  /** From now on delays every byte by this time, each way, in order. */
-  delay(ms: number): void;
   /** Resets all connections (RST); accepts new ones. */
   cut(): void;
   /** From now on drops what the server answers on the open connections. New ones work normally. */
@@ -24,7 +21,7 @@ export interface TcpProxy {
   /** Forwards nothing in either direction, on new and old connections; keeps the data sent meanwhile. */
   hang(): void;
   /**
-   * Ends delays and hanging (forwards the kept data), and accepts new connections. Cut ones stay so.
+   * Ends hanging (forwards the kept data), and accepts new connections. Cut ones stay so.
    */
   heal(): Promise<void>;
   /** Ends it and all connections. */
@@ -35,18 +32,14 @@ export interface TcpProxy {
 export async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
   const pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
   let heldBytes = 0;
-  let delayMs = 0;
   let hanging: { readonly ended: Promise<void>; end(): void } | undefined;
 
   /** Forwards the data of one side, in order. */
   const pass = (from: Socket, to: Socket): void => {
     let last = Promise.resolve();
     const inTurn = (act: () => unknown): void => {
-      const dueAt = performance.now() + delayMs;
       last = last.then(async () => {
         await hanging?.ended;
-        const wait = dueAt - performance.now();
-        if (wait > 0) await sleep(wait, undefined, { ref: false });
         act();
       });
     };
@@ -106,9 +99,6 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
     get heldBytes() {
       return heldBytes;
     },
-    delay(ms) {
-      delayMs = ms;
-    },
     cut,
     loseAnswers() {
       for (const { server } of pairs) server.removeAllListeners('data').resume();
@@ -121,7 +111,6 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
       hanging = { ended, end };
     },
     async heal() {
-      delayMs = 0;
       goOn();
       if (listener.listening) return;
       listener.listen(port, '127.0.0.1');

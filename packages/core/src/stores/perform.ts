@@ -165,7 +165,9 @@ function write(keys: Keys, ask: Ask, { rule, held, s, blocked, resetAt, resetEnd
   }
   held.isRecent = true;
   held.blocked = blocked;
-  if (resetAt !== (held.reset?.at ?? 0)) held.reset = resetAt > 0 ? { at: resetAt, endsAt: resetEnd } : undefined;
+  if (resetAt !== (held.reset?.at ?? 0) || resetEnd !== (held.reset?.endsAt ?? 0)) {
+    held.reset = resetAt > 0 ? { at: resetAt, endsAt: resetEnd } : undefined;
+  }
   // A block leaves the state of another kind as it is, unless it resets it.
   if (code === BLOCK && ask.cost === 0 && held.rule.kind !== rule.kind) return;
   held.rule = rule;

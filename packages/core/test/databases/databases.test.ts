@@ -76,7 +76,7 @@ whereIs('postgres')('processes that compete in Postgres', () => {
 
     await session.query("select pg_advisory_lock(hashtextextended('shop:{ann}', 0))");
     const answer = loser.store.perform('take', [ask]) as Promise<Answer>;
-    const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 2000, 'it waits'))]);
+    const first = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 20_000, 'it waits'))]);
     await session.end();
     for (const { close } of [loser, winner]) await close();
     await server.stop();

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { until, useRedis } from '@sluice/testkit';
+import { expectWarnings, until, useRedis } from '@sluice/testkit';
 import type { LimitEvent } from '../../src/events/event.ts';
 import { readEvents } from '../../src/events/read-events.ts';
 import { SharedTimeline } from '../../src/events/shared-timeline.ts';
@@ -10,6 +10,7 @@ import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import { redisStore, type RedisStore } from '../../src/stores/redis/redis-store.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 
+expectWarnings('SLUICE_STORE_AWAY');
 const redis = useRedis();
 const LIST = 'sluice:{#policies}:events';
 const why = { by: 'ann', reason: 'a flood' };
@@ -202,6 +203,35 @@ describe('an outage', () => {
     expect(lasting).toEqual([[null], 0]);
     expect(events).toHaveLength(1);
     expect(Number(events[0]?.endAtMs) - Number(events[0]?.atMs)).toBeGreaterThan(59_000);
+  });
+
+  it('is told of all limiters of a store that was away', async () => {
+    let isDown = false;
+    const run = (how: 'eval' | 'evalsha') => (script: string, keys: readonly string[], args: readonly string[]) =>
+      isDown ? failing() : redis.client[how](script, keys.length, ...keys, ...args);
+    const store = redisStore({ eval: run('eval'), evalsha: run('evalsha') }, { prefix: 'sluice' });
+    const [api, login] = ['api', 'login'].map((name) => createLimiter({ name, policy: numbers(2), store }));
+    isDown = true;
+    for (let i = 0; i < 5; i++) await api?.consume('eve');
+    isDown = false;
+
+    await until('it is written', async () => (await readEvents({ store: newStore() })).length === 1);
+    await Promise.all([api?.close(), login?.close()]);
+
+    const [event] = await readEvents({ store: newStore() });
+    expect(event).toMatchObject({ what: 'outage', limit: 'api, login', key: null, endAtMs: expect.any(Number) });
+  });
+
+  it('has a thousand characters of limits, however many outages others have written', async () => {
+    const limits = (i: number): string => Array.from({ length: 100 }, (_, k) => `l${String(100 * i + k)}`).join(', ');
+    const texts = Array.from({ length: 50 }, (_, i) => JSON.stringify(eventOf({ what: 'outage', limit: limits(i) })));
+    const line = (text: string, i: number): string => `${String(Date.now() + 60_000)} name-${String(i)} ${text}`;
+    await redis.admin.set(LIST, texts.map(line).join('\n'));
+
+    const events = await readEvents({ store: newStore() });
+
+    expect(events).toHaveLength(1);
+    expect(events[0]?.limit.length).toBeLessThanOrEqual(1_000);
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { expectWarnings } from '@sluice/testkit';
 import { breakers, subscribe, type BreakerMessage } from '../../src/channels.ts';
 import { PolicyError, StoreError } from '../../src/errors.ts';
-import { Guard, findGuard } from '../../src/guard/guard.ts';
+import { Guard } from '../../src/guard/guard.ts';
 import { ASKS, FakeStore, useFakeTime } from './fake-store.ts';
 
 expectWarnings('SLUICE_STORE_AWAY');
@@ -78,12 +78,6 @@ describe('a store that keeps failing', () => {
     await ask(guard, 4);
 
     expect(guard.state).toBe('closed');
-  });
-
-  it('is known to all its limiters: they share one guard', () => {
-    const store = new FakeStore();
-
-    expect(findGuard(store)).toBe(findGuard(store));
   });
 
   it.each([

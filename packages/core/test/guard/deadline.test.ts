@@ -41,22 +41,6 @@ describe('the deadline of a call', () => {
     expect(slow.outcome).toMatchObject(TIMEOUT);
   });
 
-  it('takes an answer that comes before it', async () => {
-    const seen = call(storeThat({ answersAfterMs: 80 }), 100);
-
-    await pass(80);
-
-    expect(seen.outcome).toBe('answered');
-  });
-
-  it('ignores an answer, and a failure, that comes after it', async () => {
-    const seen = call(storeThat({ answersAfterMs: 150 }), 100);
-
-    await pass(1_000);
-
-    expect(seen.outcome).toMatchObject(TIMEOUT);
-  });
-
   it('ends at once if the request has no time left: the store is not asked', () => {
     const store = storeThat('answers');
     const guard = new Guard(store);
@@ -103,16 +87,6 @@ describe('the deadline of a call', () => {
     expect(await guard.perform('take', ASKS, endMs)).toMatchObject({ atMs: 0 });
     await pass(50);
     await first;
-  });
-
-  it('leaves no timer behind that keeps the process alive', async () => {
-    const seen = call(storeThat('answers'), 100);
-    await pass(1);
-    expect(seen.outcome).toBe('answered');
-
-    await pass(100);
-
-    expect(jest.getTimerCount()).toBe(0);
   });
 });
 

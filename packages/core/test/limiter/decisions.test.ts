@@ -6,9 +6,7 @@ import {
   leakyBucket,
   memoryStore,
   slidingWindow,
-  tokenBucket,
   type DecisionMessage,
-  type LimiterOptions,
 } from '@sluice/core';
 import { fakeClock } from '@sluice/core/testing';
 import { WatchedStore } from './watched-store.ts';
@@ -74,34 +72,6 @@ describe('a decision', () => {
     expect(await limiter.consume('ann')).toMatchObject({ allowed: false, delayMs: 0 });
   });
 
-  it('of several limits takes all or nothing, under the keys that are given', async () => {
-    const limiter = createLimiter({
-      limits: [
-        { name: 'ip', policy: fixedWindow({ limit: 2, window: '1m' }) },
-        { name: 'user', policy: tokenBucket({ capacity: 9, refill: 1, every: '1m' }) },
-      ],
-    });
-    await limiter.consume({ ip: '::1', user: 'ann' }, 2);
-
-    const denied = await limiter.consume({ ip: '::1', user: 'ann' });
-    const left = await limiter.consume({ ip: undefined, user: 'ann' });
-
-    expect(denied).toMatchObject({ allowed: false, policy: 'ip' });
-    expect(left).toMatchObject({ allowed: true, policy: 'user', used: 3 });
-    expect(left.policies).toHaveLength(1);
-  });
-
-  it('of a cost of 0 takes nothing, and only a block denies it', async () => {
-    const limiter = createLimiter({ policy });
-    await limiter.consume('ann', 5);
-    const open = await limiter.consume('ann', 0);
-
-    await limiter.block('ann', '1h');
-
-    expect(open).toMatchObject({ allowed: true, cost: 0, used: 5 });
-    expect(await limiter.consume('ann', 0)).toMatchObject({ allowed: false, outcome: 'blocked' });
-  });
-
   it('is published without its error, with the operation and how long it took', async () => {
     const store = new WatchedStore();
     store.isAway = true;
@@ -148,40 +118,5 @@ describe('a block', () => {
     await limiter.block('ann', '1h');
 
     expect((await limiter.peek('ann')).policies.map(({ allowed }) => allowed)).toEqual([false, false]);
-  });
-});
-
-describe('the options of a limiter', () => {
-  it.each<[object, string, RegExp]>([
-    [{}, 'SLUICE_POLICY_INVALID', /createLimiter needs limit and window, such as .*, or a policy, or limits; got none/],
-    [{ policy, limit: 5 }, 'SLUICE_POLICY_INVALID', /createLimiter takes policy, or limit and window, got both/],
-    [{ policy, limits: [] }, 'SLUICE_POLICY_INVALID', /createLimiter takes limits, or policy, .* got more than one/],
-    [{ limits: [] }, 'SLUICE_POLICY_INVALID', /limits must be a list such as/],
-    [
-      {
-        limits: [
-          { name: 'a', policy },
-          { name: 'A', policy },
-        ],
-      },
-      'SLUICE_POLICY_INVALID',
-      /got "a" and "A"/,
-    ],
-    [{ limits: [{ name: 'a', key: 'x', policy }] }, 'SLUICE_OPTION_UNKNOWN', /limits\[0\] has no option "key"/],
-    [{ policy: [policy, policy] }, 'SLUICE_POLICY_INVALID', /policy\[0\] needs a name/],
-    [{ policy, store: 'redis://x' }, 'SLUICE_OPTION_INVALID', /redisStore\(url, \{ prefix: 'shop' \}\)/],
-    [
-      { policy, onStoreError: 'open' },
-      'SLUICE_OPTION_INVALID',
-      /onStoreError must be "local", "allow", "deny" or "throw"/,
-    ],
-    [{ policy, timeoutMs: 0 }, 'SLUICE_OPTION_INVALID', /timeoutMs/],
-    [{ policy, name: '1st' }, 'SLUICE_POLICY_INVALID', /name must be a letter/],
-    [{ policy, timeout: 5 }, 'SLUICE_OPTION_UNKNOWN', /did you mean/],
-  ])('%j are rejected', (options, code, message) => {
-    const make = (): unknown => createLimiter(options as LimiterOptions);
-
-    expect(make).toThrow(expect.objectContaining({ code }));
-    expect(make).toThrow(message);
   });
 });

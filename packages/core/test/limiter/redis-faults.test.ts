@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { concurrency, createLimiter, fixedWindow, redisStore, type Limiter, type StoreError } from '@sluice/core';
+import { concurrency, createLimiter, fixedWindow, redisStore, type Limiter } from '@sluice/core';
 import { byAll, RequestLimiter } from '@sluice/core/http';
-import { expectWarnings, startRedis, startTcpProxy, until, type RedisServer } from '@sluice/testkit';
+import { expectWarnings, startRedis, until, type RedisServer } from '@sluice/testkit';
 import { place, plainFramework, PlainResponse } from '../http/plain-framework.ts';
 
 expectWarnings('SLUICE_STORE_AWAY');
@@ -75,36 +75,13 @@ describe.each(Object.entries(FAULTS))('what is settled while Redis %s', (_how, {
   });
 });
 
-describe('what surely was not sent', () => {
-  it('is settled when Redis can be reached again', async () => {
-    const server = await startServer();
-    const proxy = await startTcpProxy(server);
-    const [limiter, other] = [limiterAt(proxy.through(server.storeUrl)), limiterAt(server.storeUrl)];
-    closing.push(() => {
-      proxy.close();
-    });
-    const { settle } = await limiter.reserve('ann', 2);
-    proxy.deny();
-    proxy.cut();
-    await until(
-      'it is noticed',
-      async () => ((await limiter.peek('ann')).error as StoreError | undefined)?.code === 'SLUICE_BREAKER_OPEN',
-    );
-
-    await settle(5);
-
-    await proxy.heal();
-    await until('it is settled', async () => (await other.peek('ann')).used === 5);
-  });
-});
-
 describe('a request that two limiters check while Redis hangs', () => {
   it('waits once', async () => {
     const server = await startServer();
     const store = redisStore(server.storeUrl, { prefix: 'sluice' });
     await store.ready();
     const limiters = ['one', 'other'].map((name) => {
-      return new RequestLimiter([place({ name, policy, key: byAll(), store, timeoutMs: 1000 })], plainFramework);
+      return new RequestLimiter([place({ name, policy, key: byAll(), store, timeoutMs: 2000 })], plainFramework);
     });
     closing.push(() => store.close());
     server.pause();
@@ -112,21 +89,11 @@ describe('a request that two limiters check while Redis hangs', () => {
 
     for (const limiter of limiters) await limiter.plan(request, response);
 
-    expect(performance.now() - startMs).toBeLessThan(1900); // one after the other would take 2000 ms
+    expect(performance.now() - startMs).toBeLessThan(3900); // one after the other would take 4000 ms
   });
 });
 
 describe('the first decision', () => {
-  it('waits less than a second for a Redis that accepts the connection and hangs', async () => {
-    const server = await startServer();
-    server.pause();
-    const startMs = performance.now();
-
-    expect(await limiterAt(server.storeUrl).consume('ann')).toMatchObject({ source: 'local' });
-
-    expect(performance.now() - startMs).toBeLessThan(1000); // 250 ms, and what this machine needs
-  });
-
   it('waits less than two seconds for a Redis that does not accept the connection', async () => {
     const server = await startServer('--tcp-backlog', '1');
     server.pause();

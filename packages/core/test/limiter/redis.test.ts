@@ -25,35 +25,6 @@ async function scriptCalls(): Promise<number> {
   }, 0);
 }
 
-describe('a limiter on Redis', () => {
-  it('refunds, charges, blocks, unblocks and resets keys of any text', async () => {
-    const limiter = createLimiter({
-      name: 'edits',
-      policy: fixedWindow({ limit: 5, window: '1h' }),
-      store: store(),
-      timeoutMs: 5000,
-    });
-    for (const key of ['ann', '{ann}', '#ann', '\ud800', 'a b:c', 'long'.repeat(500)]) {
-      await limiter.refund(await limiter.consume(key, 4), 2);
-      await limiter.charge(key, 5);
-      const charged = await limiter.peek(key, 0);
-      await limiter.block(key, '1h', { reset: true });
-      const blocked = await limiter.consume(key);
-      await limiter.unblock(key);
-      const after = await limiter.consume(key, 2);
-      await limiter.reset(key);
-
-      expect([charged.used, blocked.outcome, after.remaining, (await limiter.peek(key)).used]).toEqual([
-        7,
-        'blocked',
-        3,
-        0,
-      ]);
-    }
-    await limiter.close();
-  });
-});
-
 describe('a stall of this process', () => {
   /** Keeps this process from its timers and sockets until the server has answered what was sent to it before. */
   const stall = (): void => {

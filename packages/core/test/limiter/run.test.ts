@@ -1,17 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { concurrency, createLimiter, fixedWindow, memoryStore, type Store } from '@sluice/core';
+import { useFakeTime } from '../guard/fake-store.ts';
 
 const TTL_MS = 3_000;
 const policy = concurrency({ limit: 1, ttl: TTL_MS });
 
-beforeEach(() => {
-  jest.useFakeTimers({ now: 1_795_262_400_000 });
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
-
-const pass = async (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+const { pass } = useFakeTime();
 
 /** A function that runs until it is told to end. */
 function work(): {
@@ -41,7 +35,6 @@ describe('run', () => {
     await pass(1000);
 
     expect(await second).toBe('second');
-    await limiter.close();
   });
 
   it('holds a slot while the function runs, so that the next one waits', async () => {
@@ -60,7 +53,6 @@ describe('run', () => {
     expect(two.signal).toBeDefined();
     two.end();
     expect(await second).toBe('done');
-    await limiter.close();
   });
 
   it.each([
@@ -78,7 +70,6 @@ describe('run', () => {
 
     expect((await limiter.peek('k')).allowed).toBe(true);
     expect(jest.getTimerCount()).toBe(0);
-    await limiter.close();
   });
 
   it('renews the slot for as long as the function runs', async () => {
@@ -92,7 +83,6 @@ describe('run', () => {
     long.end();
     await running;
     expect((await limiter.peek('k')).allowed).toBe(true);
-    await limiter.close();
   });
 
   it('aborts the signal of the function when its slot is lost', async () => {
@@ -107,7 +97,6 @@ describe('run', () => {
     expect(long.signal?.reason).toMatchObject({ code: 'SLUICE_SLOT_LOST' });
     long.end();
     expect(await running).toBe('done');
-    await limiter.close();
   });
 
   it('aborts the signal of the function when renewals fail until the ttl ends', async () => {
@@ -125,7 +114,6 @@ describe('run', () => {
     expect(long.signal?.reason).toMatchObject({ code: 'SLUICE_SLOT_LOST' });
     long.end();
     await running;
-    await limiter.close();
   });
 
   it('does not call the function of a wait that was aborted, timed out, or closed', async () => {
@@ -178,7 +166,5 @@ describe('run', () => {
     expect(before).toBe(0);
     expect(fn).toHaveBeenCalledTimes(1);
     await running;
-    await here.close();
-    await there.close();
   });
 });

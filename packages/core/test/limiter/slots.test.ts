@@ -1,19 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { concurrency, createLimiter, fixedWindow, type Limiter } from '@sluice/core';
 import { LimiterCore, readWants } from '@sluice/core/spi';
+import { useFakeTime } from '../guard/fake-store.ts';
 import { WatchedStore } from './watched-store.ts';
 
 const TTL_MS = 60_000;
 const policy = concurrency({ limit: 1, ttl: TTL_MS });
 
-beforeEach(() => {
-  jest.useFakeTimers();
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
-
-const pass = async (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+const { pass } = useFakeTime();
 const isFree = async (limiter: Limiter): Promise<boolean> => (await limiter.peek('imports')).allowed;
 
 describe('acquire', () => {
@@ -42,28 +36,6 @@ describe('acquire', () => {
 
     expect(await renew()).toBe(false);
     expect(await isFree(limiter)).toBe(false);
-  });
-
-  it.each([
-    [policy, 0, 'SLUICE_COST_INVALID'],
-    [policy, { cost: 1 }, 'SLUICE_COST_INVALID'],
-    [fixedWindow({ limit: 1, window: '1h' }), 1, 'SLUICE_ACQUIRE_NOT_NEEDED'],
-  ])('of %j with a cost of %j is rejected, and takes nothing', async (given, cost, code) => {
-    const limiter = createLimiter({ policy: given });
-
-    await expect(limiter.acquire('imports', cost as never)).rejects.toMatchObject({ code });
-
-    expect(await isFree(limiter)).toBe(true);
-  });
-
-  it('is needed if a policy holds slots', async () => {
-    const limiter = createLimiter({ policy });
-
-    await expect(limiter.consume('imports')).rejects.toMatchObject({
-      name: 'TypeError',
-      code: 'SLUICE_ACQUIRE_NEEDED',
-    });
-    expect(await isFree(limiter)).toBe(true);
   });
 });
 
@@ -130,18 +102,5 @@ describe('a slot that is held while its limiter is closed', () => {
 
     expect(store.calls).toEqual(['take', 'close', 'renew', 'close', 'give', 'close']);
     expect(await renew()).toBe(false);
-  });
-
-  it('closes no store that another limiter uses', async () => {
-    const store = new WatchedStore();
-    const other = createLimiter({ name: 'other', policy, store });
-    const limiter = createLimiter({ policy, store });
-    const { release } = await limiter.acquire('imports');
-
-    await limiter.close();
-    await release();
-
-    expect(store.calls).toEqual(['take', 'give']);
-    await other.close();
   });
 });

@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
   fixedWindow,
-  tokenBucket,
   type Limiter,
   type LimiterOptions,
   type OnStoreError,
@@ -121,6 +120,34 @@ describe('an edit while the store is away', () => {
   });
 });
 
+describe('units of keys while the store fails', () => {
+  const limiterFor = (onStoreError: OnStoreError): Limiter => {
+    return createLimiter({ policy, onStoreError, store: awayStore() });
+  };
+
+  it('are given back and charged in the local fallback', async () => {
+    const limiter = limiterFor('local');
+    await limiter.consume('key', 2);
+
+    await limiter.refund('key', 1);
+    const used = (await limiter.peek('key', 0)).used;
+    await limiter.charge('key', 5);
+
+    expect(used).toBe(1);
+    expect(await limiter.consume('key')).toMatchObject({ allowed: false, used: 6 });
+  });
+
+  it.each(['allow', 'deny', 'throw'] as const)(
+    'are rejected with onStoreError %s, which counts nowhere',
+    async (mode) => {
+      const limiter = limiterFor(mode);
+
+      await expect(limiter.refund('key')).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+      await expect(limiter.charge('key', 1)).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+    },
+  );
+});
+
 describe('a local share', () => {
   const shared = (localShare: unknown, more = {}): Limiter =>
     createLimiter({
@@ -139,15 +166,5 @@ describe('a local share', () => {
     expect(first).toMatchObject({ allowed: true, limit: 25, remaining: 0, source: 'local' });
     expect(denied.allowed).toBe(false);
     expect((await limiter.peek('key')).remaining).toBe(25);
-  });
-
-  it.each([
-    [0, {}, /localShare must be a number above 0 and at most 1/],
-    [1.5, {}, /localShare must be a number above 0/],
-    ['0.5', {}, /localShare must be a number above 0/],
-    [0.5, { onStoreError: 'deny' }, /localShare must be left out if onStoreError is not "local"/],
-    [1e-9, { policy: tokenBucket({ capacity: 1, refill: 1, every: '36500d' }) }, /every must be a duration/],
-  ])('of %p with %j is rejected', (localShare, more, message) => {
-    expect(() => shared(localShare, more)).toThrow(message);
   });
 });

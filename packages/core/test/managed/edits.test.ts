@@ -132,18 +132,6 @@ describe('remove', () => {
   });
 });
 
-describe('list', () => {
-  it('returns the policies by their names', async () => {
-    const { policies } = process();
-    await policies.put('b', ten);
-    await policies.put('a', twenty);
-    await policies.put('c', twenty);
-    await policies.remove('c');
-
-    expect((await process().policies.list()).map(({ name }) => name)).toEqual(['a', 'b']);
-  });
-});
-
 describe('an override', () => {
   it('is kept with who set it, why and until when, and shows what counted before', async () => {
     const { policies } = process();

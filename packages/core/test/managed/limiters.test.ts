@@ -28,14 +28,6 @@ function limiter(options: object = {}): Limiter {
 }
 
 describe('limiters with a managed policy', () => {
-  it('count together, whatever their names', async () => {
-    await process().policies.put('orders', ten);
-
-    await limiter({ name: 'a' }).consume('ann', 3);
-
-    expect(await limiter({ name: 'b' }).consume('ann', 3)).toMatchObject({ limit: 10, remaining: 4, source: 'redis' });
-  });
-
   it('use the policies of their store, which createPolicies(store) changes', async () => {
     const store = redisStore(process().connection, { prefix: 'sluice' });
     const policies = createPolicies(store);
@@ -61,21 +53,6 @@ describe('limiters with a managed policy', () => {
 
     const [, calls] = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.admin.info('commandstats')) ?? [];
     expect(Number(calls)).toBe(2);
-  });
-
-  it('give a key the numbers of its override, and keep what it has used', async () => {
-    const { policies } = process();
-    await policies.put('orders', ten);
-    const orders = limiter();
-    await orders.consume('ann', 8);
-
-    await policies.override('orders', 'ann', twenty);
-    await until('it is in force', async () => (await orders.peek('ann')).limit === 20);
-    expect((await orders.peek('ann')).remaining).toBe(12);
-    await policies.removeOverride('orders', 'ann');
-
-    await until('it has ended', async () => (await orders.peek('ann')).limit === 10);
-    expect((await orders.peek('ann')).remaining).toBe(2);
   });
 
   it('start afresh at once in every process after a reset, and refund what was taken before nowhere', async () => {

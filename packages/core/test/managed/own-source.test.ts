@@ -146,19 +146,6 @@ describe('policies in a source of one’s own', () => {
     expect(reads).toBe(before);
   });
 
-  it('are not changed on top of what another process has put meanwhile', async () => {
-    const source = table();
-    const [one, other] = [createPolicies(source), createPolicies(source)];
-    await one.put('orders', ten, { apps: [] });
-
-    await Promise.all([
-      one.put('orders', ten, { apps: (before) => [...before, 'a'] }),
-      other.put('orders', ten, { apps: (before) => [...before, 'b'] }),
-    ]);
-
-    expect((await one.get('orders'))?.apps).toEqual(['a', 'b']);
-  });
-
   it('give up if every put comes too late', async () => {
     const source = { ...table(), put: () => Promise.resolve(false) };
 

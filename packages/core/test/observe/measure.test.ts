@@ -89,12 +89,6 @@ describe('the breaker', () => {
       [{ limiter: 'api', state: 'closed' }, 0],
     ]);
   });
-
-  it('is not shown of a limiter in memory', () => {
-    live({}, { store: 'memory' });
-
-    expect(gauges('breaker.state')).toEqual([]);
-  });
 });
 
 describe('the fallback', () => {

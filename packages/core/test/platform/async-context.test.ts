@@ -1,10 +1,37 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { expectWarnings, isFreedAfter } from '@sluice/testkit';
+import { expectWarnings } from '@sluice/testkit';
 import { Guard } from '../../src/guard/guard.ts';
 import { startTimer, stopTimer } from '../../src/platform.ts';
 import { ASKS, FakeStore } from '../guard/fake-store.ts';
 
 expectWarnings('SLUICE_STORE_AWAY');
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** What an application stores for each request: a session, a trace, a transaction. */
+const requests = new AsyncLocalStorage<object>();
+
+/** Whether nothing holds what was stored for a request, once `act` has ended: a timer would, for as long as it runs. */
+async function isFreedAfter(act: () => Promise<unknown>, tries = 40): Promise<boolean> {
+  const stored = await storedDuring(act);
+  for (let i = 0; i < tries; i++) {
+    await sleep(5);
+    collectGarbage();
+    if (stored.deref() === undefined) return true;
+  }
+  return false;
+}
+
+async function storedDuring(act: () => Promise<unknown>): Promise<WeakRef<object>> {
+  const stored = { session: 'of one request' };
+  await requests.run(stored, async () => act().catch(() => undefined));
+  return new WeakRef(stored);
+}
 
 const guardOver = (behaviour: FakeStore['behaviour']): Guard =>
   new Guard(Object.assign(new FakeStore(), { behaviour }));

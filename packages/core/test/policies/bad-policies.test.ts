@@ -7,107 +7,69 @@ import '../../src/values/names-elsewhere.ts';
 
 /** What a caller without types can write. */
 const make = MAKERS as unknown as Readonly<Record<keyof typeof MAKERS, (...args: unknown[]) => unknown>>;
-const fixed = (options: object): unknown => make.fixedWindow({ limit: 5, window: '1m', ...options });
-const sliding = (options: object): unknown => make.slidingWindow({ limit: 5, window: '1m', ...options });
-const bucket = (options: object): unknown => make.tokenBucket({ capacity: 5, refill: 1, every: '1s', ...options });
+const GOOD = {
+  fixedWindow: { limit: 5, window: '1m' },
+  slidingWindow: { limit: 5, window: '1m' },
+  slidingLog: { limit: 5, window: '1m' },
+  tokenBucket: { capacity: 5, refill: 1, every: '1s' },
+  leakyBucket: { limit: 5, window: '1m', maxDelay: 0 },
+  concurrency: { limit: 5, ttl: '1m' },
+} as const;
+const bucket = (options: object): unknown => make.tokenBucket({ ...GOOD.tokenBucket, ...options });
 
-describe('the value of an option that cannot be used', () => {
-  it.each<[what: string, make: () => unknown, field: string, text: RegExp]>([
-    ['limit 0.5', () => fixed({ limit: 0.5 }), 'limit', /from 0 to 999999999999999, got 0\.5; .*longer window/],
-    ['limit -1', () => fixed({ limit: -1 }), 'limit', /got -1 \[/],
-    ['limit -0', () => fixed({ limit: -0 }), 'limit', /got -0/],
-    ['limit NaN', () => fixed({ limit: Number.NaN }), 'limit', /got NaN/],
-    ['limit "5"', () => fixed({ limit: '5' }), 'limit', /got "5"; write limit: 5 \[/],
-    ['limit " 5"', () => fixed({ limit: ' 5' }), 'limit', /; write limit: 5 \[/],
-    ['limit "-1"', () => fixed({ limit: '-1' }), 'limit', /got "-1" \[/],
-    ['limit 5n', () => fixed({ limit: 5n }), 'limit', /got 5n/],
-    [
-      'limit Infinity',
-      () => fixed({ limit: Infinity }),
-      'limit',
-      /got Infinity; to limit nothing, leave the policy out/,
-    ],
-    ['limit 10^15', () => sliding({ limit: 1e15 }), 'limit', /999999999999999, got 1000000000000000/],
-    ['no limit', () => sliding({ limit: undefined }), 'limit', /got undefined; write for example limit: 100/],
-    [
-      'a log of 1001',
-      () => make.slidingLog({ limit: 1001, window: '1s' }),
-      'limit',
-      /from 0 to 1000, .*use slidingWindow/,
-    ],
-    ['1001 slots', () => make.concurrency({ limit: 1001, ttl: '1m' }), 'limit', /from 0 to 1000, .*several keys/],
-    [
-      'capacity 0',
-      () => bucket({ capacity: 0 }),
-      'capacity',
-      /got 0; to deny everything, write fixedWindow\(\{ limit: 0/,
-    ],
-    ['refill 0', () => bucket({ refill: 0 }), 'refill', /from 1 to .*, got 0/],
-    ['overdraft -1', () => bucket({ overdraft: -1 }), 'overdraft', /from 0 to .*got -1/],
-    ['a pace of 0', () => make.leakyBucket({ limit: 0, window: '1s', maxDelay: 0 }), 'limit', /from 1 to .*, got 0/],
-    [
-      'a span in parsecs',
-      () => fixed({ window: '10 parsecs' }),
-      'window',
-      /"60s", got "10 parsecs"; known units: ms, s, m/,
-    ],
-    ['no window', () => fixed({ window: undefined }), 'window', /got undefined/],
-    ['align "noon"', () => fixed({ align: 'noon' }), 'align', /"first-hit" or "clock", got "noon"/],
-    ['mode "drip"', () => bucket({ mode: 'drip' }), 'mode', /"continuous" or "interval", got "drip"/],
-    ['blockFor 0', () => fixed({ blockFor: 0 }), 'blockFor', /from 1 to 36500d, got 0/],
-    [
-      'a precision that does not divide',
-      () => sliding({ precision: '7s' }),
-      'precision',
-      /divide the window of 60000 ms, got "7s"; 6000 is/,
-    ],
-    ['101 blocks', () => sliding({ window: '1010ms', precision: '10ms' }), 'precision', /at least 11 ms .* got "10ms"/],
-    ['a precision beyond the window', () => sliding({ precision: '2m' }), 'precision', /at most the window, got "2m"/],
-    ['name "café"', () => fixed({ name: 'café' }), 'name', /letter followed by up to 63.*got "café"/],
-    ['a name of 65', () => fixed({ name: 'x'.repeat(65) }), 'name', /up to 63/],
-  ])('is rejected with what to write: %s', (_what, call, field, text) => {
+describe('an option that cannot be used', () => {
+  it.each<[of: keyof typeof GOOD, options: object, text: RegExp]>([
+    ['fixedWindow', { limit: 0.5 }, /from 0 to 999999999999999, got 0\.5; .*longer window/],
+    ['fixedWindow', { limit: -1 }, /got -1 \[/],
+    ['fixedWindow', { limit: -0 }, /got -0/],
+    ['fixedWindow', { limit: Number.NaN }, /got NaN/],
+    ['fixedWindow', { limit: '5' }, /got "5"; write limit: 5 \[/],
+    ['fixedWindow', { limit: ' 5' }, /; write limit: 5 \[/],
+    ['fixedWindow', { limit: '-1' }, /got "-1" \[/],
+    ['fixedWindow', { limit: 5n }, /got 5n/],
+    ['fixedWindow', { limit: Infinity }, /got Infinity; to limit nothing leave the policy out/],
+    ['slidingWindow', { limit: 1e15 }, /999999999999999, got 1000000000000000/],
+    ['slidingWindow', { limit: undefined }, /got undefined; write for example limit: 100/],
+    ['slidingLog', { limit: 1001 }, /from 0 to 1000, .*use slidingWindow/],
+    ['concurrency', { limit: 1001 }, /from 0 to 1000, .*several keys/],
+    ['tokenBucket', { capacity: 0 }, /got 0; to deny everything write fixedWindow\(\{ limit: 0/],
+    ['tokenBucket', { refill: 0 }, /from 1 to .*, got 0/],
+    ['tokenBucket', { overdraft: -1 }, /from 0 to .*got -1/],
+    ['leakyBucket', { limit: 0 }, /from 1 to .*, got 0/],
+    ['fixedWindow', { window: '10 parsecs' }, /"60s", got "10 parsecs"; known units: ms, s, m/],
+    ['fixedWindow', { window: undefined }, /got undefined/],
+    ['fixedWindow', { align: 'noon' }, /"first-hit" or "clock", got "noon"/],
+    ['tokenBucket', { mode: 'drip' }, /"continuous" or "interval", got "drip"/],
+    ['fixedWindow', { blockFor: 0 }, /from 1 to 36500d, got 0/],
+    ['slidingWindow', { precision: '7s' }, /divide the window of 60000 ms, got "7s"; 6000 is/],
+    ['slidingWindow', { precision: '10ms', window: '1010ms' }, /at least 11 ms .* got "10ms"/],
+    ['slidingWindow', { precision: '2m' }, /at most the window, got "2m"/],
+    ['fixedWindow', { name: 'café' }, /letter followed by up to 63.*got "café"/],
+    ['fixedWindow', { name: 'x'.repeat(65) }, /up to 63/],
+  ])('of %s is rejected with what to write: %p', (of, options, text) => {
+    const call = (): unknown => make[of]({ ...GOOD[of], ...options });
+
+    const [field] = Object.keys(options);
     expect(call).toThrow(expect.objectContaining({ name: 'PolicyError', code: 'SLUICE_POLICY_INVALID', field }));
     expect(call).toThrow(text);
   });
 
-  it.each<[what: string, call: () => unknown, code: string, field: string, text: RegExp]>([
+  it.each<[of: keyof typeof GOOD, args: unknown[], code: string, field: string, text: RegExp]>([
+    ['fixedWindow', [{ windowMs: 60_000 }], 'UNKNOWN', 'windowMs', /"windowMs" \(got 60000\); did you mean "window"\?/],
+    ['fixedWindow', [{ limt: 5 }], 'UNKNOWN', 'limt', /did you mean "limit"\?/],
+    ['fixedWindow', [{ xyzzy: 1 }], 'UNKNOWN', 'xyzzy', /known: limit, window, align, blockFor and name \[/],
     [
-      'a name elsewhere',
-      () => fixed({ windowMs: 60_000 }),
-      'UNKNOWN',
-      'windowMs',
-      /no option "windowMs" \(got 60000\); did you mean "window"\?/,
-    ],
-    ['a misspelt name', () => fixed({ limt: 5 }), 'UNKNOWN', 'limt', /did you mean "limit"\?/],
-    [
-      'something unheard of',
-      () => fixed({ xyzzy: 1 }),
-      'UNKNOWN',
-      'xyzzy',
-      /known: limit, window, align, blockFor and name \[/,
-    ],
-    [
-      'no options',
-      () => make.fixedWindow(),
+      'fixedWindow',
+      [],
       'INVALID',
       'fixedWindow',
       /an object with limit, window, align, blockFor and name, got undefined/,
     ],
-    [
-      'numbers one by one',
-      () => make.fixedWindow(100, '1m'),
-      'INVALID',
-      'fixedWindow',
-      /got 100; write for example \{ limit: 100/,
-    ],
-    [
-      'blockFor of slots',
-      () => make.concurrency({ limit: 1, ttl: '1s', blockFor: 1 }),
-      'UNKNOWN',
-      'blockFor',
-      /known: limit, ttl and name/,
-    ],
-  ])('is not looked at while options are no object or unknown: %s', (_what, call, code, field, text) => {
+    ['fixedWindow', [100, '1m'], 'INVALID', 'fixedWindow', /got 100; write for example \{ limit: 100/],
+    ['concurrency', [{ ...GOOD.concurrency, blockFor: 1 }], 'UNKNOWN', 'blockFor', /known: limit, ttl and name/],
+  ])('of %s is not looked at while options are no object or unknown: %j', (of, args, code, field, text) => {
+    const call = (): unknown => make[of](...args);
+
     expect(call).toThrow(expect.objectContaining({ name: 'PolicyError', code: `SLUICE_OPTION_${code}`, field }));
     expect(call).toThrow(text);
   });

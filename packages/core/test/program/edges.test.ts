@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import type { Policy } from '../../src/policies/index.ts';
 import { slidingCounter } from '../../src/policies/sliding-counter.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { concurrency } from '../../src/policies/concurrency.ts';
+import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import { tokenBucket } from '../../src/policies/token-bucket.ts';
 import { ALLOWED, BLOCKED, REMAINING, RESET_AFTER, USED } from '../../src/program/decide.ts';
 import { ProgramStore } from './stores.ts';
@@ -14,24 +14,6 @@ import { MAX_COUNT, MAX_PERIOD, scaleUp, MAX_NUMBER, type Nums } from '../../src
 import { KINDS, type Kind } from '../../src/program/kinds.ts';
 
 describe('a sliding window', () => {
-  it('keeps its other blocks where they are if one between them is given back', () => {
-    const store = new ProgramStore();
-    const ask = { key: 'one', policy: slidingWindow({ limit: 9, window: '10s', precision: '1s' }), cost: 2 };
-    const until = [0, 1, 2].map(() => {
-      const { atMs, figures } = store.perform('take', [ask]);
-      store.clock.advance(1_000);
-      return atMs + (figures[0]?.[RESET_AFTER] ?? 0);
-    });
-    store.perform('give', [{ ...ask, until: until[1] }]);
-    store.perform('take', [ask]); // opens a block after them
-
-    // The first block has the milliseconds 0 to 999, and leaves a window after the last of them.
-    store.clock.advance(7_998);
-    expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(6);
-    store.clock.advance(1);
-    expect(store.perform('peek', [ask]).figures[0]?.[USED]).toBe(4);
-  });
-
   it('has one number for each block that follows another, and two for one after a pause', () => {
     const store = new ProgramStore();
     const ask = { key: 'one', policy: slidingWindow({ limit: 9, window: '10s', precision: '1s' }), cost: 1 };
@@ -45,21 +27,6 @@ describe('a sliding window', () => {
 });
 
 describe('two policies that take turns', () => {
-  it('leave a shorter window its own limit from the end of the longer one on', () => {
-    const store = new ProgramStore();
-    const one = { key: 'one', policy: fixedWindow({ limit: 10, window: '10s' }), cost: 6 };
-    const shorter = { key: 'one', policy: fixedWindow({ limit: 5, window: '1s' }), cost: 4 };
-    store.perform('take', [one]);
-    store.clock.advance(9_800);
-    store.perform('take', [shorter]);
-    store.clock.advance(199);
-    expect(store.perform('peek', [{ ...shorter, cost: 1 }]).figures[0]?.[ALLOWED]).toBe(0);
-    store.clock.advance(1);
-
-    const told = store.perform('peek', [{ ...shorter, cost: 1 }]).figures[0];
-    expect([told?.[ALLOWED], told?.[REMAINING]]).toEqual([1, 1]);
-  });
-
   it.each([
     ['windows', slidingWindow, { limit: 9_999, precision: '1ms' }, 501],
     ['logs', slidingLog, { limit: 1_000 }, 3_004],

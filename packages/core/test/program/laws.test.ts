@@ -1,21 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { cases, seeded, testSeed, useRedis, type Random } from '@sluice/testkit';
+import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
 import fc from 'fast-check';
 import { ALLOWED, DELAY, RESET_AFTER, RETRY_AFTER, USED } from '../../src/program/decide.ts';
 import { compile, type Policy } from '../../src/policies/index.ts';
 import type { Ask } from '../../src/stores/store.ts';
 import { anyPolicy, NAMES, type KindName } from './any-policy.ts';
 import { describeModel, modelOf, waitFor } from './models.ts';
-import { clockedRedis, key, ProgramStore, START, type Clocked } from './stores.ts';
+import { ProgramStore, START } from './stores.ts';
 
-const redis = useRedis();
 const seed = testSeed(20_261_129);
-let keys = 0;
-
-const BACKENDS: readonly (readonly [name: string, runs: number, open: () => Clocked])[] = [
-  ['in memory', 200, () => new ProgramStore()],
-  ['in Redis', 12, () => clockedRedis(redis.client)],
-];
+const RUNS = 200;
 
 interface Step {
   readonly afterMs: number;
@@ -33,23 +27,19 @@ const policyOf = (kind: KindName, blocks = false): fc.Arbitrary<Policy> =>
   fc.integer().map((number) => anyPolicy(seeded(number), kind, blocks));
 
 /** Checks a law for a policy of this kind on a key that some steps have used. */
-async function holds(
-  kind: KindName,
-  runs: number,
-  law: (policy: Policy, used: readonly Step[]) => Promise<void>,
-  blocks = false,
-): Promise<void> {
-  await fc.assert(fc.asyncProperty(policyOf(kind, blocks), steps, law), { numRuns: cases(runs), seed });
+function holds(kind: KindName, law: (policy: Policy, used: readonly Step[]) => void, blocks = false): void {
+  fc.assert(fc.property(policyOf(kind, blocks), steps, law), { numRuns: cases(RUNS), seed });
 }
 
 /** A key of its own, and requests for it. */
 class Subject {
-  readonly store: Clocked;
+  readonly store: ProgramStore;
   readonly policy: Policy;
-  readonly #key = key(++keys);
+  readonly #key: string;
   #holder = 0;
 
-  constructor(store: Clocked, policy: Policy) {
+  constructor(policy: Policy, store = new ProgramStore(), key = 'one') {
+    this.#key = key;
     this.store = store;
     this.policy = policy;
     store.clock.atMs = START;
@@ -60,26 +50,25 @@ class Subject {
     return this.policy.algorithm === 'concurrency' ? { ...ask, holder } : ask;
   }
 
-  async figures(op: 'take' | 'peek', cost: number): Promise<readonly number[]> {
-    const { figures } = await this.store.perform(op, [this.ask(cost)]);
-    return figures[0] ?? [];
+  figures(op: 'take' | 'peek', cost: number): readonly number[] {
+    return this.store.perform(op, [this.ask(cost)]).figures[0] ?? [];
   }
 
-  async use(used: readonly Step[]): Promise<readonly number[]> {
+  use(used: readonly Step[]): readonly number[] {
     let last: readonly number[] = [];
     for (const { afterMs, cost } of used) {
       this.store.clock.advance(afterMs);
-      last = await this.figures('take', cost);
+      last = this.figures('take', cost);
     }
     return last;
   }
 }
 
-describe.each(BACKENDS)('%s', (_, runs, open) => {
+describe('the program', () => {
   describe.each(NAMES)('%s', (kind) => {
-    it('answers every figure as the reference model', async () => {
-      await holds(kind, runs, async (policy, used) => {
-        const subject = new Subject(open(), policy);
+    it('answers every figure as the reference model', () => {
+      holds(kind, (policy, used) => {
+        const subject = new Subject(policy);
         const model = modelOf(policy);
         for (const { afterMs, cost } of used) {
           subject.store.clock.advance(afterMs);
@@ -89,55 +78,34 @@ describe.each(BACKENDS)('%s', (_, runs, open) => {
           if (wait === 0) model.take(cost, t);
           const [remaining, units, reset, next] = describeModel(model, t, kind === 'concurrency');
 
-          const told = await subject.figures('take', cost);
+          const told = subject.figures('take', cost);
 
           expect(told).toEqual([wait === 0 ? 1 : 0, remaining, units, wait, reset, next, delay, 0]);
         }
       });
     });
 
-    it('changes nothing by a denial, nor by a peek', async () => {
-      await holds(kind, runs, async (policy, used) => {
-        const [one, other] = [new Subject(open(), policy), new Subject(open(), policy)];
+    it('changes nothing by a denial, nor by a peek', () => {
+      holds(kind, (policy, used) => {
+        const [one, other] = [new Subject(policy), new Subject(policy)];
         for (const step of used) {
-          if ((await one.use([step]))[ALLOWED] === 1) await other.use([step]);
+          if (one.use([step])[ALLOWED] === 1) other.use([step]);
           else other.store.clock.atMs = one.store.clock.atMs;
-          await one.figures('peek', 1);
+          one.figures('peek', 1);
         }
 
-        expect(await one.figures('take', 1)).toEqual(await other.figures('take', 1));
+        expect(one.figures('take', 1)).toEqual(other.figures('take', 1));
       });
     });
 
-    it('allows a denied cost after its wait, and at no earlier millisecond', async () => {
-      await holds(
+    it('answers a peek as a request at the same instant', () => {
+      holds(
         kind,
-        runs,
-        async (policy, used) => {
-          const subject = new Subject(open(), policy);
-          for (const step of used) {
-            const wait = (await subject.use([step]))[RETRY_AFTER] ?? 0;
-            if (wait <= 0) continue;
-            subject.store.clock.advance(wait - 1);
-            expect((await subject.figures('peek', step.cost))[ALLOWED]).toBe(0);
-            subject.store.clock.advance(1);
-            expect((await subject.figures('peek', step.cost))[ALLOWED]).toBe(1);
-            subject.store.clock.advance(-wait);
-          }
-        },
-        true,
-      );
-    });
+        (policy, used) => {
+          const subject = new Subject(policy);
+          subject.use(used);
 
-    it('answers a peek as a request at the same instant', async () => {
-      await holds(
-        kind,
-        runs,
-        async (policy, used) => {
-          const subject = new Subject(open(), policy);
-          await subject.use(used);
-
-          const [peeked, taken] = [await subject.figures('peek', 2), await subject.figures('take', 2)];
+          const [peeked, taken] = [subject.figures('peek', 2), subject.figures('take', 2)];
 
           const told = [ALLOWED, DELAY];
           expect(told.map((place) => peeked[place])).toEqual(told.map((place) => taken[place]));
@@ -148,29 +116,29 @@ describe.each(BACKENDS)('%s', (_, runs, open) => {
       );
     });
 
-    it('decides from the end of its state on as if it were never used', async () => {
-      await fc.assert(
-        fc.asyncProperty(policyOf(kind), steps, steps, async (policy, used, later) => {
-          const [old, fresh] = [new Subject(open(), policy), new Subject(open(), policy)];
-          old.store.clock.advance((await old.use(used))[RESET_AFTER] ?? 0);
+    it('decides from the end of its state on as if it were never used', () => {
+      fc.assert(
+        fc.property(policyOf(kind), steps, steps, (policy, used, later) => {
+          const [old, fresh] = [new Subject(policy), new Subject(policy)];
+          old.store.clock.advance(old.use(used)[RESET_AFTER] ?? 0);
           fresh.store.clock.atMs = old.store.clock.atMs;
 
-          for (const step of later) expect(await old.use([step])).toEqual(await fresh.use([step]));
+          for (const step of later) expect(old.use([step])).toEqual(fresh.use([step]));
         }),
-        { numRuns: cases(runs), seed },
+        { numRuns: cases(RUNS), seed },
       );
     });
   });
 
-  it('takes from all keys of a decision, or from none', async () => {
+  it('takes from all keys of a decision, or from none', () => {
     const all = fc.array(
       fc.constantFrom(...NAMES).chain((kind) => policyOf(kind)),
       { minLength: 2, maxLength: 4 },
     );
-    await fc.assert(
-      fc.asyncProperty(all, steps, async (policies, used) => {
-        const store = open();
-        const subjects = policies.map((policy) => new Subject(store, policy));
+    fc.assert(
+      fc.property(all, steps, (policies, used) => {
+        const store = new ProgramStore();
+        const subjects = policies.map((policy, i) => new Subject(policy, store, String(i)));
         const models = policies.map(modelOf);
         for (const { afterMs, cost } of used) {
           store.clock.advance(afterMs);
@@ -178,7 +146,7 @@ describe.each(BACKENDS)('%s', (_, runs, open) => {
           const waits = models.map((model) => waitFor(model, cost, t));
           if (waits.every((wait) => wait === 0)) for (const model of models) model.take(cost, t);
 
-          const { figures } = await store.perform(
+          const { figures } = store.perform(
             'take',
             subjects.map((subject) => subject.ask(cost)),
           );
@@ -187,7 +155,7 @@ describe.each(BACKENDS)('%s', (_, runs, open) => {
           expect(figures.map((told) => told[USED])).toEqual(models.map((model) => Math.ceil(model.used(t))));
         }
       }),
-      { numRuns: cases(runs), seed },
+      { numRuns: cases(RUNS), seed },
     );
   });
 });
@@ -195,23 +163,21 @@ describe.each(BACKENDS)('%s', (_, runs, open) => {
 describe('a clock that ran ahead by an hour', () => {
   const HOUR = 3_600_000;
 
-  it.each(NAMES)('is forgotten when it is right again: %s', async (kind) => {
+  it.each(NAMES)('is forgotten when it is right again: %s', (kind) => {
     const random: Random = seeded(seed);
     for (let trace = 0; trace < cases(100); trace++) {
       const policy = anyPolicy(random, kind, false);
-      const [ahead, right] = [new Subject(new ProgramStore(), policy), new Subject(new ProgramStore(), policy)];
+      const [ahead, right] = [new Subject(policy), new Subject(policy)];
       ahead.store.clock.advance(HOUR);
       for (let step = 0; step < 30; step++) {
         const afterMs = random.pick([0, 1, 50]);
-        await ahead.use([{ afterMs, cost: 1 }]);
-        await right.use([{ afterMs, cost: 1 }]);
+        ahead.use([{ afterMs, cost: 1 }]);
+        right.use([{ afterMs, cost: 1 }]);
       }
       const passedMs = right.store.clock.atMs - START;
       ahead.store.clock.atMs = right.store.clock.atMs;
 
-      const [wait, usual] = [await ahead.figures('peek', 1), await right.figures('peek', 1)].map(
-        (told) => told[RETRY_AFTER] ?? 0,
-      );
+      const [wait, usual] = [ahead.figures('peek', 1), right.figures('peek', 1)].map((told) => told[RETRY_AFTER] ?? 0);
 
       // The state is read as of its write, so that it has aged by less than what has passed; a counter counts for two windows.
       const most = Math.max(usual ?? 0, 2 * compile(policy).windowMs) + passedMs + 1;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
-import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import type { Policy } from '../../src/policies/index.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
@@ -181,38 +180,5 @@ describe('two policies of one kind with windows of two lengths that take turns o
 
     expect(allowed).toBe(5 * 1_440);
     expect(store.keys.get('one')?.s.length).toBeLessThanOrEqual(3_100);
-  });
-
-  it('keep the limit of a longer fixed window for all, as long as its policy takes turns in it', () => {
-    const [day, minute] = [fixedWindow({ limit: 100, window: '1d' }), fixedWindow({ limit: 60, window: '1m' })];
-    const store = new ProgramStore();
-    const take = (policy: Policy, cost: number): number | undefined =>
-      store.perform('take', [{ key: 'one', policy, cost }]).figures[0]?.[RETRY_AFTER];
-    take(day, 50);
-    store.clock.advance(60_000);
-
-    expect(take(minute, 50)).toBe(0);
-    store.clock.advance(60_000);
-    expect(take(minute, 1)).toBe(86_400_000 - 120_000);
-    store.clock.advance(86_400_000 - 120_000);
-    // From here on the day has no turn.
-    expect(take(minute, 60)).toBe(0);
-    store.clock.advance(60_000);
-    expect(take(minute, 60)).toBe(0);
-  });
-
-  it('have longer windows on the clock, also those that a shorter one begins', () => {
-    const long = fixedWindow({ limit: 2, window: '1m', align: 'clock' });
-    const short = fixedWindow({ limit: 9, window: '7s', align: 'clock' });
-    const store = new ProgramStore();
-    const take = (policy: Policy): number | undefined =>
-      store.perform('take', [{ key: 'one', policy, cost: 1 }]).figures[0]?.[RETRY_AFTER];
-    take(long);
-    store.clock.advance(19_000);
-    take(short);
-    store.clock.advance(2_000); // a second after the minute
-    take(short);
-
-    expect([take(long), take(long)]).toEqual([0, 59_000]);
   });
 });

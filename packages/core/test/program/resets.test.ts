@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { useRedis } from '@sluice/testkit';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import type { Policy } from '../../src/policies/index.ts';
 import { leakyBucket } from '../../src/policies/leaky-bucket.ts';
@@ -8,15 +7,8 @@ import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../src/policies/token-bucket.ts';
 import { RESET_AFTER, RETRY_AFTER, USED } from '../../src/program/decide.ts';
-import { clockedRedis, key, ProgramStore, type Clocked } from './stores.ts';
+import { ProgramStore } from './stores.ts';
 
-const redis = useRedis();
-let keys = 0;
-
-const BACKENDS: readonly (readonly [name: string, open: () => Clocked])[] = [
-  ['in memory', () => new ProgramStore()],
-  ['in Redis', () => clockedRedis(redis.client)],
-];
 const bucket = { capacity: 9, refill: 1, every: '1m' } as const;
 const POLICIES: readonly (readonly [name: string, policy: Policy])[] = [
   ['fixed window', fixedWindow({ limit: 9, window: '1m' })],
@@ -29,89 +21,87 @@ const POLICIES: readonly (readonly [name: string, policy: Policy])[] = [
   ['leaky bucket', leakyBucket({ limit: 1, window: '10s', maxDelay: '90s' })],
 ];
 
-describe.each(BACKENDS)('%s, after a reset', (_, open) => {
+describe('after a reset', () => {
   describe.each(POLICIES)('%s', (_name, policy) => {
     /** A key on which five units were taken, then a reset, then three. */
-    async function takeTwice(
+    function takeTwice(
       betweenMs: number,
       edits: readonly ('reset' | 'block')[] = ['reset'],
-    ): Promise<{ store: Clocked; first: object; second: object; one: string }> {
-      const store = open();
-      const one = key(`reset-${String(++keys)}`);
-      const take = async (cost: number): Promise<object> => {
-        const { atMs, figures } = await store.perform('take', [{ key: one, policy, cost }]);
-        return { key: one, policy, cost, until: atMs + (figures[0]?.[RESET_AFTER] ?? 0), holder: atMs };
+    ): { store: ProgramStore; first: object; second: object } {
+      const store = new ProgramStore();
+      const take = (cost: number): object => {
+        const { atMs, figures } = store.perform('take', [{ key: 'one', policy, cost }]);
+        return { key: 'one', policy, cost, until: atMs + (figures[0]?.[RESET_AFTER] ?? 0), holder: atMs };
       };
-      const first = await take(5);
+      const first = take(5);
       store.clock.advance(betweenMs);
-      for (const op of edits) await store.perform(op, [{ key: one, policy, cost: 0, until: 0 }]);
+      for (const op of edits) store.perform(op, [{ key: 'one', policy, cost: 0, until: 0 }]);
       store.clock.advance(betweenMs);
-      return { store, first, second: await take(3), one };
+      return { store, first, second: take(3) };
     }
-    const used = async (store: Clocked, one: string): Promise<number | undefined> =>
-      (await store.perform('peek', [{ key: one, policy, cost: 0 }])).figures[0]?.[USED];
+    const used = (store: ProgramStore): number | undefined =>
+      store.perform('peek', [{ key: 'one', policy, cost: 0 }]).figures[0]?.[USED];
 
     it.each([
       [0, ['reset']],
       [10, ['reset']],
       [10, ['reset', 'reset']],
       [10, ['reset', 'block']],
-    ] as const)('neither gives back nor charges what was taken before it: %i ms apart, after %p', async (ms, edits) => {
+    ] as const)('neither gives back nor charges what was taken before it: %i ms apart, after %p', (ms, edits) => {
       for (const op of ['give', 'charge'] as const) {
-        const { store, first, one } = await takeTwice(ms, edits);
-        await store.perform(op, [first as never]);
+        const { store, first } = takeTwice(ms, edits);
+        store.perform(op, [first as never]);
 
-        expect(await used(store, one)).toBe(3);
+        expect(used(store)).toBe(3);
       }
     });
 
-    it('gives back what was taken later', async () => {
-      const { store, second, one } = await takeTwice(10);
-      await store.perform('give', [second as never]);
+    it('gives back what was taken later', () => {
+      const { store, second } = takeTwice(10);
+      store.perform('give', [second as never]);
 
-      expect(await used(store, one)).toBe(0);
+      expect(used(store)).toBe(0);
     });
   });
 });
 
-describe.each(BACKENDS)('%s, after a reset and a shorter use', (_, open) => {
-  it.each(['continuous', 'interval'] as const)('a bucket gives nothing back of before: %s', async (mode) => {
+describe('after a reset and a shorter use', () => {
+  it.each(['continuous', 'interval'] as const)('a bucket gives nothing back of before: %s', (mode) => {
     const policy = tokenBucket({ ...bucket, mode });
-    const store = open();
-    const ask = { key: key(`shorter-${String(++keys)}`), policy };
-    const { atMs, figures } = await store.perform('take', [{ ...ask, cost: 9 }]);
-    await store.perform('reset', [{ ...ask, cost: 0 }]);
-    await store.perform('take', [{ ...ask, cost: 1 }]);
+    const store = new ProgramStore();
+    const ask = { key: 'one', policy };
+    const { atMs, figures } = store.perform('take', [{ ...ask, cost: 9 }]);
+    store.perform('reset', [{ ...ask, cost: 0 }]);
+    store.perform('take', [{ ...ask, cost: 1 }]);
     store.clock.advance(61_000);
-    await store.perform('take', [{ ...ask, cost: 9 }]);
+    store.perform('take', [{ ...ask, cost: 9 }]);
 
     const until = atMs + (figures[0]?.[RESET_AFTER] ?? 0);
-    await store.perform('give', [{ ...ask, cost: 9, until, holder: atMs }]);
+    store.perform('give', [{ ...ask, cost: 9, until, holder: atMs }]);
 
-    expect((await store.perform('peek', [{ ...ask, cost: 0 }])).figures[0]?.[USED]).toBe(9);
+    expect(store.perform('peek', [{ ...ask, cost: 0 }]).figures[0]?.[USED]).toBe(9);
   });
 });
 
-describe.each(BACKENDS)('%s, a clock that ran ahead', (_, open) => {
+describe('a clock that ran ahead', () => {
   it.each([
     ['fixed window', fixedWindow, {}],
     ['fixed window on the clock', fixedWindow, { align: 'clock' }],
     ['sliding counter', slidingCounter, {}],
-  ] as const)('locks no shorter window that takes turns with a longer one: %s', async (_name, make, options) => {
+  ] as const)('locks no shorter window that takes turns with a longer one: %s', (_name, make, options) => {
     const short = make({ limit: 5, window: '1m', ...options });
     const long = make({ limit: 1000, window: '2h', ...options });
     for (const aheadMs of [3_600_000, 600_000]) {
-      const store = open();
-      const one = key(`ahead-${String(++keys)}`);
-      await store.perform('take', [{ key: one, policy: long, cost: 1 }]);
+      const store = new ProgramStore();
+      store.perform('take', [{ key: 'one', policy: long, cost: 1 }]);
       store.clock.advance(aheadMs);
-      await store.perform('take', [{ key: one, policy: long, cost: 1 }]);
-      await store.perform('take', [{ key: one, policy: short, cost: 4 }]);
-      await store.perform('take', [{ key: one, policy: short, cost: 1 }]);
+      store.perform('take', [{ key: 'one', policy: long, cost: 1 }]);
+      store.perform('take', [{ key: 'one', policy: short, cost: 4 }]);
+      store.perform('take', [{ key: 'one', policy: short, cost: 1 }]);
       store.clock.atMs -= aheadMs;
 
-      const peeked = (await store.perform('peek', [{ key: one, policy: short, cost: 5 }])).figures[0];
-      const taken = (await store.perform('take', [{ key: one, policy: short, cost: 5 }])).figures[0];
+      const peeked = store.perform('peek', [{ key: 'one', policy: short, cost: 5 }]).figures[0];
+      const taken = store.perform('take', [{ key: 'one', policy: short, cost: 5 }]).figures[0];
 
       expect(taken).toEqual(peeked);
       expect(taken?.[RETRY_AFTER]).toBeLessThanOrEqual(120_000);

@@ -18,6 +18,8 @@ export class Traffic {
   nowMs: number;
   #waits: number[] = [];
   #until: number[] = [0];
+  /** Of decisions before. */
+  #instants: number[] = [];
 
   constructor(random: Random, name: string, policies: readonly Policy[], isMixed: boolean, shared = 12) {
     this.#shared = shared;
@@ -41,7 +43,8 @@ export class Traffic {
     return requests;
   }
 
-  learn({ figures }: Answer): void {
+  learn({ atMs, figures }: Answer): void {
+    this.#instants = [atMs, ...this.#instants.slice(0, 5)];
     this.#waits = figures.flatMap((told) => [RETRY_AFTER, RESET_AFTER, NEXT_AFTER].map((place) => told[place] ?? 0));
     this.#until = [0, ...figures.map((told) => this.nowMs + (told[RESET_AFTER] ?? 0))];
   }
@@ -70,7 +73,10 @@ export class Traffic {
     }
     if (isDecision) return [op, [...asks.values()]];
     const until = op === 'block' ? random.pick([0, 1, 500, 100_000]) : random.pick(this.#until as [number]);
-    return [op, [...asks.values()].slice(0, 1).map((ask) => ({ ...ask, until }))];
+    // Units that are given back, or charged more, were taken at some instant, perhaps before a reset.
+    const taken = random.pick([0, ...this.#instants]);
+    const edits = [...asks.values()].slice(0, 1);
+    return [op, edits.map((ask) => ({ ...ask, until, ...(taken > 0 && !isSlot(ask.policy) && { holder: taken }) }))];
   }
 }
 

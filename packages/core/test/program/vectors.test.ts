@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { DELAY, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../../src/program/decide.ts';
-import { MAKERS, type Policy } from '../../src/policies/index.ts';
+import { MAKERS, parsePolicy, type Policy } from '../../src/policies/index.ts';
+import type { Op } from '../../src/stores/store.ts';
 import { NAMES } from './any-policy.ts';
 import { ProgramStore } from './stores.ts';
 
@@ -69,5 +70,50 @@ describe.each(NAMES)('the program and the vectors of %s', (algorithm) => {
     const seen = play(vector, make({ ...vector.policy, ...(isInterval && { mode: 'interval' }) }));
 
     expect(seen).toEqual(vector.steps.map((step) => step.expect));
+  });
+});
+
+const FIGURES = ['allowed', 'remaining', 'used', 'retry', 'reset', 'next', 'delay', 'blocked'] as const;
+
+/** Every operation, of several policies on the keys that they name. */
+interface Calls {
+  readonly name: string;
+  readonly policies: Readonly<Record<string, { readonly key?: string }>>;
+  readonly steps: readonly {
+    readonly at: number;
+    readonly op: Op;
+    /** The policies that take part. Left out: the only one. */
+    readonly by?: readonly string[];
+    readonly cost?: number;
+    readonly until?: number;
+    /** The step whose units are given back. */
+    readonly of?: number;
+    /** Figures of the first policy. */
+    readonly expect?: Partial<Record<(typeof FIGURES)[number], number>>;
+  }[];
+}
+
+describe('the program and the vectors of calls', () => {
+  const all = JSON.parse(readFileSync(new URL('vectors/calls.json', import.meta.url), 'utf8')) as Calls[];
+
+  it.each(all)('$name', ({ policies, steps }) => {
+    const store = new ProgramStore();
+    const asksBy = Object.fromEntries(
+      Object.entries(policies).map(([name, { key = 'one', ...policy }]) => [
+        name,
+        { key, policy: parsePolicy(policy) },
+      ]),
+    );
+    const taken: { until: number; holder: number }[] = [];
+    for (const { at, op, by = Object.keys(policies), cost = 1, until: given = 0, of, expect: expected = {} } of steps) {
+      store.clock.atMs = BASE_MS + at;
+      const before = of === undefined ? { until: given } : taken[of];
+      const asks = by.map((name) => ({ ...(asksBy[name] as { key: string; policy: Policy }), cost, ...before }));
+      const { atMs, figures } = store.perform(op, asks);
+      const told = Object.fromEntries(FIGURES.map((name, place) => [name, figures[0]?.[place]]));
+      taken.push({ until: atMs + (told['reset'] ?? 0), holder: atMs });
+
+      expect({ at, op, ...told }).toEqual({ at, op, ...told, ...expected });
+    }
   });
 });

@@ -105,23 +105,3 @@ describe('consulMembership', () => {
     expect(errors.filter((error) => error.includes(SECRET))).toEqual([]);
   });
 });
-
-describe('the options of consulMembership', () => {
-  const given = { service: 'gateways', id: 'a' };
-
-  it.each([
-    ['address', { address: 'localhost:8500' }, /http or https URL of an agent/],
-    ['address', { address: `http://user:${SECRET}@localhost:8500` }, /secrets go into token/],
-    ['address', { address: 'http://localhost/consul' }, /without a path/],
-    ['service', { service: '' }, /name of the service/],
-    ['id', { id: 7 }, /a text that is not empty/],
-    ['token', { token: `${SECRET}\n` }, /visible ASCII/],
-    ['ttlMs', { ttlMs: 100 }, /from 400/],
-    ['tags', { tags: [] }, /tags/],
-  ])('say what is wrong with %s', (field, wrong, expected) => {
-    const create = (): unknown => consulMembership({ ...given, ...wrong } as ConsulMembershipOptions);
-
-    expect(create).toThrow(expect.objectContaining({ field, message: expect.stringMatching(expected) as unknown }));
-    expect(create).not.toThrow(SECRET);
-  });
-});

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Machine, VirtualTime } from '@sluice/testkit';
-import { pollMembership, type AskMembers, type PollMembershipOptions } from '../../src/split/index.ts';
+import type { AskMembers } from '../../src/split/index.ts';
 import { poll as pollBy } from '../../src/split/membership/poll-membership.ts';
 
 const START_MS = 1_795_262_400_000;
@@ -123,21 +123,5 @@ describe('a membership by polling', () => {
     await pass(10_000);
 
     expect([signal?.aborted, polled.askedAtMs.length, polled.errors]).toEqual([true, 1, []]);
-  });
-});
-
-describe('pollMembership', () => {
-  const members = (): Record<string, number> => ({ a: 1 });
-
-  it.each([
-    ['id', { id: '' }, /the id of this instance/],
-    ['members', { members: { a: 1 } }, /a function that returns the weight/],
-    ['everyMs', { everyMs: 1 }, /from 10/],
-    ['ttlMs', { everyMs: 1000, ttlMs: 1999 }, /at least 2000/],
-    ['interval', { interval: 5 }, /interval/],
-  ])('says what is wrong with %s', (field, wrong, expected) => {
-    expect(() => pollMembership({ id: 'a', members, ...wrong } as unknown as PollMembershipOptions)).toThrow(
-      expect.objectContaining({ field, message: expect.stringMatching(expected) as unknown }),
-    );
   });
 });

@@ -98,23 +98,4 @@ describe('a membership', () => {
     await limiter.close();
     expect(() => limiterOf(membership)).not.toThrow();
   });
-
-  it.each([
-    [{ weight: 0 }, /weight must be a whole number from 1 to 1000000/],
-    [{ group: 'a b' }, /group must be/],
-    [{ heartbeatMs: 5 }, /heartbeatMs must be a whole number of milliseconds from 10/],
-    [{ heartbeatMs: 100, ttlMs: 199 }, /ttlMs must be at least 200/],
-    [{ ttl: 1000 }, /redisMembership has no option "ttl"/],
-    [{ prefix: 'a{b}' }, /prefix must be/],
-  ])('denies bad options: %p', (options, message) => {
-    expect(() => redisMembership('redis://localhost:1', { prefix: 'shop', ...options })).toThrow(message);
-  });
-
-  it('needs the prefix of the application, unless it is given a store', () => {
-    // @ts-expect-error There is no prefix.
-    expect(() => redisMembership('redis://localhost:1', {})).toThrow(
-      /^redisMembership needs a prefix, the name of your application.*: redisMembership\(client, \{ prefix: 'shop' \}\)/,
-    );
-    expect(() => redisMembership(redisStore('redis://localhost:1', { prefix: 'shop' }))).not.toThrow();
-  });
 });

@@ -2,15 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import {
   createLimiter,
   fixedWindow,
-  leakyBucket,
   policyOf,
-  slidingCounter,
   slidingLog,
   slidingWindow,
   tokenBucket,
   type Policy,
 } from '../../src/index.ts';
-import { splitStore } from '../../src/split/index.ts';
 import { allowedBy, ManualMembership, settled } from './manual-membership.ts';
 
 const perMinute = (limit: number) => fixedWindow({ limit, window: '1m', align: 'clock' });
@@ -193,23 +190,6 @@ describe('a unit that may lie in one of two windows, because the clock is known 
   });
 });
 
-describe('a reservation', () => {
-  it.each([
-    ['fixedWindow', perMinute(20)],
-    ['slidingWindow', slidingWindow({ limit: 20, window: '10m' })],
-    ['tokenBucket', tokenBucket({ capacity: 20, refill: 20, every: '10m' })],
-  ] as const)('of %s is settled in the share, above it too', async (_name, policy) => {
-    const limiter = settled({ me: 1, other: 1 }).limiter(policy);
-    const below = await limiter.reserve('key', 4);
-    const above = await limiter.reserve('other', 3);
-    await below.settle(6);
-    await above.settle(30);
-
-    expect((await limiter.peek('key')).remaining).toBe(10 - 6);
-    expect(await limiter.peek('other')).toMatchObject({ allowed: false, remaining: 0 });
-  });
-});
-
 describe('a limit that changes', () => {
   it('keeps the units used, and counts at once if it is cut', async () => {
     let policy: Policy = perMinute(20);
@@ -287,39 +267,6 @@ describe('a key', () => {
   });
 });
 
-describe('several policies', () => {
-  it('are decided together or not at all', async () => {
-    const hand = settled({ me: 1, other: 1 });
-    const limiter = createLimiter({
-      policy: [
-        fixedWindow({ name: 'minute', limit: 10, window: '1m', align: 'clock' }),
-        tokenBucket({ name: 'burst', capacity: 6, refill: 6, every: '30m' }),
-      ],
-      store: hand.store,
-      onStoreError: 'throw',
-    });
-    expect(await allowedBy(limiter)).toBe(3);
-
-    expect((await limiter.consume('key')).policies).toMatchObject([
-      { name: 'minute', allowed: true, limit: 10, remaining: 2 },
-      { name: 'burst', allowed: false, limit: 6, remaining: 0 },
-    ]);
-  });
-});
-
-describe('a policy that cannot be split', () => {
-  it.each([
-    ['windows that begin at the first unit', fixedWindow({ limit: 10, window: '1m' }), /align: "clock"/],
-    ['units that come back at once', tokenBucket({ capacity: 9, refill: 9, every: '1m', mode: 'interval' }), /mode/],
-    ['an estimate', slidingCounter({ limit: 9, window: '1m' }), /does not add up/],
-    ['a line for all', leakyBucket({ limit: 9, window: '1m', maxDelay: '1m' }), /does not add up/],
-  ])('is denied when the limiter is made: %s', (_name, policy, message) => {
-    expect(() => createLimiter({ policy, store: new ManualMembership().store })).toThrow(
-      expect.objectContaining({ code: 'SLUICE_POLICY_INVALID', message: expect.stringMatching(message) }),
-    );
-  });
-});
-
 describe('a plain registry', () => {
   it('whose weights are invalid is reported', () => {
     const hand = new ManualMembership();
@@ -357,16 +304,5 @@ describe('the store', () => {
     expect((await again.consume('key')).allowed).toBe(false);
 
     expect(hand.joined).toBe(2);
-  });
-
-  it.each([
-    [{ membership: 'redis://localhost' }, /membership must be redisMembership\(client, \{ prefix \}\)/],
-    [
-      { membership: new ManualMembership(), graceMs: 3000 },
-      /graceMs must be more than the ttlMs of the membership, 3000/,
-    ],
-    [{ membership: new ManualMembership(), grace: 1 }, /graceMs/],
-  ])('rejects bad options: %p', (options, message) => {
-    expect(() => splitStore(options as never)).toThrow(message);
   });
 });

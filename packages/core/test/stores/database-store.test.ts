@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '@sluice/testkit';
 import { databaseStore, type Swap, type Swapped } from '../../src/stores/database-store.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import type { Ask } from '../../src/stores/store.ts';
@@ -16,18 +17,19 @@ it('an answer that comes late lets nothing be decided before what was written si
     });
   });
   const take = async (key: string): Promise<unknown> => store.perform('take', [ask(key)]);
-  const wait = (ms: number): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, ms));
+  const isSent = (calls: number): Promise<boolean> =>
+    until(`call ${String(calls)} is sent`, () => sent.length === calls);
 
   const late = take('late');
-  await wait(150); // it no longer holds back the next
+  await isSent(1);
   const prompt = take('prompt');
-  await wait(10);
+  await isSent(2); // the late one no longer holds it back
   sent[1]?.answer({ atMs: 10_000 });
   await prompt;
   sent[0]?.answer({ atMs: 9_900 });
   await late;
   void take('prompt');
-  await wait(10);
+  await isSent(3);
 
   expect(sent[2]?.what.keys).toEqual(['prompt']);
   expect(sent[2]?.what.texts).toEqual([undefined]); // unknown: what it held was written later than the clock now says

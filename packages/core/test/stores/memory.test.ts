@@ -110,17 +110,6 @@ describe('keys that are denied', () => {
     );
   });
 
-  it('deny no new key and stay within maxKeys, however many they are', () => {
-    const { store, ask, exhaust } = setup(1_000);
-
-    const told = named('denied', 20_000).map((subject) => {
-      exhaust(subject);
-      return [ask('take', `new-${subject}`).remaining, store.size <= 1_000];
-    });
-
-    expect(told.filter(([remaining, isWithin]) => remaining !== 1 || isWithin !== true)).toEqual([]);
-  });
-
   it('keep at least the newest of them, a quarter of maxKeys, if they are more', () => {
     const { ask, exhaust } = setup(1_000);
     const flood = named('denied', 20_000);

@@ -86,12 +86,6 @@ describe('a store over transactions', () => {
     expect(written[1]).toEqual([{ key: 'key', text: undefined, expiresAtMs: 0 }]);
   });
 
-  it('answers at once whatever a function returns that is no promise', () => {
-    const transaction = (...[, decide]: Parameters<Transaction>): number => decide([null], NOW).length;
-
-    expect(storeWith(transaction as unknown as Transaction).perform('take', [ask('key')])).toMatchObject({ atMs: NOW });
-  });
-
   it('answers at once if the transaction does, and otherwise by a promise', async () => {
     const inTime = storeWith((_keys, decide) => void decide([undefined], NOW));
     const later = storeWith(async (_keys, decide) => {

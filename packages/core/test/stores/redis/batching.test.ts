@@ -1,17 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { seeded, testSeed, useRedis } from '@sluice/testkit';
+import { useRedis } from '@sluice/testkit';
 import { fixedWindow } from '../../../src/policies/fixed-window.ts';
 import type { Policy } from '../../../src/policies/index.ts';
-import { leakyBucket } from '../../../src/policies/leaky-bucket.ts';
-import { slidingCounter } from '../../../src/policies/sliding-counter.ts';
 import { slidingLog } from '../../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../../src/policies/token-bucket.ts';
-import { memoryStore } from '../../../src/stores/memory.ts';
 import { SCRIPTS } from '../../../src/stores/redis/lua/generated/scripts.generated.ts';
 import { redisStore } from '../../../src/stores/redis/redis-store.ts';
 import type { Answer, Ask, Op } from '../../../src/stores/store.ts';
-import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { allowed, ask, five, recorded, remaining } from './asks.ts';
 
 const redis = useRedis();
@@ -85,61 +81,6 @@ describe('what one turn of the event loop asks for', () => {
 
     expect(allowed(...answers)).not.toContain(false);
     for (const call of calls) expect(Number(call.split(' ')[1])).toBeLessThanOrEqual(most);
-  });
-
-  it('allows exactly the limit of equal requests beyond any bound', async () => {
-    const { store } = opened();
-    const policy = fixedWindow({ limit: 2_500, window: '1h' });
-
-    const answers = await Promise.all(
-      Array.from({ length: 3_000 }, async () => store.perform('take', [ask('ann', policy)])),
-    );
-
-    expect(allowed(...answers).filter(Boolean)).toHaveLength(2_500);
-  });
-
-  it.each<[Policy, Policy]>([
-    [fixedWindow({ limit: 9, window: '8ms' }), fixedWindow({ limit: 4, window: '3ms' })],
-    [
-      fixedWindow({ limit: 9, window: '1h', blockFor: '7ms' }),
-      fixedWindow({ limit: 12, window: '9ms', align: 'clock' }),
-    ],
-    [slidingWindow({ limit: 9, window: '20ms' }), slidingWindow({ limit: 5, window: '6ms', precision: '3ms' })],
-    [slidingCounter({ limit: 9, window: '15ms' }), slidingCounter({ limit: 5, window: '7ms' })],
-    [tokenBucket({ capacity: 9, refill: 3, every: '4ms' }), tokenBucket({ capacity: 7, refill: 5, every: '9ms' })],
-    [
-      tokenBucket({ capacity: 5, refill: 3, every: '7ms', overdraft: 4 }),
-      tokenBucket({ capacity: 9, refill: 2, every: '7ms' }),
-    ],
-    [
-      tokenBucket({ capacity: 9, refill: 7, every: '9ms', mode: 'interval' }),
-      tokenBucket({ capacity: 6, refill: 2, every: '4ms', mode: 'interval' }),
-    ],
-    [
-      leakyBucket({ limit: 3, window: '7ms', maxDelay: '15ms' }),
-      leakyBucket({ limit: 2, window: '9ms', maxDelay: '20ms' }),
-    ],
-  ])('leaves the state of one equal request after another, by two policies in turn: %#', async (...policies) => {
-    const random = seeded(testSeed(7));
-    const { store } = opened();
-    const clock = fakeClock();
-    const memory = memoryStore({ clock });
-    for (let round = 0; round < 60; round++) {
-      const policy = random.pick(policies);
-      const both = [ask('ann', policy, random.integer(1, 3)), ask('bob', policy)].map((one) => ({
-        ...one,
-        uncached: true,
-      }));
-      const asks = both.slice(0, random.integer(1, 2));
-      const times = random.integer(1, 6);
-
-      const answers = await Promise.all(Array.from({ length: times }, async () => store.perform('take', asks)));
-
-      clock.atMs = (answers[0] as Answer).atMs;
-      const expected = answers.map(() => memory.perform('take', asks).figures);
-      expect(answers.map(({ figures }) => figures)).toEqual(expected);
-      await new Promise((resolve) => setTimeout(resolve, random.integer(0, 5)));
-    }
   });
 
   it.each<[string, Policy, number]>([

@@ -19,7 +19,7 @@ afterEach(async () => {
 // As the default user: GLIDE asks for PING before it uses a connection, which the user of the tests may not.
 async function glide({ host }: RedisServer, port: number, defaultDecoder: Decoder): Promise<Opened> {
   return wrapGlide(
-    await GlideClient.createClient({ addresses: [{ host, port }], requestTimeout: 200, defaultDecoder }),
+    await GlideClient.createClient({ addresses: [{ host, port }], requestTimeout: 2000, defaultDecoder }),
   );
 }
 

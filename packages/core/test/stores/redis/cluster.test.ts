@@ -52,18 +52,6 @@ const settled = async (): Promise<void> => {
 };
 
 describe('a decision over keys of several nodes', () => {
-  it('peeks at all, and takes of all if all allow', async () => {
-    const nodes = new Nodes();
-
-    const answer = await nodes.decide(ANN, ALL);
-
-    expect(nodes.asked).toEqual(['peek ann', 'peek all', 'take ann', 'take all']);
-    expect(answer.figures.map((of) => of.slice(0, 3))).toEqual([
-      [1, 4, 1],
-      [1, 4, 1],
-    ]);
-  });
-
   it('asks only the keys that deny again, which starts their blocks, and takes nothing elsewhere', async () => {
     const nodes = new Nodes();
     const blocking = ask('ann', fixedWindow({ limit: 1, window: '1m', blockFor: '1h' }));
@@ -106,16 +94,6 @@ describe('a decision over keys of several nodes', () => {
     expect(await nodes.left(slot)).toBe(1);
   });
 
-  it('fails when a node fails, and takes nothing of the others', async () => {
-    const nodes = new Nodes();
-    nodes.failing.add('take all');
-
-    await expect(nodes.decide(ANN, ALL)).rejects.toThrow('all is away');
-    await settled();
-
-    expect(await nodes.left(ANN)).toBe(5);
-  });
-
   it('warns when what it took is lost', async () => {
     const nodes = new Nodes();
     nodes.failing.add('take all').add('give ann');
@@ -128,23 +106,6 @@ describe('a decision over keys of several nodes', () => {
       expect.objectContaining({ code: 'SLUICE_REFUND_FAILED' }),
     ]);
     warned.mockRestore();
-  });
-
-  it('of an exhausted account does not starve the limit that all share', async () => {
-    const nodes = new Nodes();
-    const shared = ask('all', fixedWindow({ limit: 175, window: '1h' }));
-    await nodes.perform('charge', [{ ...ANN, cost: 5 }]);
-
-    const attack = Array.from({ length: 150 }, async () => {
-      for (let i = 0; i < 10; i++) expect(allowed(await nodes.decide(ANN, shared))).toEqual([false]);
-    });
-    const others = await Promise.all(
-      Array.from({ length: 40 }, (_, i) => nodes.decide(ask(`other-${String(i)}`), shared)),
-    );
-    await Promise.all(attack);
-
-    expect(allowed(...others)).not.toContain(false);
-    expect(await nodes.left(shared)).toBe(135);
   });
 });
 

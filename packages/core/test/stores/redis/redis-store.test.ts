@@ -71,50 +71,56 @@ describe('ready', () => {
     await store.close();
     await expect(waiting).rejects.toMatchObject({ kind: 'connection' });
   });
-
-  it.each([0, -1, 1.5, '2s'])('does not take %p', async (timeoutMs) => {
-    const store = redisStore(redis.client, { prefix: 'sluice' });
-
-    await expect(store.ready(timeoutMs as number)).rejects.toMatchObject({ code: 'SLUICE_OPTION_INVALID' });
-  });
 });
 
+const prefix = 'sluice';
+
 describe('redisStore', () => {
-  it.each([undefined, '', 'two words', '{app}', 'x'.repeat(65)])('does not take the prefix %j', (prefix) => {
-    expect(() => redisStore(redis.client, { prefix: prefix as string })).toThrow(
-      expect.objectContaining({
-        code: 'SLUICE_OPTION_INVALID',
-        field: 'prefix',
-        message: expect.stringContaining("redisStore(client, { prefix: 'shop' })") as unknown,
-      }),
-    );
-  });
-
-  it.each([undefined, null, 5, {}, { url: 'redis://user:s3cret@host' }])('does not take the client %j', (client) => {
-    expect(() => redisStore(client as never, { prefix: 'sluice' })).toThrow(
-      expect.objectContaining({
-        code: 'SLUICE_OPTION_INVALID',
-        message: expect.not.stringContaining('s3cret') as unknown,
-      }),
-    );
-  });
-
-  it('says how a client of Valkey GLIDE is passed', () => {
-    expect(() => redisStore({ customCommand: () => undefined } as never, { prefix: 'sluice' })).toThrow(
-      'evalsha and eval',
-    );
-  });
-
-  it.each([0, -1, 1.5, '2s', Infinity])('does not take the connectTimeoutMs %p', (connectTimeoutMs) => {
-    expect(() =>
-      redisStore('redis://127.0.0.1', { prefix: 'sluice', connectTimeoutMs: connectTimeoutMs as number }),
-    ).toThrow('connectTimeoutMs must be a whole number of milliseconds from 1 to');
-  });
-
-  it('takes no connectTimeoutMs beside a client, which connects by itself', () => {
-    expect(() => redisStore(redis.client, { prefix: 'sluice', connectTimeoutMs: 100 })).toThrow(
+  it.each<[client: unknown, options: unknown, text: string]>([
+    ...[undefined, '', 'two words', '{app}', 'x'.repeat(65)].map((bad): [unknown, unknown, string] => [
+      'redis://127.0.0.1',
+      { prefix: bad },
+      "redisStore(client, { prefix: 'shop' })",
+    ]),
+    ...[undefined, '', ' '].map((bad): [unknown, unknown, string] => [bad, { prefix }, 'variable of the URL set?']),
+    ...[null, 5, {}].map((bad): [unknown, unknown, string] => [
+      bad,
+      { prefix },
+      'an object with evalsha(sha1, keys, args) and eval(script, keys, args)',
+    ]),
+    [{ customCommand: () => undefined }, { prefix }, 'evalsha and eval'],
+    [{ url: 'redis://user:s3cret@host' }, { prefix }, 'write redisStore('],
+    ...[0, -1, 1.5, '2s', Infinity].map((bad): [unknown, unknown, string] => [
+      'redis://127.0.0.1',
+      { prefix, connectTimeoutMs: bad },
+      'connectTimeoutMs must be a whole number of milliseconds from 1 to',
+    ]),
+    [
+      { evalsha: async () => '', eval: async () => '' },
+      { prefix, connectTimeoutMs: 9 },
       'connectTimeoutMs needs a URL',
+    ],
+    ['http://user:s3cret@host', { prefix }, 'redis://user:password@host:6379/0'],
+    ['127.0.0.1:6379', { prefix }, 'redis://user:password@host:6379/0'],
+    ['redis//user:s3cret@host', { prefix }, 'redis://user:password@host:6379/0'],
+    ['redis://user:s3cret@host:port', { prefix }, 'redis://user:password@host:6379/0'],
+    ['redis://user:s3c@ret:s3cret@host:6379/zero', { prefix }, 'number of a database'],
+    ['redis://host?password=s3cret', { prefix }, 'no query'],
+    ['redis://host#s3cret', { prefix }, 'no query'],
+    ['redis://user:%zzs3cret@host', { prefix }, 'encodeURIComponent'],
+  ])('of %p with %j is rejected at once, without a word of a password', (client, options, text) => {
+    const make = (): unknown => redisStore(client as string, options as { prefix: string });
+
+    expect(make).toThrow(
+      expect.objectContaining({ code: 'SLUICE_OPTION_INVALID', message: expect.stringContaining(text) as unknown }),
     );
+    expect(make).not.toThrow('s3cret');
+  });
+
+  it.each([0, -1, 1.5, '2s'])('is not ready within %p', async (timeoutMs) => {
+    await expect(redisStore(redis.client, { prefix }).ready(timeoutMs as number)).rejects.toMatchObject({
+      code: 'SLUICE_OPTION_INVALID',
+    });
   });
 });
 
