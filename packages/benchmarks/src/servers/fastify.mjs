@@ -1,11 +1,9 @@
 import fastifyRateLimit from '@fastify/rate-limit';
 import sluice from '@sluice/fastify';
 import Fastify from 'fastify';
-import { Redis } from 'ioredis';
-import { BODY, DENIED, fieldsByHand, flexible, portOf, sluiceOptions, WINDOW_MS } from './settings.mjs';
+import { BODY, DENIED, fieldsByHand, flexible, sluiceOptions, WINDOW_MS } from './settings.mjs';
 
 const plugins = {
-  bare: () => undefined,
   'by hand': (app, settings) => {
     const write = fieldsByHand(settings);
     app.addHook('onRequest', (_request, reply, done) => {
@@ -14,11 +12,8 @@ const plugins = {
     });
   },
   sluice: (app, settings) => app.register(sluice, sluiceOptions(settings)),
-  '@fastify/rate-limit': (app, { limit, redisUrl }) =>
-    app.register(fastifyRateLimit, {
-      ...{ max: limit, timeWindow: WINDOW_MS, cache: 1_000_000 },
-      ...(redisUrl && { redis: new Redis(redisUrl) }),
-    }),
+  '@fastify/rate-limit': (app, { limit }) =>
+    app.register(fastifyRateLimit, { max: limit, timeWindow: WINDOW_MS, cache: 1_000_000 }),
   'rate-limiter-flexible': (app, settings) => {
     const consume = flexible(settings);
     app.addHook('onRequest', (request, reply, done) => {
@@ -28,10 +23,10 @@ const plugins = {
   },
 };
 
-export async function serve({ name, proxy, ...settings }) {
-  const app = Fastify(proxy ? { trustProxy: 'loopback' } : {});
+export async function serve({ name, ...settings }) {
+  const app = Fastify();
   await plugins[name](app, settings);
   app.get('/', () => BODY);
   await app.listen({ port: 0, host: '127.0.0.1' });
-  return portOf(app.server);
+  return app.server;
 }

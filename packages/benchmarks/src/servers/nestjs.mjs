@@ -1,11 +1,9 @@
 import 'reflect-metadata';
-import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import { Controller, Get, HttpException, Module } from '@nestjs/common';
 import { APP_GUARD, NestFactory } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { RateLimitModule } from '@sluice/nestjs';
-import { Redis } from 'ioredis';
-import { BODY, DENIED, fieldsByHand, flexible, portOf, sluiceOptions, WINDOW_MS } from './settings.mjs';
+import { BODY, DENIED, fieldsByHand, flexible, sluiceOptions, WINDOW_MS } from './settings.mjs';
 
 /** A module with one guard, which gets the request and a function that sets a header field. */
 const guarded = (canActivate) => {
@@ -20,7 +18,6 @@ const guarded = (canActivate) => {
 };
 
 const modules = {
-  bare: () => ({}),
   'by hand': (settings) => {
     const write = fieldsByHand(settings);
     return guarded((_request, set) => {
@@ -29,13 +26,10 @@ const modules = {
     });
   },
   sluice: (settings) => ({ imports: [RateLimitModule.forRoot(sluiceOptions(settings))] }),
-  '@nestjs/throttler': ({ limit, redisUrl }) => {
-    const storage = redisUrl && { storage: new ThrottlerStorageRedisService(new Redis(redisUrl)) };
-    return {
-      imports: [ThrottlerModule.forRoot({ throttlers: [{ ttl: WINDOW_MS, limit }], ...storage })],
-      providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
-    };
-  },
+  '@nestjs/throttler': ({ limit }) => ({
+    imports: [ThrottlerModule.forRoot([{ ttl: WINDOW_MS, limit }])],
+    providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
+  }),
   'rate-limiter-flexible': (settings) => {
     const consume = flexible(settings);
     const deny = () => {
@@ -45,7 +39,7 @@ const modules = {
   },
 };
 
-export async function serve({ name, proxy, ...settings }) {
+export async function serve({ name, ...settings }) {
   // Decorators are functions: this file needs no compiler.
   class AppController {
     index() {
@@ -57,7 +51,6 @@ export async function serve({ name, proxy, ...settings }) {
   class AppModule {}
   Module({ controllers: [AppController], ...modules[name](settings) })(AppModule);
   const app = await NestFactory.create(AppModule, { logger: ['error'] });
-  if (proxy) app.set('trust proxy', 'loopback');
   await app.listen(0, '127.0.0.1');
-  return portOf(app.getHttpServer());
+  return app.getHttpServer();
 }

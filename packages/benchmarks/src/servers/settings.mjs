@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { fixedWindow, redisStore } from '@sluice/core';
 import { Redis } from 'ioredis';
-import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 
 export const WINDOW_MS = 3_600_000;
 export const BODY = { ok: true };
@@ -30,11 +30,8 @@ export function fieldsByHand({ limit }) {
 }
 
 /** rate-limiter-flexible, which leaves fields and answers to the application, with the fields that ours has. */
-export function flexible({ limit, redisUrl }) {
-  const numbers = { points: limit, duration: WINDOW_MS / 1000 };
-  const limiter = redisUrl
-    ? new RateLimiterRedis({ ...numbers, storeClient: new Redis(redisUrl) })
-    : new RateLimiterMemory(numbers);
+export function flexible({ limit }) {
+  const limiter = new RateLimiterMemory({ points: limit, duration: WINDOW_MS / 1000 });
   const write = (set, { remainingPoints, msBeforeNext }) => {
     set('RateLimit-Policy', `"default";q=${limit};w=3600`);
     set('RateLimit', `"default";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`);
@@ -54,8 +51,8 @@ export function flexible({ limit, redisUrl }) {
     );
 }
 
-/** The port of a server, once it listens. */
-export async function portOf(server) {
+/** A server, once it listens. */
+export async function listening(server) {
   if (!server.listening) await once(server, 'listening');
-  return server.address().port;
+  return server;
 }
