@@ -3,32 +3,25 @@ import { getRequestListener } from '@hono/node-server';
 import { fromNode, rateLimit } from '@sluice/web/hono';
 import { Hono } from 'hono';
 import { rateLimiter } from 'hono-rate-limiter';
-import { BODY, DENIED, fieldsByHand, flexible, listening, sluiceOptions, WINDOW_MS } from './settings.mjs';
+import { BODY, DENIED, HANDS, listening, sluiceOptions, WINDOW_MS } from './settings.mjs';
 
 const addressOf = (c) => c.env.incoming.socket.remoteAddress;
 
 const middleware = {
-  'by hand': (settings) => {
-    const write = fieldsByHand(settings);
-    return (c, next) => {
-      write((name, value) => c.header(name, value));
-      return next();
-    };
-  },
   sluice: (settings) => rateLimit({ ...sluiceOptions(settings), address: fromNode }),
   'hono-rate-limiter': ({ limit }) => rateLimiter({ windowMs: WINDOW_MS, limit, keyGenerator: addressOf }),
-  'rate-limiter-flexible': (settings) => {
-    const consume = flexible(settings);
-    return (c, next) => {
-      const set = (name, value) => c.header(name, value);
-      return consume(addressOf(c), set, next, () => c.json(DENIED, 429));
-    };
-  },
 };
+
+function written(decide) {
+  return (c, next) => {
+    const set = (name, value) => c.header(name, value);
+    return decide(addressOf(c), set, next, () => c.json(DENIED, 429));
+  };
+}
 
 export function serve({ name, ...settings }) {
   const app = new Hono();
-  app.use(middleware[name](settings));
+  app.use(middleware[name]?.(settings) ?? written(HANDS[name](settings)));
   app.get('/', (c) => c.json(BODY));
   return listening(createServer(getRequestListener(app.fetch)).listen(0, '127.0.0.1'));
 }
