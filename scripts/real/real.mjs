@@ -45,11 +45,11 @@ const ALL = {
   ],
   'express-rate-limit': [
     'the suite of express-rate-limit on the drop-in; from its home, or from this repository',
-    `${PREPARED} node scripts/real/peer-suites/express-rate-limit.mjs`,
+    `${PREPARED} node scripts/real/peer-suites/suite.mjs express-rate-limit`,
   ],
   stores: [
     'the suites of @fastify/rate-limit and @nestjs/throttler on our stores, from their homes; three minutes',
-    `${PREPARED} node scripts/real/peer-suites/fastify-rate-limit.mjs && node scripts/real/peer-suites/nestjs-throttler.mjs`,
+    `${PREPARED} for name in @fastify/rate-limit @nestjs/throttler; do node scripts/real/peer-suites/suite.mjs $name || exit; done`,
   ],
   site: [
     'the site, built into site/dist and read in Chromium: links, search, axe-core, bytes',
