@@ -16,7 +16,7 @@ const PEERS = {
   hono: 'hono-rate-limiter',
 };
 
-/** Every client has an address of its own; or nine of ten are one, which is over its limit. */
+/** Every client has an address of its own; or nine of ten are one, which has used up its limit. */
 export const HTTP_SCENES = {
   allowed: { says: 'allowed', limit: 1_000_000_000, deniedShare: 0 },
   denied: { says: 'nine of ten denied', limit: LIMIT, deniedShare: 0.9 },

@@ -232,7 +232,7 @@ export class ConsulStub {
     return DONE;
   }
 
-  /** Its check passes, until its time is over. */
+  /** Its check passes, until its time has passed. */
   #renew(instance: Instance): void {
     this.#turn(instance, true);
     const { Check } = instance.registered;
