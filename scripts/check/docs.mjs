@@ -1,9 +1,8 @@
 // Checks the documents against the code: every code of an error or warning has a heading in docs/reference/errors.md,
 // and every heading a code; every link between files leads to a file; every example marked `check` compiles, every
-// example marked `run` runs, and every example marked `serve` responds as stated; all examples of a SKILL.md are marked;
-// READMEs are short before their reference, decisions, of which each answers a question of their index, and guides and
-// reference as a whole.
-// With --links it checks no examples.
+// example marked `run` runs, and every example marked `serve` responds as stated; all examples of a SKILL.md are marked.
+// Decisions, of which each answers a question of their index, are short, and so are guides and reference as a whole. With
+// --links it checks no examples.
 import {
   existsSync,
   mkdirSync,
@@ -70,16 +69,6 @@ for (const skill of documents.filter((file) => file.endsWith('/SKILL.md')))
     problems.push(
       `${skill} has an example that is only ${fence}: a reader of skills reads nothing else, so mark it run or check`,
     );
-
-for (const [file, most] of [
-  ['README.md', 600],
-  ...Object.keys(PACKAGES).map((folder) => [`packages/${folder}/README.md`, 300]),
-]) {
-  const words = read(file)
-    .split(/^## Reference$/m, 1)[0]
-    .match(/\S+/g).length;
-  if (words > most) problems.push(`${file} has ${words} words before its reference, ${most} allowed`);
-}
 
 const guidesAndReference = documents.filter((file) => /^docs\/(guides|reference)\//.test(file));
 const total = guidesAndReference.flatMap((file) => read(file).match(/\S+/g)).length;
