@@ -71,10 +71,6 @@ Object.assign(ROWS, {
       `npx --yes -p @yarnpkg/cli-dist@4 yarn ${command}`.split(' '),
     ),
   },
-  Jest: {
-    ...{ adapters: ['express'], dependencies: { ...WITH_EXPRESS, jest: '30' } },
-    commands: [['npx', 'jest', '--testMatch', '**/express.jest.test.cjs']],
-  },
   Vitest: {
     ...{ adapters: ['express'], dependencies: { ...WITH_EXPRESS, vitest: '3' } },
     commands: [['npx', 'vitest', 'run', 'express.vitest.test.mjs']],
