@@ -81,7 +81,7 @@ describe('a server that cannot decide', () => {
   beforeEach(async () => {
     server = await startRedis();
     admin = connectTo(server.url, { commandTimeout: 60_000, enableReadyCheck: false });
-    limiter = limiterOver(connectTo(server.storeUrl, { enableReadyCheck: false }));
+    limiter = limiterOver(ofIoredis(connectTo(server.storeUrl, { enableReadyCheck: false })));
     await until('it is connected', () => limiter.consume('key', 4));
   });
   afterEach(async () => {
