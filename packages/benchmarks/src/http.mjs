@@ -4,8 +4,6 @@ import { inTurn, OTHER, quantile, startChild, toRow } from './in-turn.mjs';
 import { readMeter, startServer } from './redis.mjs';
 
 const CONNECTIONS = 100;
-/** In the scene of denials: more than a new client asks for in a slice. */
-const LIMIT = 1000;
 
 /** By framework, its own peer. */
 const PEERS = {
@@ -19,7 +17,7 @@ const PEERS = {
 /** Every client has an address of its own; or nine of ten are one, which has used up its limit. */
 export const HTTP_SCENES = {
   allowed: { says: 'allowed', limit: 1_000_000_000, deniedShare: 0 },
-  denied: { says: 'nine of ten denied', limit: LIMIT, deniedShare: 0.9 },
+  denied: { says: 'nine of ten denied', deniedShare: 0.9 },
 };
 
 export async function measureHttp({ generations, rounds, sliceMs, frameworks, wants, log }) {
@@ -31,7 +29,8 @@ export async function measureHttp({ generations, rounds, sliceMs, frameworks, wa
     for (const framework of frameworks ?? Object.keys(PEERS))
       for (const scene of Object.keys(HTTP_SCENES).filter(wants)) {
         log(`http, ${framework}, ${scene}`);
-        const { limit, deniedShare } = HTTP_SCENES[scene];
+        // More than a new client asks for in a slice.
+        const { limit = sliceMs, deniedShare } = HTTP_SCENES[scene];
         const members = [
           { name: 'by hand', store: 'none' },
           ...['sluice', PEERS[framework], 'rate-limiter-flexible'].map((name) => ({ name, store: 'memory' })),
@@ -45,7 +44,7 @@ export async function measureHttp({ generations, rounds, sliceMs, frameworks, wa
           const slice = (more) => load.ask('slice', { port, deniedShare, ms, ...more });
           const warm = async () => {
             await slice({ ms: Infinity, requests: 6 * sliceMs });
-            if (deniedShare > 0) await slice({ ms: Infinity, requests: 2 * LIMIT });
+            if (deniedShare > 0) await slice({ ms: Infinity, requests: 2 * limit });
           };
           const answer = deniedShare === 0 && (() => server.ask('answer', { connections: CONNECTIONS, ms }));
           return { warm, slice: () => measured(redis.admin, server, slice, answer), end: server.end };
