@@ -1,5 +1,5 @@
 // Prints the part of TypeScript that packages/core/src/program is written in as Lua 5.1: numbers, booleans, lists of numbers,
-// records, functions, if, while, and for from one number to another. Anything else is an error with its line.
+// records, functions, if, and for from one number to another. Anything else is an error with its line.
 // Only what the roots need is printed. A number that has a name is printed as the number, an index from 1.
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -77,7 +77,6 @@ function printerOf(modules, moduleName, print, family, values = new Map()) {
   const nameOf = (node) => values.get(node.text) ?? (RESERVED.has(node.text) ? `${node.text}_` : node.text);
   /** The number behind a name, here or in the module it is imported from. */
   const numberOf = (node) => {
-    if (ts.isNonNullExpression(node)) return numberOf(node.expression);
     if (ts.isNumericLiteral(node)) return Number(node.text);
     if (!ts.isIdentifier(node) || locals.has(node.text)) return undefined;
     const [from, name] = module.imports.get(node.text) ?? [moduleName, node.text];
@@ -88,11 +87,9 @@ function printerOf(modules, moduleName, print, family, values = new Map()) {
     if (number !== undefined) return String(number + 1);
     if (ts.isBinaryExpression(node)) {
       const [right, operator] = [numberOf(node.right), node.operatorToken.getText()];
-      if (right !== undefined && (operator === '+' || operator === '-')) {
-        const offset = (operator === '+' ? right : -right) + 1;
-        const left = expression(node.left);
-        return offset === 0 ? left : `${left} ${offset < 0 ? '-' : '+'} ${Math.abs(offset)}`;
-      }
+      const offset = (operator === '+' ? right : -right) + 1;
+      if (offset === 0) return expression(node.left);
+      if (offset > 0 && operator === '+') return `${expression(node.left)} + ${offset}`;
     }
     return `${expression(node)} + 1`;
   };
@@ -202,8 +199,6 @@ function printerOf(modules, moduleName, print, family, values = new Map()) {
     if (ts.isExpressionStatement(node)) return effect(node.expression);
     if (ts.isBlock(node)) return node.statements.flatMap(statement);
     if (ts.isIfStatement(node)) return [...branches(node, 'if'), 'end'];
-    if (ts.isWhileStatement(node))
-      return [`while ${expression(node.expression)} do`, ...indented(node.statement), 'end'];
     if (ts.isForStatement(node)) return count(node);
     return fail(node);
   }

@@ -1,17 +1,12 @@
-// Uses the page in a real Chromium as an operator does, with hostile keys, and takes pictures of it: light, dark, 390 px.
-// Run `npm run build` first.
-//
-//   node scripts/real/page.mjs [FOLDER for the pictures]
+// Uses the page in a real Chromium as an operator does, with hostile keys: light, dark, and 390 px wide.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import axe from 'axe-core';
 import { createLimiter, fixedWindow, memoryStore, redisStore, slidingWindow } from '../../packages/core/dist/index.js';
-import { createPolicies, managed } from '../../packages/core/dist/managed.js';
+import { createPolicies, managed, redisSource } from '../../packages/core/dist/managed.js';
 import { connectionOf } from '../../packages/core/dist/spi.js';
 import { page as operatorsPage } from '@sluice/page';
 import { shareRecord } from '@sluice/page/spi';
@@ -27,11 +22,11 @@ const HOSTILE = [
   `k${'k'.repeat(999_999)}`,
 ];
 const WIDER = 'document.documentElement.scrollWidth - innerWidth';
-const pictures = process.argv[2];
 const changes = [];
 const limiter = createLimiter({ name: 'api', policy: slidingWindow({ limit: 5, window: '1h' }) });
 const login = createLimiter({ name: 'login', policy: fixedWindow({ limit: 3, window: '15m' }) });
-const policies = createPolicies(sourceInMemory());
+const redis = await startRedis();
+const policies = createPolicies(redisSource(redis.url, { prefix: 'page' }));
 await policies.put('orders', fixedWindow({ limit: 3, window: '1h' }), { apps: ['shop'] });
 const orders = createLimiter({
   name: 'orders',
@@ -63,20 +58,8 @@ after(async () => {
   server.close();
   await Promise.all([limiter.close(), login.close(), orders.close()]);
   await policies.close();
+  await redis.stop();
 });
-
-/** Where the managed policies of this test are. */
-function sourceInMemory() {
-  let records = {};
-  return {
-    load: async () => records,
-    put: async (name, record, before) => {
-      if (JSON.stringify(records[name]) !== JSON.stringify(before)) return false;
-      records = { ...records, [name]: record };
-      return true;
-    },
-  };
-}
 
 async function opened(options = {}, listener = server) {
   const context = await browser.newContext({ httpCredentials: { username: 'ann', password: TOKEN }, ...options });
@@ -215,12 +198,6 @@ async function violationsIn(other, state) {
   );
 }
 
-async function picture(other, name) {
-  if (pictures === undefined) return;
-  mkdirSync(pictures, { recursive: true });
-  await other.screenshot({ path: join(pictures, `page-${name}.png`), fullPage: true });
-}
-
 for (const [name, options] of [
   ['light', { colorScheme: 'light', viewport: { width: 1280, height: 900 } }],
   ['dark', { colorScheme: 'dark', viewport: { width: 1280, height: 900 } }],
@@ -230,13 +207,11 @@ for (const [name, options] of [
     const other = await opened({ ...options, bypassCSP: true });
     await other.evaluate(axe.source);
     const found = await violationsIn(other, 'at first');
-    await picture(other, name);
     await other.getByRole('button', { name: 'acme', exact: true }).first().click();
     await other.getByText(/3 of 3 in 1h, 0 left/).waitFor();
     found.push(...(await violationsIn(other, 'a key')));
     await other.getByText('Another limit for this key …').click();
     found.push(...(await violationsIn(other, 'a form')));
-    await picture(other, `${name}-key`);
     const width = await other.evaluate(WIDER);
     await other.context().close();
 
@@ -245,7 +220,6 @@ for (const [name, options] of [
 }
 
 test('the page shows what all processes deny and when, and opens a key of another one', async () => {
-  const redis = await startRedis();
   const store = redisStore(redis.url, { prefix: 'sluice' });
   const shared = createLimiter({ name: 'carts', policy: fixedWindow({ limit: 3, window: '1h' }), store });
   const sharing = operatorsPage({ token: TOKEN, limiters: [shared], share: true, log: () => undefined });
@@ -269,7 +243,6 @@ test('the page shows what all processes deny and when, and opens a key of anothe
     await other.evaluate(axe.source);
     const [found, width] = [await violationsIn(other, 'shared'), await other.evaluate(WIDER)];
     const title = await other.title();
-    await picture(other, 'narrow-shared');
     await other.context().close();
 
     assert.equal(rows.length, 5);
@@ -283,11 +256,10 @@ test('the page shows what all processes deny and when, and opens a key of anothe
     second.close();
     await shared.close();
     await store.close();
-    await redis.stop();
   }
 });
 
-test('a key is blocked from its row, with a reason alone', async () => {
+test('a key is blocked from its row, which is what happened to this key by this limit', async () => {
   await denied(page).getByRole('button', { name: 'Block bob' }).click();
   await form(page).getByLabel('Reason').fill('guesses passwords');
   await page.keyboard.press('Enter');
@@ -296,9 +268,6 @@ test('a key is blocked from its row, with a reason alone', async () => {
     .waitFor();
 
   assert.equal((await login.peek('bob')).outcome, 'blocked');
-});
-
-test('what happened is filtered by limit and by key', async () => {
   const happened = page.getByRole('region', { name: 'What happened' });
   await happened.getByLabel('Only this key').fill('bob');
   await happened.getByLabel('Only this limit').fill('login');

@@ -9,6 +9,9 @@ import { fileURLToPath } from 'node:url';
 
 /** Built, with the programs that tests start, of which Redis is one. */
 const PREPARED = 'npm run -s setup && npm run -s build && node scripts/setup/test-tools.mjs &&';
+/** Both as they are, and not by npm's programs for them, which would outlive a test that kills them. */
+const PATHS = '$(bun -p process.execPath) $(deno eval "console.log(Deno.execPath())")';
+const ON_RUNTIMES = `SLUICE_BUILT=1 SLUICE_RUNTIMES="${PATHS}" node scripts/test/test.mjs test/runtimes/ --maxWorkers 1`;
 const vueTsc = 'node site/node_modules/vue-tsc/bin/vue-tsc.js -p site/tsconfig.components.json';
 
 /** By name: what it is, and a command at the root, which gets the further arguments. */
@@ -28,8 +31,8 @@ const ALL = {
     `${PREPARED} node scripts/real/packages.mjs`,
   ],
   runtimes: [
-    'on Bun and Deno: core, the contract of stores, and that of adapters; or the files whose path holds this',
-    `${PREPARED} node scripts/real/runtimes.mjs`,
+    'on Bun and Deno: core, the contract of stores, and that of adapters',
+    `${PREPARED} npx --yes -p bun@1.4.5 -p deno@2.9.6 -c '${ON_RUNTIMES}'`,
   ],
   release: ['the dry run of the next release: from a tree without changes', 'npm run -s release -- --dry-run'],
   simulate: [
@@ -42,11 +45,11 @@ const ALL = {
   ],
   'express-rate-limit': [
     'the suite of express-rate-limit on the drop-in; from its home, or from this repository',
-    `${PREPARED} node scripts/real/peer-suites/express-rate-limit.mjs`,
+    `${PREPARED} node scripts/real/peer-suites/suite.mjs express-rate-limit`,
   ],
   stores: [
     'the suites of @fastify/rate-limit and @nestjs/throttler on our stores, from their homes; three minutes',
-    `${PREPARED} node scripts/real/peer-suites/fastify-rate-limit.mjs && node scripts/real/peer-suites/nestjs-throttler.mjs`,
+    `${PREPARED} for name in @fastify/rate-limit @nestjs/throttler; do node scripts/real/peer-suites/suite.mjs $name || exit; done`,
   ],
   site: [
     'the site, built into site/dist and read in Chromium: links, search, axe-core, bytes',
@@ -60,12 +63,8 @@ const APART = {
     'memberships and policies on a real Consul, which go builds once in a quarter of an hour; --record: what the stub answers',
     `${PREPARED} node scripts/real/consul.mjs`,
   ],
-  gateways: [
-    'three gateways behind nginx, weights and limit in a real Consul: killed, back, raised, cut; half a minute',
-    `${PREPARED} node scripts/real/gateways.mjs`,
-  ],
   sentinel: [
-    "Sentinel's own Java client and server: two replicas behind a relay, one killed, Redis hung; needs Maven",
+    "Sentinel's own Java client: what it sends and reads, and a replica that is killed under it; needs Maven",
     `${PREPARED} node --test scripts/real/sentinel.mjs`,
   ],
   spring: [

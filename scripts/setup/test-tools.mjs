@@ -2,6 +2,9 @@
 // is installed with apt-get, as root or with sudo, where apt-get exists. Packages with services, which start when they
 // are installed, are unpacked into node_modules instead. Without a database its tests are left out; all others are
 // required. None of them need be running: the tests start their own.
+//
+//   node scripts/setup/test-tools.mjs             those of the tests
+//   node scripts/setup/test-tools.mjs chromium    this one, whose path it prints last
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -47,9 +50,18 @@ const TOOLS = {
   },
   mariadbd: { packages: ['mariadb-server-core'], hasService: true, isOptional: true, brew: 'mariadb' },
   etcd: { packages: ['etcd-server'], hasService: true, isOptional: true },
+  // Ubuntu's is a snap, which does not start in a container: its runners have Chrome.
+  chromium: {
+    names: ['chromium', 'chromium-browser', 'google-chrome'],
+    packages: ['chromium'],
+    isOnlyByName: true,
+  },
 };
 
-const tools = Object.entries(TOOLS).map(([name, tool]) => ({ name, ...tool }));
+const named = process.argv[2];
+const tools = Object.entries(TOOLS)
+  .map(([name, tool]) => ({ name, ...tool }))
+  .filter(({ name, isOnlyByName }) => (named === undefined ? !isOnlyByName : name === named));
 let missing = tools.filter((tool) => find(tool) === undefined);
 if (missing.length > 0) {
   install(missing);
@@ -65,7 +77,7 @@ for (const { name, packages, brew = name, isOptional } of missing) {
   );
 }
 if (missing.some(({ isOptional }) => !isOptional)) process.exit(1);
-console.log(`Redis for the tests: ${find(tools[0])}`);
+console.log(named === undefined ? `Redis for the tests: ${find(tools[0])}` : find(tools[0]));
 
 function variableOf(name) {
   return name.toUpperCase().replaceAll('-', '_');

@@ -88,7 +88,7 @@ describe('a Consul with faults', () => {
     ['hangs', 'does not answer'],
     ['is cut', 'does not answer'],
   ] as const)('rejects a load with its address and the reason: %j', async (fault, reason) => {
-    consul.befall('reads', fault);
+    consul.befall(fault);
 
     const failure = await source().load().catch(String);
 

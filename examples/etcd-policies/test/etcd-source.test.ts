@@ -1,22 +1,14 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { describePolicySource, freePort, until, type PolicyServer } from '@sluice/testkit';
+import { join } from 'node:path';
+import { describePolicySource, findProgram, freePort, startProgram, type PolicyServer } from '@sluice/testkit';
 import { etcdSource } from '../src/etcd-source.ts';
 
 interface Server extends PolicyServer {
   readonly address: string;
 }
 
-// Where scripts/setup/test-tools.mjs unpacks it, too.
-const unpacked = fileURLToPath(new URL('../../../node_modules/.cache/sluice/etcd-package/usr/bin', import.meta.url));
-const program = [...(process.env['PATH'] ?? '').split(delimiter), unpacked]
-  .map((folder) => join(folder, 'etcd'))
-  .find((path) => existsSync(path));
-
+const program = findProgram('etcd');
 const encode = (text: string): string => Buffer.from(text).toString('base64');
 
 async function startEtcd(): Promise<Server> {
@@ -26,22 +18,16 @@ async function startEtcd(): Promise<Server> {
   const clients = ['--listen-client-urls', address, '--advertise-client-urls', address];
   const cluster = ['--listen-peer-urls', peers, '--initial-advertise-peer-urls', peers];
   const args = ['--data-dir', folder, ...clients, ...cluster, '--initial-cluster', `default=${peers}`];
-  const child = spawn(program as string, args, { stdio: 'ignore' });
-  const ended = once(child, 'exit');
   const post = async (path: string, body: object): Promise<unknown> =>
     (await fetch(`${address}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body) })).json();
-  const kill = async (): Promise<void> => {
-    child.kill('SIGKILL');
-    await ended;
-  };
-  await until('etcd answers', () => post('range', { key: encode('any') }));
+  const etcd = await startProgram(program as string, args, () => post('range', { key: encode('any') }));
   return {
     address,
     clear: () => post('deleterange', { key: encode('sluice/'), range_end: encode('sluice0') }),
     spoil: () => post('put', { key: encode('sluice/policies/orders'), value: encode('ten an hour') }),
-    kill,
+    kill: () => etcd.kill(),
     stop: async () => {
-      await kill();
+      await etcd.kill();
       rmSync(folder, { recursive: true, force: true });
     },
   };

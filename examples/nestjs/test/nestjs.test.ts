@@ -1,3 +1,3 @@
 import { describeExample } from '@sluice/testkit';
 
-describeExample(new URL('../dist/main.js', import.meta.url), 1);
+describeExample(new URL('../dist/main.js', import.meta.url));

@@ -3,8 +3,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
+// Not by its name: the package's index imports jest.
+import { seeded } from '../../testkit/dist/random.js';
 import { quantile } from './in-turn.mjs';
-import { seeded } from './keys.mjs';
 
 const KEYS = 10_000;
 const CONNECTIONS = 4;
@@ -12,6 +13,8 @@ const CONNECTIONS = 4;
 const MAX_STREAMS = 100;
 const DEADLINE_MS = 10_000;
 const OVER_LIMIT = 2;
+/** In how many steps gaps are drawn. */
+const GRAINS = 2 ** 30;
 const HEADERS = {
   ':method': 'POST',
   ':path': '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit',
@@ -63,8 +66,8 @@ async function send(sessions, call, messages, perSecond, ms) {
       const [roomiest] = sessions.toSorted((one, other) => one.open - other.open);
       // Sent later, and counted from when it was due.
       if (roomiest.open >= MAX_STREAMS) break;
-      call(roomiest, messages[Math.floor(random() * messages.length)], dueMs);
-      dueMs -= (Math.log(1 - random()) / perSecond) * 1000;
+      call(roomiest, random.pick(messages), dueMs);
+      dueMs -= (Math.log(random.integer(1, GRAINS) / GRAINS) / perSecond) * 1000;
       calls++;
     }
     await new Promise(setImmediate);

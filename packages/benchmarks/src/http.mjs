@@ -4,56 +4,52 @@ import { inTurn, OTHER, quantile, startChild, toRow } from './in-turn.mjs';
 import { readMeter, startServer } from './redis.mjs';
 
 const CONNECTIONS = 100;
-const ENOUGH = 1_000_000_000;
 
-const FLOORS = [
-  { name: 'bare', store: 'none' },
-  { name: 'by hand', store: 'none' },
-];
-const onBoth = (...names) => names.flatMap((name) => ['memory', 'redis'].map((store) => ({ name, store })));
-
-const FRAMEWORKS = {
-  express: [...FLOORS, ...onBoth('sluice', 'express-rate-limit', 'the drop-in', 'rate-limiter-flexible')],
-  fastify: [...FLOORS, ...onBoth('sluice', '@fastify/rate-limit', 'rate-limiter-flexible')],
-  koa: [...FLOORS, ...onBoth('sluice', 'koa-ratelimit', 'rate-limiter-flexible')],
-  nestjs: [...FLOORS, ...onBoth('sluice', '@nestjs/throttler', 'rate-limiter-flexible')],
-  hono: [...FLOORS, ...onBoth('sluice'), { name: 'hono-rate-limiter', store: 'memory' }],
+/** By framework, its own peer. */
+const PEERS = {
+  express: 'express-rate-limit',
+  fastify: '@fastify/rate-limit',
+  koa: 'koa-ratelimit',
+  nestjs: '@nestjs/throttler',
+  hono: 'hono-rate-limiter',
 };
 
-/** Who asks: clients from addresses of their own, or behind a proxy, or nine of ten of them over their limit. */
-const SCENES = {
-  allowed: { limit: ENOUGH, proxy: false, deniedShare: 0 },
-  // The limit is the plan's: more than a new client asks for in a slice.
-  denied: { proxy: false, deniedShare: 0.9 },
-  proxy: { limit: ENOUGH, proxy: true, deniedShare: 0 },
+/** Every client has an address of its own; or nine of ten are one, which has used up its limit. */
+export const HTTP_SCENES = {
+  allowed: { says: 'allowed', limit: 1_000_000_000, deniedShare: 0 },
+  denied: { says: 'nine of ten denied', deniedShare: 0.9 },
 };
 
-export async function measureHttp({ generations, rounds, sliceMs, warmRequests, httpLimit, ...plan }) {
-  const { frameworks, wants, log } = plan;
+export async function measureHttp({ generations, rounds, sliceMs, frameworks, wants, log }) {
   const redis = await startServer();
   const load = await startChild('http.mjs', {}, { core: OTHER });
+  const ms = sliceMs / 2;
   const rows = [];
   try {
-    for (const framework of frameworks ?? Object.keys(FRAMEWORKS))
-      for (const scene of Object.keys(SCENES).filter(wants)) {
+    for (const framework of frameworks ?? Object.keys(PEERS))
+      for (const scene of Object.keys(HTTP_SCENES).filter(wants)) {
         log(`http, ${framework}, ${scene}`);
-        const members = FRAMEWORKS[framework];
-        const { limit = httpLimit, proxy, deniedShare } = SCENES[scene];
+        // More than a new client asks for in a slice.
+        const { limit = sliceMs, deniedShare } = HTTP_SCENES[scene];
+        const members = [
+          { name: 'by hand', store: 'none' },
+          ...['sluice', PEERS[framework], 'rate-limiter-flexible'].map((name) => ({ name, store: 'memory' })),
+          { name: 'sluice', store: 'redis' },
+        ];
         const seen = await inTurn(members, { generations, rounds }, async ({ name, store }) => {
           await redis.admin.flushall();
           const redisUrl = store === 'redis' ? redis.url : undefined;
-          const server = await startChild('server.mjs', { framework, name, proxy, limit, redisUrl });
+          const server = await startChild('server.mjs', { framework, name, limit, redisUrl });
           const { port } = await server.ask('about');
-          const asked = { port, proxy, deniedShare };
-          const slice = (more) => load.ask('slice', { ...asked, ms: sliceMs, ...more });
+          const slice = (more) => load.ask('slice', { port, deniedShare, ms, ...more });
           const warm = async () => {
-            for (let requests = 0; requests < warmRequests;) requests += (await slice()).requests;
+            await slice({ ms: Infinity, requests: 6 * sliceMs });
             if (deniedShare > 0) await slice({ ms: Infinity, requests: 2 * limit });
           };
-          return { warm, slice: () => measured(redis.admin, server, slice), end: server.end };
+          const answer = deniedShare === 0 && (() => server.ask('answer', { connections: CONNECTIONS, ms }));
+          return { warm, slice: () => measured(redis.admin, server, slice, answer), end: server.end };
         });
-        const byHand = seen.get(members.find(({ name }) => name === 'by hand'));
-        for (const member of members) rows.push(toRow({ scene, framework, ...member }, seen.get(member), byHand));
+        for (const member of members) rows.push(toRow({ scene, framework, ...member }, seen.get(member)));
       }
   } finally {
     await load.end();
@@ -62,11 +58,13 @@ export async function measureHttp({ generations, rounds, sliceMs, warmRequests, 
   return rows;
 }
 
-async function measured(admin, server, slice) {
+async function measured(admin, server, slice, answer) {
+  const inProcess = answer && { inProcessUs: (await answer()).cpuUs };
   const [before, redisBefore] = [await server.ask('usage'), await readMeter(admin)];
   const { requests, ...figures } = await slice();
   const [after, redisAfter] = [await server.ask('usage'), await readMeter(admin)];
   return {
+    ...inProcess,
     cpuUs: (after.cpuUs - before.cpuUs) / requests,
     redisUs: (redisAfter.cpuUs - redisBefore.cpuUs) / requests,
     ...figures,
@@ -79,24 +77,20 @@ let earlier = 0;
 /** The load: every client sends its next request after the last answer. */
 export function open() {
   return {
-    slice: async ({ port, proxy, deniedShare, ms, requests: max = Infinity }) => {
+    slice: async ({ port, deniedShare, ms, requests: max = Infinity }) => {
       const latencies = [];
       let [requests, denied] = [0, 0];
       const startMs = performance.now();
-      const endMs = startMs + ms;
+      const endMs = startMs + (ms ?? Infinity);
       const clients = Array.from({ length: CONNECTIONS }, (_, i) => {
         // Those that are denied are one client, which has used up its limit.
         const number = i < deniedShare * CONNECTIONS ? 0 : 1 + i + earlier;
-        return {
-          number,
-          client: new Client(`http://127.0.0.1:${port}`, proxy ? {} : { localAddress: addressOf(number) }),
-        };
+        return new Client(`http://127.0.0.1:${port}`, { localAddress: addressOf(number) });
       });
-      const keepAsking = async ({ number, client }) => {
-        const headers = proxy ? { 'x-forwarded-for': `203.0.${(number >> 8) & 255}.${number & 255}` } : {};
+      const keepAsking = async (client) => {
         do {
           const askedMs = performance.now();
-          const { statusCode, body } = await client.request({ path: '/', method: 'GET', headers });
+          const { statusCode, body } = await client.request({ path: '/', method: 'GET' });
           await body.dump();
           latencies.push(performance.now() - askedMs);
           requests++;

@@ -1,3 +1,6 @@
+// Not by its name: the package's index imports jest.
+import { seeded } from '../../testkit/dist/random.js';
+
 /** Drawn in advance, so that choosing a key costs next to nothing while the clock runs. A power of two. */
 const DRAWS = 65_536;
 
@@ -17,22 +20,11 @@ export function keysOf({ keys }) {
 export function drawKeys(shape) {
   const keys = keysOf(shape);
   const random = seeded(1);
-  const drawn = Array.from({ length: DRAWS }, () => keys[Math.floor(random() * keys.length)]);
-  const isNew = Array.from({ length: DRAWS }, () => random() < shape.newShare);
+  const drawn = Array.from({ length: DRAWS }, () => random.pick(keys));
+  const isNew = Array.from({ length: DRAWS }, () => random.percent(100 * shape.newShare));
   let at = 0;
   return () => {
     const draw = at++ & (DRAWS - 1);
     return isNew[draw] ? `new-${at}` : drawn[draw];
-  };
-}
-
-/** Random numbers from 0 to 1, the same in every run (mulberry32). */
-export function seeded(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }

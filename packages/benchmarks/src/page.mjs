@@ -5,6 +5,7 @@
 //   node packages/benchmarks/src/page.mjs --check    fails where it would write something else
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { HTTP_SCENES } from './http.mjs';
 import { SHAPES } from './keys.mjs';
 import { REDIS_SCENES } from './redis.mjs';
 
@@ -49,15 +50,16 @@ const pages = {
     bar: ({ scene, ofFloor }) => scene === 'many' && ofFloor.perSecond,
   },
   http: {
-    head: ['CPU µs of a request', '', 'allowed', 'nine of ten denied', 'behind a proxy'],
+    head: ['CPU µs of a request', '', 'in process', ...Object.values(HTTP_SCENES).map(({ says }) => says)],
     lines: (rows) =>
       rows
         .filter(({ scene }) => scene === rows[0].scene)
         .map(({ framework, name, store }) => {
           const isSame = (row) => row.framework === framework && row.name === name && row.store === store;
-          const at = (scene) => rows.find((row) => row.scene === scene && isSame(row));
-          const cells = ['allowed', 'denied', 'proxy'].map((scene) => range(at(scene)?.figures.cpuUs));
-          return [`${framework}, ${name}`, store === 'none' ? '' : `in ${store}`, ...cells];
+          const at = (scene) => rows.find((row) => row.scene === scene && isSame(row))?.figures;
+          const overSockets = Object.keys(HTTP_SCENES).map((scene) => range(at(scene)?.cpuUs));
+          const where = store === 'none' ? '' : `in ${store}`;
+          return [`${framework}, ${name}`, where, range(at('allowed')?.inProcessUs), ...overSockets];
         }),
     title: 'CPU µs of a request, allowed, in memory',
     bar: ({ scene, store, figures }) => scene === 'allowed' && store !== 'redis' && figures.cpuUs,

@@ -11,7 +11,6 @@ import { heldTo, inTurn, MEASURED, OTHER, startChild, toRow } from './in-turn.mj
 import { readMeter, startServer } from './redis.mjs';
 
 const SLUICE = fileURLToPath(new URL('../../cli/dist/main.js', import.meta.url));
-const BARE = fileURLToPath(new URL('servers/bare-http2.mjs', import.meta.url));
 /** It has no releases: a commit, as go writes it. */
 const RATELIMIT = 'v1.4.1-0.20260122083618-3fb702589d36';
 const cache = fileURLToPath(new URL(`../../../node_modules/.cache/sluice/ratelimit/${RATELIMIT}/`, import.meta.url));
@@ -22,16 +21,14 @@ descriptors:
   - key: user
     rate_limit: { unit: hour, requests_per_unit: 1000000000 }
 `;
-/** As the guide to the service runs it; the last two are what \`sluice serve\` sets for itself. */
+/** As the guide to the service runs it. */
 const FLAGS = ['--max-semi-space-size=4'];
-const BARE_FLAGS = [...FLAGS, '--no-allocation-site-pretenuring', '--heap-growing-percent=40'];
 /** Linux counts the CPU time of processes in hundredths of a second. */
 const TICK_US = 10_000;
 const PAGE_MIB = 4096 / 1_048_576;
 
 /** By name: the command of a service, and its environment. */
 const contenders = {
-  'node:http2, a constant': ({ grpc }) => ({ command: [process.execPath, ...BARE_FLAGS, BARE, String(grpc)] }),
   sluice: ({ grpc, folder, url }) => {
     const options = ['--config', join(folder, 'config/limits.yaml'), '--redis', url, '--timeout', '1s'];
     const listeners = ['--grpc', String(grpc), '--http', 'off', '--admin', 'off'];
@@ -50,7 +47,7 @@ const contenders = {
   }),
 };
 
-export async function measureService({ generations, rounds, callsMs, rates, builds, log }) {
+export async function measureService({ generations, rounds, sliceMs, rates, builds, log }) {
   const names = Object.keys(contenders).filter((name) => name !== 'envoyproxy/ratelimit' || isBuilt(builds));
   const redis = await startServer();
   const load = await startChild('grpc-load.mjs', {}, { core: OTHER });
@@ -60,7 +57,7 @@ export async function measureService({ generations, rounds, callsMs, rates, buil
       log(`service, ${perSecond} calls a second`);
       const seen = await inTurn(names, { generations, rounds }, async (name) => {
         const { port, pid, end } = await startService(name, redis.url);
-        const ask = () => load.ask('slice', { port, perSecond, ms: callsMs });
+        const ask = () => load.ask('slice', { port, perSecond, ms: 3 * sliceMs });
         return { slice: () => measured(redis.admin, pid, ask), warm: ask, end };
       });
       for (const name of names) rows.push(toRow({ scene: perSecond, name }, seen.get(name)));

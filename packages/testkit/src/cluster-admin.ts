@@ -2,14 +2,16 @@ import type { Redis } from 'ioredis';
 import type { RedisServer } from './redis-server.ts';
 import { until } from './until.ts';
 
-/** A node as listed by another one. */
+/** A node as another one sees it. */
 interface NodeView {
   readonly id: string;
   readonly index: number;
-  readonly primaryId: string | undefined;
+  readonly primaryId: string;
   readonly isAlive: boolean;
   readonly slots: readonly (readonly [number, number])[];
 }
+
+const NO_PRIMARY = '-';
 
 /** Changes and inspects a cluster for tests, as the default user of every node. */
 export class ClusterAdmin {
@@ -28,37 +30,35 @@ export class ClusterAdmin {
 
   /** The hash slot of a key. */
   async slotOf(key: string): Promise<number> {
-    return this.#anyone((client) => client.cluster('KEYSLOT', key));
+    return Promise.any(this.#clients.map((client) => client.cluster('KEYSLOT', key)));
   }
 
   /** The node that serves a key at present. */
   async primaryOf(key: string): Promise<RedisServer> {
-    const { index } = this.#ownerOf(await this.slotOf(key), await this.#seen());
+    const { index } = ownerOf(await this.slotOf(key), await this.#seen());
     return this.#nodes[index] as RedisServer;
   }
 
   /**
-   * Sends kill -9 to the node that serves a key, and waits until its replica takes over and every living node knows.
+   * Sends kill -9 to the node that serves a key, and waits until its replica takes over and every other node knows.
    *
-   * @returns The node that serves the key now, and the killed one.
+   * @returns The killed node.
    */
-  async killPrimaryOf(key: string): Promise<{ promoted: RedisServer; killed: RedisServer }> {
+  async killPrimaryOf(key: string): Promise<RedisServer> {
     const killed = await this.primaryOf(key);
     await killed.kill();
-    return { promoted: await this.#newPrimaryOf(key, killed), killed };
+    await this.#hasOtherPrimary(key, killed, this.#nodes.length - 1);
+    return killed;
   }
 
-  /**
-   * CLUSTER FAILOVER by a replica of the node that serves a key, agreed by both; waits until every living node knows.
-   */
-  async failover(key: string): Promise<{ promoted: RedisServer; former: RedisServer }> {
+  /** CLUSTER FAILOVER by a replica of the node that serves a key, agreed by both; waits until every node knows. */
+  async failover(key: string): Promise<void> {
     const seen = await this.#seen();
-    const owner = this.#ownerOf(await this.slotOf(key), seen);
+    const owner = ownerOf(await this.slotOf(key), seen);
     const replica = seen.find(({ primaryId, isAlive }) => primaryId === owner.id && isAlive);
     if (replica === undefined) throw new Error('the primary of that key has no replica');
-    const former = this.#nodes[owner.index] as RedisServer;
     await this.#clients[replica.index]?.cluster('FAILOVER');
-    return { promoted: await this.#newPrimaryOf(key, former), former };
+    await this.#hasOtherPrimary(key, this.#nodes[owner.index] as RedisServer, this.#nodes.length);
   }
 
   /**
@@ -66,13 +66,12 @@ export class ClusterAdmin {
    *
    * @param pause - Awaited while the slot moves: after the move is declared, and after every few keys.
    */
-  async moveSlot(slot: number, to: RedisServer, pause: () => Promise<void> = async () => {}): Promise<void> {
+  async moveSlot(slot: number, to: RedisServer, pause: () => Promise<void>): Promise<void> {
     const seen = await this.#seen();
-    const owner = this.#ownerOf(slot, seen);
+    const owner = ownerOf(slot, seen);
     const source = this.#clients[owner.index] as Redis;
     const target = this.clientOf(to);
     const targetId = String(await target.call('CLUSTER', 'MYID'));
-    if (owner.id === targetId) return;
     await target.cluster('SETSLOT', slot, 'IMPORTING', owner.id);
     await source.cluster('SETSLOT', slot, 'MIGRATING', targetId);
     await pause();
@@ -83,78 +82,53 @@ export class ClusterAdmin {
       await pause();
     }
     // The new owner first, so that the slot always has an owner; then the others, so that they know it at once.
-    const primaries = seen.filter(({ primaryId, isAlive }) => primaryId === undefined && isAlive);
+    const primaries = seen.filter(({ primaryId, isAlive }) => primaryId === NO_PRIMARY && isAlive);
     const rest = primaries.map(({ index }) => this.#clients[index] as Redis).filter((client) => client !== target);
     for (const client of [target, source, ...rest]) await client.cluster('SETSLOT', slot, 'NODE', targetId);
   }
 
-  async #newPrimaryOf(key: string, former: RedisServer): Promise<RedisServer> {
+  /** Waits until so many nodes see another primary of a key than the former one, and the same. */
+  async #hasOtherPrimary(key: string, former: RedisServer, living: number): Promise<void> {
     const slot = await this.slotOf(key);
-    return until('a replica takes over, and all know', async () => {
-      const views = await Promise.all(this.#clients.map((client) => this.#viewOf(client)));
-      const living = views.filter((view) => view !== undefined);
-      const owners = new Set(living.map(({ seen }) => this.#ownerOf(slot, seen).index));
-      const [index = -1] = owners;
-      const promoted = this.#nodes[index];
-      return owners.size === 1 && promoted !== former && living.every(({ isOk }) => isOk) && promoted;
+    await until('a replica takes over, and all know', async () => {
+      const views = await Promise.allSettled(this.#clients.map((client) => this.#viewOf(client)));
+      const seen = views.flatMap((view) => (view.status === 'fulfilled' ? [ownerOf(slot, view.value).index] : []));
+      return seen.length === living && new Set(seen).size === 1 && this.#nodes[seen[0] ?? -1] !== former;
     });
   }
 
-  #ownerOf(slot: number, seen: readonly NodeView[]): NodeView {
-    const owner = seen.find(({ slots }) => slots.some(([from, upTo]) => from <= slot && slot <= upTo));
-    if (owner === undefined) throw new Error(`no node serves the slot ${String(slot)}`);
-    return owner;
-  }
-
+  /** The cluster as the first node sees it that answers. */
   async #seen(): Promise<readonly NodeView[]> {
-    const views = await Promise.all(this.#clients.map((client) => this.#viewOf(client)));
-    const view = views.find((one) => one?.isOk) ?? views.find((one) => one !== undefined);
-    if (view === undefined) throw new Error('no node of the cluster answers');
-    return view.seen;
+    return Promise.any(this.#clients.map((client) => this.#viewOf(client)));
   }
 
-  /** The cluster as seen by a node, or undefined when the node is away. */
-  async #viewOf(client: Redis): Promise<{ seen: readonly NodeView[]; isOk: boolean } | undefined> {
-    try {
-      const [nodes, info] = await Promise.all([client.call('CLUSTER', 'NODES'), client.call('CLUSTER', 'INFO')]);
-      return {
-        seen: String(nodes)
-          .trim()
-          .split('\n')
-          .map((line) => this.#read(line)),
-        isOk: String(info).includes('cluster_state:ok'),
-      };
-    } catch {
-      return undefined;
-    }
+  /** Rejects while the node is away, or sees that a part of the cluster is. */
+  async #viewOf(client: Redis): Promise<readonly NodeView[]> {
+    const [nodes, info] = await Promise.all([client.call('CLUSTER', 'NODES'), client.call('CLUSTER', 'INFO')]);
+    if (!String(info).includes('cluster_state:ok')) throw new Error('the cluster is not whole');
+    // A line is: id, address, flags, primary, three numbers, link, slots.
+    return (nodes as string)
+      .trim()
+      .split('\n')
+      .map((line) => {
+        const [id = '', address = '', flags = '', primaryId = NO_PRIMARY, , , , , ...slots] = line.split(' ');
+        const port = Number(/:(\d+)@/.exec(address)?.[1]);
+        return {
+          id,
+          primaryId,
+          index: this.#nodes.findIndex((node) => node.port === port),
+          isAlive: !/fail|noaddr|handshake/.test(flags),
+          slots: slots.flatMap((range) => {
+            const [, from, upTo = from] = /^(\d+)(?:-(\d+))?$/.exec(range) ?? [];
+            return from === undefined ? [] : [[Number(from), Number(upTo)] as const];
+          }),
+        };
+      });
   }
+}
 
-  /** A line of CLUSTER NODES: id, address, flags, primary, three numbers, link, slots. */
-  #read(line: string): NodeView {
-    const [id = '', address = '', flags = '', primaryId = '-', , , , , ...slots] = line.split(' ');
-    const port = Number(/:(\d+)@/.exec(address)?.[1]);
-    return {
-      id,
-      index: this.#nodes.findIndex((node) => node.port === port),
-      primaryId: primaryId === '-' ? undefined : primaryId,
-      isAlive: !/fail|noaddr|handshake/.test(flags),
-      slots: slots.flatMap((range) => {
-        const [, from, upTo = from] = /^(\d+)(?:-(\d+))?$/.exec(range) ?? [];
-        return from === undefined ? [] : [[Number(from), Number(upTo)] as const];
-      }),
-    };
-  }
-
-  /** Asks the first node that answers. */
-  async #anyone<T>(ask: (client: Redis) => Promise<T>): Promise<T> {
-    let trouble: unknown;
-    for (const client of this.#clients) {
-      try {
-        return await ask(client);
-      } catch (error) {
-        trouble = error;
-      }
-    }
-    throw trouble;
-  }
+function ownerOf(slot: number, seen: readonly NodeView[]): NodeView {
+  const owner = seen.find(({ slots }) => slots.some(([from, upTo]) => from <= slot && slot <= upTo));
+  if (owner === undefined) throw new Error(`no node serves the slot ${String(slot)}`);
+  return owner;
 }

@@ -6,13 +6,9 @@ import { createServer, type Socket } from 'node:net';
  * Below the ports that systems choose themselves for connections and `listen(0)`: Linux from 32 768, others from 49
  * 152.
  */
-const FIRST = 10_240;
-const PARTS = 16;
-const PORTS_OF_PART = 1408;
-
-/** Processes side by side choose from different parts, but for one pair in sixteen. */
-const firstOfPart = FIRST + (process.pid % PARTS) * PORTS_OF_PART;
-let next = randomInt(PORTS_OF_PART);
+const [FIRST, COUNT] = [10_240, 22_528];
+/** Processes side by side begin at different ones. */
+let next = randomInt(COUNT);
 
 /**
  * A port of the loopback where nothing listens, and another one with each call. The system gives it to no connection
@@ -20,12 +16,11 @@ let next = randomInt(PORTS_OF_PART);
  * it can on a port that the system chooses.
  */
 export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < PORTS_OF_PART; tries++) {
-    const port = firstOfPart + next;
-    next = (next + 1) % PORTS_OF_PART;
+  for (let tries = 0; tries < COUNT; tries++) {
+    const port = FIRST + (next++ % COUNT);
     if (await isFree(port)) return port;
   }
-  throw new Error(`all ports from ${String(firstOfPart)} are in use`);
+  throw new Error('all ports are in use');
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -1,8 +1,9 @@
 export { ipv4Spellings, ipv6Spellings, spellingsOf } from './spellings.ts';
 export { cases } from './depth.ts';
 export { describePolicySource, type PolicyServer } from './describe-policy-source.ts';
-export { describeExample, ExampleClient } from './describe-example.ts';
+export { describeExample } from './describe-example.ts';
 export { ExampleProcess, postJson, useExample } from './example-process.ts';
+export { findProgram, startProgram, type RunningProgram } from './program.ts';
 export { expectWarnings } from './expect-warnings.ts';
 export { seeded, testSeed, type Random } from './random.ts';
 export { exchange, listen, open, received, statuses, type Listening } from './raw-http.ts';

@@ -5,8 +5,8 @@ import type { Redis } from 'ioredis';
 import { connectTo } from './connect-to.ts';
 import { freePort } from './free-port.ts';
 import { leastPrivilege, STORE_USER } from './least-privilege.ts';
-import { startProcess, type RedisProcess } from './redis-process.ts';
-import { startRedis, type RedisServer } from './redis-server.ts';
+import type { RunningProgram } from './program.ts';
+import { startRedis, startServer, type RedisServer } from './redis-server.ts';
 import { until } from './until.ts';
 
 /** A primary and a replica, watched by three Sentinels of which two must agree. */
@@ -30,7 +30,7 @@ export async function startSentinel(): Promise<RedisSentinel> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-sentinel-'));
   const servers: RedisServer[] = [];
   const clients: Redis[] = [];
-  const watchers: { process: RedisProcess; client: Redis; port: number }[] = [];
+  const watchers: { process: RunningProgram; client: Redis; port: number }[] = [];
   const stop = async (): Promise<void> => {
     for (const client of [...clients, ...watchers.map((watcher) => watcher.client)]) client.disconnect();
     await Promise.all([...watchers.map(({ process }) => process.kill()), ...servers.map((server) => server.stop())]);
@@ -46,7 +46,7 @@ export async function startSentinel(): Promise<RedisSentinel> {
       const port = await freePort();
       const config = join(folder, `${String(port)}.conf`);
       writeFileSync(config, configOf(port, folder, first.port));
-      const process = await startProcess([config, '--sentinel'], port);
+      const process = await startServer([config, '--sentinel'], port);
       watchers.push({ process, port, client: connectTo(`redis://127.0.0.1:${String(port)}`) });
     }
     await until('the Sentinels know each other and the replica', async () => {

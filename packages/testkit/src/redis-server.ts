@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { freePort } from './free-port.ts';
 import { leastPrivilege, STORE_USER } from './least-privilege.ts';
-import { startProcess, type RedisProcess, type Sign } from './redis-process.ts';
+import { findProgram, startProgram, type RunningProgram } from './program.ts';
 import { tlsFixture } from './tls-fixture.ts';
 
 /** A Redis server of one test file, on a private port of the loopback. */
@@ -36,8 +38,8 @@ export interface RedisServer {
 export interface RestartOptions {
   /** Further arguments, this time. */
   args?: readonly string[];
-  /** The reply to wait for. Default `+PONG`: until it is ready. */
-  until?: Sign;
+  /** The reply to wait for: by default that it is ready, else that it still loads its data. */
+  until?: '+PONG' | '-LOADING';
 }
 
 export interface RedisServerOptions {
@@ -81,9 +83,9 @@ async function startOn(
   const forget = (): void => {
     rmSync(folder, { recursive: true, force: true });
   };
-  let server: RedisProcess;
+  let server: RunningProgram;
   try {
-    server = await startProcess(all, port, { tls });
+    server = await startServer(all, port, { tls });
   } catch (error) {
     forget();
     throw error;
@@ -106,7 +108,7 @@ async function startOn(
     kill: () => server.kill(),
     async restart({ args: more = [], until = '+PONG' } = {}) {
       await server.kill();
-      server = await startProcess([...all, ...more], port, { tls, sign: until });
+      server = await startServer([...all, ...more], port, { tls, reply: until });
     },
     async stop() {
       await server.kill();
@@ -119,3 +121,25 @@ const TLS = [
   ...['--tls-cert-file', tlsFixture.certFile, '--tls-key-file', tlsFixture.keyFile],
   ...['--tls-ca-cert-file', tlsFixture.caFile, '--tls-auth-clients', 'no'],
 ];
+
+/** Starts a process of a server or a Sentinel, and waits until this is what it replies to PING. */
+export async function startServer(
+  args: readonly string[],
+  port: number,
+  { tls = false, reply = '+PONG' }: { readonly tls?: boolean; readonly reply?: string } = {},
+): Promise<RunningProgram> {
+  const path = findProgram('redis-server', 'valkey-server');
+  if (path === undefined)
+    throw new Error('no redis-server or valkey-server: run `node scripts/setup/test-tools.mjs`, or set REDIS_SERVER');
+  return startProgram(path, args, async () => (await replyToPing(port, tls)).startsWith(reply));
+}
+
+async function replyToPing(port: number, tls: boolean): Promise<string> {
+  const socket = tls
+    ? connectTls({ port, host: '127.0.0.1', ca: tlsFixture.ca })
+    : connect({ port, host: '127.0.0.1' });
+  socket.setTimeout(5_000, () => socket.destroy());
+  socket.write('PING\r\n');
+  for await (const reply of socket) return String(reply);
+  return '';
+}

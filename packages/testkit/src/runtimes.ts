@@ -12,33 +12,38 @@ export interface Runtime {
   test(file: URL): Promise<number>;
 }
 
-/** How each runs its own test runner, and what that prints after success. */
-const RUNNERS: Readonly<Record<string, { readonly args: readonly string[]; readonly passed: RegExp }>> = {
-  Bun: { args: ['test', '--timeout', '60000'], passed: /(\d+) pass\n\s*0 fail/ },
-  Deno: {
-    args: [
-      ...['test', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual'],
-      // In place of `@jest/globals`, which Bun has.
-      `--import-map=${fileURLToPath(new URL('../runtimes/deno-imports.json', import.meta.url))}`,
-    ],
+const DENO = ['--allow-all', '--no-lock', '--node-modules-dir=manual'];
+/** In the order of their paths: how each runs a program and its own tests, and what that prints after success. */
+const RUNTIMES = [
+  { name: 'Bun', run: [], tests: ['test', '--timeout', '60000'], passed: /(\d+) pass\n\s*0 fail/ },
+  {
+    name: 'Deno',
+    run: ['run', ...DENO, '--quiet'],
+    // The map has what is in place of `@jest/globals`, which Bun has.
+    tests: ['test', ...DENO, '--no-check', `--import-map=${pathOf('../runtimes/deno-imports.json')}`],
     passed: /passed \((\d+) steps\) \| 0 failed/,
   },
-};
+];
 
-/** The runtimes that `npm run real -- runtimes` has installed, in the variable by which it hands them on. */
+/** The runtimes that `npm run real -- runtimes` has installed, by their paths in SLUICE_RUNTIMES. */
 export function runtimes(): readonly Runtime[] {
-  const commands = JSON.parse(process.env['SLUICE_RUNTIMES'] ?? '{}') as Record<string, [string, ...string[]]>;
-  return Object.entries(commands).map(([name, command]) => ({
-    name,
-    commandOf: ({ pathname }, ...args) => [...command, pathname, ...args],
-    async test(file) {
-      const { args, passed } = RUNNERS[name] as (typeof RUNNERS)[string];
-      const env = { ...process.env, NO_COLOR: '1' };
-      const { stdout, stderr } = await promisify(execFile)(command[0], [...args, fileURLToPath(file)], { env });
-      const output = stdout + stderr;
-      const [, count] = passed.exec(output) ?? [];
-      if (count === undefined) throw new Error(output);
-      return Number(count);
-    },
-  }));
+  const paths = (process.env['SLUICE_RUNTIMES'] ?? '').split(' ').filter(Boolean);
+  return paths.map((path, i) => {
+    const { name, run, tests, passed } = RUNTIMES[i] as (typeof RUNTIMES)[number];
+    return {
+      name,
+      commandOf: ({ pathname }, ...args) => [path, ...run, pathname, ...args],
+      async test(file) {
+        const env = { ...process.env, NO_COLOR: '1' };
+        const { stdout, stderr } = await promisify(execFile)(path, [...tests, fileURLToPath(file)], { env });
+        const [, count] = passed.exec(stdout + stderr) ?? [];
+        if (count === undefined) throw new Error(stdout + stderr);
+        return Number(count);
+      },
+    };
+  });
+}
+
+function pathOf(relative: string): string {
+  return fileURLToPath(new URL(relative, import.meta.url));
 }

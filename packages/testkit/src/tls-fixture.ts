@@ -1,8 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const folder = fixtures(dirname(fileURLToPath(import.meta.url)));
+const file = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
 
 /** A server certificate for 127.0.0.1 and localhost, its key, and who signed it; valid for a hundred years. */
 export const tlsFixture: {
@@ -15,18 +14,10 @@ export const tlsFixture: {
   readonly otherCertFile: string;
   readonly otherKeyFile: string;
 } = {
-  get ca() {
-    return readFileSync(this.caFile, 'utf8');
-  },
-  caFile: join(folder, 'ca.pem'),
-  certFile: join(folder, 'server.pem'),
-  keyFile: join(folder, 'server-key.pem'),
-  otherCertFile: join(folder, 'other.pem'),
-  otherKeyFile: join(folder, 'other-key.pem'),
+  ca: readFileSync(file('ca'), 'utf8'),
+  caFile: file('ca'),
+  certFile: file('server'),
+  keyFile: file('server-key'),
+  otherCertFile: file('other'),
+  otherKeyFile: file('other-key'),
 };
-
-/** This file is run from `src` and, compiled, from below `dist`. */
-function fixtures(from: string): string {
-  const found = join(from, 'fixtures/tls');
-  return existsSync(found) || dirname(from) === from ? found : fixtures(dirname(from));
-}

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +6,7 @@ import { build } from 'esbuild';
 // @ts-expect-error -- it has no types
 import workerdPackage from 'workerd';
 import { freePort } from './free-port.ts';
-import { until } from './until.ts';
+import { startProgram } from './program.ts';
 
 /** The runtime of Cloudflare's Workers. */
 export interface Workerd {
@@ -44,17 +42,13 @@ const config :Workerd.Config = (
   sockets = [(name = "http", address = "${url}", http = (), service = "main")],
 );`,
   );
-  // The path of the program.
-  const workerd = spawn((workerdPackage as { readonly default: string }).default, ['serve', config], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const ended = once(workerd, 'exit');
-  await until('the Worker answers', async () => (await fetch(`http://${url}`)).ok);
+  const path = (workerdPackage as { readonly default: string }).default;
+  const isReady = async (): Promise<boolean> => (await fetch(`http://${url}`)).ok;
+  const workerd = await startProgram(path, ['serve', config], isReady);
   return {
     url: `http://${url}`,
     async stop() {
-      workerd.kill();
-      await ended;
+      await workerd.kill();
       rmSync(folder, { recursive: true });
     },
   };

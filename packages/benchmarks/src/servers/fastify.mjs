@@ -1,37 +1,26 @@
 import fastifyRateLimit from '@fastify/rate-limit';
 import sluice from '@sluice/fastify';
 import Fastify from 'fastify';
-import { Redis } from 'ioredis';
-import { BODY, DENIED, fieldsByHand, flexible, portOf, sluiceOptions, WINDOW_MS } from './settings.mjs';
+import { BODY, DENIED, HANDS, sluiceOptions, WINDOW_MS } from './settings.mjs';
 
 const plugins = {
-  bare: () => undefined,
-  'by hand': (app, settings) => {
-    const write = fieldsByHand(settings);
-    app.addHook('onRequest', (_request, reply, done) => {
-      write((name, value) => reply.header(name, value));
-      done();
-    });
-  },
   sluice: (app, settings) => app.register(sluice, sluiceOptions(settings)),
-  '@fastify/rate-limit': (app, { limit, redisUrl }) =>
-    app.register(fastifyRateLimit, {
-      ...{ max: limit, timeWindow: WINDOW_MS, cache: 1_000_000 },
-      ...(redisUrl && { redis: new Redis(redisUrl) }),
-    }),
-  'rate-limiter-flexible': (app, settings) => {
-    const consume = flexible(settings);
-    app.addHook('onRequest', (request, reply, done) => {
-      const set = (name, value) => reply.header(name, value);
-      void consume(request.ip, set, done, () => reply.code(429).send(DENIED));
-    });
-  },
+  '@fastify/rate-limit': (app, { limit }) =>
+    app.register(fastifyRateLimit, { max: limit, timeWindow: WINDOW_MS, cache: 1_000_000 }),
 };
 
-export async function serve({ name, proxy, ...settings }) {
-  const app = Fastify(proxy ? { trustProxy: 'loopback' } : {});
-  await plugins[name](app, settings);
+function written(decide) {
+  return (request, reply, done) => {
+    const set = (name, value) => reply.header(name, value);
+    void decide(request.ip, set, done, () => reply.code(429).send(DENIED));
+  };
+}
+
+export async function serve({ name, ...settings }) {
+  const app = Fastify();
+  if (name in plugins) await plugins[name](app, settings);
+  else app.addHook('onRequest', written(HANDS[name](settings)));
   app.get('/', () => BODY);
   await app.listen({ port: 0, host: '127.0.0.1' });
-  return portOf(app.server);
+  return app.server;
 }

@@ -1,51 +1,33 @@
 import 'reflect-metadata';
-import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import { Controller, Get, HttpException, Module } from '@nestjs/common';
 import { APP_GUARD, NestFactory } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { RateLimitModule } from '@sluice/nestjs';
-import { Redis } from 'ioredis';
-import { BODY, DENIED, fieldsByHand, flexible, portOf, sluiceOptions, WINDOW_MS } from './settings.mjs';
-
-/** A module with one guard, which gets the request and a function that sets a header field. */
-const guarded = (canActivate) => {
-  const guard = {
-    canActivate(context) {
-      const http = context.switchToHttp();
-      const response = http.getResponse();
-      return canActivate(http.getRequest(), (name, value) => response.header(name, value));
-    },
-  };
-  return { providers: [{ provide: APP_GUARD, useValue: guard }] };
-};
+import { BODY, DENIED, HANDS, sluiceOptions, WINDOW_MS } from './settings.mjs';
 
 const modules = {
-  bare: () => ({}),
-  'by hand': (settings) => {
-    const write = fieldsByHand(settings);
-    return guarded((_request, set) => {
-      write(set);
-      return true;
-    });
-  },
   sluice: (settings) => ({ imports: [RateLimitModule.forRoot(sluiceOptions(settings))] }),
-  '@nestjs/throttler': ({ limit, redisUrl }) => {
-    const storage = redisUrl && { storage: new ThrottlerStorageRedisService(new Redis(redisUrl)) };
-    return {
-      imports: [ThrottlerModule.forRoot({ throttlers: [{ ttl: WINDOW_MS, limit }], ...storage })],
-      providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
-    };
-  },
-  'rate-limiter-flexible': (settings) => {
-    const consume = flexible(settings);
-    const deny = () => {
-      throw new HttpException(DENIED, 429);
-    };
-    return guarded(({ ip }, set) => consume(ip, set, () => true, deny));
-  },
+  '@nestjs/throttler': ({ limit }) => ({
+    imports: [ThrottlerModule.forRoot([{ ttl: WINDOW_MS, limit }])],
+    providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
+  }),
 };
 
-export async function serve({ name, proxy, ...settings }) {
+/** A module with one guard. */
+function written(decide) {
+  const deny = () => {
+    throw new HttpException(DENIED, 429);
+  };
+  const canActivate = (context) => {
+    const http = context.switchToHttp();
+    const response = http.getResponse();
+    const set = (name, value) => response.header(name, value);
+    return decide(http.getRequest().ip, set, () => true, deny);
+  };
+  return { providers: [{ provide: APP_GUARD, useValue: { canActivate } }] };
+}
+
+export async function serve({ name, ...settings }) {
   // Decorators are functions: this file needs no compiler.
   class AppController {
     index() {
@@ -55,9 +37,9 @@ export async function serve({ name, proxy, ...settings }) {
   Get()(AppController.prototype, 'index', Object.getOwnPropertyDescriptor(AppController.prototype, 'index'));
   Controller()(AppController);
   class AppModule {}
-  Module({ controllers: [AppController], ...modules[name](settings) })(AppModule);
+  const limits = modules[name]?.(settings) ?? written(HANDS[name](settings));
+  Module({ controllers: [AppController], ...limits })(AppModule);
   const app = await NestFactory.create(AppModule, { logger: ['error'] });
-  if (proxy) app.set('trust proxy', 'loopback');
   await app.listen(0, '127.0.0.1');
-  return portOf(app.getHttpServer());
+  return app.getHttpServer();
 }

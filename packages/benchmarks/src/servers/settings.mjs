@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { fixedWindow, redisStore } from '@sluice/core';
 import { Redis } from 'ioredis';
-import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 
 export const WINDOW_MS = 3_600_000;
 export const BODY = { ok: true };
@@ -20,42 +20,42 @@ export function sluiceOptions({ limit, redisUrl }) {
   };
 }
 
-/** Sets the two header fields of a limiter without one: what any limiter costs at least. */
-export function fieldsByHand({ limit }) {
-  let left = limit;
-  return (set) => {
-    set('RateLimit-Policy', `"default";q=${limit};w=3600`);
-    set('RateLimit', `"default";r=${--left};t=3600`);
-  };
-}
+/** What an application may write itself: gets an address, what sets a header field, and what to go on with. */
+export const HANDS = {
+  /** The two header fields of a limiter without one: what any limiter costs at least. */
+  'by hand': ({ limit }) => {
+    let left = limit;
+    return (_address, set, next) => {
+      set('RateLimit-Policy', `"default";q=${limit};w=3600`);
+      set('RateLimit', `"default";r=${--left};t=3600`);
+      return next();
+    };
+  },
+  /** It leaves fields and answers to the application: here with the fields that ours has. */
+  'rate-limiter-flexible': ({ limit }) => {
+    const limiter = new RateLimiterMemory({ points: limit, duration: WINDOW_MS / 1000 });
+    const write = (set, { remainingPoints, msBeforeNext }) => {
+      set('RateLimit-Policy', `"default";q=${limit};w=3600`);
+      set('RateLimit', `"default";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`);
+    };
+    return (address, set, next, deny) =>
+      limiter.consume(address).then(
+        (result) => {
+          write(set, result);
+          return next();
+        },
+        (result) => {
+          if (result instanceof Error) throw result;
+          write(set, result);
+          set('Retry-After', String(Math.ceil(result.msBeforeNext / 1000)));
+          return deny();
+        },
+      );
+  },
+};
 
-/** rate-limiter-flexible, which leaves fields and answers to the application, with the fields that ours has. */
-export function flexible({ limit, redisUrl }) {
-  const numbers = { points: limit, duration: WINDOW_MS / 1000 };
-  const limiter = redisUrl
-    ? new RateLimiterRedis({ ...numbers, storeClient: new Redis(redisUrl) })
-    : new RateLimiterMemory(numbers);
-  const write = (set, { remainingPoints, msBeforeNext }) => {
-    set('RateLimit-Policy', `"default";q=${limit};w=3600`);
-    set('RateLimit', `"default";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`);
-  };
-  return (address, set, next, deny) =>
-    limiter.consume(address).then(
-      (result) => {
-        write(set, result);
-        return next();
-      },
-      (result) => {
-        if (result instanceof Error) throw result;
-        write(set, result);
-        set('Retry-After', String(Math.ceil(result.msBeforeNext / 1000)));
-        return deny();
-      },
-    );
-}
-
-/** The port of a server, once it listens. */
-export async function portOf(server) {
+/** A server, once it listens. */
+export async function listening(server) {
   if (!server.listening) await once(server, 'listening');
-  return server.address().port;
+  return server;
 }

@@ -123,7 +123,7 @@ async function startCluster({ losses }: Notes): Promise<World> {
       },
       async failOver() {
         const fromMs = Date.now();
-        const { killed } = await admin.killPrimaryOf(key());
+        const killed = await admin.killPrimaryOf(key());
         losses.push({ fromMs, toMs: Date.now(), isWhole: false });
         await killed.restart();
         await until('it follows', async () =>

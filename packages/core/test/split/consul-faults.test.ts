@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 function register(id: string, passing: number): void {
-  consul.services.register(JSON.stringify({ ID: id, Name: 'gateways', Weights: { Passing: passing, Warning: 1 } }));
+  consul.register({ ID: id, Name: 'gateways', Weights: { Passing: passing, Warning: 1 } });
 }
 
 interface Joined {
@@ -67,10 +67,10 @@ describe('consulMembership', () => {
     ['answers other JSON', { status: 200, body: '[{"Service":7}]' }, /expected a list of instances/],
     ['is another server', { status: 200, body: '[{"Service":{"ID":"a"}}]' }, /no index, so it is not from Consul/],
   ])('says so when Consul %s, and follows it afterwards', async (_what, fault, expected) => {
-    consul.befall('reads', fault);
+    consul.befall(fault);
     const { seen, errors } = join();
     await until('it says so', () => errors.length > 1);
-    consul.befall('reads', undefined);
+    consul.befall(undefined);
 
     await until('it follows', () => seen.at(-1) === '{"a":3}');
     expect(errors[0]).toMatch(expected);
@@ -79,7 +79,7 @@ describe('consulMembership', () => {
   it('takes two instances of one id for an error, because each would have the share of both', async () => {
     const twice = JSON.stringify([{ Service: { ID: 'a' } }, { Service: { ID: 'a' } }]);
     consul.sayIndex('7');
-    consul.befall('reads', { status: 200, body: twice });
+    consul.befall({ status: 200, body: twice });
     const { seen, errors } = join();
 
     await until('it says so', () => errors.some((error) => error.includes('two instances have the id a')));
@@ -98,7 +98,7 @@ describe('consulMembership', () => {
     ['is repeated by the answer', { status: 403, body: `token ${SECRET} is wrong` }],
     ['cannot be sent', 'is cut'],
   ] as const)('has no token in an error when it %s', async (_what, fault) => {
-    consul.befall('reads', fault);
+    consul.befall(fault);
     const { errors } = join({ token: SECRET });
 
     await until('there are errors', () => errors.length > 1);

@@ -1,7 +1,5 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { freePort } from '../free-port.ts';
-import { until } from '../until.ts';
+import { startProgram } from '../program.ts';
 import { ConsulStub } from './consul-stub.ts';
 
 /** An agent, real or a stub. */
@@ -39,35 +37,20 @@ export async function startConsul(program: string, acl = false): Promise<ConsulA
   const ports = `ports { http = ${String(http)} server = ${String(server)} serf_lan = ${String(lan)} serf_wan = -1 dns = -1 grpc = -1 grpc_tls = -1 }`;
   const args = ['agent', '-dev', '-bind', '127.0.0.1', '-client', '127.0.0.1', '-log-level=error', '-hcl', ports];
   if (acl) args.push('-hcl', ACL);
-  const child = spawn(program, args, { stdio: 'ignore' });
-  const end = (): void => void child.kill('SIGKILL');
-  process.once('exit', end);
   const address = `http://127.0.0.1:${String(http)}`;
-  await until('Consul has a leader and its node', () => isReady(address));
+  const agent = await startProgram(program, args, () => isReady(address));
   return {
     address,
     async weakToken() {
       const made = await fetch(`${address}/v1/acl/token`, { method: 'PUT', headers: MANAGING, body: '{}' });
       return ((await made.json()) as { SecretID: string }).SecretID;
     },
-    async close() {
-      process.off('exit', end);
-      await ended(child);
-    },
+    close: () => agent.kill(),
   };
 }
 
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-}
-
+/** Whether it has a leader, and its node. */
 async function isReady(address: string): Promise<boolean> {
-  try {
-    const response = await fetch(`${address}/v1/health/service/consul?passing=true`, { headers: MANAGING });
-    return response.status === 200 && ((await response.json()) as readonly unknown[]).length > 0;
-  } catch {
-    return false; // it does not listen yet
-  }
+  const response = await fetch(`${address}/v1/health/service/consul?passing=true`, { headers: MANAGING });
+  return response.status === 200 && ((await response.json()) as readonly unknown[]).length > 0;
 }

@@ -2,8 +2,6 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { msOf } from './duration.ts';
-import { StubServices, type StubAnswer } from './stub-services.ts';
 
 interface Entry {
   readonly createIndex: number;
@@ -11,46 +9,57 @@ interface Entry {
   readonly value: string;
 }
 
-/** The requests that a fault affects. */
-type Which = 'reads' | 'blocking queries' | 'writes';
-/** The fault: an answer, none at all, or a connection that is cut. */
-type Fault = { readonly status: number; readonly body: string } | 'hangs' | 'is cut';
-
-/** A request to the stub. */
-export interface StubRequest {
-  readonly which: Which;
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
+/** What a registration says of an instance, as far as it matters here. */
+interface Registered {
+  readonly ID: string;
+  readonly Name: string;
+  readonly Weights?: { readonly Passing: number; readonly Warning: number };
+  readonly Check?: { readonly CheckID: string; readonly TTL: string };
 }
+
+interface Instance {
+  readonly registered: Registered;
+  isPassing: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/** What questions that do not wait meet: an answer, none at all, or a connection that is cut. */
+type Fault = { readonly status: number; readonly body: string } | 'hangs' | 'is cut';
 
 type Query = Readonly<Record<string, string>>;
 
+/** A status and a body: a text, or what is sent as JSON. */
+type Answer = readonly [status: number, body: unknown];
+
 const KEYS = '/v1/kv/';
+const HEALTH = '/v1/health/service/';
 const WEAK_TOKEN = 'without-rights';
-const LARGEST_VALUE = 512 * 1024;
+const HEAVIEST = 65_535;
+const DONE: Answer = [200, ''];
 
 /**
  * A stub of Consul: the key-value store, and what an agent and the health endpoint say of services. What it answers is
  * compared with what a real one has answered: see `consulTrace`.
  */
 export class ConsulStub {
-  /** Denies requests that do not name it, if there is one. */
-  token: string | undefined;
-  readonly asked: StubRequest[] = [];
-  readonly services: StubServices = new StubServices(() => this.#next());
+  /** The requests so far. */
+  readonly asked: { readonly path: string; readonly query: Query }[] = [];
   readonly #server: Server;
+  readonly #instances = new Map<string, Instance>();
+  /** By service, the index of its last change. */
+  readonly #serviceIndices = new Map<string, number>();
   #entries = new Map<string, Entry>();
   #deletions = new Map<string, number>();
   #lastIndex = 10;
   #restores = 0;
-  readonly #faults = new Map<Which, Fault>();
+  #fault: Fault | undefined;
   /** The index in answers, instead of the real one. */
   #fixedIndex: string | undefined;
   readonly #waiting = new Set<() => void>();
 
   private constructor() {
     this.#server = createServer((request, response) => {
-      this.#answer(request, response).catch(() => response.destroy());
+      this.#respond(request, response).catch(() => response.destroy());
     });
   }
 
@@ -65,13 +74,9 @@ export class ConsulStub {
     return `http://127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`;
   }
 
-  /** The number of blocking queries. */
+  /** The number of questions that wait for a change. */
   get held(): number {
     return this.#waiting.size;
-  }
-
-  get(key: string): string | undefined {
-    return this.#entries.get(key)?.value;
   }
 
   weakToken(): Promise<string> {
@@ -86,12 +91,6 @@ export class ConsulStub {
     this.#entries.set(key, { createIndex: before?.createIndex ?? modifyIndex, modifyIndex, value });
   }
 
-  /** As `consul kv delete` does. */
-  delete(key: string): void {
-    this.#entries.delete(key);
-    this.#deletions.set(key, this.#next());
-  }
-
   /** Replaces all keys, with a low index, as a restored snapshot does. */
   restore(values: Readonly<Record<string, string>>): void {
     this.#lastIndex = 1;
@@ -102,10 +101,8 @@ export class ConsulStub {
     this.#wake();
   }
 
-  befall(which: Which, fault: Fault | undefined): void {
-    if (fault === undefined) this.#faults.delete(which);
-    else this.#faults.set(which, fault);
-    this.#wake();
+  befall(fault: Fault | undefined): void {
+    this.#fault = fault;
   }
 
   /** Puts this into the field `X-Consul-Index` of all answers, from now on. */
@@ -115,105 +112,67 @@ export class ConsulStub {
   }
 
   async close(): Promise<void> {
-    this.services.close();
+    for (const { timer } of this.#instances.values()) clearTimeout(timer);
     this.#server.closeAllConnections();
     this.#server.close();
     await once(this.#server, 'close');
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '', this.address);
-    const query = Object.fromEntries(searchParams);
-    const index = Number(query['index'] ?? 0);
-    const which = request.method === 'PUT' ? 'writes' : index > 0 ? 'blocking queries' : 'reads';
-    this.asked.push({ which, path: pathname, query });
+    const query: Query = Object.fromEntries(searchParams);
+    this.asked.push({ path: pathname, query });
     const body = await text(request);
-    if (this.#meets(which, response)) return;
-    if (request.headers['x-consul-token'] === WEAK_TOKEN) {
-      this.#answerWeakly(pathname, which, response);
-      return;
-    }
-    if (this.token !== undefined && request.headers['x-consul-token'] !== this.token) {
-      response.writeHead(403).end('Permission denied: token with AccessorID lacks permission');
-      return;
-    }
-    const isChange = request.method === 'PUT';
-    if (request.method === 'DELETE') {
-      this.delete(keyOf(pathname));
-      response.end('true');
-      return;
-    }
-    if (pathname.startsWith(KEYS) && isChange) this.#write(keyOf(pathname), body, query['cas'], response);
-    else if (pathname.startsWith(KEYS)) await this.#answerKeys(keyOf(pathname), query, response);
-    else if (isChange) changed(this.#change(pathname, body), response);
-    else await this.#answerHealth(pathname, query, response);
+    const isWeak = request.headers['x-consul-token'] === WEAK_TOKEN;
+    if (request.method !== 'GET') send(response, isWeak ? DENIED : this.#change(request.method, pathname, query, body));
+    else if (isWeak) this.#answerWeakly(pathname, response);
+    else await this.#answer(pathname, query, response);
   }
 
-  /** As Consul answers a token without rights: reads are of what it may see, which is nothing. */
-  #answerWeakly(path: string, which: Which, response: ServerResponse): void {
-    if (which === 'writes') {
-      response.writeHead(403).end('Permission denied: token with AccessorID lacks permission');
-      return;
+  /** As Consul answers a token without rights: with what it may see, which is nothing. */
+  #answerWeakly(path: string, response: ServerResponse): void {
+    response.setHeader('X-Consul-Index', String(this.#lastIndex));
+    response.setHeader('X-Consul-Results-Filtered-By-Acls', 'true');
+    send(response, path.startsWith(KEYS) ? [404, ''] : [200, []]);
+  }
+
+  #change(method: string | undefined, path: string, query: Query, body: string): Answer {
+    if (path.startsWith(KEYS)) {
+      const key = decodeURIComponent(path.slice(KEYS.length));
+      if (method === 'DELETE') {
+        this.#entries.delete(key);
+        this.#deletions.set(key, this.#next());
+        return [200, true];
+      }
+      const { modifyIndex = 0 } = this.#entries.get(key) ?? {};
+      const isWritten = query['cas'] === undefined || Number(query['cas']) === modifyIndex;
+      if (isWritten) this.put(key, body);
+      return [200, isWritten];
     }
-    response
-      .setHeader('X-Consul-Index', String(this.#lastIndex))
-      .setHeader('X-Consul-Results-Filtered-By-Acls', 'true');
-    if (path.startsWith(KEYS)) response.writeHead(404).end();
-    else response.end('[]');
-  }
-
-  async #answerKeys(key: string, query: Query, response: ServerResponse): Promise<void> {
-    if (!(await this.#holds(() => this.#indexOf(key), query, response))) return;
-    this.#read(key, query['recurse'] !== undefined, response);
-  }
-
-  #change(path: string, body: string): StubAnswer {
-    const [, what, id = ''] =
-      /^\/v1\/agent\/(service\/register|check\/pass|service\/deregister)\/?(.*)$/.exec(path) ?? [];
-    if (what === 'service/register') return this.services.register(body);
-    if (what === 'check/pass') return this.services.pass(decodeURIComponent(id));
-    if (what === 'service/deregister') return this.services.remove(decodeURIComponent(id));
+    const [, what, id = ''] = /^\/v1\/agent\/(\w+\/\w+)\/?(.*)$/.exec(path) ?? [];
+    if (what === 'service/register') return this.register(JSON.parse(body) as Registered);
+    if (what === 'check/pass') return this.#pass(decodeURIComponent(id));
+    if (what === 'service/deregister') return this.#remove(decodeURIComponent(id));
     return [404, 'Invalid URL path'];
   }
 
-  async #answerHealth(path: string, query: Query, response: ServerResponse): Promise<void> {
-    const name = decodeURIComponent(path.slice('/v1/health/service/'.length));
-    const indexNow = (): number => this.services.indexOf(name) ?? this.#lastIndex;
-    if (!(await this.#holds(indexNow, query, response))) return;
-    const index = this.#fixedIndex ?? String(indexNow());
-    if (index !== '') response.setHeader('X-Consul-Index', index);
-    response.setHeader('X-Consul-Knownleader', 'true').setHeader('Content-Type', 'application/json');
-    response.end(JSON.stringify(this.services.health(name, query['passing'] !== undefined)));
-  }
-
-  /** Holds a blocking query. Returns whether it is to be answered. */
-  async #holds(indexNow: () => number, query: Query, response: ServerResponse): Promise<boolean> {
+  async #answer(path: string, query: Query, response: ServerResponse): Promise<void> {
+    const name = decodeURIComponent(path.slice((path.startsWith(KEYS) ? KEYS : HEALTH).length));
+    const readIndex = (): number =>
+      path.startsWith(KEYS) ? this.#keysIndex(name) : (this.#serviceIndices.get(name) ?? this.#lastIndex);
     const index = Number(query['index'] ?? 0);
-    if (index === 0) return true;
-    await this.#hold(indexNow, index, msOf(query['wait']), response);
-    return !this.#meets('blocking queries', response);
+    if (index > 0) await this.#hold(readIndex, index, msOf(query['wait']), response);
+    else if (this.#fault === 'is cut') response.destroy();
+    else if (this.#fault !== undefined && this.#fault !== 'hangs')
+      send(response, [this.#fault.status, this.#fault.body]);
+    if (response.writableEnded || response.destroyed || (index === 0 && this.#fault === 'hangs')) return;
+    response.setHeader('X-Consul-Index', this.#fixedIndex ?? String(readIndex()));
+    send(response, path.startsWith(KEYS) ? this.#readKeys(name, query) : [200, this.#readService(name, query)]);
   }
 
-  #write(key: string, value: string, cas: string | undefined, response: ServerResponse): void {
-    if (Buffer.byteLength(value) > LARGEST_VALUE) {
-      response.writeHead(413).end(`Request body too large, max size: ${String(LARGEST_VALUE)} bytes`);
-      return;
-    }
-    const { modifyIndex = 0 } = this.#entries.get(key) ?? {};
-    const isWritten = cas === undefined || Number(cas) === modifyIndex;
-    if (isWritten) this.put(key, value);
-    response.setHeader('Content-Type', 'application/json').end(String(isWritten));
-  }
-
-  #read(key: string, recurse: boolean, response: ServerResponse): void {
-    const found = [...this.#entries].filter(([name]) => (recurse ? name.startsWith(key) : name === key)).sort();
-    const index = this.#fixedIndex ?? String(this.#indexOf(key));
-    if (index !== '') response.setHeader('X-Consul-Index', index);
-    if (found.length === 0) {
-      response.writeHead(404).end();
-      return;
-    }
-    const entries = found.map(([name, { createIndex, modifyIndex, value }]) => ({
+  #readKeys(key: string, { recurse }: Query): Answer {
+    const found = [...this.#entries].filter(([name]) => (recurse === undefined ? name === key : name.startsWith(key)));
+    const entries = found.sort().map(([name, { createIndex, modifyIndex, value }]) => ({
       LockIndex: 0,
       Key: name,
       Flags: 0,
@@ -221,25 +180,82 @@ export class ConsulStub {
       CreateIndex: createIndex,
       ModifyIndex: modifyIndex,
     }));
-    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(entries));
+    return entries.length === 0 ? [404, ''] : [200, entries];
   }
 
   /** The latest change under a prefix; where there has been none, that of the whole store. */
-  #indexOf(prefix: string): number {
+  #keysIndex(prefix: string): number {
     const indices = [...this.#entries].map(([key, { modifyIndex }]) => [key, modifyIndex] as const);
     const below = [...indices, ...this.#deletions].filter(([key]) => key.startsWith(prefix));
     return Math.max(0, ...below.map(([, index]) => index)) || this.#lastIndex;
   }
 
+  #readService(name: string, { passing }: Query): readonly object[] {
+    return [...this.#instances.values()]
+      .filter(({ registered, isPassing }) => registered.Name === name && (isPassing || passing === undefined))
+      .map(({ registered: { ID, Name, Weights = { Passing: 1, Warning: 1 } } }) => ({
+        Node: { Node: 'stub' },
+        Service: { ID, Service: Name, Weights },
+      }));
+  }
+
+  /** Registers an instance of a service, as its agent does. */
+  register(registered: Registered): Answer {
+    const { Passing = 1 } = registered.Weights ?? {};
+    if (Passing < 1) return [400, 'Invalid Weights: Passing must be greater than 0'];
+    if (Passing > HEAVIEST) return [400, 'Invalid Weights: DNS Weight must be between 0 and 65535'];
+    const before = this.#instances.get(registered.ID);
+    clearTimeout(before?.timer);
+    const instance: Instance = { registered, isPassing: before?.isPassing ?? false, timer: undefined };
+    this.#instances.set(registered.ID, instance);
+    if (JSON.stringify(before?.registered) !== JSON.stringify(registered)) instance.isPassing = false;
+    this.#renew(instance);
+    return DONE;
+  }
+
+  #pass(checkId: string): Answer {
+    const instance = [...this.#instances.values()].find(({ registered }) => registered.Check?.CheckID === checkId);
+    if (instance === undefined)
+      return [404, `Unknown check ID "${checkId}". Ensure that the check ID is passed, not the check name.`];
+    clearTimeout(instance.timer);
+    this.#renew(instance);
+    return DONE;
+  }
+
+  #remove(id: string): Answer {
+    const instance = this.#instances.get(id);
+    if (instance === undefined)
+      return [404, `Unknown service ID "${id}". Ensure that the service ID is passed, not the service name.`];
+    clearTimeout(instance.timer);
+    this.#instances.delete(id);
+    this.#serviceIndices.set(instance.registered.Name, this.#next());
+    return DONE;
+  }
+
+  /** Its check passes, until its time has passed. */
+  #renew(instance: Instance): void {
+    this.#turn(instance, true);
+    const { Check } = instance.registered;
+    if (Check === undefined) return;
+    instance.timer = setTimeout(() => {
+      this.#turn(instance, false);
+    }, msOf(Check.TTL));
+  }
+
+  #turn(instance: Instance, isPassing: boolean): void {
+    if (instance.isPassing === isPassing) return;
+    instance.isPassing = isPassing;
+    this.#serviceIndices.set(instance.registered.Name, this.#next());
+  }
+
   /** Waits until something is newer than the index, the time ends, or the client disconnects. */
-  async #hold(indexNow: () => number, index: number, waitMs: number, response: ServerResponse): Promise<void> {
+  async #hold(readIndex: () => number, index: number, waitMs: number, response: ServerResponse): Promise<void> {
     const endsAtMs = performance.now() + waitMs;
     const restores = this.#restores;
     const isHeld = (): boolean =>
-      indexNow() <= index &&
+      readIndex() <= index &&
       this.#restores === restores && // a restore ends all of them
       this.#fixedIndex === undefined &&
-      !this.#faults.has('blocking queries') &&
       !response.destroyed &&
       performance.now() < endsAtMs;
     while (isHeld()) {
@@ -257,37 +273,27 @@ export class ConsulStub {
     }
   }
 
+  /** The index of a change; those who wait look again after it. */
   #next(): number {
-    this.#wakeSoon();
-    return ++this.#lastIndex;
-  }
-
-  /** After the change has been made. */
-  #wakeSoon(): void {
     queueMicrotask(() => {
       this.#wake();
     });
+    return ++this.#lastIndex;
   }
 
   #wake(): void {
     for (const wake of [...this.#waiting]) wake();
   }
-
-  #meets(which: Which, response: ServerResponse): boolean {
-    const fault = this.#faults.get(which);
-    if (fault === undefined) return false;
-    if (this.#fixedIndex !== undefined) response.setHeader('X-Consul-Index', this.#fixedIndex);
-    if (fault === 'is cut') response.destroy();
-    else if (fault !== 'hangs') response.writeHead(fault.status).end(fault.body);
-    return true;
-  }
 }
 
-/** The key of a path, in which it is percent-encoded. */
-function keyOf(pathname: string): string {
-  return decodeURIComponent(pathname.slice(KEYS.length));
+const DENIED: Answer = [403, 'Permission denied: token with AccessorID lacks permission'];
+
+function send(response: ServerResponse, [status, body]: Answer): void {
+  response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-function changed([status, text]: StubAnswer, response: ServerResponse): void {
-  response.writeHead(status).end(text);
+/** A time as Consul writes it, such as `30s`, in milliseconds. */
+function msOf(written = '5m'): number {
+  const [, number = '0', unit] = /^([\d.]+)(ms|s|m)$/.exec(written) ?? [];
+  return Number(number) * (unit === 'ms' ? 1 : unit === 's' ? 1000 : 60_000);
 }

@@ -1,100 +1,73 @@
-/** A request of the trace, and what its answer says that clients depend on. */
-export interface TracedExchange {
-  readonly request: string;
-  readonly status: number;
-  /** How the index relates to that of the last answer about the same path; absent where there is none. */
-  readonly index?: 'first' | 'same' | 'greater' | 'smaller';
-  readonly answer: unknown;
-}
-
-const CHECK_TTL_MS = 5000;
+const REGISTER = 'PUT /v1/agent/service/register';
+const ONCE_MORE = '?replace-existing-checks=true';
+const HEALTH = 'GET /v1/health/service/gateways?passing=true';
+const KEYS = 'GET /v1/kv/trace/?recurse=true';
+const BLOCKING = ' after the last index';
 /** Longer than any change takes to be seen, and shorter than a minute, after which the instance would be removed. */
-const WAIT = '30s';
+const LONG = 'wait=30s';
 
-const instance = (id: string, passing: number): object => ({
-  ID: id,
-  Name: 'gateways',
-  Weights: { Passing: passing, Warning: 1 },
-  Check: { CheckID: `service:${id}`, TTL: `${String(CHECK_TTL_MS)}ms`, Status: 'passing' },
-});
-const HEALTH = '/v1/health/service/gateways';
-const KEYS = '/v1/kv/trace/';
+const instance = (id: string, passing: number): string =>
+  JSON.stringify({
+    ID: id,
+    Name: 'gateways',
+    Weights: { Passing: passing, Warning: 1 },
+    Check: { CheckID: `service:${id}`, TTL: '5000ms', Status: 'passing' },
+  });
+
+/** The requests that clients of ours send to an agent, one after the other. */
+const REQUESTS = [
+  HEALTH,
+  `${REGISTER}${ONCE_MORE} ${instance('a', 3)}`,
+  `${HEALTH}&near=_agent`,
+  `${REGISTER}${ONCE_MORE} ${instance('a', 3)}`,
+  `${REGISTER} ${instance('heavy', 70_000)}`,
+  `${REGISTER} ${instance('light', 0)}`,
+  'PUT /v1/agent/check/pass/service:a',
+  'PUT /v1/agent/check/pass/service:unknown',
+  `${HEALTH}&near=_agent&wait=100ms${BLOCKING}`,
+  // Its check is not renewed: it is gone for those who ask for instances that pass.
+  `${HEALTH}&near=_agent&${LONG}${BLOCKING}`,
+  'PUT /v1/agent/check/pass/service:a',
+  `${HEALTH}&near=_agent`,
+  'PUT /v1/agent/service/deregister/a',
+  'PUT /v1/agent/service/deregister/a',
+  `${HEALTH}&near=_agent&${LONG}${BLOCKING}`,
+  KEYS,
+  'PUT /v1/kv/trace/limit?cas=0 {"limit":100}',
+  'PUT /v1/kv/trace/limit?cas=0 {"limit":200}',
+  KEYS,
+  `${KEYS}&wait=100ms${BLOCKING}`,
+];
 
 /**
- * The requests that clients of ours send to an agent, one after the other, and what it answers. What differs from run to
- * run is left out, so that the answers of a stub and of a real Consul are equal.
+ * What an agent answers to them: what clients depend on. What differs from run to run is left out, so that the answers of a
+ * stub and of a real Consul are equal.
  */
-export async function consulTrace(address: string): Promise<readonly TracedExchange[]> {
-  const trace = new Trace(address);
-  await trace.get(HEALTH, { passing: 'true' });
-  await trace.put('/v1/agent/service/register', { 'replace-existing-checks': 'true' }, instance('a', 3));
-  await trace.get(HEALTH, { passing: 'true', near: '_agent' });
-  await trace.put('/v1/agent/service/register', { 'replace-existing-checks': 'true' }, instance('a', 3));
-  await trace.put('/v1/agent/service/register', {}, instance('heavy', 70_000));
-  await trace.put('/v1/agent/service/register', {}, instance('light', 0));
-  await trace.put('/v1/agent/check/pass/service:a');
-  await trace.put('/v1/agent/check/pass/service:unknown');
-  await trace.get(HEALTH, { passing: 'true', near: '_agent', wait: '100ms' }, { blocking: true });
-  // Its check is not renewed: it is gone for those who ask for instances that pass.
-  await trace.get(HEALTH, { passing: 'true', near: '_agent', wait: WAIT }, { blocking: true });
-  await trace.put('/v1/agent/check/pass/service:a');
-  await trace.get(HEALTH, { passing: 'true', near: '_agent' });
-  await trace.put('/v1/agent/service/deregister/a');
-  await trace.put('/v1/agent/service/deregister/a');
-  await trace.get(HEALTH, { passing: 'true', near: '_agent', wait: WAIT }, { blocking: true });
-
-  await trace.get(KEYS, { recurse: 'true' });
-  await trace.put(`${KEYS}limit`, { cas: '0' }, { limit: 100 });
-  await trace.put(`${KEYS}limit`, { cas: '0' }, { limit: 200 });
-  await trace.get(KEYS, { recurse: 'true' });
-  await trace.get(KEYS, { recurse: 'true', wait: '100ms' }, { blocking: true });
-  return trace.exchanges;
-}
-
-type Query = Readonly<Record<string, string>>;
-
-class Trace {
-  readonly exchanges: TracedExchange[] = [];
-  readonly #address: string;
-  readonly #indices = new Map<string, number>();
-
-  constructor(address: string) {
-    this.#address = address;
-  }
-
-  async put(path: string, query: Query = {}, body?: object): Promise<void> {
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const response = await fetch(this.#url(path, query), { method: 'PUT', ...sent });
-    const request = ['PUT', shown(path, query), ...(body === undefined ? [] : [JSON.stringify(body)])].join(' ');
-    this.exchanges.push({ request, status: response.status, answer: (await response.text()).trim() });
-  }
-
-  /** @param blocking - Whether to wait for a change after the last answer. */
-  async get(path: string, query: Query, { blocking = false } = {}): Promise<void> {
-    const before = this.#indices.get(path);
-    const index = blocking ? { index: String(before) } : {};
-    const response = await fetch(this.#url(path, { ...query, ...index }));
+export async function consulTrace(address: string): Promise<readonly object[]> {
+  const trace = [];
+  /** By path. */
+  const indices = new Map<string, number>();
+  for (const request of REQUESTS) {
+    const [method = '', url = '', ...body] = request.replace(BLOCKING, '').split(' ');
+    const path = url.split('?', 1)[0] as string;
+    const before = indices.get(path);
+    const asked = request.endsWith(BLOCKING) ? `${url}&index=${String(before)}` : url;
+    const response = await fetch(address + asked, { method, ...(body.length > 0 && { body: body.join(' ') }) });
+    const answer = (await response.text()).trim();
+    const { status } = response;
+    if (method === 'PUT') {
+      trace.push({ request, status, answer });
+      continue;
+    }
     const now = Number(response.headers.get('x-consul-index'));
-    this.#indices.set(path, now);
-    this.exchanges.push({
-      request: `GET ${shown(path, query)}${blocking ? ' after the last index' : ''}`,
-      status: response.status,
-      index: relation(before, now),
-      answer: essence(await response.text()),
-    });
+    indices.set(path, now);
+    trace.push({ request, status, index: relation(before, now), answer: essence(answer) });
   }
-
-  #url(path: string, query: Query): string {
-    return `${this.#address}${path}?${new URLSearchParams(query).toString()}`;
-  }
+  return trace;
 }
 
-function shown(path: string, query: Query): string {
-  const text = new URLSearchParams(query).toString();
-  return text === '' ? path : `${path}?${text}`;
-}
-
-function relation(before: number | undefined, now: number): 'first' | 'same' | 'greater' | 'smaller' {
+/** How an index relates to that of the last answer about the same path. */
+function relation(before: number | undefined, now: number): string {
   if (before === undefined) return 'first';
   if (now === before) return 'same';
   return now > before ? 'greater' : 'smaller';

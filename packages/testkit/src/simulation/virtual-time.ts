@@ -7,7 +7,8 @@ interface Scheduled {
 /** True time, which the clock of the store or registry shows: it advances from event to event. */
 export class VirtualTime {
   nowMs: number;
-  readonly #heap: Scheduled[] = [];
+  /** The next one last. */
+  readonly #scheduled: Scheduled[] = [];
 
   constructor(nowMs: number) {
     this.nowMs = nowMs;
@@ -16,7 +17,8 @@ export class VirtualTime {
   /** @returns A function that cancels it. */
   at(atMs: number, act: () => void): () => void {
     const scheduled: Scheduled = { atMs: Math.max(atMs, this.nowMs), act, isOff: false };
-    this.#push(scheduled);
+    const place = this.#scheduled.findLastIndex((other) => other.atMs > scheduled.atMs);
+    this.#scheduled.splice(place + 1, 0, scheduled);
     return () => {
       scheduled.isOff = true;
     };
@@ -28,8 +30,8 @@ export class VirtualTime {
 
   /** Runs everything that is due until then, promises included. */
   async runUntil(endMs: number): Promise<void> {
-    for (let next = this.#heap[0]; next !== undefined && next.atMs <= endMs; next = this.#heap[0]) {
-      this.#pop();
+    for (let next = this.#scheduled.at(-1); next !== undefined && next.atMs <= endMs; next = this.#scheduled.at(-1)) {
+      this.#scheduled.pop();
       this.nowMs = next.atMs;
       if (next.isOff) continue;
       next.act();
@@ -37,33 +39,5 @@ export class VirtualTime {
       for (let i = 0; i < 6; i++) await Promise.resolve();
     }
     this.nowMs = endMs;
-  }
-
-  #push(item: Scheduled): void {
-    const heap = this.#heap;
-    let index = heap.push(item) - 1;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if ((heap[parent] as Scheduled).atMs <= item.atMs) break;
-      heap[index] = heap[parent] as Scheduled;
-      index = parent;
-    }
-    heap[index] = item;
-  }
-
-  #pop(): void {
-    const heap = this.#heap;
-    const last = heap.pop() as Scheduled;
-    if (heap.length === 0) return;
-    let index = 0;
-    for (;;) {
-      let child = 2 * index + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && (heap[child + 1] as Scheduled).atMs < (heap[child] as Scheduled).atMs) child++;
-      if ((heap[child] as Scheduled).atMs >= last.atMs) break;
-      heap[index] = heap[child] as Scheduled;
-      index = child;
-    }
-    heap[index] = last;
   }
 }

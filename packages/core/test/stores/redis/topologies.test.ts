@@ -71,7 +71,9 @@ describe('a server that cannot decide', () => {
   beforeEach(async () => {
     server = await startRedis();
     admin = connectTo(server.url, { commandTimeout: 60_000, enableReadyCheck: false });
-    limiter = limiterOver(connectTo(server.storeUrl, { enableReadyCheck: false }));
+    const client = connectTo(server.storeUrl, { enableReadyCheck: false });
+    closing.push(() => client.disconnect());
+    limiter = limiterOver(client);
     await until('it is connected', () => limiter.consume('key', 4));
   });
   afterEach(async () => {

@@ -39,11 +39,6 @@ public final class Client {
       case "flow":
         return written(TokenClientProvider.getClient()
             .requestToken(Long.parseLong(words[1]), Integer.parseInt(words[2]), words.length > 3));
-      case "timed":
-        long startNs = System.nanoTime();
-        TokenResult result = TokenClientProvider.getClient()
-            .requestToken(Long.parseLong(words[1]), Integer.parseInt(words[2]), false);
-        return result.getStatus() + " " + (System.nanoTime() - startNs) / 1_000_000;
       case "param":
         List<Object> values = new ArrayList<>();
         for (int i = 3; i < words.length; i++) values.add(valueOf(words[i]));

@@ -1,0 +1,66 @@
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { until } from './until.ts';
+
+/** Where scripts/setup/test-tools.mjs keeps the programs that are not installed. */
+const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/sluice/', import.meta.url));
+
+/**
+ * The path of a program: the one that the variable of its name in capitals names, or that scripts/setup/test-tools.mjs has
+ * found. Undefined if this machine has none.
+ *
+ * @param others - Other names that it has.
+ */
+export function findProgram(name: string, ...others: readonly string[]): string | undefined {
+  const named = process.env[name.toUpperCase().replaceAll('-', '_')] ?? '';
+  if (named !== '') return named;
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', CACHE];
+  return [name, ...others].flatMap((each) => folders.map((folder) => join(folder, each))).find(existsSync);
+}
+
+/** A program that has been started. It ends with this process at the latest. */
+export interface RunningProgram {
+  readonly pid: number;
+  /** Ends it, also while it is stopped by SIGSTOP, and resolves when it has ended. Default: SIGKILL. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+}
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/**
+ * Starts a program, and waits until it is ready.
+ *
+ * @param isReady - An error counts as not yet.
+ */
+export async function startProgram(
+  path: string,
+  args: readonly string[],
+  isReady: () => unknown,
+  options: SpawnOptions = {},
+): Promise<RunningProgram> {
+  const child = spawn(path, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  running.add(child);
+  const ended = once(child, 'exit').finally(() => running.delete(child));
+  ended.catch(() => undefined); // it does not start: what waits for it says so
+  let log = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (log += text.toString()));
+  const hasEnded = (): boolean => !running.has(child);
+  const kill = async (signal: NodeJS.Signals = 'SIGKILL'): Promise<void> => {
+    child.kill(signal);
+    if (!hasEnded()) await ended;
+  };
+  try {
+    await until(`${path} is ready`, async () => hasEnded() || (await isReady()) !== false);
+  } catch (error) {
+    await kill();
+    throw error;
+  }
+  if (child.pid === undefined || hasEnded()) throw new Error(`${path} has ended:\n${log}`);
+  return { pid: child.pid, kill };
+}
