@@ -7,7 +7,7 @@ import { chromium } from 'playwright-core';
 import axe from 'axe-core';
 import { createLimiter, fixedWindow, memoryStore, redisStore, slidingWindow } from '../../packages/core/dist/index.js';
 import { createPolicies, managed, redisSource } from '../../packages/core/dist/managed.js';
-import { connectionOf } from '../../packages/core/dist/spi.js';
+import { findConnection } from '../../packages/core/dist/spi.js';
 import { page as operatorsPage } from '@sluice/page';
 import { shareRecord } from '@sluice/page/spi';
 import { startRedis } from '../../packages/testkit/dist/redis-server.js';
@@ -230,7 +230,7 @@ test('the page shows what all processes deny and when, and opens a key of anothe
     const denials = [{ atMs: Date.now(), count: 9, used: 3, limit: 3, windowMs: 3_600_000, isBlocked: false }];
     const counted = { limiter: 'carts', limit: '}:carts', policy: 'carts', count: 44, atLeast: 38, denials };
     const keys = HOSTILE.slice(0, 4).map((key) => ({ ...counted, key }));
-    await shareRecord(connectionOf(store), {
+    await shareRecord(findConnection(store), {
       ...{ pid: 4711, host: 'web-7', sinceMs: 0, beyond: 0, keys, lost: [] },
       deniedByMinute: [40, 80, 20, 9],
     });

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { mergeDenied, readShared } from '@sluice/page/spi';
 import { Failure } from './failure.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
-import { printOf, withRedis } from './session.ts';
+import { makePrint, withRedis } from './session.ts';
 import { printable, table, writeInstant, writeWait } from './text.ts';
 
 /** A key, and how often it was denied at least. */
@@ -47,7 +47,7 @@ async function printPage(command: Command, flags: ServiceFlags): Promise<void> {
   }
   const { sinceMs, keys } = denied;
   const span = `from ${writeInstant(sinceMs)} to ${writeInstant(atMs)}`;
-  printOf(command)({ atMs, sinceMs, keys }, () => `${span}\n${keysText(keys)}`);
+  makePrint(command)({ atMs, sinceMs, keys }, () => `${span}\n${keysText(keys)}`);
 }
 
 /** @throws Failure if no process shares its counts. */
@@ -62,7 +62,7 @@ async function printShared(command: Command): Promise<void> {
     }
     const processes = records.map(({ pid, host, sinceMs, ageMs }) => ({ pid, host, sinceMs, ageMs }));
     const keys = mergeDenied(records).slice(0, MAX_PRINTED);
-    printOf(command)({ processes, keys }, () => {
+    makePrint(command)({ processes, keys }, () => {
       const lines = processes.map(({ pid, host, sinceMs, ageMs }) => {
         return `process ${String(pid)} on ${printable(host)}, from ${writeInstant(sinceMs)} to ${writeWait(ageMs)} ago`;
       });

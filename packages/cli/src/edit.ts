@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { createLimiter, type Ask, type Figures, type Op, type Store } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
 import { managed } from '@sluice/core/managed';
-import { parseDuration, parseName, readWriter, timelineOf } from '@sluice/core/spi';
+import { parseDuration, parseName, readWriter, findTimeline } from '@sluice/core/spi';
 import { Failure, UsageError } from './failure.ts';
 import { escaped, findKeys, parseKey, scan, subjectFor, type StateKey } from './keys.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
-import { byOption, printOf, withRedis, type Session } from './session.ts';
+import { byOption, makePrint, withRedis, type Session } from './session.ts';
 import { printable, writeInstant, writeWait } from './text.ts';
 
 type KeyEdit = 'block' | 'unblock' | 'reset';
@@ -74,7 +74,7 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
   }
   const { reason = null, by } = flags;
   const done = (subject: string, limit: string, until: number | null, atMs: number): void => {
-    printOf(command)({ edit, limit, subject, blockedUntilMs: until, by, reason }, () => {
+    makePrint(command)({ edit, limit, subject, blockedUntilMs: until, by, reason }, () => {
       const wait = until === null ? '' : ` until ${writeInstant(until)} (in ${writeWait(until - atMs)})`;
       const how = until !== null && edit === 'reset' ? `; it stays blocked${wait}` : wait;
       const why = reason === null ? '' : `: ${printable(reason)}`;
@@ -103,7 +103,7 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
     const blockedMs = Math.max(...figures.map((one) => one[BLOCKED] ?? 0));
     done(subject, limit, blockedMs === 0 ? null : atMs + blockedMs, atMs);
     const states = { before: stateText(before.figures), after: stateText(figures) };
-    await timelineOf(store).add({ atMs, what: edit, limit, key: subject, ...states, by, reason });
+    await findTimeline(store).add({ atMs, what: edit, limit, key: subject, ...states, by, reason });
   });
 }
 

@@ -4,7 +4,7 @@ import { canonicalAddress } from '@sluice/core/http';
 import { ADMIN, TAKES } from './denied.ts';
 import { Failure } from './failure.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
-import { printOf, withRedis } from './session.ts';
+import { makePrint, withRedis } from './session.ts';
 import { printable, table, writeInstant, writeWait } from './text.ts';
 
 interface EventsFlags extends ServiceFlags {
@@ -28,7 +28,9 @@ export function addEvents(sluice: Command): void {
     const key = given && (canonicalAddress(given, 64) ?? given);
     const print = (events: readonly LimitEvent[], where: string): void => {
       const which = [limit && ` of the limit ${limit}`, given && ` of the key ${given}`].filter(Boolean).join('');
-      printOf(command)(events, () => (events.length === 0 ? printable(`no events${which} ${where}`) : tableOf(events)));
+      makePrint(command)(events, () =>
+        events.length === 0 ? printable(`no events${which} ${where}`) : formatTable(events),
+      );
     };
     if (flags.service === undefined) {
       await withRedis(command, false, async ({ store, prefix }) => {
@@ -45,7 +47,7 @@ export function addEvents(sluice: Command): void {
   });
 }
 
-function tableOf(events: readonly LimitEvent[]): string {
+function formatTable(events: readonly LimitEvent[]): string {
   const rows = events.map(({ atMs, endAtMs, what, limit, key, before, after, by, reason }) => {
     const lasted = endAtMs === null ? [] : [`for ${writeWait(endAtMs - atMs)}`];
     const change = [before, after].filter((one) => one !== null).join(' -> ');

@@ -20,7 +20,7 @@ export function isLate(error: unknown): boolean {
 }
 
 /** The exit code for an error that ends the command. */
-export function exitCodeOf(error: unknown): number {
+export function getExitCode(error: unknown): number {
   const { name, code } = error as NodeJS.ErrnoException;
   return ['UsageError', 'PolicyError'].includes(name) || code === 'SLUICE_KEY_INVALID' ? EXIT.usage : EXIT.failed;
 }

@@ -3,9 +3,9 @@ import { describePolicy, type Policy } from '@sluice/core';
 import type { PolicyOverride } from '@sluice/core/managed';
 import { compile, readWriter } from '@sluice/core/spi';
 import { findKeys, type StateKey } from './keys.ts';
-import { endOf, targetText } from './override.ts';
+import { formatEnd, targetText } from './override.ts';
 import { readPolicyText } from './policy-text.ts';
-import { printOf, repeated, withRedis, type Session } from './session.ts';
+import { makePrint, repeated, withRedis, type Session } from './session.ts';
 import { printable, table, writeInstant, writeWait } from './text.ts';
 
 /** What a key has used of a policy. What the value does not tell, and is not known otherwise, is null. */
@@ -68,7 +68,7 @@ async function inspect(command: Command, session: Session, key: string, given: r
       atMs = found.atMs ?? atMs;
     }
   }
-  printOf(command)({ key, atMs, keys: reports }, () => writeText(key, atMs, reports));
+  makePrint(command)({ key, atMs, keys: reports }, () => writeText(key, atMs, reports));
 }
 
 interface Known {
@@ -81,20 +81,20 @@ async function managedPolicies(
   { policies }: Session,
   keys: readonly StateKey[],
 ): Promise<(key: StateKey) => Known | undefined> {
-  const nameOf = ({ limit }: StateKey): string => limit.replace(/[@:].*$/s, '');
-  const names = [...new Set(keys.filter(({ isManaged }) => isManaged).map(nameOf))];
+  const getName = ({ limit }: StateKey): string => limit.replace(/[@:].*$/s, '');
+  const names = [...new Set(keys.filter(({ isManaged }) => isManaged).map(getName))];
   const all = new Map<string, { readonly policy: Policy; readonly overrides: readonly PolicyOverride[] }>();
   for (const name of names) {
     const found = await policies.get(name);
     if (found !== undefined) all.set(name, { policy: found.policy, overrides: await policies.overrides(name) });
   }
   return (key) => {
-    const found = key.isManaged ? all.get(nameOf(key)) : undefined;
+    const found = key.isManaged ? all.get(getName(key)) : undefined;
     if (found === undefined) return undefined;
     const { subject } = key;
-    const prefixOf = ({ target }: PolicyOverride): string => (typeof target === 'string' ? '' : target.prefix);
-    const byPrefix = found.overrides.filter((one) => prefixOf(one) !== '' && subject.startsWith(prefixOf(one)));
-    byPrefix.sort((one, other) => prefixOf(other).length - prefixOf(one).length);
+    const getPrefix = ({ target }: PolicyOverride): string => (typeof target === 'string' ? '' : target.prefix);
+    const byPrefix = found.overrides.filter((one) => getPrefix(one) !== '' && subject.startsWith(getPrefix(one)));
+    byPrefix.sort((one, other) => getPrefix(other).length - getPrefix(one).length);
     const override = found.overrides.find(({ target }) => target === subject) ?? byPrefix[0] ?? null;
     return { policy: override?.policy ?? found.policy, override };
   };
@@ -165,15 +165,15 @@ The keys of another store need --redis and --prefix as that store has them.`;
       one.policy === null ? (one.algorithm ?? '-') : describePolicy(one.policy),
       String(one.used),
       one.remaining === null ? '-' : String(one.remaining),
-      one.allowedAtMs !== null && one.allowedAtMs <= atMs ? 'now' : whenOf(one.allowedAtMs, atMs),
-      whenOf(one.resetAtMs, atMs),
-      whenOf(one.blockedUntilMs, atMs),
+      one.allowedAtMs !== null && one.allowedAtMs <= atMs ? 'now' : formatWhen(one.allowedAtMs, atMs),
+      formatWhen(one.resetAtMs, atMs),
+      formatWhen(one.blockedUntilMs, atMs),
     ]);
   const notes = reports.flatMap(({ key: own, limit, override, problem }) => {
     if (problem !== null) return [`${printable(own)}: ${problem}`];
     if (override === null) return [];
     const why = `${override.by ?? 'unknown'}: ${override.reason ?? 'no reason'}`;
-    return [printable(`${limit}: by the override for ${targetText(override.target)}${endOf(override)} (${why})`)];
+    return [printable(`${limit}: by the override for ${targetText(override.target)}${formatEnd(override)} (${why})`)];
   });
   const more = all.length - reports.length;
   return [
@@ -184,6 +184,6 @@ The keys of another store need --redis and --prefix as that store has them.`;
   ].join('\n');
 }
 
-function whenOf(instantMs: number | null, nowMs: number): string {
+function formatWhen(instantMs: number | null, nowMs: number): string {
   return instantMs === null ? '-' : `${writeInstant(instantMs)} (in ${writeWait(Math.max(instantMs - nowMs, 0))})`;
 }

@@ -1,6 +1,6 @@
 import { canonicalAddress } from '@sluice/core/http';
 import { readSubject } from '@sluice/core/spi';
-import { primariesOf, type Connection } from './redis.ts';
+import { listPrimaries, type Connection } from './redis.ts';
 
 /** A key in Redis on which a policy decides. */
 export interface StateKey {
@@ -31,7 +31,7 @@ const SCANNED = 1_000;
 /** The keys in Redis that match a pattern behind `prefix:{`, in their order. */
 export async function scan(connection: Connection, prefix: string, pattern: string): Promise<readonly StateKey[]> {
   const found = new Map<string, StateKey>();
-  for (const server of primariesOf(connection)) {
+  for (const server of listPrimaries(connection)) {
     let cursor = '0';
     do {
       const [next, keys] = await server.scan(cursor, 'MATCH', `${escaped(prefix)}:{${pattern}`, 'COUNT', SCANNED);

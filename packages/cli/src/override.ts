@@ -5,7 +5,7 @@ import type { OverrideResult, OverrideTarget, Policies, PolicyOverride } from '@
 import { Failure, UsageError } from './failure.ts';
 import { addPolicyOptions, POLICY_KINDS, policyFrom } from './policy-text.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
-import { byOption, printOf, withRedis } from './session.ts';
+import { byOption, makePrint, withRedis } from './session.ts';
 import { printable, table, writeInstant } from './text.ts';
 
 interface TargetFlags extends ServiceFlags {
@@ -35,8 +35,11 @@ export function addOverride(policy: Command): void {
       const options = { by, reason, ...(flags.until === undefined ? {} : { until: readInstant(flags.until) }) };
       return withOverrides(set, flags, true, async (overrides) => {
         const done = await overrides.override(name, target, rule, options);
-        const detail = `${done.change === 'unchanged' ? '' : `${describePolicy(done.before)} -> `}${describePolicy(done.policy)}${endOf(done)}`;
-        printOf(set)(done, () => `${done.change} ${placeOf(done)}: ${detail} (${printable(by)}: ${printable(reason)})`);
+        const detail = `${done.change === 'unchanged' ? '' : `${describePolicy(done.before)} -> `}${describePolicy(done.policy)}${formatEnd(done)}`;
+        makePrint(set)(
+          done,
+          () => `${done.change} ${formatPlace(done)}: ${detail} (${printable(by)}: ${printable(reason)})`,
+        );
       });
     });
 
@@ -46,7 +49,7 @@ export function addOverride(policy: Command): void {
   addService(list.argument('<name>')).action((name: string, flags: ServiceFlags) =>
     withOverrides(list, flags, false, async (overrides) => {
       const found = await overrides.overrides(name);
-      printOf(list)(found, () => (found.length === 0 ? `no overrides of ${printable(name)}` : tableOf(found)));
+      makePrint(list)(found, () => (found.length === 0 ? `no overrides of ${printable(name)}` : formatTable(found)));
     }),
   );
 
@@ -60,7 +63,7 @@ export function addOverride(policy: Command): void {
     return withOverrides(remove, flags, true, async (overrides) => {
       const removed = await overrides.removeOverride(name, target, { by, reason });
       if (!removed) throw new Failure(`${name} has no override for ${targetText(target)}; nothing was changed`);
-      printOf(remove)({ name, target, removed }, () => `removed ${placeOf({ name, target })}`);
+      makePrint(remove)({ name, target, removed }, () => `removed ${formatPlace({ name, target })}`);
     });
   });
 }
@@ -80,10 +83,10 @@ async function withOverrides(
 
 /** Names are those of the limits of the service. */
 function serviceOverrides(flags: ServiceFlags): Overrides {
-  const fieldsOf = (target: OverrideTarget): object => (typeof target === 'string' ? { key: target } : target);
+  const getFields = (target: OverrideTarget): object => (typeof target === 'string' ? { key: target } : target);
   return {
     override: async (limit, target, policy, options) =>
-      (await ask(flags, 'v1/override', { limit, ...fieldsOf(target), policy, ...options })) as OverrideResult,
+      (await ask(flags, 'v1/override', { limit, ...getFields(target), policy, ...options })) as OverrideResult,
     overrides: async (limit) => {
       const { overrides, hasMore } = (await ask(flags, 'v1/overrides', { limit })) as {
         readonly overrides: readonly PolicyOverride[];
@@ -93,7 +96,7 @@ function serviceOverrides(flags: ServiceFlags): Overrides {
       return overrides;
     },
     removeOverride: async (limit, target, options) => {
-      const answer = await ask(flags, 'v1/remove-override', { limit, ...fieldsOf(target), ...options });
+      const answer = await ask(flags, 'v1/remove-override', { limit, ...getFields(target), ...options });
       return (answer as { readonly removed: boolean }).removed;
     },
   };
@@ -125,7 +128,7 @@ function readInstant(text: string): Date {
   throw new UsageError(`--until takes ${expected}, got ${JSON.stringify(text)}`);
 }
 
-function tableOf(overrides: readonly PolicyOverride[]): string {
+function formatTable(overrides: readonly PolicyOverride[]): string {
   const rows = overrides.map(({ target, policy, untilMs, by, reason, changedAtMs }) => [
     ...[targetText(target), describePolicy(policy), untilMs === null ? '-' : writeInstant(untilMs)],
     ...[by ?? '-', reason ?? '-', writeInstant(changedAtMs)],
@@ -133,7 +136,7 @@ function tableOf(overrides: readonly PolicyOverride[]): string {
   return table(['KEY', 'POLICY', 'UNTIL', 'BY', 'REASON', 'CHANGED'], rows);
 }
 
-function placeOf({ name, target }: Pick<PolicyOverride, 'name' | 'target'>): string {
+function formatPlace({ name, target }: Pick<PolicyOverride, 'name' | 'target'>): string {
   return `${printable(name)} for ${printable(targetText(target))}`;
 }
 
@@ -143,6 +146,6 @@ export function targetText(target: OverrideTarget): string {
 }
 
 /** When it ends, as the end of a sentence. */
-export function endOf({ untilMs }: PolicyOverride): string {
+export function formatEnd({ untilMs }: PolicyOverride): string {
   return untilMs === null ? '' : `, until ${writeInstant(untilMs)}`;
 }

@@ -5,7 +5,7 @@ import { mergeLost, readShared } from '@sluice/page/spi';
 import { Failure } from './failure.ts';
 import { addOverride, targetText } from './override.ts';
 import { addPolicyOptions, POLICY_KINDS, policyFrom } from './policy-text.ts';
-import { byOption, printOf, repeated, withRedis, type Session } from './session.ts';
+import { byOption, makePrint, repeated, withRedis, type Session } from './session.ts';
 import { printable, table, writeInstant } from './text.ts';
 
 interface PutFlags {
@@ -35,8 +35,8 @@ export function addPolicy(sluice: Command): void {
         const holders = processes.map(({ pid, host }) => `${String(pid)} on ${host}`).join(', ');
         return `\nlost from Redis: ${printable(name)}, still in process ${printable(holders)}: put it again`;
       });
-      const known = all.length === 0 ? `no policies under ${prefix}` : tableOf(all);
-      printOf(list)([...all, ...lost], () => `${known}${lines.join('')}`);
+      const known = all.length === 0 ? `no policies under ${prefix}` : formatTable(all);
+      makePrint(list)([...all, ...lost], () => `${known}${lines.join('')}`);
     }),
   );
 
@@ -48,7 +48,7 @@ export function addPolicy(sluice: Command): void {
     withRedis(get, false, async (session) => {
       const found = await session.policies.get(name);
       if (found === undefined) throw await missing(session, name);
-      printOf(get)(found, () => tableOf([found]));
+      makePrint(get)(found, () => formatTable([found]));
     }),
   );
 
@@ -78,7 +78,7 @@ export function addPolicy(sluice: Command): void {
     withRedis(remove, true, async (session) => {
       const removed = await session.policies.remove(name, audit({ by, reason }));
       if (!removed) throw await missing(session, name);
-      printOf(remove)({ name, removed }, () => `removed ${name}`);
+      makePrint(remove)({ name, removed }, () => `removed ${name}`);
     }),
   );
 
@@ -98,7 +98,7 @@ async function putPolicy(
 ): Promise<void> {
   const options = { ...audit({ by, reason }), reset, ...(apps === undefined ? {} : { apps }) };
   const done = await policies.put(name, rule, options);
-  printOf(command)(done, () => putText(done));
+  makePrint(command)(done, () => putText(done));
 }
 
 function putText({ change, name, policy, apps, startsAfresh, removedOverrides }: PutResult): string {
@@ -117,7 +117,7 @@ async function missing({ policies }: Session, name: string): Promise<Failure> {
   return new Failure(`there is no policy ${name}; ${others}`);
 }
 
-function tableOf(policies: readonly ManagedPolicy[]): string {
+function formatTable(policies: readonly ManagedPolicy[]): string {
   const rows = policies.map(({ name, policy, apps, changedAtMs, by, reason }) => {
     const who = by === null ? '' : ` by ${by}${reason === null ? '' : `: ${reason}`}`;
     return [name, describePolicy(policy), apps === null ? '(all)' : listed(apps), `${writeInstant(changedAtMs)}${who}`];

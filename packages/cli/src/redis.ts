@@ -55,7 +55,7 @@ async function connectCluster({ host, port, ...access }: Omit<Address, 'db'>): P
     clusterRetryStrategy: () => null,
     enableReadyCheck: false,
     // Keeps the names of nodes, which their certificates are issued for.
-    ...(access.tls === undefined ? {} : { dnsLookup: asItIs }),
+    ...(access.tls === undefined ? {} : { dnsLookup: keepAddress }),
   });
   cluster.on('error', () => undefined);
   try {
@@ -67,7 +67,7 @@ async function connectCluster({ host, port, ...access }: Omit<Address, 'db'>): P
   }
 }
 
-function asItIs(name: string, answer: (error: null, address: string) => void): void {
+function keepAddress(name: string, answer: (error: null, address: string) => void): void {
   answer(null, name);
 }
 
@@ -77,7 +77,7 @@ export function silence(url: string, cause: unknown, further: string): Failure {
 }
 
 /** The servers that hold keys. */
-export function primariesOf(connection: Connection): readonly Redis[] {
+export function listPrimaries(connection: Connection): readonly Redis[] {
   return connection instanceof Cluster ? connection.nodes('master') : [connection];
 }
 

@@ -3,7 +3,7 @@ import { Command, CommanderError, Help, Option } from 'commander';
 import { addDenied } from './denied.ts';
 import { addKeyEdits } from './edit.ts';
 import { addEvents } from './events.ts';
-import { EXIT, exitCodeOf, printError } from './failure.ts';
+import { EXIT, getExitCode, printError } from './failure.ts';
 import { addInspect } from './inspect.ts';
 import { addPolicy } from './policy.ts';
 import { addServe } from './serve.ts';
@@ -24,7 +24,7 @@ export async function run(args: readonly string[]): Promise<number> {
     // Commander has printed the error or the help already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     printError(error);
-    return exitCodeOf(error);
+    return getExitCode(error);
   }
 }
 

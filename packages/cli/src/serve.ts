@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import type { ServerOptions } from '@sluice/server';
 import { EXIT, Failure, UsageError } from './failure.ts';
 import { addServeFlags, readServeFlags, type ServeOptions } from './serve-flags.ts';
-import { globalsOf } from './session.ts';
+import { readGlobals } from './session.ts';
 import { printable } from './text.ts';
 
 /** Adds `sluice serve`. */
@@ -23,7 +23,7 @@ export function addServe(sluice: Command): void {
       `\nAn address is port, host:port or off; a port without a host is on the loopback.\nSIGTERM drains, SIGINT drains without delay, SIGHUP reloads the limits.`,
     )
     .action(async () => {
-      await serve(readServeFlags(command), globalsOf(command).json === true);
+      await serve(readServeFlags(command), readGlobals(command).json === true);
     });
 }
 
@@ -84,7 +84,7 @@ async function serveAlone(options: ServerOptions, shutdownDelayMs: number, json:
   });
   collectStart();
   tellReady(running.addresses, 1, json);
-  await running.close({ delayMs: delayOf(await ended, shutdownDelayMs) });
+  await running.close({ delayMs: getDelay(await ended, shutdownDelayMs) });
 }
 
 async function supervise(workers: number, shutdownDelayMs: number, json: boolean): Promise<void> {
@@ -99,7 +99,7 @@ async function supervise(workers: number, shutdownDelayMs: number, json: boolean
       process.exit(EXIT.failed);
     });
     tellReady(supervised.addresses, workers, json);
-    await supervised.close({ delayMs: delayOf(await ended, shutdownDelayMs) });
+    await supervised.close({ delayMs: getDelay(await ended, shutdownDelayMs) });
   } catch (error) {
     // The worker has printed why.
     if (error instanceof WorkerFailed && error.exitCode !== 0) process.exit(error.exitCode);
@@ -142,7 +142,7 @@ async function untilSignal(atSecond: () => void): Promise<NodeJS.Signals> {
 }
 
 /** Ctrl-C does not wait for gateways. */
-function delayOf(signal: NodeJS.Signals, shutdownDelayMs: number): number {
+function getDelay(signal: NodeJS.Signals, shutdownDelayMs: number): number {
   return signal === 'SIGTERM' ? shutdownDelayMs : 0;
 }
 

@@ -58,7 +58,7 @@ export async function ask(
   } catch (error) {
     if (error instanceof Failure) throw error;
     const unsure = body === undefined ? '' : '; the change may have been made anyway';
-    throw new Failure(`cannot use the service at ${host}: ${reasonOf(error)}${unsure}`, { cause: error });
+    throw new Failure(`cannot use the service at ${host}: ${getReason(error)}${unsure}`, { cause: error });
   }
 }
 
@@ -70,7 +70,7 @@ function parse(text: string): unknown {
   }
 }
 
-function reasonOf(error: unknown): string {
+function getReason(error: unknown): string {
   const { name, message, cause } = error as Error;
   if (name === 'TimeoutError') return `no answer in ${String(PATIENCE_MS / 1_000)} s`;
   const { code, message: inner } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { Option, type Command } from 'commander';
 import { redisStore, type RedisStore } from '@sluice/core';
 import { createPolicies, type Policies } from '@sluice/core/managed';
-import { connectionOf, connectTo, type RedisConnection } from '@sluice/core/spi';
+import { findConnection, connectTo, type RedisConnection } from '@sluice/core/spi';
 import { isLate, UsageError } from './failure.ts';
 import { connect, silence, type Connection } from './redis.ts';
 
@@ -37,13 +37,13 @@ export function readPrefix(prefix: string): string {
 }
 
 /** The options of every command, given before or after it on the line. */
-export function globalsOf(command: Command): GlobalOptions {
+export function readGlobals(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }
 
 /** Prints as JSON if `--json` is given. */
-export function printOf(command: Command): Print {
-  const { json } = globalsOf(command);
+export function makePrint(command: Command): Print {
+  const { json } = readGlobals(command);
   return (value, text) => {
     console.log(json === true ? JSON.stringify(value, null, 2) : text());
   };
@@ -81,13 +81,13 @@ export async function withRedis(
   writes: boolean,
   work: (session: Session) => Promise<void>,
 ): Promise<void> {
-  const { redis, prefix } = globalsOf(command);
+  const { redis, prefix } = readGlobals(command);
   const client = await connect(redis);
   try {
     const store = redisStore(client as never, { prefix });
     const policies = createPolicies(store);
     try {
-      await work({ client, prefix, store, connection: connectionOf(store) as RedisConnection, policies });
+      await work({ client, prefix, store, connection: findConnection(store) as RedisConnection, policies });
     } finally {
       await policies.close();
     }

@@ -110,14 +110,14 @@ export function isSluiceError(error: unknown): error is SluiceError {
 }
 
 /** The message of anything that was thrown. */
-export function messageOf(error: unknown): string {
+export function getMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 /** Any error of a store as one of ours, for which `sent` is unknown and therefore true. */
 export function asStoreError(error: unknown): SluiceError {
   if (isSluiceError(error)) return error;
-  return new StoreError('SLUICE_STORE_FAILED', `the store failed: ${messageOf(error)}`, { cause: error });
+  return new StoreError('SLUICE_STORE_FAILED', `the store failed: ${getMessage(error)}`, { cause: error });
 }
 
 /** A TypeError with a code: the wrong kind of value in a call. Nothing was consumed. */

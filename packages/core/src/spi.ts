@@ -5,7 +5,7 @@ export { LimiterCore } from './limiter/core.ts';
 export { readWants, type Limit, type Want } from './limiter/limits.ts';
 export { LimiterDecision } from './limiter/decision.ts';
 export { newHolder, readHolder } from './limiter/holder.ts';
-export { heldBy, type HeldSlots } from './limiter/slots.ts';
+export { findSlots, type HeldSlots } from './limiter/slots.ts';
 export { editKeys, settleKeys } from './limiter/settle.ts';
 export { readMark } from './limiter/policy-function.ts';
 export { readSubject } from './values/key.ts';
@@ -18,17 +18,17 @@ export { liveLimiters } from './observe/live-limiters.ts';
 export { compile } from './policies/index.ts';
 
 // What changed and broke, and lists that processes share.
-export { timelineOf } from './events/timeline.ts';
+export { findTimeline } from './events/timeline.ts';
 export { SharedLines } from './events/shared-lines.ts';
 
 // Redis, as a store has connected to it.
-export { connectTo, connectionOf, type RedisConnection } from './stores/redis/connection.ts';
+export { connectTo, findConnection, type RedisConnection } from './stores/redis/connection.ts';
 
 // What a value in Redis says by itself.
 export { readWriter } from './stores/writer.ts';
 
 // Paths, as gateways and routers read them.
-export { foldCase, readingsOf } from './http/keys/path-readings.ts';
+export { foldCase, listReadings } from './http/keys/path-readings.ts';
 
 // Values that users write, and the errors and warnings of wrong ones.
 export { readOptions } from './values/shape.ts';

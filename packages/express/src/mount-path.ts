@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { appsOf, enter, layersOf, matchOf, type App, type Layer } from './router-layers.ts';
+import { listApps, enter, listLayers, findMatch, type App, type Layer } from './router-layers.ts';
 
 /** The target: the matched route or, before a match, the place where the middleware is mounted. */
 interface Sought {
@@ -16,16 +16,16 @@ interface Sought {
  */
 export function mountPath(request: Request): string | undefined {
   if (request.baseUrl === '') return '';
-  const [root, ...inner] = appsOf(request);
+  const [root, ...inner] = listApps(request);
   const sought = { route: request.route as unknown, apps: inner };
-  return wayTo(sought, layersOf(root), request.baseUrl, request.baseUrl + request.path);
+  return wayTo(sought, listLayers(root), request.baseUrl, request.baseUrl + request.path);
 }
 
 /** @param base - The rest of the base URL at these layers; `path` is the rest of the whole path. */
 function wayTo(sought: Sought, layers: readonly Layer[], base: string, path: string): string | undefined {
   if (base === '' && sought.route !== undefined && layers.some(({ route }) => route === sought.route)) return '';
   for (const layer of layers) {
-    const match = layer.route === undefined ? matchOf(layer, path) : undefined;
+    const match = layer.route === undefined ? findMatch(layer, path) : undefined;
     if (match === undefined) continue;
     const { taken, template, inside, apps, below } = enter(layer, match, path, sought.apps);
     if (!base.startsWith(taken)) continue;

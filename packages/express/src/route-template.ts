@@ -1,7 +1,7 @@
 import { warnOnce } from '@sluice/core/spi';
 import type { Request } from 'express';
 import { mountPath } from './mount-path.ts';
-import { appsOf, enter, layersOf, matchOf, type App, type Layer } from './router-layers.ts';
+import { listApps, enter, listLayers, findMatch, type App, type Layer } from './router-layers.ts';
 
 /** The layers that a request reaches on its path through the routers, in order. */
 type Step =
@@ -42,22 +42,22 @@ interface Route {
 /** Whether the middleware runs after the route: Express keeps `request.route` when the route calls `next`. */
 function isPast({ stack = [] }: Route, request: Request, self: unknown): boolean {
   if (self === undefined || stack.some(({ handle }) => handle === self)) return false;
-  const [root, ...apps] = appsOf(request);
+  const [root, ...apps] = listApps(request);
   const way = { apps, self };
-  for (const { meets } of stepsThrough(way, layersOf(root), request.baseUrl + request.path, '')) {
+  for (const { meets } of stepsThrough(way, listLayers(root), request.baseUrl + request.path, '')) {
     if (meets === 'self') return true;
   }
   return false;
 }
 
 function upcoming(request: Request, self: unknown): string | undefined {
-  const [root, ...inner] = appsOf(request);
+  const [root, ...inner] = listApps(request);
   const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
   let found: Step | undefined;
   // A route of another method, because a later middleware may still change the request's method; or else a handler.
   let otherwise: Step | undefined;
   let hasPassed = false;
-  for (const step of stepsThrough({ apps: inner, self }, layersOf(root), request.baseUrl + request.path, '')) {
+  for (const step of stepsThrough({ apps: inner, self }, listLayers(root), request.baseUrl + request.path, '')) {
     if (step.meets === 'self') {
       [found, otherwise, hasPassed] = [undefined, undefined, true];
     } else if (step.meets === 'application' || (step.meets === 'route' && handles(step.methods, method))) {
@@ -90,7 +90,7 @@ interface Way {
 
 function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: string): Generator<Step> {
   for (const layer of layers) {
-    const match = matchOf(layer, path);
+    const match = findMatch(layer, path);
     if (match === undefined) continue;
     if (layer.handle === way.self) {
       yield { meets: 'self' };

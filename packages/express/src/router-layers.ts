@@ -43,18 +43,18 @@ export function enter(layer: Layer, match: Match, path: string, apps: readonly A
   const taken = match.path.replace(/\/$/, '');
   const rest = path.slice(match.path.length);
   const [app] = layer.name === 'mounted_app' ? apps : [];
-  const pattern = patternOf(layer, app, match);
+  const pattern = readPattern(layer, app, match);
   return {
     taken,
     below: rest.startsWith('/') ? rest : `/${rest}`,
-    template: taken === '' ? '' : templateOf(taken, { ...match, pattern }, writtenAs(layer, path, taken)),
-    inside: app === undefined ? layer.handle.stack : layersOf(app),
+    template: taken === '' ? '' : findTemplate(taken, { ...match, pattern }, findSpelling(layer, path, taken)),
+    inside: app === undefined ? layer.handle.stack : listLayers(app),
     apps: app === undefined ? apps : apps.slice(1),
   };
 }
 
 /** The part of a path that a layer matches; undefined if it does not match. */
-export function matchOf(layer: Layer, path: string): Match | undefined {
+export function findMatch(layer: Layer, path: string): Match | undefined {
   try {
     const match = layer.match(path);
     if (match === false) return undefined;
@@ -71,18 +71,18 @@ export function matchOf(layer: Layer, path: string): Match | undefined {
  * The matched part as all its spellings are written: in small letters, unless the layer distinguishes capitals. Each
  * router has that option of its own, so the layer is asked.
  */
-function writtenAs(layer: Layer, path: string, taken: string): string {
+function findSpelling(layer: Layer, path: string, taken: string): string {
   const small = taken.toLowerCase();
-  return small === taken || matchOf(layer, path.toLowerCase()) === undefined ? taken : small;
+  return small === taken || findMatch(layer, path.toLowerCase()) === undefined ? taken : small;
 }
 
 /**
  * The matched part, if the pattern matches nothing else. Otherwise the pattern or, in routers that do not store it,
  * the matched part with the names of its parameters instead of their values.
  *
- * @param written - The matched part, by {@link writtenAs}.
+ * @param written - The matched part, by {@link findSpelling}.
  */
-function templateOf(
+function findTemplate(
   taken: string,
   { params, pattern }: { params: Match['params']; pattern?: unknown },
   written: string,
@@ -121,13 +121,13 @@ function decoded(part: string): string {
 }
 
 /** The applications around a request, from the outermost to the one that handles it now. */
-export function appsOf(request: Request): readonly [App, ...App[]] {
+export function listApps(request: Request): readonly [App, ...App[]] {
   const apps: App[] = [];
   for (let app = request.app as unknown as App | undefined; app !== undefined; app = app.parent) apps.unshift(app);
   return apps as [App, ...App[]];
 }
 
-export function layersOf(app: App): readonly Layer[] {
+export function listLayers(app: App): readonly Layer[] {
   return (app._router ?? app.router)?.stack ?? []; // Express 4 throws at `router`
 }
 
@@ -135,7 +135,7 @@ export function layersOf(app: App): readonly Layer[] {
  * The pattern of a layer, if known. An application knows only its last mount path, so that path is used only when the
  * layer itself does not store its pattern.
  */
-function patternOf(layer: Layer, app: App | undefined, match: Match): unknown {
+function readPattern(layer: Layer, app: App | undefined, match: Match): unknown {
   if (match.pattern !== undefined) return match.pattern;
   const mountpath: unknown = app?.mountpath;
   const written = Array.isArray(mountpath) ? mountpath.map(String).join(',') : mountpath;

@@ -3,7 +3,7 @@ import { atPlace, hasLimit, inheritOptions, limitRequests, type RequestLimiter }
 import { shown } from '@sluice/core/spi';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { framework } from './framework.ts';
-import { nameForRoute, nameForScope, placeOfRoute } from './names.ts';
+import { nameForRoute, nameForScope, getRoutePlace } from './names.ts';
 import { LIMIT_HOOKS, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
 
 /** A limit of a scope, of a route, or of a hook of its own. */
@@ -66,7 +66,7 @@ export class Limits {
   limiterFor(request: FastifyRequest, hook: LimitHook): PlacedLimit['requests'] | undefined {
     // Limits declared before the plugin become known at the first hook.
     if (hook !== 'onRequest' && !this.#hooks.has(hook)) return undefined;
-    const route = routeOf(request);
+    const route = findRoute(request);
     let limit = route && this.#ofRoute.get(route);
     if (limit === undefined) {
       limit = this.#limitFor(request) ?? null;
@@ -77,7 +77,9 @@ export class Limits {
 
   #limitFor({ server, routeOptions: { config, url, method } }: FastifyRequest): PlacedLimit | undefined {
     if (findLimits(server) !== this) return undefined; // those of a scope inside, where the plugin was registered before
-    return url === undefined ? this.limitAt(server) : this.limitAt(server, config.rateLimit, placeOfRoute(method, url));
+    return url === undefined
+      ? this.limitAt(server)
+      : this.limitAt(server, config.rateLimit, getRoutePlace(method, url));
   }
 
   /**
@@ -219,7 +221,7 @@ let routeSymbol: symbol | null | undefined;
  * The object that Fastify stores for the route of a request, and for the 404s of a scope: `routeOptions` makes a new
  * object at each access. Undefined if it is not found.
  */
-function routeOf(request: FastifyRequest): object | undefined {
+function findRoute(request: FastifyRequest): object | undefined {
   routeSymbol ??=
     Object.getOwnPropertySymbols(request).find(({ description }) => description === 'fastify.context') ?? null;
   return routeSymbol === null ? undefined : (request as unknown as Record<symbol, object | undefined>)[routeSymbol];

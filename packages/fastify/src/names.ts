@@ -6,7 +6,7 @@ const READABLE = /^[A-Z][A-Z,]* (?:\/:?[A-Za-z0-9-]*)+$/;
 const MAX_LENGTH = 60;
 
 /** A route as written. For a GET route, Fastify adds a HEAD route; both are one place. */
-export function placeOfRoute(method: string | readonly string[] | undefined, url: string): string {
+export function getRoutePlace(method: string | readonly string[] | undefined, url: string): string {
   const methods = [method ?? []].flat();
   const reads = methods.includes('GET') || methods.includes('HEAD');
   return `${reads ? 'GET' : [...methods].sort().join(',')} ${url}`;

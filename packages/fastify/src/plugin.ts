@@ -19,7 +19,7 @@ import type {
 } from 'fastify';
 import fp from 'fastify-plugin';
 import { Limits, findLimits } from './limits.ts';
-import { placeOfRoute } from './names.ts';
+import { getRoutePlace } from './names.ts';
 import {
   LIMIT_HOOKS,
   type LimitHook,
@@ -117,7 +117,7 @@ function install(app: FastifyInstance): Limits {
     if (given.config?.rateLimit !== undefined) limits.addScope(scope, given.config.rateLimit);
   });
   app.addHook('onRoute', function (route) {
-    const place = placeOfRoute(route.method, route.url);
+    const place = getRoutePlace(route.method, route.url);
     for (const hook of LIMIT_HOOKS.flatMap((name) => route[name] ?? [])) {
       if (firstRoutes.has(hook)) firstRoutes.set(hook, firstRoutes.get(hook) ?? place);
     }

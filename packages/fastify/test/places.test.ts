@@ -1,7 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import sluice, { RateLimit, byIp, byUser } from '@sluice/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { answersOf, closeAfterEach, counting, create, limited, one, portOf, statusesOf, ten, two } from './requests.ts';
+import {
+  answersOf,
+  closeAfterEach,
+  counting,
+  create,
+  limited,
+  one,
+  findPort,
+  statusesOf,
+  ten,
+  two,
+} from './requests.ts';
 
 closeAfterEach();
 
@@ -81,7 +92,7 @@ describe('the limit of a route', () => {
   it('is another for each of several routes that differ in their constraints alone', async () => {
     const app = await limited();
     for (const version of ['1.0.0', '2.0.0']) app.get('/a', { constraints: { version }, ...at({ policy: one }) }, ok);
-    const url = `http://127.0.0.1:${String(await portOf(app))}/a`;
+    const url = `http://127.0.0.1:${String(await findPort(app))}/a`;
     const get = async (version: string) => (await fetch(url, { headers: { 'accept-version': version } })).status;
 
     const statuses = [await get('1.0.0'), await get('2.0.0'), await get('1.0.0'), await get('2.0.0')];
@@ -207,7 +218,7 @@ describe('@RateLimit()', () => {
 describe('the option hook', () => {
   const post = async (app: FastifyInstance, url: string, body: string): Promise<Response> => {
     const headers = { 'content-type': 'application/json' };
-    return fetch(`http://127.0.0.1:${String(await portOf(app))}${url}`, { method: 'POST', headers, body });
+    return fetch(`http://127.0.0.1:${String(await findPort(app))}${url}`, { method: 'POST', headers, body });
   };
 
   it('lets a key be read of the body', async () => {

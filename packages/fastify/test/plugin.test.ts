@@ -13,7 +13,18 @@ import { exchange, spellingsOf } from '@sluice/testkit';
 import type { FastifyServerOptions } from 'fastify';
 import { EventEmitter, once } from 'node:events';
 import { Readable } from 'node:stream';
-import { answersOf, closeAfterEach, counting, create, limited, one, portOf, statusesOf, ten, two } from './requests.ts';
+import {
+  answersOf,
+  closeAfterEach,
+  counting,
+  create,
+  limited,
+  one,
+  findPort,
+  statusesOf,
+  ten,
+  two,
+} from './requests.ts';
 
 closeAfterEach();
 
@@ -112,7 +123,7 @@ describe('an application', () => {
       onDecision: () => decisions.emit(String(++count)),
     });
     app.get('/', () => 'hello');
-    await portOf(app);
+    await findPort(app);
     const decided = once(decisions, '3');
     const answers = Promise.all([statusesOf(app, '/'), statusesOf(app, '/'), statusesOf(app, '/')]);
 
@@ -167,7 +178,7 @@ describe('a limit per route, with a router that', () => {
     await app.register(sluice, { name: 'spelt', policy: fixedWindow({ limit: LIMIT, window: '1h' }), key: byRoute() });
     const calls: string[] = [];
     for (const path of Object.keys(PATHS)) app.get(path, () => String(calls.push(path)));
-    const port = await portOf(app);
+    const port = await findPort(app);
 
     for (const plain of Object.values(PATHS)) {
       for (const target of [...spellingsOf(plain), `${plain};/~`, `${plain};`, ...spellingsOf(plain)]) {

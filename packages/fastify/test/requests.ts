@@ -36,14 +36,14 @@ export async function limited(options: SluiceOptions = {}): Promise<FastifyInsta
 }
 
 /** The port of an application, which it starts. */
-export async function portOf(app: FastifyInstance): Promise<number> {
+export async function findPort(app: FastifyInstance): Promise<number> {
   if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 });
   return (app.server.address() as { port: number }).port;
 }
 
 /** Answers to requests such as `/a` and `HEAD /a`, one after the other, over real HTTP. */
 export async function answersOf(app: FastifyInstance, ...requests: string[]): Promise<Response[]> {
-  const port = await portOf(app);
+  const port = await findPort(app);
   const all: Response[] = [];
   for (const request of requests) {
     const [path = '', method = 'GET'] = request.split(' ').reverse();

@@ -48,12 +48,12 @@ export function routeTemplate(ctx: Context, self: unknown): string | undefined {
 
   const mounted = mountPath(ctx);
   if (ctx.router !== undefined && ctx._matchedRoute !== undefined) {
-    const routes = routesOf(ctx.router, ctx);
+    const routes = findRoutes(ctx.router, ctx);
     const route =
       routes.own.find(({ stack }) => stack.includes(self)) ??
       routes.own.find(({ path }) => path === ctx._matchedRoute) ??
       firstToRun(ctx.router, routes);
-    return mounted + (route === undefined ? String(ctx._matchedRoute) : templateOf(ctx.router, route));
+    return mounted + (route === undefined ? String(ctx._matchedRoute) : findTemplate(ctx.router, route));
   }
   if (mounted === '') return upcoming(ctx, middleware);
   warnOnce(
@@ -81,9 +81,9 @@ function upcoming(ctx: Context, middleware: readonly unknown[]): string | undefi
   let otherwise: string | undefined;
   for (const router of routers) {
     if (router.matchHost?.(ctx.host) === false) continue;
-    const routes = routesOf(router, ctx);
+    const routes = findRoutes(router, ctx);
     const route = firstToRun(router, routes);
-    const template = route && templateOf(router, route);
+    const template = route && findTemplate(router, route);
     if (routes.own.length > 0) return template;
     otherwise ??= template;
   }
@@ -91,14 +91,14 @@ function upcoming(ctx: Context, middleware: readonly unknown[]): string | undefi
 }
 
 /** The path as written or, for a route with a list of paths, all of them: these share one list of handlers. */
-function templateOf({ stack }: Router, route: RouterLayer): string {
+function findTemplate({ stack }: Router, route: RouterLayer): string {
   return stack
     .filter((layer) => layer.stack === route.stack)
     .map(({ path }) => String(path))
     .join(',');
 }
 
-function routesOf(router: Router, ctx: Context): Routes {
+function findRoutes(router: Router, ctx: Context): Routes {
   const path = router.opts.routerPath ?? ctx.newRouterPath ?? ctx.path;
   const matched = router.match(path, ctx.method === 'HEAD' ? 'GET' : ctx.method);
   return { own: matched.pathAndMethod.filter(isRoute), all: matched.path.filter(isRoute) };

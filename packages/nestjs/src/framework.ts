@@ -22,7 +22,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
   header: (request: FoundRequest, name) => request.headers?.[name],
   user: (request) => readUserId(request.user) ?? readUserId((request as FoundRequest).raw?.user),
   rawRequest: (request: FoundRequest) => request.raw ?? request,
-  rawResponse: nodeResponseOf,
+  rawResponse: getNodeResponse,
   getHeader: (response, name) => response.getHeader(name),
   setHeader: (response, name, value) => {
     if (isNode(response)) response.setHeader(name, value);
@@ -30,7 +30,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
   },
   removeHeader: (response, name) => {
     response.removeHeader(name);
-    nodeResponseOf(response).removeHeader(name); // where fields set by middleware are, with Fastify
+    getNodeResponse(response).removeHeader(name); // where fields set by middleware are, with Fastify
   },
   setStatus: (response, status) => {
     response.statusCode = status;
@@ -42,7 +42,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
   },
   // As Nest sends return values of handlers: with Express, a number as text.
   answerWith: (response, value) => {
-    const raw = nodeResponseOf(response);
+    const raw = getNodeResponse(response);
     if (value === raw || raw.headersSent || raw.writableEnded) return; // onDenied sent or sends the response itself
     const isText = isNode(response) && (typeof value === 'number' || typeof value === 'boolean');
     response.send(isText ? String(value) : value);
@@ -67,6 +67,6 @@ function isNode(response: NestResponse): response is NestResponse & NodeResponse
   return (response as Partial<Wrapped>).raw === undefined;
 }
 
-function nodeResponseOf(response: NestResponse): NodeResponse {
+function getNodeResponse(response: NestResponse): NodeResponse {
   return isNode(response) ? response : (response as Wrapped).raw;
 }

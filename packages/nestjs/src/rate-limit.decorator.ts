@@ -33,7 +33,7 @@ export function RateLimit<Request, Response = NestResponse>(
 export function RateLimit(options: object): ClassOrMethod {
   return decorate('@RateLimit()', LIMITS, (target, place) => {
     // Decorators are applied from the bottom up; those of a base class are outside.
-    const before = limitsOf(target);
+    const before = readLimits(target);
     const own = before.filter((placed) => placed.place === place);
     const inherited = before.slice(0, before.length - own.length);
     return [...inherited, { options: options as RateLimitOptions, place }, ...own] satisfies Placed[];
@@ -47,7 +47,7 @@ export function RateLimit(options: object): ClassOrMethod {
  */
 export function SkipRateLimit(...names: readonly string[]): ClassOrMethod {
   return decorate('@SkipRateLimit()', SKIPPED, (target) => {
-    const before = skippedOf(target);
+    const before = readSkipped(target);
     return names.length === 0 || before?.length === 0 ? [] : [...(before ?? []), ...names];
   });
 }
@@ -66,12 +66,12 @@ export const CurrentRateLimit: () => ParameterDecorator = createParamDecorator(
 );
 
 /** The limits of a class with its base classes, or of a method; the outermost first. */
-export function limitsOf(target: Target): readonly Placed[] {
+export function readLimits(target: Target): readonly Placed[] {
   return reflector.get<readonly Placed[] | undefined>(LIMITS, target) ?? [];
 }
 
 /** The names of the limits that a class or a method skips, none for all; undefined without `@SkipRateLimit()`. */
-export function skippedOf(target: Target): readonly string[] | undefined {
+export function readSkipped(target: Target): readonly string[] | undefined {
   return reflector.get<readonly string[] | undefined>(SKIPPED, target);
 }
 

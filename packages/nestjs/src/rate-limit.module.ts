@@ -61,7 +61,7 @@ export class RateLimitModule {
   static forRoot<Request, Response = NestResponse>(options: RateLimitModuleOptions<Request, Response>): DynamicModule;
   static forRoot(given: GuardOption = {}): DynamicModule {
     const { guard, ...options } = atPlace('RateLimitModule.forRoot()', () => inheritOptions({}, given, ['guard']));
-    return moduleOf({ provide: RATE_LIMIT_OPTIONS, useValue: options }, [], guard);
+    return makeModule({ provide: RATE_LIMIT_OPTIONS, useValue: options }, [], guard);
   }
 
   /**
@@ -91,12 +91,12 @@ export class RateLimitModule {
             useFactory: (factory: RateLimitOptionsFactory) => factory.createRateLimitOptions(),
             inject: [useClass ?? (useExisting as InjectionToken)],
           };
-    const module = moduleOf(provider, useClass === undefined ? [] : [useClass], guard);
+    const module = makeModule(provider, useClass === undefined ? [] : [useClass], guard);
     return { ...module, imports };
   }
 }
 
-function moduleOf(options: Provider, more: readonly Provider[], guard: unknown = RateLimitGuard): DynamicModule {
+function makeModule(options: Provider, more: readonly Provider[], guard: unknown = RateLimitGuard): DynamicModule {
   if (guard !== false && !isGuard(guard)) {
     throw new PolicyError(
       'guard',

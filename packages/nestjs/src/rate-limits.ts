@@ -5,7 +5,7 @@ import { Place, RequestLimiter, atPlace, hasLimit, inheritOptions, namedByPlace 
 import { shown, warnOnce } from '@sluice/core/spi';
 import { framework, reporting } from './framework.ts';
 import type { NestRequest, NestResponse } from './nest-types.ts';
-import { limitsOf, skippedOf, type Placed } from './rate-limit.decorator.ts';
+import { readLimits, readSkipped, type Placed } from './rate-limit.decorator.ts';
 import type { RateLimitScopeOptions } from './rate-limit.options.ts';
 import { readCommonRoute, setRoute } from './route-template.ts';
 import { leaveOut, unknownName, type NestLimits } from './skipped-limits.ts';
@@ -68,7 +68,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     if (only === undefined) return true;
     const type = context.getType<string>();
     if (type !== 'http') {
-      warnOfContext(type);
+      warnAboutContext(type);
       return true;
     }
     const http = context.switchToHttp();
@@ -126,9 +126,9 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   #limitersFor(type: Target, handler: Target): readonly RequestLimiter[] {
     const outside = [...this.#ofModule, ...this.#placesOf(type)];
     const own = this.#placesOf(handler);
-    const beside = leaveOut(outside, outside, skippedOf(type), type.name);
+    const beside = leaveOut(outside, outside, readSkipped(type), type.name);
     const where = `${type.name}.${handler.name}`;
-    const limits = leaveOut([...beside, ...own], [...outside, ...own], skippedOf(handler), where);
+    const limits = leaveOut([...beside, ...own], [...outside, ...own], readSkipped(handler), where);
     const reported = limits.filter(({ settings }) => settings.mode === 'report');
     const enforced = limits.filter(({ settings }) => settings.mode === 'enforce');
     const apart = enforced.length < 2 ? [...reported, ...enforced] : reported;
@@ -148,7 +148,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
 
   /** The limits of a class with its base classes, or of a method; the outermost first. */
   #placesOf(target: Target): readonly Place[] {
-    const all = limitsOf(target);
+    const all = readLimits(target);
     return all.map((one) => {
       let place = this.#placed.get(one);
       if (place !== undefined) return place;
@@ -170,7 +170,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   }
 }
 
-function warnOfContext(type: string): void {
+function warnAboutContext(type: string): void {
   warnOnce(
     'SLUICE_CONTEXT_UNKNOWN',
     `RateLimitGuard limits HTTP requests alone, and lets every call of a context of type ${shown(type)} pass. ` +

@@ -50,9 +50,9 @@ const reflector = new Reflector();
 // eslint-disable-next-line @typescript-eslint/no-unsafe-function-type -- as Nest has it
 export function readCommonRoute(type: Function, handler: Function): string | undefined {
   const [outer = [''], inner = [''], version = ['']] = [
-    listOf(reflector.get(PATH, type)),
-    listOf(reflector.get(PATH, handler)),
-    listOf(reflector.get(VERSION, handler) ?? reflector.get(VERSION, type)),
+    readList(reflector.get(PATH, type)),
+    readList(reflector.get(PATH, handler)),
+    readList(reflector.get(VERSION, handler) ?? reflector.get(VERSION, type)),
   ];
   if (outer.length * inner.length * version.length === 1) return undefined;
   const paths = outer.flatMap((before) =>
@@ -61,6 +61,6 @@ export function readCommonRoute(type: Function, handler: Function): string | und
   return `${paths.join()}${version.length === 1 ? '' : `@${version.join()}`}`;
 }
 
-function listOf(value: unknown): readonly string[] | undefined {
+function readList(value: unknown): readonly string[] | undefined {
   return value === undefined ? undefined : [value].flat().map(String);
 }

@@ -20,7 +20,7 @@ export function leaveOut(
 ): readonly NestLimits[] {
   if (skipped === undefined) return limits;
   if (skipped.length === 0) return [];
-  const names = known.flatMap((one) => [one.name, ...one.limits.flatMap(namesOf)]);
+  const names = known.flatMap((one) => [one.name, ...one.limits.flatMap(listNames)]);
   for (const name of skipped) {
     if (names.includes(name)) continue;
     const what = `@SkipRateLimit(${shown(name)}) on ${where} names no limit that applies there`;
@@ -28,14 +28,14 @@ export function leaveOut(
   }
   const isSkipped = (name: string): boolean => skipped.includes(name);
   return limits.flatMap((one) => {
-    const left = isSkipped(one.name) ? [] : one.limits.filter((limit) => !namesOf(limit).some(isSkipped));
+    const left = isSkipped(one.name) ? [] : one.limits.filter((limit) => !listNames(limit).some(isSkipped));
     if (left.length === one.limits.length) return [one];
     return left.length === 0 ? [] : [{ ...one, name: one.name, limits: left }];
   });
 }
 
 /** An entry of `limits`, and its policy. One of several policies has no name here: they are counted under one key. */
-function namesOf({ name, limit }: NestLimits['limits'][number]): readonly string[] {
+function listNames({ name, limit }: NestLimits['limits'][number]): readonly string[] {
   const [policy, ...others] = typeof limit === 'function' ? [] : (limit.fixed ?? []);
   return policy === undefined || others.length > 0 ? [name] : [name, policy.name];
 }

@@ -1,6 +1,6 @@
 import type { Decision, LimitEvent, PolicyDecision } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
-import { editKeys, parseDuration, readSubject, timelineOf, writeDuration, type Want } from '@sluice/core/spi';
+import { editKeys, parseDuration, readSubject, findTimeline, writeDuration, type Want } from '@sluice/core/spi';
 import { PageProblem } from './exchange.ts';
 import { readReason, readText, type Fields, type Reason } from './fields.ts';
 import { MAX_ID, readId, showKey, writeId, type FindLimits } from './key-names.ts';
@@ -82,14 +82,14 @@ export class KeyActions {
     if (fields['id'] !== undefined) {
       const shown = readId(readText(fields, 'id', MAX_ID), find);
       const { subject, key, length } = shown;
-      const all = firstOfEach([shown, ...find(subject).map((known) => ({ ...known, subject, key, length }))]);
+      const all = keepFirstOfEach([shown, ...find(subject).map((known) => ({ ...known, subject, key, length }))]);
       const [own, ...others] = await this.#readAll(all);
       return [own as KeyState, ...others.filter(isUsed)];
     }
     const text = readText(fields, 'key', MAX_KEY);
     const addresses = IPV6_PREFIXES.flatMap((bits) => canonicalAddress(text.trim(), bits) ?? []);
     const keys = [...new Set([text, ...addresses])].flatMap((key) =>
-      firstOfEach(find(readSubject(key)).map((known) => keyUnder(known, key))),
+      keepFirstOfEach(find(readSubject(key)).map((known) => keyUnder(known, key))),
     );
     const states = await this.#readAll(keys);
     // An unused address is taken in the form of `byIp()`: no limiter would look for a block of the text itself.
@@ -130,7 +130,7 @@ export class KeyActions {
       ...reason,
     } as const;
     // What has failed has told nothing.
-    if (failure !== undefined) void timelineOf(key.core.store).add(event);
+    if (failure !== undefined) void findTimeline(key.core.store).add(event);
     this.#log(event);
     return state;
   }
@@ -154,7 +154,7 @@ export class KeyActions {
         ? policies.every(({ used }, i) => used === 0 || used < usedBefore(i))
         : (outcome === 'blocked') === (action === 'block');
     const op = action === 'reset' ? action : 'block';
-    const make = (): Promise<void> => editKeys(key.core, op, [wantOf(key)], edit);
+    const make = (): Promise<void> => editKeys(key.core, op, [makeWant(key)], edit);
     return { numbers: { before: null, after: length || null }, make, isDone };
   }
 
@@ -166,7 +166,7 @@ export class KeyActions {
   async #read(key: LimitedKey): Promise<KeyState> {
     const { core, isUnsure } = key;
     // Without its numbers only a block is known.
-    const want = { ...wantOf(key), cost: isUnsure ? 0 : 1 };
+    const want = { ...makeWant(key), cost: isUnsure ? 0 : 1 };
     const endMs = performance.now() + PATIENCE_MS;
     const decision = await core.decide('peek', [want], { endMs, onStoreError: 'local', isSilent: true });
     const { outcome, source, retryAfterMs, atMs } = decision;
@@ -190,13 +190,13 @@ function isUsed({ outcome, policies, denials }: KeyState): boolean {
 }
 
 /** Each limit once: the first is the one that has decided. */
-function firstOfEach(keys: readonly LimitedKey[]): readonly LimitedKey[] {
+function keepFirstOfEach(keys: readonly LimitedKey[]): readonly LimitedKey[] {
   const areOne = (one: LimitedKey, other: LimitedKey): boolean =>
     one.core.store === other.core.store && limitId(one.core, one.limit) === limitId(other.core, other.limit);
   return keys.filter((one, i) => i === keys.findIndex((other) => areOne(one, other)));
 }
 
-function wantOf({ limit, key, subject }: LimitedKey): Want {
+function makeWant({ limit, key, subject }: LimitedKey): Want {
   return { limit, key, subject, cost: 0, holder: 0, isNamed: false };
 }
 

@@ -53,14 +53,15 @@ export function listLimits(only: ReadonlySet<LimiterCore> | undefined): readonly
     for (const limit of core.known) {
       const id = limitId(core, limit);
       const before = byId.get(id);
-      const isUnsure = before !== undefined && (before.isUnsure || numbersOf(before.limit) !== numbersOf(limit));
+      const isUnsure =
+        before !== undefined && (before.isUnsure || describeNumbers(before.limit) !== describeNumbers(limit));
       byId.set(id, { core, limit, ...before, isUnsure });
     }
   }
   return [...found.values()].flatMap((byId) => [...byId.values()]);
 }
 
-function numbersOf({ fixed }: Limit): string {
+function describeNumbers({ fixed }: Limit): string {
   return JSON.stringify(fixed?.map(({ policy }) => policy));
 }
 

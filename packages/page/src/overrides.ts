@@ -1,6 +1,6 @@
 import { describePolicy, parsePolicy, type Policy } from '@sluice/core';
 import { createPolicies, type Policies, type PolicyOverride } from '@sluice/core/managed';
-import { connectionOf, writeDuration } from '@sluice/core/spi';
+import { findConnection, writeDuration } from '@sluice/core/spi';
 import { PageProblem } from './exchange.ts';
 import type { Fields, Reason } from './fields.ts';
 import type { LimitedKey } from './limits.ts';
@@ -79,7 +79,7 @@ export async function planEnd(key: LimitedKey, reason: Reason): Promise<NumbersP
 async function findManaged({ core: { context }, limit, key }: LimitedKey): Promise<Managed | undefined> {
   const name = limit.mark?.name;
   if (name === undefined) return undefined;
-  const isRedis = connectionOf(context.store) !== undefined;
+  const isRedis = findConnection(context.store) !== undefined;
   const policies = (context.policies as Policies | undefined) ?? (isRedis ? createPolicies(context.store) : undefined);
   const base = await policies?.get(name);
   const [counted] = await limit.read(key);

@@ -1,6 +1,6 @@
 import type { LimitEvent } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
-import { timelineOf, type LimiterCore } from '@sluice/core/spi';
+import { findTimeline, type LimiterCore } from '@sluice/core/spi';
 import { PageProblem, respond, respondProblem, type PageRequest, type PageResponse } from './exchange.ts';
 import { readFields } from './fields.ts';
 import { ACTIONS, KeyActions, type Action, type KeyState } from './key-actions.ts';
@@ -83,7 +83,7 @@ export class Page {
     const stores = listCores(this.#settings.limiters).map(({ store }) => store);
     // That of this process is for all its limiters.
     const all = this.#settings.limiters === undefined ? [undefined, ...stores] : stores;
-    const timelines = [...new Set(all.map(timelineOf))];
+    const timelines = [...new Set(all.map(findTimeline))];
     if (performance.now() - this.#eventsReadAtMs >= READ_EVERY_MS) {
       this.#eventsReadAtMs = performance.now();
       // The page says by itself that a store does not answer.

@@ -11,16 +11,17 @@ import Koa from 'koa';
 import { createLimiter, fixedWindow } from '@sluice/core';
 import { page, type PageHandler } from '@sluice/page';
 import type { KeyState } from '../src/key-actions.ts';
-import { pageWith, portOf, TOKEN, useCleanUp } from './serve-page.ts';
+import { pageWith, findPort, TOKEN, useCleanUp } from './serve-page.ts';
 
 const later = useCleanUp();
 
 /** Serves a page at `/limits`, and `hello` elsewhere. Resolves to the port. */
 const FRAMEWORKS: Readonly<Record<string, (path?: string) => Promise<number>>> = {
-  Express: () => portOf(express().use('/limits', pageWith()).use(hello)),
-  'Express with a parser of bodies': () => portOf(express().use(express.json()).use('/limits', pageWith()).use(hello)),
+  Express: () => findPort(express().use('/limits', pageWith()).use(hello)),
+  'Express with a parser of bodies': () =>
+    findPort(express().use(express.json()).use('/limits', pageWith()).use(hello)),
   'Express with the option path': () =>
-    portOf(
+    findPort(
       express()
         .use(pageWith({ path: '/limits' }) as RequestHandler)
         .use(hello),
@@ -32,7 +33,7 @@ const FRAMEWORKS: Readonly<Record<string, (path?: string) => Promise<number>>> =
       context.body = 'hello';
     });
     const handle = app.callback();
-    return portOf((request, response) => {
+    return findPort((request, response) => {
       void handle(request, response);
     });
   },
@@ -59,14 +60,14 @@ const FRAMEWORKS: Readonly<Record<string, (path?: string) => Promise<number>>> =
   },
   'node:http': () => {
     const made = pageWith();
-    return portOf((request, response) => {
+    return findPort((request, response) => {
       if (request.url === '/limitsmore' || request.url?.startsWith('/limits') !== true) response.end('hello');
       else void made(request, response);
     });
   },
   'a fetch handler': () => {
     const made: PageHandler = pageWith({ path: '/limits' });
-    return portOf((request, response) => {
+    return findPort((request, response) => {
       void (async () => {
         const chunks = (await request.toArray()) as Buffer[];
         const init = { method: request.method ?? 'GET', headers: request.headers as Record<string, string> };
@@ -160,7 +161,7 @@ it('writes nothing to a response that the application has sent meanwhile', async
   const slow = page({ authorize: () => new Promise<boolean>((resolve) => setTimeout(resolve, 50, true)) });
   later(() => slow.close());
   let answering: Promise<unknown> | undefined;
-  const port = await portOf((request, response) => {
+  const port = await findPort((request, response) => {
     answering = slow(request, response);
     response.writeHead(503).end('late');
   });

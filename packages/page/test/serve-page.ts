@@ -14,7 +14,7 @@ export function useCleanUp(): (end: () => unknown) => void {
   return (end) => opened.push(end);
 }
 
-export async function portOf(listener: RequestListener): Promise<number> {
+export async function findPort(listener: RequestListener): Promise<number> {
   const { port, close } = await listen(listener);
   opened.push(close);
   return port;

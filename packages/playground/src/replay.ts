@@ -1,6 +1,6 @@
 import { memoryStore, type Decision, type Policy } from '@sluice/core';
 import { denialFor } from '@sluice/core/http';
-import { heldBy, LimiterCore, type HeldSlots } from '@sluice/core/spi';
+import { findSlots, LimiterCore, type HeldSlots } from '@sluice/core/spi';
 import { COLUMNS, listRequests, type Offered, type Traffic } from './traffic.ts';
 
 /** An edge of every window that divides a day: where the traffic starts. */
@@ -89,7 +89,7 @@ export function replay(
     const decision = decide('take', client, cost);
     const startMs = atMs + decision.delayMs;
     answers.push({ ...request, decision, startMs });
-    const slots = heldBy(core, decision);
+    const slots = findSlots(core, decision);
     if (slots !== undefined)
       insert(running, { endMs: startMs + runsMs, slots }, ({ endMs }) => endMs > startMs + runsMs);
     if (isWatched) sample(atMs);

@@ -1,7 +1,7 @@
 import { LimiterCore } from '@sluice/core/spi';
-import { writtenProblem } from './config/configuration-error.ts';
+import { formatProblem } from './config/configuration-error.ts';
 import { loadConfiguration } from './config/load-configuration.ts';
-import { makerOf } from './limits.ts';
+import { makeLimitMaker } from './limits.ts';
 import { parseServerOptions, type ServerOptions } from './options.ts';
 import { openStore } from './store.ts';
 import { readTls } from './transport/certificates.ts';
@@ -30,14 +30,14 @@ export async function checkConfiguration(options: ServerOptions): Promise<Checke
   const core = new LimiterCore({ name: 'service', store: opened.store, app: settings.app, shared: true });
   try {
     const { domains, limits, forwardAuth, sentinel, warnings } = await loadConfiguration(settings.config, {
-      makeLimit: makerOf(core),
+      makeLimit: makeLimitMaker(core),
     });
     return {
       domains: domains.size,
       limits: limits.size,
       forwardAuthRules: forwardAuth?.rules.length ?? 0,
       sentinelRules: sentinel.flows.size + sentinel.params.size,
-      warnings: warnings.map(writtenProblem),
+      warnings: warnings.map(formatProblem),
     };
   } finally {
     await core.close();

@@ -4,15 +4,15 @@ import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
 import { operatorsPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
-import { writtenProblem } from './config/configuration-error.ts';
+import { formatProblem } from './config/configuration-error.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import { knownLimits, type Configuration } from './config/configuration.ts';
 import type { Health } from './health/health.ts';
 import { RequestRules } from './config/request-rules.ts';
-import { makerOf } from './limits.ts';
+import { makeLimitMaker } from './limits.ts';
 import { logStore } from './log-store.ts';
 import { openListeners } from './listeners/open-listeners.ts';
-import { isLocal, writtenAddress } from './transport/address.ts';
+import { isLocal, formatAddress } from './transport/address.ts';
 import {
   parseServerOptions,
   type CloseOptions,
@@ -91,7 +91,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       await undoAll();
     };
     return {
-      addresses: Object.fromEntries(listeners.map(({ name, address }) => [name, writtenAddress(address)])),
+      addresses: Object.fromEntries(listeners.map(({ name, address }) => [name, formatAddress(address)])),
       reload: () => service.reload(),
       close: ({ delayMs = 0 } = {}) => (closing ??= end(delayMs)),
     };
@@ -148,11 +148,11 @@ class LiveService implements Service {
   async load(settings: Settings): Promise<void> {
     const { config, log } = settings;
     this.#source = await ConfigurationSource.open(config, {
-      makeLimit: makerOf(this.core),
+      makeLimit: makeLimitMaker(this.core),
       onLoad: (configuration) => {
         checkSecret(configuration, settings);
         if (this.#source !== undefined) log('a new configuration serves');
-        for (const warning of configuration.warnings.slice(0, MAX_WARNINGS)) log(writtenProblem(warning));
+        for (const warning of configuration.warnings.slice(0, MAX_WARNINGS)) log(formatProblem(warning));
         this.showLimits(configuration);
         this.stats.loaded();
       },

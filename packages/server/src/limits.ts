@@ -20,12 +20,12 @@ export type MakeLimit = (policy: RulePolicy) => Limit;
  *
  * @throws TypeError `SLUICE_KEY_INVALID` for an empty key.
  */
-export function wantOf(limit: Limit, key: string, cost: number): Want {
+export function makeWant(limit: Limit, key: string, cost: number): Want {
   return { limit, key, subject: readSubject(key), cost, holder: 0, isNamed: false };
 }
 
 /** Makes the limits of a configuration with the core that decides over them. */
-export function makerOf(core: LimiterCore): MakeLimit {
+export function makeLimitMaker(core: LimiterCore): MakeLimit {
   return (policy) => {
     // What core would say names a store, which files do not have.
     if (core.store.source === 'memory' && readMark(policy)?.open !== undefined) {

@@ -33,7 +33,7 @@ export function openStore({ store, redis, prefix }: Pick<Settings, 'store' | 're
     const single = redisStore(url, { prefix });
     return { ...nothing, store: single, close: () => single.close() };
   }
-  const client = clusterOf([url, ...others]);
+  const client = makeCluster([url, ...others]);
   client.on('error', () => undefined); // each decision that fails tells of it
   return {
     store: redisStore(client, { prefix }),
@@ -48,7 +48,7 @@ export function openStore({ store, redis, prefix }: Pick<Settings, 'store' | 're
 }
 
 /** The nodes report each other: user, password and TLS of the first URL apply to all. */
-function clusterOf(urls: readonly [string, ...string[]]): Cluster {
+function makeCluster(urls: readonly [string, ...string[]]): Cluster {
   const { protocol, username, password } = new URL(urls[0]);
   const access = {
     ...(username === '' ? {} : { username: decodeURIComponent(username) }),

@@ -8,7 +8,7 @@ import { buildConfiguration, type Configuration } from '../src/config/configurat
 import { readConfiguration } from '../src/config/read-configuration.ts';
 import { RequestRules } from '../src/config/request-rules.ts';
 import { createServer, type RunningServer, type ServerOptions } from '../src/index.ts';
-import { makerOf } from '../src/limits.ts';
+import { makeLimitMaker } from '../src/limits.ts';
 import type { Service } from '../src/service.ts';
 import { Stats } from '../src/stats/stats.ts';
 
@@ -82,11 +82,11 @@ export function makeService(
   const core = new LimiterCore({ name: 'service', shared, store, timeoutMs });
   core.claim();
   const health = { isServing: true };
-  const requestRules = new RequestRules(makerOf(core));
+  const requestRules = new RequestRules(makeLimitMaker(core));
   const configuration = configurationOf(yaml, core);
   return { store, core, requestRules, configuration, health, access: new Access(token), stats: new Stats(), timeoutMs };
 }
 
 export function configurationOf(yaml: string, core: LimiterCore): Configuration {
-  return buildConfiguration(readConfiguration([{ path: 'limits.yaml', text: yaml }]), makerOf(core));
+  return buildConfiguration(readConfiguration([{ path: 'limits.yaml', text: yaml }]), makeLimitMaker(core));
 }

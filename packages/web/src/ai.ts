@@ -1,7 +1,14 @@
 import { SluiceError, type Decision, type Limiter } from '@sluice/core';
 import { denialFor } from '@sluice/core/http';
 import { followStream } from './follow-stream.ts';
-import { charactersIn, estimateOf, promptTokens, tokensIn, tokensOf, type ModelCall } from './model-tokens.ts';
+import {
+  charactersIn,
+  estimateTokens,
+  promptTokens,
+  tokensIn,
+  readUsedTokens,
+  type ModelCall,
+} from './model-tokens.ts';
 
 export type { ModelCall };
 
@@ -49,7 +56,7 @@ export class TokenLimitError extends SluiceError {
  *
  * @throws (rejects, from the model) {@link TokenLimitError}, and as `limiter.reserve` does.
  */
-export function limitTokens<Key>({ limiter, key, estimate = estimateOf }: TokenLimits<Key>): TokenMiddleware {
+export function limitTokens<Key>({ limiter, key, estimate = estimateTokens }: TokenLimits<Key>): TokenMiddleware {
   /** Reserves, and asks the model; gives the reservation back if it fails. */
   const ask = async <Result>(call: ModelCall, model: () => PromiseLike<Result>) => {
     const subject = typeof key === 'function' ? (key as (call: ModelCall) => Key)(call) : key;
@@ -67,7 +74,7 @@ export function limitTokens<Key>({ limiter, key, estimate = estimateOf }: TokenL
     async wrapGenerate({ doGenerate, params }) {
       const { reservation, result } = await ask(params, doGenerate);
       const { content } = result as { readonly content?: unknown };
-      const used = tokensOf(result.usage, promptTokens(params), charactersIn(content));
+      const used = readUsedTokens(result.usage, promptTokens(params), charactersIn(content));
       await reservation.settle(used ?? reservation.decision.cost);
       return result;
     },
@@ -76,7 +83,7 @@ export function limitTokens<Key>({ limiter, key, estimate = estimateOf }: TokenL
       const prompt = promptTokens(params);
       let usage: unknown;
       let sent = 0;
-      const end = () => reservation.settle(tokensOf(usage, prompt, sent) ?? prompt + tokensIn(sent));
+      const end = () => reservation.settle(readUsedTokens(usage, prompt, sent) ?? prompt + tokensIn(sent));
       const stream = followStream(result.stream, {
         part(part) {
           const given = part as { readonly delta?: unknown; readonly usage?: unknown };

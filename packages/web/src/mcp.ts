@@ -57,12 +57,12 @@ export function limitTools<Key>({
   return (tool, handler, { cost = 1 } = {}) =>
     async (...given) => {
       const units = typeof cost === 'function' ? cost(...given) : cost;
-      const decision = await limiter.consume(key(callOf(tool, given.at(-1) as Caller | undefined)), units);
+      const decision = await limiter.consume(key(describeCall(tool, given.at(-1) as Caller | undefined)), units);
       return decision.allowed ? handler(...given) : deniedCall(decision);
     };
 }
 
-function callOf(tool: string, caller: Caller = {}): ToolCall {
+function describeCall(tool: string, caller: Caller = {}): ToolCall {
   const { authInfo, sessionId } = caller;
   const subject = authInfo?.extra?.['sub'];
   return { tool, user: typeof subject === 'string' ? subject : authInfo?.clientId, session: sessionId, caller };

@@ -8,7 +8,7 @@ export interface ModelCall {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-export function estimateOf(call: ModelCall): number {
+export function estimateTokens(call: ModelCall): number {
   return promptTokens(call) + (call.maxOutputTokens ?? OUTPUT_TOKENS);
 }
 
@@ -35,16 +35,16 @@ export function charactersIn(value: unknown): number {
  * @param prompt - The tokens of the prompt, if only those of the answer are reported.
  * @param sent - The characters of the answer, if only the tokens of the prompt are reported.
  */
-export function tokensOf(usage: unknown, prompt: number, sent: number): number | undefined {
+export function readUsedTokens(usage: unknown, prompt: number, sent: number): number | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const { inputTokens, outputTokens } = usage as Readonly<Record<'inputTokens' | 'outputTokens', unknown>>;
-  const [input, output] = [countOf(inputTokens), countOf(outputTokens)];
+  const [input, output] = [readCount(inputTokens), readCount(outputTokens)];
   if ((input ?? 0) === 0 && (output ?? 0) === 0) return undefined;
   return Math.min(Math.ceil((input ?? prompt) + (output ?? tokensIn(sent))), Number.MAX_SAFE_INTEGER);
 }
 
 /** A number, or the `total` of its kinds. */
-function countOf(tokens: unknown): number | undefined {
+function readCount(tokens: unknown): number | undefined {
   const count = typeof tokens === 'object' && tokens !== null ? (tokens as { readonly total?: unknown }).total : tokens;
   return typeof count === 'number' && count >= 0 && Number.isFinite(count) ? count : undefined;
 }

@@ -1,5 +1,5 @@
 import { PolicyError } from '@sluice/core';
-import { foldCase, readingsOf, shown, warnOnce } from '@sluice/core/spi';
+import { foldCase, listReadings, shown, warnOnce } from '@sluice/core/spi';
 
 /** The parts of a `URLPattern` that tell a route. */
 export interface RoutePattern {
@@ -32,9 +32,9 @@ interface Template {
 export function routeFinder(option: unknown): FindRoute {
   if (option === undefined) return findNone;
   if (!Array.isArray(option) || option.length === 0) throw badRoutes('routes', option);
-  const templates = option.map(templateOf);
+  const templates = option.map(parseTemplate);
   return (url) => {
-    const readings = readingsOf(new URL(url).pathname);
+    const readings = listReadings(new URL(url).pathname);
     if (readings === undefined) return undefined; // no client writes such a path by mistake
     return templates.find(({ matches }) => readings.some(matches))?.text;
   };
@@ -48,11 +48,11 @@ function findNone(): undefined {
   );
 }
 
-function templateOf(route: unknown, i: number): Template {
+function parseTemplate(route: unknown, i: number): Template {
   const field = `routes[${String(i)}]`;
   if (typeof route === 'string' && route.startsWith('/')) {
     if (/\/[[{]/.test(route)) throw badRoutes(field, route); // parameters as other routers write them
-    return { text: route, matches: matcherOf(route) };
+    return { text: route, matches: makeMatcher(route) };
   }
   const { pathname, constructor: Pattern } = (route ?? {}) as { pathname?: unknown; constructor: PatternClass };
   // A pattern of more than a path, such as a host, matches no path by itself.
@@ -72,7 +72,7 @@ function badRoutes(field: string, got: unknown): PolicyError {
 }
 
 /** Capitals, and slashes at the end, do not count. */
-function matcherOf(template: string): (path: string) => boolean {
+function makeMatcher(template: string): (path: string) => boolean {
   const isOpen = template.endsWith('/*');
   const segments = foldCase(isOpen ? template.slice(0, -2) : template.replace(/\/+$/, '')).split('/');
   const fitting = segments.map((part) => (part === '*' || part.startsWith(':') ? '[^/]+' : escape(part)));

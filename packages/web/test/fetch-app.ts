@@ -36,7 +36,7 @@ export function fetchApp(app: App, peer: AddressSource): Fetch {
 }
 
 /** What the handler of a scenario is told of a request. */
-export async function callOf(request: Request, info: Call['rateLimit']): Promise<Call> {
+export async function describeCall(request: Request, info: Call['rateLimit']): Promise<Call> {
   const { method, headers } = request;
   const hasBody = method !== 'GET' && headers.get('content-type')?.startsWith('application/json') === true;
   return { method, headers, body: hasBody ? await request.json() : undefined, rateLimit: info };
@@ -76,7 +76,7 @@ function bodyOf(stream: NonNullable<Answer['stream']>): ReadableStream {
 
 function handlerOf({ limit, handle }: Route, limiterOf: (options: Limit) => ReturnType<typeof rateLimit>): Fetch {
   const own = async (request: Request): Promise<Response> => {
-    return responseOf(await handle(await callOf(request, request.rateLimit)));
+    return responseOf(await handle(await describeCall(request, request.rateLimit)));
   };
   return limit === undefined ? own : limiterOf(limit).handle(own);
 }

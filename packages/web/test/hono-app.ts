@@ -2,7 +2,7 @@ import { fromProxy, rateLimit, type AddressSource } from '@sluice/web/hono';
 import type { App, Limit, Route } from '@sluice/testkit/contract';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { methodOverride } from 'hono/method-override';
-import { callOf, responseOf } from './fetch-app.ts';
+import { describeCall, responseOf } from './fetch-app.ts';
 
 /** An application of Hono. */
 export function honoApp(suiteApp: App, peer: AddressSource): Hono {
@@ -32,5 +32,5 @@ export function honoApp(suiteApp: App, peer: AddressSource): Hono {
 }
 
 function handlerOf(handle: Route['handle']): (c: Context) => Promise<Response> {
-  return async (c) => responseOf(await handle(await callOf(c.req.raw, c.var.rateLimit)));
+  return async (c) => responseOf(await handle(await describeCall(c.req.raw, c.var.rateLimit)));
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { globalsOf, repeated } from '../session.ts';
+import { readGlobals, repeated } from '../session.ts';
 import { FORMATS } from './formats/choose.ts';
 import { KEY_HELP } from './key.ts';
 import { simulate, type SimulateFlags } from './simulate.ts';
@@ -30,6 +30,6 @@ export function addSimulate(sluice: Command): void {
     .option('--max-keys <number>', 'how many keys each candidate and the report remember', '500000')
     .addHelpText('after', '\nExit code 1: a candidate exceeds --max-clients.');
   command.action((logs: readonly string[], flags: SimulateFlags) =>
-    simulate(logs, flags, globalsOf(command).json === true),
+    simulate(logs, flags, readGlobals(command).json === true),
   );
 }

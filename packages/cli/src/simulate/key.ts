@@ -21,7 +21,7 @@ export const KEY_HELP: string = PARTS;
 /** @throws UsageError for a text that is no key, and for `route` without routes. */
 export function readKey(text: string, routes: readonly string[]): KeySpec {
   const names = text.split(',').map((name) => name.trim());
-  const reads = names.map((name) => partOf(name, routes));
+  const reads = names.map((name) => readPart(name, routes));
   const [only] = reads;
   const isOne = reads.length === 1 && only !== undefined;
   return {
@@ -31,7 +31,7 @@ export function readKey(text: string, routes: readonly string[]): KeySpec {
   };
 }
 
-function partOf(name: string, routes: readonly string[]): KeySpec['read'] {
+function readPart(name: string, routes: readonly string[]): KeySpec['read'] {
   const [, bits] = /^ip(?:\/(\d{1,3}))?$/.exec(name) ?? [];
   if (/^ip(\/\d{1,3})?$/.test(name)) return addressReader(Number(bits ?? DEFAULT_PREFIX));
   const [, kind, field = ''] = /^(header|field):(.+)$/.exec(name) ?? [];

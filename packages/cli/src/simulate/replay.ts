@@ -131,9 +131,9 @@ export class Replay {
 
   /** The clients that a candidate denies most. */
   top(candidate: number, count: number): readonly Client[] {
-    const deniedOf = ({ denied = [] }: Client): number => denied[candidate] ?? 0;
-    const touched = [...this.clients.gone, ...this.clients.all()].filter((client) => deniedOf(client) > 0);
-    return touched.sort((one, other) => deniedOf(other) - deniedOf(one)).slice(0, count);
+    const countDenied = ({ denied = [] }: Client): number => denied[candidate] ?? 0;
+    const touched = [...this.clients.gone, ...this.clients.all()].filter((client) => countDenied(client) > 0);
+    return touched.sort((one, other) => countDenied(other) - countDenied(one)).slice(0, count);
   }
 
   #clientOf(entry: Entry): Client | undefined {

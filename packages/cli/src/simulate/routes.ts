@@ -12,7 +12,7 @@ const OTHER = '(other)';
  */
 export function routeReader(patterns: readonly string[]): (path: string) => string {
   const routes = patterns.map((pattern) => {
-    if (/^\/\S*$/.test(pattern)) return { pattern, segments: segmentsOf(pattern) };
+    if (/^\/\S*$/.test(pattern)) return { pattern, segments: splitPath(pattern) };
     const expected = '--route must be the path of a route, such as /users/:id or /files/*';
     throw new UsageError(`${expected}, got ${JSON.stringify(pattern)}`);
   });
@@ -21,7 +21,7 @@ export function routeReader(patterns: readonly string[]): (path: string) => stri
     segments.map((segment) => (segment === '*' ? 2 : segment.startsWith(':') ? 1 : 0)).join('');
   routes.sort((one, other) => (ranks(one.segments) < ranks(other.segments) ? -1 : 1));
   return (path) => {
-    const given = segmentsOf(path);
+    const given = splitPath(path);
     return routes.find(({ segments }) => covers(segments, given))?.pattern ?? OTHER;
   };
 }
@@ -33,7 +33,7 @@ function covers(segments: readonly string[], given: readonly string[]): boolean 
   return segments.slice(0, length).every((segment, i) => segment.startsWith(':') || segment === given[i]);
 }
 
-function segmentsOf(path: string): readonly string[] {
+function splitPath(path: string): readonly string[] {
   let plain = path;
   try {
     plain = decodeURIComponent(path);

@@ -31,11 +31,11 @@ export class ExpressStore implements Store {
 
   async get(key: string): Promise<ClientRateLimitInfo | undefined> {
     const decision = await this.#limiter.decide('peek', [this.#hit(key)]);
-    return decision.used > 0 ? infoOf(decision) : undefined;
+    return decision.used > 0 ? makeInfo(decision) : undefined;
   }
 
   async increment(key: string): Promise<ClientRateLimitInfo> {
-    return infoOf(await this.#limiter.decide('take', [this.#hit(key)]));
+    return makeInfo(await this.#limiter.decide('take', [this.#hit(key)]));
   }
 
   async decrement(key: string): Promise<void> {
@@ -57,6 +57,6 @@ export class ExpressStore implements Store {
 }
 
 /** By the clock of this process, which header fields are made with: the store's own may differ. */
-function infoOf({ used, resetAfterMs }: Decision): ClientRateLimitInfo {
+function makeInfo({ used, resetAfterMs }: Decision): ClientRateLimitInfo {
   return { totalHits: used, resetTime: new Date(Date.now() + resetAfterMs) };
 }

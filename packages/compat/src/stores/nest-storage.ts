@@ -56,9 +56,9 @@ export class NestStorage {
       fixedWindow({ limit: units, window: writeMs(ttlMs), ...(blockMs >= ttlMs && { blockFor: writeMs(blockMs) }) }),
     );
     const decision = await this.#limiter.decide('take', [want]);
-    if (decision.outcome !== 'denied' || blockMs === 0) return recordOf(decision, decision.retryAfterMs ?? ttlMs);
+    if (decision.outcome !== 'denied' || blockMs === 0) return makeRecord(decision, decision.retryAfterMs ?? ttlMs);
     await this.#limiter.edit('block', want, blockMs);
-    return recordOf(decision, blockMs);
+    return makeRecord(decision, blockMs);
   }
 
   /** Called by NestJS when the application ends: leaves the store, and closes it if nothing else uses it. */
@@ -68,7 +68,7 @@ export class NestStorage {
 }
 
 /** The hit that exceeds the limit is the last one that counts. */
-function recordOf({ allowed, limit, resetAfterMs, used }: Decision, waitMs: number): ThrottlerRecord {
+function makeRecord({ allowed, limit, resetAfterMs, used }: Decision, waitMs: number): ThrottlerRecord {
   return {
     totalHits: allowed ? used : limit + 1,
     timeToExpire: wholeSeconds(allowed ? resetAfterMs : Math.min(resetAfterMs, waitMs)),

@@ -1,4 +1,4 @@
-import { messageOf, PolicyError, shown, StoreError, type SluiceError, type SluiceErrorCode } from '../errors.ts';
+import { getMessage, PolicyError, shown, StoreError, type SluiceError, type SluiceErrorCode } from '../errors.ts';
 import { parsePolicy } from '../policies/index.ts';
 import { GIVE } from '../program/decide.ts';
 import { OPS } from '../stores/perform.ts';
@@ -62,7 +62,7 @@ export function durableObjectStore(namespace: ObjectNamespace, options: DurableO
   // Each request of a Worker asks for itself: one that shared a turn with a cancelled one would never be answered.
   async function askOne(op: Op, asks: readonly Ask[]): Promise<Answer> {
     const told = await fetchAnswer(op, asks).catch((error: unknown) => {
-      const why = `the Durable Object did not decide: ${messageOf(error)}`;
+      const why = `the Durable Object did not decide: ${getMessage(error)}`;
       throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind: 'connection' });
     });
     if ('code' in told) throw new StoreError(told.code, told.message);

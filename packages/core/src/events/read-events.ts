@@ -1,7 +1,7 @@
 import { StoreError } from '../errors.ts';
 import { within } from '../platform.ts';
 import type { LimitEvent } from './event.ts';
-import { timelineOf } from './timeline.ts';
+import { findTimeline } from './timeline.ts';
 
 export interface ReadEventsOptions {
   /** With a store in Redis: the events of all processes with its prefix. Otherwise those of this process. */
@@ -28,7 +28,7 @@ const PATIENCE_MS = 3_000;
  * ```
  */
 export async function readEvents({ store, limit, key }: ReadEventsOptions = {}): Promise<readonly LimitEvent[]> {
-  const timeline = timelineOf(store);
+  const timeline = findTimeline(store);
   const late = `the events were not read in ${String(PATIENCE_MS)} ms`;
   await within(PATIENCE_MS, timeline.refresh(), () => new StoreError('SLUICE_STORE_TIMEOUT', late));
   return timeline.select(limit, key);

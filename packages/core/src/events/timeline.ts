@@ -93,6 +93,6 @@ export function rememberTimeline(store: object, timeline: Timeline): void {
 }
 
 /** The timeline of a store in Redis; for any other one that of this process. */
-export function timelineOf(store?: object): Timeline {
+export function findTimeline(store?: object): Timeline {
   return (store && timelines.get(store)) ?? ofProcess;
 }

@@ -1,4 +1,4 @@
-import { StoreError, isSluiceError, messageOf, type StoreFailureKind } from '../errors.ts';
+import { StoreError, isSluiceError, getMessage, type StoreFailureKind } from '../errors.ts';
 import type { BreakerState } from '../channels.ts';
 import { startTimer, stopTimer, type Timer } from '../platform.ts';
 
@@ -48,7 +48,7 @@ export class Breaker {
 
   /** The last failure, without its code. */
   get whyOpen(): string {
-    return messageOf(this.lastError).replace(/ \[SLUICE_[A-Z_]+\]$/, '');
+    return getMessage(this.lastError).replace(/ \[SLUICE_[A-Z_]+\]$/, '');
   }
 
   sent(nowMs: number): void {
@@ -76,7 +76,7 @@ export class Breaker {
    * A call was given up. A wait of at least 100 ms is a failure; a shorter one (a small `timeoutMs`, what a request had
    * left) is one if nothing at all was answered for 100 ms.
    */
-  gaveUp(sentMs: number, nowMs: number, error: StoreError): void {
+  timedOut(sentMs: number, nowMs: number, error: StoreError): void {
     const sinceMs = this.#silentSinceMs === 0 ? nowMs : this.#silentSinceMs;
     if (nowMs - Math.min(sentMs, sinceMs) >= SILENCE_MS - SLACK_MS) this.failed(sentMs, error);
   }

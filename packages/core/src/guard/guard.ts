@@ -1,7 +1,7 @@
 import { breakers, type BreakerState } from '../channels.ts';
 import { StoreError, asStoreError, shown } from '../errors.ts';
 import type { LimitEvent } from '../events/event.ts';
-import { timelineOf } from '../events/timeline.ts';
+import { findTimeline } from '../events/timeline.ts';
 import { within } from '../platform.ts';
 import { memoryStore, type MemoryStore } from '../stores/memory.ts';
 import type { Answer, Ask, Op, Store } from '../stores/store.ts';
@@ -110,7 +110,7 @@ export class Guard implements BreakerOwner {
     return new Promise((resolve, reject) => {
       const call = new WaitingCall(endMs, (nowMs) => {
         const error = lateError(endMs - sentMs);
-        this.#breaker.gaveUp(sentMs, nowMs, error);
+        this.#breaker.timedOut(sentMs, nowMs, error);
         reject(error);
       });
       startWaiting(call, sentMs);
@@ -163,7 +163,7 @@ export class Guard implements BreakerOwner {
     this.warn();
     const reason = `${kind}: ${this.#breaker.whyOpen}`;
     const event = { atMs: this.#awaySinceMs, what: 'outage', limit: this.#names.join(', '), reason } as const;
-    this.#outage = timelineOf(this.#store).begin(event);
+    this.#outage = findTimeline(this.#store).begin(event);
   }
 
   #end(): void {

@@ -89,14 +89,14 @@ function limitLater(
   };
   context.addInitializer(function (this: unknown) {
     const { name } = context;
-    const owner = context.static ? (this as { name: string }).name : ownerOf(this as object, replacement, name);
+    const owner = context.static ? (this as { name: string }).name : findOwner(this as object, replacement, name);
     limited ??= limit(method, owner, name);
   });
   return replacement;
 }
 
 /** The name of the class that defines the method: a subclass inherits it. */
-function ownerOf(instance: object, method: Method, name: string | symbol): string {
+function findOwner(instance: object, method: Method, name: string | symbol): string {
   for (let at: object | null = instance; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     if (Object.getOwnPropertyDescriptor(at, name)?.value === method) return at.constructor.name;
   }

@@ -13,7 +13,7 @@ const PRIVATE = /* @__PURE__ */ new ClientList(
  * Warns once about settings of the application with which clients escape limits, or share one by mistake: of what a request
  * shows.
  */
-export function warnOfProxies(framework: AnyReader, request: object, isFirst: boolean): void {
+export function warnAboutProxies(framework: AnyReader, request: object, isFirst: boolean): void {
   if (isFirst) checkTrust(readTrust(framework.proxyTrust?.(request)));
   const named = joinLines(framework.header(request, 'x-forwarded-for'));
   if (named === undefined) return;

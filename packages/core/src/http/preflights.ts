@@ -41,7 +41,7 @@ export function readPreflightBudgets(
   places: readonly PlacedLimits[],
   framework: AnyReader,
 ): (request: object) => readonly Want[] {
-  const own = places.flatMap(({ limits }) => limits.flatMap(budgetOf));
+  const own = places.flatMap(({ limits }) => limits.flatMap(makeBudget));
   const nearest = places.at(-1);
   const byDefault = (): Budget[] => {
     if (framework.noAddress !== undefined || nearest === undefined) return [];
@@ -58,7 +58,7 @@ export function readPreflightBudgets(
 }
 
 /** The policies of a limit whose numbers do not change, but for those that hold slots. */
-function budgetOf({ limit, address }: HttpLimit): readonly Budget[] {
+function makeBudget({ limit, address }: HttpLimit): readonly Budget[] {
   if (address === undefined || typeof limit === 'function' || limit.fixed === undefined) return [];
   const fixed = limit.fixed.filter(({ rule }) => !rule.holds);
   return fixed.length === 0 ? [] : [{ address, limit: { ...limit, fixed } }];

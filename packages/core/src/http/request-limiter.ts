@@ -1,4 +1,4 @@
-import { messageOf, PolicyError, shown, typeError } from '../errors.ts';
+import { getMessage, PolicyError, shown, typeError } from '../errors.ts';
 import { warnOnce } from '../warnings.ts';
 import { checkDistinct } from '../values/name.ts';
 import type { DecideOptions, DecidingOp } from '../limiter/core.ts';
@@ -6,7 +6,7 @@ import type { Decision } from '../limiter/decision.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { Want } from '../limiter/limits.ts';
 import type { OnStoreError } from '../limiter/options.ts';
-import { warnOfProxies } from './diagnostics.ts';
+import { warnAboutProxies } from './diagnostics.ts';
 import { asError, type AnyFramework, type AnyReader } from './framework.ts';
 import { decidePaced } from './lifecycle/pacing.ts';
 import { refundOnResponse } from './lifecycle/refund.ts';
@@ -161,7 +161,7 @@ export class RequestLimiter implements Limited<object, FoundKeys> {
       return this.#preflight(call);
     }
     const number = this.#requests++;
-    if (number < FIRST_REQUESTS || number % 64 === 0) warnOfProxies(framework, request, number === 0);
+    if (number < FIRST_REQUESTS || number % 64 === 0) warnAboutProxies(framework, request, number === 0);
     return this.#steps(call);
   }
 
@@ -317,7 +317,7 @@ function reporting(steps: Step): Step {
   const pass = ({ info }: Plan): Plan => (info === undefined ? PASS : { ...PASS, info });
   const warn = (error: unknown): Plan => {
     const what = 'a limit in report mode could not decide, and let the request pass';
-    warnOnce('SLUICE_REPORT_FAILED', `${what}: ${messageOf(error)}`);
+    warnOnce('SLUICE_REPORT_FAILED', `${what}: ${getMessage(error)}`);
     return PASS;
   };
   return (call) => {

@@ -17,7 +17,7 @@ const MISSING = '#missing';
 /** The steps of one place: what it does not configure is not among them. What skips its limits goes on behind them. */
 export function stepsThrough(place: PlacedLimits, framework: AnyReader, next: Step): Step {
   const { allow, deny, skip, status } = place.settings;
-  const limits = place.limits.reduceRight((after, limit) => stepOf(place, limit, framework, after), next);
+  const limits = place.limits.reduceRight((after, limit) => makeStep(place, limit, framework, after), next);
   const unlessSkipped: Step =
     skip === undefined
       ? limits
@@ -33,7 +33,7 @@ export function stepsThrough(place: PlacedLimits, framework: AnyReader, next: St
 }
 
 /** Adds what one limit wants of its key, or denies the request for it. */
-function stepOf({ settings }: PlacedLimits, own: HttpLimit, framework: AnyReader, next: Step): Step {
+function makeStep({ settings }: PlacedLimits, own: HttpLimit, framework: AnyReader, next: Step): Step {
   const { allow, deny, status, refund } = settings;
   const { name, limit, cost, readKey, reader, onMissingKey } = own;
   const add = (call: Call, key: string | undefined, picked: Limit, units: number): MaybePromise<Plan> => {

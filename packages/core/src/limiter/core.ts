@@ -19,7 +19,7 @@ import { checkUnits } from '../values/cost.ts';
 import { parseDuration, type Duration } from '../values/duration.ts';
 import { readOptions } from '../values/shape.ts';
 import { warnOnce } from '../warnings.ts';
-import { LimiterDecision, undecided, type Decision, type PolicyDecision, type Receipt } from './decision.ts';
+import { LimiterDecision, makeUndecided, type Decision, type PolicyDecision, type Receipt } from './decision.ts';
 import { newHolder } from './holder.ts';
 import { BLOCK, EDIT } from './limiter.ts';
 import type { Acquisition, BlockOptions, EditOptions, Limiter, Reservation, Running } from './limiter.ts';
@@ -38,7 +38,7 @@ import { LIMITER, type LimiterCoreOptions, type OnStoreError, type OnUnconfigure
 import type { PolicyContext, PolicyMark } from './policy-function.ts';
 import { isWatched, publish, type Watcher } from './publish.ts';
 import { editKeys, refundDecision, settle, settleKeys } from './settle.ts';
-import { heldBy, runHolding } from './slots.ts';
+import { findSlots, runHolding } from './slots.ts';
 import { watchThresholds } from './thresholds.ts';
 import { WAIT, Waiting, type WaitOptions } from './wait.ts';
 
@@ -221,7 +221,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   async refund(given: unknown, cost?: number): Promise<void> {
-    const isKey = this.limits instanceof Map ? !looksDecided(given) : typeof given === 'string';
+    const isKey = this.limits instanceof Map ? !isDecisionLike(given) : typeof given === 'string';
     if (isKey) await settleKeys(this, 'give', readWants(this.limits, given, cost === undefined ? 1 : cost));
     else await refundDecision(this, given as Decision, cost);
   }
@@ -245,7 +245,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
 
   async acquire(key: unknown, cost = 1): Promise<Acquisition> {
     const decision = await this.decide('take', this.#addHolders(readWants(this.limits, key, cost)));
-    const slots = heldBy(this, decision);
+    const slots = findSlots(this, decision);
     const release = async (): Promise<void> => slots?.release();
     return { decision, release, renew: async () => (await slots?.renew()) ?? false };
   }
@@ -330,7 +330,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     // A request without cost writes nothing.
     const receipt = makeReceipt(this, cost === 0 ? 'peek' : op, cost, asks);
     if (missing !== undefined && (asks.length === 0 || this.onUnconfigured === 'deny')) {
-      return undecided(receipt, 'unconfigured', this.onUnconfigured === 'allow', missing.limit.name);
+      return makeUndecided(receipt, 'unconfigured', this.onUnconfigured === 'allow', missing.limit.name);
     }
     if (mayHold && receipt.op !== 'peek') checkHolders(asks);
     try {
@@ -387,7 +387,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   #conclude(receipt: Receipt, answer: Answer): Decision {
     const { asks } = receipt;
     const { figures } = answer;
-    if ((figures as Answer['figures'] | undefined)?.length !== asks.length) throw strangeAnswer();
+    if ((figures as Answer['figures'] | undefined)?.length !== asks.length) throw invalidAnswer();
     const policies = new Array<PolicyDecision>(figures.length); // not pushed to: V8 makes room for 17 then
     let isBlocked = false;
     for (let i = 0; i < figures.length; i++) {
@@ -420,7 +420,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     }
     if (isThrown) throw error;
     receipt.error = error;
-    if (!isLocal) return undecided(receipt, 'unavailable', onStoreError !== 'deny', asks[0]?.counted.name ?? name);
+    if (!isLocal) return makeUndecided(receipt, 'unavailable', onStoreError !== 'deny', asks[0]?.counted.name ?? name);
     receipt.isLocal = true;
     receipt.asks = makeLocal(asks);
     return this.#conclude(receipt, (this.guard as Guard).fallback.perform(op, receipt.asks));
@@ -541,7 +541,7 @@ function makeReceipt(issuer: object, op: Op, cost: number, asks: readonly Policy
   return { issuer, op, cost, asks, isLocal: false, isSpent: true, error: undefined };
 }
 
-function strangeAnswer(): StoreError {
+function invalidAnswer(): StoreError {
   return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the answer of the store does not match the call');
 }
 
@@ -565,7 +565,7 @@ function readFigures({ counted: { name, rule } }: PolicyAsk, figures: Figures): 
 const HELD = { unit: 'concurrent-requests' as const };
 
 /** Whether a value was meant as a decision rather than as keys. */
-function looksDecided(given: unknown): boolean {
+function isDecisionLike(given: unknown): boolean {
   return typeof given === 'object' && given !== null && 'retryAfterMs' in given;
 }
 

@@ -88,7 +88,7 @@ function combine(policies: readonly PolicyDecision[], { op, asks }: Receipt): Po
 }
 
 /** A decision without a store, or without a policy: it states no numbers. */
-export function undecided(
+export function makeUndecided(
   receipt: Receipt,
   outcome: 'unavailable' | 'unconfigured',
   allowed: boolean,

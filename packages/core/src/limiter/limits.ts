@@ -1,4 +1,4 @@
-import { isSluiceError, messageOf, PolicyError, shown, StoreError, typeError } from '../errors.ts';
+import { isSluiceError, getMessage, PolicyError, shown, StoreError, typeError } from '../errors.ts';
 import { compile, parsePolicy, scalePolicy, type Policy, type Rule } from '../policies/index.ts';
 import { readMaker } from '../policies/rule.ts';
 import { slidingWindow } from '../policies/sliding-window.ts';
@@ -201,7 +201,7 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
       return count(loaded);
     } catch (error) {
       if (isLoaded || isSluiceError(error)) throw error;
-      throw new StoreError('SLUICE_STORE_FAILED', `the policy function failed: ${messageOf(error)}`, { cause: error });
+      throw new StoreError('SLUICE_STORE_FAILED', `the policy function failed: ${getMessage(error)}`, { cause: error });
     }
   };
   const read: Limit['read'] = (key) => {

@@ -1,7 +1,7 @@
 import type { Decision } from '../decision.ts';
 import { isSluiceError, shown, SluiceError, typeError, type StoreError } from '../errors.ts';
 import { isFault } from '../guard/guard.ts';
-import { timelineOf } from '../events/timeline.ts';
+import { findTimeline } from '../events/timeline.ts';
 import { BLOCKED, USED } from '../program/decide.ts';
 import type { Answer, Ask, Op } from '../stores/store.ts';
 import { checkUnits } from '../values/cost.ts';
@@ -9,7 +9,7 @@ import { writeDuration } from '../values/duration.ts';
 import type { LimiterCore } from './core.ts';
 import { LimiterDecision, type Receipt } from './decision.ts';
 import { makeAsks, makeLocal, type PolicyAsk, type Want } from './limits.ts';
-import { heldBy } from './slots.ts';
+import { findSlots } from './slots.ts';
 
 /**
  * Refunds units of a decision that took some, once; by default all of them.
@@ -65,7 +65,7 @@ export async function refundPacing(core: LimiterCore, decision: Decision): Promi
 
 /** Gives back all that a decision took, slots included, for a request that never runs. */
 export async function giveBack(core: LimiterCore, decision: Decision): Promise<void> {
-  await Promise.all([settle(core, decision, 'give', ({ cost }) => cost), heldBy(core, decision)?.release()]);
+  await Promise.all([settle(core, decision, 'give', ({ cost }) => cost), findSlots(core, decision)?.release()]);
 }
 
 /** How keys are edited. */
@@ -106,7 +106,7 @@ export async function editKeys(
     const free = asks.map((ask) => ({ ...ask, cost: 0 }));
     const [before, after] = await Promise.all([send('peek', free), send(op, asks)]);
     const what = op === 'reset' ? op : until > 0 ? 'block' : 'unblock';
-    const timeline = timelineOf(core.store);
+    const timeline = findTimeline(core.store);
     const tell = async (want: Want): Promise<void> => {
       const limit = core.nameInTimeline(want.limit);
       const states = { before: describeState(asks, before, want), after: describeState(asks, after, want) };

@@ -22,7 +22,7 @@ export interface HeldSlots {
 }
 
 /** The slots of a decision; undefined if it took none. */
-export function heldBy(core: LimiterCore, decision: Decision): HeldSlots | undefined {
+export function findSlots(core: LimiterCore, decision: Decision): HeldSlots | undefined {
   const receipt = LimiterDecision.readReceipt(decision);
   if (receipt === undefined || receipt.op === 'peek' || !decision.allowed) return undefined;
   const asks = receipt.asks.filter(({ holder = 0 }) => holder > 0);
@@ -91,7 +91,7 @@ export async function runHolding<Result>(
   signal: AbortSignal | undefined,
   fn: (running: Running) => Result | Promise<Result>,
 ): Promise<Result> {
-  const slots = heldBy(core, decision);
+  const slots = findSlots(core, decision);
   const aborting = new AbortController();
   // Not AbortSignal.any, which leaves something behind in a signal that lives on.
   const abort = (): void => {

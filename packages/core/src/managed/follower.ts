@@ -192,7 +192,7 @@ export class Follower {
    */
   async #restore(): Promise<void> {
     const { feed, lost, copy } = this;
-    warnOfLoss([...lost], feed);
+    warnAboutLoss([...lost], feed);
     const limit = [...new Set(Array.from(lost, (name) => readRecordName(name).policy))].sort().join(', ');
     const before = countRecords([...lost]);
     this.#endLoss ??= feed.timeline.begin({ atMs: this.nowMs(), what: 'lost', limit, before });
@@ -249,7 +249,7 @@ function isOverride(name: string): boolean {
   return name.includes(':');
 }
 
-function warnOfLoss(names: readonly string[], feed: Feed): void {
+function warnAboutLoss(names: readonly string[], feed: Feed): void {
   const [first = ''] = names;
   warnOnce(
     'SLUICE_POLICIES_LOST',

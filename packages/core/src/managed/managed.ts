@@ -34,7 +34,7 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
   const find = (key: string, { app }: PolicyContext, { copy }: Follower): ReturnedPolicy => {
     const held = copy.get(policyName);
     if (held?.policy !== undefined && isFor(app, held)) return copy.find(policyName, key);
-    warnOfMissing(policyName, app, held);
+    warnAboutMissing(policyName, app, held);
     return undefined;
   };
   const read: PolicyFunction = (key, context) => {
@@ -64,8 +64,8 @@ function isFor(app: string | undefined, { record: { apps } }: Held): boolean {
   return apps === undefined || (app !== undefined && apps.includes(app));
 }
 
-function warnOfMissing(name: string, app: string | undefined, held: Held | undefined): void {
-  const why = whyUnusable(app, held);
+function warnAboutMissing(name: string, app: string | undefined, held: Held | undefined): void {
+  const why = explainUnusable(app, held);
   const apps = app === undefined ? '' : `, { apps: [..., ${JSON.stringify(app)}] }`;
   warnOnce(
     'SLUICE_POLICY_UNCONFIGURED',
@@ -75,7 +75,7 @@ function warnOfMissing(name: string, app: string | undefined, held: Held | undef
   );
 }
 
-function whyUnusable(app: string | undefined, held: Held | undefined): string {
+function explainUnusable(app: string | undefined, held: Held | undefined): string {
   if (held === undefined) return 'there is no such policy';
   if (held.policy === undefined) return held.problem ?? 'it was removed';
   if (app !== undefined) return `the application ${JSON.stringify(app)} is not in its list of apps`;

@@ -1,7 +1,7 @@
 import { PolicyError, shown, StoreError } from '../errors.ts';
 import type { LimitEvent } from '../events/event.ts';
 import { compile, describePolicy, parsePolicy, samePolicy, type Policy } from '../policies/index.ts';
-import { connectionOf } from '../stores/redis/connection.ts';
+import { findConnection } from '../stores/redis/connection.ts';
 import type { Store } from '../stores/store.ts';
 import { parseName } from '../values/name.ts';
 import { invalid, readOptions } from '../values/shape.ts';
@@ -153,7 +153,7 @@ function makeFollower(source: Store | RedisSource | PolicySource): Follower {
 /** The follower of the policies in a store's Redis, one for each store. Undefined for a store elsewhere. */
 function findStoreFollower(store: Store): Follower | undefined {
   const known = followers.get(store);
-  const connection = known === undefined ? connectionOf(store) : undefined;
+  const connection = known === undefined ? findConnection(store) : undefined;
   if (connection === undefined) return known;
   const follower = new Follower(new RedisFeed(connection));
   followers.set(store, follower);

@@ -1,4 +1,4 @@
-import { messageOf, shown } from '../errors.ts';
+import { getMessage, shown } from '../errors.ts';
 import { MAKERS, parsePolicy, type Policy } from '../policies/index.ts';
 
 /** A policy or an override as a source keeps it, in JSON. */
@@ -56,7 +56,7 @@ export function readRecord(given: unknown): Held {
     const policy = sharePolicy(record.policy);
     return { record: { ...record, policy }, policy };
   } catch (error) {
-    return { record, policy: undefined, problem: messageOf(error) };
+    return { record, policy: undefined, problem: getMessage(error) };
   }
 }
 

@@ -1,5 +1,5 @@
 import { SluiceError, StoreError } from '../errors.ts';
-import { timelineOf, type Timeline } from '../events/timeline.ts';
+import { findTimeline, type Timeline } from '../events/timeline.ts';
 import { readInstant, type Draft, type Held, type PolicyRecord } from './record.ts';
 
 /**
@@ -65,7 +65,7 @@ export interface Feed {
 /** A source of the caller's own. */
 export class OwnFeed implements Feed {
   readonly name: string;
-  readonly timeline: Timeline = timelineOf();
+  readonly timeline: Timeline = findTimeline();
   readonly restore?: NonNullable<Feed['restore']>;
   readonly #source: PolicySource;
   /** As they were loaded last. */

@@ -41,7 +41,7 @@ export interface MysqlStore extends SqlStore<'mysql'> {}
  */
 export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions): MysqlStore {
   const { prefix, table } = readOptions((options as unknown) ?? {}, SHAPE, 'mysqlStore');
-  const query = queryOf(client);
+  const query = makeQuery(client);
   const { procedure, statements } = migration(table);
 
   async function swap({ keys, texts, atMs, maxAgeMs, writes }: Swap): Promise<Swapped> {
@@ -82,7 +82,7 @@ function sha1(text: string): string {
   return createHash('sha1').update(text).digest('hex');
 }
 
-function queryOf(client: MysqlClient): (sql: string, values?: unknown[]) => Promise<unknown> {
+function makeQuery(client: MysqlClient): (sql: string, values?: unknown[]) => Promise<unknown> {
   const { promise } = ((client as unknown) ?? {}) as { promise?: unknown };
   const pool = (typeof promise === 'function' ? promise.call(client) : client) as
     Partial<MysqlPromiseClient> | undefined;

@@ -49,7 +49,7 @@ export interface PostgresStore extends SqlStore<'postgres'> {}
  */
 export function postgresStore(client: PgClient | PostgresJsClient, options: PostgresStoreOptions): PostgresStore {
   const { prefix, table, durable } = readOptions((options as unknown) ?? {}, SHAPE, 'postgresStore');
-  const query = queryOf(client);
+  const query = makeQuery(client);
   const [name, sql] = migration(table, durable);
   const types = ['text[]', 'text[]', 'bigint', 'bigint', 'text[]', 'text[]', 'bigint[]'];
   // Texts for the drivers, which know other arrays each.
@@ -58,11 +58,11 @@ export function postgresStore(client: PgClient | PostgresJsClient, options: Post
   async function swap({ keys, texts, atMs, maxAgeMs, writes }: Swap): Promise<Swapped> {
     const row = (key: string): string => writeKey(prefix, key);
     const values = [
-      ...[keys.map(row), texts].map(arrayOf),
+      ...[keys.map(row), texts].map(formatArray),
       String(atMs),
       String(maxAgeMs),
-      ...[writes.map(({ key }) => row(key)), writes.map(({ text }) => text)].map(arrayOf),
-      arrayOf(writes.map(({ expiresAtMs }) => String(expiresAtMs))),
+      ...[writes.map(({ key }) => row(key)), writes.map(({ text }) => text)].map(formatArray),
+      formatArray(writes.map(({ expiresAtMs }) => String(expiresAtMs))),
     ];
     const [swapped] = (await query(call, values)) as [Row];
     const held = JSON.parse(swapped.held) as (string | null)[];
@@ -92,7 +92,7 @@ interface Row {
 
 type Query = (text: string, values?: string[]) => Promise<readonly object[]>;
 
-function queryOf(client: PgClient | PostgresJsClient): Query {
+function makeQuery(client: PgClient | PostgresJsClient): Query {
   const given: unknown = client;
   const { query, unsafe, on } = (given ?? {}) as Partial<PgClient & PostgresJsClient>;
   if (typeof unsafe === 'function') return async (text, values) => unsafe.call(client, text, values);
@@ -106,7 +106,7 @@ function queryOf(client: PgClient | PostgresJsClient): Query {
 }
 
 /** An array as Postgres reads it, whatever the driver. */
-function arrayOf(texts: readonly (string | undefined)[]): string {
+function formatArray(texts: readonly (string | undefined)[]): string {
   const quoted = texts.map((text) => (text === undefined ? 'NULL' : `"${text.replace(/["\\]/g, '\\$&')}"`));
   return `{${quoted.join()}}`;
 }

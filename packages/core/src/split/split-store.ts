@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf, SluiceError, StoreError } from '../errors.ts';
+import { getMessage, SluiceError, StoreError } from '../errors.ts';
 import { MAX_TIMER_MS } from '../platform.ts';
 import { compile, describePolicy, type Policy } from '../policies/index.ts';
 import { ALLOWED, NEXT_AFTER, REMAINING, RESET_AFTER, RETRY_AFTER, USED } from '../program/decide.ts';
@@ -206,7 +206,7 @@ class SharedLimits implements SplitStore {
     try {
       checkSplittable(policy);
     } catch (error) {
-      throw unconfirmed(messageOf(error).replace(/ \[\w+\]$/, '')); // the policy came from a function
+      throw unconfirmed(getMessage(error).replace(/ \[\w+\]$/, '')); // the policy came from a function
     }
     const share = readShare(policy, epochs, graceMs, nowMs);
     this.#shares.set(policy, { version, share });

@@ -1,4 +1,4 @@
-import { asStoreError, messageOf, StoreError, type SluiceError } from '../errors.ts';
+import { asStoreError, getMessage, StoreError, type SluiceError } from '../errors.ts';
 import { DenialCache, type Send, type Waiting } from './redis/denial-cache.ts';
 import type { Store } from './store.ts';
 import { Requests, type Write } from './transaction.ts';
@@ -81,7 +81,7 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
     try {
       await decide(requests, Math.max(...batch.map(({ endMs }) => endMs)));
     } catch (error) {
-      for (const { reject } of batch) reject(failureOf(error));
+      for (const { reject } of batch) reject(toStoreError(error));
       return;
     }
     for (const [i, { resolve, reject }] of batch.entries()) {
@@ -133,13 +133,17 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /** The errors of drivers, whose codes of the network are those of Node. */
-function failureOf(error: unknown): SluiceError {
+function toStoreError(error: unknown): SluiceError {
   const { code, errors = [] } = error as { readonly code?: unknown; readonly errors?: readonly { code?: unknown }[] };
   const codes = [code, ...errors.map((one) => one.code)].map(String);
   if (!codes.some((one) => /^E[A-Z]+$/.test(one))) return asStoreError(error);
-  return new StoreError('SLUICE_STORE_FAILED', `the store cannot be reached: ${messageOf(error) || codes.join(', ')}`, {
-    cause: error,
-    kind: 'connection',
-    sent: !codes.some((one) => NOT_SENT.has(one)),
-  });
+  return new StoreError(
+    'SLUICE_STORE_FAILED',
+    `the store cannot be reached: ${getMessage(error) || codes.join(', ')}`,
+    {
+      cause: error,
+      kind: 'connection',
+      sent: !codes.some((one) => NOT_SENT.has(one)),
+    },
+  );
 }

@@ -12,7 +12,7 @@ import {
   type Options,
   type WithDefault,
 } from '../values/shape.ts';
-import { endOf, KEPT_MS, perform, type Held } from './perform.ts';
+import { readEnd, KEPT_MS, perform, type Held } from './perform.ts';
 import type { Answer, Ask, Figures, Op, Store } from './store.ts';
 
 const MEMORY = {
@@ -125,7 +125,7 @@ class BoundedStore implements MemoryStore {
         if (step.done === true) break;
       }
       const [key, held] = step.value;
-      if (endOf(held) + KEPT_MS <= now) this.#drop(key);
+      if (readEnd(held) + KEPT_MS <= now) this.#drop(key);
       else if (held.isRecent === true) held.isRecent = false;
       else if (this.#keys.size > this.#maxKeys && (this.#denied.get(key) ?? 0) <= now) this.#drop(key);
     }

@@ -52,7 +52,7 @@ export class Held {
 }
 
 /** When a key is as if never used; 0 if it is so already. */
-export function endOf({ rule, s, blocked, reset }: Held): number {
+export function readEnd({ rule, s, blocked, reset }: Held): number {
   return Math.max(s.length === 0 ? 0 : rule.family.endsAt(s), reset?.endsAt ?? 0, blocked);
 }
 

@@ -1,4 +1,4 @@
-import { PolicyError, StoreError, messageOf, shown, type SluiceErrorCode, type StoreFailureKind } from '../errors.ts';
+import { PolicyError, StoreError, getMessage, shown, type SluiceErrorCode, type StoreFailureKind } from '../errors.ts';
 import { startTimer, stopTimer } from '../platform.ts';
 import type { Policy } from '../policies/index.ts';
 import { optional, readOptions, valueThat, type Optional, type Options } from '../values/shape.ts';
@@ -139,7 +139,7 @@ class ServiceStore implements RemoteStore {
     const response = await fetch(this.#url, { method: 'POST', headers: this.#headers, body, signal }).catch(
       (error: unknown) => {
         const { cause } = error as { readonly cause?: { readonly code?: unknown } };
-        throw failed(`cannot be reached: ${messageOf(cause ?? error)}`, 'connection', NOT_SENT.includes(cause?.code));
+        throw failed(`cannot be reached: ${getMessage(cause ?? error)}`, 'connection', NOT_SENT.includes(cause?.code));
       },
     );
     const { answers, detail } = (await response.json().catch(() => ({}))) as {

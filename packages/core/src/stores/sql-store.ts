@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { messageOf, StoreError } from '../errors.ts';
+import { getMessage, StoreError } from '../errors.ts';
 import { databaseStore, type Swap, type Swapped } from './database-store.ts';
 import type { Store } from './store.ts';
 
@@ -40,7 +40,7 @@ export function sqlStore<Source extends string>(dialect: Dialect<Source>): SqlSt
     } catch (error) {
       const isDenied = denied.includes(readCode(error));
       const hint = isDenied ? `; have it run by a user who may:\n${statements.join(';\n')}` : '';
-      const why = `${source}Store cannot make its table ${table}: ${messageOf(error)}${hint}`;
+      const why = `${source}Store cannot make its table ${table}: ${getMessage(error)}${hint}`;
       throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind: 'denied', sent: false });
     }
   }

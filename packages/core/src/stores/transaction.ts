@@ -1,7 +1,7 @@
 import { asStoreError, StoreError, shown } from '../errors.ts';
 import { functionThat, readOptions, type Field, type Options } from '../values/shape.ts';
 import { parseName } from '../values/name.ts';
-import { endOf, KEPT_MS, perform, type Held, type Keys } from './perform.ts';
+import { readEnd, KEPT_MS, perform, type Held, type Keys } from './perform.ts';
 import type { Answer, Ask, Op, Store } from './store.ts';
 import { readText, writeText } from './text.ts';
 
@@ -137,14 +137,14 @@ class ReadKeys implements Keys {
   }
 
   writes(): readonly Write[] {
-    return Array.from(this.#held, ([key, held]) => writeOf(key, held)).filter(
+    return Array.from(this.#held, ([key, held]) => makeWrite(key, held)).filter(
       ({ key, text }) => text !== this.#texts.get(key),
     );
   }
 }
 
-function writeOf(key: string, held: Held): Write {
-  const endsAtMs = endOf(held);
+function makeWrite(key: string, held: Held): Write {
+  const endsAtMs = readEnd(held);
   if (endsAtMs === 0) return { key, text: undefined, expiresAtMs: 0 };
   return { key, text: writeText(held), expiresAtMs: endsAtMs + KEPT_MS };
 }

@@ -3,7 +3,7 @@ import { expectWarnings, until, useRedis } from '@sluice/testkit';
 import type { LimitEvent } from '../../src/events/event.ts';
 import { readEvents } from '../../src/events/read-events.ts';
 import { SharedTimeline } from '../../src/events/shared-timeline.ts';
-import { timelineOf, type Timeline } from '../../src/events/timeline.ts';
+import { findTimeline, type Timeline } from '../../src/events/timeline.ts';
 import { createLimiter } from '../../src/limiter/create-limiter.ts';
 import { createPolicies } from '../../src/managed/index.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
@@ -187,7 +187,7 @@ const failing = (): Promise<never> => Promise.reject(new Error('connect ECONNREF
 
 describe('an outage', () => {
   it('is one event that lasts in its process, and is written when it has ended', async () => {
-    const [mine, other] = [newStore(), newStore()].map((store) => timelineOf(store)) as [Timeline, Timeline];
+    const [mine, other] = [newStore(), newStore()].map((store) => findTimeline(store)) as [Timeline, Timeline];
     const outage = { what: 'outage', limit: 'api' } as const;
     const minuteMs = Math.floor(Date.now() / 60_000 - 2) * 60_000;
     const ends = [

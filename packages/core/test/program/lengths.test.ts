@@ -4,7 +4,7 @@ import type { Policy } from '../../src/policies/index.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { ALLOWED, NEXT_AFTER, RESET_AFTER, RETRY_AFTER } from '../../src/program/decide.ts';
-import { endOf } from '../../src/stores/perform.ts';
+import { readEnd } from '../../src/stores/perform.ts';
 import { anyPolicy } from './any-policy.ts';
 import { modelOf, waitFor, type Model } from './models.ts';
 import { ProgramStore, START } from './stores.ts';
@@ -95,7 +95,7 @@ class Turns {
   #forget(now: number): void {
     const [{ algorithm }, { windowMs }] = [this.#long.policy, this.#long];
     const held = this.#store.keys.get('one');
-    if (held === undefined || endOf(held) <= now) {
+    if (held === undefined || readEnd(held) <= now) {
       this.#models = [modelOf(this.#long.policy), modelOf(this.#short.policy)];
       [this.#taken, this.#longAt] = [[], -1];
     }

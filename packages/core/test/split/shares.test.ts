@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import { KnownEpochs } from '../../src/split/shares/known-epochs.ts';
-import { shareOfMember, type Member } from '../../src/split/shares/largest-remainder.ts';
+import { getMemberShare, type Member } from '../../src/split/shares/largest-remainder.ts';
 
 const members = fc
   .uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 12 })
@@ -14,7 +14,7 @@ describe('the shares of all members', () => {
   it('add up to the units exactly', () => {
     fc.assert(
       fc.property(units, members, (whole, all) => {
-        const sum = all.reduce((added, [id]) => added + shareOfMember(whole, all, id), 0);
+        const sum = all.reduce((added, [id]) => added + getMemberShare(whole, all, id), 0);
 
         expect(sum).toBe(whole);
       }),
@@ -27,7 +27,7 @@ describe('the shares of all members', () => {
       fc.property(units, members, (whole, all) => {
         const total = all.reduce((sum, [, weight]) => sum + BigInt(weight), 0n);
         for (const [id, weight] of all) {
-          const share = BigInt(shareOfMember(whole, all, id));
+          const share = BigInt(getMemberShare(whole, all, id));
           const exactly = BigInt(whole) * BigInt(weight);
 
           expect(share * total - exactly).toBeLessThan(total);
@@ -53,7 +53,7 @@ describe('a share', () => {
     ['who weighs three of five, of 500', 500, [['x', 3], ...three.slice(1)] as readonly Member[], 'x', 300],
     ['who is none of them', 10, three, 'z', 0],
   ])('is that of %s', (_name, whole, all, id, share) => {
-    expect(shareOfMember(whole, all, id)).toBe(share);
+    expect(getMemberShare(whole, all, id)).toBe(share);
   });
 });
 

@@ -48,7 +48,7 @@ async function listening(): Promise<Server> {
   return server;
 }
 
-async function messageOf(app: TestedApp, options: ExpectLimitedOptions): Promise<string> {
+async function getMessage(app: TestedApp, options: ExpectLimitedOptions): Promise<string> {
   const failed = await expectLimited(app, options).catch((reason: unknown) => reason as Error);
   return 'message' in failed ? failed.message : 'nothing was thrown';
 }
@@ -138,6 +138,6 @@ describe('expectLimited fails', () => {
     ['what is not an application', 5 as never, { limit: 1 }, /takes an Express, Koa, .* got 5/],
     ['unknown options', threeTimes(), { limit: 1, limits: 2 } as never, /expectLimited has no option "limits"/],
   ])('for %s', async (_name, app, options, message) => {
-    expect(await messageOf(app, options)).toMatch(message);
+    expect(await getMessage(app, options)).toMatch(message);
   });
 });

@@ -16,7 +16,7 @@ const MAX_PROCESSES = 100;
  * @throws (rejects) StoreError.
  */
 export async function readShared(connection: RedisConnection): Promise<readonly SharedRecord[]> {
-  const { nowMs, lines } = await linesOf(connection).read();
+  const { nowMs, lines } = await findLines(connection).read();
   const records: SharedRecord[] = [];
   for (const { endsAtMs, text } of lines) {
     await setImmediate();
@@ -29,7 +29,7 @@ export async function readShared(connection: RedisConnection): Promise<readonly 
 /** Writes the record of a process, for half a minute. */
 export async function shareRecord(connection: RedisConnection, record: PageRecord): Promise<void> {
   const name = `${String(record.pid)}@${encodeURIComponent(record.host)}`; // several pages of a process count the same
-  await linesOf(connection).put([{ name, text: writeRecord(record) }]);
+  await findLines(connection).put([{ name, text: writeRecord(record) }]);
 }
 
 /** The keys that several processes have denied most, the most first. Counts add up. */
@@ -52,6 +52,6 @@ export function mergeLost<Process extends PageRecord>(
   return names.map((name) => ({ name, processes: records.filter(({ lost }) => lost.includes(name)) }));
 }
 
-function linesOf(connection: RedisConnection): SharedLines {
+function findLines(connection: RedisConnection): SharedLines {
   return new SharedLines(connection, '{#page}:denied', KEPT_MS, MAX_PROCESSES);
 }

@@ -1,4 +1,4 @@
-import { connectionOf, type LimiterCore, type RedisConnection } from '@sluice/core/spi';
+import { findConnection, type LimiterCore, type RedisConnection } from '@sluice/core/spi';
 import type { PageRecord } from './record.ts';
 import { readShared, shareRecord, type SharedRecord } from './redis.ts';
 
@@ -55,7 +55,7 @@ export class Sharing {
   }
 
   async #try(act: (connection: RedisConnection) => Promise<void>): Promise<void> {
-    const [connection] = this.#limiters().flatMap(({ store }) => connectionOf(store) ?? []);
+    const [connection] = this.#limiters().flatMap(({ store }) => findConnection(store) ?? []);
     if (connection === undefined) return;
     const isFree = this.#pending.size < MAX_PENDING;
     const acting = (isFree ? act(connection) : Promise.reject(new Error('no answer'))).catch(() => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { LimitEvent } from '@sluice/core';
-import { connectionOf } from '@sluice/core/spi';
+import { findConnection } from '@sluice/core/spi';
 import { page } from '@sluice/page';
 import type { Settings } from '../options.ts';
 import type { Service } from '../service.ts';
@@ -29,7 +29,7 @@ export function operatorsPage(
   const entrance = { isPrivate: isLocal(admin) };
   const handler = page<IncomingMessage>({
     ...(entrance.isPrivate ? { authorize: () => true } : { token }),
-    share: connectionOf(service.core.store) !== undefined, // memory is this process alone
+    share: findConnection(service.core.store) !== undefined, // memory is this process alone
     limiters: [service.core],
     log: (change) => {
       log(write(change));

@@ -93,6 +93,6 @@ export interface SentinelNumbers {
   readonly perClient: boolean;
   readonly windowIntervalMs: number;
   readonly sampleCount: number;
-  /** Counts of single values, as `writtenParameter` has them. Undefined for rules without parameters. */
+  /** Counts of single values, as `formatParameter` has them. Undefined for rules without parameters. */
   readonly values: ReadonlyMap<string, number> | undefined;
 }

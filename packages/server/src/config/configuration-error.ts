@@ -19,12 +19,12 @@ export class ConfigurationError extends Error {
   readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {
-    super(problems.map(writtenProblem).join('\n'));
+    super(problems.map(formatProblem).join('\n'));
     this.problems = problems;
   }
 }
 
 /** One line of text: `path:line:column: message`. */
-export function writtenProblem({ path, line, column, message }: Problem): string {
+export function formatProblem({ path, line, column, message }: Problem): string {
   return `${path}:${String(line)}:${String(column)}: ${message}`;
 }

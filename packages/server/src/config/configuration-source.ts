@@ -1,5 +1,5 @@
 import type { Configuration } from './configuration.ts';
-import { loadConfiguration, stampOf, type LoadOptions } from './load-configuration.ts';
+import { loadConfiguration, readStamp, type LoadOptions } from './load-configuration.ts';
 
 /** How often the files are looked at. */
 const LOOK_MS = 250;
@@ -42,7 +42,7 @@ export class ConfigurationSource {
    */
   static async open(path: string, options: SourceOptions): Promise<ConfigurationSource> {
     const source = new ConfigurationSource(path, options);
-    await source.#load(await stampOf(path));
+    await source.#load(await readStamp(path));
     source.#looking = setInterval(() => void source.#look(), LOOK_MS).unref();
     return source;
   }
@@ -54,7 +54,7 @@ export class ConfigurationSource {
 
   /** Loads the files now, whether they have changed or not. Never rejects. */
   reload(): Promise<void> {
-    this.#last = this.#last.then(async () => this.#tryToLoad(await stampOf(this.#path)));
+    this.#last = this.#last.then(async () => this.#tryToLoad(await readStamp(this.#path)));
     return this.#last;
   }
 
@@ -66,7 +66,7 @@ export class ConfigurationSource {
 
   /** Loads files that have changed once they are the same in two looks: writers may take several steps. */
   async #look(): Promise<void> {
-    const stamp = await stampOf(this.#path);
+    const stamp = await readStamp(this.#path);
     const isQuiet = stamp === this.#seen;
     this.#seen = stamp;
     if (!isQuiet || stamp === this.#loaded) return;

@@ -43,7 +43,7 @@ export interface ForwardAuthRule extends ForwardAuthRuleData {
  * The policy of a rate: a fixed window aligned to the clock, as Envoy's are. It is named by its unit, and the name is
  * part of the key: another unit is another state, another number of requests the same.
  */
-export function policyOfRate({ requestsPerUnit, unit }: NonNullable<RuleData['rateLimit']>): Policy {
+export function makeRatePolicy({ requestsPerUnit, unit }: NonNullable<RuleData['rateLimit']>): Policy {
   return fixedWindow({ limit: requestsPerUnit, window: MS_OF_UNIT[unit], align: 'clock', name: unit });
 }
 
@@ -71,7 +71,7 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
     return {
       ...rule,
       get limit() {
-        return (limit ??= makeLimit(policyOfRate(rateLimit)));
+        return (limit ??= makeLimit(makeRatePolicy(rateLimit)));
       },
     };
   };

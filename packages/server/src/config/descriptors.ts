@@ -1,6 +1,6 @@
 import type { DescriptorData, PolicyData, RuleData } from './configuration-data.ts';
 import { isName, readPolicy, type PolicyOptions } from './policy-value.ts';
-import { labelOf, segmentOf } from './subject.ts';
+import { makeLabel, makeSegment } from './subject.ts';
 import { UNITS } from './units.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
 
@@ -61,7 +61,7 @@ function readDescriptor(item: YamlValue, above: Above): DescriptorData | undefin
     if (fields[name].flag(name)) fields[name].warn(`${name} changes nothing: metrics hold no values of requests`);
   }
   const { places } = above;
-  const own = { places, name: `${above.name}.${labelOf(key, value)}`, key: above.key + segmentOf(key, value) };
+  const own = { places, name: `${above.name}.${makeLabel(key, value)}`, key: above.key + makeSegment(key, value) };
   const earlier = places.get(own.key);
   if (earlier !== undefined && key !== '') {
     item.problemAtName(`the descriptor ${quoted(own.name)} has been defined at ${earlier}; write it once`);

@@ -41,7 +41,7 @@ export async function loadConfiguration(path: string, { makeLimit }: LoadOptions
  * Tells the contents of a file, or of the files of a folder, from others without reading them: where links lead, sizes
  * and times. Of what cannot be read, it is the error.
  */
-export async function stampOf(path: string): Promise<string> {
+export async function readStamp(path: string): Promise<string> {
   try {
     const found = await findFiles(path);
     return found.map(({ path: one, dev, ino, size, mtimeNs }) => [one, dev, ino, size, mtimeNs].join()).join('\n');

@@ -6,7 +6,7 @@ import { isName, NAME_FORM, readPolicy } from './policy-value.ts';
 import { SentinelReader } from './sentinel.ts';
 import { escapePart } from './subject.ts';
 import { YamlFile } from './yaml-file.ts';
-import { documentsOf, quoted, type YamlValue } from './yaml-value.ts';
+import { readDocuments, quoted, type YamlValue } from './yaml-value.ts';
 
 /** A file as it was read. */
 export interface ConfigurationFile {
@@ -52,7 +52,7 @@ class ConfigurationParts {
   readonly #roots = new Map<string, Above>();
 
   read(file: YamlFile): void {
-    const documents = documentsOf(file);
+    const documents = readDocuments(file);
     if (documents.length === 0) file.problem(0, `the file is empty; it must hold ${EXPECTED}`);
     for (const document of documents) this.#readDocument(document);
   }

@@ -1,5 +1,5 @@
 import type { MakeLimit } from '../limits.ts';
-import { policyOfRate } from './configuration.ts';
+import { makeRatePolicy } from './configuration.ts';
 import type { Rule } from './rule-node.ts';
 import type { Unit } from './units.ts';
 
@@ -26,7 +26,7 @@ export class RequestRules {
     const known = this.#rules.get(key);
     if (known !== undefined) return known;
     const rateLimit = { requestsPerUnit, unit };
-    const limit = this.#makeLimit(policyOfRate(rateLimit));
+    const limit = this.#makeLimit(makeRatePolicy(rateLimit));
     const rule = { name: undefined, limit, rateLimit, replaces: [], shadowMode: false, quotaMode: false };
     if (this.#rules.size >= MAX_KEPT) this.#rules.clear();
     this.#rules.set(key, rule);

@@ -1,6 +1,6 @@
 import type { Limit } from '@sluice/core/spi';
 import type { DescriptorData, RuleData } from './configuration-data.ts';
-import { escapePart, labelOf, segmentOf, type DescriptorEntry } from './subject.ts';
+import { escapePart, makeLabel, makeSegment, type DescriptorEntry } from './subject.ts';
 import { Wildcard } from './wildcard.ts';
 
 export interface Rule extends RuleData {
@@ -60,9 +60,9 @@ export class RuleNode {
     for (const descriptor of descriptors) {
       const { key, value, shareThreshold } = descriptor;
       const isPattern = value.includes('*');
-      const segment = value !== '' && (!isPattern || shareThreshold) ? segmentOf(key, value) : undefined;
+      const segment = value !== '' && (!isPattern || shareThreshold) ? makeSegment(key, value) : undefined;
       const rule = descriptor.rule && ruleFor(descriptor.rule);
-      const node = new RuleNode(labelOf(key, value), segment, this.#path, rule);
+      const node = new RuleNode(makeLabel(key, value), segment, this.#path, rule);
       this.#children.push(node);
       this.#keys ??= new Map();
       const rules: KeyRules = this.#keys.get(key) ?? { values: new Map(), wildcards: [], any: undefined };
@@ -116,7 +116,7 @@ export class RuleNode {
       const segment = (this.#path[i] as RuleNode).#segment;
       const { key, value } = entries[i - 1] ?? ROOT_ENTRY;
       if (segment === undefined) isFixed = false;
-      joined += segment ?? segmentOf(key, value);
+      joined += segment ?? makeSegment(key, value);
     }
     if (isFixed) this.#fixedKey = joined;
     return joined;

@@ -3,7 +3,7 @@ export const PARAMETER_TYPES = ['int', 'long', 'byte', 'double', 'float', 'short
 export type ParameterType = (typeof PARAMETER_TYPES)[number];
 
 /** A value of a parameter, as rules and requests are compared by, and keys have it: `int:5`. */
-export function writtenParameter(type: ParameterType, value: string | number | bigint | boolean): string {
+export function formatParameter(type: ParameterType, value: string | number | bigint | boolean): string {
   return `${type}:${String(value)}`;
 }
 
@@ -25,20 +25,20 @@ const LARGEST: Readonly<Partial<Record<ParameterType, bigint>>> = {
 /**
  * Reads `object` of an exception in a rule.
  *
- * @returns The value as {@link writtenParameter} gives it; undefined where it is none of its class.
+ * @returns The value as {@link formatParameter} gives it; undefined where it is none of its class.
  */
 export function readParameter(text: string, classType: string): string | undefined {
   const type = CLASSES.get(classType) ?? 'string';
-  if (type === 'string') return writtenParameter(type, text);
-  if (type === 'boolean') return writtenParameter(type, text.toLowerCase() === 'true');
+  if (type === 'string') return formatParameter(type, text);
+  if (type === 'boolean') return formatParameter(type, text.toLowerCase() === 'true');
   const largest = LARGEST[type];
   if (largest !== undefined) return readWhole(type, text, largest);
   const value = type === 'float' ? Math.fround(Number(text)) : Number(text);
-  return text.trim() === '' || Number.isNaN(value) ? undefined : writtenParameter(type, value);
+  return text.trim() === '' || Number.isNaN(value) ? undefined : formatParameter(type, value);
 }
 
 function readWhole(type: ParameterType, text: string, largest: bigint): string | undefined {
   if (!/^[+-]?\d{1,19}$/.test(text)) return undefined;
   const value = BigInt(text.replace('+', ''));
-  return value > largest || value < -largest - 1n ? undefined : writtenParameter(type, value);
+  return value > largest || value < -largest - 1n ? undefined : formatParameter(type, value);
 }

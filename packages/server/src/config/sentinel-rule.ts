@@ -30,7 +30,7 @@ export class SentinelRule {
    * The limit now. All limits of a rule have one state, so that a client that comes or goes forgets nothing.
    *
    * @param clients - The connected clients of its namespace.
-   * @param value - The parameter, as `writtenParameter` has it.
+   * @param value - The parameter, as `formatParameter` has it.
    */
   limit(clients: number, value?: string): Limit {
     const { count, perClient, windowIntervalMs: window, sampleCount, values } = this.numbers;

@@ -8,19 +8,19 @@ export interface DescriptorEntry {
  * The key of the entries of a descriptor. No two lists of entries, and no two domains, share a key: parts are
  * joined as core's `joinParts` does it, except that they may be empty.
  */
-export function keyOf(domain: string, entries: readonly DescriptorEntry[]): string {
+export function makeKey(domain: string, entries: readonly DescriptorEntry[]): string {
   let joined = escapePart(domain);
-  for (const { key, value } of entries) joined += segmentOf(key, value);
+  for (const { key, value } of entries) joined += makeSegment(key, value);
   return joined;
 }
 
 /** The part of a key that one entry adds. */
-export function segmentOf(key: string, value: string): string {
+export function makeSegment(key: string, value: string): string {
   return `|${escapePart(key)}|${escapePart(value)}`;
 }
 
 /** The part of one entry in a name of metrics. */
-export function labelOf(key: string, value: string): string {
+export function makeLabel(key: string, value: string): string {
   return value === '' ? key : `${key}_${value}`;
 }
 

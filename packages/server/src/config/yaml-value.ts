@@ -9,7 +9,7 @@ export interface YamlField {
   readonly value: YamlValue;
 }
 
-const LONGEST_SHOWN = 60;
+const MAX_SHOWN = 60;
 /** Words for true and false of YAML 1.1, which files of envoyproxy/ratelimit may have. */
 const TRUE = /^(?:true|y|yes|on)$/i;
 const FALSE = /^(?:false|n|no|off)$/i;
@@ -236,11 +236,11 @@ export class YamlValue {
 
 /** A text as messages show it: short. */
 export function quoted(text: string): string {
-  return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text);
+  return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text);
 }
 
 /** The documents of a file that are not empty. */
-export function documentsOf(file: YamlFile): readonly YamlValue[] {
+export function readDocuments(file: YamlFile): readonly YamlValue[] {
   const documents = file.contents.map((node) => new YamlValue(file, node, node?.range?.[0] ?? 0, 0));
   return documents.filter((document) => !document.isMissing);
 }

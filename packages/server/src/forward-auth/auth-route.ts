@@ -50,11 +50,11 @@ export function authRoutes(service: Service, clients: Clients): readonly Route[]
   const handle = async (asked: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { table, limits } = readRules();
     const original = readOriginal(asked, clients.gateways);
-    if (original === 'not trusted') warnOfProxy(asked.socket.remoteAddress);
+    if (original === 'not trusted') warnAboutProxy(asked.socket.remoteAddress);
     if (typeof original === 'string') throw forbidden(original);
     const routes = table.find(original.path, original.statedMethod);
     if (routes === undefined) throw forbidden('unreadable');
-    if (!original.namesClient && routes.some(({ rule }) => rule.key.includes('ip'))) warnOfAddress(original.address);
+    if (!original.namesClient && routes.some(({ rule }) => rule.key.includes('ip'))) warnAboutAddress(original.address);
     if (routes.length === 0 || (await limits.limit(routes, original, response))) response.end();
   };
   return [
@@ -67,13 +67,13 @@ function forbidden(why: keyof typeof DETAILS): RequestProblem {
   return new RequestProblem(403, DETAILS[why], {}, NO_STORE);
 }
 
-function warnOfAddress(gateway: string): void {
+function warnAboutAddress(gateway: string): void {
   const what = `the gateway ${gateway} sends neither X-Forwarded-For nor X-Real-IP with the requests that it asks about`;
   const effect = 'all its clients share one budget in limits by address. Make it send the address of the client.';
   warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: ${effect}`, 'forward_auth address');
 }
 
-function warnOfProxy(peer: string | undefined): void {
+function warnAboutProxy(peer: string | undefined): void {
   if (peer === undefined) return;
   const what = `${peer} asks for forward auth but is not in trusted_proxies, so it is not believed`;
   const instead = 'If it is your gateway, add its address there.';

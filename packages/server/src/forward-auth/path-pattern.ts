@@ -12,8 +12,8 @@ export class PathPattern {
 
   constructor(text: string) {
     this.text = text;
-    this.#asWritten = matcherOf(text);
-    this.#inSmallLetters = this.hasCapitals ? matcherOf(foldCase(text)) : this.#asWritten;
+    this.#asWritten = makeMatcher(text);
+    this.#inSmallLetters = this.hasCapitals ? makeMatcher(foldCase(text)) : this.#asWritten;
   }
 
   get hasCapitals(): boolean {
@@ -33,7 +33,7 @@ export class PathPattern {
 
 type Matcher = (path: string) => boolean;
 
-function matcherOf(text: string): Matcher {
+function makeMatcher(text: string): Matcher {
   const isOpen = text.endsWith('*');
   const head = isOpen ? text.slice(0, -1) : withoutSlashes(text);
   if (head.includes('*')) return segmentMatcher(head, isOpen);

@@ -1,6 +1,6 @@
 import type { ForwardAuthRule } from '../config/configuration.ts';
 import { PathPattern } from './path-pattern.ts';
-import { foldCase, readingsOf } from '@sluice/core/spi';
+import { foldCase, listReadings } from '@sluice/core/spi';
 
 /** One pattern of a rule: what `route` means in a key. */
 export interface RuleRoute {
@@ -44,11 +44,11 @@ export class RouteTable {
    * @returns Undefined for a path that can be read in too many ways.
    */
   find(path: string, method: string | undefined): readonly RuleRoute[] | undefined {
-    const readings = readingsOf(path);
+    const readings = listReadings(path);
     if (readings === undefined) return undefined;
     const found: RuleRoute[] = [];
     const lists =
-      method === undefined ? [...this.#byMethod.values()] : spellingsOf(method).map((one) => this.#routesOf(one));
+      method === undefined ? [...this.#byMethod.values()] : listSpellings(method).map((one) => this.#routesOf(one));
     for (const routes of lists) for (const reading of readings) this.#addFirst(found, routes, reading);
     return found.length < 2 ? found : found.sort((one, other) => one.index - other.index);
   }
@@ -77,8 +77,8 @@ function add(found: RuleRoute[], route: RuleRoute | undefined): void {
 }
 
 /** The methods that a method counts as: HEAD is GET too, and some upstreams accept small letters. */
-function spellingsOf(method: string): readonly string[] {
+function listSpellings(method: string): readonly string[] {
   if (method === 'HEAD') return ['HEAD', 'GET'];
   const capitals = method.toUpperCase();
-  return capitals === method ? [method] : [method, ...spellingsOf(capitals)];
+  return capitals === method ? [method] : [method, ...listSpellings(capitals)];
 }

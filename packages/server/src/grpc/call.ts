@@ -25,7 +25,7 @@ export interface CallDeps {
 }
 
 /** How long a call may take, from its header fields to its last byte. */
-const LONGEST_MS = 10_000;
+const MAX_CALL_MS = 10_000;
 
 const CONTENT_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/i;
 const RESPONSE = { ':status': 200, 'content-type': 'application/grpc' };
@@ -69,7 +69,7 @@ export class Call {
     this.#client = client;
     this.#body = new Body(longestMessage);
     if (!clients.calls.take(client, 1)) throw tooMany();
-    this.#timer = setTimeout(drop, LONGEST_MS, this);
+    this.#timer = setTimeout(drop, MAX_CALL_MS, this);
     stream
       .on('data', (chunk: Buffer) => {
         this.#receive(chunk);
@@ -108,7 +108,7 @@ export class Call {
   /** Ends the call with the status of an error, before any message. */
   fail(error: unknown): void {
     if (!this.#begin()) return;
-    const { code, message } = callErrorOf(error);
+    const { code, message } = toCallError(error);
     respondWith(this.stream, code, message);
   }
 
@@ -174,7 +174,7 @@ function drop(call: Call): void {
 }
 
 /** The error that a client is told. */
-function callErrorOf(error: unknown): CallError {
+function toCallError(error: unknown): CallError {
   if (error instanceof CallError) return error;
   const isUnreadable = error instanceof WireError;
   const message = isUnreadable ? `the message cannot be decoded: ${error.message}` : 'the service has failed';
@@ -241,7 +241,7 @@ export function callServer(
       try {
         new Call(stream, headers, client, method, deps);
       } catch (error) {
-        const { code, message } = callErrorOf(error);
+        const { code, message } = toCallError(error);
         respondWith(stream, code, message);
       }
     }

@@ -4,7 +4,7 @@ import type { Clients } from '../transport/clients.ts';
 /** A `GOAWAY` with the largest id: the client opens no further calls, and calls in flight are still answered. */
 const EVERY_STREAM: number = 2 ** 31 - 1;
 /** The client has read that once it answers a ping, or after this time. */
-const LONGEST_PING_MS = 1000;
+const MAX_PING_MS = 1000;
 /** Pings without an answer after which a connection is lost: more than one, because the process itself may be late. */
 const LOST_PINGS = 2;
 interface CountingSession extends ServerHttp2Session {
@@ -82,7 +82,7 @@ function leave(session: ServerHttp2Session): void {
   };
   session.goaway(constants.NGHTTP2_NO_ERROR, EVERY_STREAM);
   session.ping(close);
-  setTimeout(close, LONGEST_PING_MS).unref();
+  setTimeout(close, MAX_PING_MS).unref();
 }
 
 /**

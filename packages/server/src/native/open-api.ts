@@ -99,7 +99,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   503: 'The store does not answer, or the service is overloaded.',
 };
 
-function responseOf(description: string, schema: string, type = 'application/json'): Schema {
+function makeResponse(description: string, schema: string, type = 'application/json'): Schema {
   return { description, content: { [type]: { schema: ref(schema) } } };
 }
 
@@ -107,7 +107,7 @@ function describe(name: string, { summary, needs, may = [], needsRights, answer 
   const body = record(Object.fromEntries([...needs, ...may].map((field) => [field, FIELDS[field] as Schema])), may);
   const problems = Object.entries(PROBLEMS).map(([status, why]): [string, Schema] => [
     status,
-    responseOf(why, 'Problem', 'application/problem+json'),
+    makeResponse(why, 'Problem', 'application/problem+json'),
   ]);
   return {
     operationId: name,
@@ -118,7 +118,7 @@ function describe(name: string, { summary, needs, may = [], needsRights, answer 
       content: { 'application/json': { schema: { ...body, additionalProperties: false } } },
     },
     responses: {
-      ...(answer === undefined ? { 204: { description: 'Done.' } } : { 200: responseOf('Done.', answer) }),
+      ...(answer === undefined ? { 204: { description: 'Done.' } } : { 200: makeResponse('Done.', answer) }),
       ...Object.fromEntries(problems),
     },
   };

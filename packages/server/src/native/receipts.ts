@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { fixedWindow, type Ask, type Decision } from '@sluice/core';
 import { LimiterDecision, type Limit } from '@sluice/core/spi';
-import { wantOf } from '../limits.ts';
+import { makeWant } from '../limits.ts';
 import type { Service } from '../service.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
 
@@ -62,7 +62,7 @@ export class Receipts {
       const instead = 'reserve the largest cost that is possible; nothing was settled';
       throw new RequestProblem(401, `${what}; ${instead}`, {}, { 'www-authenticate': 'Bearer' });
     }
-    const once = await core.decide('take', [wantOf(this.#once, `reservation|${id}`, 1)], {
+    const once = await core.decide('take', [makeWant(this.#once, `reservation|${id}`, 1)], {
       onStoreError: 'throw',
       isSilent: true,
     });

@@ -6,7 +6,7 @@ export const FIXED64 = 1;
 export const DELIMITED = 2;
 const FIXED32 = 5;
 
-const LARGEST_FIELD = 2 ** 29 - 1;
+const MAX_FIELD = 2 ** 29 - 1;
 
 /** Bytes that are no message of protobuf. */
 export class WireError extends Error {
@@ -38,7 +38,7 @@ export class WireReader {
     if (this.#at === this.#end) return (this.#tag = 0);
     const tag = this.uint64();
     const field = Math.floor(tag / 8);
-    if (field === 0 || field > LARGEST_FIELD) throw new WireError(`a field has the number ${String(field)}`);
+    if (field === 0 || field > MAX_FIELD) throw new WireError(`a field has the number ${String(field)}`);
     return (this.#tag = tag);
   }
 

@@ -1,16 +1,16 @@
 import type { PolicyDecision } from '@sluice/core';
 import { MS_OF_UNIT, UNIT_OF_NUMBER, UNITS, type Unit } from '../config/units.ts';
 import type { Decided } from './decide.ts';
-import { headersOf } from './headers.ts';
+import { makeHeaders } from './headers.ts';
 import {
-  LARGEST_UINT32,
+  MAX_UINT32,
   OK,
   OVER_LIMIT,
   type CurrentLimit,
   type DescriptorStatus,
   type RateLimitResponse,
 } from './messages.ts';
-import { metadataOf } from './metadata.ts';
+import { makeMetadata } from './metadata.ts';
 import type { Outcome } from './outcomes.ts';
 
 const SECONDS = 1000;
@@ -25,29 +25,29 @@ const UNLIMITED_BY_NO_RULE: DescriptorStatus = {
   secondsUntilReset: undefined,
 };
 /** The status of a descriptor whose rule is `unlimited`. */
-const UNLIMITED: DescriptorStatus = { ...UNLIMITED_BY_NO_RULE, limitRemaining: LARGEST_UINT32 };
+const UNLIMITED: DescriptorStatus = { ...UNLIMITED_BY_NO_RULE, limitRemaining: MAX_UINT32 };
 
 /**
  * The response to a request that was decided: a status per descriptor, our header fields, and metadata. In a denied
  * request the descriptors that would have allowed it are OK, and state what is left without it.
  */
-export function responseOf(decided: Decided): RateLimitResponse {
+export function makeResponse(decided: Decided): RateLimitResponse {
   const { request, plan, outcomes, allowed } = decided;
   const { unlimited } = plan;
   const statuses: DescriptorStatus[] = new Array<DescriptorStatus>(request.descriptors.length);
   for (let i = 0; i < statuses.length; i++) {
     statuses[i] = unlimited?.[i] === true ? UNLIMITED : UNLIMITED_BY_NO_RULE;
   }
-  for (const outcome of outcomes) statuses[outcome.descriptor.index] = statusOf(outcome);
+  for (const outcome of outcomes) statuses[outcome.descriptor.index] = makeStatus(outcome);
   return {
     overallCode: allowed ? OK : OVER_LIMIT,
     statuses,
-    responseHeadersToAdd: headersOf(decided),
-    dynamicMetadata: metadataOf(decided),
+    responseHeadersToAdd: makeHeaders(decided),
+    dynamicMetadata: makeMetadata(decided),
   };
 }
 
-function statusOf(outcome: Outcome): DescriptorStatus {
+function makeStatus(outcome: Outcome): DescriptorStatus {
   const { descriptor, policies, allowed, decision } = outcome;
   const { rule } = descriptor.match;
   const code = allowed || rule.shadowMode ? OK : OVER_LIMIT;
@@ -55,8 +55,8 @@ function statusOf(outcome: Outcome): DescriptorStatus {
   if (policy === undefined) return { ...UNLIMITED_BY_NO_RULE, code };
   return {
     code,
-    currentLimit: currentLimitOf(outcome, policy),
-    limitRemaining: allowed ? Math.min(policy.remaining, LARGEST_UINT32) : 0,
+    currentLimit: makeCurrentLimit(outcome, policy),
+    limitRemaining: allowed ? Math.min(policy.remaining, MAX_UINT32) : 0,
     secondsUntilReset: Math.ceil(
       (rule.rateLimit === undefined ? policy.resetAfterMs : untilNextWindowMs(policy, decision.atMs)) / SECONDS,
     ),
@@ -81,12 +81,12 @@ function untilNextWindowMs({ windowMs }: PolicyDecision, atMs: number): number {
 }
 
 /** Undefined where the window of a policy is no unit of the protocol. */
-function currentLimitOf({ descriptor }: Outcome, { limit, windowMs }: PolicyDecision): CurrentLimit | undefined {
+function makeCurrentLimit({ descriptor }: Outcome, { limit, windowMs }: PolicyDecision): CurrentLimit | undefined {
   const { rateLimit, name } = descriptor.match.rule;
   const unit = rateLimit?.unit ?? UNIT_OF_MS.get(windowMs);
   if (unit === undefined) return undefined;
   return {
-    requestsPerUnit: Math.min(rateLimit?.requestsPerUnit ?? limit, LARGEST_UINT32),
+    requestsPerUnit: Math.min(rateLimit?.requestsPerUnit ?? limit, MAX_UINT32),
     unit: UNIT_OF_NUMBER.indexOf(unit),
     name,
   };

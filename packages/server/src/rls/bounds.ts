@@ -1,17 +1,17 @@
 import { CallError, Status } from '../grpc/status.ts';
 
 /** The longest message of a request, in bytes: the default of gRPC. */
-export const LONGEST_MESSAGE: number = 4 * 1024 * 1024;
+export const MAX_MESSAGE: number = 4 * 1024 * 1024;
 /**
  * The bounds of a request. A decision over as many limits as descriptors is one call of the script, which keeps Redis
  * busy for its whole time: 256 descriptors take it some 2 ms.
  */
-export const MOST_DESCRIPTORS = 256;
-export const MOST_ENTRIES = 64;
+export const MAX_DESCRIPTORS = 256;
+export const MAX_ENTRIES = 64;
 /** Texts, in bytes. */
-export const LONGEST_DOMAIN = 1024;
-export const LONGEST_KEY = 1024;
-export const LONGEST_VALUE = 8192;
+export const MAX_DOMAIN = 1024;
+export const MAX_KEY = 1024;
+export const MAX_VALUE = 8192;
 
 /** @throws CallError `INVALID_ARGUMENT` where a request has more of something than it may. */
 export function checkBound(found: number, most: number, what: string): void {

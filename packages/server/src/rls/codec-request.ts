@@ -1,5 +1,5 @@
 import type { DescriptorEntry } from '../config/subject.ts';
-import { LONGEST_DOMAIN, LONGEST_KEY, LONGEST_VALUE, MOST_DESCRIPTORS, MOST_ENTRIES, checkBound } from './bounds.ts';
+import { MAX_DOMAIN, MAX_KEY, MAX_VALUE, MAX_DESCRIPTORS, MAX_ENTRIES, checkBound } from './bounds.ts';
 import type { RateLimitDescriptor, RateLimitOverride, RateLimitRequest } from './messages.ts';
 import { DELIMITED, VARINT, WireReader } from '../protobuf/wire.ts';
 
@@ -18,9 +18,9 @@ export function decodeRateLimitRequest(bytes: Buffer): RateLimitRequest {
   let domain = '';
   let hitsAddend = 0;
   for (let tag = reader.next(); tag !== 0; tag = reader.next()) {
-    if (tag === DOMAIN) domain = readText(reader, LONGEST_DOMAIN, 'a domain has bytes:');
+    if (tag === DOMAIN) domain = readText(reader, MAX_DOMAIN, 'a domain has bytes:');
     else if (tag === DESCRIPTORS) {
-      checkBound(descriptors.length + 1, MOST_DESCRIPTORS, 'a request has descriptors:');
+      checkBound(descriptors.length + 1, MAX_DESCRIPTORS, 'a request has descriptors:');
       descriptors.push(readDescriptor(reader));
     } else if (tag === REQUEST_HITS) hitsAddend = reader.uint32();
     else reader.skip();
@@ -45,7 +45,7 @@ function readDescriptor(reader: WireReader): RateLimitDescriptor {
   const outerEnd = reader.enter();
   for (let tag = reader.next(); tag !== 0; tag = reader.next()) {
     if (tag === ENTRIES) {
-      checkBound(entries.length + 1, MOST_ENTRIES, 'a descriptor has entries:');
+      checkBound(entries.length + 1, MAX_ENTRIES, 'a descriptor has entries:');
       entries.push(readEntry(reader));
     } else if (tag === LIMIT) limit = readOverride(reader, limit);
     else if (tag === HITS) hitsAddend = readUInt64Value(reader, hitsAddend);
@@ -64,8 +64,8 @@ function readEntry(reader: WireReader): DescriptorEntry {
   let value = '';
   const outerEnd = reader.enter();
   for (let tag = reader.next(); tag !== 0; tag = reader.next()) {
-    if (tag === KEY) key = readText(reader, LONGEST_KEY, 'the key of an entry has bytes:');
-    else if (tag === VALUE) value = readText(reader, LONGEST_VALUE, 'the value of an entry has bytes:');
+    if (tag === KEY) key = readText(reader, MAX_KEY, 'the key of an entry has bytes:');
+    else if (tag === VALUE) value = readText(reader, MAX_VALUE, 'the value of an entry has bytes:');
     else reader.skip();
   }
   reader.leave(outerEnd);

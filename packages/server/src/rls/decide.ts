@@ -1,11 +1,11 @@
 import { settleKeys, type LimiterCore } from '@sluice/core/spi';
 import type { Entrance } from '../access.ts';
 import { CallError, Status } from '../grpc/status.ts';
-import { wantOf } from '../limits.ts';
+import { makeWant } from '../limits.ts';
 import type { Service } from '../service.ts';
 import type { RateLimitRequest } from './messages.ts';
 import { decideTogether, type Outcome } from './outcomes.ts';
-import { planOf, type LimitedDescriptor, type Plan } from './plan.ts';
+import { makePlan, type LimitedDescriptor, type Plan } from './plan.ts';
 
 /** Who asks, and for how long. */
 export interface Caller {
@@ -35,12 +35,12 @@ export interface Decided {
  *   and hits in one request the decision needs two calls of the store.
  * - Refunds are made whatever is decided about the others.
  *
- * @throws CallError for a bad request (see {@link planOf}), and `PERMISSION_DENIED` for refunds of a caller that may
+ * @throws CallError for a bad request (see {@link makePlan}), and `PERMISSION_DENIED` for refunds of a caller that may
  * not. Nothing is consumed then. Rejects with the core's errors.
  */
 export function decide(service: Service, request: RateLimitRequest, caller: Caller): Decided | Promise<Decided> {
   checkRefunds(service, request, caller);
-  const plan = planOf(request, service.configuration, service.requestRules);
+  const plan = makePlan(request, service.configuration, service.requestRules);
   const { limited } = plan;
   if (limited.length === 0) return { request, plan, allowed: true, outcomes: [] };
   if (!plan.isPlain) return decideEach(service, request, plan, caller);
@@ -113,7 +113,7 @@ class Calls {
    */
   async refund(descriptor: LimitedDescriptor): Promise<Outcome> {
     const { limit, match, cost, isCheck } = descriptor;
-    const want = wantOf(limit, match.key, isCheck ? 0 : cost);
+    const want = makeWant(limit, match.key, isCheck ? 0 : cost);
     await this.#inTime(settleKeys(this.#core, 'give', [want]));
     const decision = await this.#core.decide('peek', [{ ...want, cost: 0 }], { endMs: this.#endMs });
     return { descriptor, allowed: true, policies: decision.policies, decision };

@@ -7,7 +7,7 @@ import type { Outcome } from './outcomes.ts';
 const writeFields = fieldWriter();
 const NONE: readonly HeaderValue[] = [];
 /** Fields of a response are bounded by its client: of many policies those that deny are named first. */
-const MOST_POLICIES = 16;
+const MAX_POLICIES = 16;
 /** Names that a field can hold. */
 const WRITABLE = /^[ -~]{1,64}$/;
 
@@ -16,7 +16,7 @@ const WRITABLE = /^[ -~]{1,64}$/;
  * deny the request, and Retry-After where it was denied. Rules in quota mode count if they allowed it, or all if none
  * did.
  */
-export function headersOf({ outcomes, allowed }: Decided): readonly HeaderValue[] {
+export function makeHeaders({ outcomes, allowed }: Decided): readonly HeaderValue[] {
   if (outcomes.length === 0) return NONE;
   const binding = bindingOutcomes(outcomes);
   const policies = namedApart(binding);
@@ -27,7 +27,7 @@ export function headersOf({ outcomes, allowed }: Decided): readonly HeaderValue[
     for (const { name, value } of writeFields(shown)) headers.push({ key: name, value });
   }
   if (allowed) return headers;
-  const waitMs = waitOf(outcomes);
+  const waitMs = findWait(outcomes);
   if (Number.isFinite(waitMs))
     headers.push({ key: 'Retry-After', value: String(Math.max(Math.ceil(waitMs / 1000), 1)) });
   return headers;
@@ -49,9 +49,9 @@ function namedApart(outcomes: readonly Outcome[]): readonly PolicyDecision[] {
   const names = new Set<string>();
   const policies = outcomes.flatMap(renamed);
   const shown =
-    policies.length <= MOST_POLICIES
+    policies.length <= MAX_POLICIES
       ? policies
-      : policies.toSorted((one, other) => Number(one.allowed) - Number(other.allowed)).slice(0, MOST_POLICIES);
+      : policies.toSorted((one, other) => Number(one.allowed) - Number(other.allowed)).slice(0, MAX_POLICIES);
   return shown.map((policy) => ({ ...policy, name: distinct(policy.name, names) }));
 }
 
@@ -72,7 +72,7 @@ function distinct(name: string, names: Set<string>): string {
  * How long until the request can be allowed: the longest wait of what denies it, and of the rules in quota mode the
  * shortest. Infinity where waiting does not help, or nothing is known.
  */
-function waitOf(outcomes: readonly Outcome[]): number {
+function findWait(outcomes: readonly Outcome[]): number {
   let longestMs = -Infinity;
   let quotaMs: number | undefined;
   for (const outcome of outcomes) {

@@ -65,4 +65,4 @@ export interface HeaderValue {
 }
 
 /** The largest `uint32`. */
-export const LARGEST_UINT32: number = 2 ** 32 - 1;
+export const MAX_UINT32: number = 2 ** 32 - 1;

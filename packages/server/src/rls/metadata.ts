@@ -6,7 +6,7 @@ import type { Outcome } from './outcomes.ts';
  * outcome; how long a policy that paces asks to wait (`delay_ms`); and, merged, the `metadata` of the rules that allow.
  * Undefined where no limit applies.
  */
-export function metadataOf({ outcomes, allowed }: Decided): Readonly<Record<string, unknown>> | undefined {
+export function makeMetadata({ outcomes, allowed }: Decided): Readonly<Record<string, unknown>> | undefined {
   const deciding = decidingOutcome(outcomes, allowed);
   if (deciding === undefined) return undefined;
   const { decision } = deciding;
@@ -16,7 +16,7 @@ export function metadataOf({ outcomes, allowed }: Decided): Readonly<Record<stri
     outcome: decision.allowed === allowed ? decision.outcome : allowed ? 'allowed' : 'denied',
   };
   if (allowed && decision.delayMs > 0) metadata['delay_ms'] = decision.delayMs;
-  const ofRules = metadataOfRules(outcomes);
+  const ofRules = makeRuleMetadata(outcomes);
   if (ofRules !== undefined) metadata['metadata'] = ofRules;
   return metadata;
 }
@@ -26,7 +26,7 @@ function decidingOutcome(outcomes: readonly Outcome[], allowed: boolean): Outcom
   return outcomes.find((outcome) => outcome.decision.allowed === allowed) ?? outcomes[0];
 }
 
-function metadataOfRules(outcomes: readonly Outcome[]): Readonly<Record<string, unknown>> | undefined {
+function makeRuleMetadata(outcomes: readonly Outcome[]): Readonly<Record<string, unknown>> | undefined {
   let merged: Record<string, unknown> | undefined;
   for (const { descriptor, allowed } of outcomes) {
     const { metadata } = descriptor.match.rule;

@@ -1,6 +1,6 @@
 import type { Decision, PolicyDecision } from '@sluice/core';
 import type { LimiterCore, Want } from '@sluice/core/spi';
-import { wantOf } from '../limits.ts';
+import { makeWant } from '../limits.ts';
 import type { LimitedDescriptor } from './plan.ts';
 
 /** The result for one descriptor. */
@@ -24,11 +24,11 @@ export function decideTogether(
   endMs: number | undefined,
 ): readonly Outcome[] | Promise<readonly Outcome[]> {
   const places: number[] = [];
-  const wants = wantsOf(descriptors, places);
+  const wants = makeWants(descriptors, places);
   const decision = core.decide(op, wants, { endMs });
   return decision instanceof Promise
-    ? decision.then((decided) => outcomesOf(descriptors, wants, places, decided))
-    : outcomesOf(descriptors, wants, places, decision);
+    ? decision.then((decided) => readOutcomes(descriptors, wants, places, decided))
+    : readOutcomes(descriptors, wants, places, decision);
 }
 
 /**
@@ -37,11 +37,11 @@ export function decideTogether(
  *
  * @param places - Gets the place of each descriptor among the wants.
  */
-function wantsOf(descriptors: readonly LimitedDescriptor[], places: number[]): readonly Want[] {
+function makeWants(descriptors: readonly LimitedDescriptor[], places: number[]): readonly Want[] {
   const wants: Want[] = [];
   const known = descriptors.length === 1 ? undefined : new Map<string, number>();
   for (const { limit, match, cost } of descriptors) {
-    const want = wantOf(limit, match.key, cost);
+    const want = makeWant(limit, match.key, cost);
     const { name = limit.name } = limit.fixed?.[0] ?? {};
     const counted = `${name} ${want.subject}`;
     const place = known?.get(counted) ?? wants.length;
@@ -49,16 +49,16 @@ function wantsOf(descriptors: readonly LimitedDescriptor[], places: number[]): r
     known?.set(counted, place);
     places.push(place);
     if (before === undefined) wants.push(want);
-    else wants[place] = { ...(unitsOf(want) < unitsOf(before) ? want : before), cost: before.cost + cost };
+    else wants[place] = { ...(countUnits(want) < countUnits(before) ? want : before), cost: before.cost + cost };
   }
   return wants;
 }
 
-function unitsOf({ limit }: Want): number {
+function countUnits({ limit }: Want): number {
   return limit.fixed?.[0]?.rule.limit ?? Infinity;
 }
 
-function outcomesOf(
+function readOutcomes(
   descriptors: readonly LimitedDescriptor[],
   wants: readonly Want[],
   places: readonly number[],

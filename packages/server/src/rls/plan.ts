@@ -2,7 +2,7 @@ import type { Limit } from '@sluice/core/spi';
 import type { Configuration } from '../config/configuration.ts';
 import type { Match, RuleNode } from '../config/rule-node.ts';
 import type { RequestRules } from '../config/request-rules.ts';
-import { keyOf } from '../config/subject.ts';
+import { makeKey } from '../config/subject.ts';
 import { UNIT_OF_NUMBER } from '../config/units.ts';
 import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitDescriptor, RateLimitRequest } from './messages.ts';
@@ -36,7 +36,7 @@ export interface Plan {
  * @throws CallError `UNKNOWN` without a domain or descriptors, as envoyproxy/ratelimit; `INVALID_ARGUMENT` for hits or
  * units that mean nothing. Nothing is consumed then.
  */
-export function planOf(request: RateLimitRequest, { domains }: Configuration, requestRules: RequestRules): Plan {
+export function makePlan(request: RateLimitRequest, { domains }: Configuration, requestRules: RequestRules): Plan {
   const { domain, descriptors } = request;
   if (domain === '') throw new CallError(Status.UNKNOWN, 'the rate limit domain must not be empty');
   if (descriptors.length === 0) throw new CallError(Status.UNKNOWN, 'the list of descriptors must not be empty');
@@ -47,8 +47,8 @@ export function planOf(request: RateLimitRequest, { domains }: Configuration, re
   let isPlain = true;
   for (let index = 0; index < descriptors.length; index++) {
     const descriptor = descriptors[index] as RateLimitDescriptor;
-    const hits = hitsOf(request, descriptor);
-    const match = tree === undefined ? undefined : matchOf(domain, descriptor, tree, requestRules);
+    const hits = readHits(request, descriptor);
+    const match = tree === undefined ? undefined : findMatch(domain, descriptor, tree, requestRules);
     if (match === undefined) continue;
     const { rule } = match;
     for (const name of rule.replaces) (replaced ??= new Set()).add(name);
@@ -72,7 +72,7 @@ export function planOf(request: RateLimitRequest, { domains }: Configuration, re
   return { limited: replaced === undefined ? limited : without(limited, replaced), unlimited, isPlain };
 }
 
-function hitsOf({ hitsAddend }: RateLimitRequest, descriptor: RateLimitDescriptor): number {
+function readHits({ hitsAddend }: RateLimitRequest, descriptor: RateLimitDescriptor): number {
   const hits = descriptor.hitsAddend ?? Math.max(hitsAddend, 1);
   if (Number.isSafeInteger(hits)) return hits;
   throw new CallError(
@@ -81,7 +81,7 @@ function hitsOf({ hitsAddend }: RateLimitRequest, descriptor: RateLimitDescripto
   );
 }
 
-function matchOf(
+function findMatch(
   domain: string,
   { entries, limit }: RateLimitDescriptor,
   tree: RuleNode,
@@ -96,7 +96,7 @@ function matchOf(
     );
   }
   const rule = requestRules.of(limit.requestsPerUnit, unit);
-  return { rule, key: keyOf(domain, entries), metric: OVERRIDES };
+  return { rule, key: makeKey(domain, entries), metric: OVERRIDES };
 }
 
 /** The name of limits of requests in metrics: one name, because their number has no bound. */

@@ -1,6 +1,6 @@
 import type { Entrance } from '../access.ts';
 import type { Service } from '../service.ts';
-import { responseOf } from './answer.ts';
+import { makeResponse } from './answer.ts';
 import { decodeRateLimitRequest } from './codec-request.ts';
 import { encodeRateLimitResponse } from './codec-response.ts';
 import { countDecided } from './count-decided.ts';
@@ -12,7 +12,7 @@ import type { RateLimitRequest } from './messages.ts';
 
 /** The part of a client's deadline that is reserved for sending the response, at least 1 ms. */
 const MARGIN = 0.2;
-const LEAST_MARGIN_MS = 1;
+const MIN_MARGIN_MS = 1;
 
 export interface RateLimitMethodOptions {
   readonly entrance: Entrance;
@@ -26,7 +26,7 @@ export function rateLimitMethod(service: Service, options: RateLimitMethodOption
   let inFlight = 0;
   const respond = (call: Call, decided: Decided): void => {
     countDecided(service.stats, decided);
-    call.answer(framed(encodeRateLimitResponse(responseOf(decided), PREFIX_BYTES)));
+    call.answer(framed(encodeRateLimitResponse(makeResponse(decided), PREFIX_BYTES)));
   };
   const answer = (call: Call): void => {
     if (inFlight >= maxInFlight) {
@@ -60,6 +60,6 @@ export function rateLimitMethod(service: Service, options: RateLimitMethodOption
 function readEnd({ deadlineAtMs, arrivedAtMs }: Call, timeoutMs: number): number | undefined {
   if (deadlineAtMs === undefined) return undefined;
   const givenMs = deadlineAtMs - arrivedAtMs;
-  const usableMs = givenMs - Math.max(givenMs * MARGIN, LEAST_MARGIN_MS);
+  const usableMs = givenMs - Math.max(givenMs * MARGIN, MIN_MARGIN_MS);
   return usableMs < timeoutMs ? arrivedAtMs + usableMs : undefined;
 }

@@ -10,7 +10,7 @@ import { Server as NetServer } from 'node:net';
 import type { Entrance } from '../access.ts';
 import { healthCheck } from '../health/grpc-health.ts';
 import type { Service } from '../service.ts';
-import { LONGEST_MESSAGE } from './bounds.ts';
+import { MAX_MESSAGE } from './bounds.ts';
 import { callServer, type Method } from '../grpc/call.ts';
 import { Sessions } from '../grpc/sessions.ts';
 import { Clients } from '../transport/clients.ts';
@@ -49,7 +49,7 @@ export interface RlsServer {
 }
 
 /** Calls at once of a connection: what others wait for when it floods (ADR 63). */
-const MOST_STREAMS = 100;
+const MAX_STREAMS = 100;
 /** Bounds on what one connection can cost. A client that exceeds one loses its connection, or the stream. */
 const HTTP2: ServerOptions = {
   maxHeaderListPairs: 64,
@@ -57,7 +57,7 @@ const HTTP2: ServerOptions = {
   maxSettings: 32,
   maxSessionInvalidFrames: 100,
   maxSessionRejectedStreams: 100,
-  settings: { enablePush: false, maxConcurrentStreams: MOST_STREAMS, maxHeaderListSize: 16_384 },
+  settings: { enablePush: false, maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: 16_384 },
 };
 /** Finds clients that are gone without a word. */
 const TCP = { keepAlive: true, keepAliveInitialDelay: 60_000, noDelay: true };
@@ -80,7 +80,7 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
     ['/grpc.health.v1.Health/Check', healthCheck(health)],
   ]);
   clients.boundConnections(server);
-  server.on('stream', callServer(methods, sessions, { clients, longestMessage: LONGEST_MESSAGE }));
+  server.on('stream', callServer(methods, sessions, { clients, longestMessage: MAX_MESSAGE }));
   server.on('session', (session) => {
     sessions.add(session);
   });

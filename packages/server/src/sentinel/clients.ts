@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@sluice/core';
-import { connectionOf, readSubject, type RedisConnection } from '@sluice/core/spi';
+import { findConnection, readSubject, type RedisConnection } from '@sluice/core/spi';
 
 /** How often each process says how many clients it has, and hears of those of others. */
 const EVERY_MS = 1_000;
@@ -54,7 +54,7 @@ export class ConnectedClients {
 
   /** @param isShared - Whether processes tell each other of a namespace: of those that rules name. */
   constructor(store: Store, isShared: (namespace: string) => boolean) {
-    this.#redis = connectionOf(store);
+    this.#redis = findConnection(store);
     this.#isShared = isShared;
     this.#timer = setInterval(() => void this.#tellAll(), EVERY_MS).unref();
   }

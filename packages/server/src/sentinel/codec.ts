@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { PARAMETER_TYPES, writtenParameter, type ParameterType } from '../config/sentinel-parameter.ts';
+import { PARAMETER_TYPES, formatParameter, type ParameterType } from '../config/sentinel-parameter.ts';
 
 /** The kinds of messages. Sentinel names others, CONCURRENT_FLOW_ACQUIRE and RELEASE, which have no form on the wire. */
 export const TYPE = { ping: 0, flow: 1, paramFlow: 2 } as const;
@@ -21,7 +21,7 @@ export interface TokenRequest {
   readonly xid: number;
   readonly flowId: bigint;
   readonly count: number;
-  /** As `writtenParameter` has them. */
+  /** As `formatParameter` has them. */
   readonly values: readonly string[];
 }
 
@@ -113,7 +113,7 @@ function readParamFlow(xid: number, data: Buffer): TokenRequest | undefined {
     if (at >= data.length) return undefined;
     const type = PARAMETER_TYPES[data.readUInt8(at++)];
     if (type === undefined) continue; // Sentinel takes the next byte for a tag
-    const size = sizeOf(type, data, at);
+    const size = readSize(type, data, at);
     if (size < 0 || at + size > data.length) return undefined;
     values.push(readValue(type, data, at, size));
     at += size;
@@ -138,7 +138,7 @@ const FIXED: Readonly<
 };
 
 /** How many bytes a value has; below 0: it says that itself, wrongly. */
-function sizeOf(type: ParameterType, data: Buffer, at: number): number {
+function readSize(type: ParameterType, data: Buffer, at: number): number {
   if (type !== 'string') return FIXED[type][0];
   if (at + 4 > data.length) return -1;
   const length = data.readInt32BE(at);
@@ -148,12 +148,12 @@ function sizeOf(type: ParameterType, data: Buffer, at: number): number {
 function readValue(type: ParameterType, data: Buffer, at: number, size: number): string {
   return type === 'string'
     ? readText(data.subarray(at + 4, at + size))
-    : writtenParameter(type, FIXED[type][1](data, at));
+    : formatParameter(type, FIXED[type][1](data, at));
 }
 
 /** Clients write texts in the encoding of their machine: bytes that are not UTF-8 stay apart as what they are. */
 function readText(bytes: Buffer): string {
-  return isUtf8(bytes) ? writtenParameter('string', bytes.toString()) : `bytes:${bytes.toString('latin1')}`;
+  return isUtf8(bytes) ? formatParameter('string', bytes.toString()) : `bytes:${bytes.toString('latin1')}`;
 }
 
 /** The answer to a ping: how many clients of its namespace are connected. Undefined: a ping without a name. */

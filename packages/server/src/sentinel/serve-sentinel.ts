@@ -58,7 +58,7 @@ class SentinelConnection {
     this.socket = socket;
     this.#tokens = tokens;
     socket.once('data', (chunk: Buffer) => {
-      if (isOfBrowser(chunk)) socket.destroy();
+      if (isFromBrowser(chunk)) socket.destroy();
     });
     socket.on('data', (chunk: Buffer) => {
       socket.pause();
@@ -152,6 +152,6 @@ class SentinelConnection {
  * Whether a connection begins as a request of HTTP does. A page reaches the loopback of its browser's machine: its first
  * line would be skipped as a message of 20 kB, and the body behind it could use units up.
  */
-function isOfBrowser(chunk: Buffer): boolean {
+function isFromBrowser(chunk: Buffer): boolean {
   return /^[A-Z]{2}/.test(chunk.toString('latin1', 0, 2));
 }

@@ -1,6 +1,6 @@
 import type { Decision } from '@sluice/core';
 import type { SentinelRule } from '../config/sentinel-rule.ts';
-import { wantOf } from '../limits.ts';
+import { makeWant } from '../limits.ts';
 import type { Service } from '../service.ts';
 import { ConnectedClients } from './clients.ts';
 import { STATUS, TYPE, type TokenRequest, type TokenResult } from './codec.ts';
@@ -45,8 +45,8 @@ export class Tokens {
     for (const value of values) costs.set(value, (costs.get(value) ?? 0) + count);
     const wants =
       type === TYPE.flow
-        ? [wantOf(rule.limit(clients), resource, count)]
-        : [...costs].map(([value, cost]) => wantOf(rule.limit(clients, value), value, cost));
+        ? [makeWant(rule.limit(clients), resource, count)]
+        : [...costs].map(([value, cost]) => makeWant(rule.limit(clients, value), value, cost));
     return this.#service.core.decide('take', wants, { endMs: performance.now() + this.#timeoutMs });
   }
 

@@ -7,7 +7,7 @@ export interface Address {
   readonly port: number;
 }
 
-const LARGEST_PORT = 65_535;
+const MAX_PORT = 65_535;
 const FORM = 'a port such as 8081, host:port such as 0.0.0.0:8081, or off';
 
 /**
@@ -29,7 +29,7 @@ export function parseAddress(given: unknown, field: string): Address | undefined
 }
 
 /** As {@link parseAddress} reads it. */
-export function writtenAddress({ host, port }: Address): string {
+export function formatAddress({ host, port }: Address): string {
   return `${isIP(host) === 6 ? `[${host}]` : host}:${String(port)}`;
 }
 
@@ -39,7 +39,7 @@ export function isLocal({ host }: Address): boolean {
 }
 
 function isPort(text: string): boolean {
-  return /^\d{1,5}$/.test(text) && Number(text) <= LARGEST_PORT;
+  return /^\d{1,5}$/.test(text) && Number(text) <= MAX_PORT;
 }
 
 /** A name or an address; IPv6 stands in brackets. */

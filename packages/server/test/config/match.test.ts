@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cases } from '@sluice/testkit';
 import fc from 'fast-check';
 import { RequestRules } from '../../src/config/request-rules.ts';
-import { keyOf, type DescriptorEntry } from '../../src/config/subject.ts';
+import { makeKey, type DescriptorEntry } from '../../src/config/subject.ts';
 import { makeLimit, match, rateOf, read } from './reading.ts';
 
 const DAY_MS = 86_400_000;
@@ -216,12 +216,12 @@ const entries = fc.array(fc.record({ key: text, value: text }), { maxLength: 3 }
 
 describe('the key of a descriptor', () => {
   it('is another one, in the bytes that Redis sees, for other entries or another domain', () => {
-    const bytesOf = (domain: string, list: readonly DescriptorEntry[]): string =>
-      Buffer.from(keyOf(domain, list), 'utf8').toString('hex');
+    const makeBytes = (domain: string, list: readonly DescriptorEntry[]): string =>
+      Buffer.from(makeKey(domain, list), 'utf8').toString('hex');
     fc.assert(
       fc.property(text, entries, text, entries, (domain, list, otherDomain, otherList) => {
         const isSame = JSON.stringify([domain, list]) === JSON.stringify([otherDomain, otherList]);
-        expect(bytesOf(domain, list) === bytesOf(otherDomain, otherList)).toBe(isSame);
+        expect(makeBytes(domain, list) === makeBytes(otherDomain, otherList)).toBe(isSame);
       }),
       { numRuns: cases(5_000) },
     );
@@ -246,7 +246,7 @@ descriptors:
     );
     fc.assert(
       fc.property(lists, (list) => {
-        expect(rules?.match(list)?.key).toBe(keyOf('d|1%', list));
+        expect(rules?.match(list)?.key).toBe(makeKey('d|1%', list));
       }),
       { numRuns: cases(1_000) },
     );

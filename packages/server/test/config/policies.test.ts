@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LimiterCore } from '@sluice/core/spi';
 import { buildConfiguration } from '../../src/config/configuration.ts';
 import { readConfiguration } from '../../src/config/read-configuration.ts';
-import { makerOf } from '../../src/limits.ts';
+import { makeLimitMaker } from '../../src/limits.ts';
 import { match, problemsOf, read } from './reading.ts';
 
 const FIXED = '{ fixedWindow: { limit: 5, window: 1m } }';
@@ -95,7 +95,7 @@ describe('a managed policy', () => {
 
   it('without Redis is wrong at its line', () => {
     const data = readConfiguration([{ path: 'p', text: descriptor('{ managed: orders }') }]);
-    expect(() => buildConfiguration(data, makerOf(new LimiterCore({ name: 'without' })))).toThrow(
+    expect(() => buildConfiguration(data, makeLimitMaker(new LimiterCore({ name: 'without' })))).toThrow(
       /^p:5:5: a managed policy is kept in Redis/,
     );
   });

@@ -50,7 +50,7 @@ async function start(
   return served;
 }
 
-const portOf = ({ server }: Served): number => Number(server.addresses.http?.split(':').at(-1));
+const findPort = ({ server }: Served): number => Number(server.addresses.http?.split(':').at(-1));
 
 /** Asks as a gateway does that sends `X-Forwarded-...`. */
 async function ask(
@@ -65,7 +65,7 @@ async function ask(
   };
   const options = {
     host: '127.0.0.1',
-    port: portOf(served),
+    port: findPort(served),
     agent: false,
     method: to?.method,
     path: to?.path ?? '/auth',
@@ -96,7 +96,7 @@ describe('an answer to a gateway', () => {
     const asked = (fields: string, body: string): string =>
       `POST /auth HTTP/1.1\r\nHost: sluice\r\nX-Forwarded-Uri: /api/1\r\nX-Forwarded-Method: POST\r\nX-Forwarded-For: 203.0.113.1\r\n${fields}\r\n\r\n${body}`;
     const answers = await exchange(
-      portOf(served),
+      findPort(served),
       asked('Content-Length: 5', 'hello') +
         asked('Transfer-Encoding: chunked', '5\r\nhello\r\n0\r\n\r\n') +
         asked('Content-Length: 100000\r\nConnection: close', 'x'.repeat(100_000)),

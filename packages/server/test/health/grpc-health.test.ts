@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { METHODS } from '../rls/protocol.ts';
-import { runService, statusOf, type RunningService } from '../rls/running-service.ts';
+import { runService, makeStatus, type RunningService } from '../rls/running-service.ts';
 
 const LIMITS = 'domain: shop\ndescriptors: [{ key: user, rate_limit: { unit: day, requests_per_unit: 5 } }]\n';
 
@@ -28,6 +28,6 @@ describe('grpc.health.v1.Health', () => {
   });
 
   it('Check of another service is NOT_FOUND', async () => {
-    expect(await statusOf(check('other'))).toBe('NOT_FOUND');
+    expect(await makeStatus(check('other'))).toBe('NOT_FOUND');
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
 import fc from 'fast-check';
-import { MOST_DESCRIPTORS } from '../../src/rls/bounds.ts';
+import { MAX_DESCRIPTORS } from '../../src/rls/bounds.ts';
 import { decodeRateLimitRequest } from '../../src/rls/codec-request.ts';
 import type { RateLimitRequest } from '../../src/rls/messages.ts';
 import { WireError } from '../../src/protobuf/wire.ts';
@@ -75,18 +75,18 @@ describe('decoding a request', () => {
   });
 
   it('reads varints of up to ten bytes, as long as they have 64 bits', () => {
-    const hitsOf = (value: bigint, size: number): number | undefined => {
+    const readHits = (value: bigint, size: number): number | undefined => {
       const hits = varint(value, size);
       const descriptor = [0x1a, hits.length + 1, 0x08, ...hits];
       return decodeRateLimitRequest(Buffer.from([0x12, descriptor.length, ...descriptor])).descriptors[0]?.hitsAddend;
     };
 
-    for (let size = 1; size <= 10; size++) expect(hitsOf(1n, size)).toBe(1);
-    expect(hitsOf(2n ** 53n - 1n, 10)).toBe(Number.MAX_SAFE_INTEGER);
-    expect(Number.isSafeInteger(hitsOf(2n ** 53n, 8))).toBe(false);
-    expect(Number.isSafeInteger(hitsOf(2n ** 64n - 1n, 10))).toBe(false);
-    expect(() => hitsOf(2n ** 64n, 10)).toThrow(WireError);
-    expect(() => hitsOf(1n, 11)).toThrow(WireError);
+    for (let size = 1; size <= 10; size++) expect(readHits(1n, size)).toBe(1);
+    expect(readHits(2n ** 53n - 1n, 10)).toBe(Number.MAX_SAFE_INTEGER);
+    expect(Number.isSafeInteger(readHits(2n ** 53n, 8))).toBe(false);
+    expect(Number.isSafeInteger(readHits(2n ** 64n - 1n, 10))).toBe(false);
+    expect(() => readHits(2n ** 64n, 10)).toThrow(WireError);
+    expect(() => readHits(1n, 11)).toThrow(WireError);
   });
 });
 
@@ -135,7 +135,7 @@ describe('bytes that are no request', () => {
         expect.objectContaining({ name: 'CallError', code: 3 }) as unknown as Error,
       );
     }
-    const most = encodeRequest({ descriptors: Array.from({ length: MOST_DESCRIPTORS }, () => ({})) });
-    expect(decodeRateLimitRequest(most).descriptors).toHaveLength(MOST_DESCRIPTORS);
+    const most = encodeRequest({ descriptors: Array.from({ length: MAX_DESCRIPTORS }, () => ({})) });
+    expect(decodeRateLimitRequest(most).descriptors).toHaveLength(MAX_DESCRIPTORS);
   });
 });

@@ -9,7 +9,7 @@ import {
   connect,
   descriptor,
   runService,
-  statusOf,
+  makeStatus,
   type AskOptions,
   type RunningService,
 } from './running-service.ts';
@@ -130,7 +130,7 @@ describe('while Redis hangs', () => {
 
   it('calls beyond the bound get RESOURCE_EXHAUSTED at once, and the others their answers', async () => {
     proxy.hang();
-    const calls = Array.from({ length: 50 }, () => statusOf(ask('user=many')));
+    const calls = Array.from({ length: 50 }, () => makeStatus(ask('user=many')));
     const denied = calls.slice(20);
 
     expect(new Set(await Promise.all(denied))).toEqual(new Set(['RESOURCE_EXHAUSTED']));
@@ -143,13 +143,13 @@ describe('while Redis hangs', () => {
     proxy.hang();
     const other = connect(running.port);
     const request = { domain: 'shop', descriptors: [descriptor('user=leaving')] };
-    const calls = Array.from({ length: 20 }, () => statusOf(askOn(other, request)));
+    const calls = Array.from({ length: 20 }, () => makeStatus(askOn(other, request)));
     await until('all calls have begun', () => running.rls.openCalls === 20);
-    expect(await statusOf(ask('user=next'))).toBe('RESOURCE_EXHAUSTED');
+    expect(await makeStatus(ask('user=next'))).toBe('RESOURCE_EXHAUSTED');
     other.close();
     await proxy.heal();
 
-    await until('all places are free', async () => (await statusOf(ask('user=next'))) === 'OK');
+    await until('all places are free', async () => (await makeStatus(ask('user=next'))) === 'OK');
     expect(running.rls.openCalls).toBe(0);
     await Promise.all(calls);
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { memoryStore, redisStore } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
 import type { DescriptorFields, ResponseFields } from './protocol.ts';
-import { descriptor, runService, statusOf, type RunningService } from './running-service.ts';
+import { descriptor, runService, makeStatus, type RunningService } from './running-service.ts';
 
 /** The windows are days, so that none ends during a test. */
 const LIMITS = `
@@ -281,14 +281,14 @@ describe.each([
       for (const unit of [0, 8, -1]) {
         const own = descriptor('user=x', { limit: { requestsPerUnit: 1, unit } });
 
-        expect(await statusOf(ask(own))).toBe('INVALID_ARGUMENT');
+        expect(await makeStatus(ask(own))).toBe('INVALID_ARGUMENT');
       }
     });
   });
 
   it('reject a request without a domain or descriptors as envoyproxy/ratelimit does', async () => {
-    expect(await statusOf(running.ask({ descriptors: [descriptor('user=x')] }))).toBe('UNKNOWN');
-    expect(await statusOf(running.ask({ domain: 'shop' }))).toBe('UNKNOWN');
+    expect(await makeStatus(running.ask({ descriptors: [descriptor('user=x')] }))).toBe('UNKNOWN');
+    expect(await makeStatus(running.ask({ domain: 'shop' }))).toBe('UNKNOWN');
   });
 
   it('reject more hits than can be counted, and count nothing', async () => {
@@ -297,7 +297,7 @@ describe.each([
     const more = descriptor('nothing=x', { hitsAddend: { value: '9007199254740992' } });
 
     expect((await ask(most)).overallCode).toBe('OVER_LIMIT');
-    expect(await statusOf(ask(descriptor(`user=${user}`), more))).toBe('INVALID_ARGUMENT');
+    expect(await makeStatus(ask(descriptor(`user=${user}`), more))).toBe('INVALID_ARGUMENT');
     expect(await remaining(`user=${user}`)).toBe(5);
   });
 
@@ -308,6 +308,6 @@ describe.each([
 
     expect(await allowedTimes(...all)).toBe(3);
     expect(await remaining(`user=${path}-254`)).toBe(2);
-    expect(await statusOf(ask(...all, descriptor('user=x')))).toBe('INVALID_ARGUMENT');
+    expect(await makeStatus(ask(...all, descriptor('user=x')))).toBe('INVALID_ARGUMENT');
   });
 });

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { redisStore, silenceWarnings } from '@sluice/core';
 import { startTcpProxy, until, useRedis } from '@sluice/testkit';
 import { RawClient, frameOf } from './raw-call.ts';
-import { descriptor, runService, statusOf, type RunningService } from './running-service.ts';
+import { descriptor, runService, makeStatus, type RunningService } from './running-service.ts';
 
 const LIMITS = 'domain: shop\ndescriptors: [{ key: user, rate_limit: { unit: day, requests_per_unit: 1000000 } }]\n';
 const REQUEST = { domain: 'shop', descriptors: [descriptor('user=ann')] };
@@ -30,7 +30,7 @@ describe('draining', () => {
     });
     await one.ask(REQUEST);
     proxy.hang();
-    const calls = Array.from({ length: 10 }, () => statusOf(one.ask(REQUEST)));
+    const calls = Array.from({ length: 10 }, () => makeStatus(one.ask(REQUEST)));
     await until('all calls have begun', () => one.rls.openCalls === 10);
     const drained = one.rls.drain();
     expect(one.service.health.isServing).toBe(false);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { memoryStore, redisStore } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
-import { descriptor, runService, statusOf, type RunningService } from './running-service.ts';
+import { descriptor, runService, makeStatus, type RunningService } from './running-service.ts';
 
 const LIMITS = `
 domain: tokens
@@ -88,7 +88,7 @@ describe.each([
       authorization === undefined ? {} : { authorization },
     );
 
-    expect(await statusOf(call)).toBe('PERMISSION_DENIED');
+    expect(await makeStatus(call)).toBe('PERMISSION_DENIED');
     expect(await remaining(user)).toBe(90);
   });
 });

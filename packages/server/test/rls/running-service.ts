@@ -92,7 +92,7 @@ export function ask(client: Client, request: RequestFields, options: AskOptions 
 }
 
 /** The name of the status that a call fails with. */
-export async function statusOf(call: Promise<unknown>): Promise<string> {
+export async function makeStatus(call: Promise<unknown>): Promise<string> {
   try {
     await call;
     return 'OK';

@@ -91,7 +91,7 @@ function open(from = STRANGER): Socket {
   return socket;
 }
 
-const statusOf = async (path: string, init?: RequestInit): Promise<number> =>
+const makeStatus = async (path: string, init?: RequestInit): Promise<number> =>
   (await fetch(`http://127.0.0.1:${String(port)}${path}`, init)).status;
 
 describe('a route', () => {
@@ -118,16 +118,16 @@ describe('clients that are slow', () => {
     open().pause().write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(8));
     await until('all are answered', () => asked === 8);
 
-    expect(await statusOf('/write', { method: 'POST', body: 'x' })).toBe(200);
+    expect(await makeStatus('/write', { method: 'POST', body: 'x' })).toBe(200);
   });
 
   it('get 503 while all places are taken, and the service still says that it lives', async () => {
     await start({ maxInFlight: 2 });
-    const waiting = [statusOf('/later'), statusOf('/later')];
+    const waiting = [makeStatus('/later'), makeStatus('/later')];
     await until('both wait', () => later.length === 2);
 
-    expect(await statusOf('/read')).toBe(503);
-    expect(await statusOf('/lives')).toBe(200);
+    expect(await makeStatus('/read')).toBe(503);
+    expect(await makeStatus('/lives')).toBe(200);
     for (const response of later) response.end();
     expect(await Promise.all(waiting)).toEqual([200, 200]);
   });
@@ -165,7 +165,7 @@ describe('clients that are slow', () => {
     expect(first).toMatch(/^HTTP\/1\.1 503 [^]*connection: close/i);
     expect(ofGateway).toMatch(/^HTTP\/1\.1 503 /);
     expect(ofGateway).not.toMatch(/connection: close/i);
-    expect(await statusOf('/write', { method: 'POST', body: 'x' })).toBe(200);
+    expect(await makeStatus('/write', { method: 'POST', body: 'x' })).toBe(200);
   });
 });
 

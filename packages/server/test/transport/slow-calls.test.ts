@@ -36,7 +36,7 @@ function open(localAddress = '127.0.0.1'): ClientHttp2Session {
 const begin = (session: ClientHttp2Session): ClientHttp2Stream => session.request(LIMIT).on('error', () => undefined);
 
 /** The status of gRPC of a whole call, of an empty message. */
-async function statusOf(headers: object): Promise<unknown> {
+async function makeStatus(headers: object): Promise<unknown> {
   const stream = open()
     .request({ ...headers })
     .end(Buffer.alloc(5));
@@ -58,7 +58,7 @@ it('calls whose messages do not come hold no place of others, whatever these cal
   await until('they have begun', () => session.state.localWindowSize !== undefined);
   const keys = { keys: { login: 'ann' } };
 
-  expect(await statusOf(CHECK)).toBe('0');
+  expect(await makeStatus(CHECK)).toBe('0');
   expect((await served.request('/healthcheck')).status).toBe(200);
   expect((await served.request('/auth/orders', { headers: { 'x-forwarded-for': '203.0.113.1' } })).status).toBe(200);
   expect((await served.post('consume', keys)).status).toBe(200);
@@ -81,7 +81,7 @@ it('clients that begin calls without end have at most what is left for others, w
     await until('those beyond its share are turned away', () => denied === 1_100 - share);
   }
 
-  expect(await statusOf(CHECK)).toBe('0');
+  expect(await makeStatus(CHECK)).toBe('0');
 });
 
 it('incomplete messages of a client take its share of memory, and others are answered', async () => {
@@ -96,5 +96,5 @@ it('incomplete messages of a client take its share of memory, and others are ans
   await until('one is turned away', () => codes.length > 0);
 
   expect(new Set(codes)).toEqual(new Set(['8']));
-  expect(await statusOf(CHECK)).toBe('0');
+  expect(await makeStatus(CHECK)).toBe('0');
 });

@@ -105,6 +105,6 @@ export function numberIn(request: AnyRequest, name: string, missing: number): nu
 }
 
 /** For the option `cost`: the units in the header `x-cost`. */
-export function costOf(request: AnyRequest): number {
+export function readCost(request: AnyRequest): number {
   return numberIn(request, 'x-cost', 1);
 }

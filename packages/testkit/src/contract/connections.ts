@@ -7,12 +7,12 @@ import { send } from './http-client.ts';
 import type { Server, Stage } from './stage.ts';
 
 /** The bytes of a request for the usual route. */
-export function bytesOf(...lines: readonly string[]): string {
+export function makeBytes(...lines: readonly string[]): string {
   return ['GET /items HTTP/1.1', 'Host: test', ...lines, '', ''].join('\r\n');
 }
 
 /** A connection over which this was sent. */
-export async function begin(port: number, bytes: string = bytesOf()): Promise<Socket> {
+export async function begin(port: number, bytes: string = makeBytes()): Promise<Socket> {
   const socket = await open(port);
   socket.on('error', () => undefined);
   socket.write(bytes);
@@ -38,10 +38,10 @@ export interface Visit {
 export async function visit(stage: Stage, server: Server, headers: Record<string, string> = {}): Promise<Visit> {
   if (stage.way !== 'over HTTP/2') {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-    const socket = await begin(server.port, bytesOf(...lines));
+    const socket = await begin(server.port, makeBytes(...lines));
     return { answered: () => once(socket, 'data'), leave: () => leave(socket) };
   }
-  const asked = stream(await sessionOf(stage, server), headers);
+  const asked = stream(await openSession(stage, server), headers);
   const closed = once(asked, 'close');
   return {
     answered: () => once(asked, 'data'),
@@ -55,7 +55,7 @@ export async function visit(stage: Stage, server: Server, headers: Record<string
 const sessions = new WeakMap<Server, ClientHttp2Session>();
 
 /** The session of HTTP/2 with a server, which ends with the scenario. */
-export async function sessionOf(stage: Stage, server: Server): Promise<ClientHttp2Session> {
+export async function openSession(stage: Stage, server: Server): Promise<ClientHttp2Session> {
   const known = sessions.get(server);
   if (known !== undefined) return known;
   const session = connect(`http://127.0.0.1:${String(server.port)}`);

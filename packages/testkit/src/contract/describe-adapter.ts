@@ -1,7 +1,7 @@
 import { describe, it } from '@jest/globals';
 import { factor } from '../depth.ts';
 import type { AdapterUnderTest } from './adapter.ts';
-import { sceneOf, type Row } from './row.ts';
+import { makeScene, type Row } from './row.ts';
 import { counting } from './rows/counting.ts';
 import { fields } from './rows/fields.ts';
 import { keys } from './rows/keys.ts';
@@ -16,7 +16,7 @@ import { stagesFor } from './stage.ts';
 
 /** The table. An adapter that cannot say all options, as forward auth, finds the impossible ones in it. */
 export const rows: readonly Row[] = [fields, options, keys, routes, counting].flat();
-const contract = [...rows.map(sceneOf), ...[readers, races, aborts, pacing, slots].flat()];
+const contract = [...rows.map(makeScene), ...[readers, races, aborts, pacing, slots].flat()];
 
 /** The contract in short, by its titles: the table, each row in one of its ways. Bun and Deno play it. */
 export const smoke: readonly string[] = rows.map(({ title }) => title);

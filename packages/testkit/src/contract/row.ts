@@ -63,7 +63,7 @@ export function each<Item>(items: readonly Item[], rowOf: (item: Item) => readon
 }
 
 /** @param common - What is true of all rows. */
-export function rowsOf(table: Table, common: Partial<Row> = {}): readonly Row[] {
+export function makeRows(table: Table, common: Partial<Row> = {}): readonly Row[] {
   return Object.entries(table).map(([title, [given, ...steps]]) => {
     const own = 'within' in given ? { ...given.within, limit: given.limit } : { limit: given };
     return { ...common, title, steps, ...own };
@@ -97,7 +97,7 @@ export const UNTOLD: Fields = { 'x-limit': undefined, ratelimit: undefined };
 
 const OF_A_LIMITER = /^(x-)?ratelimit|^retry-after$/;
 
-export function sceneOf(one: Row): Scene {
+export function makeScene(one: Row): Scene {
   return { ways: ['at the route', 'application-wide, answered later'], ...one, play: (stage) => playRow(one, stage) };
 }
 

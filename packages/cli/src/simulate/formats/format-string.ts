@@ -60,7 +60,7 @@ export class FormatString implements LogFormat {
     let at = this.#before.length;
     for (let i = 0; i < pieces.length; i++) {
       const { name, after } = pieces[i] as Piece;
-      let end = endOf(line, at, after);
+      let end = findEnd(line, at, after);
       // A list without quotes goes on behind each comma.
       if (name === FORWARDED) while (line[end - 1] === ',') end = line.indexOf(after, end + 1);
       if (end === -1) {
@@ -98,7 +98,7 @@ class Fields implements Row {
 }
 
 /** Where a field ends; -1 if the line has no end of it. A quote within quotes has an odd number of backslashes before it. */
-function endOf(line: string, at: number, after: string): number {
+function findEnd(line: string, at: number, after: string): number {
   if (after === '') return line.length;
   let end = line.indexOf(after, at);
   if (!after.startsWith('"') || line[at - 1] !== '"') return end;

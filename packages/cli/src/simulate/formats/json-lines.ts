@@ -18,7 +18,7 @@ export class JsonLines implements LogFormat {
     }
     if (typeof record !== 'object' || record === null) return undefined;
     const fields = record;
-    return { get: (name) => textOf(at(fields, name)) };
+    return { get: (name) => toText(at(fields, name)) };
   }
 }
 
@@ -38,7 +38,7 @@ function first(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : value;
 }
 
-function textOf(value: unknown): string | undefined {
+function toText(value: unknown): string | undefined {
   if (typeof value === 'string') return present(value);
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }

@@ -35,12 +35,12 @@ export function canonicalAddress(text: string, ipv6Prefix: number): string | und
  * text is not an address.
  */
 export function addressBits(text: string): readonly number[] | undefined {
-  const groups = writtenBits(text);
+  const groups = parseBits(text);
   return groups !== undefined && isNat64(groups) ? mapped(groups[6] as number, groups[7] as number) : groups;
 }
 
 /** As {@link addressBits}, but a NAT64 address stays an IPv6 address. */
-export function writtenBits(text: string): readonly number[] | undefined {
+export function parseBits(text: string): readonly number[] | undefined {
   const address = withoutDecoration(text);
   const ipv4 = parseIpv4(address);
   return ipv4 === undefined ? parseIpv6(address) : mapped(...ipv4);

@@ -1,5 +1,5 @@
 import { PolicyError, shown } from '../../errors.ts';
-import { addressBits, isIpv4, writtenBits } from './address.ts';
+import { addressBits, isIpv4, parseBits } from './address.ts';
 
 /** The addresses whose first `prefix` bits equal those of `bits`, eight groups of 16 bits. */
 interface Range {
@@ -85,7 +85,7 @@ function parseRange(text: string): Range | undefined {
   if (prefix > (ofIpv4 ? 32 : 128)) return undefined;
   if (ofIpv4) return { bits, prefix: 96 + prefix };
   // A prefix under 96 bits covers more than the IPv4 addresses in IPv6, so it is a range of IPv6.
-  return { bits: prefix < 96 ? (writtenBits(address) ?? bits) : bits, prefix };
+  return { bits: prefix < 96 ? (parseBits(address) ?? bits) : bits, prefix };
 }
 
 function isWithin(bits: readonly number[], range: Range): boolean {

@@ -35,7 +35,7 @@ const STEPS: readonly ((path: string) => string)[] = [
  * @param path - Without its query. Each character is a byte, as Node reads header fields.
  * @returns Undefined for a path with more than 16 forms, or long ones: no client writes such a path by mistake.
  */
-export function readingsOf(path: string): readonly string[] | undefined {
+export function listReadings(path: string): readonly string[] | undefined {
   if (UNAMBIGUOUS.test(path)) return [path];
   if (path.length > MAX_CHARACTERS) return undefined;
   const readings = new Set([path]);

@@ -1,6 +1,6 @@
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { Decision } from '../../limiter/decision.ts';
-import { messageOf } from '../../errors.ts';
+import { getMessage } from '../../errors.ts';
 import type { PolicyAsk } from '../../limiter/limits.ts';
 import { settle } from '../../limiter/settle.ts';
 import type { Ask } from '../../stores/store.ts';
@@ -29,7 +29,7 @@ export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: 
         const rule = typeof when === 'function' ? when(request, argument) : (when === 'on-success') === status < 400;
         if (await rule) givingBack.add(refund);
       } catch (error) {
-        warnOfRefund(error); // the other places still have rules of their own
+        warnAboutRefund(error); // the other places still have rules of their own
       }
     }
     if (givingBack.size === 0) return;
@@ -37,11 +37,11 @@ export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: 
       givingBack.has(((ask as PolicyAsk).want as HttpWant).refund) ? ask.cost : 0;
     await settle(core, decision, 'give', unitsFor);
   };
-  whenEnded(framework.rawRequest(request), rawResponse, (isCut) => void ended(isCut).catch(warnOfRefund));
+  whenEnded(framework.rawRequest(request), rawResponse, (isCut) => void ended(isCut).catch(warnAboutRefund));
 }
 
-function warnOfRefund(error: unknown): void {
-  warnOnce('SLUICE_REFUND_FAILED', `a refund failed, so its units stay used: ${messageOf(error)}`);
+function warnAboutRefund(error: unknown): void {
+  warnOnce('SLUICE_REFUND_FAILED', `a refund failed, so its units stay used: ${getMessage(error)}`);
 }
 
 /** Calls back once: when a response has been sent completely, or was cut off, or its client has left before it. */

@@ -1,7 +1,7 @@
 import { shown, typeError } from '../../errors.ts';
 import type { LimiterCore } from '../../limiter/core.ts';
 import type { Decision } from '../../limiter/decision.ts';
-import { heldBy, keepRenewing } from '../../limiter/slots.ts';
+import { findSlots, keepRenewing } from '../../limiter/slots.ts';
 import { startTimer, stopTimer, type Timer } from '../../platform.ts';
 import { warnOnce } from '../../warnings.ts';
 import type { RawRequest, RawResponse } from '../framework.ts';
@@ -24,7 +24,7 @@ export function holdUntilClosed(
   response: RawResponse | undefined,
   maxSlotMs: number,
 ): void {
-  const held = heldBy(core, decision);
+  const held = findSlots(core, decision);
   if (held === undefined) return;
   if (response === undefined) {
     void held.release();

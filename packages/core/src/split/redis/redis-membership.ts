@@ -1,5 +1,5 @@
 import type { AnyRedisClient } from '../../stores/redis/clients/adopt.ts';
-import { connectionOf, connectTo, type RedisConnection } from '../../stores/redis/connection.ts';
+import { findConnection, connectTo, type RedisConnection } from '../../stores/redis/connection.ts';
 import { parsePrefix } from '../../values/prefix.ts';
 import type { RedisStore } from '../../stores/redis/redis-store.ts';
 import { invalid, optional, readOptions, valueThat, withDefault } from '../../values/shape.ts';
@@ -64,7 +64,7 @@ export function redisMembership(
   const ttlMs = readTtl(ttl, heartbeatMs);
   // The connection of a store is used, and never closed here.
   const connect = (): RedisConnection =>
-    (typeof redis === 'object' ? connectionOf(redis as RedisStore) : undefined) ??
+    (typeof redis === 'object' ? findConnection(redis as RedisStore) : undefined) ??
     connectTo(redis as AnyRedisClient | string, prefix, 'redisMembership');
   let connection = connect();
   const key = `${prefix ?? connection.prefix}:members:${group}`;

@@ -6,7 +6,7 @@ export type Member = readonly [id: string, weight: number];
  * down, and the units that are left go one each to the members with the largest remainders, in the order of their ids
  * if remainders are equal. The shares of all members add up to exactly `units`.
  */
-export function shareOfMember(units: number, members: readonly Member[], id: string): number {
+export function getMemberShare(units: number, members: readonly Member[], id: string): number {
   const total = members.reduce((sum, [, weight]) => sum + BigInt(weight), 0n);
   let left = BigInt(units);
   const parts = members.map(([name, weight]) => {

@@ -66,7 +66,7 @@ export class Call {
     } else equal.callers.push(caller);
     for (const { policy } of asks) {
       const rule = compile(policy);
-      this.#work += equal === undefined || isLong(rule) ? workOf(rule) : EQUAL_WORK;
+      this.#work += equal === undefined || isLong(rule) ? estimateWork(rule) : EQUAL_WORK;
     }
     return true;
   }
@@ -131,7 +131,7 @@ export class Call {
 
   /** Answers the callers: runs the program over the values that the script found, or reads the figures that it answers. */
   answer(reply: unknown): void {
-    const lines = textOf(reply)?.split('\n') ?? [];
+    const lines = toText(reply)?.split('\n') ?? [];
     const atMs = /^[1-9]\d{0,15}$/.test(lines[0] ?? '') ? Number(lines[0]) : Number.NaN;
     let expected = 1;
     for (const { asks, callers } of this.#requests) expected += this.#tellsFigures ? callers.length : asks.length;
@@ -199,7 +199,7 @@ function isLong({ kind }: Rule): boolean {
 }
 
 /** The time of the script for one key, compared with that of a fixed window. */
-function workOf(rule: Rule): number {
+function estimateWork(rule: Rule): number {
   if (isLong(rule)) return 1 + rule.limit / 50;
   return rule.kind === 's' ? 2 : 1;
 }
@@ -236,7 +236,7 @@ function readFigures(asks: readonly Ask[], line: string, prefix: string): Figure
 }
 
 /** Clients may return bytes. */
-function textOf(reply: unknown): string | undefined {
+function toText(reply: unknown): string | undefined {
   if (reply instanceof Uint8Array)
     return Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength).toString('latin1');
   return typeof reply === 'string' ? reply : undefined;

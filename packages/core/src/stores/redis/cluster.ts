@@ -1,4 +1,4 @@
-import { messageOf } from '../../errors.ts';
+import { getMessage } from '../../errors.ts';
 import { compile } from '../../policies/index.ts';
 import { ALLOWED, GIVE, RESET_AFTER, USED } from '../../program/decide.ts';
 import { warnOnce } from '../../warnings.ts';
@@ -88,7 +88,7 @@ async function giveBack({ asks }: Group, before: Answer, after: Answer, perform:
   await perform('give', gifts).catch((error: unknown) => {
     warnOnce(
       'SLUICE_REFUND_FAILED',
-      `units that a denied request took on one node of the Redis Cluster could not be given back, so they count until they expire: ${messageOf(error)}`,
+      `units that a denied request took on one node of the Redis Cluster could not be given back, so they count until they expire: ${getMessage(error)}`,
     );
   });
 }

@@ -9,7 +9,7 @@ import { adoptClient, type AnyRedisClient } from './clients/adopt.ts';
 import { OwnClient } from './clients/own-client.ts';
 import type { Port } from './clients/port.ts';
 import { withoutSecrets } from './clients/redis-url.ts';
-import { failureOf } from './failure.ts';
+import { toStoreError } from './failure.ts';
 
 /** A way to the Redis of a store, for anything other than decisions. */
 export interface RedisConnection {
@@ -41,7 +41,7 @@ export function rememberConnection(store: Store, through: object, port: Port, pr
 const SUBSCRIBE_AGAIN_MS = 2000;
 
 /** A connection through the client of a Redis store; undefined for any other store. */
-export function connectionOf(store: Store): RedisConnection | undefined {
+export function findConnection(store: Store): RedisConnection | undefined {
   const known = opened.get(store);
   return known && connectionThrough(known.through, known.port, known.prefix);
 }
@@ -54,7 +54,7 @@ export function connectionOf(store: Store): RedisConnection | undefined {
  */
 export function connectTo(client: AnyRedisClient | string, prefix: unknown, where: string): RedisConnection {
   const checked = parsePrefix(prefix, where);
-  const port = portOf(client, where);
+  const port = findPort(client, where);
   return connectionThrough(typeof client === 'string' ? port : client, port, checked, typeof client === 'string');
 }
 
@@ -64,7 +64,7 @@ const timelines = new WeakMap<object, Map<string, Timeline>>();
 function timelineAt(through: object, port: Port, prefix: string): Timeline {
   const byPrefix = timelines.get(through) ?? new Map<string, Timeline>();
   timelines.set(through, byPrefix);
-  const connection = { prefix, eval: evalOf(port) };
+  const connection = { prefix, eval: makeEval(port) };
   const made = (): Timeline =>
     new SharedTimeline(new SharedLines(connection, '{#policies}:events', EVENTS_KEPT_MS, MAX_EVENTS));
   const timeline = byPrefix.get(prefix) ?? made();
@@ -72,12 +72,12 @@ function timelineAt(through: object, port: Port, prefix: string): Timeline {
   return timeline;
 }
 
-function evalOf(port: Port): RedisConnection['eval'] {
+function makeEval(port: Port): RedisConnection['eval'] {
   return async (script, keys, args) => {
     const away = port.whyAway?.();
-    if (away !== undefined) throw failureOf(away, false);
+    if (away !== undefined) throw toStoreError(away, false);
     return port.eval(script, keys, args).catch((error: unknown) => {
-      throw failureOf(error);
+      throw toStoreError(error);
     });
   };
 }
@@ -86,7 +86,7 @@ function connectionThrough(through: object, port: Port, prefix: string, isOwn = 
   return {
     prefix,
     timeline: timelineAt(through, port, prefix),
-    eval: evalOf(port),
+    eval: makeEval(port),
     subscribe(channel, listener) {
       let stop: (() => void) | undefined;
       let timer: Timer | undefined;
@@ -116,7 +116,7 @@ function connectionThrough(through: object, port: Port, prefix: string, isOwn = 
  *
  * @throws PolicyError for any other value.
  */
-export function portOf(given: unknown, where: string, connectTimeoutMs?: number): Port {
+export function findPort(given: unknown, where: string, connectTimeoutMs?: number): Port {
   const port = typeof given === 'string' ? new OwnClient(given, connectTimeoutMs) : adoptClient(given);
   if (port !== undefined) return port;
   const url = (given as { url?: unknown } | null | undefined)?.url;

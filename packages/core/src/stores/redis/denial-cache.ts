@@ -74,13 +74,13 @@ export class DenialCache {
   /** Before a request that may make more available is sent, and again when it is answered or has failed. */
   #wrote(asks: readonly Ask[]): void {
     this.#writes++;
-    for (const { key } of asks) this.#written[cellOf(key)] = this.#writes;
+    for (const { key } of asks) this.#written[findCell(key)] = this.#writes;
   }
 
   /** The denial of a request that the store denied within the last second, as of now. */
   #find(asks: readonly Ask[]): Answer | undefined {
     if (this.#entries.size === 0) return undefined;
-    const name = nameOf(asks);
+    const name = makeName(asks);
     const entry = this.#entries.get(name);
     if (entry === undefined || asks.some(({ uncached }) => uncached === true)) return undefined;
     const nowMs = performance.now();
@@ -104,14 +104,14 @@ export class DenialCache {
     }
     const entry = { asks, answer, answeredMs: performance.now(), endMs: sentMs + maxAgeMs, writes };
     if (entry.endMs <= entry.answeredMs || this.#isWritten(entry)) return;
-    const name = nameOf(asks);
+    const name = makeName(asks);
     this.#entries.delete(name); // so that the new one is the newest
     this.#entries.set(name, entry);
     if (this.#entries.size > MAX_ENTRIES) this.#entries.delete(this.#entries.keys().next().value as string);
   }
 
   #isWritten({ asks, writes }: Entry): boolean {
-    return asks.some(({ key }) => (this.#written[cellOf(key)] as number) > writes);
+    return asks.some(({ key }) => (this.#written[findCell(key)] as number) > writes);
   }
 }
 
@@ -119,7 +119,7 @@ function isAllowed(figures: Figures): boolean {
   return figures[ALLOWED] === 1;
 }
 
-function nameOf(asks: readonly Ask[]): string {
+function makeName(asks: readonly Ask[]): string {
   const [first] = asks as readonly [Ask];
   if (asks.length === 1 && first.cost === 1) return first.key;
   return asks.map(({ key, cost }) => `${String(cost)} ${key}`).join('\n');
@@ -142,7 +142,7 @@ function countedDown({ atMs, figures }: Answer, ms: number): Answer {
 }
 
 /** FNV-1a. */
-function cellOf(key: string): number {
+function findCell(key: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
   return (hash ^ (hash >>> 16)) & (CELLS - 1);

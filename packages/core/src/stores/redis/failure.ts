@@ -1,4 +1,4 @@
-import { isSluiceError, messageOf, StoreError, type SluiceError, type StoreFailureKind } from '../../errors.ts';
+import { isSluiceError, getMessage, StoreError, type SluiceError, type StoreFailureKind } from '../../errors.ts';
 
 /** The first words of servers' error messages. */
 const WORDS: Readonly<Record<string, StoreFailureKind>> = {
@@ -39,9 +39,9 @@ const WRONG_PASSWORD = '; the user or the password of the URL, or of the options
  *
  * @param sent - False if the call surely was not sent.
  */
-export function failureOf(error: unknown, sent = true): SluiceError {
+export function toStoreError(error: unknown, sent = true): SluiceError {
   if (isSluiceError(error)) return error;
-  const message = messageOf(error);
+  const message = getMessage(error);
   const hint = /\bNOAUTH\b/.test(message) ? NEEDS_PASSWORD : /\bWRONGPASS\b/.test(message) ? WRONG_PASSWORD : '';
   return new StoreError('SLUICE_STORE_FAILED', `Redis did not decide: ${message.replace(SUBJECT, '{...}')}${hint}`, {
     cause: error instanceof Error ? withoutCommand(error) : error,

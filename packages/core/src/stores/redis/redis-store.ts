@@ -9,7 +9,7 @@ import type { AnyRedisClient } from './clients/adopt.ts';
 import type { Port, RedisClient } from './clients/port.ts';
 import { areOnNodes, performOnNodes } from './cluster.ts';
 import { parsePrefix } from '../../values/prefix.ts';
-import { portOf, rememberConnection } from './connection.ts';
+import { findPort, rememberConnection } from './connection.ts';
 import { DenialCache, type Send } from './denial-cache.ts';
 import { ScriptRunner } from './run-script.ts';
 
@@ -68,7 +68,7 @@ export function redisStore(client: AnyRedisClient | string, options: RedisStoreO
       'SLUICE_OPTION_INVALID',
     );
   }
-  const port = portOf(client, 'redisStore', connectTimeoutMs);
+  const port = findPort(client, 'redisStore', connectTimeoutMs);
   const store = new ScriptedStore(port, prefix);
   rememberConnection(store, typeof client === 'string' ? port : client, port, prefix);
   return store;

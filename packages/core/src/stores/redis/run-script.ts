@@ -1,6 +1,6 @@
-import { messageOf } from '../../errors.ts';
+import { getMessage } from '../../errors.ts';
 import type { Port } from './clients/port.ts';
-import { failureOf } from './failure.ts';
+import { toStoreError } from './failure.ts';
 import type { Script } from './lua/generated/scripts.generated.ts';
 
 /** In a cluster each node has to receive a script, and they do so one after the other. */
@@ -22,13 +22,13 @@ export class ScriptRunner {
   /** @throws (rejects) StoreError. */
   async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const away = this.#port.whyAway?.();
-    if (away !== undefined) throw failureOf(away, false);
+    if (away !== undefined) throw toStoreError(away, false);
     for (let tries = 1; ; tries++) {
       const before = this.#loads.get(script);
       try {
         return await this.#port.evalsha(script.sha1, keys, args);
       } catch (error) {
-        if (!/^(Command failed: )?NOSCRIPT|NoScriptError/.test(messageOf(error))) throw failureOf(error);
+        if (!/^(Command failed: )?NOSCRIPT|NoScriptError/.test(getMessage(error))) throw toStoreError(error);
       }
       const load = this.#loads.get(script);
       // In a cluster another node may have received it.
@@ -40,7 +40,7 @@ export class ScriptRunner {
       this.#loads.set(script, load);
       return await load;
     } catch (error) {
-      throw failureOf(error);
+      throw toStoreError(error);
     }
   }
 }

@@ -4,7 +4,7 @@ import { createClient } from 'redis';
 import { until, useRedis } from '@sluice/testkit';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import type { AnyRedisClient } from '../../../src/stores/redis/clients/adopt.ts';
-import { connectionOf, connectTo } from '../../../src/stores/redis/connection.ts';
+import { findConnection, connectTo } from '../../../src/stores/redis/connection.ts';
 import { redisStore } from '../../../src/stores/redis/redis-store.ts';
 import { failure } from './asks.ts';
 
@@ -65,7 +65,7 @@ describe('the connection of a store', () => {
   it('has its prefix, and only Redis stores have one', () => {
     const store = redisStore(redis.client, { prefix: 'sluice:shop' });
 
-    expect(connectionOf(store)).toMatchObject({ prefix: 'sluice:shop' });
-    expect(connectionOf(memoryStore())).toBeUndefined();
+    expect(findConnection(store)).toMatchObject({ prefix: 'sluice:shop' });
+    expect(findConnection(memoryStore())).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import { redisStore } from '../../../src/stores/redis/redis-store.ts';
 import { ask, failure } from './asks.ts';
 
 /** The error of a decision whose client rejects with this. */
-async function failureOf(error: unknown): Promise<unknown> {
+async function toStoreError(error: unknown): Promise<unknown> {
   const fail = (): Promise<never> => Promise.reject(error);
   return failure(redisStore({ evalsha: fail, eval: fail }, { prefix: 'sluice' }).perform('take', [ask('ann')]));
 }
@@ -52,7 +52,7 @@ describe('the kind of a failure', () => {
     ['of itself', 'other'],
     ['of nothing', 'other'],
   ])('of "%s" is %s', async (message, kind, ...[sent]) => {
-    const error = (await failureOf(others.has(message) ? others.get(message) : new Error(message))) as Error;
+    const error = (await toStoreError(others.has(message) ? others.get(message) : new Error(message))) as Error;
 
     expect(error).toMatchObject({ code: 'SLUICE_STORE_FAILED', kind, ...(sent !== undefined && { sent }) });
     if (message === 'NOAUTH Authentication required.') {
@@ -67,7 +67,7 @@ describe('a failure', () => {
       command: { name: 'evalsha', args: ['sluice:{ann@example.com}:default'] },
     });
 
-    const told = (await failureOf(error)) as Error;
+    const told = (await toStoreError(error)) as Error;
 
     expect(told.message).not.toContain('ann@example.com');
     expect(told.cause).not.toHaveProperty('command');

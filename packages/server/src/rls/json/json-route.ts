@@ -5,14 +5,14 @@ import type { Route } from '../../transport/http.ts';
 import { sendText } from '../../transport/send.ts';
 import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
-import { responseOf } from '../answer.ts';
+import { makeResponse } from '../answer.ts';
 import { countDecided } from '../count-decided.ts';
 import { decide } from '../decide.ts';
 import { CallError, Status, type StatusCode } from '../../grpc/status.ts';
 import { OK, type RateLimitResponse } from '../messages.ts';
 import { decodeRateLimitRequest } from '../codec-request.ts';
 import { encodeJsonRequest } from './write-request.ts';
-import { jsonOfResponse } from './write-response.ts';
+import { formatResponse } from './write-response.ts';
 
 /**
  * `POST /json`, as envoyproxy/ratelimit has it: a `RateLimitRequest` as JSON, answered with a `RateLimitResponse`. 200
@@ -34,9 +34,9 @@ export function jsonRoute(service: Service, entrance: Entrance): Route {
           endMs: undefined,
         });
         countDecided(service.stats, decided);
-        send(response, responseOf(decided));
+        send(response, makeResponse(decided));
       } catch (error) {
-        throw problemOf(error);
+        throw describeProblem(error);
       }
     },
   };
@@ -45,7 +45,7 @@ export function jsonRoute(service: Service, entrance: Entrance): Route {
 function send(response: ServerResponse, answer: RateLimitResponse): void {
   const fields = Object.fromEntries(answer.responseHeadersToAdd.map(({ key, value }) => [key, value]));
   const status = answer.overallCode === OK ? 200 : 429;
-  sendText(response, status, jsonOfResponse(answer), 'application/json', { ...fields, 'cache-control': 'no-store' });
+  sendText(response, status, formatResponse(answer), 'application/json', { ...fields, 'cache-control': 'no-store' });
 }
 
 const STATUS_OF: Readonly<Partial<Record<StatusCode, 400 | 403 | 503>>> = {
@@ -57,7 +57,7 @@ const STATUS_OF: Readonly<Partial<Record<StatusCode, 400 | 403 | 503>>> = {
 };
 
 /** The message for the client. Errors that are not the client's stay as they are. */
-function problemOf(error: unknown): unknown {
+function describeProblem(error: unknown): unknown {
   const status = error instanceof CallError ? STATUS_OF[error.code] : undefined;
   if (status === undefined) return error;
   return new RequestProblem(status, (error as CallError).message, {}, status === 503 ? { 'retry-after': '1' } : {});

@@ -1,7 +1,7 @@
 import { UNIT_OF_NUMBER } from '../../config/units.ts';
 import { CallError, Status } from '../../grpc/status.ts';
 import { WireWriter } from '../../protobuf/wire-writer.ts';
-import { LARGEST_UINT32 } from '../messages.ts';
+import { MAX_UINT32 } from '../messages.ts';
 
 /** Writes the value of a field. @throws CallError `INVALID_ARGUMENT` for another type. */
 type Write = (field: number, value: unknown, at: string) => void;
@@ -37,7 +37,7 @@ function whole(max: number): Write {
 const unit: Write = (field, value, at) => {
   const number = typeof value === 'string' ? UNITS.indexOf(value) : value;
   if (number === -1) throw wrong(at, `one of ${UNITS.join(', ')}`, value);
-  whole(LARGEST_UINT32)(field, number, at);
+  whole(MAX_UINT32)(field, number, at);
 };
 
 /** A message around a number, whose JSON is the number alone. */
@@ -84,13 +84,13 @@ const REQUEST: Fields = {
     list(
       message({
         entries: [1, list(message({ key: [1, text], value: [2, text] }))],
-        limit: [2, message({ requestsPerUnit: [1, whole(LARGEST_UINT32)], unit: [2, unit] })],
+        limit: [2, message({ requestsPerUnit: [1, whole(MAX_UINT32)], unit: [2, unit] })],
         hitsAddend: [3, wrapped],
         isNegativeHits: [4, flag],
       }),
     ),
   ],
-  hitsAddend: [3, whole(LARGEST_UINT32)],
+  hitsAddend: [3, whole(MAX_UINT32)],
 };
 
 /**

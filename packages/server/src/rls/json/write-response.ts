@@ -2,23 +2,23 @@ import { UNIT_OF_NUMBER } from '../../config/units.ts';
 import { OK, type DescriptorStatus, type LimitCode, type RateLimitResponse } from '../messages.ts';
 
 /** Writes a `RateLimitResponse` as protobuf's JSON, which leaves out what has no value. */
-export function jsonOfResponse(response: RateLimitResponse): string {
+export function formatResponse(response: RateLimitResponse): string {
   const { overallCode, statuses, responseHeadersToAdd, dynamicMetadata } = response;
   return JSON.stringify({
-    overallCode: codeOf(overallCode),
-    ...(statuses.length === 0 ? {} : { statuses: statuses.map(statusOf) }),
+    overallCode: formatCode(overallCode),
+    ...(statuses.length === 0 ? {} : { statuses: statuses.map(makeStatus) }),
     ...(responseHeadersToAdd.length === 0 ? {} : { responseHeadersToAdd: responseHeadersToAdd.map(withoutEmpty) }),
     dynamicMetadata,
   });
 }
 
-function codeOf(code: LimitCode): string {
+function formatCode(code: LimitCode): string {
   return code === OK ? 'OK' : 'OVER_LIMIT';
 }
 
-function statusOf({ code, currentLimit, limitRemaining, secondsUntilReset }: DescriptorStatus): unknown {
+function makeStatus({ code, currentLimit, limitRemaining, secondsUntilReset }: DescriptorStatus): unknown {
   return withoutEmpty({
-    code: codeOf(code),
+    code: formatCode(code),
     currentLimit:
       currentLimit && withoutEmpty({ ...currentLimit, unit: UNIT_OF_NUMBER[currentLimit.unit]?.toUpperCase() }),
     limitRemaining,

@@ -12,7 +12,7 @@ const free = `name: free, policy: { fixedWindow: { limit: 1000000, window: 1h } 
 const byAddress = `name: address, ${policy}`;
 
 /** The bytes of a request with this target. */
-function bytesOf(method: string, target: string, fields = ''): string {
+function makeBytes(method: string, target: string, fields = ''): string {
   const length = method === 'GET' ? '' : 'Content-Length: 0\r\n';
   return `${method} ${target} HTTP/1.1\r\nHost: test\r\n${length}${fields}Connection: close\r\n\r\n`;
 }
@@ -22,7 +22,7 @@ export function spellings(target: GatewayTarget): void {
   describe('a limit of a route', () => {
     const stack = useStack(target);
     const sendAll = async (all: readonly string[], method = 'POST'): Promise<void> => {
-      for (const one of [...all, ...all]) await exchangeBytes(stack.ports.gateway, bytesOf(method, one));
+      for (const one of [...all, ...all]) await exchangeBytes(stack.ports.gateway, makeBytes(method, one));
     };
 
     it.each([
@@ -96,7 +96,7 @@ export function spellings(target: GatewayTarget): void {
       const { app, executions } = routedApp(['POST /login', 'GET /free']);
       stack.serve(app);
       const one = 'POST /login HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n';
-      const pipelined = await exchangeBytes(stack.ports.gateway, one.repeat(6) + bytesOf('GET', '/free'));
+      const pipelined = await exchangeBytes(stack.ports.gateway, one.repeat(6) + makeBytes('GET', '/free'));
       for (const fields of [
         'Content-Length: 4\r\nTransfer-Encoding: chunked',
         'Transfer-Encoding: chunked\r\nContent-Length: 4',
@@ -106,7 +106,7 @@ export function spellings(target: GatewayTarget): void {
         'Content-Length: +0',
       ]) {
         const first = `POST /login HTTP/1.1\r\nHost: test\r\n${fields}\r\n\r\n0\r\n\r\n`;
-        await exchangeBytes(stack.ports.gateway, first + bytesOf('POST', '/login'));
+        await exchangeBytes(stack.ports.gateway, first + makeBytes('POST', '/login'));
       }
 
       expect(statusesIn(pipelined).slice(0, LIMIT)).toEqual([200, 200, 200]);
@@ -123,9 +123,9 @@ export function spellings(target: GatewayTarget): void {
         const fields = `Origin: ${'o'.repeat(length)}\r\n`;
         const many = Array.from({ length: 40 }, (_, i) => `X-${String(i)}: ${'x'.repeat(length / 40)}\r\n`).join('');
         const all = [
-          bytesOf('POST', long),
-          bytesOf('POST', long, fields),
-          ...[fields, many].map((one) => bytesOf('POST', '/login', one)),
+          makeBytes('POST', long),
+          makeBytes('POST', long, fields),
+          ...[fields, many].map((one) => makeBytes('POST', '/login', one)),
         ];
         for (const bytes of all) await exchangeBytes(stack.ports.gateway, bytes);
       }

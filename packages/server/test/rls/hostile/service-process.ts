@@ -43,10 +43,10 @@ export async function startServiceProcess(yaml: string): Promise<ServiceProcess>
     return JSON.parse(value) as unknown;
   };
   const addresses = (await next()) as Readonly<Record<'grpc' | 'http', string>>;
-  const portOf = (address: string): number => Number(address.split(':').at(-1));
+  const findPort = (address: string): number => Number(address.split(':').at(-1));
   return {
-    grpc: portOf(addresses.grpc),
-    http: portOf(addresses.http),
+    grpc: findPort(addresses.grpc),
+    http: findPort(addresses.http),
     async memory() {
       child.stdin.write('memory\n');
       return (await next()) as Memory;

@@ -1,8 +1,8 @@
 import { concurrency, fixedWindow } from '@sluice/core';
 import { byAll, byHeader, byIp, byUser } from '@sluice/core/http';
-import { costOf, header, numberIn, type Limit } from '../adapter.ts';
+import { readCost, header, numberIn, type Limit } from '../adapter.ts';
 import { cost, from, type Ask } from '../http-client.ts';
-import { each, get, hourly, PROBLEM, rowsOf, shows, UNTOLD, within, type Row, type Step } from '../row.ts';
+import { each, get, hourly, PROBLEM, makeRows, shows, UNTOLD, within, type Row, type Step } from '../row.ts';
 import { failing, OUTCOMES } from '../stores.ts';
 
 const ten = fixedWindow({ limit: 10, window: '60s' });
@@ -15,8 +15,8 @@ function fail(): never {
 const failLater = async (): Promise<never> => Promise.reject(new Error('broken'));
 
 const costFunctions: readonly (readonly [string, NonNullable<Limit['cost']>])[] = [
-  ['a function', costOf],
-  ['an async function', async (request) => Promise.resolve(costOf(request))],
+  ['a function', readCost],
+  ['an async function', async (request) => Promise.resolve(readCost(request))],
 ];
 const badCosts = [NaN, -1, 0.5, Infinity, 2 ** 53, '5', undefined, null];
 
@@ -48,7 +48,7 @@ const failures = (['rejects', 'throws', 'never answers'] as const).flatMap((how)
   OUTCOMES.map(([onStoreError, statuses]) => ({ how, onStoreError, statuses })),
 );
 
-const alone = rowsOf({
+const alone = makeRows({
   'a cost is taken by every request (B15)': [
     { policy: ten, cost: 4 },
     [{}, 200, shows(TEN, '"default";r=6;t=60')],
@@ -61,12 +61,12 @@ const alone = rowsOf({
     ...[7, 4, 3, 1].map((units, i): Step => [cost(units), i % 2 === 0 ? 200 : 429]),
   ]),
   'a cost above the limit is denied without Retry-After, and takes nothing': [
-    { policy: ten, cost: costOf },
+    { policy: ten, cost: readCost },
     [cost(11), 429, shows(TEN, '"default";r=10'), /and waiting does not help\./],
     [cost(10), 200],
   ],
   'a cost of 0 exempts a request: not counted, no fields': [
-    { policy: ten, cost: costOf },
+    { policy: ten, cost: readCost },
     [cost(10), 200],
     [cost(0), 200, {}],
     [cost(1), 429],
@@ -148,7 +148,7 @@ const alone = rowsOf({
 });
 
 /** Several limits of one place, decided together, all or nothing. */
-const together = rowsOf(
+const together = makeRows(
   {
     'several limits take nothing of any when one denies, and the longest wait is told (B25)': [
       { limits: [perIp, perUser] },

@@ -8,9 +8,9 @@ import {
   type Policy,
 } from '@sluice/core';
 import { byAll, byHeader } from '@sluice/core/http';
-import { costOf, numberIn, type Limit } from '../adapter.ts';
+import { readCost, numberIn, type Limit } from '../adapter.ts';
 import { after, cost, withKey } from '../http-client.ts';
-import { each, get, PROBLEM, rowsOf, shows, UNTOLD, within, type Fields, type Row } from '../row.ts';
+import { each, get, PROBLEM, makeRows, shows, UNTOLD, within, type Fields, type Row } from '../row.ts';
 import { AT_THE_ROUTE } from '../stage.ts';
 import { failing } from '../stores.ts';
 
@@ -34,7 +34,7 @@ const bucket = '"api";q=10;w=60';
 const slots = shows('"in-flight";q=2;qu="concurrent-requests"', '"in-flight";r=0');
 const burstAndDaily: Limit['limits'] = [
   { name: 'burst', policy: fixedWindow({ limit: 10, window: '1s' }), cost: (asked) => numberIn(asked, 'x-burst', 1) },
-  { name: 'daily', policy: fixedWindow({ limit: 1000, window: '1d', align: 'clock' }), cost: costOf },
+  { name: 'daily', policy: fixedWindow({ limit: 1000, window: '1d', align: 'clock' }), cost: readCost },
 ];
 const sixEach = { headers: { 'X-Burst': '6', 'X-Cost': '6' }, afterMs: 2000 };
 const globally = { name: 'global', policy: slidingWindow({ limit: 1000, window: '1h' }), cost: 12 };
@@ -68,14 +68,14 @@ const thrown: readonly (readonly [string, number, () => Limit])[] = [
 ];
 
 /** What answers say of a limit. The clock starts at 12:00:00.25. */
-export const fields: readonly Row[] = rowsOf({
+export const fields: readonly Row[] = makeRows({
   // Byte for byte.
   'the fields of a first answer state what is left, and until when (V1)': [
     { policy: fixedWindow({ limit: 100, window: '60s' }) },
     [{}, 200, shows(sixty, '"default";r=99;t=60'), 'hello'],
   ],
   'the fields of the last unit come with a usual answer, those of a denial with problem details (V2, V3)': [
-    { policy: hundred, cost: costOf },
+    { policy: hundred, cost: readCost },
     [cost(99, 29_150), 200],
     [{}, 200, { ...shows(sixty, '"default";r=0;t=31'), 'cache-control': undefined }, 'hello'],
     [{}, 429, { ...shows(sixty, '"default";r=0;t=31', '31'), ...PROBLEM }, usedUp('default', '31 seconds')],
@@ -89,7 +89,7 @@ export const fields: readonly Row[] = rowsOf({
     [{}, 429, shows(both, '"burst";r=9;t=1, "daily";r=0;t=43198', '43198'), usedUp('daily', '43198 seconds')],
   ],
   'the fields of a bucket state when the next unit comes (V6)': [
-    { name: 'api', policy: tokenBucket({ capacity: 10, refill: 10, every: '60s' }), cost: costOf },
+    { name: 'api', policy: tokenBucket({ capacity: 10, refill: 10, every: '60s' }), cost: readCost },
     [{}, 200, shows(bucket, '"api";r=9;t=6')],
     [cost(8), 200],
     [{}, 200, shows(bucket, '"api";r=0;t=6')],
@@ -126,7 +126,7 @@ export const fields: readonly Row[] = rowsOf({
   'the fields of a limit that was lowered below the used units never go below zero (V17)': [
     () => {
       const plans = [200, 100].map((limit) => fixedWindow({ name: 'plan', limit, window: '60s' }));
-      return { policy: () => plans.shift() as Policy, cost: costOf };
+      return { policy: () => plans.shift() as Policy, cost: readCost };
     },
     [cost(120), 200, shows('"plan";q=200;w=60', '"plan";r=80;t=60')],
     [{}, 429, shows('"plan";q=100;w=60', '"plan";r=0;t=60', '60')],

@@ -1,7 +1,7 @@
 import { byAll, byHeader, byIp, byUser } from '@sluice/core/http';
 import { header, type AnyRequest, type Limit } from '../adapter.ts';
 import { from, withKey, type Ask } from '../http-client.ts';
-import { each, FORBIDDEN, get, hourly, PROBLEM, rowsOf, UNTOLD, within, type Row, type Step } from '../row.ts';
+import { each, FORBIDDEN, get, hourly, PROBLEM, makeRows, UNTOLD, within, type Row, type Step } from '../row.ts';
 
 const byKey = byHeader('x-api-key');
 const pick = (asked: AnyRequest) => `of ${String(header(asked, 'x-user'))}`;
@@ -58,7 +58,7 @@ const oneClient = (addresses: readonly string[]): readonly Step[] =>
   addresses.map((address, i) => [from(address), i === 0 ? 200 : 429]);
 
 /** Whose budget a request uses. */
-const budgets = rowsOf({
+const budgets = makeRows({
   ...each(kinds, ([what, key, headers, text]) => [
     `a key may be ${what}, and is told to the handler with the decision`,
     within({ users: true }, { policy: hourly(1), key }),
@@ -108,7 +108,7 @@ const budgets = rowsOf({
 });
 
 /** Clients by their addresses, in every spelling. */
-const addresses = rowsOf(
+const addresses = makeRows(
   {
     ...each(ranges, ([what, entry, listed, other]) => [
       `a list that denies ${what} leads to 403, and affects no other client`,

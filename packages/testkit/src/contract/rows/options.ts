@@ -3,7 +3,19 @@ import { byAll, byIp } from '@sluice/core/http';
 import { createPolicies, managed } from '@sluice/core/managed';
 import { header, type AnyRequest, type Limit } from '../adapter.ts';
 import { from, type Ask } from '../http-client.ts';
-import { each, FORBIDDEN, get, hourly, PROBLEM, rowsOf, shows, UNTOLD, within, type Row, type Tools } from '../row.ts';
+import {
+  each,
+  FORBIDDEN,
+  get,
+  hourly,
+  PROBLEM,
+  makeRows,
+  shows,
+  UNTOLD,
+  within,
+  type Row,
+  type Tools,
+} from '../row.ts';
 
 const once = fixedWindow({ limit: 1, window: '60s' });
 const free = fixedWindow({ name: 'free', limit: 1, window: '60s' });
@@ -36,7 +48,7 @@ const perIpAndOfAll: Limit = { policy: undefined, limits: [perIp, ofAll] };
 const ofPlan: Limit = { policy: (request) => managed(String(header(request, 'x-plan'))) };
 
 /** Which policy, for which requests, and who is told. */
-export const options: readonly Row[] = rowsOf({
+export const options: readonly Row[] = makeRows({
   ...each(functions, ([what, policy]) => [
     `a policy that is ${what} gives each request the limit of its plan`,
     { policy },

@@ -1,13 +1,13 @@
 import { byIp, byMethod, byRoute } from '@sluice/core/http';
 import { spellingsOf } from '../../spellings.ts';
 import type { Ask } from '../http-client.ts';
-import { anything, each, get, hourly, passes, rowsOf, within, type Row, type Step, type Tools } from '../row.ts';
+import { anything, each, get, hourly, passes, makeRows, within, type Row, type Step, type Tools } from '../row.ts';
 import { APPLICATION_WIDE } from '../stage.ts';
 
 const perRoute = { policy: hourly(3), key: [byIp(), byRoute()] };
 const to = (method: string): Record<string, string> => ({ 'X-HTTP-Method-Override': method });
 /** Three are allowed, the others denied. */
-const threeOf = (asks: readonly Ask[]): readonly Step[] => asks.map((ask, i) => [ask, i < 3 ? 200 : 429]);
+const allowThree = (asks: readonly Ask[]): readonly Step[] => asks.map((ask, i) => [ask, i < 3 ? 200 : 429]);
 
 const WHEN = ['before', 'after'] as const;
 const spelt = [
@@ -21,7 +21,7 @@ const overridden = ['POST POST', 'POST PUT', 'PUT PUT', 'PUT POST', 'POST PUT'].
 });
 
 /** One budget for all spellings of a request. */
-const spellings = rowsOf({
+const spellings = makeRows({
   ...each(spelt, ([method, path, plain]) => [
     `a limit per address and route is escaped by no spelling of ${method} ${path} (B1)`,
     within({ method, path, handledAtMost: 3 }, perRoute),
@@ -30,11 +30,11 @@ const spellings = rowsOf({
   ]),
   'a limit per route has one budget for all ids in a path (B1)': [
     within({ path: '/users/:id' }, { policy: hourly(3), key: byRoute() }),
-    ...threeOf(['1', '2', 'ann', '%41nn', 'x-y'].map((id) => ({ path: `/users/${id}` }))),
+    ...allowThree(['1', '2', 'ann', '%41nn', 'x-y'].map((id) => ({ path: `/users/${id}` }))),
   ],
   'a limit per method counts HEAD with GET (B3)': [
     { policy: hourly(3), key: [byIp(), byRoute(), byMethod()] },
-    ...threeOf(['GET', 'HEAD', 'GET', 'HEAD', 'GET'].map((method) => ({ method }))),
+    ...allowThree(['GET', 'HEAD', 'GET', 'HEAD', 'GET'].map((method) => ({ method }))),
   ],
   'a limit per method ignores X-HTTP-Method-Override if the application does (B2)': [
     within({ method: 'POST' }, { policy: hourly(1), key: [byIp(), byMethod()] }),
@@ -58,7 +58,7 @@ const spellings = rowsOf({
   ...each(WHEN, (methodOverride) => [
     `a method override ${methodOverride} the limiter gives no second budget for a path with both methods (B2)`,
     within({ ways: APPLICATION_WIDE, method: 'POST', more: [{ method: 'PUT' }], methodOverride }, perRoute),
-    ...threeOf(overridden),
+    ...allowThree(overridden),
   ]),
 });
 
@@ -72,7 +72,7 @@ const fail = (tools: Tools, name: string) => (): never => {
   throw new Error(`${name} expects a user`);
 };
 /** The option `preflights`: no free lane, no cost to requests, and no broken CORS. */
-const preflights = rowsOf(
+const preflights = makeRows(
   {
     'preflights have a budget beside that of requests and no fields, and a denial states when to come again': [
       { policy: hourly(2) },
@@ -121,7 +121,7 @@ const others: readonly (readonly [string, Ask])[] = [
 ];
 
 /** What is no preflight of a browser, or has no handler. */
-const counted = rowsOf(
+const counted = makeRows(
   {
     ...each(others, ([what, ask]) => [
       `a limit of an application counts ${what} (B4)`,

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import type { RefundOptions } from '@sluice/core/http';
 import { until } from '../../until.ts';
 import type { AnyRequest, Handle } from '../adapter.ts';
-import { begin, bytesOf, isHeld, isPing, leave, pings } from '../connections.ts';
+import { begin, makeBytes, isHeld, isPing, leave, pings } from '../connections.ts';
 import { gate, Log } from '../log.ts';
 import { hourly } from '../row.ts';
 import { BOTH, exactly, scene, type Scene } from '../stage.ts';
@@ -67,7 +67,7 @@ export const aborts: readonly Scene[] = [
   scene('an answer that is cut off gives nothing back, also if it is pipelined (B16)', BOTH, async (stage) => {
     const { handle, open } = holding('x'.repeat(20_000_000));
     const server = await stage.serve({ policy: hourly(2), refund: 'on-success', skip: isPing }, { handle });
-    const socket = await begin(server.port, bytesOf('X-Held: yes') + bytesOf());
+    const socket = await begin(server.port, makeBytes('X-Held: yes') + makeBytes());
     socket.pause();
     await server.calls.reaches(2);
     open();
@@ -80,7 +80,7 @@ export const aborts: readonly Scene[] = [
   ...(['on-failure', isHeld] as const).map((when: RefundOptions<AnyRequest, never>['when']) =>
     scene(`an answer that is cut off is judged with onAbort, by ${typeof when}`, BOTH, async (stage) => {
       const server = await stage.serve({ policy: hourly(1), refund: { when, onAbort: true } }, holding());
-      const socket = await begin(server.port, bytesOf('X-Held: yes'));
+      const socket = await begin(server.port, makeBytes('X-Held: yes'));
       await server.calls.reaches(1);
       await leave(socket);
 

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { createLimiter, fixedWindow, leakyBucket, type Decision } from '@sluice/core';
 import { until } from '../../until.ts';
 import { numberIn } from '../adapter.ts';
-import { begin, bytesOf, leave, visit, type Visit } from '../connections.ts';
+import { begin, makeBytes, leave, visit, type Visit } from '../connections.ts';
 import type { Ask } from '../http-client.ts';
 import { Log } from '../log.ts';
 import { BOTH, exactly, scene, type RecordedCall, type Scene, type Stage } from '../stage.ts';
@@ -83,7 +83,7 @@ export const pacing: readonly Scene[] = [
   }),
   scene('pacing forgets requests that are pipelined on a connection that ends', BOTH, async (stage) => {
     const { server, decisions, gives } = await hourlyScene(stage);
-    const socket = await begin(server.port, bytesOf().repeat(MANY));
+    const socket = await begin(server.port, makeBytes().repeat(MANY));
     await decisions.reaches(MANY);
     await until('the first has started', () => server.calls.count === 1);
 

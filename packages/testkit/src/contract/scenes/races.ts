@@ -4,12 +4,12 @@ import type { Socket } from 'node:net';
 import { expect } from '@jest/globals';
 import { fixedWindow } from '@sluice/core';
 import { exchange, open, received, statuses } from '../../raw-http.ts';
-import { bytesOf, isPing, pings, sessionOf, stream, visit, type Visit } from '../connections.ts';
+import { makeBytes, isPing, pings, openSession, stream, visit, type Visit } from '../connections.ts';
 import { gate, Log } from '../log.ts';
 import { BOTH, exactly, scene, type Scene } from '../stage.ts';
 
 const policy = fixedWindow({ limit: 5, window: '1d' });
-const last = bytesOf('Connection: close');
+const last = makeBytes('Connection: close');
 const count = (all: readonly number[], status: number): number => all.filter((one) => one === status).length;
 
 async function statusOf(asked: ClientHttp2Stream): Promise<number> {
@@ -24,7 +24,7 @@ export const races: readonly Scene[] = [
   scene('exactly 5 of 8 requests that are pipelined on one connection are allowed (B13)', BOTH, async (stage) => {
     const server = await stage.serve({ policy });
 
-    const text = await exchange(server.port, bytesOf().repeat(7) + last);
+    const text = await exchange(server.port, makeBytes().repeat(7) + last);
 
     expect(statuses(text)).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
     expect(server.calls.count).toBe(5);
@@ -54,7 +54,7 @@ export const races: readonly Scene[] = [
     ['over HTTP/2'],
     async (stage) => {
       const server = await stage.serve({ policy }, { method: 'POST' });
-      const session = await sessionOf(stage, server);
+      const session = await openSession(stage, server);
       const streams = Array.from({ length: 30 }, () => stream(session, { ':method': 'POST' }));
       const answers = streams.map(statusOf);
 

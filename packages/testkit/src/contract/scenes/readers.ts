@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { createLimiter, fixedWindow, tokenBucket } from '@sluice/core';
 import { parseList } from 'structured-headers';
 import { exchange } from '../../raw-http.ts';
-import { bytesOf } from '../connections.ts';
+import { makeBytes } from '../connections.ts';
 import { AT_THE_ROUTE, BOTH, exactly, scene, type Scene } from '../stage.ts';
 
 /** What others make of the answers, and of the limiter behind them. */
@@ -31,7 +31,7 @@ export const readers: readonly Scene[] = [
   scene('a denial keeps the connection open, with the status text Too Many Requests', BOTH, async (stage) => {
     const server = await stage.serve({ policy: fixedWindow({ limit: 1, window: '1h' }) });
 
-    const text = await exchange(server.port, bytesOf() + bytesOf('Connection: close'));
+    const text = await exchange(server.port, makeBytes() + makeBytes('Connection: close'));
 
     expect(text.match(/HTTP\/1\.1 \d+ [\w ]+/g)).toEqual(['HTTP/1.1 200 OK', 'HTTP/1.1 429 Too Many Requests']);
   }),

@@ -17,14 +17,14 @@ import { AT_THE_ROUTE, BOTH, exactly, scene, type Scene } from '../stage.ts';
 import { watched } from '../stores.ts';
 
 const key = (): string => 'all';
-const slotsOf = (limit: number) => concurrency({ limit, ttl: '1h', name: 'in-flight' });
+const makeSlots = (limit: number) => concurrency({ limit, ttl: '1h', name: 'in-flight' });
 
 /** When a client leaves: before the decision, while the handler runs, or during the answer. */
 const MOMENTS = ['undecided', 'handled', 'answered'];
 
 /** A limiter of requests in flight that frees no slot by itself while a test runs. */
 function inFlight(store: Store, limit: number): Limiter {
-  return createLimiter({ name: 'in-flight', policy: slotsOf(limit), ...exactly(store) });
+  return createLimiter({ name: 'in-flight', policy: makeSlots(limit), ...exactly(store) });
 }
 
 async function asIfNeverUsed(limiter: Limiter): Promise<void> {
@@ -118,7 +118,7 @@ export const slots: readonly Scene[] = [
   scene('a slot is released once, also with a refund, and no unit of the window beside it', BOTH, async (stage) => {
     const { open, handle } = waiting();
     const store = watched(stage.store());
-    const policy = [fixedWindow({ limit: 3, window: '1h', name: 'calls' }), slotsOf(3)];
+    const policy = [fixedWindow({ limit: 3, window: '1h', name: 'calls' }), makeSlots(3)];
     const limiter = createLimiter({ name: 'mixed', policy, ...exactly(store) });
     const server = await stage.serve({ limiter, key, refund: 'on-success' }, { handle });
     const others = [server.send(), server.send()];

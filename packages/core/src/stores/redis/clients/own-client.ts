@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { StoreError } from '../../../errors.ts';
 import { detached, isMissing, startTimer, stopTimer, type Timer } from '../../../platform.ts';
-import { failureOf, withoutCommand } from '../failure.ts';
+import { toStoreError, withoutCommand } from '../failure.ts';
 import { adoptIoredis } from './ioredis.ts';
 import type { Port } from './port.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
@@ -93,7 +93,7 @@ export class OwnClient implements Port {
     const trouble = this.#trouble;
     // When a name has several addresses and none of them responds, the error has a code and no message.
     const reason = trouble === undefined ? 'it has not answered yet' : trouble.message || String(trouble.code);
-    throw failureOf(new Error(`there is no connection to ${name}: ${reason}`, { cause: trouble }), false);
+    throw toStoreError(new Error(`there is no connection to ${name}: ${reason}`, { cause: trouble }), false);
   }
 
   async #open(): Promise<void> {
