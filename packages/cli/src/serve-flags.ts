@@ -66,7 +66,7 @@ export function readServeFlags(command: Command): ServeOptions {
     command.getOptionValueSourceWithGlobals(name) === 'default' ? undefined : flags[name];
   const redis = given('redis');
   if (workers > 1 && redis === undefined)
-    throw new UsageError(`--workers ${String(workers)} needs --redis: each process would count for itself`);
+    throw new UsageError(`--workers ${String(workers)} needs --redis, or each process would count separately`);
   if (shutdownDelayMs > MAX_DELAY_MS)
     throw new UsageError(`--shutdown-delay must be at most 24d, got "${writeDuration(shutdownDelayMs)}"`);
   const server = {

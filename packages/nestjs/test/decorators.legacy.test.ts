@@ -217,7 +217,7 @@ describe('a mistake in a decorator', () => {
       [orders('v1', RateLimit(one)), orders('v2', RateLimit(one))],
     ],
     [
-      'need one store, got several in "app" and "Orders.list"',
+      'need the same store, got several in "app" and "Orders.list"',
       [orders('', RateLimit({ ...one, store: memoryStore() }))],
     ],
     [

@@ -204,13 +204,19 @@ class Line {
     this.#endIfEmpty();
   }
 
-  /** The first request in line, and those behind it that fit as well. */
+  /**
+   * The first request in line, and those behind it that fit. More units may have come back than it waited for, so that a
+   * second one is asked for as well, unless it costs less: it could be allowed while the first one is denied.
+   */
   #readNext(): readonly Waiter[] {
     const asked: Waiter[] = [];
     let sum = 0;
     for (const waiter of this.#waiters) {
-      sum += waiter.settings.cost;
-      if (asked.length === this.#maxAsked || (asked.length > 0 && sum > this.#remaining)) break;
+      const { cost } = waiter.settings;
+      sum += cost;
+      const isSecond = asked.length === 1 && cost >= (asked[0] as Waiter).settings.cost;
+      const mayFit = asked.length === 0 || isSecond || sum <= this.#remaining;
+      if (asked.length === this.#maxAsked || !mayFit) break;
       waiter.isAsked = true;
       asked.push(waiter);
     }

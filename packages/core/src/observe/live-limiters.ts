@@ -58,8 +58,7 @@ export function remember(limiter: LiveLimiter, ownsMemory = false): void {
     if (other.store !== store || other.name.toLowerCase() !== name.toLowerCase()) continue;
     if (shared && other.shared && other.name === name) continue;
     const taken = `this store already has a limiter named ${shown(other.name)}, got ${shown(name)}`;
-    const instead =
-      'give this one a name of its own, or write shared: true on both, and the name alike, to share the budgets';
+    const instead = 'give this one another name, or to share the counts write shared: true on both, and one name';
     throw new PolicyError('name', `${taken}; ${instead}`, 'SLUICE_LIMITER_NAME_TAKEN');
   }
   const ref = new WeakRef(limiter);

@@ -221,18 +221,6 @@ describe('an outage', () => {
     const [event] = await readEvents({ store: newStore() });
     expect(event).toMatchObject({ what: 'outage', limit: 'api, login', key: null, endAtMs: expect.any(Number) });
   });
-
-  it('has a thousand characters of limits, however many outages others have written', async () => {
-    const limits = (i: number): string => Array.from({ length: 100 }, (_, k) => `l${String(100 * i + k)}`).join(', ');
-    const texts = Array.from({ length: 50 }, (_, i) => JSON.stringify(eventOf({ what: 'outage', limit: limits(i) })));
-    const line = (text: string, i: number): string => `${String(Date.now() + 60_000)} name-${String(i)} ${text}`;
-    await redis.admin.set(LIST, texts.map(line).join('\n'));
-
-    const events = await readEvents({ store: newStore() });
-
-    expect(events).toHaveLength(1);
-    expect(events[0]?.limit.length).toBeLessThanOrEqual(1_000);
-  });
 });
 
 describe('what is added to a timeline at once', () => {

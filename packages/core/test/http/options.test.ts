@@ -82,7 +82,7 @@ describe('an option', () => {
     [[{ ...entry, key: [1] }], 'limits[0].key must be byIp()'],
     [
       [{ name: 'a', limit: 5, window: '1m' }],
-      'limits[0] has no option "limit" (got 5); did you mean "policy"?',
+      'limits[0] has no options "limit" (got 5; did you mean "policy"?), "window" (got "1m"',
     ],
     [[{ ...entry, windowMs: 5 }], 'limits[0] has no option "windowMs" (got 5); did you mean '],
   ])('limits: %j is an error of its entry', (limits, message) => {

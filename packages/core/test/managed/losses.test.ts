@@ -48,9 +48,7 @@ describe('a Redis that was flushed', () => {
     expect(await redis.admin.hget('sluice:{#policies}:records', 'mail')).toBe(removal);
     const reader = process().policies;
     expect([await reader.get('orders'), await reader.overrides('orders')]).toEqual([orders, overrides]);
-    expect(warnings.join()).toContain(
-      'SLUICE_POLICIES_LOST: sluice:{#policies}:records in Redis lost managed policies',
-    );
+    expect(warnings.join()).toContain('SLUICE_POLICIES_LOST: sluice:{#policies}:records in Redis lost');
   });
 
   it('gets back the newest copy of each record, whichever process writes first', async () => {

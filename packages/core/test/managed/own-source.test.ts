@@ -68,7 +68,7 @@ describe('policies in a source of one’s own', () => {
 
     await until('it is back', () => source.records['orders'] !== undefined);
     expect((await orders.consume('ann')).limit).toBe(10);
-    expect(warnings.join()).toContain('SLUICE_POLICIES_LOST: the source of policies lost managed policies');
+    expect(warnings.join()).toContain('SLUICE_POLICIES_LOST: the source of policies lost 1 record of managed policies');
   });
 
   it('stay in use if a read-only source loses them', async () => {
@@ -218,8 +218,14 @@ describe('managed', () => {
   it.each([
     ['there is no such policy', 'nothing', {}, { onUnconfigured: 'deny' }, false],
     ['it was removed', 'removed', { removed: { policy: null } }, { onUnconfigured: 'allow' }, true],
-    ['the application "b" is not on its list', 'orders', { orders: { policy: ten, apps: ['a'] } }, { app: 'b' }, false],
-    ['it is for some applications', 'orders', { orders: { policy: ten, apps: ['a'] } }, {}, false],
+    [
+      'the application "b" is not in its list of apps',
+      'orders',
+      { orders: { policy: ten, apps: ['a'] } },
+      { app: 'b' },
+      false,
+    ],
+    ['it is only for some applications', 'orders', { orders: { policy: ten, apps: ['a'] } }, {}, false],
   ])('is unconfigured if %s', async (why, name, records, options, allowed) => {
     const decision = await limit(name, table(records), options).consume('ann');
 

@@ -26,9 +26,9 @@ function readRights(after: string): readonly string[] {
 
 const STORE = ['~sluice:*', ...readRights('ACL SETUSER sluice on >secret ~sluice:* ')];
 const FOLLOWER = readRights('| limiters that use them');
-const NOTIFIED = readRights('| the same, to learn of a change at once');
-const CHANGER = readRights('| who changes them');
-const MEMBER = readRights('A member of [`redisMembership`](split.md) needs ');
+const NOTIFIED = readRights('| the same, to see a change immediately');
+const CHANGER = readRights('| processes that change them');
+const MEMBER = readRights('A member of [`redisMembership`](split.md) needs\n');
 
 const redis = useRedis();
 const closing: (() => unknown)[] = [];

@@ -64,8 +64,8 @@ describe('options that are rejected', () => {
   it.each<[what: string, Policy, RegExp]>([
     ['windows that begin at the first unit', fixedWindow({ limit: 10, window: '1m' }), /align: "clock"/],
     ['units that come back at once', tokenBucket({ capacity: 9, refill: 9, every: '1m', mode: 'interval' }), /mode/],
-    ['an estimate', slidingCounter({ limit: 9, window: '1m' }), /does not add up/],
-    ['a line for all', leakyBucket({ limit: 9, window: '1m', maxDelay: '1m' }), /does not add up/],
+    ['an estimate', slidingCounter({ limit: 9, window: '1m' }), /would not keep its promise/],
+    ['a line for all', leakyBucket({ limit: 9, window: '1m', maxDelay: '1m' }), /would not keep its promise/],
   ])('of a limiter: a policy that cannot be split, with %s', (_what, policy, text) => {
     expect(() => createLimiter({ policy, store: new ManualMembership().store })).toThrow(
       expect.objectContaining({ code: 'SLUICE_POLICY_INVALID', message: expect.stringMatching(text) as unknown }),

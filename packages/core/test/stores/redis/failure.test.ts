@@ -56,7 +56,7 @@ describe('the kind of a failure', () => {
 
     expect(error).toMatchObject({ code: 'SLUICE_STORE_FAILED', kind, ...(sent !== undefined && { sent }) });
     if (message === 'NOAUTH Authentication required.') {
-      expect(error.message).toContain('put it into the URL (redis://:password@host:6379)');
+      expect(error.message).toContain('put it in the URL (redis://:password@host:6379)');
     }
   });
 });

@@ -22,7 +22,7 @@ export function parseRedisUrl(text: string): RedisAddress {
     const form = 'redis://user:password@host:6379/0 (rediss: for TLS), with user and password as encodeURIComponent';
     const expected = `a Redis URL looks like ${form} writes them, the number of a database and no query`;
     // A URL usually comes from the environment.
-    const hint = text.trim() === '' ? '; is the environment variable of the URL set?' : '';
+    const hint = text.trim() === '' ? '; is the environment variable with the URL set?' : '';
     const got = `got ${shown(withoutSecrets(text))}${hint}; to set options of the client, pass a client`;
     throw new PolicyError('client', `${expected}, ${got}`, 'SLUICE_OPTION_INVALID');
   }
