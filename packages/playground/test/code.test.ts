@@ -97,7 +97,7 @@ describe('the code for a framework', () => {
     const address = `http://127.0.0.1:${String(ports.get(name))}`;
     const shown = showResponses(of, 8);
     const sent: Shown[] = [];
-    // A connection that is refused is not counted.
+    // A connection that fails is not counted.
     for (const expected of shown)
       sent.push(await until('the program answers', () => askFor(address, expected).catch(() => undefined)));
 

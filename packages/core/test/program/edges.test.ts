@@ -198,7 +198,7 @@ describe('a key', () => {
     expect(store.keys.size).toBe(0);
   });
 
-  it('keeps no reset of slots, which nobody can give back twice', () => {
+  it('keeps no reset of slots, which cannot be given back twice', () => {
     const store = new ProgramStore();
     const slot = { key: 'one', policy: concurrency({ limit: 5, ttl: '1m' }), cost: 1, holder: 7 };
     store.perform('take', [slot]);

@@ -10,13 +10,13 @@ async function toStoreError(error: unknown): Promise<unknown> {
 }
 
 describe('the kind of a failure', () => {
-  const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  const noConnection = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   const odd = new Error('odd');
   odd.cause = odd;
   /** Errors whose messages say nothing. */
   const others = new Map<string, unknown>([
-    ['of a code', refused],
-    ['of a cause', new Error('gave up', { cause: refused })],
+    ['of a code', noConnection],
+    ['of a cause', new Error('gave up', { cause: noConnection })],
     ['of itself', odd],
     ['of nothing', undefined],
   ]);

@@ -82,7 +82,11 @@ describe('redisStore', () => {
       { prefix: bad },
       "redisStore(client, { prefix: 'shop' })",
     ]),
-    ...[undefined, '', ' '].map((bad): [unknown, unknown, string] => [bad, { prefix }, 'is the environment variable with the URL set?']),
+    ...[undefined, '', ' '].map((bad): [unknown, unknown, string] => [
+      bad,
+      { prefix },
+      'is the environment variable with the URL set?',
+    ]),
     ...[null, 5, {}].map((bad): [unknown, unknown, string] => [
       bad,
       { prefix },
