@@ -36,7 +36,9 @@ const NEXT = {
   ...{ typescript: '5.9', '@types/node': '20', '@types/react': '19' },
 };
 
-/** Rows: what is installed beside core and the adapters, and commands. */
+const RUN_EXPRESS = ['framework.mjs', 'framework.cjs'].map((program) => ['node', program, 'express']);
+
+/** Rows: what is installed beside core and the adapters, and commands, which install if npm does not (`installs`). */
 const ROWS = {};
 for (const [name, adapter, framework] of [
   ['Express 4', 'express', { express: '4' }],
@@ -66,9 +68,19 @@ for (const version of ['5.4', '5.9', '6', '7']) {
 Object.assign(ROWS, {
   'One copy': { adapters: ['express'], dependencies: WITH_EXPRESS, commands: onAllNodes('one-copy.mjs') },
   'Yarn PnP': {
-    ...{ adapters: ['express'], dependencies: WITH_EXPRESS, prepare: useYarn },
+    ...{ adapters: ['express'], dependencies: WITH_EXPRESS, prepare: useYarn, installs: false },
     commands: ['install', 'node framework.mjs express', 'node framework.cjs express'].map((command) =>
       `npx --yes -p @yarnpkg/cli-dist@4 yarn ${command}`.split(' '),
+    ),
+  },
+  pnpm: {
+    ...{ adapters: ['express'], dependencies: WITH_EXPRESS, prepare: usePnpm, installs: false },
+    commands: [['npx', '--yes', 'pnpm@12', 'install', '--prefer-offline'], ...RUN_EXPRESS],
+  },
+  Bun: {
+    ...{ adapters: ['express'], dependencies: WITH_EXPRESS, installs: false },
+    commands: ['install', 'framework.mjs express', 'framework.cjs express'].map((command) =>
+      `npx --yes -p bun@1.4.5 bun ${command}`.split(' '),
     ),
   },
   Vitest: {
@@ -101,8 +113,8 @@ try {
   packAll(work);
   for (const [name, row] of wanted) {
     const folder = prepared(name, row);
-    const install = row.prepare === useYarn ? [] : [['npm', 'install', '--no-audit', '--no-fund', '--prefer-offline']];
-    for (const command of [...install, ...row.commands]) {
+    const install = ['npm', 'install', '--no-audit', '--no-fund', '--prefer-offline'];
+    for (const command of row.installs === false ? row.commands : [install, ...row.commands]) {
       const error = run(folder, command);
       if (error !== undefined) failed++;
       console.log(`${name}: ${command.join(' ')}: ${error === undefined ? 'ok' : `FAILED\n${error}`}`);
@@ -135,6 +147,10 @@ function useNextExample(folder) {
   rmSync(join(folder, 'src/main.ts'));
   const compilerOptions = { allowImportingTsExtensions: true, noEmit: true, strict: true };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
+}
+
+function usePnpm(folder) {
+  writeFileSync(join(folder, 'pnpm-workspace.yaml'), JSON.stringify({ overrides: tarballs, minimumReleaseAge: 0 }));
 }
 
 function useYarn(folder) {

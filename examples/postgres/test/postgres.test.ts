@@ -15,7 +15,7 @@ const main = new URL('../dist/main.js', import.meta.url);
         const response = await fetch(`http://127.0.0.1:${String(ports[i % 2])}/`);
         return response.ok ? await response.text() : String(response.status);
       };
-      await Promise.all([until('one decides', () => get(0)), until('the other decides', () => get(1))]);
+      for (const i of [0, 1]) await until('it decides', async () => (await get(i)) === 'decided by postgres\n');
 
       const answers = [];
       for (let i = 0; i < 12; i++) answers.push(await get(i));
