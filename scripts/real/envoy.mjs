@@ -206,7 +206,12 @@ test('a replica that is killed under load costs no response, and once Envoy has 
   for (let i = 0; i < 5; i++) statuses.push(await statusOf(i));
   await replicas[0].program.end('SIGKILL');
   await healthyAre(1);
-  await sleep(200); // Envoy counts before it tells its threads
+  // Envoy counts before it tells its threads, which answer by themselves until then.
+  await until('no call fails any more', async () => {
+    const before = await failures();
+    await sleep(300);
+    return (await failures()) === before;
+  });
   for (let i = 0; i < 8; i++) statuses.push(await statusOf(i));
   const underLoad = await stop();
   await startReplica(0);

@@ -1,7 +1,7 @@
 import { PolicyError, shown } from '../errors.ts';
 import { asError, type AnyFramework } from './framework.ts';
 import { namedByPlace } from './inherit.ts';
-import { readHttpOptions } from './options.ts';
+import { Place } from './place.ts';
 import { limitRequests } from './request-limiter.ts';
 
 type Method = (this: unknown, ...args: never[]) => unknown;
@@ -36,15 +36,15 @@ interface MethodCall {
  * unless the options have a name.
  *
  * @param readCall - Reads the arguments of the method.
- * @throws PolicyError for bad or unknown options, when the class is defined; for a bad policy and a name that is taken,
- * with a standard decorator, when the class is first instantiated.
+ * @throws PolicyError for bad or unknown options, when the class is defined; for a name that is taken, with a standard
+ * decorator, when the class is first instantiated.
  */
 export function limitMethods(
   options: object,
   framework: AnyFramework,
   readCall: (args: readonly unknown[]) => MethodCall,
 ): MethodDecorator {
-  readHttpOptions(options, []);
+  new Place(options, framework); // for its errors: a standard decorator makes its limiter with the first instance
   const limit = (method: Method, owner: string, name: string | symbol): Method => {
     const text = typeof name === 'symbol' ? (name.description ?? 'symbol') : name;
     const requests = limitRequests(namedByPlace(options, `${owner || 'Handlers'}.${text}`), framework);
@@ -85,7 +85,8 @@ function limitLater(
 ): Method {
   let limited: Method | undefined;
   const replacement = function (this: unknown, ...args: never[]): unknown {
-    return (limited as Method).apply(this, args);
+    limited ??= limit(method, '', context.name); // called without an instance
+    return limited.apply(this, args);
   };
   context.addInitializer(function (this: unknown) {
     const { name } = context;

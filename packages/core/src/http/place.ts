@@ -64,6 +64,11 @@ export class Place {
    * @throws PolicyError for bad or unknown options. {@link claim} takes the name, not the constructor.
    */
   constructor(options: object, reader: AnyReader, ownOptions: readonly string[] = []) {
+    if (typeof options === 'object' && ('_events' in options || 'res' in options)) {
+      const what = 'rateLimit takes options and returns the handler, got a request';
+      const instead = 'write rateLimit({ limit: 100, window: "1m" }) where it is used';
+      throw new PolicyError('rateLimit', `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
+    }
     const settings = readHttpOptions(options, ownOptions);
     this.settings = settings;
     this.#isHanded = settings.limiter !== undefined;
@@ -180,6 +185,9 @@ function readPolicyOption(core: LimiterCore, option: unknown, entry?: string, fi
   const limitFor = (policy: unknown): Limit => {
     const found = known.get(policy as object);
     if (found !== undefined) return found;
+    if (typeof policy === 'function' && readMark(policy) === undefined && readMaker(policy) === undefined) {
+      throw new PolicyError(field, 'the policy function must return a policy or a list of policies, got a function');
+    }
     const limit = core.limitFor(policy, entry, field);
     if (limit.fixed?.some((counted) => counted.policy.name === undefined) === true) {
       throw new PolicyError(

@@ -96,10 +96,11 @@ export class YamlValue {
     where: string,
     expected: string,
   ): Readonly<Record<Name, YamlValue>> {
-    for (const { name, value } of this.fields(where, expected)) {
+    const fields = this.fields(where, expected);
+    for (const { name, value } of fields) {
       if (!(known as readonly string[]).includes(name)) value.problemAtName(unknownName(where, name, known));
     }
-    return this.pick(known, where, expected);
+    return this.#choose(known, fields);
   }
 
   /** As {@link record}, but other names are left alone. */
@@ -108,7 +109,14 @@ export class YamlValue {
     where: string,
     expected: string,
   ): Readonly<Record<Name, YamlValue>> {
-    const found = new Map(this.fields(where, expected).map((field) => [field.name, field.value]));
+    return this.#choose(known, this.fields(where, expected));
+  }
+
+  #choose<Name extends string>(
+    known: readonly Name[],
+    fields: readonly YamlField[],
+  ): Readonly<Record<Name, YamlValue>> {
+    const found = new Map(fields.map((field) => [field.name, field.value]));
     const missing = new YamlValue(this.#file, null, this.#at, 0);
     return Object.fromEntries(known.map((name) => [name, found.get(name) ?? missing])) as Record<Name, YamlValue>;
   }

@@ -11,7 +11,8 @@ const writer = new WireWriter();
 const UNITS = UNIT_OF_NUMBER.slice(0, 7).map((unit) => unit.toUpperCase());
 /** A number as JSON writes it, which protobuf's JSON also has as a text. */
 const NUMBER = /^\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const MAX_UINT64 = 2 ** 64;
+/** The largest number that JSON can hold below 2^64. */
+const MAX_UINT64 = 2 ** 64 - 2 ** 11;
 const MAX_SHOWN = 64;
 
 const text: Write = (field, value, at) => {
@@ -68,11 +69,13 @@ function message(fields: Fields): Write {
 function writeFields(fields: Fields, value: unknown, at: string): void {
   const where = at === '' ? 'the request' : at.slice(0, -1);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(where, 'an object', value);
+  const given = new Set<string>();
   for (const [name, member] of Object.entries(value) as [string, unknown][]) {
     const known = name.replace(/_[a-z]/g, (part) => part.slice(1).toUpperCase());
     const [field, write] = (Object.hasOwn(fields, known) && fields[known]) || [];
     if (write === undefined || field === undefined)
       throw invalid(`${where} has no field ${shown(name)}; known: ${Object.keys(fields).join(', ')}`);
+    if (given.size === given.add(known).size) throw invalid(`${where} has the field ${known} twice`);
     if (member !== null) write(field, member, at + known);
   }
 }
