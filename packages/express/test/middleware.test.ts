@@ -130,7 +130,7 @@ describe.each(frameworks)('@RateLimit() on $version', ({ express }) => {
         response.end();
       }
     }
-     
+
     const app = express().get('/', Orders.prototype.list);
 
     expect([(await request(app).get('/')).status, (await request(app).get('/')).status]).toEqual([200, 429]);
