@@ -158,9 +158,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     const place = { limiter: this.name, context: this.context, localShare: this.#localShare, entry, field };
     const limit = readLimit(given, place);
     for (const { policy } of limit.fixed ?? []) this.store.checkPolicy?.(policy);
-    if (isKept) this.#limits.set(given, limit);
     if (this.#leave === undefined) this.known.push(limit);
     else this.#open(limit.mark);
+    if (isKept) this.#limits.set(given, limit);
     return limit;
   }
 

@@ -201,7 +201,8 @@ export function readLimit(given: unknown, place: LimitPlace): Limit {
       return count(loaded);
     } catch (error) {
       if (isLoaded || isSluiceError(error)) throw error;
-      throw new StoreError('SLUICE_STORE_FAILED', `the policy function failed: ${getMessage(error)}`, { cause: error });
+      const message = `the policy function failed: ${getMessage(error)}`;
+      throw new StoreError('SLUICE_STORE_FAILED', message, { cause: error, sent: false });
     }
   };
   const read: Limit['read'] = (key) => {

@@ -104,12 +104,15 @@ export async function editKeys(
     }
     // What was before is asked for in the same turn, so that it is the same call.
     const free = asks.map((ask) => ({ ...ask, cost: 0 }));
-    const [before, after] = await Promise.all([send('peek', free), send(op, asks)]);
+    const [before, after] = await Promise.all([send('peek', free).catch(() => undefined), send(op, asks)]);
     const what = op === 'reset' ? op : until > 0 ? 'block' : 'unblock';
     const timeline = findTimeline(core.store);
     const tell = async (want: Want): Promise<void> => {
       const limit = core.nameInTimeline(want.limit);
-      const states = { before: describeState(asks, before, want), after: describeState(asks, after, want) };
+      const states = {
+        before: before === undefined ? null : describeState(asks, before, want),
+        after: describeState(asks, after, want),
+      };
       await timeline.add({ atMs: after.atMs, what, limit, key: want.subject, ...states, by, reason });
     };
     await Promise.all([...new Set(asks.map(({ want }) => want))].map(tell));

@@ -148,6 +148,19 @@ describe('wait', () => {
     expect(store.calls.length).toBeLessThanOrEqual(220);
   });
 
+  it('asks for no request behind a denied one again and again, where another policy has less left', async () => {
+    const burst = fixedWindow({ name: 'burst', limit: 10, window: '10s' });
+    const day = fixedWindow({ name: 'day', limit: 1000, window: '1d' });
+    const store = memoryStore();
+    const limiter = createLimiter({ name: 'one', policy: [day, burst], store, shared: true });
+    await createLimiter({ name: 'one', policy: [day], store, shared: true }).charge('k', 940);
+    const waiting = [6, 5, 1].map(async (cost) => limiter.wait('k', { cost }));
+    await waiting[0];
+    await pass(10_000);
+
+    expect((await Promise.all(waiting)).map(({ cost }) => cost)).toEqual([6, 5, 1]);
+  });
+
   it('rejects what waits when the limiter closes, and gives back what is delayed', async () => {
     const store = memoryStore();
     const paces = leakyBucket({ limit: 10, window: '1s', maxDelay: '200ms' });
