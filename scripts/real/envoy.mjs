@@ -110,7 +110,7 @@ async function failures() {
   return errors + allowed;
 }
 
-/** Waits until both Envoys count so many replicas as healthy. */
+/** Waits until both Envoys count this number of healthy replicas. */
 async function healthyAre(count) {
   await until(`Envoy counts ${count} replicas`, async () => {
     return (await envoyCounted('cluster.sluice.membership_healthy')) === count * envoys.length;

@@ -87,7 +87,7 @@ export class ClusterAdmin {
     for (const client of [target, source, ...rest]) await client.cluster('SETSLOT', slot, 'NODE', targetId);
   }
 
-  /** Waits until so many nodes see another primary of a key than the former one, and the same. */
+  /** Waits until this number of nodes agree on a new primary of a key. */
   async #hasOtherPrimary(key: string, former: RedisServer, living: number): Promise<void> {
     const slot = await this.slotOf(key);
     await until('a replica takes over, and all know', async () => {

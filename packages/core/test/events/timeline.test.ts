@@ -205,7 +205,7 @@ describe('an outage', () => {
     expect(Number(events[0]?.endAtMs) - Number(events[0]?.atMs)).toBeGreaterThan(59_000);
   });
 
-  it('is told of all limiters of a store that was away', async () => {
+  it('names all limiters of a store that was away', async () => {
     let isDown = false;
     const run = (how: 'eval' | 'evalsha') => (script: string, keys: readonly string[], args: readonly string[]) =>
       isDown ? failing() : redis.client[how](script, keys.length, ...keys, ...args);

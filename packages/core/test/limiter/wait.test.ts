@@ -148,7 +148,7 @@ describe('wait', () => {
     expect(store.calls.length).toBeLessThanOrEqual(220);
   });
 
-  it('asks for no request behind a denied one again and again, where another policy has less left', async () => {
+  it('serves different costs in their order, where two policies have different units left', async () => {
     const burst = fixedWindow({ name: 'burst', limit: 10, window: '10s' });
     const day = fixedWindow({ name: 'day', limit: 1000, window: '1d' });
     const store = memoryStore();
