@@ -135,7 +135,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     } catch (error) {
       forget(this);
       this.#leave();
-      for (const close of this.#closers) close();
+      void Promise.allSettled(this.#closers.map((close) => close()));
       throw error;
     }
     if (this.guard !== undefined || !isClusterWorker()) return;
@@ -165,6 +165,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   #open(mark: PolicyMark | undefined): void {
+    if (this.#closing !== undefined) return; // it decides no more
     const close = mark?.open?.(this.context);
     if (close !== undefined) this.#closers.push(close);
   }

@@ -268,14 +268,27 @@ function countPolicies(
       throw new PolicyError(`${where}.name`, `${expected}; write fixedWindow({ name: "burst", ... })`);
     }
     const suffix = name === ownName ? ownSuffix : `${ownSuffix}:${name}`;
-    const local = localShare === 1 ? policy : scalePolicy(policy, localShare);
-    return { name, policy, rule: compile(policy), suffix, keys: undefined, local };
+    return { name, policy, rule: compile(policy), suffix, keys: undefined, local: scaleLocally(policy, localShare) };
   });
   checkDistinct(
     counted.map(({ name }) => name),
     `${field}.name`,
   );
   return counted;
+}
+
+/** @throws PolicyError if the numbers of this share cannot be counted exactly. */
+function scaleLocally(policy: Policy, share: number): Policy {
+  try {
+    return share === 1 ? policy : scalePolicy(policy, share);
+  } catch (error) {
+    const expected = 'localShare must be a share that can be counted exactly, such as 0.25';
+    throw new PolicyError(
+      'localShare',
+      `${expected}, got ${shown(share)}: ${getMessage(error)}`,
+      'SLUICE_OPTION_INVALID',
+    );
+  }
 }
 
 /**

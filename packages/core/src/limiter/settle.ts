@@ -94,7 +94,7 @@ export async function editKeys(
 ): Promise<void> {
   const { until = 0, by, reason, endMs } = edit;
   const { isRoutine = op === 'reset' && by === undefined && reason === undefined } = edit;
-  await editConfigured(core, given, async (known) => {
+  const editAsks = async (known: readonly PolicyAsk[]): Promise<void> => {
     const asks = known.map((ask) => ({ ...ask, until }));
     core.guard?.fallback.perform(op, makeLocal(asks));
     const send = (own: Op, some: readonly Ask[]): Promise<Answer> => core.send(own, some, false, endMs);
@@ -116,7 +116,8 @@ export async function editKeys(
       await timeline.add({ atMs: after.atMs, what, limit, key: want.subject, ...states, by, reason });
     };
     await Promise.all([...new Set(asks.map(({ want }) => want))].map(tell));
-  });
+  };
+  await editConfigured(core, given, editAsks, endMs);
 }
 
 /** What a key has used, and how long it is blocked: `5 of 5 used, blocked for 10m`. */
@@ -159,10 +160,11 @@ async function editConfigured(
   core: LimiterCore,
   given: readonly Want[],
   edit: (asks: readonly PolicyAsk[]) => Promise<void>,
+  endMs?: number,
 ): Promise<void> {
   core.checkOpen();
   const editing = (async () => {
-    const wants = await core.readCurrent(given);
+    const wants = await core.readCurrent(given, endMs);
     const missing = wants.find(({ policies }) => policies?.length === 0);
     if (missing !== undefined && (core.onUnconfigured === 'deny' || wants.length === 1)) {
       const what = `the policy ${shown(missing.limit.name)} is not configured, or not for this application`;

@@ -24,24 +24,25 @@ export interface HeldSlots {
 /** The slots of a decision; undefined if it took none. */
 export function findSlots(core: LimiterCore, decision: Decision): HeldSlots | undefined {
   const receipt = LimiterDecision.readReceipt(decision);
-  if (receipt === undefined || receipt.op === 'peek' || !decision.allowed) return undefined;
+  // Without a store nothing is held: what was taken all the same is given back already.
+  if (receipt === undefined || receipt.op === 'peek' || !decision.allowed || decision.source === 'none')
+    return undefined;
   const asks = receipt.asks.filter(({ holder = 0 }) => holder > 0);
   if (asks.length === 0) return undefined;
   const ttlMs = Math.min(...asks.map(({ counted }) => counted.rule.windowMs));
   let untilMs = performance.now() + ttlMs;
   let isReleased = false;
-  const hasEnded = (): boolean => isReleased || performance.now() >= untilMs;
   return {
     ttlMs,
     renew: async () => {
-      if (hasEnded()) return false;
+      if (isReleased || performance.now() >= untilMs) return false;
       const { figures } = await core.send('renew', asks, receipt.isLocal);
       if (!figures.every((of) => of[ALLOWED] === 1)) return false;
       untilMs = performance.now() + ttlMs;
       return true;
     },
     release: async () => {
-      if (hasEnded()) return;
+      if (isReleased) return; // but not after the ttl: a renewal that was answered late may hold them still
       isReleased = true;
       try {
         await core.send('give', asks, receipt.isLocal);

@@ -24,13 +24,6 @@ import type { Held } from './record.ts';
  */
 export function managed(name: string): PolicyFunction & MarkedPolicy {
   const policyName = parseName(name, 'name');
-  /** By limiter, as long as it is in use. */
-  const users = new WeakMap<PolicyContext, Follower>();
-  const open = (context: PolicyContext): (() => Promise<void>) => {
-    const follower = findFollower(context.policies, context.store);
-    users.set(context, follower);
-    return follower.enter();
-  };
   const find = (key: string, { app }: PolicyContext, { copy }: Follower): ReturnedPolicy => {
     const held = copy.get(policyName);
     if (held?.policy !== undefined && isFor(app, held)) return copy.find(policyName, key);
@@ -38,8 +31,7 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
     return undefined;
   };
   const read: PolicyFunction = (key, context) => {
-    if (!users.has(context)) open(context);
-    const follower = users.get(context) as Follower;
+    const follower = users.get(context) ?? findFollower(context.policies, context.store);
     const first = follower.firstLoad();
     if (first === undefined) return find(key, context, follower);
     const fail = (error: unknown): never => {
@@ -58,6 +50,17 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
     isLost: (context) => users.get(context)?.lost.has(policyName) === true,
     open,
   });
+}
+
+/** By limiter, whatever it uses of them. */
+const users = /* @__PURE__ */ new WeakMap<PolicyContext, Follower>();
+
+/** Follows the source for as long as a limiter is open, once: functions of a request may name a policy each. */
+function open(context: PolicyContext): (() => Promise<void>) | undefined {
+  if (users.has(context)) return undefined;
+  const follower = findFollower(context.policies, context.store);
+  users.set(context, follower);
+  return follower.enter();
 }
 
 function isFor(app: string | undefined, { record: { apps } }: Held): boolean {

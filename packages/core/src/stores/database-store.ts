@@ -77,8 +77,9 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
   }
 
   async function run(batch: readonly Waiting[]): Promise<void> {
-    const requests = new Requests(batch);
+    let requests: Requests;
     try {
+      requests = new Requests(batch);
       await decide(requests, Math.max(...batch.map(({ endMs }) => endMs)));
     } catch (error) {
       for (const { reject } of batch) reject(toStoreError(error));
@@ -134,8 +135,8 @@ const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREAC
 
 /** The errors of drivers, whose codes of the network are those of Node. */
 function toStoreError(error: unknown): SluiceError {
-  const { code, errors = [] } = error as { readonly code?: unknown; readonly errors?: readonly { code?: unknown }[] };
-  const codes = [code, ...errors.map((one) => one.code)].map(String);
+  const { code, errors = [] } = Object(error) as { readonly code?: unknown; readonly errors?: readonly Error[] };
+  const codes = [code, ...errors.map((one) => (one as NodeJS.ErrnoException).code)].map(String);
   if (!codes.some((one) => /^E[A-Z]+$/.test(one))) return asStoreError(error);
   return new StoreError(
     'SLUICE_STORE_FAILED',

@@ -41,7 +41,11 @@ export function sqlStore<Source extends string>(dialect: Dialect<Source>): SqlSt
       const isDenied = denied.includes(readCode(error));
       const hint = isDenied ? `; have it run by a user who may:\n${statements.join(';\n')}` : '';
       const why = `${source}Store cannot make its table ${table}: ${getMessage(error)}${hint}`;
-      throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind: 'denied', sent: false });
+      throw new StoreError('SLUICE_STORE_FAILED', why, {
+        cause: error,
+        kind: isDenied ? 'denied' : 'other',
+        sent: false,
+      });
     }
   }
 
@@ -67,6 +71,6 @@ export function nameVersion(table: string, body: string): string {
 
 /** The number of MySQL, or the code of PostgreSQL. */
 function readCode(error: unknown): string {
-  const { errno, code } = error as { readonly errno?: unknown; readonly code?: unknown };
+  const { errno, code } = Object(error) as { readonly errno?: unknown; readonly code?: unknown };
   return String(errno ?? code);
 }

@@ -248,6 +248,17 @@ describe('a marked function', () => {
     expect(events).toEqual(['open', 'close']);
   });
 
+  it('is not opened by a limiter that was closed', async () => {
+    const open = jest.fn(() => undefined);
+    const core = new LimiterCore({});
+    core.claim();
+    await core.close();
+
+    core.limitFor(policyOf(() => small, { open }));
+
+    expect(open).not.toHaveBeenCalled();
+  });
+
   it('may reject a limiter, whose name stays free', () => {
     const store = memoryStore();
     const open = (): never => {

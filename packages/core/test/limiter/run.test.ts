@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { concurrency, createLimiter, fixedWindow, memoryStore, type Store } from '@sluice/core';
 import { useFakeTime } from '../guard/fake-store.ts';
+import { WatchedStore } from './watched-store.ts';
 
 const TTL_MS = 3_000;
 const policy = concurrency({ limit: 1, ttl: TTL_MS });
@@ -144,6 +145,22 @@ describe('run', () => {
       'SLUICE_LIMITER_CLOSED',
     ]);
     expect(fn).not.toHaveBeenCalled();
+  });
+
+  it('that no store has decided holds no slot, and so loses none when the store is back', async () => {
+    const store = new WatchedStore();
+    store.isAway = true;
+    const limiter = createLimiter({ policy, store, onStoreError: 'allow' });
+    const one = work();
+    const running = limiter.run('k', one.fn);
+    await pass(100);
+    store.isAway = false;
+    await pass(2 * TTL_MS);
+
+    one.end();
+
+    expect(await running).toBe('done');
+    expect(one.signal?.aborted).toBe(false);
   });
 
   it('sees within 250 ms a slot that another process has released', async () => {

@@ -53,6 +53,23 @@ describe('a release', () => {
     expect(await isFree(limiter)).toBe(true);
   });
 
+  it('is made after the ttl as well: a renewal may have been executed whose answer was lost', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store, denialCache: false });
+    const { release, renew } = await limiter.acquire('imports');
+    const { perform } = store;
+    store.perform = async (op, asks) => perform.call(store, op, asks).then(() => new Promise<never>(() => undefined));
+    await pass(TTL_MS - 1_000);
+    const renewal = renew().catch((error: unknown) => error);
+    await pass(1_000);
+    store.perform = perform;
+
+    await release();
+
+    expect(await renewal).toMatchObject({ code: 'SLUICE_STORE_TIMEOUT' });
+    expect(await isFree(limiter)).toBe(true);
+  });
+
   it('of a local decision is made in the fallback', async () => {
     const store = new WatchedStore();
     store.isAway = true;

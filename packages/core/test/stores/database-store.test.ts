@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '@sluice/testkit';
 import { databaseStore, type Swap, type Swapped } from '../../src/stores/database-store.ts';
+import { sqlStore } from '../../src/stores/sql-store.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import type { Ask } from '../../src/stores/store.ts';
 
@@ -33,6 +34,25 @@ it('an answer that comes late lets nothing be decided before what was written si
 
   expect(sent[2]?.what.keys).toEqual(['prompt']);
   expect(sent[2]?.what.texts).toEqual([undefined]); // unknown: what it held was written later than the clock now says
+});
+
+it('a driver that rejects with nothing is a failure of the store', async () => {
+  const store = databaseStore('a database', () => Promise.reject(undefined as unknown as Error));
+
+  await expect(store.perform('take', [ask('ann')])).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+});
+
+it.each([
+  ['42501', 'denied', /have it run by a user who may/],
+  ['53100', 'other', /cannot make its table sluice: no space \[/],
+])('a migration that fails with %s is of the kind %j', async (code, kind, message) => {
+  const store = sqlStore({
+    ...{ source: 'sql', table: 'sluice', statements: ['create'], missing: '42883', denied: ['42501'], rolledBack: [] },
+    query: () => Promise.reject(Object.assign(new Error('no space'), { code })),
+    swap: () => Promise.reject(new Error('not called')),
+  });
+
+  await expect(store.migrate()).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
 });
 
 describe('a swap', () => {
