@@ -56,7 +56,7 @@ const ALL = {
     `npm run -s docs -- build && ${vueTsc} && node --test --test-concurrency=1 site/test/*.test.mjs`,
   ],
 };
-/** Only where an issue is about it: the first needs pip, and the others measure. */
+/** Only where an issue is about it: what they need is not on every machine. */
 const APART = {
   envoy: ['examples/envoy with real Envoys, which pip installs', `${PREPARED} node scripts/real/envoy.mjs`],
   consul: [
@@ -70,10 +70,6 @@ const APART = {
   spring: [
     'examples/spring-cloud-gateway: two gateways whose clocks are an hour apart; needs Maven and faketime',
     `${PREPARED} node --test scripts/real/spring.mjs`,
-  ],
-  ratelimit: [
-    'the service beside envoyproxy/ratelimit, which go builds: decisions per second of CPU, and waits; four minutes',
-    `${PREPARED} npm run -s bench -- service`,
   ],
 };
 

@@ -110,7 +110,7 @@ async function bundleTests(file, outfile) {
     onResolve({ filter: /^@jest\/globals$|^@sluice\/testkit$/ }, ({ path }) => ({ path, namespace: 'virtual' }));
     onLoad({ filter: /jest/, namespace: 'virtual' }, () => virtual(JEST, core));
     onLoad({ filter: /testkit/, namespace: 'virtual' }, () => virtual(TESTKIT, join(core, '../testkit/src')));
-    onLoad({ filter: /redis-store\.ts$/ }, () => virtual('export const createRedisStore = () => {};', core));
+    onLoad({ filter: /redis-store\.ts$/ }, () => virtual('export const redisStore = () => {};', core));
     onLoad({ filter: /test\/program\/.*\.ts$/ }, ({ path }) =>
       virtual(readFileSync(path, 'utf8').replaceAll('import.meta.url', `'file://${path}'`), dirname(path)),
     );
