@@ -110,15 +110,8 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
   };
 }
 
-/** By their names: the same function each time, because a limiter follows each as long as it lives. */
-const managedPolicies = new Map<string, RulePolicy>();
-
 function readRulePolicy({ policies, managed: name }: PolicyData): RulePolicy {
-  if (name !== undefined) {
-    const policy = managedPolicies.get(name) ?? managed(name);
-    managedPolicies.set(name, policy);
-    return policy;
-  }
+  if (name !== undefined) return managed(name);
   const [only] = policies as readonly [Policy];
   return policies.length > 1 ? policies : only;
 }
