@@ -7,6 +7,7 @@ import { concurrency } from '../../src/policies/concurrency.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import { tokenBucket } from '../../src/policies/token-bucket.ts';
 import { ALLOWED, BLOCKED, REMAINING, RESET_AFTER, USED } from '../../src/program/decide.ts';
+import { Requests } from '../../src/stores/transaction.ts';
 import { ProgramStore } from './stores.ts';
 import fc from 'fast-check';
 import { seeded } from '@sluice/testkit';
@@ -224,6 +225,20 @@ describe('a key', () => {
 });
 
 describe('a sliding log', () => {
+  it('has all its room again beside a longer one, once that has ended to the millisecond', () => {
+    const store = new ProgramStore();
+    const peek = (): number | undefined =>
+      store.perform('peek', [{ key: 'one', policy: slidingLog({ limit: 2, window: 400 }), cost: 0 }]).figures[0]?.[
+        REMAINING
+      ];
+    store.perform('take', [{ key: 'one', policy: slidingLog({ limit: 10, window: 1_000 }), cost: 10 }]);
+
+    store.clock.advance(999);
+    expect(peek()).toBe(0);
+    store.clock.advance(1);
+    expect(peek()).toBe(2);
+  });
+
   it('has at most a thousand entries, the last of which takes what comes later', () => {
     const store = new ProgramStore();
     const ask = { key: 'one', policy: slidingLog({ limit: 1_000, window: '1d' }), cost: 1 };
@@ -310,5 +325,16 @@ describe('a state', () => {
       KINDS[kind].reads([...state, ...new Array<number>(count * size).fill(1)] as number[] as Nums);
 
     expect([reads(entries), reads(entries + 1)]).toEqual([true, false]);
+  });
+});
+
+describe('a clock that has stepped back', () => {
+  it('is written by a denial too', () => {
+    const ask = { key: 'one', policy: fixedWindow({ limit: 1, window: '1s' }), cost: 1 };
+    const [ahead] = new Requests([{ op: 'take', asks: [ask] }]).decide([undefined], 9_000);
+    const denied = new Requests([{ op: 'take', asks: [ask] }]);
+
+    expect(denied.decide([ahead?.text], 8_000).length).toBe(1);
+    expect(denied.answerOf(0).figures[0]?.[ALLOWED]).toBe(0);
   });
 });
