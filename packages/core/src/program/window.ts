@@ -83,14 +83,12 @@ function endsAt(s: Nums): number {
 }
 
 function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
-  const before = used(p, s, t);
-  const more = Math.min(units, MAX_COUNT - before);
-  if (more <= 0 || (until > 0 && (before === 0 || until !== ownEnd(p, s)))) return s;
-  if (s.length === 0) return [begin(p, t), p[EVERY], more, p[LIMIT]] as Nums;
+  if (until > 0 && (used(p, s, t) === 0 || until !== ownEnd(p, s))) return s;
+  if (s.length === 0) return [begin(p, t), p[EVERY], units, p[LIMIT]] as Nums;
   const after = s.length === 4 && p[EVERY] === s[LENGTH] ? s : open(p, s, t);
-  after[UNITS] = Math.min(after[UNITS] + more, MAX_COUNT);
+  after[UNITS] = Math.min(after[UNITS] + units, MAX_COUNT);
   if (p[EVERY] === after[LENGTH]) after[ALLOWED] = p[LIMIT];
-  if (after.length === 7) after[PART_UNITS] = Math.min(after[PART_UNITS] + more, MAX_COUNT);
+  if (after.length === 7) after[PART_UNITS] = Math.min(after[PART_UNITS] + units, MAX_COUNT);
   return after;
 }
 
@@ -130,7 +128,7 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
 
 /** The limit by which units of the window were counted last that ends at this instant; Infinity if it has none. */
 export function limitUntil(s: Nums, end: number): number {
-  return s.length > 0 && s[START] + s[LENGTH] === end ? s[ALLOWED] : Infinity;
+  return s[START] + s[LENGTH] === end ? s[ALLOWED] : Infinity; // an empty state ends at no instant
 }
 
 export const window: Family = { reads, used, left, freeAt, move, emptyAt, endsAt, add, give };

@@ -11,7 +11,8 @@ import { Requests } from '../../src/stores/transaction.ts';
 import { ProgramStore } from './stores.ts';
 import fc from 'fast-check';
 import { seeded } from '@sluice/testkit';
-import { MAX_COUNT, MAX_PERIOD, scaleUp, MAX_NUMBER, type Nums } from '../../src/program/numbers.ts';
+import { MAX_COUNT, MAX_PERIOD, scaleUp, MAX_NUMBER, unused, type Nums } from '../../src/program/numbers.ts';
+import { limitUntil } from '../../src/program/window.ts';
 import { KINDS, type Kind } from '../../src/program/kinds.ts';
 
 describe('a sliding window', () => {
@@ -317,6 +318,12 @@ describe('a state', () => {
     expect(kind === 's' || !reads([...state, 1])).toBe(true);
   });
 
+  it('of a log has an entry, and may be written at 0', () => {
+    const reads = (...numbers: readonly number[]): boolean => KINDS.g.reads(numbers as number[] as Nums);
+
+    expect([reads(9, 9, 1_000, 5), reads(0, 0, 1_000, 5, 1, 1, 0)]).toEqual([false, true]);
+  });
+
   it.each([
     ['s', [9, 10, 3, 5, 1_000, 5], 495, 1],
     ['g', [9, 9, 1_000, 5], 1_332, 3],
@@ -329,12 +336,56 @@ describe('a state', () => {
 });
 
 describe('a clock that has stepped back', () => {
-  it('is written by a denial too', () => {
-    const ask = { key: 'one', policy: fixedWindow({ limit: 1, window: '1s' }), cost: 1 };
-    const [ahead] = new Requests([{ op: 'take', asks: [ask] }]).decide([undefined], 9_000);
-    const denied = new Requests([{ op: 'take', asks: [ask] }]);
+  const one = fixedWindow({ limit: 1, window: '1s' });
+  it.each([
+    ['a window', [[one, 9_000]]],
+    [
+      'a shorter window alone',
+      [
+        [fixedWindow({ limit: 9, window: '1h' }), 1_000],
+        [one, 9_000],
+      ],
+    ],
+  ] as const)('is written by a denial too: %s', (_, taken) => {
+    const request = (policy: Policy) => new Requests([{ op: 'take', asks: [{ key: 'one', policy, cost: 1 }] }]);
+    let text: string | undefined;
+    for (const [policy, atMs] of taken) text = request(policy).decide([text], atMs)[0]?.text;
+    const denied = request(one);
 
-    expect(denied.decide([ahead?.text], 8_000).length).toBe(1);
+    expect(denied.decide([text], 8_000).length).toBe(1);
     expect(denied.answerOf(0).figures[0]?.[ALLOWED]).toBe(0);
+  });
+});
+
+describe('fixed windows of several lengths', () => {
+  const [long, middle, short] = [10_000, 3_000, 1_000].map((window) => fixedWindow({ limit: 9, window }));
+  const use = (...steps: readonly (readonly [Policy | undefined, atMs: number])[]): ((policy?: Policy) => unknown) => {
+    const store = new ProgramStore();
+    const start = store.clock.now();
+    const perform = (op: 'take' | 'peek', policy: Policy | undefined) =>
+      store.perform(op, [{ key: 'one', policy: policy as Policy, cost: op === 'take' ? 1 : 0 }]).figures[0];
+    for (const [policy, atMs] of steps) {
+      store.clock.advance(start + atMs - store.clock.now());
+      perform('take', policy);
+    }
+    return (policy) => perform('peek', policy)?.[USED];
+  };
+
+  it('begin the longest afresh at its end, though a shorter one goes on', () => {
+    expect(use([long, 0], [middle, 9_000], [middle, 10_000])(long)).toBe(1);
+  });
+
+  it('count in the longer of the shorter ones', () => {
+    const used = use([long, 0], [short, 5_000], [middle, 5_500], [short, 6_500]);
+    expect(used(middle)).toBe(3);
+  });
+
+  it('know the limit of one by its end', () => {
+    const state = [1_000, 500, 3, 9] as number[] as Nums;
+    expect([limitUntil(state, 1_500), limitUntil(state, 1_000), limitUntil(unused(), 1_500)]).toEqual([
+      9,
+      Infinity,
+      Infinity,
+    ]);
   });
 });

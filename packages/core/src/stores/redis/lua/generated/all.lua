@@ -121,21 +121,19 @@ local function window_open(p, s, t)
 end
 
 local function window_add(p, s, units, until_, t)
-  local before = window_used(p, s, t)
-  local more = math_min(units, 4503599627370496 - before)
-  if more <= 0 or (until_ > 0 and (before == 0 or until_ ~= window_ownEnd(p, s))) then
+  if until_ > 0 and (window_used(p, s, t) == 0 or until_ ~= window_ownEnd(p, s)) then
     return s
   end
   if #s == 0 then
-    return { window_begin(p, t), p[5], more, p[1] }
+    return { window_begin(p, t), p[5], units, p[1] }
   end
   local after = ((#s == 4 and p[5] == s[2]) and s or window_open(p, s, t))
-  after[3] = math_min(after[3] + more, 4503599627370496)
+  after[3] = math_min(after[3] + units, 4503599627370496)
   if p[5] == after[2] then
     after[4] = p[1]
   end
   if #after == 7 then
-    after[7] = math_min(after[7] + more, 4503599627370496)
+    after[7] = math_min(after[7] + units, 4503599627370496)
   end
   return after
 end
