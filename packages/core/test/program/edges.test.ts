@@ -7,7 +7,6 @@ import { concurrency } from '../../src/policies/concurrency.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import { tokenBucket } from '../../src/policies/token-bucket.ts';
 import { ALLOWED, BLOCKED, REMAINING, RESET_AFTER, USED } from '../../src/program/decide.ts';
-import { Requests } from '../../src/stores/transaction.ts';
 import { ProgramStore } from './stores.ts';
 import fc from 'fast-check';
 import { seeded } from '@sluice/testkit';
@@ -226,18 +225,38 @@ describe('a key', () => {
 });
 
 describe('a sliding log', () => {
-  it('has all its room again beside a longer one, once that has ended to the millisecond', () => {
+  it.each([
+    [
+      'is beside a longer one until that has ended, to the millisecond',
+      [5, 10],
+      [
+        [5, 0],
+        [5, 500],
+      ],
+      [999, 0],
+      [1_000, 2],
+    ],
+    [
+      'has the room that the latest limit of the longer one leaves',
+      [5, 9],
+      [
+        [1, 0],
+        [5, 0],
+      ],
+      [399, 0],
+      [400, 2],
+    ],
+  ] as const)('%s', (_, limits, taken, before, after) => {
     const store = new ProgramStore();
-    const peek = (): number | undefined =>
-      store.perform('peek', [{ key: 'one', policy: slidingLog({ limit: 2, window: 400 }), cost: 0 }]).figures[0]?.[
-        REMAINING
-      ];
-    store.perform('take', [{ key: 'one', policy: slidingLog({ limit: 10, window: 1_000 }), cost: 10 }]);
+    const start = store.clock.now();
+    const perform = (atMs: number, cost: number, limit: number, window: number) => {
+      store.clock.advance(start + atMs - store.clock.now());
+      const policy = slidingLog({ limit, window });
+      return store.perform(cost > 0 ? 'take' : 'peek', [{ key: 'one', policy, cost }]).figures[0]?.[REMAINING];
+    };
+    for (const [i, [cost, atMs]] of taken.entries()) perform(atMs, cost, limits[i] as number, 1_000);
 
-    store.clock.advance(999);
-    expect(peek()).toBe(0);
-    store.clock.advance(1);
-    expect(peek()).toBe(2);
+    for (const [atMs, remaining] of [before, after]) expect(perform(atMs, 0, 2, 400)).toBe(remaining);
   });
 
   it('has at most a thousand entries, the last of which takes what comes later', () => {
@@ -332,28 +351,6 @@ describe('a state', () => {
       KINDS[kind].reads([...state, ...new Array<number>(count * size).fill(1)] as number[] as Nums);
 
     expect([reads(entries), reads(entries + 1)]).toEqual([true, false]);
-  });
-});
-
-describe('a clock that has stepped back', () => {
-  const one = fixedWindow({ limit: 1, window: '1s' });
-  it.each([
-    ['a window', [[one, 9_000]]],
-    [
-      'a shorter window alone',
-      [
-        [fixedWindow({ limit: 9, window: '1h' }), 1_000],
-        [one, 9_000],
-      ],
-    ],
-  ] as const)('is written by a denial too: %s', (_, taken) => {
-    const request = (policy: Policy) => new Requests([{ op: 'take', asks: [{ key: 'one', policy, cost: 1 }] }]);
-    let text: string | undefined;
-    for (const [policy, atMs] of taken) text = request(policy).decide([text], atMs)[0]?.text;
-    const denied = request(one);
-
-    expect(denied.decide([text], 8_000).length).toBe(1);
-    expect(denied.answerOf(0).figures[0]?.[ALLOWED]).toBe(0);
   });
 });
 
