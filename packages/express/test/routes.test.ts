@@ -274,7 +274,7 @@ describe('the mount path, if a router keeps no patterns', () => {
 
   it.each([
     ['what was taken, in lower case', [oldLayer(/^\/other/i, []), oldLayer(/^\/api(?=\/|$)/i, inner)], '/API', '/api'],
-    ['its parameters by their names', [oldLayer(tenants, inner)], '/Tenants/tenants/5', '/tenants/:tenant/:shop'],
+    ['the names of its parameters', [oldLayer(tenants, inner)], '/Tenants/tenants/5', '/:tenant/:shop'],
     ['unknown if no router leads to the route', [oldLayer(/^\/api/, [])], '/api', undefined],
   ])('is %s', (_what, stack, baseUrl, expected) => {
     const app = { enabled: () => false, router: { stack } };

@@ -50,9 +50,6 @@ export interface RefundOptions<Request, Response> {
 /** What happens to a request without a key: 403, no limit, or one budget for all such requests. */
 export type OnMissingKey = 'deny' | 'skip' | 'shared';
 
-/** The keys of a request, by the names of the limits. A limit without a key is skipped. */
-export type KeyByLimit = Readonly<Record<string, string | undefined>>;
-
 /** What a limit counts by, and what a request costs. */
 export interface PerLimitOptions<Request, Response = unknown> {
   /** What requests are counted by: see docs/guides/choosing-keys.md. Default `byIp()`. */
@@ -173,7 +170,7 @@ export interface SharedOptions<Request, Response, Early = Response> {
 type Without<Name extends string> = { [Each in Name]?: never };
 
 /** Three ways to define the limit of a single key. */
-type OneKey<Request, Response, NoLimits> = PerLimitOptions<Request, Response> & { limits?: NoLimits } & (
+type OneKey<Request, Response> = PerLimitOptions<Request, Response> & { limits?: never } & (
     | (LimiterCoreOptions &
         Without<'policy' | 'limiter'> & {
           /** Units in any interval of this length: short for `slidingWindow({ limit, window })`. */
@@ -200,18 +197,7 @@ type KeyEach<Request, Response> = LimiterCoreOptions &
  * the limit: `limit` and `window` (a sliding window), `policy`, `limits` with a key each, or an existing `limiter`.
  */
 export type RateLimitOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
-  (OneKey<Request, Early, never> | KeyEach<Request, Early>);
-
-/** An entry that no value matches. While TypeScript selects the overload, it still types the functions in entries. */
-type NoEntry<Request, Response> = HttpLimitOptions<Request, Response> & { readonly name: never };
-
-/** {@link RateLimitOptions} with a single key. */
-export type OneKeyOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
-  OneKey<Request, Early, readonly NoEntry<Request, Early>[]>;
-
-/** {@link RateLimitOptions} with a key per limit. */
-export type KeyEachOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
-  KeyEach<Request, Early>;
+  (OneKey<Request, Early> | KeyEach<Request, Early>);
 
 const readClients: Reader<ClientList> = (given, name) => new ClientList(given, name);
 const aFunction: Reader<undefined> = optional(functionThat<never>('a function'));

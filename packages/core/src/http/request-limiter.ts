@@ -4,7 +4,7 @@ import { checkDistinct } from '../values/name.ts';
 import type { DecideOptions, DecidingOp } from '../limiter/core.ts';
 import type { Decision } from '../limiter/decision.ts';
 import type { Limiter } from '../limiter/limiter.ts';
-import type { Want } from '../limiter/limits.ts';
+import type { KeyByLimit, Want } from '../limiter/limits.ts';
 import type { OnStoreError } from '../limiter/options.ts';
 import { warnAboutProxies } from './diagnostics.ts';
 import { asError, type AnyFramework, type AnyReader } from './framework.ts';
@@ -27,19 +27,20 @@ const FIRST_REQUESTS = 128;
  * Properties of every middleware, with which a handler can reset or block a key of it:
  * `await login.limiter.reset(await login.keyFor(request))`.
  */
-export interface Limited<Request, Key> {
+export interface Limited<Request> {
   /**
-   * The limiter of the middleware: its own, or the one of the option `limiter`.
+   * The limiter of the middleware: its own, or the one of the option `limiter`. With several limits, its keys are
+   * objects with a key for each.
    *
    * @throws PolicyError if a function picks the policy, because there is no single limiter then.
    */
-  readonly limiter: Limiter<Key>;
+  readonly limiter: Limiter<string | KeyByLimit>;
   /**
    * The request's key or, with several limits, its keys by limit.
    *
    * @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */
-  keyFor(request: Request): Promise<Key>;
+  keyFor<Key = string>(request: Request): Promise<Key>;
 }
 
 /**
@@ -64,12 +65,12 @@ export function limitRequests(
 export function withLimiter<Handler extends object>(
   handler: Handler,
   requests: Pick<RequestLimiter, 'limiter' | 'keyFor'>,
-): Handler & Limited<never, never> {
+): Handler & Limited<never> {
   Object.defineProperties(handler, {
     limiter: { get: () => requests.limiter, enumerable: true },
     keyFor: { value: async (request: object) => requests.keyFor(request), enumerable: true },
   });
-  return handler as Handler & Limited<never, never>;
+  return handler as Handler & Limited<never>;
 }
 
 /**
@@ -77,7 +78,7 @@ export function withLimiter<Handler extends object>(
  * one: the lists of clients, `skip`, and each limit's key, cost and policy; then one decision over everything that is
  * wanted. It is synchronous as long as the store and the functions of the user are.
  */
-export class RequestLimiter implements Limited<object, FoundKeys> {
+export class RequestLimiter {
   /** Those of the innermost place. */
   readonly settings: HttpSettings;
   /** Whether anything may wait for the end of a response, or for its client to leave. */
