@@ -81,7 +81,7 @@ export function options(app: Application, client: Redis): void {
       await Promise.resolve([decision.outcome, key, ip]);
     },
     refund: { when: (asked, response) => response.statusCode === 200 && asked.ip === 'a', onAbort: true },
-    ...{ allow: ['10.0.0.0/8'], deny: ['stolen'], mode: 'report', cors: true, throw: true, shared: true },
+    ...{ allow: ['10.0.0.0/8'], deny: ['192.0.2.1'], mode: 'report', cors: true, throw: true, shared: true },
     ...{ store: memoryStore({ maxKeys: 10 }), onStoreError: 'deny', timeoutMs: 50 },
   });
   const pick = (req: Request): KeyValue => req.account?.id;

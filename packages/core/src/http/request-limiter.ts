@@ -289,9 +289,9 @@ export class RequestLimiter {
     const { allow, status } = settings;
     return (call) => {
       const address = this.#framework.address(call.request);
-      const isForbidden = this.#places.some((place) => place.settings.deny?.hasAddress(address) === true);
+      const isForbidden = this.#places.some((place) => place.settings.deny?.has(address) === true);
       if (isForbidden) return denied(forbiddenDenial(status), settings);
-      const wants = allow?.hasAddress(address) === true ? [] : readWants(call.request);
+      const wants = allow?.has(address) === true ? [] : readWants(call.request);
       if (wants.length === 0) return PASS;
       return mapMaybe(this.#decide(call, 'take', wants), (decision) =>
         decision.allowed ? PASS : denied(denialFor(decision, undefined, status), settings),
