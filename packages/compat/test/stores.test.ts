@@ -63,13 +63,18 @@ describe('a store for @fastify/rate-limit', () => {
   });
 
   it('leaves routes of another scope to @sluice/fastify, until the last one has moved', async () => {
-    const app = open({ max: 1 });
+    const app = fastify();
+    apps.push(app);
+    void app.register(async (old) => {
+      await old.register(peer, { max: 1, store: fastifyStore({ store: memoryStore() }) });
+      old.get('/old', () => 'good');
+    });
     void app.register(async (moved) => {
       await moved.register(sluice, { limit: 1, window: '1m' });
       moved.get('/moved', () => 'good');
     });
 
-    expect([await statuses(app, '/', 2), await statuses(app, '/moved', 2)]).toEqual([
+    expect([await statuses(app, '/old', 2), await statuses(app, '/moved', 2)]).toEqual([
       [200, 429],
       [200, 429],
     ]);

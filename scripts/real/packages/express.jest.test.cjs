@@ -1,5 +1,8 @@
+const runner = require('@jest/globals');
 const { createLimiter, fixedWindow, memoryStore, rateLimit } = require('@sluice/express');
 const { describeStore } = require('@sluice/core/testing');
+
+const { expect, test } = runner;
 
 test('a limiter works under Jest', async () => {
   const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) });
@@ -8,4 +11,4 @@ test('a limiter works under Jest', async () => {
   expect(rateLimit({ limiter }).limiter).toBe(limiter);
 });
 
-describeStore('in memory', (clock) => memoryStore({ clock }), { describe, it });
+describeStore('in memory', (clock) => memoryStore({ clock }), runner);
