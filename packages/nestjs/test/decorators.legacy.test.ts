@@ -15,7 +15,6 @@ import {
 } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import {
-  CurrentRateLimit,
   RateLimit,
   RateLimitModule,
   RateLimits,
@@ -28,7 +27,6 @@ import {
   memoryStore,
   type KeyByLimit,
   type NestRequest,
-  type RateLimitInfo,
   type RateLimitModuleOptions,
   type RateLimitOptions,
 } from '@sluice/nestjs';
@@ -48,7 +46,7 @@ function orders(path: string, ...decorators: readonly Decorator[]): Type {
   @Controller(path)
   class Orders {
     @Get()
-    list(@CurrentRateLimit() limit: RateLimitInfo | undefined) {
+    list(@Req() { rateLimit: limit }: NestRequest) {
       return [limit?.key, limit?.decision.policies.map(({ name, remaining }) => `${name} ${String(remaining)}`)];
     }
   }
