@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import * as ours from '@sluice/compat/express-rate-limit';
 import { memoryStore } from '@sluice/core';
 import type { Express } from 'express';
@@ -192,6 +192,18 @@ describe('a mistake is logged once, with the code of express-rate-limit', () => 
     await app.close();
 
     expect(logger.codes).toEqual(['error ERR_ERL_STORE_REUSE', 'error ERR_ERL_DOUBLE_COUNT']);
+  });
+
+  it.each([
+    [true, 'ERR_ERL_STORE_REUSE (Object): '],
+    [false, 'ERR_ERL_STORE_REUSE (Object, without a unique prefix): '],
+  ])('a store of two limiters says what to do if its localKeys are %p', (localKeys, message) => {
+    const store = { ...returning(1), localKeys } as theirs.Store;
+    const error = jest.fn();
+
+    for (let i = 0; i < 2; i++) ours.rateLimit({ store, logger: { error, warn: () => undefined } });
+
+    expect(error).toHaveBeenCalledWith(expect.objectContaining({ message: expect.stringContaining(message) }));
   });
 
   it('a limiter that a request makes', async () => {

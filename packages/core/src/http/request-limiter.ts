@@ -315,18 +315,14 @@ async function countWait(call: Call, asked: Promise<Decision>): Promise<Decision
 
 /** Decides as otherwise. The request continues, and what fails is warned of. */
 function reporting(steps: Step): Step {
-  const pass = ({ info }: Plan): Plan => (info === undefined ? PASS : { ...PASS, info });
-  const warn = (error: unknown): Plan => {
-    const what = 'a limit in report mode could not decide, and let the request pass';
-    warnOnce('SLUICE_REPORT_FAILED', `${what}: ${getMessage(error)}`);
-    return PASS;
-  };
-  return (call) => {
+  return async (call) => {
     try {
-      const plan = steps(call);
-      return plan instanceof Promise ? plan.then(pass).catch(warn) : pass(plan);
+      const { info } = await steps(call);
+      return info === undefined ? PASS : { ...PASS, info };
     } catch (error) {
-      return warn(error);
+      const what = 'a limit in report mode could not decide, and let the request pass';
+      warnOnce('SLUICE_REPORT_FAILED', `${what}: ${getMessage(error)}`);
+      return PASS;
     }
   };
 }
