@@ -273,7 +273,12 @@ describe('byRoute(), if a router keeps no patterns', () => {
   const tenants = /^\/tenants\/(?<tenant>[^/]+)\/(?<shop>[^/]+)/i;
 
   it.each([
-    ['what was taken, in lower case', [oldLayer(/^\/other/i, []), oldLayer(/^\/api(?=\/|$)/i, inner)], '/API', '/api/list'],
+    [
+      'what was taken, in lower case',
+      [oldLayer(/^\/other/i, []), oldLayer(/^\/api(?=\/|$)/i, inner)],
+      '/API',
+      '/api/list',
+    ],
     ['the names of its parameters', [oldLayer(tenants, inner)], '/Tenants/tenants/5', '/:tenant/:shop/list'],
     ['a star if no router leads to the route', [oldLayer(/^\/api/, [])], '/api', '*/list'],
   ])('is %s', (_what, stack, baseUrl, expected) => {

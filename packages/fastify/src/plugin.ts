@@ -94,7 +94,7 @@ function install(app: FastifyInstance): Limits {
   /** The first route that uses a hook of `app.rateLimit()`: the hook is named after it. */
   const firstRoutes = new WeakMap<object, string | undefined>();
   app.decorateRequest('rateLimit', undefined);
-  app.decorate('rateLimit', rateLimit as FastifyInstance['rateLimit']);
+  app.decorate('rateLimit', rateLimit);
   app.addHook('onRoute', function (route) {
     const place = getRoutePlace(route.method, route.url);
     for (const hook of LIMIT_HOOKS.flatMap((name) => route[name] ?? [])) {

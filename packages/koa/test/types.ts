@@ -1,12 +1,5 @@
 import type Router from '@koa/router';
-import {
-  RateLimit,
-  byIp,
-  byUser,
-  fixedWindow,
-  rateLimit,
-  type RateLimitInfo,
-} from '@sluice/koa';
+import { RateLimit, byIp, byUser, fixedWindow, rateLimit, type RateLimitInfo } from '@sluice/koa';
 import type Koa from 'koa';
 import type { Context, Middleware, Next, ParameterizedContext } from 'koa';
 

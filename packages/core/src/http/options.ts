@@ -183,7 +183,9 @@ type OneKey<Request, Response> = PerLimitOptions<Request, Response> & { limits?:
   );
 
 type KeyEach<Request, Response> = LimiterCoreOptions &
-  Without<'limit' | 'window' | 'policy' | 'limiter' | 'key' | 'onMissingKey'> & {
+  Without<'limit' | 'window' | 'policy' | 'limiter' | 'onMissingKey'> & {
+    /** No value matches. It types a function beside options that are spread, of which TypeScript sees no limit. */
+    key?: Key<Request, Response> & { readonly never: never };
     limits: readonly HttpLimitOptions<Request, Response>[];
     /** The cost of entries that have none of their own. */
     cost?: number | OfRequest<Request, Response, number>;
