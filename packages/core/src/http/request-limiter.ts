@@ -13,7 +13,7 @@ import { refundOnResponse } from './lifecycle/refund.ts';
 import { holdUntilClosed } from './lifecycle/slots.ts';
 import { mapMaybe, type MaybePromise } from './maybe.ts';
 import type { HttpSettings } from './options.ts';
-import { denied, findCall, GONE, LATEST, PASS, type Call, type FoundKeys, type Locals, type Plan } from './plan.ts';
+import { denied, findCall, LATEST, PASS, type Call, type FoundKeys, type Locals, type Plan } from './plan.ts';
 import { Place, type PlacedLimits } from './place.ts';
 import { isPreflight, readPreflightBudgets } from './preflights.ts';
 import { respond } from './respond.ts';
@@ -233,17 +233,16 @@ export class RequestLimiter {
   }
 
   /** The last step, if a policy may delay requests. */
-  async #pace(call: Call): Promise<Plan> {
+  #pace(call: Call): MaybePromise<Plan> {
     const { wants, request, response } = call;
     if (wants.length === 0) return PASS;
     const { core, paced } = this.#nearest;
     const [raw, rawResponse] = [this.#framework.rawRequest(request), this.#framework.rawResponse(response)];
-    const plan = await decidePaced(
+    return decidePaced(
       { core, paced, raw, rawResponse },
       (op) => this.#decide(call, op, wants, true),
       (decision) => this.#conclude(call, decision),
     );
-    return plan === 'gone' ? GONE : plan;
   }
 
   /** Leaves a decision what is left of the patience that all limiters of the request share. */
