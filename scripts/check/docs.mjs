@@ -14,10 +14,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ADDRESSES, PACKAGES } from '../build/packages.mjs';
+import { examplesIn, runExample, writeExample } from './examples.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path) => readFileSync(join(root, path), 'utf8');
@@ -109,11 +109,7 @@ function withFolders(file) {
   return folder === '.' ? [join(root, file)] : [join(root, file), ...withFolders(folder)];
 }
 
-// A block ```ts check``` has no type errors. A block ```js run``` or ```ts run``` is a program; its `// prints`
-// comments hold what it prints. A block ```js serve``` or ```ts serve``` is a server on port 3000, and the
-// ```console``` blocks after it hold commands, after `$ `, and what they print. Servers with a title, ```js serve [Koa]```,
-// are tabs, which share the commands after them. Each can import the built packages and their dependencies, also those
-// for development.
+// Each can import the built packages and their dependencies, also those for development.
 async function checkExamples(compilerOptions) {
   const { freePort } = await import('../../packages/testkit/dist/free-port.js'); // the links are checked without a build
   const port = await freePort();
@@ -126,89 +122,20 @@ async function checkExamples(compilerOptions) {
     symlinkSync(join(root, 'node_modules/.pnpm/node_modules'), join(folder, 'node_modules'));
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*.ts', '**/*.cts'] }));
-    for (const { file, path, source } of examples) {
-      mkdirSync(dirname(join(folder, path)), { recursive: true });
-      writeFileSync(join(folder, path), source);
-      if (file === COMMON_JS) writeFileSync(join(folder, path.replace(/ts$/, 'cts')), source);
+    for (const example of examples) {
+      writeExample(folder, example, example.path);
+      if (example.file === COMMON_JS) writeExample(folder, example, example.path.replace(/ts$/, 'cts'));
     }
     if (examples.some(({ path }) => path.endsWith('.ts'))) compile(folder);
-    for (const { file, line, path, source, verb, commands } of examples) {
+    for (const example of examples) {
+      const { path, verb } = example;
       if (verb === 'check') continue;
       const program = path.endsWith('.ts') ? join('out', path.replace(/ts$/, 'js')) : path;
-      if (verb === 'serve') {
-        await checkServer(`${file}:${line}`, join(folder, program), port, commands);
-        continue;
-      }
-      const expected = [...source.matchAll(/\/\/ prints (.*)$/gm)].map((match) => match[1]);
-      const run = spawnSync(process.execPath, [program], { cwd: folder, encoding: 'utf8', timeout: 60_000 });
-      if (run.status === 0 && run.stdout.trimEnd() === expected.join('\n')) continue;
-      problems.push(
-        `${file}:${line}: the program prints\n${run.stdout}${run.stderr}\ninstead of\n${expected.join('\n')}`,
-      );
+      problems.push(...(await runExample(folder, example, program)));
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function examplesIn(file, port) {
-  const text = read(file);
-  const blocks = [...text.matchAll(/^```(js|ts) (run|check|serve)( \[.*?\])?\n(.*?)^```$/gms)];
-  return blocks.map(({ 1: language, 2: verb, 3: title, 4: code, index }, i) => {
-    const line = text.slice(0, index).split('\n').length;
-    const path = `${file.replace(/\.md$/, '')}-${line}.${language}`;
-    // On the same lines as in the document, so that the compiler reports the line of the document.
-    const source = '\n'.repeat(line) + code;
-    if (verb !== 'serve') return { file, line, path, source, verb };
-    const next = blocks.slice(i + 1).find((block) => !title || !block[3]);
-    const after = text.slice(index, next?.index);
-    const commands = [...after.matchAll(/^```console\n(.*?)^```$/gms)].flatMap(({ 1: block }) =>
-      commandsIn(block, port),
-    );
-    return { file, line, path, source: source.replaceAll('3000', port), verb, commands };
-  });
-}
-
-function commandsIn(block, port) {
-  return block
-    .split(/^\$ /m)
-    .slice(1)
-    .map((one) => {
-      const [command, ...printed] = one.trimEnd().split('\n');
-      return { command: command.replaceAll('3000', port), printed };
-    });
-}
-
-// Each line of the document is one that the command prints, in this order; a line `...` stands for any lines. Times may
-// differ.
-async function checkServer(place, program, port, commands) {
-  const server = spawn(process.execPath, [program], { cwd: dirname(program), stdio: ['ignore', 'inherit', 'inherit'] });
-  try {
-    const isUp = `for i in {1..200}; do (: </dev/tcp/127.0.0.1/${port}) && exit; sleep 0.05; done; exit 1`;
-    if (spawnSync('bash', ['-c', isUp]).status !== 0)
-      problems.push(`${place}: the server does not listen on port 3000`);
-    for (const { command, printed } of commands) {
-      const { stdout: output } = spawnSync('bash', ['-c', command], { encoding: 'utf8', timeout: 60_000 });
-      if (!matches(output.trimEnd().split(/\r?\n/), printed)) {
-        problems.push(`${place}: ${command}\nprints\n${output}\ninstead of\n${printed.join('\n')}`);
-      }
-    }
-  } finally {
-    server.kill('SIGKILL');
-    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
-  }
-}
-
-function matches(lines, [expected, ...further]) {
-  if (expected === undefined) return lines.length === 0;
-  if (expected === '...') return lines.some((_, i) => matches(lines.slice(i + 1), further));
-  return lines.length > 0 && untimed(lines[0]) === untimed(expected) && matches(lines.slice(1), further);
-}
-
-/** Without what differs from time to time, and from framework to framework: capitals of a field's name. */
-function untimed(line) {
-  const lower = line.replace(/^[\w-]+: /, (name) => name.toLowerCase());
-  return lower.replace(/(;t=|^retry-after: |"detail":"[^"]* in )\d+/gi, '$1n');
 }
 
 function compile(folder) {

@@ -17,7 +17,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PACKAGES } from '../build/packages.mjs';
+import { freePort } from '../../packages/testkit/dist/free-port.js';
 import { packAll } from '../setup/pnpm.mjs';
+import { examplesIn, runExample, writeExample } from './examples.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const programs = join(root, 'scripts/real/packages');
@@ -58,7 +60,7 @@ try {
     ['packages/core', 'prom-client', '@opentelemetry/api'],
     ['packages/express', 'express', '@types/express'],
     ['packages/fastify', 'fastify', 'fastify-plugin'],
-    ['packages/koa', 'koa', '@types/koa'],
+    ['packages/koa', 'koa', '@types/koa', '@koa/router'],
     ['packages/web', 'hono', '@hono/node-server'],
     ['packages/nestjs', '@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'],
     ['.', '@types/node'],
@@ -78,8 +80,19 @@ try {
     );
     if (code.trim() !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(`without ioredis a URL gives ${code}`);
   }
-  for (const adapter of ADAPTERS) for (const type of ['mjs', 'cjs']) run('node', [`framework.${type}`, adapter], work);
+  const port = await freePort();
+  const documents = ADAPTERS.map((adapter) => `packages/${adapter}/README.md`);
+  for (const example of documents.flatMap((file) => examplesIn(file, port))) {
+    if (example.verb === 'check' || !example.path.endsWith('.js')) continue; // those of NestJS have to be compiled
+    const program = example.path.replace(/js$/, 'mjs');
+    writeExample(work, example, program);
+    const problems = await runExample(work, example, program);
+    if (problems.length > 0) throw new Error(problems.join('\n'));
+  }
   run('node', ['one-copy.mjs'], work);
+  const loads = (name) => `await import('${name}'); createRequire(import.meta.url)('${name}');`;
+  const both = `import { createRequire } from 'node:module'; ${ADAPTERS.map((name) => loads(`@sluice/${name}`)).join(' ')}`;
+  run('node', ['--input-type=module', '-e', both], work);
   const tsc = join(root, 'node_modules/@typescript/native/bin/tsc');
   const types = ['--types', 'node', '--skipLibCheck'];
   const emitted = ['--declaration', '--emitDeclarationOnly', '--outDir', 'declared'];

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Post, Req, UnauthorizedException } from '@nestjs/common';
-import { CurrentRateLimit, RateLimit, byIp, byUser, fixedWindow, type RateLimitInfo } from '@sluice/nestjs';
+import { RateLimit, byIp, byUser, fixedWindow } from '@sluice/nestjs';
 import { accountOf, logIn, type Credentials } from './accounts.ts';
 import { Public, type AppRequest } from './auth.guard.ts';
 
@@ -15,8 +15,8 @@ const account = ({ body }: AppRequest): string => accountOf(body as Credentials 
 export class AppController {
   @Public()
   @Get()
-  index(@Req() request: AppRequest, @CurrentRateLimit() limit: RateLimitInfo | undefined): object {
-    return { address: request.ip, left: limit?.decision.remaining };
+  index(@Req() { ip, rateLimit }: AppRequest): object {
+    return { address: ip, left: rateLimit?.decision.remaining };
   }
 
   // An expensive route.

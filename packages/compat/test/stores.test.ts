@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { NestStorage, fastifyStore, type FastifyStoreCallback } from '@sluice/compat/stores';
 import { memoryStore, redisStore, type Store } from '@sluice/core';
+import sluice from '@sluice/fastify';
 import { useRedis } from '@sluice/testkit';
 import fastify, { type FastifyInstance } from 'fastify';
 import { peer, type PeerDecorators, type PeerOptions } from './fastify-peer.ts';
@@ -59,6 +60,24 @@ describe('a store for @fastify/rate-limit', () => {
       'x-ratelimit-remaining': '0',
       'retry-after': '60',
     });
+  });
+
+  it('leaves routes of another scope to @sluice/fastify, until the last one has moved', async () => {
+    const app = fastify();
+    apps.push(app);
+    void app.register(async (old) => {
+      await old.register(peer, { max: 1, store: fastifyStore({ store: memoryStore() }) });
+      old.get('/old', () => 'good');
+    });
+    void app.register(async (moved) => {
+      await moved.register(sluice, { limit: 1, window: '1m' });
+      moved.get('/moved', () => 'good');
+    });
+
+    expect([await statuses(app, '/old', 2), await statuses(app, '/moved', 2)]).toEqual([
+      [200, 429],
+      [200, 429],
+    ]);
   });
 
   it('counts the hits that are denied: ban answers 403', async () => {

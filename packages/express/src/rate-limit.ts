@@ -2,11 +2,8 @@ import {
   limitMethods,
   limitRequests,
   withLimiter,
-  type KeyByLimit,
-  type KeyEachOptions,
   type Limited,
   type MethodDecorator,
-  type OneKeyOptions,
   type RateLimitInfo,
   type RateLimitOptions as NeutralOptions,
 } from '@sluice/core/http';
@@ -16,11 +13,8 @@ import { frameworkFor } from './framework.ts';
 /** The options of {@link rateLimit}: docs/reference/options.md has the table. */
 export type RateLimitOptions = NeutralOptions<Request, Response>;
 
-/**
- * Middleware that keeps the types of the parameters of its route. `Key` is a string or, with several limits, an
- * object with a key per limit.
- */
-export interface RateLimitHandler<Key = string> extends Limited<Request, Key> {
+/** Middleware that keeps the types of the parameters of its route. */
+export interface RateLimitHandler extends Limited<Request> {
   <Params, Body, Sent, Query, Locals extends Record<string, unknown>>(
     request: Request<Params, Body, Sent, Query, Locals>,
     response: Response<Body, Locals>,
@@ -48,10 +42,7 @@ declare global {
  *
  * @throws PolicyError for bad or unknown options, with the field, what was expected and what was given.
  */
-export function rateLimit(options: OneKeyOptions<Request, Response>): RateLimitHandler;
-export function rateLimit(options: KeyEachOptions<Request, Response>): RateLimitHandler<KeyByLimit>;
-export function rateLimit(options: RateLimitOptions): RateLimitHandler<string | KeyByLimit>;
-export function rateLimit(options: object): RateLimitHandler<never> {
+export function rateLimit(options: RateLimitOptions): RateLimitHandler {
   const framework = frameworkFor(() => handler);
   const requests = limitRequests(options, framework);
   const handler = requests.limitThen.bind(requests);

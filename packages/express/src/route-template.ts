@@ -1,76 +1,59 @@
 import { warnOnce } from '@sluice/core/spi';
 import type { Request } from 'express';
-import { mountPath } from './mount-path.ts';
 import { listApps, enter, listLayers, findMatch, type App, type Layer } from './router-layers.ts';
 
 /** The layers that a request reaches on its path through the routers, in order. */
 type Step =
-  | { readonly meets: 'self' }
-  | { readonly meets: 'route'; readonly template: string; readonly methods: Readonly<Record<string, unknown>> }
+  /** The rest of the path, as the middleware sees it. */
+  | { readonly meets: 'self'; readonly below: string }
+  | { readonly meets: 'route'; readonly template: string; readonly route: NonNullable<Layer['route']> }
   /**
    * A function on a path of its own, which may respond for all paths below, or an application whose routes are
    * hidden.
    */
   | { readonly meets: 'handler' | 'application'; readonly template: string };
 
-/**
- * The template of a request's route with its mount paths, as written in the application. In `app.use`, where no route
- * has matched yet, it is the first route behind the middleware that matches the path. Undefined if there is none.
- *
- * @param self - The limiting middleware.
- */
-export function routeTemplate(request: Request, self: unknown): string | undefined {
-  const { route } = request as { route?: Route };
-  if (route === undefined || isPast(route, request, self)) return upcoming(request, self);
-  return (mountPath(request) ?? unknownMount()) + String(route.path) || '/';
-}
-
-/** The placeholder of an unknown mount path. Never the path of the URL, which has many spellings. */
-function unknownMount(): string {
-  warnOnce(
-    'SLUICE_ROUTE_UNKNOWN',
-    'byRoute() did not find where its application is mounted, so all its mount paths share one budget. Mount applications with app.use, not router.use.',
-  );
-  return '*';
-}
-
 interface Route {
   readonly path: string | RegExp | readonly unknown[];
   readonly stack?: readonly { readonly handle: unknown }[];
 }
 
-/** Whether the middleware runs after the route: Express keeps `request.route` when the route calls `next`. */
-function isPast({ stack = [] }: Route, request: Request, self: unknown): boolean {
-  if (self === undefined || stack.some(({ handle }) => handle === self)) return false;
-  const [root, ...apps] = listApps(request);
-  const way = { apps, self };
-  for (const { meets } of stepsThrough(way, listLayers(root), request.baseUrl + request.path, '')) {
-    if (meets === 'self') return true;
-  }
-  return false;
-}
-
-function upcoming(request: Request, self: unknown): string | undefined {
-  const [root, ...inner] = listApps(request);
+/**
+ * The template of a request's route with its mount paths, as written in the application. In `app.use`, where no route
+ * has matched yet, it is the first route behind the middleware that matches the path. Undefined if there is none.
+ *
+ * Express does not store this path, so the request's path through the routers is traced again.
+ *
+ * @param self - The limiting middleware.
+ */
+export function routeTemplate(request: Request, self: unknown): string | undefined {
+  const { route: matched } = request as { route?: Route };
+  const isIn = self === undefined || matched?.stack?.some(({ handle }) => handle === self) === true;
+  if (matched !== undefined && isIn && request.baseUrl === '') return String(matched.path) || '/';
   const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
+  let own: string | undefined;
   let found: Step | undefined;
   // A route of another method, because a later middleware may still change the request's method; or else a handler.
   let otherwise: Step | undefined;
   let hasPassed = false;
-  for (const step of stepsThrough({ apps: inner, self }, listLayers(root), request.baseUrl + request.path, '')) {
+  for (const step of trace(request, isIn ? undefined : self)) {
     if (step.meets === 'self') {
-      [found, otherwise, hasPassed] = [undefined, undefined, true];
-    } else if (step.meets === 'application' || (step.meets === 'route' && handles(step.methods, method))) {
+      if (step.below !== request.path) continue; // it stands elsewhere too
+      // Express keeps the route of a request when the route calls `next`.
+      [own, found, otherwise, hasPassed] = [undefined, undefined, undefined, true];
+    } else if (step.meets === 'route' && step.route === matched && !hasPassed) {
+      own = step.template;
+      if (isIn) break;
+    } else if (step.meets === 'application' || (step.meets === 'route' && handles(step.route.methods, method))) {
       found ??= step;
-      if (hasPassed) break;
     } else if (otherwise === undefined || (step.meets === 'route' && otherwise.meets !== 'route')) {
       otherwise = step;
     }
   }
+  if (matched !== undefined && !hasPassed) return (own ?? unknownMount() + String(matched.path)) || '/';
   const step = found ?? otherwise;
-  if (step === undefined || step.meets === 'self') {
-    return request.baseUrl !== '' && mountPath(request) === undefined ? unknownMount() : undefined;
-  }
+  if (step === undefined || step.meets === 'self')
+    return request.baseUrl === '' || hasPassed ? undefined : unknownMount();
   if (step.meets !== 'route') {
     warnOnce(
       'SLUICE_ROUTE_UNKNOWN',
@@ -82,10 +65,24 @@ function upcoming(request: Request, self: unknown): string | undefined {
   return step.template || '/';
 }
 
+/** The placeholder of an unknown mount path. Never the path of the URL, which has many spellings. */
+function unknownMount(): string {
+  warnOnce(
+    'SLUICE_ROUTE_UNKNOWN',
+    'byRoute() did not find where its application is mounted, so all its mount paths share one budget. Mount applications with app.use, not router.use.',
+  );
+  return '*';
+}
+
 interface Way {
   /** The applications that the request has entered, the next one first. */
   readonly apps: readonly App[];
   readonly self: unknown;
+}
+
+function trace(request: Request, self: unknown): Generator<Step> {
+  const [root, ...apps] = listApps(request);
+  return stepsThrough({ apps, self }, listLayers(root), request.baseUrl + request.path, '');
 }
 
 function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: string): Generator<Step> {
@@ -93,11 +90,11 @@ function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: 
     const match = findMatch(layer, path);
     if (match === undefined) continue;
     if (layer.handle === way.self) {
-      yield { meets: 'self' };
+      yield { meets: 'self', below: enter(layer, match, path, way.apps).below };
       continue;
     }
     if (layer.route !== undefined) {
-      yield { meets: 'route', template: above + String(layer.route.path), methods: layer.route.methods };
+      yield { meets: 'route', template: above + String(layer.route.path), route: layer.route };
       continue;
     }
     const { taken, template: own, inside, apps, below } = enter(layer, match, path, way.apps);

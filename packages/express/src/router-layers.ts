@@ -47,7 +47,7 @@ export function enter(layer: Layer, match: Match, path: string, apps: readonly A
   return {
     taken,
     below: rest.startsWith('/') ? rest : `/${rest}`,
-    template: taken === '' ? '' : findTemplate(taken, { ...match, pattern }, findSpelling(layer, path, taken)),
+    template: taken === '' ? '' : findTemplate(pattern, match.params, findSpelling(layer, path, taken)),
     inside: app === undefined ? layer.handle.stack : listLayers(app),
     apps: app === undefined ? apps : apps.slice(1),
   };
@@ -77,32 +77,15 @@ function findSpelling(layer: Layer, path: string, taken: string): string {
 }
 
 /**
- * The matched part, if the pattern matches nothing else. Otherwise the pattern or, in routers that do not store it,
- * the matched part with the names of its parameters instead of their values.
+ * The matched part, if the pattern matches nothing else. Otherwise the pattern or, of the routers before 2.3, which do not
+ * store it, the names of its parameters. Their values must not stay: the client chose them.
  *
  * @param written - The matched part, by {@link findSpelling}.
  */
-function findTemplate(
-  taken: string,
-  { params, pattern }: { params: Match['params']; pattern?: unknown },
-  written: string,
-): string {
+function findTemplate(pattern: unknown, params: Match['params'], written: string): string {
   if (pattern !== undefined) return isPlain(pattern) ? written : (pattern as RegExp).toString();
   const names = Object.keys(params);
-  if (names.length === 0) return written;
-  const values = taken.split('/').map(decoded);
-  const parts = written.split('/');
-  // From the end, because parameters follow the words that name them: /tenants/:id of /tenants/tenants.
-  for (const [name, value] of Object.entries(params).toReversed()) {
-    for (const one of [value].flat().toReversed()) {
-      const at = values.lastIndexOf(one as string);
-      // A value inside a longer segment (`/v:version`) must not stay: the client chose it.
-      if (at === -1) return `/:${names.join('/:')}`;
-      parts[at] = `:${name}`;
-      values[at] = '';
-    }
-  }
-  return parts.join('/');
+  return names.length === 0 ? written : `/:${names.join('/:')}`;
 }
 
 /** Whether a pattern matches only itself: as written, or as Express 4 compiles it. */
@@ -110,14 +93,6 @@ function isPlain(pattern: unknown): boolean {
   return pattern instanceof RegExp
     ? /^\^(?:\\[/.]|[\w~!@&=,;%-])*\\\/\?\(\?=\\\/\|\$\)$/.test(pattern.source)
     : typeof pattern === 'string' && !/[{}()[\]*+?!:\\]/.test(pattern);
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 /** The applications around a request, from the outermost to the one that handles it now. */

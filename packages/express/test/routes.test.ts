@@ -3,7 +3,7 @@ import { byRoute, rateLimit } from '@sluice/express';
 import { spellingsOf } from '@sluice/testkit';
 import type { Express, RequestHandler } from 'express';
 import request from 'supertest';
-import { mountPath } from '../src/mount-path.ts';
+import { routeTemplate } from '../src/route-template.ts';
 import { frameworks } from './frameworks.ts';
 
 /** How an application is built, and the key of each request: a path, or a method and a path. */
@@ -267,18 +267,23 @@ function oldLayer(regexp: RegExp, stack: readonly object[]): object {
   };
 }
 
-describe('the mount path, if a router keeps no patterns', () => {
+describe('byRoute(), if a router keeps no patterns', () => {
   const route = { path: '/list' };
   const inner = [{ name: 'handle', route, handle: () => {}, match: () => true }];
   const tenants = /^\/tenants\/(?<tenant>[^/]+)\/(?<shop>[^/]+)/i;
 
   it.each([
-    ['what was taken, in lower case', [oldLayer(/^\/other/i, []), oldLayer(/^\/api(?=\/|$)/i, inner)], '/API', '/api'],
-    ['its parameters by their names', [oldLayer(tenants, inner)], '/Tenants/tenants/5', '/tenants/:tenant/:shop'],
-    ['unknown if no router leads to the route', [oldLayer(/^\/api/, [])], '/api', undefined],
+    [
+      'what was taken, in lower case',
+      [oldLayer(/^\/other/i, []), oldLayer(/^\/api(?=\/|$)/i, inner)],
+      '/API',
+      '/api/list',
+    ],
+    ['the names of its parameters', [oldLayer(tenants, inner)], '/Tenants/tenants/5', '/:tenant/:shop/list'],
+    ['a star if no router leads to the route', [oldLayer(/^\/api/, [])], '/api', '*/list'],
   ])('is %s', (_what, stack, baseUrl, expected) => {
     const app = { enabled: () => false, router: { stack } };
 
-    expect(mountPath({ app, baseUrl, path: '/list', route } as never)).toBe(expected);
+    expect(routeTemplate({ app, baseUrl, path: '/list', route, method: 'GET' } as never, undefined)).toBe(expected);
   });
 });

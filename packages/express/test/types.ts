@@ -42,6 +42,7 @@ const plans = {
   free: fixedWindow({ name: 'free', limit: 5, window: '1m' }),
   paid: fixedWindow({ name: 'paid', limit: 50, window: '1m' }),
 };
+const minute = { limit: 5, window: '1m' } as const;
 const perUser = byUser((req: Request) => req.account?.id);
 
 /** Keeps the compiler from asking what they are for. */
@@ -81,7 +82,7 @@ export function options(app: Application, client: Redis): void {
       await Promise.resolve([decision.outcome, key, ip]);
     },
     refund: { when: (asked, response) => response.statusCode === 200 && asked.ip === 'a', onAbort: true },
-    ...{ allow: ['10.0.0.0/8'], deny: ['stolen'], mode: 'report', cors: true, throw: true, shared: true },
+    ...{ allow: ['10.0.0.0/8'], deny: ['192.0.2.1'], mode: 'report', cors: true, throw: true, shared: true },
     ...{ store: memoryStore({ maxKeys: 10 }), onStoreError: 'deny', timeoutMs: 50 },
   });
   const pick = (req: Request): KeyValue => req.account?.id;
@@ -89,6 +90,7 @@ export function options(app: Application, client: Redis): void {
   rateLimit(kept);
   rateLimit({ policy, store: redisStore(client, { prefix: 'shop' }), headers: ['draft-11', { legacy: 'epoch' }] });
 
+  rateLimit({ ...minute, key: (req) => req.account?.id });
   // @ts-expect-error windowMs is called window
   rateLimit({ limit: 5, windowMs: 60_000 });
   // @ts-expect-error either policy, or limit and window
@@ -117,13 +119,10 @@ export async function limiters(req: Request): Promise<void> {
   await one.limiter.reset(await one.keyFor(req));
   const several = rateLimit({ limits: [{ name: 'per-user', policy, key: perUser }] });
   await several.limiter.reset(await several.keyFor(req));
-  // @ts-expect-error several limits have a key each
-  await several.limiter.reset('ann');
   await rateLimit({ limiter: createLimiter({ policy }), key: perUser }).limiter.reset('ann');
   // @ts-expect-error the store and the name are the limiter's
   rateLimit({ limiter: createLimiter({ policy }), name: 'other' });
-  const eitherKey: string | KeyByLimit = await rateLimit({} as RateLimitOptions).keyFor(req);
-  unused(eitherKey);
+  unused(await several.keyFor<KeyByLimit>(req));
 }
 
 /** Never called: the compiler reads it. */

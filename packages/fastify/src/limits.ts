@@ -18,10 +18,12 @@ interface Scope {
   readonly limit: PlacedLimit | undefined;
 }
 
-/** What the plugin was given for one scope; false turns off the limits around it. */
+/** What the plugin was given for one scope. */
 interface Registered {
   readonly app: FastifyInstance;
-  readonly given: { readonly options: SluiceOptions | false; readonly name: string }[];
+  readonly options: SluiceOptions;
+  /** The default name of its limit. */
+  readonly name: string;
   scope: Scope | undefined;
 }
 
@@ -100,17 +102,17 @@ export class Limits {
     await Promise.all(this.#made.map(({ requests }) => requests.close()));
   }
 
-  /** Adds what one registration of the plugin, or the config of one, says to a scope. */
-  addScope(app: FastifyInstance, options: SluiceOptions | false): void {
-    const scope: ScopeOfFastify = app;
-    const known = Object.hasOwn(app, REGISTERED) ? scope[REGISTERED] : undefined;
-    const own: Registered = known ?? { app, given: [], scope: undefined };
+  /** @throws PolicyError if the plugin is registered in this scope already. */
+  addScope(app: FastifyInstance, options: SluiceOptions): void {
+    if (Object.hasOwn(app, REGISTERED)) {
+      const what = 'the plugin is registered twice in one scope, in which one limit decides';
+      throw new PolicyError('limits', `${what}; write both limits as entries of limits`, 'SLUICE_OPTION_INVALID');
+    }
     const count = this.#scopesAt.get(app.prefix) ?? 0;
-    const isFirst = own.given.length === 0 && around(app) === Object.prototype;
-    const name = isFirst ? 'default' : nameForScope(`scope ${app.prefix} ${String(count)}`);
+    const isOutermost = around(app) === Object.prototype;
+    const name = isOutermost ? 'default' : nameForScope(`scope ${app.prefix} ${String(count)}`);
     this.#scopesAt.set(app.prefix, count + 1);
-    own.given.push({ options, name });
-    scope[REGISTERED] = own;
+    (app as ScopeOfFastify)[REGISTERED] = { app, options, name, scope: undefined };
     this.prepareLater(() => this.limitAt(app));
   }
 
@@ -118,8 +120,7 @@ export class Limits {
   limitAt(app: FastifyInstance, route?: RouteLimitOptions | false, place = ''): PlacedLimit | undefined {
     if (route === false) return undefined;
     const scope = this.#scopeOf(app);
-    const isOwn = route !== undefined && !isOfScope(app, route);
-    const limit = isOwn ? this.#routeLimit(scope, route, place) : scope.limit;
+    const limit = route === undefined ? scope.limit : this.#routeLimit(scope, route, place);
     if (limit !== undefined) this.#hooks.add(limit.hook);
     return limit;
   }
@@ -151,20 +152,11 @@ export class Limits {
     return (registered.scope ??= this.#within(this.#scopeOf(around(registered.app)), registered));
   }
 
-  #within(outer: Scope, { app, given }: Registered): Scope {
+  #within(outer: Scope, { app, options, name }: Registered): Scope {
     return atPlace(`app.register(sluice)${app.prefix === '' ? '' : ` under ${app.prefix}`}`, () => {
-      let scope = outer;
-      for (const { options, name } of given) {
-        if (options === false) {
-          scope = { options: scope.options, limit: undefined };
-          continue;
-        }
-        const inherited = inheritOptions(scope.options, options, OWN_OPTIONS);
-        if (hasLimit(options) && scope.limit !== outer.limit && scope.limit !== undefined) throw secondLimit();
-        const limit = hasLimit(options) ? this.#make(inherited, OWN_OPTIONS, () => name) : scope.limit;
-        scope = { options: inherited, limit };
-      }
-      return scope;
+      const inherited = inheritOptions(outer.options, options, OWN_OPTIONS);
+      const limit = hasLimit(options) ? this.#make(inherited, OWN_OPTIONS, () => name) : outer.limit;
+      return { options: inherited, limit };
     });
   }
 
@@ -194,24 +186,6 @@ export class Limits {
 /** The scope around a scope. */
 function around(app: FastifyInstance): FastifyInstance {
   return Object.getPrototypeOf(app) as FastifyInstance;
-}
-
-/**
- * Whether the options of a route are the same object as those of a scope around it: a plugin such as
- * `@fastify/http-proxy` passes its own config to its routes. That is one limit, not two.
- */
-function isOfScope(app: FastifyInstance, options: object): boolean {
-  const registered = (app as ScopeOfFastify)[REGISTERED];
-  if (registered === undefined) return false;
-  return registered.given.some((one) => one.options === options) || isOfScope(around(registered.app), options);
-}
-
-function secondLimit(): PolicyError {
-  return new PolicyError(
-    'limits',
-    'this is a second limit for one scope, in which one limit decides; write both as entries of limits',
-    'SLUICE_OPTION_INVALID',
-  );
 }
 
 /** Fastify's symbol for the object of a route, known after the first request; null if there is none. */

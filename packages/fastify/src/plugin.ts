@@ -1,17 +1,8 @@
-import {
-  withLimiter,
-  type KeyByLimit,
-  type KeyEachOptions,
-  type Limited,
-  type OneKeyOptions,
-  type RateLimitInfo,
-  type RequestLimiter,
-} from '@sluice/core/http';
+import { withLimiter, type Limited, type RateLimitInfo, type RequestLimiter } from '@sluice/core/http';
 import type {
   FastifyBaseLogger,
   FastifyInstance,
   FastifyPluginCallback,
-  FastifyReply,
   FastifyRequest,
   FastifyTypeProvider,
   RawServerBase,
@@ -32,12 +23,9 @@ import {
 type AnyRequest = Pick<FastifyRequest, 'ip' | 'method' | 'url'>;
 
 /** A hook that limits its routes. `onRequest` is the earliest place for it. */
-export interface RateLimitHook<Key = string> extends Limited<AnyRequest, Key> {
+export interface RateLimitHook extends Limited<AnyRequest> {
   (request: AnyRequest, reply: object, ...rest: unknown[]): void;
 }
-
-type OneKey = OneKeyOptions<FastifyRequest, FastifyReply>;
-type KeyEach = KeyEachOptions<FastifyRequest, FastifyReply>;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -53,17 +41,11 @@ declare module 'fastify' {
      * A hook that limits its routes, which share its budget: `{ onRequest: app.rateLimit({ policy }) }`. It decides
      * besides the limit of the route or its scopes.
      */
-    rateLimit(options: OneKey): RateLimitHook;
-    rateLimit(options: KeyEach): RateLimitHook<KeyByLimit>;
-    rateLimit(options: RateLimitOptions): RateLimitHook<string | KeyByLimit>;
+    rateLimit(options: RateLimitOptions): RateLimitHook;
   }
 }
 
 declare module 'fastify/types/register.js' {
-  interface RegisterOptions {
-    /** Options for the registered scope, as if it registered the plugin itself. */
-    config?: { rateLimit?: SluiceOptions | false };
-  }
   /* eslint-disable @typescript-eslint/no-unused-vars -- an interface is added to under the parameters that it has */
   interface FastifyRegister<
     T = void,
@@ -112,10 +94,7 @@ function install(app: FastifyInstance): Limits {
   /** The first route that uses a hook of `app.rateLimit()`: the hook is named after it. */
   const firstRoutes = new WeakMap<object, string | undefined>();
   app.decorateRequest('rateLimit', undefined);
-  app.decorate('rateLimit', rateLimit as FastifyInstance['rateLimit']);
-  app.addHook('onRegister', (scope, given) => {
-    if (given.config?.rateLimit !== undefined) limits.addScope(scope, given.config.rateLimit);
-  });
+  app.decorate('rateLimit', rateLimit);
   app.addHook('onRoute', function (route) {
     const place = getRoutePlace(route.method, route.url);
     for (const hook of LIMIT_HOOKS.flatMap((name) => route[name] ?? [])) {
@@ -136,7 +115,7 @@ function install(app: FastifyInstance): Limits {
     );
   return limits;
 
-  function rateLimit(this: FastifyInstance, options: RouteLimitOptions): RateLimitHook<never> {
+  function rateLimit(this: FastifyInstance, options: RouteLimitOptions): RateLimitHook {
     let made: ReturnType<Limits['hookLimit']> | undefined;
     const limit = () => (made ??= limits.hookLimit(this, options, firstRoutes.get(hook) ?? `hook ${this.prefix}`));
     const hook = limitBy(() => limit().requests);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import sluice, { RateLimit, byIp, byUser } from '@sluice/fastify';
+import sluice, { RateLimit, byUser } from '@sluice/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   answersOf,
@@ -120,22 +120,6 @@ describe('the limit of a scope', () => {
     expect(all[0]?.headers.get('ratelimit-policy')).toBe('"a";q=1;w=60');
     expect(all[2]?.headers.get('ratelimit-policy')).toMatch(/^"scope-[0-9a-f]{10}";q=2;w=60$/);
     expect(all[5]?.headers.get('ratelimit')).toBe('"default";r=9;t=60');
-  });
-
-  it('may stand in the config of the scope, also if a plugin passes that on to its routes', async () => {
-    const app = await limited({ policy: ten });
-    const proxyLike = (scope: FastifyInstance, { config }: { config?: object }, done: () => void): void => {
-      for (const url of ['/a', '/b']) scope.get(url, { config: { ...config } }, ok);
-      done();
-    };
-    await app.register(proxyLike, { prefix: '/api', config: { rateLimit: { name: 'orders', policy: two } } });
-    await app.register(proxyLike, { prefix: '/free', config: { rateLimit: false } });
-
-    const all = await answersOf(app, '/api/a', '/api/b', '/api/a', '/free/a');
-
-    expect(all.map(({ status }) => status)).toEqual([200, 200, 429, 200]);
-    expect(all[0]?.headers.get('ratelimit')).toBe('"orders";r=1;t=60');
-    expect(all[3]?.headers.get('ratelimit')).toBeNull();
   });
 
   it('is decided once if the outer one is registered after it', async () => {
@@ -274,10 +258,9 @@ describe('a mistake', () => {
       'app.register(sluice) under /api has no option "stor"',
       (app) => app.register(async (scope) => scope.register(sluice, { stor: 5 } as never), { prefix: '/api' }),
     ],
-    ['app.register(sluice): this is a second limit for one scope', (app) => app.register(sluice, { policy: two })],
+    ['the plugin is registered twice in one scope', (app) => app.register(sluice, { policy: two })],
   ])('fails the start, and the error names the place: %s', async (message, make) => {
-    const app = await limited({ key: byIp() });
-    await app.register(sluice, { policy: ten, name: 'api' });
+    const app = await limited({ policy: ten, name: 'api' });
     void make(app);
 
     const start = app.ready();

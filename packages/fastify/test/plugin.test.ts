@@ -95,13 +95,6 @@ describe('the limit of the plugin', () => {
 });
 
 describe('an application', () => {
-  it('has a plugin with a name, for one version of Fastify', () => {
-    expect((sluice as unknown as Record<symbol, unknown>)[Symbol.for('plugin-meta')]).toEqual({
-      fastify: '5.x',
-      name: '@sluice/fastify',
-    });
-  });
-
   it('gives its names back when it closes, for the next one on its store', async () => {
     const store = memoryStore();
     const app = await limited({ policy: ten, store });
@@ -131,14 +124,6 @@ describe('an application', () => {
     await app.close();
 
     expect(await answers).toEqual([[200], [200], [200]]);
-  });
-
-  it('may not have another decorator of that name: no limit is left out silently', async () => {
-    const app = create();
-    app.decorate('rateLimit', (() => () => {}) as never);
-    void app.register(sluice, { policy: one });
-
-    await expect(app.ready()).rejects.toMatchObject({ code: 'FST_ERR_DEC_ALREADY_PRESENT' });
   });
 });
 

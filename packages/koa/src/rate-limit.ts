@@ -3,11 +3,8 @@ import {
   limitRequests,
   mapMaybe,
   withLimiter,
-  type KeyByLimit,
-  type KeyEachOptions,
   type Limited,
   type MethodDecorator,
-  type OneKeyOptions,
   type RateLimitInfo,
   type RateLimitOptions as NeutralOptions,
 } from '@sluice/core/http';
@@ -20,11 +17,8 @@ export type RateLimitOptions<State = DefaultState, Custom = DefaultContext> = Ne
   ParameterizedContext<State, Custom>
 >;
 
-/**
- * Middleware for an application or a route, with any type of state. `Key` is a string or, with several limits, an
- * object with a key per limit.
- */
-export interface RateLimitMiddleware<Key = string> extends Limited<ExtendableContext, Key> {
+/** Middleware for an application or a route, with any type of state. */
+export interface RateLimitMiddleware extends Limited<ExtendableContext> {
   (ctx: ExtendableContext, next: Next): Promise<unknown>;
 }
 
@@ -39,9 +33,6 @@ declare module 'koa' {
   }
 }
 
-type OneKey<Ctx> = OneKeyOptions<Ctx, Ctx>;
-type KeyEach<Ctx> = KeyEachOptions<Ctx, Ctx>;
-
 /**
  * Koa middleware. A request over the limit gets 429. When the store fails, `onStoreError` decides.
  *
@@ -54,16 +45,11 @@ type KeyEach<Ctx> = KeyEachOptions<Ctx, Ctx>;
  *
  * @throws PolicyError for bad or unknown options, with the field, what was expected and what was given.
  */
-export function rateLimit(options: OneKey<Context>): RateLimitMiddleware;
-export function rateLimit(options: KeyEach<Context>): RateLimitMiddleware<KeyByLimit>;
+export function rateLimit(options: RateLimitOptions): RateLimitMiddleware;
 export function rateLimit<State = DefaultState, Custom = DefaultContext>(
-  options: OneKey<ParameterizedContext<State, Custom>>,
+  options: RateLimitOptions<State, Custom>,
 ): RateLimitMiddleware;
-export function rateLimit<State = DefaultState, Custom = DefaultContext>(
-  options: KeyEach<ParameterizedContext<State, Custom>>,
-): RateLimitMiddleware<KeyByLimit>;
-export function rateLimit(options: RateLimitOptions): RateLimitMiddleware<string | KeyByLimit>;
-export function rateLimit(options: object): RateLimitMiddleware<never> {
+export function rateLimit(options: object): RateLimitMiddleware {
   const requests = limitRequests(
     options,
     frameworkFor(() => middleware),

@@ -5,14 +5,11 @@ import type { ParameterizedContext } from 'koa';
 interface RouterLayer {
   readonly path: string | RegExp;
   readonly methods: readonly string[];
-  readonly paramNames: readonly unknown[];
   readonly stack: readonly unknown[];
 }
 
 /** The common internals of the releases of `@koa/router`. */
 interface Router {
-  readonly opts: { readonly routerPath?: string; readonly exclusive?: unknown };
-  readonly exclusive?: boolean;
   readonly stack: readonly RouterLayer[];
   match(path: string, method: string): Readonly<Record<'path' | 'pathAndMethod', readonly RouterLayer[]>>;
   matchHost?(host: string): boolean;
@@ -21,7 +18,6 @@ interface Router {
 /** The fields that `@koa/router` and `koa-mount` store on the context. */
 interface Routed {
   readonly router?: Router;
-  readonly newRouterPath?: string;
   readonly _matchedRoute?: RouterLayer['path'];
   readonly mountPath?: string;
 }
@@ -52,7 +48,7 @@ export function routeTemplate(ctx: Context, self: unknown): string | undefined {
     const route =
       routes.own.find(({ stack }) => stack.includes(self)) ??
       routes.own.find(({ path }) => path === ctx._matchedRoute) ??
-      firstToRun(ctx.router, routes);
+      firstOf(routes);
     return mounted + (route === undefined ? String(ctx._matchedRoute) : findTemplate(ctx.router, route));
   }
   if (mounted === '') return upcoming(ctx, middleware);
@@ -82,7 +78,7 @@ function upcoming(ctx: Context, middleware: readonly unknown[]): string | undefi
   for (const router of routers) {
     if (router.matchHost?.(ctx.host) === false) continue;
     const routes = findRoutes(router, ctx);
-    const route = firstToRun(router, routes);
+    const route = firstOf(routes);
     const template = route && findTemplate(router, route);
     if (routes.own.length > 0) return template;
     otherwise ??= template;
@@ -99,8 +95,7 @@ function findTemplate({ stack }: Router, route: RouterLayer): string {
 }
 
 function findRoutes(router: Router, ctx: Context): Routes {
-  const path = router.opts.routerPath ?? ctx.newRouterPath ?? ctx.path;
-  const matched = router.match(path, ctx.method === 'HEAD' ? 'GET' : ctx.method);
+  const matched = router.match(ctx.path, ctx.method === 'HEAD' ? 'GET' : ctx.method);
   return { own: matched.pathAndMethod.filter(isRoute), all: matched.path.filter(isRoute) };
 }
 
@@ -108,12 +103,9 @@ function isRoute({ methods }: RouterLayer): boolean {
   return methods.length > 0;
 }
 
-/** A router runs all that match, in order, unless it is exclusive. */
-function firstToRun({ exclusive, opts }: Router, { own, all }: Routes): RouterLayer | undefined {
-  const routes = own.length > 0 ? own : all;
-  if (exclusive !== true) return routes[0];
-  if (opts.exclusive !== 'specificity') return routes.at(-1);
-  return routes.toSorted((one, other) => one.paramNames.length - other.paramNames.length)[0];
+/** The first that the router runs. */
+function firstOf({ own, all }: Routes): RouterLayer | undefined {
+  return own[0] ?? all[0];
 }
 
 /**

@@ -154,14 +154,6 @@ describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application 
       () => [limit, routed({}, '/users/:id', '/users/me')],
       { '/users/me': '/users/:id' },
     ],
-    'that of the last route, if the router is exclusive': [
-      () => [limit, routed({ exclusive: true }, '/users/me', '/users/:id')],
-      { '/users/me': '/users/:id' },
-    ],
-    'that of the most specific route, if the router prefers it': [
-      () => [limit, routed({ exclusive: 'specificity' }, '/users/me', '/users/:id')],
-      { '/users/me': '/users/me' },
-    ],
     'that of GET for a HEAD': [
       () => [limit, routed({}, 'head /:anything', '/list')],
       { 'head /list': '/list', '/list': '/list' },
@@ -173,14 +165,6 @@ describe.each(frameworks)('byRoute() on $version', ({ version, Koa: Application 
     'not that of a router of another host': [
       () => [limit, routed({ host: 'other.example' }, '/:anything'), routed({}, '/list')],
       { '/list': '/list' },
-    ],
-    'that of the path by which the router routes': [
-      () => [limit, routed({ routerPath: '/fixed' }, '/fixed')],
-      { '/any': '/fixed' },
-    ],
-    'that of the path to which another middleware routes': [
-      () => [changing((ctx) => (ctx['newRouterPath'] = '/new')), limit, routed({}, '/new')],
-      { '/any': '/new' },
     ],
     'one for all requests that no route matches': [
       () => [limit, routed({}, '/list')],

@@ -48,18 +48,10 @@ export interface FoundRequest {
   readonly socket?: { readonly remoteAddress?: string | undefined } | null;
   readonly user?: unknown;
   /** Express. */
-  readonly baseUrl?: string;
   readonly route?: { readonly path: unknown };
-  readonly app?: ExpressApp;
+  readonly app?: { get(setting: string): unknown };
   /** Fastify. */
   readonly raw?: FoundRequest;
   readonly routeOptions?: { readonly url?: string };
   readonly server?: object;
-}
-
-/** An application of Express, which may be mounted in another. */
-export interface ExpressApp {
-  readonly parent?: ExpressApp;
-  readonly mountpath?: string | readonly string[];
-  get(setting: string): unknown;
 }

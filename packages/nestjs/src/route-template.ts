@@ -1,6 +1,5 @@
 import { Reflector } from '@nestjs/core';
-import { warnOnce } from '@sluice/core/spi';
-import type { ExpressApp, FoundRequest } from './nest-types.ts';
+import type { FoundRequest } from './nest-types.ts';
 
 /** The routes of requests for handlers with several paths. */
 const commonRoutes = new WeakMap<object, string>();
@@ -11,31 +10,12 @@ export function setRoute(request: object, route: string): void {
 }
 
 /**
- * The template of a request's route, as written in the application. With Express it includes the paths where Nest is
- * mounted in other applications, so that clients cannot create paths. Undefined before routing.
+ * The template of a request's route, as written in the application of Nest, wherever that is mounted: clients cannot
+ * create paths. Undefined before routing.
  */
 export function routeTemplate(request: FoundRequest): string | undefined {
-  const { routeOptions, route, app, baseUrl = '' } = request;
-  const common = commonRoutes.get(request);
-  if (common !== undefined) return common;
-  if (routeOptions?.url !== undefined) return routeOptions.url;
-  if (route === undefined) return undefined;
-  const mount = mountPath(app);
-  if (mount !== '' || baseUrl === '') return mount + String(route.path);
-  warnOnce(
-    'SLUICE_ROUTE_UNKNOWN',
-    'byRoute() cannot find where Nest is mounted in the surrounding application, so all mount paths of a route share one budget. ' +
-      'For a budget per mount path, mount Nest with app.use of that application, not in a router or a function.',
-    'mount',
-  );
-  return `*${String(route.path)}`;
-}
-
-/** The patterns of the applications around a request, the outermost first. */
-function mountPath(app: ExpressApp | undefined): string {
-  // The outermost application has a mountpath too, but is not mounted.
-  if (app?.parent === undefined) return '';
-  return mountPath(app.parent) + String(app.mountpath ?? '').replace(/\/$/, '');
+  const { routeOptions, route } = request;
+  return commonRoutes.get(request) ?? routeOptions?.url ?? (route && String(route.path));
 }
 
 /** Where Nest stores the arguments of its decorators of paths and versions. */

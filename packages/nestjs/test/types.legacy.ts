@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Controller, Get, Injectable, Req, type ExecutionContext } from '@nestjs/common';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
-  CurrentRateLimit,
   RateLimit,
   RateLimitGuard,
   RateLimitModule,
@@ -18,7 +17,6 @@ import {
   type NestRequest,
   type NestResponse,
   type RateLimitException,
-  type RateLimitInfo,
   type RateLimitOptionsFactory,
   type RateLimitScopeOptions,
   type RateLimits,
@@ -137,7 +135,7 @@ export async function limiters(limits: RateLimits, request: FastifyRequest): Pro
 export class Orders {
   @Get()
   @SkipRateLimit()
-  list(@Req() request: Request, @CurrentRateLimit() limit: RateLimitInfo | undefined): Decision | undefined {
-    return limit?.decision ?? request.rateLimit?.decision;
+  list(@Req() request: Request): Decision | undefined {
+    return request.rateLimit?.decision;
   }
 }

@@ -18,4 +18,3 @@ export {
 } from './addresses.ts';
 export type { RateLimitOptions, WebOptions } from './options.ts';
 export { createRateLimit, rateLimit, type Checked, type RateLimit } from './rate-limit.ts';
-export type { Route, RoutePattern } from './routes.ts';

@@ -2,8 +2,6 @@ import { PolicyError } from '@sluice/core';
 import {
   limitRequests,
   readUserId,
-  type KeyEachOptions,
-  type OneKeyOptions,
   type RateLimitOptions as NeutralOptions,
   type RequestLimiter,
 } from '@sluice/core/http';
@@ -11,14 +9,17 @@ import { parseAddress, type AddressOption } from './addresses.ts';
 import type { ResponseMaker } from './deny.ts';
 import { Exchange } from './exchange.ts';
 import { frameworkFor } from './framework.ts';
-import { routeFinder, type Route } from './routes.ts';
+import { routeFinder } from './routes.ts';
 
 type FieldsOfDenial = Readonly<Record<string, string>> | Headers;
 
 /** The options of fetch handlers alone. */
 export interface WebOptions<Req extends Request = Request> extends AddressOption<Req> {
-  /** The templates of the application's routes, for `byRoute()`. The first that matches is the route. */
-  routes?: readonly Route[] | undefined;
+  /**
+   * The templates of the application's routes, for `byRoute()`: `/users/:id` has a parameter, `/files/*` is `/files` and
+   * all below it. The first that matches is the route.
+   */
+  routes?: readonly string[] | undefined;
   /**
    * Header fields of each denial, such as those of CORS: a denied request does not reach the handler, which sets the
    * fields of all other responses.
@@ -29,8 +30,6 @@ export interface WebOptions<Req extends Request = Request> extends AddressOption
 /** The options of {@link rateLimit}: docs/reference/options.md has the table. */
 export type RateLimitOptions<Req extends Request = Request> = NeutralOptions<Req, Response, undefined> &
   WebOptions<Req>;
-export type OneKey<Req extends Request> = OneKeyOptions<Req, Response, undefined> & WebOptions<Req>;
-export type KeyEach<Req extends Request> = KeyEachOptions<Req, Response, undefined> & WebOptions<Req>;
 
 /** What one `rateLimit(options)` decides by. */
 export interface Limits {

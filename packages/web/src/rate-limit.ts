@@ -1,11 +1,11 @@
-import type { Decision, Limiter } from '@sluice/core';
-import type { KeyByLimit, RateLimitInfo } from '@sluice/core/http';
+import type { Decision } from '@sluice/core';
+import type { Limited, RateLimitInfo } from '@sluice/core/http';
 import { shown, typeError } from '@sluice/core/spi';
 import { withAddress, type AddressOption } from './addresses.ts';
 import { deny } from './deny.ts';
 import { Exchange } from './exchange.ts';
 import { checkRequest, limitHandler, type Handler } from './handle.ts';
-import { parse, type KeyEach, type OneKey, type RateLimitOptions } from './options.ts';
+import { parse, type RateLimitOptions } from './options.ts';
 
 declare global {
   interface Request {
@@ -34,10 +34,10 @@ export type Checked =
 type Handled<Result> = Awaited<Result> | Response | Promise<Awaited<Result> | Response>;
 
 /**
- * Limits of fetch handlers. `Key` is a string or, with several limits, an object with a key per limit. Its functions
- * may be called without it. `context` is what the server passes beside a request, if the option `address` needs it.
+ * Limits of fetch handlers. Its functions may be called without it. `context` is what the server passes beside a
+ * request, if the option `address` needs it.
  */
-export interface RateLimit<Key = string, Req extends Request = Request> {
+export interface RateLimit<Req extends Request = Request> extends Pick<Limited<Req>, 'limiter'> {
   /**
    * A handler with these limits: calls the given one with the same arguments, unless the request is denied. All that
    * the response has stays, and fields that the handler has set itself too. Returns a promise only if the decision or
@@ -59,10 +59,8 @@ export interface RateLimit<Key = string, Req extends Request = Request> {
    * `SLUICE_OPTION_INVALID` with the option `refund`: both follow the response, which only `handle` sees.
    */
   check(request: Req, ...context: readonly unknown[]): Promise<Checked>;
-  /** The limiter behind it. @throws PolicyError if a function picks the policy. */
-  readonly limiter: Limiter<Key>;
   /** The request's key or keys. @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key. */
-  keyFor(request: Req, ...context: readonly unknown[]): Promise<Key>;
+  keyFor<Key = string>(request: Req, ...context: readonly unknown[]): Promise<Key>;
 }
 
 /**
@@ -79,14 +77,9 @@ export interface RateLimit<Key = string, Req extends Request = Request> {
  *
  * @throws PolicyError for bad or unknown options, and for a key by address without the option `address`.
  */
-export function rateLimit(options: OneKey<Request>): RateLimit;
-export function rateLimit(options: KeyEach<Request>): RateLimit<KeyByLimit>;
-export function rateLimit<Req extends Request>(options: OneKey<Req>): RateLimit<string, Req>;
-export function rateLimit<Req extends Request>(options: KeyEach<Req>): RateLimit<KeyByLimit, Req>;
-export function rateLimit<Req extends Request = Request>(
-  options: RateLimitOptions<Req>,
-): RateLimit<string | KeyByLimit, Req>;
-export function rateLimit(given: object): RateLimit<never> {
+export function rateLimit(options: RateLimitOptions): RateLimit;
+export function rateLimit<Req extends Request>(options: RateLimitOptions<Req>): RateLimit<Req>;
+export function rateLimit(given: object): RateLimit {
   const limits = parse(given as RateLimitOptions);
   const { requests, maker, open } = limits;
   return {

@@ -1,20 +1,6 @@
 import { PolicyError } from '@sluice/core';
 import { foldCase, listReadings, shown, warnOnce } from '@sluice/core/spi';
 
-/** The parts of a `URLPattern` that tell a route. */
-export interface RoutePattern {
-  readonly pathname: string;
-  test(input: { readonly pathname: string }): boolean;
-}
-
-/**
- * A template of paths: `/users/:id` has a parameter, `/files/*` is `/files` and all below it. Or a `URLPattern`, of
- * which the path counts.
- */
-export type Route = string | RoutePattern;
-
-type PatternClass = new (parts: { readonly pathname: string }) => RoutePattern;
-
 /** Tells the template of a request's route. Undefined if it matches none. */
 export type FindRoute = (url: string) => string | undefined;
 
@@ -24,10 +10,10 @@ interface Template {
 }
 
 /**
- * Finds routes by the option `routes`. A path matches the first template that fits any form in which a router may read
+ * Finds routes by the option `routes`: `/users/:id` has a parameter, `/files/*` is `/files` and all below it. A path matches the first template that fits any form in which a router may read
  * it, whatever its capitals, slashes and escapes are.
  *
- * @throws PolicyError for anything but templates and patterns.
+ * @throws PolicyError for anything but templates.
  */
 export function routeFinder(option: unknown): FindRoute {
   if (option === undefined) return findNone;
@@ -49,26 +35,15 @@ function findNone(): undefined {
 }
 
 function parseTemplate(route: unknown, i: number): Template {
-  const field = `routes[${String(i)}]`;
-  if (typeof route === 'string' && route.startsWith('/')) {
-    if (/\/[[{]/.test(route)) throw badRoutes(field, route); // parameters as other routers write them
-    return { text: route, matches: makeMatcher(route) };
-  }
-  const { pathname, constructor: Pattern } = (route ?? {}) as { pathname?: unknown; constructor: PatternClass };
-  // A pattern of more than a path, such as a host, matches no path by itself.
-  const pattern = typeof pathname === 'string' ? new Pattern({ pathname }) : undefined;
-  if (typeof pathname !== 'string' || typeof pattern?.test !== 'function') throw badRoutes(field, route);
-  const matches = (path: string): boolean => pattern.test({ pathname: path });
-  return { text: pathname, matches: (path) => matches(path) || matches(foldCase(path)) };
+  // Not parameters as other routers write them.
+  const isTemplate = typeof route === 'string' && route.startsWith('/') && !/\/[[{]/.test(route);
+  if (!isTemplate) throw badRoutes(`routes[${String(i)}]`, route);
+  return { text: route, matches: makeMatcher(route) };
 }
 
 function badRoutes(field: string, got: unknown): PolicyError {
   const expected = field === 'routes' ? 'a list of templates such as "/users/:id"' : 'a template such as "/users/:id"';
-  return new PolicyError(
-    field,
-    `${field} must be ${expected}, or of URLPattern, got ${shown(got)}`,
-    'SLUICE_OPTION_INVALID',
-  );
+  return new PolicyError(field, `${field} must be ${expected}, got ${shown(got)}`, 'SLUICE_OPTION_INVALID');
 }
 
 /** Capitals, and slashes at the end, do not count. */

@@ -14,7 +14,6 @@ import {
   fromVercel,
   rateLimit,
   type AddressSource,
-  type Route,
 } from '@sluice/web';
 import { createRateLimit as createHonoRateLimit, rateLimit as honoRateLimit } from '@sluice/web/hono';
 import { Hono } from 'hono';
@@ -50,7 +49,6 @@ describe('the option address', () => {
     ['a deny list of addresses', { key: byAll(), deny: ['10.0.0.1'] }],
   ])('is needed by %s', (_what, options) => {
     expect(() => rateLimit({ policy, ...options })).toThrow(/needs the client's address.*createRateLimit\(/);
-    expect(() => rateLimit({ policy, ...options, key: byHeader('x'), allow: ['ann'], deny: ['bob'] })).not.toThrow();
   });
 
   it.each([['x-forwarded-for'], [fromProxy], [null]])('is not %p', (address) => {
@@ -117,30 +115,8 @@ describe('preflights without an address', () => {
   });
 });
 
-/** As `URLPattern`, which Node 20 does not have, compares a path of this one form: parts that are not given are empty. */
-class Pattern {
-  readonly hostname: string;
-  readonly pathname: string;
-
-  constructor({ hostname = '*', pathname }: { readonly hostname?: string; readonly pathname: string }) {
-    this.hostname = hostname;
-    this.pathname = pathname;
-  }
-
-  test({ hostname = '', pathname }: { readonly hostname?: string; readonly pathname: string }): boolean {
-    return (this.hostname === '*' || this.hostname === hostname) && /^\/v1\/[^/]+$/.test(pathname);
-  }
-}
-
-const routes: readonly Route[] = [
-  '/login',
-  '/users/me',
-  '/users/:id',
-  '/files/*',
-  '/café.html',
-  new Pattern({ hostname: 'api.example.com', pathname: '/v1/:id' }),
-];
-const keysOf = async (paths: readonly string[], given?: readonly Route[]): Promise<unknown[]> => {
+const routes = ['/login', '/users/me', '/users/:id', '/files/*', '/café.html'];
+const keysOf = async (paths: readonly string[], given?: readonly string[]): Promise<unknown[]> => {
   const limit = rateLimit({ policy, key: byRoute(), routes: given });
   return Promise.all(paths.map(async (path) => limit.keyFor(new Request(`http://test${path}`))));
 };
@@ -152,7 +128,6 @@ describe('byRoute()', () => {
     ['/users/:id', ['/users/7', '/users/eight', '/USERS/9']],
     ['/files/*', ['/files', '/files/a', '/files/a/b%2Fc']],
     ['/café.html', ['/caf%C3%A9.html', '/CAF%C3%89.html/']],
-    ['/v1/:id', ['/v1/7', '/V1/8']],
     ['(unmatched)', ['/', '/other', '/users', '/users/7/orders', '/filesystem', '/cafe-html']],
   ])('is %s for all its spellings', async (template, paths) => {
     expect(new Set(await keysOf(paths, routes))).toEqual(new Set([template]));

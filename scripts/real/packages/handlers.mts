@@ -1,4 +1,12 @@
-import { byUser, fixedWindow, fromNode, rateLimit, type Checked, type RateLimitOptions } from '@sluice/web';
+import {
+  byUser,
+  fixedWindow,
+  fromNode,
+  rateLimit,
+  type Checked,
+  type KeyByLimit,
+  type RateLimitOptions,
+} from '@sluice/web';
 import * as hono from '@sluice/web/hono';
 import { collectMetrics } from '@sluice/core/metrics';
 import { Hono } from 'hono';
@@ -26,7 +34,7 @@ const plans = rateLimit({
     },
   ],
 });
-export const key: string | undefined = (await plans.keyFor(new Request('http://localhost/')))['per-user'];
+export const key: string | undefined = (await plans.keyFor<KeyByLimit>(new Request('http://localhost/')))['per-user'];
 
 const app = new Hono<{ Variables: { user: { id: string } } }>();
 app.use(hono.rateLimit({ limit: 1, window: '1m', address: fromNode, key: hono.byUser((c) => c.req.header('x-user')) }));

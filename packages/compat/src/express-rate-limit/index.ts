@@ -14,7 +14,6 @@ export type {
   RateLimitExceededEventHandler,
   RateLimitInfo,
   RateLimitOptions,
-  RateLimitReachedEventHandler,
   RateLimitRequestHandler,
   Store,
   ValueDeterminingMiddleware,

@@ -62,7 +62,8 @@ const CHECKS = {
   unsharedStore: (store: StoreFacts): Finding => {
     const isUsed = usedStores.has(store);
     usedStores.add(store);
-    return isUsed && ['ERR_ERL_STORE_REUSE', store.constructor.name];
+    const { name } = store.constructor;
+    return isUsed && ['ERR_ERL_STORE_REUSE', store.localKeys === true ? name : `${name}, without a unique prefix`];
   },
   singleCount: (request: Request, store: StoreFacts, key: string): Finding => {
     const byStore = countedKeys.get(request) ?? new Map<unknown, Set<string>>();

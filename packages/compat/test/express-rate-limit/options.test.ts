@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import * as ours from '@sluice/compat/express-rate-limit';
 import { memoryStore } from '@sluice/core';
 import type { Express } from 'express';
@@ -66,7 +66,13 @@ describe('the exports', () => {
 describe('the key of an address', () => {
   it.each([
     ...['1.2.3.4', '::ffff:1.2.3.4', '::ffff:102:304', '::1.2.3.4', '::1', '::', '2001:db8:1234:5678::1.2.3.4'],
-    ...['0123:4567:89ab:cdef:0123:4567:89ab:cdef', '123:ABC::89', '2001:db8:0:0:1:0:0:1', 'no address'],
+    ...[
+      '64:ff9b::1.2.3.4',
+      '0123:4567:89ab:cdef:0123:4567:89ab:cdef',
+      '123:ABC::89',
+      '2001:db8:0:0:1:0:0:1',
+      'no address',
+    ],
   ])('is that of express-rate-limit: %s', (ip) => {
     for (const bits of [undefined, 32, 48, 56, 60, 63, 64, 128, false] as const) {
       expect([bits, ours.ipKeyGenerator(ip, bits)]).toEqual([bits, theirs.ipKeyGenerator(ip, bits)]);
@@ -75,10 +81,6 @@ describe('the key of an address', () => {
 });
 
 describe('what is our own', () => {
-  it('clients behind NAT64 have a key each', () => {
-    expect(ours.ipKeyGenerator('64:ff9b::1.2.3.4')).toBe('1.2.3.4');
-  });
-
   it('mode: report counts and states, and denies nothing', async () => {
     const limit = ours.rateLimit({ limit: 1, mode: 'report', standardHeaders: 'draft-6' });
     const app = await serve([
@@ -190,6 +192,18 @@ describe('a mistake is logged once, with the code of express-rate-limit', () => 
     await app.close();
 
     expect(logger.codes).toEqual(['error ERR_ERL_STORE_REUSE', 'error ERR_ERL_DOUBLE_COUNT']);
+  });
+
+  it.each([
+    [true, 'ERR_ERL_STORE_REUSE (Object): '],
+    [false, 'ERR_ERL_STORE_REUSE (Object, without a unique prefix): '],
+  ])('a store of two limiters says what to do if its localKeys are %p', (localKeys, message) => {
+    const store = { ...returning(1), localKeys } as theirs.Store;
+    const error = jest.fn();
+
+    for (let i = 0; i < 2; i++) ours.rateLimit({ store, logger: { error, warn: () => undefined } });
+
+    expect(error).toHaveBeenCalledWith(expect.objectContaining({ message: expect.stringContaining(message) }));
   });
 
   it('a limiter that a request makes', async () => {

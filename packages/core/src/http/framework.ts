@@ -11,8 +11,11 @@ export interface RateLimitInfo {
   readonly decision: Decision;
 }
 
-/** Reads facts from a framework's request. All code besides is shared by the adapters. */
-export interface RequestReader<Request> {
+/**
+ * How a framework's requests are read, and the ends of their responses noticed: what a decision needs. All code besides is
+ * shared by the adapters.
+ */
+export interface FrameworkReader<Request, Response> {
   /**
    * Set if requests have no address: a key or a list that needs one is an error then, which ends with this text about
    * what to write.
@@ -30,6 +33,25 @@ export interface RequestReader<Request> {
   header(request: Request, name: string): HeaderValue;
   /** The id of the user, where the framework's usual authentication stores it. */
   user(request: Request): string | number | null | undefined;
+  /** Node's own request: the same object, however often the framework wraps it. */
+  rawRequest(request: Request): RawRequest;
+  /**
+   * An object that lives as long as the request, on which core keeps what it knows of it, under a symbol: always the same
+   * one, with the response or without.
+   */
+  locals(request: Request, response?: Response): object;
+  /** Undefined for a call without a response. */
+  rawResponse(response: Response): RawResponse | undefined;
+  /**
+   * The response that the user's functions get, in frameworks whose handlers return it: undefined until there is
+   * one. Default: the response itself.
+   */
+  argument?(response: Response): unknown;
+  /**
+   * Which proxies the application trusts: true for all, a function of address and hop, or an application of Fastify,
+   * which knows. Any other value means unknown. Read once, for warnings.
+   */
+  proxyTrust?(request: Request): unknown;
 }
 
 /** The parts of Node's own request that limiting needs. */
@@ -66,29 +88,6 @@ export interface RawResponse {
   readonly stream?: RawStream | undefined;
   once(event: 'close' | 'finish', listener: () => void): unknown;
   off(event: 'close' | 'finish', listener: () => void): unknown;
-}
-
-/** How a framework's requests are read, and the ends of their responses noticed: what a decision needs. */
-export interface FrameworkReader<Request, Response> extends RequestReader<Request> {
-  /** Node's own request: the same object, however often the framework wraps it. */
-  rawRequest(request: Request): RawRequest;
-  /**
-   * An object that lives as long as the request, on which core keeps what it knows of it, under a symbol: always the same
-   * one, with the response or without.
-   */
-  locals(request: Request, response?: Response): object;
-  /** Undefined for a call without a response. */
-  rawResponse(response: Response): RawResponse | undefined;
-  /**
-   * The response that the user's functions get, in frameworks whose handlers return it: undefined until there is
-   * one. Default: the response itself.
-   */
-  argument?(response: Response): unknown;
-  /**
-   * Which proxies the application trusts: true for all, a function of address and hop, or an application of Fastify,
-   * which knows. Any other value means unknown. Read once, for warnings.
-   */
-  proxyTrust?(request: Request): unknown;
 }
 
 /** Everything that differs between frameworks: how to read a request, and how to write a response. */

@@ -4,7 +4,8 @@ export { canonicalAddress } from './keys/address.ts';
 export { fieldWriter, type Field, type HeaderFormat, type HeadersOption } from './response/headers.ts';
 export { denialFor, RateLimitError, type Denial, type DenialStatuses } from './response/denial.ts';
 export type { AddressReader, ByIpOptions, Key, KeyPart, KeyReader, KeyValue } from './keys/key-parts.ts';
-export type { HttpLimitOptions, KeyByLimit, OnMissingKey, PolicyOption, RefundOptions, RefundWhen } from './options.ts';
+export type { HttpLimitOptions, OnMissingKey, PolicyOption, RefundOptions, RefundWhen } from './options.ts';
+export type { KeyByLimit } from '../limiter/limits.ts';
 export type { Limited } from './request-limiter.ts';
 export type { RateLimitInfo } from './framework.ts';
 
@@ -20,4 +21,4 @@ export { mapMaybe } from './maybe.ts';
 export { joinParts } from './keys/key-parts.ts';
 export { TrustedProxies } from './keys/trusted-proxies.ts';
 export type { Plan } from './plan.ts';
-export type { KeyEachOptions, OneKeyOptions, RateLimitOptions } from './options.ts';
+export type { RateLimitOptions } from './options.ts';

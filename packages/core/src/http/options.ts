@@ -50,9 +50,6 @@ export interface RefundOptions<Request, Response> {
 /** What happens to a request without a key: 403, no limit, or one budget for all such requests. */
 export type OnMissingKey = 'deny' | 'skip' | 'shared';
 
-/** The keys of a request, by the names of the limits. A limit without a key is skipped. */
-export type KeyByLimit = Readonly<Record<string, string | undefined>>;
-
 /** What a limit counts by, and what a request costs. */
 export interface PerLimitOptions<Request, Response = unknown> {
   /** What requests are counted by: see docs/guides/choosing-keys.md. Default `byIp()`. */
@@ -92,12 +89,9 @@ export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitO
 export interface SharedOptions<Request, Response, Early = Response> {
   /** Requests for which the function returns true are not limited at all. */
   skip?: OfRequest<Request, Early, boolean> | undefined;
-  /**
-   * Clients that are not limited: addresses, CIDR ranges (`'10.0.0.0/8'`), or whole keys. In `limits`, an allowed key
-   * is exempt only from its own limit.
-   */
+  /** Clients that are not limited: addresses and CIDR ranges (`'10.0.0.0/8'`). */
   allow?: readonly string[] | undefined;
-  /** Clients that always get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
+  /** Clients that always get 403: addresses and CIDR ranges. Takes precedence over `allow`. */
   deny?: readonly string[] | undefined;
   /**
    * How CORS preflights are counted. `separate` gives each address its own budget for them: the same policies if the
@@ -173,7 +167,7 @@ export interface SharedOptions<Request, Response, Early = Response> {
 type Without<Name extends string> = { [Each in Name]?: never };
 
 /** Three ways to define the limit of a single key. */
-type OneKey<Request, Response, NoLimits> = PerLimitOptions<Request, Response> & { limits?: NoLimits } & (
+type OneKey<Request, Response> = PerLimitOptions<Request, Response> & { limits?: never } & (
     | (LimiterCoreOptions &
         Without<'policy' | 'limiter'> & {
           /** Units in any interval of this length: short for `slidingWindow({ limit, window })`. */
@@ -189,7 +183,9 @@ type OneKey<Request, Response, NoLimits> = PerLimitOptions<Request, Response> & 
   );
 
 type KeyEach<Request, Response> = LimiterCoreOptions &
-  Without<'limit' | 'window' | 'policy' | 'limiter' | 'key' | 'onMissingKey'> & {
+  Without<'limit' | 'window' | 'policy' | 'limiter' | 'onMissingKey'> & {
+    /** No value matches. It types a function beside options that are spread, of which TypeScript sees no limit. */
+    key?: Key<Request, Response> & { readonly never: never };
     limits: readonly HttpLimitOptions<Request, Response>[];
     /** The cost of entries that have none of their own. */
     cost?: number | OfRequest<Request, Response, number>;
@@ -200,18 +196,7 @@ type KeyEach<Request, Response> = LimiterCoreOptions &
  * the limit: `limit` and `window` (a sliding window), `policy`, `limits` with a key each, or an existing `limiter`.
  */
 export type RateLimitOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
-  (OneKey<Request, Early, never> | KeyEach<Request, Early>);
-
-/** An entry that no value matches. While TypeScript selects the overload, it still types the functions in entries. */
-type NoEntry<Request, Response> = HttpLimitOptions<Request, Response> & { readonly name: never };
-
-/** {@link RateLimitOptions} with a single key. */
-export type OneKeyOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
-  OneKey<Request, Early, readonly NoEntry<Request, Early>[]>;
-
-/** {@link RateLimitOptions} with a key per limit. */
-export type KeyEachOptions<Request, Response, Early = Response> = SharedOptions<Request, Response, Early> &
-  KeyEach<Request, Early>;
+  (OneKey<Request, Early> | KeyEach<Request, Early>);
 
 const readClients: Reader<ClientList> = (given, name) => new ClientList(given, name);
 const aFunction: Reader<undefined> = optional(functionThat<never>('a function'));

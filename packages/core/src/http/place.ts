@@ -64,11 +64,6 @@ export class Place {
    * @throws PolicyError for bad or unknown options. {@link claim} takes the name, not the constructor.
    */
   constructor(options: object, reader: AnyReader, ownOptions: readonly string[] = []) {
-    if (typeof options === 'object' && ('_events' in options || 'res' in options)) {
-      const what = 'rateLimit takes options and returns the handler, got a request';
-      const instead = 'write rateLimit({ limit: 100, window: "1m" }) where it is used';
-      throw new PolicyError('rateLimit', `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
-    }
     const settings = readHttpOptions(options, ownOptions);
     this.settings = settings;
     this.#isHanded = settings.limiter !== undefined;
@@ -76,7 +71,7 @@ export class Place {
     this.hasOneKey = settings.limits === undefined;
     this.limits = this.hasOneKey ? [readOneKey(this.core, settings, reader)] : readEntries(this.core, settings, reader);
     this.paced = { free: settings.maxPaced };
-    const listing = (['allow', 'deny'] as const).find((list) => settings[list]?.hasAddresses === true);
+    const listing = (['allow', 'deny'] as const).find((list) => settings[list] !== undefined);
     if (listing !== undefined && reader.noAddress !== undefined) throw addressMissing(listing, reader.noAddress);
   }
 

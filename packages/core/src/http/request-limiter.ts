@@ -4,7 +4,7 @@ import { checkDistinct } from '../values/name.ts';
 import type { DecideOptions, DecidingOp } from '../limiter/core.ts';
 import type { Decision } from '../limiter/decision.ts';
 import type { Limiter } from '../limiter/limiter.ts';
-import type { Want } from '../limiter/limits.ts';
+import type { KeyByLimit, Want } from '../limiter/limits.ts';
 import type { OnStoreError } from '../limiter/options.ts';
 import { warnAboutProxies } from './diagnostics.ts';
 import { asError, type AnyFramework, type AnyReader } from './framework.ts';
@@ -13,7 +13,7 @@ import { refundOnResponse } from './lifecycle/refund.ts';
 import { holdUntilClosed } from './lifecycle/slots.ts';
 import { mapMaybe, type MaybePromise } from './maybe.ts';
 import type { HttpSettings } from './options.ts';
-import { denied, findCall, GONE, LATEST, PASS, type Call, type FoundKeys, type Locals, type Plan } from './plan.ts';
+import { denied, findCall, LATEST, PASS, type Call, type FoundKeys, type Locals, type Plan } from './plan.ts';
 import { Place, type PlacedLimits } from './place.ts';
 import { isPreflight, readPreflightBudgets } from './preflights.ts';
 import { respond } from './respond.ts';
@@ -27,19 +27,20 @@ const FIRST_REQUESTS = 128;
  * Properties of every middleware, with which a handler can reset or block a key of it:
  * `await login.limiter.reset(await login.keyFor(request))`.
  */
-export interface Limited<Request, Key> {
+export interface Limited<Request> {
   /**
-   * The limiter of the middleware: its own, or the one of the option `limiter`.
+   * The limiter of the middleware: its own, or the one of the option `limiter`. With several limits, its keys are
+   * objects with a key for each.
    *
    * @throws PolicyError if a function picks the policy, because there is no single limiter then.
    */
-  readonly limiter: Limiter<Key>;
+  readonly limiter: Limiter<string | KeyByLimit>;
   /**
    * The request's key or, with several limits, its keys by limit.
    *
    * @throws (rejects) TypeError `SLUICE_KEY_INVALID` for a request without a key.
    */
-  keyFor(request: Request): Promise<Key>;
+  keyFor<Key = string>(request: Request): Promise<Key>;
 }
 
 /**
@@ -64,12 +65,12 @@ export function limitRequests(
 export function withLimiter<Handler extends object>(
   handler: Handler,
   requests: Pick<RequestLimiter, 'limiter' | 'keyFor'>,
-): Handler & Limited<never, never> {
+): Handler & Limited<never> {
   Object.defineProperties(handler, {
     limiter: { get: () => requests.limiter, enumerable: true },
     keyFor: { value: async (request: object) => requests.keyFor(request), enumerable: true },
   });
-  return handler as Handler & Limited<never, never>;
+  return handler as Handler & Limited<never>;
 }
 
 /**
@@ -77,7 +78,7 @@ export function withLimiter<Handler extends object>(
  * one: the lists of clients, `skip`, and each limit's key, cost and policy; then one decision over everything that is
  * wanted. It is synchronous as long as the store and the functions of the user are.
  */
-export class RequestLimiter implements Limited<object, FoundKeys> {
+export class RequestLimiter {
   /** Those of the innermost place. */
   readonly settings: HttpSettings;
   /** Whether anything may wait for the end of a response, or for its client to leave. */
@@ -232,17 +233,16 @@ export class RequestLimiter implements Limited<object, FoundKeys> {
   }
 
   /** The last step, if a policy may delay requests. */
-  async #pace(call: Call): Promise<Plan> {
+  #pace(call: Call): MaybePromise<Plan> {
     const { wants, request, response } = call;
     if (wants.length === 0) return PASS;
     const { core, paced } = this.#nearest;
     const [raw, rawResponse] = [this.#framework.rawRequest(request), this.#framework.rawResponse(response)];
-    const plan = await decidePaced(
+    return decidePaced(
       { core, paced, raw, rawResponse },
       (op) => this.#decide(call, op, wants, true),
       (decision) => this.#conclude(call, decision),
     );
-    return plan === 'gone' ? GONE : plan;
   }
 
   /** Leaves a decision what is left of the patience that all limiters of the request share. */
@@ -288,9 +288,9 @@ export class RequestLimiter implements Limited<object, FoundKeys> {
     const { allow, status } = settings;
     return (call) => {
       const address = this.#framework.address(call.request);
-      const isForbidden = this.#places.some((place) => place.settings.deny?.hasAddress(address) === true);
+      const isForbidden = this.#places.some((place) => place.settings.deny?.has(address) === true);
       if (isForbidden) return denied(forbiddenDenial(status), settings);
-      const wants = allow?.hasAddress(address) === true ? [] : readWants(call.request);
+      const wants = allow?.has(address) === true ? [] : readWants(call.request);
       if (wants.length === 0) return PASS;
       return mapMaybe(this.#decide(call, 'take', wants), (decision) =>
         decision.allowed ? PASS : denied(denialFor(decision, undefined, status), settings),
@@ -314,18 +314,14 @@ async function countWait(call: Call, asked: Promise<Decision>): Promise<Decision
 
 /** Decides as otherwise. The request continues, and what fails is warned of. */
 function reporting(steps: Step): Step {
-  const pass = ({ info }: Plan): Plan => (info === undefined ? PASS : { ...PASS, info });
-  const warn = (error: unknown): Plan => {
-    const what = 'a limit in report mode could not decide, and let the request pass';
-    warnOnce('SLUICE_REPORT_FAILED', `${what}: ${getMessage(error)}`);
-    return PASS;
-  };
-  return (call) => {
+  return async (call) => {
     try {
-      const plan = steps(call);
-      return plan instanceof Promise ? plan.then(pass).catch(warn) : pass(plan);
+      const { info } = await steps(call);
+      return info === undefined ? PASS : { ...PASS, info };
     } catch (error) {
-      return warn(error);
+      const what = 'a limit in report mode could not decide, and let the request pass';
+      warnOnce('SLUICE_REPORT_FAILED', `${what}: ${getMessage(error)}`);
+      return PASS;
     }
   };
 }

@@ -126,7 +126,7 @@ describe('a request', () => {
     const key = ({ user }: PlainRequest): string | undefined => user && `${user}${String(reads++)}`;
     const own = place({ policy: hourly(1), key, onMissingKey: 'shared' });
     const requests = new RequestLimiter([own], plainFramework);
-    const { limiter, keyFor } = withLimiter(() => undefined, requests) as Limited<PlainRequest, string>;
+    const { limiter, keyFor } = withLimiter(() => undefined, requests) as Limited<PlainRequest>;
     const [ann, unknown] = [{ user: 'ann' }, {}];
     for (const request of [ann, unknown]) await requests.plan(request, new PlainResponse());
 

@@ -71,7 +71,7 @@ describe('the budget of preflights', () => {
     [{ allow: ['192.0.2.0/24'] }, [200, 200, 200]],
     [{ mode: 'report', deny: ['192.0.2.1'] }, [200, 200, 200]],
     [{ deny: ['192.0.2.1'] }, [403, 403, 403]],
-    [{ deny: ['192.0.2.7', 'some-key'] }, [200, 200, 429]],
+    [{ deny: ['192.0.2.7'] }, [200, 200, 429]],
   ])('with %j: three preflights get %j', async (options, statuses) => {
     expect(await statusesOf({ policy: two, ...options }, times(3))).toEqual(statuses);
   });

@@ -3,10 +3,7 @@ import {
   RateLimitError,
   readUserId,
   withLimiter,
-  type KeyByLimit,
-  type KeyEachOptions,
   type Limited,
-  type OneKeyOptions,
   type RateLimitInfo,
   type RateLimitOptions as NeutralOptions,
 } from '@sluice/core/http';
@@ -29,17 +26,12 @@ declare module 'hono' {
 /** The options of {@link rateLimit}: docs/reference/options.md has the table. */
 export type RateLimitOptions<E extends Env = Env> = NeutralOptions<Context<E>, Response, undefined> &
   AddressOption<Context<E>>;
-type OneKey<E extends Env> = OneKeyOptions<Context<E>, Response, undefined> & AddressOption<Context<E>>;
-type KeyEach<E extends Env> = KeyEachOptions<Context<E>, Response, undefined> & AddressOption<Context<E>>;
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as Hono's own middleware, for applications with any types
 type AnyEnv = any;
 
-/**
- * Middleware for an application or a route. `Key` is a string or, with several limits, an object with a key per limit.
- */
-export interface RateLimitMiddleware<Key = string, E extends Env = Env>
-  extends MiddlewareHandler<E>, Limited<Context<E>, Key> {}
+/** Middleware for an application or a route. */
+export interface RateLimitMiddleware<E extends Env = Env> extends MiddlewareHandler<E>, Limited<Context<E>> {}
 
 /**
  * Hono middleware, for `app.use` or a route. A request over the limit gets 429. When the store fails, `onStoreError`
@@ -54,14 +46,9 @@ export interface RateLimitMiddleware<Key = string, E extends Env = Env>
  *
  * @throws PolicyError for bad or unknown options, and for a key by address without the option `address`.
  */
-export function rateLimit(options: OneKey<AnyEnv>): RateLimitMiddleware<string, AnyEnv>;
-export function rateLimit(options: KeyEach<AnyEnv>): RateLimitMiddleware<KeyByLimit, AnyEnv>;
-export function rateLimit<E extends Env>(options: OneKey<E>): RateLimitMiddleware<string, E>;
-export function rateLimit<E extends Env>(options: KeyEach<E>): RateLimitMiddleware<KeyByLimit, E>;
-export function rateLimit<E extends Env = Env>(
-  options: RateLimitOptions<E>,
-): RateLimitMiddleware<string | KeyByLimit, E>;
-export function rateLimit(options: object): RateLimitMiddleware<never> {
+export function rateLimit(options: RateLimitOptions<AnyEnv>): RateLimitMiddleware<AnyEnv>;
+export function rateLimit<E extends Env>(options: RateLimitOptions<E>): RateLimitMiddleware<E>;
+export function rateLimit(options: object): RateLimitMiddleware {
   const { address } = (options as RateLimitOptions | undefined) ?? {};
   const source = address === undefined ? undefined : parseAddress(address);
   const open = (c: Context, runs: boolean): Exchange<Context> => new Exchange(c, c.req.raw, [c.env], source, runs);

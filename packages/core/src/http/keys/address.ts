@@ -1,7 +1,7 @@
 const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 /** Without leading zeros, and without octal, hexadecimal and short forms. */
 const IPV4: RegExp = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`);
-const GROUP = /^[\da-f]{1,4}$/i;
+const IPV6_CHARACTERS = /^[\da-f:.]+$/i;
 const MAPPED = '::ffff:';
 
 /**
@@ -27,7 +27,8 @@ export function canonicalAddress(text: string, ipv6Prefix: number): string | und
   const kept = groups.map(
     (group, i) => group & (0xffff << Math.min(Math.max(16 * (i + 1) - ipv6Prefix, 0), 16)) & 0xffff,
   );
-  return ipv6Prefix === 128 ? formatIpv6(kept) : `${formatIpv6(kept)}/${String(ipv6Prefix)}`;
+  const network = compressed(kept.map((group) => group.toString(16)).join(':'));
+  return ipv6Prefix === 128 ? network : `${network}/${String(ipv6Prefix)}`;
 }
 
 /**
@@ -77,29 +78,20 @@ function parseIpv4(text: string): readonly [number, number] | undefined {
   return [a * 256 + b, c * 256 + d];
 }
 
-/** Eight groups of 16 bits, or undefined. */
+/** Eight groups of 16 bits, or undefined. Read by the parser of URLs, which every runtime has. */
 function parseIpv6(text: string): readonly number[] | undefined {
-  const halves = text.split('::');
-  if (halves.length > 2 || text === '') return undefined;
-  const head = parseGroups(halves[0] ?? '', halves.length === 1);
-  const tail = parseGroups(halves[1] ?? '', true);
-  if (head === undefined || tail === undefined) return undefined;
-  const missing = 8 - head.length - tail.length;
-  if (halves.length === 1 ? missing !== 0 : missing < 1) return undefined;
-  return [...head, ...new Array<number>(missing).fill(0), ...tail];
+  if (!IPV6_CHARACTERS.test(text) || !URL.canParse(`http://[${text}]`)) return undefined;
+  const [before = [], after = []] = compressed(text).split('::').map(readGroups);
+  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
 }
 
-function parseGroups(text: string, mayEndInIpv4: boolean): number[] | undefined {
-  if (text === '') return [];
-  const groups: number[] = [];
-  const written = text.split(':');
-  for (const [i, group] of written.entries()) {
-    const ipv4 = mayEndInIpv4 && i === written.length - 1 && group.includes('.') ? parseIpv4(group) : undefined;
-    if (ipv4 !== undefined) groups.push(...ipv4);
-    else if (GROUP.test(group)) groups.push(Number.parseInt(group, 16));
-    else return undefined;
-  }
-  return groups;
+function readGroups(text: string): readonly number[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+}
+
+/** RFC 5952: lower case, the longest run of two or more zero groups as `::`. */
+function compressed(ipv6: string): string {
+  return new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
 }
 
 function embeddedIpv4(groups: readonly number[]): string | undefined {
@@ -114,16 +106,4 @@ export function isIpv4([a, b, c, d, e, f]: readonly number[]): boolean {
 
 function isNat64([a, b, c, d, e, f]: readonly number[]): boolean {
   return a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0;
-}
-
-/** RFC 5952: lower case, the longest run of two or more zero groups as `::`. */
-export function formatIpv6(groups: readonly number[]): string {
-  let [start, length] = [0, 0];
-  for (let i = 0; i < 8; i++) {
-    let end = i;
-    while (end < 8 && groups[end] === 0) end++;
-    if (end - i > length && end - i > 1) [start, length] = [i, end - i];
-  }
-  const hex = groups.map((group) => group.toString(16));
-  return length === 0 ? hex.join(':') : `${hex.slice(0, start).join(':')}::${hex.slice(start + length).join(':')}`;
 }

@@ -1,6 +1,6 @@
 import { PolicyError, shown, typeError } from '../../errors.ts';
 import { readOptions, withDefault, wholeNumber, type Options, type WithDefault } from '../../values/shape.ts';
-import { joinLines, type AnyReader, type RequestReader } from '../framework.ts';
+import { joinLines, type AnyReader, type FrameworkReader } from '../framework.ts';
 import { isThenable, mapMaybe, type MaybePromise } from '../maybe.ts';
 import { canonicalAddress } from './address.ts';
 
@@ -11,7 +11,7 @@ export type KeyValue = string | number | null | undefined;
 export interface KeyReader<Request, Response = unknown> {
   readonly read: (
     request: Request,
-    reader: RequestReader<Request>,
+    reader: FrameworkReader<Request, never>,
     response: Response | undefined,
   ) => KeyValue | Promise<KeyValue>;
   /** Whether requests without it are common, so that one limit among several skips them by default. */
@@ -23,7 +23,7 @@ export interface KeyReader<Request, Response = unknown> {
 /** A part of a key that is the client's address. */
 export interface AddressReader<Request> extends KeyReader<Request> {
   readonly of: 'address';
-  readonly read: (request: Request, reader: RequestReader<Request>) => string | undefined;
+  readonly read: (request: Request, reader: FrameworkReader<Request, never>) => string | undefined;
 }
 
 /**
@@ -54,7 +54,7 @@ export interface ByIpOptions extends Options<typeof BY_IP> {}
 export function byIp<Request>(options: ByIpOptions = {}): AddressReader<Request> {
   const { ipv6Prefix } = readOptions(options, BY_IP, 'byIp');
   let [last, canonical]: [string | undefined, string | undefined] = [undefined, undefined];
-  const read = (request: Request, reader: RequestReader<Request>): string | undefined => {
+  const read = (request: Request, reader: FrameworkReader<Request, never>): string | undefined => {
     const address = reader.address(request);
     if (address === undefined) return undefined;
     // Consecutive requests often come over one connection, with the same text.

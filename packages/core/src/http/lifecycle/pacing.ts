@@ -3,6 +3,8 @@ import { deniedForWaiting, type Decision } from '../../limiter/decision.ts';
 import { schedule } from '../../limiter/schedule.ts';
 import { refundPacing, settle } from '../../limiter/settle.ts';
 import type { RawRequest, RawResponse } from '../framework.ts';
+import type { MaybePromise } from '../maybe.ts';
+import { GONE, type Plan } from '../plan.ts';
 import { isGone, onClose } from './disconnect.ts';
 
 /** A request that may have to wait until it starts. */
@@ -15,21 +17,21 @@ export interface Pacing {
 }
 
 /**
- * Decides, and holds a request that is allowed with a delay until it may start. Returns `gone` if its client leaves
- * during the wait: its place becomes free again if no other request is behind it.
+ * Decides, and holds a request that is allowed with a delay until it may start. Its client may leave during the wait: its
+ * place becomes free again if no other request is behind it.
  *
  * Holds at most `maxPaced` requests. Further requests are denied, and take nothing.
  *
  * @param decide - Takes the units, or with `peek` none, and publishes nothing.
  * @param report - Reports the decision to the application.
  */
-export async function decidePaced<Decided>(
+export async function decidePaced(
   { core, paced, raw, rawResponse }: Pacing,
-  decide: (op: 'take' | 'peek') => Decision | Promise<Decision>,
-  report: (decision: Decision) => Decided | Promise<Decided>,
-): Promise<Decided | 'gone'> {
+  decide: (op: 'take' | 'peek') => MaybePromise<Decision>,
+  report: (decision: Decision) => MaybePromise<Plan>,
+): Promise<Plan> {
   const startMs = performance.now();
-  const conclude = (decision: Decision): Decided | Promise<Decided> => {
+  const conclude = (decision: Decision): MaybePromise<Plan> => {
     core.publish('take', decision, startMs);
     return report(decision);
   };
@@ -63,7 +65,7 @@ export async function decidePaced<Decided>(
     try {
       const decided = await conclude(decision);
       hasStarted = await waitUntil(arrivedMs + decision.delayMs, raw, rawResponse, freePlace);
-      return hasStarted ? decided : 'gone';
+      return hasStarted ? decided : GONE;
     } finally {
       if (!hasStarted) freePlace();
     }

@@ -23,23 +23,6 @@ function scene(...refunds: readonly unknown[]) {
 }
 
 describe('a refund', () => {
-  it.each<[unknown, number, number]>([
-    ['on-success', 399, 5],
-    ['on-success', 400, 4],
-    ['on-failure', 399, 4],
-    ['on-failure', 400, 5],
-    [(_request: unknown, { statusCode }: PlainResponse) => statusCode === 402, 402, 5],
-    [() => 'yes', 500, 5],
-  ])('by %p of a response with %d leaves %d', async (refund, status, expected) => {
-    const { limiter, left } = scene(refund);
-    const response = new PlainResponse();
-    await limiter.plan({}, response);
-
-    response.finish(status);
-
-    expect(await left()).toEqual([expected]);
-  });
-
   it('happens once, and never after the response was cut off', async () => {
     const { limiter, left } = scene('on-success');
     const [whole, cut, other] = [new PlainResponse(), new PlainResponse(), new PlainResponse()];

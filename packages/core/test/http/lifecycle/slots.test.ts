@@ -87,16 +87,19 @@ describe('the slot of a request', () => {
     expect([await free(), store.count('give'), warnings]).toEqual([1, 1, []]);
   });
 
-  it('is held for maxSlotMs, ten minutes by default, and the release is warned of once', async () => {
+  it('of a client that stops reading is released once, after maxSlotMs, ten minutes by default, with one warning', async () => {
     const { store, visit, free } = scene();
-    await visit();
+    const [unread, other] = [new PlainResponse(), new PlainResponse()];
+    await visit(unread);
 
     await pass(599_000);
     const before = await free();
     await pass(1_000);
     const after = await free();
-    await visit();
+    await visit(other);
     await pass(600_000);
+    for (const response of [unread, other]) response.leave();
+    await turns();
 
     expect([before, after, store.count('give'), warnings]).toEqual([0, 1, 2, ['SLUICE_SLOT_TIMEOUT']]);
   });

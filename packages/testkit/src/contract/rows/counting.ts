@@ -83,7 +83,7 @@ const alone = makeRows({
   // Units and slots that come back once the answer is known.
   'refund: "on-success" counts failures alone: 20 good logins, and five bad ones (B16)': [
     { policy: fixedWindow({ limit: 5, window: '1h' }), refund: 'on-success' },
-    get(...times(20, 200)),
+    [asStatus(399), times(20, 399)],
     [asStatus(401), [...times(5, 401), 429]],
     get(429),
   ],
