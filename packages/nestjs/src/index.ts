@@ -7,7 +7,7 @@ export type { HeadersOption, HttpLimitOptions, OnMissingKey, PolicyOption, Refun
 export type { AddressReader, ByIpOptions, Denial, DenialStatuses, Field } from '@sluice/core/http';
 export type { HeaderFormat, RefundWhen } from '@sluice/core/http';
 export type { NestRequest, NestResponse } from './nest-types.ts';
-export { RateLimit, SkipRateLimit } from './rate-limit.decorator.ts';
+export { CurrentRateLimit, RateLimit, SkipRateLimit } from './rate-limit.decorator.ts';
 export { RateLimitException } from './rate-limit.exception.ts';
 export { RateLimitGuard } from './rate-limit.guard.ts';
 export { RateLimitModule, type RateLimitModuleAsyncOptions, type RateLimitModuleOptions } from './rate-limit.module.ts';

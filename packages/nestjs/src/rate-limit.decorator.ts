@@ -1,7 +1,8 @@
-import { SetMetadata } from '@nestjs/common';
+import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { PolicyError } from '@sluice/core';
-import type { NestResponse } from './nest-types.ts';
+import type { RateLimitInfo } from '@sluice/core/http';
+import type { NestRequest, NestResponse } from './nest-types.ts';
 import type { RateLimitOptions } from './rate-limit.options.ts';
 
 /** One use of `@RateLimit()`. */
@@ -50,6 +51,19 @@ export function SkipRateLimit(...names: readonly string[]): ClassOrMethod {
     return names.length === 0 || before?.length === 0 ? [] : [...(before ?? []), ...names];
   });
 }
+
+/**
+ * A parameter of a handler: the key and the decision of its request, `undefined` if no limit applies.
+ *
+ * @example
+ * ```ts
+ * list(@CurrentRateLimit() limit: RateLimitInfo | undefined) {}
+ * ```
+ */
+export const CurrentRateLimit: () => ParameterDecorator = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): RateLimitInfo | undefined =>
+    context.getType() === 'http' ? context.switchToHttp().getRequest<NestRequest>().rateLimit : undefined,
+);
 
 /** The limits of a class with its base classes, or of a method; the outermost first. */
 export function readLimits(target: Target): readonly Placed[] {

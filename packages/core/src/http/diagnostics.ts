@@ -21,7 +21,7 @@ export function warnAboutProxies(framework: AnyReader, request: object, isFirst:
   // On a Unix socket, only clients that the proxy names have an address.
   const peer = socket?.destroyed === false ? (socket.remoteAddress ?? UNIX_SOCKET) : undefined;
   if (peer === undefined || (framework.address(request) ?? UNIX_SOCKET) !== peer) return;
-  if (peer !== UNIX_SOCKET && !PRIVATE.has(peer)) return;
+  if (peer !== UNIX_SOCKET && !PRIVATE.hasAddress(peer)) return;
   // A request of the proxy itself, such as a health check: it does not show whether the proxy is trusted.
   if (named.split(',').some((address) => address.trim() === peer)) return;
   const what = `a request came from ${peer} with X-Forwarded-For, which the application does not trust`;

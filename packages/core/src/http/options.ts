@@ -89,9 +89,12 @@ export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitO
 export interface SharedOptions<Request, Response, Early = Response> {
   /** Requests for which the function returns true are not limited at all. */
   skip?: OfRequest<Request, Early, boolean> | undefined;
-  /** Clients that are not limited: addresses and CIDR ranges (`'10.0.0.0/8'`). */
+  /**
+   * Clients that are not limited: addresses, CIDR ranges (`'10.0.0.0/8'`), or whole keys. In `limits`, an allowed key
+   * is exempt only from its own limit.
+   */
   allow?: readonly string[] | undefined;
-  /** Clients that always get 403: addresses and CIDR ranges. Takes precedence over `allow`. */
+  /** Clients that always get 403: addresses, CIDR ranges, or whole keys. Takes precedence over `allow`. */
   deny?: readonly string[] | undefined;
   /**
    * How CORS preflights are counted. `separate` gives each address its own budget for them: the same policies if the

@@ -71,7 +71,7 @@ export class Place {
     this.hasOneKey = settings.limits === undefined;
     this.limits = this.hasOneKey ? [readOneKey(this.core, settings, reader)] : readEntries(this.core, settings, reader);
     this.paced = { free: settings.maxPaced };
-    const listing = (['allow', 'deny'] as const).find((list) => settings[list] !== undefined);
+    const listing = (['allow', 'deny'] as const).find((list) => settings[list]?.hasAddresses === true);
     if (listing !== undefined && reader.noAddress !== undefined) throw addressMissing(listing, reader.noAddress);
   }
 

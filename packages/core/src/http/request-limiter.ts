@@ -288,9 +288,9 @@ export class RequestLimiter {
     const { allow, status } = settings;
     return (call) => {
       const address = this.#framework.address(call.request);
-      const isForbidden = this.#places.some((place) => place.settings.deny?.has(address) === true);
+      const isForbidden = this.#places.some((place) => place.settings.deny?.hasAddress(address) === true);
       if (isForbidden) return denied(forbiddenDenial(status), settings);
-      const wants = allow?.has(address) === true ? [] : readWants(call.request);
+      const wants = allow?.hasAddress(address) === true ? [] : readWants(call.request);
       if (wants.length === 0) return PASS;
       return mapMaybe(this.#decide(call, 'take', wants), (decision) =>
         decision.allowed ? PASS : denied(denialFor(decision, undefined, status), settings),
@@ -314,14 +314,18 @@ async function countWait(call: Call, asked: Promise<Decision>): Promise<Decision
 
 /** Decides as otherwise. The request continues, and what fails is warned of. */
 function reporting(steps: Step): Step {
-  return async (call) => {
+  const pass = ({ info }: Plan): Plan => (info === undefined ? PASS : { ...PASS, info });
+  const warn = (error: unknown): Plan => {
+    const what = 'a limit in report mode could not decide, and let the request pass';
+    warnOnce('SLUICE_REPORT_FAILED', `${what}: ${getMessage(error)}`);
+    return PASS;
+  };
+  return (call) => {
     try {
-      const { info } = await steps(call);
-      return info === undefined ? PASS : { ...PASS, info };
+      const plan = steps(call);
+      return plan instanceof Promise ? plan.then(pass).catch(warn) : pass(plan);
     } catch (error) {
-      const what = 'a limit in report mode could not decide, and let the request pass';
-      warnOnce('SLUICE_REPORT_FAILED', `${what}: ${getMessage(error)}`);
-      return PASS;
+      return warn(error);
     }
   };
 }

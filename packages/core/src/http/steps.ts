@@ -17,7 +17,7 @@ const MISSING = '#missing';
 /** The steps of one place: what it does not configure is not among them. What skips its limits goes on behind them. */
 export function stepsThrough(place: PlacedLimits, framework: AnyReader, next: Step): Step {
   const { allow, deny, skip, status } = place.settings;
-  const limits = place.limits.reduceRight((after, limit) => makeStep(place, limit, after), next);
+  const limits = place.limits.reduceRight((after, limit) => makeStep(place, limit, framework, after), next);
   const unlessSkipped: Step =
     skip === undefined
       ? limits
@@ -27,14 +27,14 @@ export function stepsThrough(place: PlacedLimits, framework: AnyReader, next: St
   return (call) => {
     // Before the first await: the socket keeps it, and once the client is gone it is unknown.
     const address = framework.address(call.request);
-    if (deny?.has(address) === true) return denied(forbiddenDenial(status), place.settings);
-    return allow?.has(address) === true ? next(call) : unlessSkipped(call);
+    if (deny?.hasAddress(address) === true) return denied(forbiddenDenial(status), place.settings);
+    return deny?.hasKeys !== true && allow?.hasAddress(address) === true ? next(call) : unlessSkipped(call);
   };
 }
 
 /** Adds what one limit wants of its key, or denies the request for it. */
-function makeStep({ settings }: PlacedLimits, own: HttpLimit, next: Step): Step {
-  const { status, refund } = settings;
+function makeStep({ settings }: PlacedLimits, own: HttpLimit, framework: AnyReader, next: Step): Step {
+  const { allow, deny, status, refund } = settings;
   const { name, limit, cost, readKey, reader, onMissingKey } = own;
   const add = (call: Call, key: string | undefined, picked: Limit, units: number): MaybePromise<Plan> => {
     const subject = key === undefined ? MISSING : readSubject(key);
@@ -53,9 +53,15 @@ function makeStep({ settings }: PlacedLimits, own: HttpLimit, next: Step): Step 
     });
   };
   const want = (call: Call, key: string | undefined): MaybePromise<Plan> => {
-    if (key !== undefined) call.found[name] = key;
-    else if (onMissingKey === 'skip') return next(call);
-    else if (onMissingKey === 'deny') return denied(missingKeyDenial(status), settings);
+    if (key !== undefined) {
+      call.found[name] = key;
+      if (deny?.hasKey(key) === true) return denied(forbiddenDenial(status), settings);
+      // Lifts this limit alone: the keys of other limits may be ones that any client can send.
+      if (allow?.hasKey(key) === true) return next(call);
+    }
+    if (deny?.hasKeys === true && allow?.hasAddress(framework.address(call.request)) === true) return next(call);
+    if (key === undefined && onMissingKey === 'skip') return next(call);
+    if (key === undefined && onMissingKey === 'deny') return denied(missingKeyDenial(status), settings);
     return typeof limit !== 'function' && typeof cost === 'number' ? add(call, key, limit, cost) : pick(call, key);
   };
   return (call) => {

@@ -7,28 +7,66 @@ interface Range {
   readonly prefix: number;
 }
 
-/** The clients of an `allow` or `deny` list: addresses and CIDR ranges. */
+/**
+ * Matches text that is meant as an address or a range: dotted numbers, or groups between colons, with what people add
+ * to them. When it cannot be parsed, it is rejected: taken as a key, it would match no request. A key of several
+ * parts contains a bar, which no address does.
+ */
+const LIKE_AN_ADDRESS =
+  /^\s*\[?(\d+(\.\d+){3}|[\da-f]*:[\da-f]*:[\da-f:.]*)([\]%:/\s-][^|]*)?$|^\s*\d+(\.(\d+|\*)){0,3}\.?\/\d+\s*$|^\s*\d+(\.\d+)*\.\*/i;
+
+/** The clients of an `allow` or `deny` list: addresses, CIDR ranges and whole keys. */
 export class ClientList {
   readonly #ranges: readonly Range[];
+  readonly #keys: ReadonlySet<string>;
 
-  /** @throws PolicyError for an entry that is neither an address nor a range. */
+  /** @throws PolicyError for an entry that is neither an address, a range nor a key. */
   constructor(given: unknown, field: string) {
-    const expect = (where: string, what: string, got: unknown): PolicyError => {
-      const message = `${where} must be ${what} such as "10.0.0.0/8" or "2001:db8::/32", got ${shown(got)}`;
-      return new PolicyError(where, message, 'SLUICE_OPTION_INVALID');
-    };
-    if (!Array.isArray(given)) throw expect(field, 'a list of addresses and CIDR ranges', given);
-    this.#ranges = given.map((entry: unknown, i) => {
+    if (!Array.isArray(given)) {
+      throw new PolicyError(
+        field,
+        `${field} must be a list of addresses, CIDR ranges such as "10.0.0.0/8", or keys, got ${shown(given)}`,
+        'SLUICE_OPTION_INVALID',
+      );
+    }
+    const ranges: Range[] = [];
+    const keys = new Set<string>();
+    for (const [i, entry] of given.entries()) {
       const range = typeof entry === 'string' ? parseRange(entry) : undefined;
-      if (range === undefined) throw expect(`${field}[${String(i)}]`, 'an address or a CIDR range', entry);
-      return range;
-    });
+      if (range !== undefined) {
+        ranges.push(range);
+      } else if (typeof entry !== 'string' || entry === '' || LIKE_AN_ADDRESS.test(entry)) {
+        throw new PolicyError(
+          `${field}[${String(i)}]`,
+          `${field}[${String(i)}] must be an address, a CIDR range such as "10.0.0.0/8" or "2001:db8::/32", or a key, got ${shown(entry)}`,
+          'SLUICE_OPTION_INVALID',
+        );
+      } else {
+        keys.add(entry);
+      }
+    }
+    this.#ranges = ranges;
+    this.#keys = keys;
   }
 
-  has(address: string | undefined): boolean {
+  /** Whether any entry is a key, so that the keys of a request have to be read. */
+  get hasKeys(): boolean {
+    return this.#keys.size > 0;
+  }
+
+  /** Whether any entry is an address or a range. */
+  get hasAddresses(): boolean {
+    return this.#ranges.length > 0;
+  }
+
+  hasAddress(address: string | undefined): boolean {
     if (address === undefined || this.#ranges.length === 0) return false;
     const bits = addressBits(address);
     return bits !== undefined && this.#ranges.some((range) => isWithin(bits, range));
+  }
+
+  hasKey(key: string): boolean {
+    return this.#keys.has(key);
   }
 }
 

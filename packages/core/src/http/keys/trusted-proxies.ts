@@ -3,7 +3,7 @@ import { ClientList } from './client-list.ts';
 /** The proxies whose header fields are believed: a list of addresses and CIDR ranges. */
 export class TrustedProxies extends ClientList {
   trusts(address: string | undefined): boolean {
-    return this.has(address);
+    return this.hasAddress(address);
   }
 
   /**

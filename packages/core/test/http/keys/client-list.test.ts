@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { fixedWindow } from '@sluice/core';
+import { byHeader, byIp } from '@sluice/core/http';
 import { cases, testSeed } from '@sluice/testkit';
 import fc from 'fast-check';
 import { ClientList } from '../../../src/http/keys/client-list.ts';
+import { sending, statusesOf } from '../plain-framework.ts';
 
 describe('a list of clients', () => {
   it.each([
@@ -20,23 +23,31 @@ describe('a list of clients', () => {
     ['10.1.2.3', '10.1.2.03', false],
     ['10.1.2.3', undefined, false],
   ])('with %s: has %s is %p', (entry, address, expected) => {
-    expect(new ClientList([entry], 'deny').has(address)).toBe(expected);
+    expect(new ClientList([entry], 'deny').hasAddress(address)).toBe(expected);
   });
 
   it.each([
     ...['10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/8 ', '10.0.0.0/0x8', '2001:db8::/129'],
     ...['::1::', ':::', '1:2:3:4:5:6:7:8:9', 'fe80::/64%eth0', '10.0.0.256', '010.0.0.1', ' 10.0.0.1', '[::1'],
     ...['fe80::1%eth0/200', '10/8', '10.0/16', '10.*', '10.0.0.*', '10.0.0.1-10.0.0.9', '', 5, null, ['10.0.0.1']],
-    ...['user-42', '42', '/login'],
   ])('rejects the entry %p, and names its place', (entry) => {
     expect(() => new ClientList(['10.0.0.1', entry], 'deny')).toThrow(
       expect.objectContaining({
         code: 'SLUICE_OPTION_INVALID',
         field: 'deny[1]',
-        message: expect.stringMatching(/^deny\[1\] must be an address or a CIDR range such as .*, got /s),
+        message: expect.stringMatching(/^deny\[1\] must be an address, a CIDR range such as .*, or a key, got /s),
       }),
     );
   });
+
+  it.each(['user-42', '42', '/login', 'a b', 'café', '203.0.113.7|/login', '2001:db8::/64|/login', 'team:red:9'])(
+    'takes %s for a whole key',
+    (entry) => {
+      const list = new ClientList([entry], 'allow');
+
+      expect([list.hasKey(entry), list.hasKey(`${entry}0`), list.hasAddress(entry)]).toEqual([true, false, false]);
+    },
+  );
 });
 
 /** An address in the number of bits of its family. */
@@ -76,11 +87,41 @@ describe('a range', () => {
 
         const list = new ClientList([`${base}/${String(bits)}`], 'deny');
 
-        expect(list.has(written(address, otherNotation))).toBe(
+        expect(list.hasAddress(written(address, otherNotation))).toBe(
           address.size === range.size && address.value >> rest === range.value >> rest,
         );
       }),
       { numRuns: cases(2_000), seed: testSeed(42) },
     );
+  });
+});
+
+describe('allow and deny of one limit', () => {
+  const policy = fixedWindow({ limit: 1, window: '1h' });
+  const listed = { policy, key: byHeader('x-app'), allow: ['192.0.2.0/24'], deny: ['blog'] };
+  const app = (name: string) => ({ headers: { 'x-app': name } });
+
+  it('let a client on the list allow pass without a key, although keys may be denied', async () => {
+    expect(await statusesOf(listed, [{}, app('blog'), { address: '203.0.113.1' }])).toEqual([200, 403, 403]);
+  });
+
+  it('read no key of a client on the list allow, unless a key may be denied', async () => {
+    const key = (): never => {
+      throw new Error('the key is read');
+    };
+
+    await expect(sending({ ...listed, key, deny: undefined })()).resolves.not.toHaveProperty('denial');
+    await expect(sending({ ...listed, key })()).rejects.toThrow('the key is read');
+  });
+
+  it('lift one limit alone by a key among several: any client may send it', async () => {
+    const limits = [
+      { name: 'per-ip', policy, key: byIp() },
+      { name: 'per-app', policy, key: byHeader('x-app') },
+    ];
+
+    const statuses = await statusesOf({ limits, allow: ['shop'], deny: ['blog'] }, ['blog', 'wiki', 'shop'].map(app));
+
+    expect(statuses).toEqual([403, 200, 429]);
   });
 });

@@ -31,6 +31,12 @@ const ranges = [
   ['an address in another spelling', '203.0.113.7', '::ffff:cb00:7107', '::ffff:cb00:7108'],
   ['a range', '203.0.113.0/25', '203.0.113.127', '203.0.113.128'],
 ] as const;
+const precedences: readonly (readonly [string, Limit])[] = [
+  ['an address over a range', { deny: ['203.0.113.7'], allow: ['203.0.113.0/24'] }],
+  ['an address over a key', { deny: ['203.0.113.7'], allow: ['k'] }],
+  ['a key over an address', { deny: ['k'], allow: ['203.0.113.7'] }],
+  ['a key over the same key', { deny: ['k'], allow: ['k'] }],
+];
 
 /** Header fields by which clients claim other addresses. */
 const forged: readonly NonNullable<Ask['headers']>[] = [
@@ -83,6 +89,12 @@ const budgets = makeRows({
     { policy: hourly(1), key: byKey },
     [withKey(['k1', 'k2']), [200, 429, 429]],
   ],
+  'a list may name keys': [
+    { policy: hourly(1), key: byKey, allow: ['partner'], deny: ['stolen'] },
+    [withKey('partner'), [200, 200, 200]],
+    [withKey('stolen'), 403, PROBLEM, FORBIDDEN],
+    [withKey('other'), [200, 429]],
+  ],
   'a list ignores an address that a client only claims': [
     { policy: hourly(1), allow: ['203.0.113.7'], deny: ['203.0.113.66'] },
     [from('203.0.113.7'), [200, 429]],
@@ -110,10 +122,11 @@ const addresses = makeRows(
       [from(listed), [200, 200, 200], UNTOLD],
       [from(other), [200, 429]],
     ]),
-    'a list that denies takes precedence': [
-      { policy: hourly(1), deny: ['203.0.113.7'], allow: ['203.0.113.0/24'] },
-      [from('203.0.113.7'), 403, PROBLEM, FORBIDDEN],
-    ],
+    ...each(precedences, ([which, limit]) => [
+      `a list that denies takes precedence: ${which}`,
+      { policy: hourly(1), key: byKey, ...limit },
+      [from('203.0.113.7', { 'X-Api-Key': 'k' }), 403, PROBLEM, FORBIDDEN],
+    ]),
     'a limit per address distinguishes clients behind a trusted proxy, whatever they claim before it': [
       { policy: hourly(1) },
       [from('203.0.113.1'), [200, 429]],
