@@ -16,7 +16,7 @@ describe('an option', () => {
     ['skip', 'a function', '/health', null],
     ['onDenied', 'a function', 429],
     ['onDecision', 'a function', 'log'],
-    ['allow', 'a list of addresses and CIDR ranges such as "10.0.0.0/8" or "2001:db8::/32"', '::1', new Set(['::1'])],
+    ['allow', 'a list of addresses, CIDR ranges such as "10.0.0.0/8", or keys', '::1', new Set(['::1']), () => true],
     ['refund', '"on-success", "on-failure" or a function of request and response', 'success', true],
     ['maxSlotMs', 'a whole number of milliseconds from 1 to 2147483647', 0, 0.5, 2 ** 31, '1m'],
     ['maxPaced', 'a whole number from 0 to 9007199254740991', -1, 0.5, NaN, '10'],
