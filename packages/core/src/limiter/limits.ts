@@ -268,7 +268,7 @@ function countPolicies(
       throw new PolicyError(`${where}.name`, `${expected}; write fixedWindow({ name: "burst", ... })`);
     }
     const suffix = name === ownName ? ownSuffix : `${ownSuffix}:${name}`;
-    const local = localShare === 1 ? policy : scalePolicy(policy, localShare);
+    const local = localShare === 1 ? policy : scaleLocally(policy, localShare, name);
     return { name, policy, rule: compile(policy), suffix, keys: undefined, local };
   });
   checkDistinct(
@@ -276,6 +276,15 @@ function countPolicies(
     `${field}.name`,
   );
   return counted;
+}
+
+function scaleLocally(policy: Policy, localShare: number, name: string): Policy {
+  try {
+    return scalePolicy(policy, localShare);
+  } catch (error) {
+    const what = `localShare must be a share of the policy ${shown(name)} that can be counted, got ${shown(localShare)}`;
+    throw new PolicyError('localShare', `${what}: ${getMessage(error)}`, 'SLUICE_OPTION_INVALID');
+  }
 }
 
 /**

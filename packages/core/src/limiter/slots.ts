@@ -21,28 +21,28 @@ export interface HeldSlots {
   release(): Promise<void>;
 }
 
-/** The slots of a decision; undefined if it took none. */
+/** The slots of a decision; undefined if it took none, or no store decided. */
 export function findSlots(core: LimiterCore, decision: Decision): HeldSlots | undefined {
   const receipt = LimiterDecision.readReceipt(decision);
-  if (receipt === undefined || receipt.op === 'peek' || !decision.allowed) return undefined;
+  if (receipt === undefined || receipt.op === 'peek' || !decision.allowed || decision.source === 'none')
+    return undefined;
   const asks = receipt.asks.filter(({ holder = 0 }) => holder > 0);
   if (asks.length === 0) return undefined;
   const ttlMs = Math.min(...asks.map(({ counted }) => counted.rule.windowMs));
   let untilMs = performance.now() + ttlMs;
   let isReleased = false;
-  const hasEnded = (): boolean => isReleased || performance.now() >= untilMs;
   return {
     ttlMs,
     renew: async () => {
-      if (hasEnded()) return false;
+      if (isReleased || performance.now() >= untilMs) return false;
       const { figures } = await core.send('renew', asks, receipt.isLocal);
       if (!figures.every((of) => of[ALLOWED] === 1)) return false;
       untilMs = performance.now() + ttlMs;
       return true;
     },
     release: async () => {
-      if (hasEnded()) return;
-      isReleased = true;
+      if (isReleased) return;
+      isReleased = true; // sent after a ttl as well: a renewal whose answer was lost may have held them longer
       try {
         await core.send('give', asks, receipt.isLocal);
       } catch (error) {

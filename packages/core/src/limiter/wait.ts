@@ -131,7 +131,7 @@ class Line {
   #isAsking = false;
   /** How often units may have come back. */
   #changes = 0;
-  /** What the last decision, or the first denial, left of the policy that has the least. */
+  /** What the last decision left of the policy that has the least. */
   #remaining = 0;
   #cancelRetry: (() => void) | undefined;
 
@@ -238,9 +238,7 @@ class Line {
         continue;
       }
       const decision = attempt.value;
-      if (denied === undefined) {
-        this.#remaining = Math.min(decision.remaining, ...decision.policies.map(({ remaining }) => remaining));
-      }
+      this.#remaining = decision.remaining;
       if (!decision.allowed) {
         if (this.#staysAfter(waiter, decision)) denied ??= decision;
       } else if (this.#waiters.has(waiter) && denied === undefined) {

@@ -12,6 +12,16 @@ import type { Follower } from './follower.ts';
 import { findFollower } from './policies.ts';
 import type { Held } from './record.ts';
 
+/** By limiter, as long as it is in use. */
+const users = /* @__PURE__ */ new WeakMap<PolicyContext, Follower>();
+
+/** For all managed policies of a limiter. */
+function open(context: PolicyContext): () => Promise<void> {
+  const follower = findFollower(context.policies, context.store);
+  users.set(context, follower);
+  return follower.enter();
+}
+
 /**
  * The current policy that `policies.put(name, ...)` stored under this name. Use it in place of a policy: as `policy`,
  * in an entry of `limits`, or as the result of a function of the request. All limiters that use it, in any application,
@@ -24,13 +34,6 @@ import type { Held } from './record.ts';
  */
 export function managed(name: string): PolicyFunction & MarkedPolicy {
   const policyName = parseName(name, 'name');
-  /** By limiter, as long as it is in use. */
-  const users = new WeakMap<PolicyContext, Follower>();
-  const open = (context: PolicyContext): (() => Promise<void>) => {
-    const follower = findFollower(context.policies, context.store);
-    users.set(context, follower);
-    return follower.enter();
-  };
   const find = (key: string, { app }: PolicyContext, { copy }: Follower): ReturnedPolicy => {
     const held = copy.get(policyName);
     if (held?.policy !== undefined && isFor(app, held)) return copy.find(policyName, key);

@@ -77,8 +77,9 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
   }
 
   async function run(batch: readonly Waiting[]): Promise<void> {
-    const requests = new Requests(batch);
+    let requests: Requests;
     try {
+      requests = new Requests(batch);
       await decide(requests, Math.max(...batch.map(({ endMs }) => endMs)));
     } catch (error) {
       for (const { reject } of batch) reject(toStoreError(error));
@@ -133,8 +134,9 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /** The errors of drivers, whose codes of the network are those of Node. */
-function toStoreError(error: unknown): SluiceError {
-  const { code, errors = [] } = error as { readonly code?: unknown; readonly errors?: readonly { code?: unknown }[] };
+export function toStoreError(error: unknown): SluiceError {
+  type Refused = { readonly code?: unknown; readonly errors?: readonly { readonly code?: unknown }[] };
+  const { code, errors = [] } = (error ?? {}) as Refused;
   const codes = [code, ...errors.map((one) => one.code)].map(String);
   if (!codes.some((one) => /^E[A-Z]+$/.test(one))) return asStoreError(error);
   return new StoreError(

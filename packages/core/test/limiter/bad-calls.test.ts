@@ -216,8 +216,8 @@ describe('the options of a limiter', () => {
     [{ policy, ...away, onStoreError: 'deny' }, 'OPTION_INVALID', /localShare must be left out if onStoreError is not/],
     [
       { ...away, localShare: 1e-9, policy: tokenBucket({ capacity: 1, refill: 1, every: '36500d' }) },
-      'POLICY_INVALID',
-      /every must be a duration/,
+      'OPTION_INVALID',
+      /localShare must be a share of the policy "default" that can be counted, got 1e-9: every must be a duration/,
     ],
     [{ policy, onThreshold: {} }, 'OPTION_INVALID', /onThreshold.at/],
     [{ policy, onThreshold: { at: [0.5] } }, 'OPTION_INVALID', /onThreshold.call/],

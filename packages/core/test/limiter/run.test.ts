@@ -116,6 +116,25 @@ describe('run', () => {
     await running;
   });
 
+  it('holds no slot that no store has given: its function is not aborted for one', async () => {
+    const inner = memoryStore();
+    let isAway = true;
+    const perform: Store['perform'] = async (op, asks) => {
+      if (isAway) throw new Error('away');
+      return Promise.resolve(inner.perform(op, asks));
+    };
+    const limiter = createLimiter({ policy, store: { source: 'redis', perform }, onStoreError: 'allow' });
+    const long = work();
+    const running = limiter.run('k', long.fn);
+    await pass(0);
+    isAway = false;
+    await pass(TTL_MS * 2);
+
+    expect(long.signal?.aborted).toBe(false);
+    long.end();
+    expect(await running).toBe('done');
+  });
+
   it('does not call the function of a wait that was aborted, timed out, or closed', async () => {
     const limiter = createLimiter({ policy });
     const long = work();

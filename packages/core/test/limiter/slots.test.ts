@@ -67,6 +67,26 @@ describe('a release', () => {
   });
 });
 
+describe('a slot that a renewal whose answer came late still holds', () => {
+  it('is free once it is released, although a ttl has passed without an answer', async () => {
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store, timeoutMs: 50, denialCache: false });
+    const { release, renew } = await limiter.acquire('imports');
+    const { perform } = store;
+    store.perform = async (op, asks) => perform.call(store, op, asks).then(() => new Promise<never>(() => undefined));
+    await pass(TTL_MS - 1_000);
+    const renewed = renew().catch(({ code }: Error & { code: string }) => code);
+    await pass(50);
+    store.perform = perform;
+    await pass(2_000);
+    const before = await isFree(limiter);
+
+    await release();
+
+    expect([await renewed, before, await isFree(limiter)]).toEqual(['SLUICE_STORE_TIMEOUT', false, true]);
+  });
+});
+
 describe('an acquire whose answer is lost', () => {
   it.each([
     ['releases the slot: no other process could', false],
