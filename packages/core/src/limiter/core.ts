@@ -172,7 +172,10 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   async #closeOpened(): Promise<void> {
-    await Promise.all(Array.from(this.#opened.values(), async (close) => close?.()));
+    const close = async (closer: (() => unknown) | undefined): Promise<void> => {
+      await closer?.(); // async, so that what it throws keeps no other from being called
+    };
+    await Promise.all(Array.from(this.#opened.values(), close));
   }
 
   /** A service has many limits of a policy each in one limiter: that of the key tells which. */

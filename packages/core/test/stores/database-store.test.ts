@@ -39,7 +39,6 @@ it('an answer that comes late lets nothing be decided before what was written si
 it.each([undefined, null, 'a text', { code: 'ECONNREFUSED' }])(
   'an error of a driver may be anything: %j',
   async (error) => {
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- that is what is tested
     const store = databaseStore('a database', () => Promise.reject(error));
 
     await expect(store.perform('take', [ask('ann')])).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
@@ -59,7 +58,6 @@ it.each([
   const store = sqlStore({
     ...{ source: 'postgres', table: 'things', statements: ['create things'] },
     ...{ missing: '42883', denied: ['42501'], rolledBack: [] },
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- drivers reject with anything
     query: () => Promise.reject(error),
     swap: () => Promise.reject(new Error('not called')),
   });
