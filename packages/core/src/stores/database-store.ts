@@ -1,4 +1,5 @@
 import { asStoreError, getMessage, StoreError, type SluiceError } from '../errors.ts';
+import { NOT_SENT } from '../platform.ts';
 import { DenialCache, type Send, type Waiting } from './redis/denial-cache.ts';
 import type { Store } from './store.ts';
 import { Requests, type Write } from './transaction.ts';
@@ -130,9 +131,6 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
   return { source, perform: (op, asks, endMs) => denials.perform(op, asks, send, endMs) };
 }
 
-/** Errors of connecting, after which nothing was sent. */
-const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
-
 /** The errors of drivers, whose codes of the network are those of Node. */
 export function toStoreError(error: unknown): SluiceError {
   type Refused = { readonly code?: unknown; readonly errors?: readonly { readonly code?: unknown }[] };
@@ -145,7 +143,7 @@ export function toStoreError(error: unknown): SluiceError {
     {
       cause: error,
       kind: 'connection',
-      sent: !codes.some((one) => NOT_SENT.has(one)),
+      sent: !codes.some((one) => NOT_SENT.includes(one)),
     },
   );
 }
