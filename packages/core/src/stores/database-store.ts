@@ -133,8 +133,8 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
 
 /** The errors of drivers, whose codes of the network are those of Node. */
 export function toStoreError(error: unknown): SluiceError {
-  type Refused = { readonly code?: unknown; readonly errors?: readonly { readonly code?: unknown }[] };
-  const { code, errors = [] } = (error ?? {}) as Refused;
+  type DriverError = { readonly code?: unknown; readonly errors?: readonly { readonly code?: unknown }[] };
+  const { code, errors = [] } = (error ?? {}) as DriverError;
   const codes = [code, ...errors.map((one) => one.code)].map(String);
   if (!codes.some((one) => /^E[A-Z]+$/.test(one))) return asStoreError(error);
   return new StoreError(
