@@ -106,3 +106,6 @@ export function localClock(): Clock {
     },
   };
 }
+
+/** Codes of errors of connecting, after which nothing was sent. */
+export const NOT_SENT: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];

@@ -141,7 +141,7 @@ export class Guard implements BreakerOwner {
   probe(): Promise<unknown> {
     const probeMs = this.#probeMs;
     const answer = new Promise((resolve) => {
-      resolve(this.#store.perform('take', [PROBE]));
+      resolve(this.#store.perform('take', [PROBE], performance.now() + probeMs));
     });
     return within(probeMs, answer, () => lateError(probeMs));
   }

@@ -90,8 +90,8 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   readonly #limits = new WeakMap<object, Limit>();
   /** Those that operators and metrics see: the ones that were there from the start, unless others take their place. */
   known: Limit[] = [];
-  /** Closes what its policy functions have opened. */
-  readonly #closers: (() => unknown)[] = [];
+  /** What its policy functions have opened, once each, and what closes that. */
+  readonly #opened = new Map<object, (() => unknown) | undefined>();
   /** Set once the name is claimed. */
   #leave: (() => void) | undefined;
   /** What was consumed, wanted and asked for by a key that came twice in a row: a busy key comes again and again. */
@@ -135,7 +135,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     } catch (error) {
       forget(this);
       this.#leave();
-      void Promise.allSettled(this.#closers.map((close) => close()));
+      this.#closeOpened().catch(() => undefined);
       throw error;
     }
     if (this.guard !== undefined || !isClusterWorker()) return;
@@ -165,9 +165,17 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   #open(mark: PolicyMark | undefined): void {
-    if (this.#closing !== undefined) return; // it decides no more
-    const close = mark?.open?.(this.context);
-    if (close !== undefined) this.#closers.push(close);
+    const open = mark?.open;
+    if (open === undefined || this.#opened.has(open)) return;
+    this.checkOpen();
+    this.#opened.set(open, open(this.context));
+  }
+
+  async #closeOpened(): Promise<void> {
+    const close = async (closer: (() => unknown) | undefined): Promise<void> => {
+      await closer?.(); // async, so that what it throws keeps no other from being called
+    };
+    await Promise.all(Array.from(this.#opened.values(), close));
   }
 
   /** A service has many limits of a policy each in one limiter: that of the key tells which. */
@@ -530,7 +538,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     this.#leave?.();
     // What is settled or released afterwards opens the store again, for as long as that takes.
     this.#idle = () => void this.#closeStore().catch((error: unknown) => void this.#report(error, false));
-    await Promise.all([this.#closeStore(), ...this.#closers.map((close) => close())]);
+    await Promise.all([this.#closeStore(), this.#closeOpened()]);
   }
 
   async #closeStore(): Promise<void> {

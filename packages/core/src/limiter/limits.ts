@@ -268,7 +268,8 @@ function countPolicies(
       throw new PolicyError(`${where}.name`, `${expected}; write fixedWindow({ name: "burst", ... })`);
     }
     const suffix = name === ownName ? ownSuffix : `${ownSuffix}:${name}`;
-    return { name, policy, rule: compile(policy), suffix, keys: undefined, local: scaleLocally(policy, localShare) };
+    const local = localShare === 1 ? policy : scaleLocally(policy, localShare, name);
+    return { name, policy, rule: compile(policy), suffix, keys: undefined, local };
   });
   checkDistinct(
     counted.map(({ name }) => name),
@@ -277,17 +278,12 @@ function countPolicies(
   return counted;
 }
 
-/** @throws PolicyError if the numbers of this share cannot be counted exactly. */
-function scaleLocally(policy: Policy, share: number): Policy {
+function scaleLocally(policy: Policy, localShare: number, name: string): Policy {
   try {
-    return share === 1 ? policy : scalePolicy(policy, share);
+    return scalePolicy(policy, localShare);
   } catch (error) {
-    const expected = 'localShare must be a share that can be counted exactly, such as 0.25';
-    throw new PolicyError(
-      'localShare',
-      `${expected}, got ${shown(share)}: ${getMessage(error)}`,
-      'SLUICE_OPTION_INVALID',
-    );
+    const what = `localShare must be a share of the policy ${shown(name)} that can be counted, got ${shown(localShare)}`;
+    throw new PolicyError('localShare', `${what}: ${getMessage(error)}`, 'SLUICE_OPTION_INVALID');
   }
 }
 

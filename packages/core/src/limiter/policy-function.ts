@@ -35,8 +35,8 @@ export interface PolicyMark {
   /** Whether its source has lost it: this process still has it, and one that starts now does not. */
   readonly isLost?: (context: PolicyContext) => boolean;
   /**
-   * Called once for each limiter that uses the function, when it is made. Throws if an option of the limiter is missing.
-   * What it returns is called when the limiter closes.
+   * Called once for each limiter that uses it, for one function or several, when that is made. Throws if an option of the
+   * limiter is missing. What it returns is called when the limiter closes.
    */
   readonly open?: (context: PolicyContext) => (() => void | Promise<void>) | undefined;
 }

@@ -92,9 +92,9 @@ export async function editKeys(
   given: readonly Want[],
   edit: KeyEdit = {},
 ): Promise<void> {
-  const { until = 0, by, reason, endMs } = edit;
+  const { until = 0, by, reason, endMs = performance.now() + core.timeoutMs } = edit;
   const { isRoutine = op === 'reset' && by === undefined && reason === undefined } = edit;
-  const editAsks = async (known: readonly PolicyAsk[]): Promise<void> => {
+  await editConfigured(core, given, endMs, async (known) => {
     const asks = known.map((ask) => ({ ...ask, until }));
     core.guard?.fallback.perform(op, makeLocal(asks));
     const send = (own: Op, some: readonly Ask[]): Promise<Answer> => core.send(own, some, false, endMs);
@@ -116,8 +116,7 @@ export async function editKeys(
       await timeline.add({ atMs: after.atMs, what, limit, key: want.subject, ...states, by, reason });
     };
     await Promise.all([...new Set(asks.map(({ want }) => want))].map(tell));
-  };
-  await editConfigured(core, given, editAsks, endMs);
+  });
 }
 
 /** What a key has used, and how long it is blocked: `5 of 5 used, blocked for 10m`. */
@@ -138,7 +137,8 @@ function describeState(asks: readonly PolicyAsk[], { figures }: Answer, want: Wa
  * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` if a policy holds slots: units alone do not say whose.
  */
 export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
-  await editConfigured(core, given, async (asks) => {
+  const endMs = performance.now() + core.timeoutMs;
+  await editConfigured(core, given, endMs, async (asks) => {
     const held = asks.find(({ counted }) => counted.rule.holds);
     if (held !== undefined) {
       const what = `the policy ${shown(held.counted.name)} holds slots, which belong to their holders`;
@@ -147,7 +147,7 @@ export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given
     }
     if (given.every(({ cost }) => cost === 0)) return;
     try {
-      await core.send(op, asks);
+      await core.send(op, asks, false, endMs);
     } catch (error) {
       if (core.onStoreError !== 'local' || core.guard === undefined || isFault(error)) throw error;
       await core.send(op, makeLocal(asks), true);
@@ -159,8 +159,8 @@ export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given
 async function editConfigured(
   core: LimiterCore,
   given: readonly Want[],
+  endMs: number,
   edit: (asks: readonly PolicyAsk[]) => Promise<void>,
-  endMs?: number,
 ): Promise<void> {
   core.checkOpen();
   const editing = (async () => {

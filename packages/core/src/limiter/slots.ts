@@ -21,10 +21,9 @@ export interface HeldSlots {
   release(): Promise<void>;
 }
 
-/** The slots of a decision; undefined if it took none. */
+/** The slots of a decision; undefined if it took none, or no store decided. */
 export function findSlots(core: LimiterCore, decision: Decision): HeldSlots | undefined {
   const receipt = LimiterDecision.readReceipt(decision);
-  // Without a store nothing is held: what was taken all the same is given back already.
   if (receipt === undefined || receipt.op === 'peek' || !decision.allowed || decision.source === 'none')
     return undefined;
   const asks = receipt.asks.filter(({ holder = 0 }) => holder > 0);
@@ -42,8 +41,8 @@ export function findSlots(core: LimiterCore, decision: Decision): HeldSlots | un
       return true;
     },
     release: async () => {
-      if (isReleased) return; // but not after the ttl: a renewal that was answered late may hold them still
-      isReleased = true;
+      if (isReleased) return;
+      isReleased = true; // sent after a ttl as well: a renewal whose answer was lost may have held them longer
       try {
         await core.send('give', asks, receipt.isLocal);
       } catch (error) {

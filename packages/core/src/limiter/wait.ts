@@ -131,7 +131,7 @@ class Line {
   #isAsking = false;
   /** How often units may have come back. */
   #changes = 0;
-  /** What the last decision left. */
+  /** What the last decision left of the policy that has the least. */
   #remaining = 0;
   #cancelRetry: (() => void) | undefined;
 

@@ -12,6 +12,16 @@ import type { Follower } from './follower.ts';
 import { findFollower } from './policies.ts';
 import type { Held } from './record.ts';
 
+/** By limiter, as long as it is in use. */
+const users = /* @__PURE__ */ new WeakMap<PolicyContext, Follower>();
+
+/** For all managed policies of a limiter. */
+function open(context: PolicyContext): () => Promise<void> {
+  const follower = findFollower(context.policies, context.store);
+  users.set(context, follower);
+  return follower.enter();
+}
+
 /**
  * The current policy that `policies.put(name, ...)` stored under this name. Use it in place of a policy: as `policy`,
  * in an entry of `limits`, or as the result of a function of the request. All limiters that use it, in any application,
@@ -31,7 +41,8 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
     return undefined;
   };
   const read: PolicyFunction = (key, context) => {
-    const follower = users.get(context) ?? findFollower(context.policies, context.store);
+    if (!users.has(context)) open(context);
+    const follower = users.get(context) as Follower;
     const first = follower.firstLoad();
     if (first === undefined) return find(key, context, follower);
     const fail = (error: unknown): never => {
@@ -50,17 +61,6 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
     isLost: (context) => users.get(context)?.lost.has(policyName) === true,
     open,
   });
-}
-
-/** By limiter, whatever it uses of them. */
-const users = /* @__PURE__ */ new WeakMap<PolicyContext, Follower>();
-
-/** Follows the source for as long as a limiter is open, once: functions of a request may name a policy each. */
-function open(context: PolicyContext): (() => Promise<void>) | undefined {
-  if (users.has(context)) return undefined;
-  const follower = findFollower(context.policies, context.store);
-  users.set(context, follower);
-  return follower.enter();
 }
 
 function isFor(app: string | undefined, { record: { apps } }: Held): boolean {

@@ -1,4 +1,5 @@
 import { asStoreError, getMessage, StoreError, type SluiceError } from '../errors.ts';
+import { NOT_SENT } from '../platform.ts';
 import { DenialCache, type Send, type Waiting } from './redis/denial-cache.ts';
 import type { Store } from './store.ts';
 import { Requests, type Write } from './transaction.ts';
@@ -130,13 +131,11 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
   return { source, perform: (op, asks, endMs) => denials.perform(op, asks, send, endMs) };
 }
 
-/** Errors of connecting, after which nothing was sent. */
-const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
-
 /** The errors of drivers, whose codes of the network are those of Node. */
-function toStoreError(error: unknown): SluiceError {
-  const { code, errors = [] } = Object(error) as { readonly code?: unknown; readonly errors?: readonly Error[] };
-  const codes = [code, ...errors.map((one) => (one as NodeJS.ErrnoException).code)].map(String);
+export function toStoreError(error: unknown): SluiceError {
+  type DriverError = { readonly code?: unknown; readonly errors?: readonly { readonly code?: unknown }[] };
+  const { code, errors = [] } = (error ?? {}) as DriverError;
+  const codes = [code, ...errors.map((one) => one.code)].map(String);
   if (!codes.some((one) => /^E[A-Z]+$/.test(one))) return asStoreError(error);
   return new StoreError(
     'SLUICE_STORE_FAILED',
@@ -144,7 +143,7 @@ function toStoreError(error: unknown): SluiceError {
     {
       cause: error,
       kind: 'connection',
-      sent: !codes.some((one) => NOT_SENT.has(one)),
+      sent: !codes.some((one) => NOT_SENT.includes(one)),
     },
   );
 }

@@ -1,5 +1,5 @@
 import { PolicyError, StoreError, getMessage, shown, type SluiceErrorCode, type StoreFailureKind } from '../errors.ts';
-import { startTimer, stopTimer } from '../platform.ts';
+import { NOT_SENT, startTimer, stopTimer } from '../platform.ts';
 import type { Policy } from '../policies/index.ts';
 import { optional, readOptions, valueThat, type Optional, type Options } from '../values/shape.ts';
 import { DenialCache, type Send, type Waiting } from './redis/denial-cache.ts';
@@ -29,8 +29,6 @@ const MAX_CHARACTERS = 20_000;
 const MAX_REQUEST_MS = 10_000;
 /** How many figures an ask has. */
 const FIGURES = 8;
-/** What says in an error of `fetch` that the request was not sent. */
-const NOT_SENT: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
 const KINDS: Readonly<Record<number, StoreFailureKind>> = { 401: 'denied', 403: 'denied', 503: 'connection' };
 
 /** What the service answers to one call: its figures, or why it failed. */

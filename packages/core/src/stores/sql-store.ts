@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { getMessage, StoreError } from '../errors.ts';
-import { databaseStore, type Swap, type Swapped } from './database-store.ts';
+import { databaseStore, toStoreError, type Swap, type Swapped } from './database-store.ts';
 import type { Store } from './store.ts';
 
 /** A store in a database with functions of its own. */
@@ -39,13 +39,12 @@ export function sqlStore<Source extends string>(dialect: Dialect<Source>): SqlSt
       for (const statement of statements) await dialect.query(statement);
     } catch (error) {
       const isDenied = denied.includes(readCode(error));
+      const { kind = 'other' } = isDenied
+        ? ({ kind: 'denied' } as const)
+        : (toStoreError(error) as Partial<StoreError>);
       const hint = isDenied ? `; have it run by a user who may:\n${statements.join(';\n')}` : '';
       const why = `${source}Store cannot make its table ${table}: ${getMessage(error)}${hint}`;
-      throw new StoreError('SLUICE_STORE_FAILED', why, {
-        cause: error,
-        kind: isDenied ? 'denied' : 'other',
-        sent: false,
-      });
+      throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind, sent: false });
     }
   }
 
@@ -71,6 +70,6 @@ export function nameVersion(table: string, body: string): string {
 
 /** The number of MySQL, or the code of PostgreSQL. */
 function readCode(error: unknown): string {
-  const { errno, code } = Object(error) as { readonly errno?: unknown; readonly code?: unknown };
+  const { errno, code } = (error ?? {}) as { readonly errno?: unknown; readonly code?: unknown };
   return String(errno ?? code);
 }

@@ -136,7 +136,7 @@ describe('a store that is late', () => {
 });
 
 describe('a probe', () => {
-  it('is sent 100 ms after the breaker opened, as a write, and closes it', async () => {
+  it('is sent 100 ms after the breaker opened, as a write that waits as long, and closes it', async () => {
     const { store, guard } = await openBreaker();
     store.behaviour = 'answers';
 
@@ -144,7 +144,7 @@ describe('a probe', () => {
     expect(store.probes).toBe(0);
     await pass(1);
 
-    expect(store.asked.at(-1)).toEqual({ op: 'take', keys: ['{probe}:-probe'] });
+    expect(store.asked.at(-1)).toEqual({ op: 'take', keys: ['{probe}:-probe'], endMs: performance.now() + 100 });
     expect(await ask(guard, 1)).toEqual(['answered']);
   });
 

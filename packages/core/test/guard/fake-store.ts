@@ -12,11 +12,11 @@ type Behaviour =
 /** A store that behaves as it is told, and remembers what it was asked. */
 export class FakeStore implements Store {
   readonly source = 'redis';
-  readonly asked: { readonly op: Op; readonly keys: readonly string[] }[] = [];
+  readonly asked: { readonly op: Op; readonly keys: readonly string[]; readonly endMs: number | undefined }[] = [];
   behaviour: Behaviour = 'answers';
 
-  perform(op: Op, asks: readonly Ask[]): Promise<Answer> {
-    this.asked.push({ op, keys: asks.map(({ key }) => key) });
+  perform(op: Op, asks: readonly Ask[], endMs?: number): Promise<Answer> {
+    this.asked.push({ op, keys: asks.map(({ key }) => key), endMs });
     const { behaviour } = this;
     const answer: Answer = { atMs: 0, figures: asks.map(() => [1, 9, 1, 0, 1000, 1000, 0, 0]) };
     if (behaviour === 'answers') return Promise.resolve(answer);

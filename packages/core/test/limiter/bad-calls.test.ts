@@ -217,7 +217,7 @@ describe('the options of a limiter', () => {
     [
       { ...away, localShare: 1e-9, policy: tokenBucket({ capacity: 1, refill: 1, every: '36500d' }) },
       'OPTION_INVALID',
-      /localShare must be a share that can be counted exactly, such as 0.25, got 1e-9: every must be a duration/,
+      /localShare must be a share of the policy "default" that can be counted, got 1e-9: every must be a duration/,
     ],
     [{ policy, onThreshold: {} }, 'OPTION_INVALID', /onThreshold.at/],
     [{ policy, onThreshold: { at: [0.5] } }, 'OPTION_INVALID', /onThreshold.call/],

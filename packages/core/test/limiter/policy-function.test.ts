@@ -191,6 +191,22 @@ describe('a policy that is still loading', () => {
     expect(unhandled).not.toHaveBeenCalled();
   });
 
+  it('leaves an edit what is left of the time', async () => {
+    const store = new WatchedStore();
+    store.perform = async () => new Promise(() => undefined);
+    const load = async (): Promise<Policy> => new Promise((resolve) => setTimeout(resolve, 60, small));
+    const ended = jest.fn();
+    const edits = [
+      limiterWith(load, { store }).reset('ann'),
+      limiterWith(load, { store, shared: true, name: 'other' }).block('ann', '1h'),
+    ];
+    for (const edit of edits) edit.catch(({ code }: Error & { code: string }) => ended(code));
+
+    await jest.advanceTimersByTimeAsync(101);
+
+    expect(ended.mock.calls).toEqual([['SLUICE_STORE_TIMEOUT'], ['SLUICE_STORE_TIMEOUT']]);
+  });
+
   it('leaves the store what is left of the time', async () => {
     const store = new WatchedStore();
     store.perform = async () => new Promise(() => undefined);
@@ -248,15 +264,41 @@ describe('a marked function', () => {
     expect(events).toEqual(['open', 'close']);
   });
 
-  it('is not opened by a limiter that was closed', async () => {
-    const open = jest.fn(() => undefined);
-    const core = new LimiterCore({});
+  it('is opened once for all functions with that, such as one for each request, and not after its limiter was closed', async () => {
+    const events: string[] = [];
+    const open = (): (() => void) => (events.push('open'), () => void events.push('close'));
+    const core = new LimiterCore({ name: 'shop' });
     core.claim();
+    for (let i = 0; i < 3; i++) core.limitFor(policyOf(() => small, { open }));
     await core.close();
 
-    core.limitFor(policyOf(() => small, { open }));
+    expect(events).toEqual(['open', 'close']);
+    expect(() => core.limitFor(policyOf(() => small, { open: () => open() }))).toThrow(
+      expect.objectContaining({ code: 'SLUICE_LIMITER_CLOSED' }),
+    );
+    expect(events).toHaveLength(2);
+  });
 
-    expect(open).not.toHaveBeenCalled();
+  it('that cannot be closed again, since another could not be opened, leaves no rejection behind', async () => {
+    const unhandled = jest.fn();
+    process.on('unhandledRejection', unhandled);
+    const rejects = policyOf(() => small, { open: () => async () => Promise.reject(new Error('cannot close')) });
+    const throws = policyOf(() => small, {
+      open: () => {
+        throw new Error('app is missing');
+      },
+    });
+    const limits = [
+      { name: 'one', policy: rejects },
+      { name: 'two', policy: throws },
+    ];
+
+    expect(() => createLimiter({ limits })).toThrow('app is missing');
+
+    jest.useRealTimers();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
   });
 
   it('may reject a limiter, whose name stays free', () => {

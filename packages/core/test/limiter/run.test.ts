@@ -1,7 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { concurrency, createLimiter, fixedWindow, memoryStore, type Store } from '@sluice/core';
 import { useFakeTime } from '../guard/fake-store.ts';
-import { WatchedStore } from './watched-store.ts';
 
 const TTL_MS = 3_000;
 const policy = concurrency({ limit: 1, ttl: TTL_MS });
@@ -117,6 +116,25 @@ describe('run', () => {
     await running;
   });
 
+  it('holds no slot that no store has given: its function is not aborted for one', async () => {
+    const inner = memoryStore();
+    let isAway = true;
+    const perform: Store['perform'] = async (op, asks) => {
+      if (isAway) throw new Error('away');
+      return Promise.resolve(inner.perform(op, asks));
+    };
+    const limiter = createLimiter({ policy, store: { source: 'redis', perform }, onStoreError: 'allow' });
+    const long = work();
+    const running = limiter.run('k', long.fn);
+    await pass(0);
+    isAway = false;
+    await pass(TTL_MS * 2);
+
+    expect(long.signal?.aborted).toBe(false);
+    long.end();
+    expect(await running).toBe('done');
+  });
+
   it('does not call the function of a wait that was aborted, timed out, or closed', async () => {
     const limiter = createLimiter({ policy });
     const long = work();
@@ -145,22 +163,6 @@ describe('run', () => {
       'SLUICE_LIMITER_CLOSED',
     ]);
     expect(fn).not.toHaveBeenCalled();
-  });
-
-  it('that no store has decided holds no slot, and so loses none when the store is back', async () => {
-    const store = new WatchedStore();
-    store.isAway = true;
-    const limiter = createLimiter({ policy, store, onStoreError: 'allow' });
-    const one = work();
-    const running = limiter.run('k', one.fn);
-    await pass(100);
-    store.isAway = false;
-    await pass(2 * TTL_MS);
-
-    one.end();
-
-    expect(await running).toBe('done');
-    expect(one.signal?.aborted).toBe(false);
   });
 
   it('sees within 250 ms a slot that another process has released', async () => {

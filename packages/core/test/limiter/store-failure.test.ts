@@ -1,12 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  createLimiter,
-  fixedWindow,
-  type Limiter,
-  type LimiterOptions,
-  type OnStoreError,
-  type Store,
-} from '@sluice/core';
+import { createLimiter, fixedWindow, type Limiter, type OnStoreError, type Store } from '@sluice/core';
 import { WatchedStore } from './watched-store.ts';
 
 const policy = fixedWindow({ limit: 3, window: '1h' });
@@ -148,23 +141,14 @@ describe('units of keys while the store fails', () => {
   );
 });
 
-describe('a local share', () => {
-  const shared = (localShare: unknown, more = {}): Limiter =>
-    createLimiter({
-      policy: fixedWindow({ limit: 100, window: '1h' }),
-      store: awayStore(),
-      localShare,
-      ...more,
-    } as LimiterOptions) as Limiter;
+it('a local share is what one process allows of the limit while the store is away, and gives back', async () => {
+  const policy = fixedWindow({ limit: 100, window: '1h' });
+  const limiter = createLimiter({ policy, store: awayStore(), localShare: 0.25 });
+  const first = await limiter.consume('key', 25);
+  const denied = await limiter.consume('key');
+  await limiter.refund(first);
 
-  it('is what one process allows of the limit while the store is away, and gives back', async () => {
-    const limiter = shared(0.25);
-    const first = await limiter.consume('key', 25);
-    const denied = await limiter.consume('key');
-    await limiter.refund(first);
-
-    expect(first).toMatchObject({ allowed: true, limit: 25, remaining: 0, source: 'local' });
-    expect(denied.allowed).toBe(false);
-    expect((await limiter.peek('key')).remaining).toBe(25);
-  });
+  expect(first).toMatchObject({ allowed: true, limit: 25, remaining: 0, source: 'local' });
+  expect(denied.allowed).toBe(false);
+  expect((await limiter.peek('key')).remaining).toBe(25);
 });

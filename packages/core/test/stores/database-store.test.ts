@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '@sluice/testkit';
-import { databaseStore, type Swap, type Swapped } from '../../src/stores/database-store.ts';
 import { sqlStore } from '../../src/stores/sql-store.ts';
+import { databaseStore, type Swap, type Swapped } from '../../src/stores/database-store.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import type { Ask } from '../../src/stores/store.ts';
 
@@ -36,23 +36,34 @@ it('an answer that comes late lets nothing be decided before what was written si
   expect(sent[2]?.what.texts).toEqual([undefined]); // unknown: what it held was written later than the clock now says
 });
 
-it('a driver that rejects with nothing is a failure of the store', async () => {
-  const store = databaseStore('a database', () => Promise.reject(undefined as unknown as Error));
+it.each([undefined, null, 'a text', { code: 'ECONNREFUSED' }])(
+  'an error of a driver may be anything: %j',
+  async (error) => {
+    const store = databaseStore('a database', () => Promise.reject(error));
 
-  await expect(store.perform('take', [ask('ann')])).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
-});
+    await expect(store.perform('take', [ask('ann')])).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+  },
+);
 
 it.each([
-  ['42501', 'denied', /have it run by a user who may/],
-  ['53100', 'other', /cannot make its table sluice: no space \[/],
-])('a migration that fails with %s is of the kind %j', async (code, kind, message) => {
+  [
+    'denied',
+    Object.assign(new Error('may not'), { code: '42501' }),
+    /make its table things: may not; have it run by a user who may:\ncreate things \[/,
+  ],
+  ['connection', { code: 'ECONNREFUSED' }, /cannot make its table things/],
+  ['other', new Error('disk full'), /cannot make its table things: disk full \[/],
+  ['other', undefined, /cannot make its table things/],
+])('a table that cannot be made is %s for %j', async (kind, error, message) => {
   const store = sqlStore({
-    ...{ source: 'sql', table: 'sluice', statements: ['create'], missing: '42883', denied: ['42501'], rolledBack: [] },
-    query: () => Promise.reject(Object.assign(new Error('no space'), { code })),
+    ...{ source: 'postgres', table: 'things', statements: ['create things'] },
+    ...{ missing: '42883', denied: ['42501'], rolledBack: [] },
+    query: () => Promise.reject(error),
     swap: () => Promise.reject(new Error('not called')),
   });
 
-  await expect(store.migrate()).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
+  await expect(store.migrate()).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED', kind, sent: false });
+  await expect(store.migrate()).rejects.toThrow(message);
 });
 
 describe('a swap', () => {

@@ -101,7 +101,9 @@ describe('a store over transactions', () => {
 
 describe('a transaction that begins again', () => {
   it('is decided over what it reads then', async () => {
-    const taken = await fullText();
+    const kept = keepTexts();
+    await perform(kept.store, ask('key', { cost: 5 }));
+    const taken = kept.texts.get('key');
     const store = storeWith((_keys, decide) => {
       decide([undefined], NOW);
       decide([taken], NOW + 1);
@@ -113,12 +115,6 @@ describe('a transaction that begins again', () => {
     });
   });
 });
-
-async function fullText(): Promise<string> {
-  const { store, texts } = keepTexts();
-  await perform(store, ask('key', { cost: 5 }));
-  return texts.get('key') ?? '';
-}
 
 describe('a transaction that fails', () => {
   it('after it was decided has no answer, and is not made again', async () => {
