@@ -251,7 +251,7 @@ describe('a sliding log', () => {
     const start = store.clock.now();
     const perform = (atMs: number, cost: number, limit: number, window: number) => {
       store.clock.advance(start + atMs - store.clock.now());
-      const policy = slidingLog({ limit, window });
+      const policy = slidingLog({ limit, window: `${window}ms` });
       return store.perform(cost > 0 ? 'take' : 'peek', [{ key: 'one', policy, cost }]).figures[0]?.[REMAINING];
     };
     for (const [i, [cost, atMs]] of taken.entries()) perform(atMs, cost, limits[i] as number, 1_000);
