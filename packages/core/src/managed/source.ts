@@ -110,7 +110,19 @@ export class OwnFeed implements Feed {
   }
 
   watch(changed: () => void): () => void {
-    return this.#source.watch?.(changed) ?? ignore;
+    let unwatch: (() => void) | undefined;
+    try {
+      unwatch = this.#source.watch?.(changed);
+    } catch {
+      // Polling finds what changes.
+    }
+    return () => {
+      try {
+        unwatch?.();
+      } catch {
+        // It is not called any more.
+      }
+    };
   }
 
   async close(): Promise<void> {

@@ -133,10 +133,12 @@ export function change(part: Part, op: number, until: number, now: number): void
   const isSlot = part.p[MODE] === HELD;
   const holder = isSlot ? part.holder : 0;
   const isForgotten = !isSlot && part.holder > 0 && part.holder <= part.resetAt && part.resetAt <= now;
+  // What was taken in the millisecond of a reset may have been taken after it.
+  const isSurelyForgotten = isForgotten && part.holder < part.resetAt;
   part.wait = 0;
   part.delay = 0;
   if (op === GIVE && hadState && !isForgotten) part.s = part.f.give(part.p, part.s, part.cost, until, now, holder);
-  if (op === CHARGE && !isForgotten) {
+  if (op === CHARGE && !isSurelyForgotten) {
     const units = Math.min(part.cost, MAX_COUNT - part.f.used(part.p, part.s, now));
     if (units > 0) part.s = part.f.add(part.p, part.s, units, until, now, holder);
   }

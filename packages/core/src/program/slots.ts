@@ -72,7 +72,8 @@ function used(p: Nums, s: Nums, t: number): number {
 }
 
 function left(p: Nums, s: Nums, t: number): number {
-  if (s.length === 0 || window(p) >= s[KEPT]) return p[LIMIT] - used(p, s, t); // no longer policy takes turns
+  // Slots have no window, and no longer policy takes turns.
+  if (s.length === 0 || p[MODE] === HELD || window(p) >= s[KEPT]) return p[LIMIT] - used(p, s, t);
   let units = 0;
   let room = p[LIMIT];
   for (let i = s.length - SIZE; i >= FIRST; i -= SIZE) {

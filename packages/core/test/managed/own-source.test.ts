@@ -45,6 +45,10 @@ function limit(name: string, source: PolicySource, options: object = {}): Limite
   return limiter;
 }
 
+function impossible(what: string): never {
+  throw new Error(`${what} is not possible`);
+}
+
 describe('policies in a source of one’s own', () => {
   it('may be written by hand, with no more than the policy', async () => {
     const records: Record<string, unknown> = { orders: { policy: { ...ten } }, 'orders:key:ann': { policy: twenty } };
@@ -127,6 +131,20 @@ describe('policies in a source of one’s own', () => {
     await orders.close();
 
     await until('it is not watched any more', () => !isWatched);
+  });
+
+  it.each<[string, PolicySource['watch']]>([
+    ['watch throws', () => impossible('watch')],
+    ['what watch returned throws', () => () => impossible('unwatch')],
+  ])('are followed by polling, and let go, if %s', async (_what, watch) => {
+    const records: Record<string, unknown> = { orders: { policy: ten } };
+    const orders = limit('orders', { load: () => Promise.resolve({ ...records }), watch });
+    await orders.consume('ann');
+
+    records['orders'] = { policy: twenty };
+
+    await until('it is known', async () => (await orders.peek('ann')).limit === 20);
+    await orders.close();
   });
 
   it('are not read again while the source returns the same frozen object', async () => {

@@ -277,6 +277,16 @@ describe('a sliding log', () => {
 const period = fc.oneof(fc.integer({ min: 1, max: 10_000 }), fc.integer({ min: 1, max: MAX_PERIOD }));
 const count = fc.oneof(fc.integer({ min: 0, max: 100_000 }), fc.integer({ min: 0, max: MAX_COUNT }));
 
+it('slots of a value that says how long a log is kept are counted as slots', () => {
+  const policy = concurrency({ limit: 5, ttl: '1m' });
+  const store = new ProgramStore();
+  store.perform('take', [{ key: 'one', policy, cost: 1, holder: 7 }]);
+  const { s } = store.keys.get('one') as { s: number[] };
+  s[2] = 60_000;
+
+  expect(store.perform('peek', [{ key: 'one', policy, cost: 1 }]).figures[0]?.[REMAINING]).toBe(4);
+});
+
 describe('a count in other parts', () => {
   it('is the exact ratio, rounded up to a part, and at most 2^52', () => {
     fc.assert(

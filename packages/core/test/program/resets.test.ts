@@ -42,8 +42,17 @@ describe('after a reset', () => {
     const used = (store: ProgramStore): number | undefined =>
       store.perform('peek', [{ key: 'one', policy, cost: 0 }]).figures[0]?.[USED];
 
+    it('in its millisecond, gives nothing back and charges all: what was taken may have been taken later', () => {
+      const [given, charged] = (['give', 'charge'] as const).map((op) => {
+        const { store, second } = takeTwice(0);
+        store.perform(op, [second as never]);
+        return used(store);
+      });
+
+      expect([given, charged]).toEqual([3, 6]);
+    });
+
     it.each([
-      [0, ['reset']],
       [10, ['reset']],
       [10, ['reset', 'reset']],
       [10, ['reset', 'block']],

@@ -897,7 +897,7 @@ local function slots_give(p, s, units, until_, t, holder)
 end
 
 local function slots_left(p, s, t)
-  if #s == 0 or ((p[4] == 2 and 0 or p[5])) >= s[3] then
+  if #s == 0 or p[4] == 2 or ((p[4] == 2 and 0 or p[5])) >= s[3] then
     return p[1] - slots_used(p, s, t)
   end
   local units = 0
@@ -1035,12 +1035,13 @@ local function decide_change(part, op, until_, now)
   local isSlot = part.p[4] == 2
   local holder = (isSlot and part.holder or 0)
   local isForgotten = not isSlot and part.holder > 0 and part.holder <= part.resetAt and part.resetAt <= now
+  local isSurelyForgotten = isForgotten and part.holder < part.resetAt
   part.wait = 0
   part.delay = 0
   if op == 3 and hadState and not isForgotten then
     part.s = part.f.give(part.p, part.s, part.cost, until_, now, holder)
   end
-  if op == 4 and not isForgotten then
+  if op == 4 and not isSurelyForgotten then
     local units = math_min(part.cost, 4503599627370496 - part.f.used(part.p, part.s, now))
     if units > 0 then
       part.s = part.f.add(part.p, part.s, units, until_, now, holder)

@@ -156,7 +156,7 @@ local function numbers_roomAt(age, limit, window, longLimit, longest)
 end
 
 local function slots_left(p, s, t)
-  if #s == 0 or ((p[4] == 2 and 0 or p[5])) >= s[3] then
+  if #s == 0 or p[4] == 2 or ((p[4] == 2 and 0 or p[5])) >= s[3] then
     return p[1] - slots_used(p, s, t)
   end
   local units = 0
