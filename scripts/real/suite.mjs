@@ -14,7 +14,9 @@ const ON_6 = [
 const suites = {
   nodes: (version) => {
     console.log(`\n=== Node ${version}`);
-    return spawnSync('npx', ['--yes', '-p', `node@${version}`, '-c', 'node --version && npm test'], { stdio: 'inherit' });
+    return spawnSync('npx', ['--yes', '-p', `node@${version}`, '-c', 'node --version && npm test'], {
+      stdio: 'inherit',
+    });
   },
   servers: (server) => {
     const version = spawnSync(server, ['--version'], { encoding: 'utf8' }).stdout?.trim();
