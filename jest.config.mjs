@@ -69,7 +69,7 @@ export default {
     project('example-postgres-policies', 'examples/postgres-policies'),
     project('example-nextjs', 'examples/nextjs'),
   ],
-  // A deep run takes ten times as many cases.
+  // A deep run takes twenty times as many cases.
   testTimeout: process.env.SLUICE_DEPTH === 'deep' ? 3_600_000 : 120_000,
   // Tests wait for servers, windows and processes for more than a third of their time: three at a time use two cores.
   maxWorkers: 3,

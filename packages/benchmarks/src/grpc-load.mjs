@@ -49,7 +49,7 @@ export function open() {
       const [p50Ms, p99Ms] = [quantile(latencies, 0.5), quantile(latencies, 0.99)];
       // A call without an answer has failed as well.
       const failedShare = 1 - latencies.length / calls;
-      return { calls, answeredPerSecond: (latencies.length / wallMs) * 1000, failedShare, denied, p50Ms, p99Ms };
+      return { ops: calls, answeredPerSecond: (latencies.length / wallMs) * 1000, failedShare, denied, p50Ms, p99Ms };
     },
   };
 }

@@ -1,7 +1,7 @@
 // What does a limit cost a web server?
 import { Client } from 'undici';
 import { inTurn, OTHER, quantile, startChild, toRow } from './in-turn.mjs';
-import { readMeter, startServer } from './redis.mjs';
+import { measured, startServer } from './redis.mjs';
 
 const CONNECTIONS = 100;
 
@@ -49,7 +49,12 @@ export async function measureHttp({ generations, rounds, sliceMs, frameworks, wa
             // What is compiled for sockets is not compiled for these connections yet.
             for (let i = 0; i < 3 && answer; i++) await answer();
           };
-          return { warm, slice: () => measured(redis.admin, server, slice, answer), end: server.end };
+          const usage = () => server.ask('usage');
+          const measuredSlice = async () => ({
+            ...(answer && { inProcessUs: (await answer()).cpuUs }),
+            ...(await measured(redis.admin, slice, usage)),
+          });
+          return { warm, slice: measuredSlice, end: server.end };
         });
         for (const member of members) rows.push(toRow({ scene, framework, ...member }, seen.get(member)));
       }
@@ -58,19 +63,6 @@ export async function measureHttp({ generations, rounds, sliceMs, frameworks, wa
     await redis.end();
   }
   return rows;
-}
-
-async function measured(admin, server, slice, answer) {
-  const inProcess = answer && { inProcessUs: (await answer()).cpuUs };
-  const [before, redisBefore] = [await server.ask('usage'), await readMeter(admin)];
-  const { requests, ...figures } = await slice();
-  const [after, redisAfter] = [await server.ask('usage'), await readMeter(admin)];
-  return {
-    ...inProcess,
-    cpuUs: (after.cpuUs - before.cpuUs) / requests,
-    redisUs: (redisAfter.cpuUs - redisBefore.cpuUs) / requests,
-    ...figures,
-  };
 }
 
 /** Where each slice has new clients, the number of those before. */
@@ -104,7 +96,7 @@ export function open() {
       await Promise.all(clients.map(keepAsking));
       if (deniedShare > 0) earlier += CONNECTIONS;
       return {
-        requests,
+        ops: requests,
         perSecond: (requests / (performance.now() - startMs)) * 1000,
         deniedShare: denied / requests,
         p50Ms: quantile(latencies, 0.5),

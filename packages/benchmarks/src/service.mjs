@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 // Not by its name: the package's index imports jest.
 import { freePort } from '../../testkit/dist/free-port.js';
 import { heldTo, inTurn, MEASURED, OTHER, startChild, toRow } from './in-turn.mjs';
-import { readMeter, startServer } from './redis.mjs';
+import { measured, startServer } from './redis.mjs';
 
 const SLUICE = fileURLToPath(new URL('../../cli/dist/main.js', import.meta.url));
 /** It has no releases: a commit, as go writes it. */
@@ -58,7 +58,11 @@ export async function measureService({ generations, rounds, sliceMs, rates, buil
       const seen = await inTurn(names, { generations, rounds }, async (name) => {
         const { port, pid, end } = await startService(name, redis.url);
         const ask = () => load.ask('slice', { port, perSecond, ms: 3 * sliceMs });
-        return { slice: () => measured(redis.admin, pid, ask), warm: ask, end };
+        const slice = async () => {
+          const figures = await measured(redis.admin, ask, () => usageOf(pid));
+          return { ...figures, perCpuSecond: 1e6 / figures.cpuUs, rssMiB: usageOf(pid).rssMiB };
+        };
+        return { slice, warm: ask, end };
       });
       for (const name of names) rows.push(toRow({ scene: perSecond, name }, seen.get(name)));
     }
@@ -67,15 +71,6 @@ export async function measureService({ generations, rounds, sliceMs, rates, buil
     await redis.end();
   }
   return rows;
-}
-
-async function measured(admin, pid, slice) {
-  const [before, redisBefore] = [usageOf(pid), await readMeter(admin)];
-  const { calls, ...figures } = await slice();
-  const [after, redisAfter] = [usageOf(pid), await readMeter(admin)];
-  const cpuUs = (after.cpuUs - before.cpuUs) / calls;
-  const redisUs = (redisAfter.cpuUs - redisBefore.cpuUs) / calls;
-  return { cpuUs, redisUs, perCpuSecond: 1e6 / cpuUs, rssMiB: after.rssMiB, ...figures };
 }
 
 /** The process is the service's: `taskset` becomes the program that it starts. */

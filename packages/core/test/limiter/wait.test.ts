@@ -1,11 +1,13 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { createLimiter, fixedWindow, leakyBucket, memoryStore, type Decision } from '@sluice/core';
+import { expectWarnings } from '@sluice/testkit';
 import { schedule } from '../../src/limiter/schedule.ts';
 import { useFakeTime } from '../guard/fake-store.ts';
 import { WatchedStore } from './watched-store.ts';
 
 const policy = fixedWindow({ limit: 2, window: '1s' });
 
+expectWarnings('SLUICE_STORE_AWAY');
 const { pass } = useFakeTime();
 
 /** What became of a promise so far: `waits`, its value, or the code of its error. */
