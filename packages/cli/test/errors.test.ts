@@ -39,6 +39,22 @@ describe('an unreachable Redis', () => {
   });
 });
 
+describe('a Redis that stops answering during a command', () => {
+  it.each([
+    ['policy put orders fixedWindow --limit 7 --window 1m', '; the change may have been made anyway'],
+    ['policy list', ''],
+  ])('ends the command: %s', async (line, expected) => {
+    const { port } = cli;
+    await cli.admin.call('CLIENT', 'PAUSE', '60000', 'WRITE'); // scripts among them, whatever they do
+    const ran = await runSluice([...line.split(' '), '--redis', `redis://127.0.0.1:${String(port)}`]).finally(() =>
+      cli.admin.call('CLIENT', 'UNPAUSE'),
+    );
+
+    const err = `sluice: cannot use Redis at 127.0.0.1:${String(port)}: no answer in 3 s${expected}`;
+    expect(ran).toEqual({ code: 1, out: '', err });
+  });
+});
+
 describe('a Redis that rejects the user', () => {
   it('reports a wrong password without printing it', async () => {
     const { code, err } = await inspectAt(`redis://sluice-cli:geheim@127.0.0.1:${String(cli.port)}`);
@@ -209,13 +225,8 @@ describe('a database that does not exist', () => {
     const port = String(cli.port);
     await cli.sluice('policy', 'put', 'orders', 'fixedWindow', '--limit', '1', '--window', '1m', '--app', 'a');
 
-    const { code, out, err } = await runSluice([
-      'policy',
-      'remove',
-      'orders',
-      '--redis',
-      `redis://127.0.0.1:${port}/99`,
-    ]);
+    const redis = `redis://127.0.0.1:${port}/99`;
+    const { code, out, err } = await runSluice(['policy', 'remove', 'orders', '--redis', redis]);
 
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(/^sluice: cannot use Redis at .*DB index is out of range/);
@@ -227,18 +238,7 @@ describe('text from Redis or the command line', () => {
   it('sends no control characters to a terminal, in errors and in results', async () => {
     const app = 'x\u001b[31m\u009b31m';
 
-    const put = await cli.sluice(
-      'policy',
-      'put',
-      'tricky',
-      'fixedWindow',
-      '--limit',
-      '1',
-      '--window',
-      '1m',
-      '--app',
-      app,
-    );
+    const put = await cli.sluice(...'policy put tricky fixedWindow --limit 1 --window 1m --app'.split(' '), app);
     const failed = await cli.sluice('policy', 'remove', app);
 
     expect(put.out).toContain('for x\\u{1b}[31m\\u{9b}31m');
