@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { createLimiter, type Ask, type Figures, type Op, type Store } from '@sluice/core';
-import { canonicalAddress } from '@sluice/core/http';
+import { createLimiter, type Ask, type Figures } from '@sluice/core';
 import { managed } from '@sluice/core/managed';
-import { parseDuration, parseName, readWriter, findTimeline } from '@sluice/core/spi';
+import { parseDuration, parseName, readWriter, findTimeline, type LimiterCore } from '@sluice/core/spi';
 import { Failure, UsageError } from './failure.ts';
 import { escaped, findKeys, parseKey, scan, subjectFor, type StateKey } from './keys.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
@@ -141,7 +140,7 @@ async function editThroughService(
 async function findEdited(session: Session, key: string, flags: EditFlags): Promise<Edited> {
   const { client, prefix, policies } = session;
   const whole = parseKey(key, prefix);
-  if (whole !== undefined) return editedOf(session, [whole], whole.subject, whole.limit);
+  if (whole !== undefined) return { ...whole, asks: await readAsks(session, [whole]) };
   if (flags.limit === undefined) return findEverywhere(session, key);
   const limit = neededLimit(flags);
   const isOfLimit = (one: StateKey): boolean => one.limit === limit || one.limit.startsWith(`${limit}:`);
@@ -155,13 +154,9 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
     throw new Failure(`${what}, such as ${some.join(', ')}; give one of these; nothing was changed`);
   }
   if (/^[A-Za-z][\w.-]*$/.test(limit) && (await policies.get(limit)) !== undefined) {
-    return {
-      subject,
-      limit,
-      asks: await managedAsks(session, limit, own.length === 0 ? (canonicalAddress(key, 64) ?? key) : key),
-    };
+    return { subject, limit, asks: await managedAsks(session, limit, subject) };
   }
-  if (own.length > 0) return editedOf(session, own, subject, limit);
+  if (own.length > 0) return { subject, limit, asks: await readAsks(session, own) };
   // As the keys of others are.
   const others = await scan(client, prefix, `*}:${escaped(limit)}*`);
   const limits = new Map(others.filter((one) => isOfLimit(one) && !one.isManaged).map((one) => [one.limit, one]));
@@ -170,7 +165,11 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
     const instead = `before its first request, give the whole key: '${prefix}:{${subject}}:${limit}'`;
     throw new Failure(`${known}; sluice inspect KEY prints the limits of a key, and ${instead}; nothing was changed`);
   }
-  return editedOf(session, [...limits.values()], subject, limit);
+  const asks = await readAsks(
+    session,
+    [...limits.values()].map((one) => ({ ...one, subject })),
+  );
+  return { subject, limit, asks };
 }
 
 /**
@@ -181,57 +180,33 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
 async function findEverywhere(session: Session, key: string): Promise<Edited> {
   const { own, joined } = await findKeys(session.client, key, session.prefix);
   const limit = [...new Set(own.map((one) => one.limit.replace(/@\d+$/, '')))].join(', ');
-  const subjects = [...new Set(own.map((one) => one.subject))]; // an address may have several spellings
-  const edited = subjects.map((subject) => {
-    return editedOf(
-      session,
-      own.filter((one) => one.subject === subject),
-      subject,
-      limit,
-    );
-  });
-  const [first, ...others] = await Promise.all(edited);
-  if (first !== undefined) return { ...first, asks: [first, ...others].flatMap(({ asks }) => asks) };
+  const [first] = own; // an address may have several spellings
+  if (first !== undefined) return { subject: first.subject, limit, asks: await readAsks(session, own) };
   const where = joined.length === 0 ? 'Redis has no state for it' : 'Redis has it only as part of combined keys';
   const instead = 'give --limit; sluice inspect KEY prints the limits of a key';
   throw new Failure(`${printable(key)} has no limit of its own: ${where}; ${instead}; nothing was changed`);
 }
 
-async function editedOf(
-  { client }: Session,
-  keys: readonly StateKey[],
-  subject: string,
-  limit: string,
-): Promise<Edited> {
-  const asks = keys.map(async ({ key, limit: own, isManaged }): Promise<Ask> => {
+/** What a store is asked for keys in Redis, which need not be there yet. */
+function readAsks({ client }: Session, keys: readonly StateKey[]): Promise<readonly Ask[]> {
+  const asks = keys.map(async ({ key, subject, limit, isManaged }): Promise<Ask> => {
     const text = (await client.get(key)) ?? 'f1'; // a block counts for every kind
-    return { key: `{${subject}}:${isManaged ? ':' : ''}${own}`, policy: readWriter(key, text).policy, cost: 0 };
+    return { key: `{${subject}}:${isManaged ? ':' : ''}${limit}`, policy: readWriter(key, text).policy, cost: 0 };
   });
-  return { subject, limit, asks: await Promise.all(asks) };
+  return Promise.all(asks);
 }
 
 /** What limiters ask of the present key of a managed policy: after resets it has another one. */
-async function managedAsks({ store, policies }: Session, name: string, key: string): Promise<readonly Ask[]> {
+async function managedAsks({ store, policies }: Session, name: string, subject: string): Promise<readonly Ask[]> {
   const app = (await policies.get(name))?.apps?.[0];
-  const asked: Ask[] = [];
-  const spy = {
-    source: 'redis',
-    perform: (op: Op, asks: readonly Ask[]) => {
-      asked.push(...asks.map((one) => ({ key: one.key, policy: one.policy, cost: 0 })));
-      return store.perform(op, asks);
-    },
-  };
-  const options = {
-    policy: managed(name),
-    policies,
-    store: spy as Store,
-    onStoreError: 'throw' as const,
-    timeoutMs: 3000,
-  };
-  const limiter = createLimiter({ ...options, ...(app === undefined ? {} : { app }) });
-  await limiter.peek(key, 0);
-  await limiter.close();
-  return asked;
+  const options = { policy: managed(name), policies, store, ...(app === undefined ? {} : { app }) };
+  const limiter = createLimiter(options) as object as LimiterCore;
+  try {
+    const counted = (await limiter.known[0]?.read(subject)) ?? [];
+    return counted.map(({ suffix, policy }) => ({ key: `{${subject}${suffix}`, policy, cost: 0 }));
+  } finally {
+    await limiter.close();
+  }
 }
 
 function neededLimit({ limit }: EditFlags): string {

@@ -1,19 +1,9 @@
 import { Option, type Command } from 'commander';
-import {
-  concurrency,
-  fixedWindow,
-  leakyBucket,
-  PolicyError,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-  type Policy,
-} from '@sluice/core';
+import { parsePolicy, PolicyError, type Policy } from '@sluice/core';
 import { UsageError } from './failure.ts';
 
-const MAKERS = { fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket, concurrency };
-export const POLICY_KINDS: string = Object.keys(MAKERS).join(', ');
+const KINDS = 'fixedWindow slidingWindow slidingCounter slidingLog tokenBucket leakyBucket concurrency'.split(' ');
+export const POLICY_KINDS: string = KINDS.join(', ');
 export const POLICY_EXAMPLE = "'fixedWindow --limit 100 --window 1m'";
 
 /** The options of all kinds of policies. The function of a kind checks which it has. */
@@ -88,8 +78,7 @@ export function readPolicyText(text: string, others: readonly string[] = []): Po
 }
 
 function makePolicy(kind: string, given: readonly (readonly [string, string])[]): Policy {
-  const make = Object.hasOwn(MAKERS, kind) ? MAKERS[kind as keyof typeof MAKERS] : undefined;
-  if (make === undefined) throw new UsageError(`there is no policy ${JSON.stringify(kind)}; known: ${POLICY_KINDS}`);
+  if (!KINDS.includes(kind)) throw new UsageError(`there is no policy ${JSON.stringify(kind)}; known: ${POLICY_KINDS}`);
   const options = given.map(([name, text]) => [name, /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text]);
-  return make(Object.fromEntries(options) as never);
+  return parsePolicy({ algorithm: kind, ...Object.fromEntries(options) });
 }

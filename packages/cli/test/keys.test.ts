@@ -111,15 +111,6 @@ describe('inspect', () => {
     ]);
   });
 
-  it('leaves out how long a slot is kept, which its value does not tell', async () => {
-    await limiterOf({ policy: concurrency({ limit: 3, ttl: '1m' }) }).acquire('ann');
-
-    const { keys } = await inspected('ann');
-
-    const told = { algorithm: 'concurrency', policy: null, used: 1, remaining: 2 };
-    expect(keys).toEqual([expect.objectContaining(told)]);
-  });
-
   it('finds an address in any spelling, a part of a joined key, and a whole key', async () => {
     const limiter = limiterOf({ policy: fixedWindow({ limit: 5, window: '1h' }) });
     for (const key of ['2001:db8:0:1::/64', '203.0.113.7|/users/:id', 'x|203.0.113.77']) await limiter.consume(key);
@@ -177,14 +168,6 @@ describe('inspect', () => {
   });
 });
 
-describe('events', () => {
-  it('without any names what was looked for, and where', async () => {
-    const { code, out } = await cli.sluice('events', '--limit', 'login', '--key', 'ann');
-
-    expect([code, out]).toEqual([0, 'no events of the limit login of the key ann under sluice']);
-  });
-});
-
 describe('block', () => {
   it('is printed, with who and why, and told by the timeline', async () => {
     await limiterOf({ policy: fixedWindow({ limit: 5, window: '1h' }) }).consume('ann');
@@ -193,6 +176,8 @@ describe('block', () => {
 
     expect(code).toBe(0);
     expect(out).toMatch(/^blocked ann under api until \S+Z \(in 10m\), by ann: a flood$/);
+    const { out: none } = await cli.sluice('events', '--limit', 'login', '--key', 'ann');
+    expect(none).toBe('no events of the limit login of the key ann under sluice');
     expect(await cli.json('events', '--key', 'ann')).toEqual([
       {
         ...{ atMs: expect.any(Number), endAtMs: null, what: 'block', limit: 'api', key: 'ann', by: 'ann' },
@@ -233,16 +218,19 @@ describe('block', () => {
     expect((await limiter.peek('2001:db8::/64', 0)).policies.map(({ remaining }) => remaining)).toEqual([0, 0]);
   });
 
-  it('holds under a managed policy, also after its reset, and for slots', async () => {
+  it('holds under a managed policy, also after its reset, and for slots, of which the value does not tell how long', async () => {
     const store = redisStore(cli.admin, { prefix: 'sluice' });
     const policies = createPolicies(store);
     const policy = concurrency({ limit: 2, ttl: '1m' });
     await policies.put('jobs', policy, { apps: ['web'] });
     await policies.put('jobs', policy, { reset: true });
     const limiter = limiterOf({ policy: managed('jobs'), app: 'web', store, policies });
+    await limiterOf({ policy: concurrency({ limit: 3, ttl: '1m' }) }).acquire('ann');
+    const { keys } = await inspected('ann');
 
     const { code } = await cli.sluice('block', 'ann', '--limit', 'jobs', '--for', '10m', ...WHY);
 
+    expect(keys).toMatchObject([{ algorithm: 'concurrency', policy: null, used: 1, remaining: 2 }]);
     expect(code).toBe(0);
     expect((await limiter.acquire('ann')).decision.outcome).toBe('blocked');
     await policies.close();

@@ -14,17 +14,16 @@ afterEach(() => Promise.all(closing.splice(0).map((one) => one.close())));
 beforeEach(async () => {
   await cli.admin.flushall();
 });
-const put = (...rest: readonly string[]): ReturnType<typeof cli.sluice> =>
-  cli.sluice(
-    'policy',
-    'put',
-    'orders',
-    'fixedWindow',
-    ...(rest.includes('--limit') ? [] : ['--limit', '5']),
-    '--window',
-    '1m',
-    ...rest,
-  );
+const put = (...rest: readonly string[]): ReturnType<typeof cli.sluice> => {
+  const limit = rest.includes('--limit') ? [] : ['--limit', '5'];
+  return cli.sluice('policy', 'put', 'orders', 'fixedWindow', '--window', '1m', ...limit, ...rest);
+};
+
+const WHO = ['--by', 'ann', '--reason', 'sale'];
+const override = (verb: string, ...rest: readonly string[]): ReturnType<typeof cli.sluice> =>
+  cli.sluice('policy', 'override', verb, 'orders', ...rest);
+const set = (...rest: readonly string[]): ReturnType<typeof cli.sluice> =>
+  override('set', 'fixedWindow', '--limit', '50', '--window', '1m', ...rest);
 
 function ordersLimiter(): Limiter {
   const store = redisStore(cli.admin, { prefix: 'sluice' });
@@ -55,7 +54,7 @@ describe('policy put', () => {
   });
 
   it('is for all applications, unless some are named, which are kept', async () => {
-    expect((await put()).out).toBe('created orders: fixedWindow 5 per 1m, for all applications');
+    expect((await put()).out).toMatch(/for all applications$/);
     expect((await put('--app', 'web', '--app', 'api')).out).toMatch(/for api, web$/);
     expect((await put('--limit', '7')).out).toMatch(/for api, web$/);
     expect((await put('--app', 'api')).out).toMatch(/for api$/);
@@ -63,8 +62,7 @@ describe('policy put', () => {
 
   it('says when clients start again, and which overrides go', async () => {
     await put();
-    const target = ['--key', 'ann', '--by', 'x', '--reason', 'y'];
-    await cli.sluice('policy', 'override', 'set', 'orders', 'fixedWindow', '--limit', '9', '--window', '1m', ...target);
+    await set('--key', 'ann', ...WHO);
 
     const { out } = await cli.sluice('policy', 'put', 'orders', 'slidingWindow', '--limit', '5', '--window', '1m');
 
@@ -124,12 +122,6 @@ describe('policy list, get and remove', () => {
 });
 
 describe('policy override', () => {
-  const WHO = ['--by', 'ann', '--reason', 'sale'];
-  const override = (verb: string, ...rest: readonly string[]): ReturnType<typeof cli.sluice> =>
-    cli.sluice('policy', 'override', verb, 'orders', ...rest);
-  const set = (...rest: readonly string[]): ReturnType<typeof cli.sluice> =>
-    override('set', 'fixedWindow', '--limit', '50', '--window', '1m', ...rest);
-
   it('sets, lists and removes other numbers of a key and of those with a prefix, and the timeline tells it', async () => {
     await put('--app', 'checkout');
     const limiter = ordersLimiter();

@@ -71,7 +71,10 @@ export async function readJson(chunks: AsyncIterable<Uint8Array>, maxBytes: numb
   let length = 0;
   for await (const chunk of chunks) {
     length += chunk.length;
-    if (length > maxBytes) throw tooLong(maxBytes);
+    if (length > maxBytes) {
+      const text = `the body has more than ${String(maxBytes)} bytes; nothing was done`;
+      throw new PageProblem(413, text, { connection: 'close' });
+    }
     read.push(chunk);
   }
   try {
@@ -79,9 +82,4 @@ export async function readJson(chunks: AsyncIterable<Uint8Array>, maxBytes: numb
   } catch {
     throw new PageProblem(400, 'the body must be JSON; nothing was done');
   }
-}
-
-export function tooLong(maxBytes: number): PageProblem {
-  const text = `the body has more than ${String(maxBytes)} bytes; nothing was done`;
-  return new PageProblem(413, text, { connection: 'close' });
 }

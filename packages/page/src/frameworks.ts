@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { PageProblem, readJson, tooLong, type PageRequest, type PageResponse } from './exchange.ts';
+import { PageProblem, readJson, type PageRequest, type PageResponse } from './exchange.ts';
 
 /** A request of Node.js, with what a middleware before the page may have added. */
 interface NodeRequest extends IncomingMessage {
@@ -142,9 +142,8 @@ function readNode(request: NodeRequest, native: unknown, base: string | undefine
 }
 
 async function readBody(request: NodeRequest, maxBytes: number): Promise<unknown> {
-  const { body, headers, readableEnded } = request;
+  const { body, readableEnded } = request;
   if (body !== undefined && typeof body === 'object') return body; // a middleware has read it
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLong(maxBytes);
   if (body === undefined && !readableEnded) return readJson(request, maxBytes);
   throw new PageProblem(400, 'the body was read before, and not as JSON; nothing was done');
 }

@@ -2,11 +2,10 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { createLimiter, fixedWindow, redisStore, type Limiter, type Store } from '@sluice/core';
+import { createLimiter, fixedWindow, readEvents, redisStore, type Limiter, type Store } from '@sluice/core';
 import { connectTo } from '@sluice/core/spi';
-import { startTcpProxy, until, useRedis } from '@sluice/testkit';
+import { startTcpProxy, until, useRedis, type TcpProxy } from '@sluice/testkit';
 import { mergeLost, readShared, shareRecord, type PageRecord } from '@sluice/page/spi';
-import { readEvents } from '@sluice/core';
 import type { KeyState } from '../src/key-actions.ts';
 import type { Snapshot } from '../src/snapshot.ts';
 import { ask, pageWith, useCleanUp } from './serve-page.ts';
@@ -50,6 +49,17 @@ async function startDenying(denials: Readonly<Record<string, number>>): Promise<
   });
   await once(child.stdout, 'data');
   return child;
+}
+
+/** A page that shares two denials of eve with a Redis that may go away. */
+async function shareThroughProxy(): Promise<{ readonly proxy: TcpProxy; readonly made: Made }> {
+  const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
+  later(() => {
+    proxy.close();
+  });
+  const made = pageWith({ share: true });
+  await deny(limiterOn(redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' })), 'eve', 2);
+  return { proxy, made };
 }
 
 const recordOf = (more: Partial<PageRecord> = {}): PageRecord => ({
@@ -100,12 +110,7 @@ describe('pages of two processes that share their counts', () => {
   });
 
   it('say since when Redis does not answer, and go on counting', async () => {
-    const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
-    later(() => {
-      proxy.close();
-    });
-    const made = pageWith({ share: true });
-    await deny(limiterOn(redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' })), 'eve', 2);
+    const { proxy, made } = await shareThroughProxy();
     await until('its record is there', async () => (await redis.admin.exists(LIST)) === 1);
     proxy.deny();
     proxy.cut();
@@ -124,12 +129,7 @@ describe('pages of two processes that share their counts', () => {
   });
 
   it('answer within a second while Redis hangs', async () => {
-    const proxy = await startTcpProxy({ host: '127.0.0.1', port: redis.server.port });
-    later(() => {
-      proxy.close();
-    });
-    const made = pageWith({ share: true });
-    await deny(limiterOn(redisStore(proxy.through(redis.server.storeUrl), { prefix: 'sluice' })), 'eve', 2);
+    const { proxy, made } = await shareThroughProxy();
     proxy.hang();
 
     const answered = await Promise.race([deniedOf(made), new Promise((resolve) => setTimeout(resolve, 30_000))]);

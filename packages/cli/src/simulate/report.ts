@@ -14,8 +14,6 @@ export interface LogReport {
   /** Lines that are no request, and the number of the first of them. */
   readonly unreadable: number;
   readonly firstUnreadable: number | null;
-  /** Lines whose stamp is more than a day after that of the next line. */
-  readonly stray: number;
 }
 
 /** One of the clients that a candidate denies most. */
@@ -84,8 +82,8 @@ export function makeReport(
   const { requests, succeeded, withoutKey, late, clientCount: clients, peaks } = replay;
   const candidates = replay.trials.map((trial, i) => candidateReport(replay, trial, i));
   return {
-    logs: files.map(({ name, format, lines, unreadable, firstUnreadable = null, stray }) => {
-      return { name, format: format?.name ?? null, lines, unreadable, firstUnreadable, stray };
+    logs: files.map(({ name, format, lines, unreadable, firstUnreadable = null }) => {
+      return { name, format: format?.name ?? null, lines, unreadable, firstUnreadable };
     }),
     ...{ key, requests, succeeded, withoutKey, late },
     fromMs: requests === 0 ? null : replay.firstAtMs,

@@ -28,15 +28,10 @@ function heading({ requests, clients, key, fromMs, toMs, logs }: Report): string
 
 function writeNotes({ logs, late, requests, withoutKey, forgotten, wholeSeconds, candidates }: Report): string {
   const notes: string[] = [];
-  for (const { name, unreadable, firstUnreadable, stray } of logs) {
-    const log = printable(name);
+  for (const { name, unreadable, firstUnreadable } of logs) {
     if (unreadable > 0)
       notes.push(
-        `${log}: no request: ${counted(unreadable, 'line')}, the first of them line ${String(firstUnreadable)}`,
-      );
-    if (stray > 0)
-      notes.push(
-        `${log}: more than a day ahead of the next line, and counted as of the line before: ${counted(stray, 'line')}`,
+        `${printable(name)}: no request: ${counted(unreadable, 'line')}, the first of them line ${String(firstUnreadable)}`,
       );
   }
   if (withoutKey > 0) notes.push(`without a key, and not limited by it: ${counted(withoutKey, 'request')}`);

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { startRedis, startTcpProxy, until, type RedisServer, type TcpProxy } from '@sluice/testkit';
+import { describe, expect, it } from '@jest/globals';
+import { startRedis, startTcpProxy, until } from '@sluice/testkit';
 import { consume, get, HealthClient, useServe, type Serving } from './serving.ts';
 
 const serving = useServe();
@@ -65,54 +65,27 @@ describe('SIGTERM', () => {
     expect(serving.printed.err).toBe('');
   });
 
-  describe('while Redis does not answer', () => {
-    let redis: RedisServer;
-    let proxy: TcpProxy;
-    beforeEach(async () => {
-      redis = await startRedis();
-      proxy = await startTcpProxy(redis);
-    });
-    afterEach(async () => {
-      proxy.close();
-      await redis.stop();
-    });
-
-    /** A service that waits for Redis, and a request to it that has come so far. */
-    async function waiting(...options: string[]): Promise<{ serving: Serving; answered: Promise<boolean> }> {
+  it('does not wait longer than --drain for a request that Redis does not answer', async () => {
+    const redis = await startRedis();
+    const proxy = await startTcpProxy(redis);
+    try {
       const url = proxy.through(redis.url);
-      const args = ['--config', file(LIMITS), '--redis', url, '--timeout', '30s', '--shutdown-delay', '0', ...options];
-      const serving = await serve(args);
+      const delays = ['--shutdown-delay', '0', '--drain', '300ms'];
+      const serving = await serve(['--config', file(LIMITS), '--redis', url, '--timeout', '30s', ...delays]);
       await consume(serving, 'login');
       proxy.hang();
       const answered = consume(serving, 'login', 'other');
       answered.catch(() => undefined);
       await until('the request is on its way to Redis', () => proxy.heldBytes > 0);
-      return { serving, answered };
-    }
-
-    it('answers what it has begun', async () => {
-      const { serving, answered } = await waiting();
-      serving.kill('SIGTERM');
-      await until('it takes no more', async () =>
-        statusOf(serving).then(
-          () => false,
-          () => true,
-        ),
-      );
-      await proxy.heal();
-
-      expect(await answered).toBe(true);
-      expect(await serving.ended).toBe(0);
-    });
-
-    it('does not wait longer than --drain for a client that stays', async () => {
-      const { serving, answered } = await waiting('--drain', '300ms');
       serving.kill('SIGTERM');
 
       await expect(answered).rejects.toThrow('fetch failed');
       await proxy.heal();
       await serving.ended;
-    });
+    } finally {
+      proxy.close();
+      await redis.stop();
+    }
   });
 
   it('ends at once when it comes twice', async () => {

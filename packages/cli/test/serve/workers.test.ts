@@ -28,40 +28,6 @@ async function workersOf({ pid }: Serving): Promise<readonly number[]> {
     .map(Number);
 }
 
-/** A module that prints which flags of V8 a program sets, and that it has collected by itself. */
-const TELLS_COLLECTING = `data:text/javascript,${encodeURIComponent(`
-  import v8 from 'node:v8';
-  import { syncBuiltinESMExports } from 'node:module';
-  import { constants, PerformanceObserver } from 'node:perf_hooks';
-  const set = v8.setFlagsFromString;
-  v8.setFlagsFromString = (flag) => { console.error('flag ' + flag); set(flag); };
-  syncBuiltinESMExports();
-  new PerformanceObserver((list) => {
-    for (const { detail } of list.getEntries())
-      if (detail.flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) console.error('collected');
-  }).observe({ type: 'gc' });
-`)}`;
-
-describe('each process that serves', () => {
-  it.each([1, 2])('has V8 collect what calls leave in small parts, one of %i', async (workers) => {
-    const args = [
-      '--config',
-      file(LIMITS),
-      '--redis',
-      redis.server.url,
-      '--workers',
-      String(workers),
-      '--timeout',
-      '60s',
-    ];
-    const { printed } = await serve(args, { env: { NODE_OPTIONS: `--import=${TELLS_COLLECTING}` } });
-
-    const told = ['flag --no-allocation-site-pretenuring', 'flag --heap-growing-percent=40', 'collected'];
-    await until('all have said so', () => told.every((line) => printed.err.split(`${line}\n`).length === workers + 1));
-    expect(printed.err).not.toContain('unrecognized');
-  });
-});
-
 describe('workers', () => {
   it('share the listeners and the limits, and answer for all in /metrics', async () => {
     const one = await served();

@@ -84,6 +84,11 @@ export function msWords(ms: number): string {
   return `${String(Number(ms.toPrecision(2)))} ms`;
 }
 
+/** How many processes share their counts: this one, and the others. */
+export function processWords(others: readonly unknown[]): string {
+  return others.length === 0 ? '1 process' : `${number(others.length + 1)} processes`;
+}
+
 export function number(value: number): string {
   return value.toLocaleString('en');
 }

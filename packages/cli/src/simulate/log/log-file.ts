@@ -4,7 +4,6 @@ import { detectFormat, WRITE_FORMAT } from '../formats/choose.ts';
 import { readEntry, type Entry, type LogFormat } from '../formats/entry.ts';
 import { openLog, readLines } from './read-lines.ts';
 
-const DAY_MS = 86_400_000;
 /** How many lines show whether a log is of the given format. */
 const PROBED = 1000;
 
@@ -15,13 +14,8 @@ export class LogFile {
   /** Lines that are no request, and the number of the first of them. */
   unreadable = 0;
   firstUnreadable: number | undefined;
-  /** Lines whose stamp is more than a day after that of the next line. */
-  stray = 0;
   format: LogFormat | undefined;
   readonly #stream: Readable;
-  /** A request that is more than a day ahead of all before it: the next one tells whether days have passed. */
-  #ahead: Entry | undefined;
-  #newestMs = -Infinity;
 
   /** @param makeFormat - Undefined: the first lines tell. */
   constructor(path: string, makeFormat: (() => LogFormat) | undefined) {
@@ -50,39 +44,16 @@ export class LogFile {
           this.unreadable++;
           this.firstUnreadable ??= this.lines;
           if (this.lines === PROBED) this.#check(this.format);
-        } else if (entry !== null) this.#place(entry, found);
+        } else if (entry !== null) found.push(entry);
       }
       yield found;
     }
-    if (this.#ahead !== undefined) yield [this.#ahead];
     if (this.format !== undefined) this.#check(this.format);
   }
 
   /** Ends the reading, also before the end of the log: a program that writes into a pipe is told. */
   close(): void {
     this.#stream.destroy();
-  }
-
-  /**
-   * A stray stamp in the future would make all lines after it late. Such a request counts at the instant that the log had
-   * reached.
-   */
-  #place(entry: Entry, found: Entry[]): void {
-    const ahead = this.#ahead;
-    if (ahead !== undefined) {
-      this.#ahead = undefined;
-      if (ahead.atMs > entry.atMs + DAY_MS) {
-        this.stray++;
-        ahead.atMs = this.#newestMs === -Infinity ? entry.atMs : this.#newestMs;
-      }
-      this.#newestMs = Math.max(this.#newestMs, ahead.atMs);
-      found.push(ahead);
-    }
-    if (entry.atMs > this.#newestMs + DAY_MS) this.#ahead = entry;
-    else {
-      if (entry.atMs > this.#newestMs) this.#newestMs = entry.atMs;
-      found.push(entry);
-    }
   }
 
   #check({ name }: LogFormat): void {
