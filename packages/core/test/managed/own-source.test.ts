@@ -133,7 +133,7 @@ describe('policies in a source of one’s own', () => {
     await until('it is not watched any more', () => !isWatched);
   });
 
-  it.each<[string, PolicySource['watch']]>([
+  it.each<[string, NonNullable<PolicySource['watch']>]>([
     ['watch throws', () => impossible('watch')],
     ['what watch returned throws', () => () => impossible('unwatch')],
   ])('are followed by polling, and let go, if %s', async (_what, watch) => {
