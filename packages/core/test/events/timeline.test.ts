@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { expectWarnings, until, useRedis } from '@sluice/testkit';
 import type { LimitEvent } from '../../src/events/event.ts';
 import { readEvents } from '../../src/events/read-events.ts';
-import { SharedTimeline } from '../../src/events/shared-timeline.ts';
-import { findTimeline, type Timeline } from '../../src/events/timeline.ts';
+import { findTimeline, Timeline } from '../../src/events/timeline.ts';
 import { createLimiter } from '../../src/limiter/create-limiter.ts';
 import { createPolicies } from '../../src/managed/index.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
@@ -224,7 +223,7 @@ describe('an outage', () => {
 });
 
 describe('what is added to a timeline at once', () => {
-  type EventList = ConstructorParameters<typeof SharedTimeline>[0];
+  type EventList = ConstructorParameters<typeof Timeline>[0];
   const block = { atMs: Date.now(), what: 'block', limit: 'api' } as const;
   /** A list that answers when it is told to, and what it was given to write. */
   const slowList = (): { readonly list: EventList; readonly puts: string[][]; answer(): void } => {
@@ -242,7 +241,7 @@ describe('what is added to a timeline at once', () => {
 
   it('is written in one call, however much it is', async () => {
     const { list, puts, answer } = slowList();
-    const timeline = new SharedTimeline(list);
+    const timeline = new Timeline(list);
     const keys = Array.from({ length: 100 }, (_, i) => `key-${String(i)}`);
 
     const added = Promise.all(keys.map((key) => timeline.add({ ...block, key })));
@@ -255,7 +254,7 @@ describe('what is added to a timeline at once', () => {
 
   it('is written as it is at last', async () => {
     const { list, puts, answer } = slowList();
-    const timeline = new SharedTimeline(list);
+    const timeline = new Timeline(list);
 
     const first = timeline.add({ ...block, key: 'eve' }, 'one');
     await until('it is written', () => puts.length === 1);
