@@ -10,6 +10,8 @@ export type NewEvent = Pick<LimitEvent, 'atMs' | 'what' | 'limit'> & {
 
 export const MAX_EVENTS = 1_000;
 const MAX_IN_NAME = 300;
+/** The list in Redis, behind the prefix: in the slot of the managed policies, whose changes write it, too. */
+export const EVENTS_KEY = '{#policies}:events';
 export const EVENTS_KEPT_MS: number = 7 * 86_400_000;
 const REFRESH_MS = 10_000;
 /** How long a change waits for its entry. */
@@ -57,7 +59,7 @@ export class Timeline {
 
   /** Adds an event. Resolves when it is written, or half a second has passed; what was not written is, later. */
   async add(event: NewEvent, name?: string): Promise<void> {
-    const kept = this.#keep(event, name);
+    const kept = this.keep(event, name);
     if (this.#list === undefined) return;
     this.#unsent.add(kept);
     await within(PATIENCE_MS, this.#send(), () => new Error('late')).catch(() => undefined);
@@ -70,7 +72,7 @@ export class Timeline {
   begin(event: NewEvent): (more?: Partial<LimitEvent>) => Promise<void> {
     // What several processes see begin in one minute is one event.
     const limit = encodeURIComponent(event.limit).slice(0, MAX_IN_NAME);
-    const name = this.#keep(event, `${event.what}-${String(Math.round(event.atMs / 60_000))}-${limit}`);
+    const name = this.keep(event, `${event.what}-${String(Math.round(event.atMs / 60_000))}-${limit}`);
     this.#lasting.add(name);
     return async (more) => {
       this.#lasting.delete(name);
@@ -121,7 +123,8 @@ export class Timeline {
     for (const [name, event] of events) if (this.#known.get(name) === event) this.#unsent.delete(name);
   }
 
-  #keep(event: NewEvent, name = `${String(event.atMs)}-${Math.random().toString(36).slice(2)}`): string {
+  /** Adds an event that its change writes. Returns its name. */
+  keep(event: NewEvent, name: string = makeEventName()): string {
     this.#known.set(name, complete(event));
     if (this.#known.size > MAX_EVENTS) {
       const [oldest] = [...this.#known].reduce((first, one) => (one[1].atMs < first[1].atMs ? one : first));
@@ -129,6 +132,10 @@ export class Timeline {
     }
     return name;
   }
+}
+
+export function makeEventName(): string {
+  return `${String(Date.now())}-${Math.random().toString(36).slice(2)}`;
 }
 
 function complete(event: NewEvent): LimitEvent {

@@ -96,6 +96,34 @@ describe('changes of managed policies', () => {
       ['remove', null, `${String(more)} for shop`, null, null],
     ]);
   });
+
+  it('are told although the process ends right after the change', async () => {
+    let hasEnded = false;
+    const run =
+      (how: 'eval' | 'evalsha') => async (script: string, keys: readonly string[], args: readonly string[]) => {
+        if (hasEnded) return failing();
+        const reply = await redis.admin[how](script, keys.length, ...keys, ...args);
+        hasEnded = (await redis.admin.exists('sluice:{#policies}:records')) === 1;
+        return reply;
+      };
+    const store = redisStore({ eval: run('eval'), evalsha: run('evalsha') }, { prefix: 'sluice' });
+    const { changedAtMs } = await createPolicies(store).put('orders', numbers(100), why);
+
+    const common = { what: 'put', limit: 'orders', key: null, endAtMs: null, before: null };
+    expect(await readEvents({ store: newStore() })).toEqual([
+      { ...common, ...why, atMs: changedAtMs, after: 'fixedWindow 100 per 1h' },
+    ]);
+  });
+
+  it('are told later if they could not be with the change', async () => {
+    await redis.admin.lpush(LIST, 'not a text'); // GET fails
+    const store = newStore(redis.admin);
+    await createPolicies(store).put('orders', numbers(100), why);
+    await redis.admin.del(LIST);
+    await readEvents({ store });
+
+    expect((await readEvents({ store: newStore() })).map(({ limit }) => limit)).toEqual(['orders']);
+  });
 });
 
 describe('the timeline in Redis', () => {
