@@ -23,13 +23,16 @@ export interface LimitEvent {
   readonly reason: string | null;
 }
 
+/** A change, whose instant is that of the server. */
+export type ChangeEvent = Omit<LimitEvent, 'atMs'>;
+
 const MAX_TEXT = 1_000;
 /** The last instant that a `Date` can be. */
 const LAST_MS = 8.64e15;
 const TEXTS = ['key', 'before', 'after', 'by', 'reason'] as const;
 
 /** An event as it is written, with its texts cut to a thousand characters. */
-export function writeEvent(event: LimitEvent): string {
+export function writeEvent(event: LimitEvent | ChangeEvent): string {
   return JSON.stringify(event, (_, value: unknown) =>
     typeof value === 'string' && value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT - 1)}…` : value,
   );

@@ -1,5 +1,7 @@
+import { within } from '../platform.ts';
 import { readSubject } from '../values/key.ts';
-import type { LimitEvent } from './event.ts';
+import { parseEvent, writeEvent, type LimitEvent } from './event.ts';
+import type { SharedLines } from './shared-lines.ts';
 
 /** A change, as it is added: what is left out is null. */
 export type NewEvent = Pick<LimitEvent, 'atMs' | 'what' | 'limit'> & {
@@ -8,19 +10,38 @@ export type NewEvent = Pick<LimitEvent, 'atMs' | 'what' | 'limit'> & {
 
 export const MAX_EVENTS = 1_000;
 const MAX_IN_NAME = 300;
+/** The list in Redis, behind the prefix: in the slot of the managed policies, whose changes write it, too. */
+export const EVENTS_KEY = '{#policies}:events';
 export const EVENTS_KEPT_MS: number = 7 * 86_400_000;
+const REFRESH_MS = 10_000;
+/** How long a change waits for its entry. */
+const PATIENCE_MS = 500;
 
-/** What changed and what broke, the last thousand events of a week: those of this process. */
+/**
+ * What changed and what broke, the last thousand events of a week: those of this process, or those of an application, in a
+ * list that its processes share. A list that lost them gets them back.
+ */
 export class Timeline {
+  readonly #list: Pick<SharedLines, 'read' | 'put'> | undefined;
   /** The events that this process knows, by name. */
-  protected readonly known: Map<string, LimitEvent> = new Map<string, LimitEvent>();
+  readonly #known = new Map<string, LimitEvent>();
   /** Those that last. */
-  protected readonly lasting: Set<string> = new Set<string>();
+  readonly #lasting = new Set<string>();
+  /** The texts that were read, so that none is parsed twice. */
+  #texts: ReadonlyMap<string, string> = new Map();
+  readonly #unsent = new Set<string>();
+  /** The writings, one after the other: each takes all that is unsent then, so that most have nothing to do. */
+  #writing: Promise<void> = Promise.resolve();
+  #refreshedAtMs = -Infinity;
+
+  constructor(list?: Pick<SharedLines, 'read' | 'put'>) {
+    this.#list = list;
+  }
 
   /** The events that this process knows, the last one first. */
   get events(): readonly LimitEvent[] {
     const sinceMs = Date.now() - EVENTS_KEPT_MS;
-    const kept = [...this.known.values()].filter(({ atMs }) => atMs > sinceMs);
+    const kept = [...this.#known.values()].filter(({ atMs }) => atMs > sinceMs);
     return kept.sort((a, b) => a.atMs - b.atMs).reverse();
   }
 
@@ -36,10 +57,12 @@ export class Timeline {
     return this.events.filter((event) => isOf(event) && concerns(event.key));
   }
 
-  /** Adds an event. Never rejects. */
-  add(event: NewEvent, name?: string): Promise<void> {
-    this.keep(event, name);
-    return Promise.resolve();
+  /** Adds an event. Resolves when it is written, or half a second has passed; what was not written is, later. */
+  async add(event: NewEvent, name?: string): Promise<void> {
+    const kept = this.keep(event, name);
+    if (this.#list === undefined) return;
+    this.#unsent.add(kept);
+    await within(PATIENCE_MS, this.#send(), () => new Error('late')).catch(() => undefined);
   }
 
   /**
@@ -50,32 +73,69 @@ export class Timeline {
     // What several processes see begin in one minute is one event.
     const limit = encodeURIComponent(event.limit).slice(0, MAX_IN_NAME);
     const name = this.keep(event, `${event.what}-${String(Math.round(event.atMs / 60_000))}-${limit}`);
-    this.lasting.add(name);
+    this.#lasting.add(name);
     return async (more) => {
-      this.lasting.delete(name);
-      if (more === undefined) this.known.delete(name);
-      else await this.add({ ...(this.known.get(name) ?? event), ...more }, name);
+      this.#lasting.delete(name);
+      if (more === undefined) this.#known.delete(name);
+      else await this.add({ ...(this.#known.get(name) ?? event), ...more }, name);
     };
   }
 
   /** Reads what other processes have written, at most every ten seconds. Never rejects. */
-  follow(): Promise<void> {
-    return Promise.resolve();
+  async follow(): Promise<void> {
+    if (performance.now() - this.#refreshedAtMs < REFRESH_MS) return;
+    await this.refresh().catch(() => undefined); // it is read again
   }
 
-  /** Reads what other processes have written. Rejects with StoreError. */
-  refresh(): Promise<void> {
-    return Promise.resolve();
+  /** Reads what other processes have written, and writes back what the list has lost. Rejects with StoreError. */
+  async refresh(): Promise<void> {
+    if (this.#list === undefined) return;
+    this.#refreshedAtMs = performance.now();
+    const { nowMs, lines } = await this.#list.read();
+    for (const { name, text } of lines) {
+      const event = this.#texts.get(name) === text ? undefined : parseEvent(text);
+      if (event !== undefined && !this.#unsent.has(name) && !this.#lasting.has(name)) this.#known.set(name, event);
+    }
+    this.#texts = new Map(lines.map(({ name, text }) => [name, text]));
+    const isFull = lines.length >= MAX_EVENTS;
+    for (const [name, { atMs }] of this.#known) {
+      if (this.#texts.has(name) || this.#unsent.has(name) || this.#lasting.has(name)) continue;
+      if (isFull || atMs + EVENTS_KEPT_MS <= nowMs) this.#known.delete(name);
+      else this.#unsent.add(name);
+    }
+    await this.#send();
   }
 
-  protected keep(event: NewEvent, name = `${String(event.atMs)}-${Math.random().toString(36).slice(2)}`): string {
-    this.known.set(name, complete(event));
-    if (this.known.size > MAX_EVENTS) {
-      const [oldest] = [...this.known].reduce((first, one) => (one[1].atMs < first[1].atMs ? one : first));
-      this.known.delete(oldest);
+  #send(): Promise<void> {
+    const written = this.#writing.then(() => this.#write());
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+
+  async #write(): Promise<void> {
+    const events = [...this.#unsent].flatMap((name) => {
+      const event = this.#known.get(name);
+      return event === undefined ? [] : [[name, event] as const];
+    });
+    if (events.length === 0) return;
+    await this.#list?.put(events.map(([name, event]) => ({ name, sinceMs: event.atMs, text: writeEvent(event) })));
+    // One that was replaced meanwhile is still to be written.
+    for (const [name, event] of events) if (this.#known.get(name) === event) this.#unsent.delete(name);
+  }
+
+  /** Adds an event that its change writes. Returns its name. */
+  keep(event: NewEvent, name: string = makeEventName()): string {
+    this.#known.set(name, complete(event));
+    if (this.#known.size > MAX_EVENTS) {
+      const [oldest] = [...this.#known].reduce((first, one) => (one[1].atMs < first[1].atMs ? one : first));
+      this.#known.delete(oldest);
     }
     return name;
   }
+}
+
+export function makeEventName(): string {
+  return `${String(Date.now())}-${Math.random().toString(36).slice(2)}`;
 }
 
 function complete(event: NewEvent): LimitEvent {

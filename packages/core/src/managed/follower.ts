@@ -1,4 +1,5 @@
 import { asStoreError, StoreError } from '../errors.ts';
+import type { ChangeEvent } from '../events/event.ts';
 import { detached, startTimer, stopTimer, within, type Timer } from '../platform.ts';
 import { warnOnce } from '../warnings.ts';
 import { PolicyCopy } from './policy-copy.ts';
@@ -107,12 +108,17 @@ export class Follower {
   }
 
   /**
-   * Writes a record in place of the one that is known, which must have been read by {@link load} just before. Returns undefined
-   * if another process has changed it.
+   * Writes a record in place of the one that is known, which must have been read by {@link load} just before, and its event.
+   * Returns undefined if another process has changed it.
    */
-  async put(name: string, draft: Draft, before: Held | undefined): Promise<PolicyRecord | undefined> {
+  async put(
+    name: string,
+    draft: Draft,
+    before: Held | undefined,
+    event: ChangeEvent,
+  ): Promise<PolicyRecord | undefined> {
     if (this.lost.has(name)) await this.#restore(); // it failed just before, and says why
-    const atMs = await withinTime(this.feed.put(name, draft, before));
+    const atMs = await withinTime(this.feed.put(name, draft, before, event));
     if (atMs === 0) return undefined;
     const record: PolicyRecord = { atMs, ...draft };
     this.copy.adopt(name, record);

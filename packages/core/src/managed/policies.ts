@@ -1,5 +1,5 @@
 import { PolicyError, shown, StoreError } from '../errors.ts';
-import type { LimitEvent } from '../events/event.ts';
+import type { ChangeEvent } from '../events/event.ts';
 import { compile, describePolicy, parsePolicy, samePolicy, type Policy } from '../policies/index.ts';
 import { findConnection } from '../stores/redis/connection.ts';
 import type { Store } from '../stores/store.ts';
@@ -66,7 +66,7 @@ export interface OverrideResult extends PolicyOverride {
 export interface Policies {
   /**
    * Stores a policy under a name. It takes effect in every process within a second. Equal numbers for the same
-   * applications change nothing. Takes three round trips, and two more after each concurrent change.
+   * applications change nothing. Takes two round trips, and two more after each concurrent change.
    *
    * @throws (rejects) PolicyError naming the field; StoreError; SluiceError `SLUICE_POLICIES_READ_ONLY`.
    */
@@ -176,13 +176,17 @@ export function findFollower(policies: unknown, store: Store): Follower {
 }
 
 /** A change, as it is planned from the present records. Without a draft nothing changes. */
-interface Plan<Result> {
-  readonly draft?: Draft | undefined;
-  /** What the timeline tells of it, beside when, who and why. */
-  readonly event?: Pick<LimitEvent, 'what' | 'limit' | 'key' | 'before' | 'after'>;
+type Plan<Result> = {
   /** The result, with the record that is valid then. */
   readonly result: (record: PolicyRecord) => Result;
-}
+} & (
+  | { readonly draft?: undefined; readonly event?: undefined }
+  | {
+      readonly draft: Draft | undefined;
+      /** What the timeline tells of it, beside who and why. */
+      readonly event: Pick<ChangeEvent, 'what' | 'limit' | 'key' | 'before' | 'after'>;
+    }
+);
 
 class SourcePolicies implements Policies {
   readonly follower: Follower;
@@ -307,11 +311,9 @@ class SourcePolicies implements Policies {
       const held = follower.copy.get(recordName);
       const { draft, event, result } = plan(held);
       if (draft === undefined) return result(held?.record ?? EMPTY);
-      const record = await follower.put(recordName, draft, held);
-      if (record === undefined) continue;
-      const { atMs, by, reason } = record;
-      if (event !== undefined) await follower.feed.timeline.add({ atMs, ...event, by, reason });
-      return result(record);
+      const { by = null, reason = null } = draft;
+      const record = await follower.put(recordName, draft, held, { ...event, endAtMs: null, by, reason });
+      if (record !== undefined) return result(record);
     }
     const why = `because of ${String(MAX_ATTEMPTS)} concurrent changes in a row`;
     throw new StoreError('SLUICE_STORE_FAILED', `${recordName} was not changed, ${why}`);

@@ -3,7 +3,8 @@ import { readOptions, type Field, type Options } from '../values/shape.ts';
 import { connectTo, type RedisConnection } from '../stores/redis/connection.ts';
 import type { AnyRedisClient } from '../stores/redis/clients/adopt.ts';
 import type { Draft, Held } from './record.ts';
-import type { Timeline } from '../events/timeline.ts';
+import { writeEvent, type ChangeEvent } from '../events/event.ts';
+import { EVENTS_KEY, makeEventName, type Timeline } from '../events/timeline.ts';
 import { read, write } from './scripts.generated.ts';
 import type { Feed, Named, Page } from './source.ts';
 
@@ -65,9 +66,13 @@ export class RedisFeed implements RedisSource, Feed {
     return { ...page, records: readPairs(fields) };
   }
 
-  async put(name: string, draft: Draft, before: Held | undefined): Promise<number> {
-    const text = JSON.stringify(draft).slice(1); // the script writes the instant before it
-    return Number(await this.#write('put', [name, String(before?.record.atMs ?? 0), text]));
+  async put(name: string, draft: Draft, before: Held | undefined, event: ChangeEvent): Promise<number> {
+    const eventName = makeEventName();
+    // The script writes the instant before both texts.
+    const record = [name, String(before?.record.atMs ?? 0), JSON.stringify(draft).slice(1)];
+    const atMs = Number(await this.#write('put', record, [eventName, writeEvent(event).slice(1)]));
+    if (atMs > 0) this.timeline.keep({ ...event, atMs }, eventName);
+    return atMs;
   }
 
   async restore(records: Named): Promise<void> {
@@ -88,8 +93,9 @@ export class RedisFeed implements RedisSource, Feed {
     await this.#connection.close();
   }
 
-  async #write(how: string, args: readonly string[]): Promise<unknown> {
-    return this.#connection.eval(write.source, this.#keys, [this.#channel, how, ...args]);
+  async #write(how: string, records: readonly string[], event: readonly string[] = ['', '']): Promise<unknown> {
+    const keys = [...this.#keys, `${this.#connection.prefix}:${EVENTS_KEY}`];
+    return this.#connection.eval(write.source, keys, [this.#channel, how, ...event, ...records]);
   }
 }
 

@@ -26,13 +26,13 @@ return reply`,
 };
 
 export const write: { readonly source: string; readonly sha1: string } = {
-  sha1: 'f34a6fbac409967a9f9cb09030b1d25384f4fdcf',
+  sha1: '1de8eb2b220d94111f0fba346fd619d6b7f63362',
   source: String.raw`local channel, how = ARGV[1], ARGV[2]
-local MAX_INSTANT, MAX_REVISIONS = 8.64e15, 1000
+local MAX_INSTANT, MAX_REVISIONS, MAX_BYTES, WEEK_MS = 8.64e15, 1000, 1048576, 604800000
 local time = redis.call("TIME")
 local revision = math.max(time[1] * 1000000 + time[2], (tonumber(redis.call("LINDEX", KEYS[3], 0)) or 0) + 1)
 local written = 0
-for i = 3, #ARGV, 3 do
+for i = 5, #ARGV, 3 do
   local name, at, text = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
   local stored = tonumber(string.match(redis.call("HGET", KEYS[1], name) or "", '^{"atMs":(%d+),')) or 0
   if stored > MAX_INSTANT then
@@ -48,6 +48,11 @@ for i = 3, #ARGV, 3 do
     if how == "put" then
       at = math.max(time[1] * 1000 + math.floor(time[2] / 1000), at + 1)
       text = string.format('{"atMs":%.0f,%s', at, text)
+      local list = redis.pcall("GET", KEYS[4]) or ""
+      if type(list) == "string" then
+        local line = string.format('%.0f %s {"atMs":%.0f,%s\n', at + WEEK_MS, ARGV[3], at, ARGV[4])
+        redis.pcall("SET", KEYS[4], string.sub(line .. list, 1, MAX_BYTES), "PX", WEEK_MS)
+      end
     end
     if written > 0 then
       revision = revision + 1

@@ -1,4 +1,5 @@
 import { SluiceError, StoreError } from '../errors.ts';
+import type { ChangeEvent } from '../events/event.ts';
 import { findTimeline, type Timeline } from '../events/timeline.ts';
 import { readInstant, type Draft, type Held, type PolicyRecord } from './record.ts';
 
@@ -51,8 +52,8 @@ export interface Feed {
   readonly timeline: Timeline;
   /** Returns what has changed since the last page; all records at first, and if the source has lost something. */
   read(last: Page | undefined): Promise<Page>;
-  /** Writes a record in place of another. Returns its instant; 0 if another process has changed it. */
-  put(name: string, draft: Draft, before: Held | undefined): Promise<number>;
+  /** Writes a record in place of another, and its event. Returns its instant; 0 if another process has changed it. */
+  put(name: string, draft: Draft, before: Held | undefined, event: ChangeEvent): Promise<number>;
   /** Writes back records that the source has lost, or has in an earlier form. Undefined if it is read-only. */
   restore?(records: Named): Promise<void>;
   /** Deletes records that are of no use any more. */
@@ -91,7 +92,7 @@ export class OwnFeed implements Feed {
     return { records, isFromStart: !isSame, hasMore: false, nowMs: Date.now(), cursor: loaded };
   }
 
-  async put(name: string, draft: Draft, before: Held | undefined): Promise<number> {
+  async put(name: string, draft: Draft, before: Held | undefined, event: ChangeEvent): Promise<number> {
     if (this.#source.put === undefined) {
       throw new SluiceError(
         'SLUICE_POLICIES_READ_ONLY',
@@ -102,7 +103,9 @@ export class OwnFeed implements Feed {
     const beforeMs = before?.record.atMs ?? 0;
     if (readInstant(present) !== beforeMs) return 0; // it was loaded again meanwhile
     const atMs = Math.max(Date.now(), beforeMs + 1);
-    return (await this.#source.put(name, { atMs, ...draft }, present)) ? atMs : 0;
+    if (!(await this.#source.put(name, { atMs, ...draft }, present))) return 0;
+    await this.timeline.add({ ...event, atMs });
+    return atMs;
   }
 
   #present(name: string): unknown {

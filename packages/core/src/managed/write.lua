@@ -1,21 +1,23 @@
 --[[
-Writes records that begin with the instant of their put, as {"atMs":1700000000000,...}, and publishes the change.
+Writes records that begin with the instant of their put, as {"atMs":1700000000000,...}, and publishes the change. A put
+writes its event in the timeline as well: a process that ends just after it loses neither.
 
 KEYS  the hash of records by name; the sorted set of their names by the revision of their last change; the list of the
-      last revisions, newest first
-ARGV  the channel; how; then for each record its name, an instant and its text
+      last revisions, newest first; the lines of the timeline
+ARGV  the channel; how; of a put, the name of its event and the text, which begins after the instant, else "" and ""; then
+      for each record its name, an instant and its text
       put      if the record there is of this instant (0: there is none), and with the server's instant: the text has none
       restore  if there is no record, or one of an earlier instant, or one whose revision was lost
       forget   deletes the record that is of this instant
 reply the instant of the last record that was written; 0 if none was
 ]]
 local channel, how = ARGV[1], ARGV[2]
-local MAX_INSTANT, MAX_REVISIONS = 8.64e15, 1000
+local MAX_INSTANT, MAX_REVISIONS, MAX_BYTES, WEEK_MS = 8.64e15, 1000, 1048576, 604800000
 local time = redis.call("TIME")
 -- An instant, so that no revision equals one that was lost; one more than the newest if the clock is behind it.
 local revision = math.max(time[1] * 1000000 + time[2], (tonumber(redis.call("LINDEX", KEYS[3], 0)) or 0) + 1)
 local written = 0
-for i = 3, #ARGV, 3 do
+for i = 5, #ARGV, 3 do
   local name, at, text = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
   local stored = tonumber(string.match(redis.call("HGET", KEYS[1], name) or "", '^{"atMs":(%d+),')) or 0
   if stored > MAX_INSTANT then
@@ -31,6 +33,12 @@ for i = 3, #ARGV, 3 do
     if how == "put" then
       at = math.max(time[1] * 1000 + math.floor(time[2] / 1000), at + 1)
       text = string.format('{"atMs":%.0f,%s', at, text)
+      -- As put-lines.lua writes them. What makes this fail is no reason to fail the put: the process writes it later.
+      local list = redis.pcall("GET", KEYS[4]) or ""
+      if type(list) == "string" then
+        local line = string.format('%.0f %s {"atMs":%.0f,%s\n', at + WEEK_MS, ARGV[3], at, ARGV[4])
+        redis.pcall("SET", KEYS[4], string.sub(line .. list, 1, MAX_BYTES), "PX", WEEK_MS)
+      end
     end
     if written > 0 then
       revision = revision + 1

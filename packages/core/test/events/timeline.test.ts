@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { expectWarnings, until, useRedis } from '@sluice/testkit';
 import type { LimitEvent } from '../../src/events/event.ts';
 import { readEvents } from '../../src/events/read-events.ts';
-import { SharedTimeline } from '../../src/events/shared-timeline.ts';
-import { findTimeline, type Timeline } from '../../src/events/timeline.ts';
+import { findTimeline, Timeline } from '../../src/events/timeline.ts';
 import { createLimiter } from '../../src/limiter/create-limiter.ts';
 import { createPolicies } from '../../src/managed/index.ts';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
@@ -96,6 +95,34 @@ describe('changes of managed policies', () => {
       ['removeOverride', 'org-7:*', 'fixedWindow 500 per 1h', more, null],
       ['remove', null, `${String(more)} for shop`, null, null],
     ]);
+  });
+
+  it('are told although the process ends right after the change', async () => {
+    let hasEnded = false;
+    const run =
+      (how: 'eval' | 'evalsha') => async (script: string, keys: readonly string[], args: readonly string[]) => {
+        if (hasEnded) return failing();
+        const reply = await redis.admin[how](script, keys.length, ...keys, ...args);
+        hasEnded = (await redis.admin.exists('sluice:{#policies}:records')) === 1;
+        return reply;
+      };
+    const store = redisStore({ eval: run('eval'), evalsha: run('evalsha') }, { prefix: 'sluice' });
+    const { changedAtMs } = await createPolicies(store).put('orders', numbers(100), why);
+
+    const common = { what: 'put', limit: 'orders', key: null, endAtMs: null, before: null };
+    expect(await readEvents({ store: newStore() })).toEqual([
+      { ...common, ...why, atMs: changedAtMs, after: 'fixedWindow 100 per 1h' },
+    ]);
+  });
+
+  it('are told later if they could not be with the change', async () => {
+    await redis.admin.lpush(LIST, 'not a text'); // GET fails
+    const store = newStore(redis.admin);
+    await createPolicies(store).put('orders', numbers(100), why);
+    await redis.admin.del(LIST);
+    await readEvents({ store });
+
+    expect((await readEvents({ store: newStore() })).map(({ limit }) => limit)).toEqual(['orders']);
   });
 });
 
@@ -224,7 +251,7 @@ describe('an outage', () => {
 });
 
 describe('what is added to a timeline at once', () => {
-  type EventList = ConstructorParameters<typeof SharedTimeline>[0];
+  type EventList = ConstructorParameters<typeof Timeline>[0];
   const block = { atMs: Date.now(), what: 'block', limit: 'api' } as const;
   /** A list that answers when it is told to, and what it was given to write. */
   const slowList = (): { readonly list: EventList; readonly puts: string[][]; answer(): void } => {
@@ -242,7 +269,7 @@ describe('what is added to a timeline at once', () => {
 
   it('is written in one call, however much it is', async () => {
     const { list, puts, answer } = slowList();
-    const timeline = new SharedTimeline(list);
+    const timeline = new Timeline(list);
     const keys = Array.from({ length: 100 }, (_, i) => `key-${String(i)}`);
 
     const added = Promise.all(keys.map((key) => timeline.add({ ...block, key })));
@@ -255,7 +282,7 @@ describe('what is added to a timeline at once', () => {
 
   it('is written as it is at last', async () => {
     const { list, puts, answer } = slowList();
-    const timeline = new SharedTimeline(list);
+    const timeline = new Timeline(list);
 
     const first = timeline.add({ ...block, key: 'eve' }, 'one');
     await until('it is written', () => puts.length === 1);

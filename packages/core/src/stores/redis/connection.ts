@@ -1,7 +1,6 @@
 import { PolicyError, shown } from '../../errors.ts';
 import { SharedLines } from '../../events/shared-lines.ts';
-import { SharedTimeline } from '../../events/shared-timeline.ts';
-import { EVENTS_KEPT_MS, MAX_EVENTS, rememberTimeline, type Timeline } from '../../events/timeline.ts';
+import { EVENTS_KEPT_MS, EVENTS_KEY, MAX_EVENTS, rememberTimeline, Timeline } from '../../events/timeline.ts';
 import { detached, startTimer, stopTimer, type Timer } from '../../platform.ts';
 import { parsePrefix } from '../../values/prefix.ts';
 import type { Store } from '../store.ts';
@@ -65,8 +64,7 @@ function timelineAt(through: object, port: Port, prefix: string): Timeline {
   const byPrefix = timelines.get(through) ?? new Map<string, Timeline>();
   timelines.set(through, byPrefix);
   const connection = { prefix, eval: makeEval(port) };
-  const made = (): Timeline =>
-    new SharedTimeline(new SharedLines(connection, '{#policies}:events', EVENTS_KEPT_MS, MAX_EVENTS));
+  const made = (): Timeline => new Timeline(new SharedLines(connection, EVENTS_KEY, EVENTS_KEPT_MS, MAX_EVENTS));
   const timeline = byPrefix.get(prefix) ?? made();
   byPrefix.set(prefix, timeline);
   return timeline;
