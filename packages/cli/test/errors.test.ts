@@ -9,7 +9,7 @@ const inspectAt = (redis: string, env: Readonly<Record<string, string>> = {}): P
 describe('a Redis that cannot be used', () => {
   it.each<[string, (closed: string) => string, RegExp]>([
     [
-      'nobody listens',
+      'no server listens',
       (closed) => `user:geheim@127.0.0.1:${closed}/3`,
       /1:\d+: connect ECONNREFUSED 127\.0\.0\.1:\d+$/,
     ],
