@@ -61,7 +61,9 @@ test('the first page sells: how to install is copied, each framework has its pro
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(site.origin, { waitUntil: 'networkidle' });
 
-  await page.locator('.language-sh > .copy').click();
+  const copy = page.locator('.language-sh > .copy');
+  assert.equal(await copy.evaluate((button) => getComputedStyle(button).opacity), '1');
+  await copy.click();
   assert.match(
     await page.evaluate(() => globalThis.navigator.clipboard.readText()),
     /^npm install \.\/sluice-core-\S+\.tgz/,

@@ -1,4 +1,4 @@
-import { findKind, readOptions, type PolicyChoice } from './policies.ts';
+import { findMaker, readOptions, type PolicyChoice } from './policies.ts';
 import type { Scenario } from './scenario.ts';
 import { HEADER_CHOICES } from './shown.ts';
 
@@ -168,7 +168,7 @@ export function writeCode(scenario: Scenario): string {
   ].filter((option) => option !== false);
   const imported = new Set([
     ...names,
-    ...policies.map(({ kind }) => findKind(kind)?.make ?? ''),
+    ...policies.map(({ kind }) => findMaker(kind)),
     ...(store === 'redis' ? ['redisStore'] : []),
     ...(isCore || name === undefined ? [] : [name]),
   ]);
@@ -183,7 +183,7 @@ export function writeCode(scenario: Scenario): string {
 
 /** @param column - Where its first line begins, if that is not at the indent. */
 function writePolicy(policy: PolicyChoice, indent: number, column = indent): string {
-  const make = findKind(policy.kind)?.make ?? '';
+  const make = findMaker(policy.kind);
   const properties = Object.entries(readOptions(policy)).map(([name, value]) => `${name}: ${writeValue(value)}`);
   return `${make}(${writeObject(properties, indent, column + make.length + '(),'.length)})`;
 }

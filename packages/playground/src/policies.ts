@@ -23,8 +23,8 @@ export interface PolicyField {
 /** One of the eight policies. Two of them have one function, `tokenBucket`. */
 export interface PolicyKind {
   readonly id: string;
-  /** The function that makes it. */
-  readonly make: string;
+  /** The function that makes it, where that is not its id. */
+  readonly make?: string;
   readonly title: string;
   /** Its promise, in a sentence. */
   readonly promise: string;
@@ -69,7 +69,6 @@ const bucket: readonly PolicyField[] = [
 export const POLICY_KINDS: readonly PolicyKind[] = [
   {
     id: 'slidingWindow',
-    make: 'slidingWindow',
     title: 'Sliding window',
     promise: 'Never more than the limit in any interval as long as the window.',
     fields: [limit, window, { name: 'precision', otherwise: 'window / 10' }, blockFor, name],
@@ -78,7 +77,6 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
   },
   {
     id: 'fixedWindow',
-    make: 'fixedWindow',
     title: 'Fixed window',
     promise: 'The limit per window. Around the edge of two windows nearly twice as much can pass.',
     fields: [limit, window, { name: 'align', choices: ['first-hit', 'clock'], otherwise: 'first-hit' }, blockFor, name],
@@ -87,7 +85,6 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
   },
   {
     id: 'slidingCounter',
-    make: 'slidingCounter',
     title: 'Sliding counter',
     promise: 'The limit per window of the clock; an estimate smooths the edge. Two counts per key, whatever the limit.',
     fields: [limit, window, blockFor, name],
@@ -96,7 +93,6 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
   },
   {
     id: 'slidingLog',
-    make: 'slidingLog',
     title: 'Sliding log',
     promise: 'Exactly the limit in any interval as long as the window. Remembers every allowed unit.',
     fields: [limit, window, blockFor, name],
@@ -105,7 +101,6 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
   },
   {
     id: 'tokenBucket',
-    make: 'tokenBucket',
     title: 'Token bucket',
     promise: 'A burst of the capacity, then as much as is refilled, evenly.',
     fields: bucket,
@@ -124,7 +119,6 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
   },
   {
     id: 'leakyBucket',
-    make: 'leakyBucket',
     title: 'Leaky bucket',
     promise: 'Requests wait for their turn and start evenly. One that would wait too long is denied.',
     fields: [limit, window, { name: 'maxDelay' }, name],
@@ -133,7 +127,6 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
   },
   {
     id: 'concurrency',
-    make: 'concurrency',
     title: 'Concurrency',
     promise: 'Never more than the limit at the same time. A slot is free again when its request ends.',
     fields: [limit, { name: 'ttl' }, name],
@@ -146,6 +139,9 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
 export function findKind(id: string): PolicyKind | undefined {
   return POLICY_KINDS.find((kind) => kind.id === id);
 }
+
+/** The name of the function that makes policies of this kind. */
+export const findMaker = (id: string): string => findKind(id)?.make ?? id;
 
 /** A policy of this kind, with the numbers it starts with. */
 export function newPolicy(kind: string): PolicyChoice {
@@ -169,7 +165,7 @@ export function withNames(choices: readonly PolicyChoice[]): readonly PolicyChoi
 function suggestName({ kind, values: { window: per = '' } }: PolicyChoice): string {
   if (kind === 'concurrency') return 'at-once';
   if (kind === 'leakyBucket') return 'pace';
-  if (kind === 'tokenBucket' || kind === 'intervalBucket') return 'burst';
+  if (findMaker(kind) === 'tokenBucket') return 'burst';
   return /^[\w.]+$/.test(per) ? `per-${per}` : 'window';
 }
 

@@ -1,5 +1,5 @@
 import { parseDuration } from '@sluice/core/spi';
-import { findKind, newPolicy, type PolicyChoice } from './policies.ts';
+import { findMaker, newPolicy, type PolicyChoice } from './policies.ts';
 import { PRESETS, drawPreset, type Preset, type Scale } from './presets.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -57,8 +57,7 @@ export function readScale(policies: readonly PolicyChoice[], runsMs: number): Sc
   return {
     units: Number.isSafeInteger(units) && units > 0 ? Math.min(units, 1_000_000) : 10,
     // The time in which an empty bucket is full again.
-    windowMs:
-      findKind(kind)?.make === 'tokenBucket' && refill > 0 ? (windowMs * Math.max(units, 1)) / refill : windowMs,
+    windowMs: findMaker(kind) === 'tokenBucket' && refill > 0 ? (windowMs * Math.max(units, 1)) / refill : windowMs,
   };
 }
 

@@ -32,7 +32,7 @@ const scenario = (of: Partial<Scenario>): Scenario => ({
   ],
   ...of,
 });
-const formats = ['draft-11', 'draft-7', 'legacy-delta', 'draft-6', 'draft-11', 'draft-7', 'draft-11'];
+const formats = ['draft-11', 'draft-7', 'legacy-delta', 'draft-6', 'legacy-epoch', 'draft-7', 'draft-11'];
 /** Each framework, in a format of fields of its own. */
 const run = FRAMEWORKS.map(({ id }, i): [string, Scenario] => [
   id,

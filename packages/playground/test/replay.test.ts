@@ -8,7 +8,6 @@ import {
   checkPolicies,
   newPolicy,
   replay,
-  type Answer,
   type Offered,
   type Pasted,
   type PolicyChoice,
@@ -91,16 +90,6 @@ describe('the traffic of three minutes', () => {
 });
 
 describe('several policies', () => {
-  it('are one decision: what one denies is not charged to the other', () => {
-    const both = replayed(
-      [fixed('3', '1s', 'second'), fixed('4', '1m', 'minute')],
-      [0, 1, 2, 3, 1_000, 1_001].map((atMs) => at(atMs)),
-    );
-
-    expect(allowed(both)).toEqual([true, true, true, false, true, false]);
-    expect(both.answers.map(({ decision }) => decision.policy).slice(-3)).toEqual(['second', 'minute', 'minute']);
-  });
-
   it('hold slots and count units at once', () => {
     const times = [at(0), at(500), at(1_000), at(2_000)];
 
@@ -184,12 +173,5 @@ describe('the samples of what is left', () => {
 
   it('show the shared key where clients share it', () => {
     expect(leftAt(replayed(bucket, [ofOther], { isShared: true }).samples, 60_000)).toContain(1);
-  });
-
-  it('take nothing', () => {
-    const offered = Array.from({ length: 300 }, (_, i) => at(i * 400));
-    const [left, right] = [0, 1].map((watched): readonly Answer[] => replayed(bucket, offered, { watched }).answers);
-
-    expect(left).toEqual(right);
   });
 });

@@ -4,7 +4,6 @@ import { ALGORITHMS } from '../../core/src/policies/rule.ts';
 import {
   COLUMNS,
   EMPTY,
-  HEADER_CHOICES,
   MAX_CLIENTS,
   MAX_IN_COLUMN,
   MAX_REQUESTS,
@@ -37,7 +36,6 @@ import {
   showTime,
   withNames,
   writeCode,
-  writeResponse,
   type Painted,
   type Pasted,
   type Replayed,
@@ -342,47 +340,5 @@ describe('what a reader sees', () => {
 
     expect(tokens.map(({ text }) => text).join('')).toBe(code);
     if (kinds) expect(tokens.flatMap(({ kind }) => (kind === 'plain' ? [] : [kind]))).toEqual(kinds);
-  });
-});
-
-describe('the response', () => {
-  const both = [
-    { kind: 'fixedWindow', values: { limit: '2', window: '1m', name: 'per-1m' } },
-    { kind: 'tokenBucket', values: { capacity: '5', refill: '1', every: '1s', name: 'burst' } },
-  ];
-  const traffic = parsePaste('0\n0.001\n0.002').traffic as Pasted;
-  const { answers } = replay(checkPolicies(both).policies ?? [], traffic, { watched: 0, isShared: false });
-  const responses = answers.map(({ decision }) =>
-    HEADER_CHOICES.map(({ id }) => {
-      const { status, fields, body } = writeResponse(decision, id);
-      return { status, fields: fields.map(({ name, value }) => `${name}: ${value}`), body };
-    }),
-  );
-
-  it('to an allowed request has the fields of its format, and no body', () => {
-    const [draft11, , , epoch] = responses[0] ?? [];
-
-    expect(draft11).toEqual({
-      status: '200 OK',
-      fields: ['RateLimit-Policy: "per-1m";q=2;w=60, "burst";q=5;w=5', 'RateLimit: "per-1m";r=1;t=60, "burst";r=4;t=1'],
-      body: undefined,
-    });
-    expect(epoch?.fields).toEqual([
-      'X-RateLimit-Limit: 2',
-      'X-RateLimit-Remaining: 1',
-      'X-RateLimit-Reset: 1767225660',
-    ]);
-  });
-
-  it('to a denied one says when to come back, and which policy denied', () => {
-    const [{ status, fields, body } = { status: '', fields: [], body: '' }] = responses[2] ?? [];
-
-    expect(status).toBe('429 Too Many Requests');
-    expect(fields.slice(2)).toEqual([
-      'Cache-Control: no-store',
-      'Retry-After: 60',
-      'Content-Type: application/problem+json',
-    ]);
-    expect(JSON.parse(body ?? '')).toMatchObject({ status: 429, 'violated-policies': ['per-1m'] });
   });
 });
