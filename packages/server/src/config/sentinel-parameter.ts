@@ -25,7 +25,7 @@ const LARGEST: Readonly<Partial<Record<ParameterType, bigint>>> = {
 /**
  * Reads `object` of an exception in a rule.
  *
- * @returns The value as {@link formatParameter} gives it; undefined where it is none of its class.
+ * @returns The value as {@link formatParameter} gives it, or undefined if the text is not a value of that class.
  */
 export function readParameter(text: string, classType: string): string | undefined {
   const type = CLASSES.get(classType) ?? 'string';
