@@ -163,7 +163,7 @@ describe('traffic', () => {
     await done();
   });
 
-  test('is pasted, and what cannot be read is told of', async () => {
+  test('is pasted, and what cannot be read is reported', async () => {
     const { page, count, press, reload, done } = await open();
     const field = page.getByLabel('Requests', { exact: true });
     await press('Paste…');

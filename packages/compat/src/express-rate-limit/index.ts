@@ -14,6 +14,7 @@ export type {
   RateLimitExceededEventHandler,
   RateLimitInfo,
   RateLimitOptions,
+  RateLimitReachedEventHandler,
   RateLimitRequestHandler,
   Store,
   ValueDeterminingMiddleware,

@@ -14,6 +14,9 @@ export type RateLimitExceededEventHandler = (
   optionsUsed: Options,
 ) => void;
 
+/** The type of a callback that version 7 has removed; kept for those who import it. */
+export type RateLimitReachedEventHandler = (request: Request, response: Response, optionsUsed: Options) => void;
+
 /** The middleware, with what can be done about a key. */
 export type RateLimitRequestHandler = RequestHandler & {
   /** Forgets what a key has used. */

@@ -115,6 +115,10 @@ describe('a limit', () => {
     await expect(sending({ policy: () => returned })()).rejects.toThrow(message);
   });
 
+  it.each([{ _events: {} }, { res: {} }])('is not read from the request of app.use(rateLimit): %j', (request) => {
+    expect(() => place(request)).toThrow('rateLimit takes options and returns the handler, got a request');
+  });
+
   it.each<[object, RegExp]>([
     [{ polcy: 1 }, /^config.rateLimit of GET \/ has no option "polcy".* \[SLUICE_OPTION_UNKNOWN\]$/],
     [{ policy, cors: 1 }, /^config.rateLimit of GET \/: cors must be true or false, got 1 \[SLUICE_OPTION_INVALID\]$/],

@@ -115,7 +115,7 @@ describe('onThreshold', () => {
     warned.mockRestore();
   });
 
-  it('law: in each fixed window each key is told of once for each level that it reaches, and of no other', async () => {
+  it('law: in each fixed window the function is called once for each level that a key reaches, and for no other', async () => {
     const step = fc.record({
       key: fc.constantFrom('a', 'b', 'c'),
       cost: fc.integer({ min: 1, max: 7 }),
