@@ -29,6 +29,11 @@ export interface Ask {
   readonly until?: number | undefined;
   /** Asks the store itself, past its cache of denials. */
   readonly uncached?: boolean | undefined;
+  /**
+   * Internal: of the first of two asks of a `give` or `charge`, with one hash tag. It is a take, and the other is edited
+   * only if that is allowed, while `until` lies ahead.
+   */
+  readonly isOnce?: true;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { fixedWindow, type Ask, type Decision } from '@sluice/core';
-import { LimiterDecision, type Limit } from '@sluice/core/spi';
-import { makeWant } from '../limits.ts';
+import { LimiterDecision } from '@sluice/core/spi';
 import type { Service } from '../service.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
 
@@ -11,6 +10,8 @@ interface Receipt {
   readonly id: string;
   /** When it was taken, by the clock of the store. */
   readonly atMs: number;
+  /** The same by the clock of the service. */
+  readonly givenAtMs: number;
   readonly cost: number;
   /** `until` is when the units leave. */
   readonly asks: readonly (Ask & { readonly until: number })[];
@@ -18,18 +19,17 @@ interface Receipt {
 
 export type ReceiptKind = 'reservation' | 'slot';
 
-/** How long a reservation can be settled, and how long it is remembered that it was. */
+/** How long a reservation can be settled. */
 const LIFE_MS = 600_000;
+/** Remembers that a key of a reservation was settled: longer than that, because the clocks of processes differ. */
+const ONCE = fixedWindow({ limit: 1, window: 2 * LIFE_MS });
 
 /** What clients have taken, and settle, renew or release later. The client has all that is known of it. */
 export class Receipts {
   readonly #service: Service;
-  /** One unit for each reservation, in the store that all processes share. */
-  readonly #once: Limit;
 
   constructor(service: Service) {
     this.#service = service;
-    this.#once = service.core.limitFor(fixedWindow({ name: 'settled', limit: 1, window: LIFE_MS }));
   }
 
   /** The receipt of a decision, for its client; null if it took nothing, or not from the store. */
@@ -41,42 +41,40 @@ export class Receipts {
         return { key, policy, cost, holder, until: decision.atMs + (decision.policies[i]?.resetAfterMs ?? 0) };
       })
       .filter(({ holder = 0 }) => kind === 'reservation' || holder > 0);
-    const receipt: Receipt = { id: randomUUID(), atMs: decision.atMs, cost: decision.cost, asks };
+    const { atMs, cost } = decision;
+    const receipt: Receipt = { id: randomUUID(), atMs, givenAtMs: Date.now(), cost, asks };
     return asks.length === 0 ? null : this.#service.access.seal.close(kind, receipt);
   }
 
   /**
-   * Changes the cost of a reservation to the actual one, once, however often and by whatever process it is settled. Units
-   * come back only while those that were taken count: kept for later, they would come at once. That takes two calls of the
-   * store: a store edits (`give`, `charge`) each key for itself, never on condition of what another key holds.
+   * Changes the cost of a reservation to the actual one, once, however often and by whatever process it is settled: each
+   * key in one script with the mark that it is. Units come back only while those that were taken count: kept for later,
+   * they would come at once.
    *
    * @param hasRights - Whether the caller may charge: settling above the estimate could deny a key for long.
    * @throws (rejects) RequestProblem; StoreError.
    */
   async settle(text: string, actual: number, hasRights: boolean): Promise<void> {
-    const { core } = this.#service;
-    const { id, atMs, cost, asks } = this.#open('reservation', text);
+    const { id, atMs, givenAtMs, cost, asks } = this.#open('reservation', text);
     const beyond = actual - cost;
     if (beyond > 0 && !hasRights) {
       const what = `settling above the estimate of ${String(cost)} needs the token of the service, got ${String(actual)}`;
       const instead = 'reserve the largest cost that is possible; nothing was settled';
       throw new RequestProblem(401, `${what}; ${instead}`, {}, { 'www-authenticate': 'Bearer' });
     }
-    const once = await core.decide('take', [makeWant(this.#once, `reservation|${id}`, 1)], {
-      onStoreError: 'throw',
-      isSilent: true,
-    });
-    if (once.atMs - atMs >= LIFE_MS) {
+    if (Date.now() - givenAtMs >= LIFE_MS) {
       const what = 'the reservation is older than ten minutes, and costs its estimate';
       throw new RequestProblem(409, `${what}; nothing was settled`);
     }
-    const counted = asks.filter(({ until }) => until > once.atMs);
-    if (!once.allowed || beyond === 0 || counted.length === 0) return;
-    await core.send(
-      beyond > 0 ? 'charge' : 'give',
+    const settleOne = async (ask: (typeof asks)[number], i: number): Promise<void> => {
+      // No limiter's name begins with a minus.
+      const key = `${ask.key.slice(0, ask.key.indexOf('}') + 1)}:-settled:${id}:${String(i)}`;
+      const once = { key, policy: ONCE, cost: 1, isOnce: true } as const;
       // What a reset has forgotten since is not given back: others may have taken it.
-      counted.map((ask) => ({ ...ask, cost: Math.abs(beyond), holder: atMs })),
-    );
+      const edit = { ...ask, cost: Math.abs(beyond), holder: atMs };
+      await this.#service.core.send(beyond > 0 ? 'charge' : 'give', [once, edit]);
+    };
+    await Promise.all(asks.map(settleOne));
   }
 
   /** Releases slots. Again, it does nothing. */

@@ -121,6 +121,19 @@ describe.each<[string, () => Partial<ServerOptions>]>([
   });
 });
 
+it('settles a reservation, and remembers that it is settled, in one call of Redis', async () => {
+  const { post } = await start({ redis: redis.server.url, prefix: `s${String(prefixes++)}` });
+  const both = { burst: '42', login: 'a' };
+  const { reservation } = (await post('reserve', { keys: both, estimate: 3 })).body as { reservation: string };
+  await post('settle', { reservation, actual: 3 }); // the script is known
+  const other = (await post('reserve', { keys: both, estimate: 2 })).body as { reservation: string };
+  await redis.admin.config('RESETSTAT');
+  await post('settle', { reservation: other.reservation, actual: 1 });
+
+  expect(await redis.admin.info('commandstats')).toMatch(/cmdstat_evalsha:calls=1,/);
+  expect((await post('peek', { keys: both })).body).toMatchObject({ policies: [{ used: 4 }, { used: 4 }] });
+});
+
 describe('/v1', () => {
   it('gives the header fields to copy onto a response', async () => {
     const { post } = await start();

@@ -217,7 +217,7 @@ function writeNumbers({ numbers }: Rule): string {
 }
 
 function writeRun({ op, asks, callers }: Request, length: number, policies: ReadonlyMap<Rule, number>): string {
-  const times = OPS[op] < GIVE ? callers.length : (asks[0]?.until ?? 0);
+  const times = OPS[op] < GIVE ? callers.length : (asks[asks.length - 1]?.until ?? 0);
   let text = `,${String(OPS[op])},${String(times)},${String(length)},${String(asks.length)}`;
   for (const { policy, cost, holder = 0 } of asks)
     text += `,${String(policies.get(compile(policy)))},${String(cost)},${String(holder)}`;

@@ -100,7 +100,8 @@ class ScriptedStore implements RedisStore {
   }
 
   readonly #send: Send = ({ op, asks, resolve, reject }) => {
-    const isSplit = asks.length !== 1 && (OPS[op] >= GIVE || (this.#port.cluster === true && areOnNodes(asks)));
+    const isEach = OPS[op] >= GIVE && asks[0]?.isOnce !== true;
+    const isSplit = asks.length !== 1 && (isEach || (this.#port.cluster === true && areOnNodes(asks)));
     if (!isSplit) this.#batching.add(op, asks, { resolve, reject });
     else performOnNodes(op, asks, async (own, some) => this.perform(own, some)).then(resolve, reject);
   };

@@ -1273,8 +1273,10 @@ while at <= #runs do
       left = left - 1
       local goes_on = not bad
       if goes_on and op > 2 then
-        for j = 1, keys do
-          decide_change(parts[j], op, until_, now)
+        -- The first of two keys tells whether it is done: the others are edited if it is not.
+        goes_on = keys == 1 or (decide_decide({ parts[1] }, 0, now) and until_ > now)
+        if goes_on then
+          decide_change(parts[keys], op, until_, now)
         end
       elseif goes_on then
         goes_on = decide_decide(parts, op, now)
