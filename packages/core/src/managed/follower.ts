@@ -101,6 +101,11 @@ export class Follower {
     }));
   }
 
+  /** Makes the next load read all records. */
+  readFromStart(): void {
+    this.#last = undefined;
+  }
+
   #start(): Promise<void> {
     return (this.#loading = this.#load().finally(() => {
       this.#loading = undefined;

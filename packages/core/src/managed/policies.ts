@@ -307,6 +307,7 @@ class SourcePolicies implements Policies {
   async #change<Result>(recordName: string, plan: (held: Held | undefined) => Plan<Result>): Promise<Result> {
     const { follower } = this;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      if (attempt > 1) follower.readFromStart(); // the record may have been written by hand, which leaves no revision
       await follower.load();
       const held = follower.copy.get(recordName);
       const { draft, event, result } = plan(held);

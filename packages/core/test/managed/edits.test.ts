@@ -52,6 +52,15 @@ describe('put', () => {
     expect((await one.get('orders'))?.apps).toEqual(['a', 'b']);
   });
 
+  it('replaces a record that was written by hand meanwhile, which leaves no revision', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten);
+    await redis.admin.hset('sluice:{#policies}:records', 'orders', JSON.stringify({ atMs: 1, policy: ten, life: 0 }));
+
+    expect(await policies.put('orders', twenty)).toMatchObject({ change: 'changed' });
+    expect(await process().policies.get('orders')).toMatchObject({ policy: twenty });
+  });
+
   it('says that another kind starts afresh, and which overrides it removes', async () => {
     const { policies } = process();
     await policies.put('orders', ten);
