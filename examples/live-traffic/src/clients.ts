@@ -95,11 +95,11 @@ async function burst(visitor: Visitor): Promise<void> {
   }
 }
 
-/** Sends on and on, thirty requests at once, whatever it is told. */
+/** Sends on and on, eighty requests at once, whatever it is told. */
 async function hammer(visitor: Visitor): Promise<void> {
   const paths = ['/search?q=canal', '/articles/1', '/articles/2'];
   await repeat(visitor, 500, async () => {
-    await Promise.all(Array.from({ length: 30 }, (_, i) => visitor.get(paths[i % paths.length] ?? '/')));
+    await Promise.all(Array.from({ length: 80 }, (_, i) => visitor.get(paths[i % paths.length] ?? '/')));
   });
 }
 
