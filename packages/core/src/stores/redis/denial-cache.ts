@@ -6,7 +6,7 @@ import { areEqual } from './call.ts';
 const MAX_ENTRIES = 10_000;
 const MAX_AGE_MS = 1000;
 /** Hash cells of keys. Two keys in one cell only lose entries that could have been kept. */
-const CELLS = 4096;
+const CELLS = 32_768;
 
 /** A request that waits for its answer: the store calls one of the two functions, once. */
 export interface Waiting {
