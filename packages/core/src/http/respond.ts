@@ -31,10 +31,10 @@ export function respond(
   }
   const fields = denial === undefined ? plan.fields : allFields(plan);
   let mayAppend = true;
-  // By names in lower case: Node would make a new text of any other, which takes as long as to decide.
+  // By lower-case names: for any other, Node would create a new string, which takes as long as a decision.
   for (let i = 0; i < fields.length; i++) {
     const { key, value, append } = fields[i] as Field;
-    // Items of lists are added to those that other limiters of the request wrote, each to all lists.
+    // List items are appended to those that other limiters of the request wrote.
     const before: HeaderValue = append && mayAppend ? framework.getHeader(response, key) : undefined;
     if (append) mayAppend = before !== undefined;
     framework.setHeader(

@@ -5,11 +5,11 @@ const IPV6_CHARACTERS = /^[\da-f:.]+$/i;
 const MAPPED = '::ffff:';
 
 /**
- * The canonical form of an address, which all its spellings share; undefined if the text is not an address.
+ * The canonical form of an address, the same for all its spellings; undefined if the text is not an address.
  *
- * IPv4-mapped (`::ffff:0:0/96`) and NAT64 (`64:ff9b::/96`) addresses, in any notation, become the IPv4 address
- * inside. Zone, port and brackets are removed. Other IPv6 addresses are cut to `ipv6Prefix` bits, because one client
- * owns all addresses below; the loopback stays as it is.
+ * IPv4-mapped (`::ffff:0:0/96`) and NAT64 (`64:ff9b::/96`) addresses, in any notation, become the IPv4 address inside.
+ * Zone, port and brackets are removed. Other IPv6 addresses are cut to `ipv6Prefix` bits, because one client owns all
+ * addresses in that network; the loopback stays as it is.
  */
 export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
   if (IPV4.test(text)) return text;
@@ -78,7 +78,7 @@ function parseIpv4(text: string): readonly [number, number] | undefined {
   return [a * 256 + b, c * 256 + d];
 }
 
-/** Eight groups of 16 bits, or undefined. Read by the parser of URLs, which every runtime has. */
+/** Eight groups of 16 bits, or undefined. Uses the URL parser, which every runtime has. */
 function parseIpv6(text: string): readonly number[] | undefined {
   if (!IPV6_CHARACTERS.test(text) || !URL.canParse(`http://[${text}]`)) return undefined;
   const [before = [], after = []] = compressed(text).split('::').map(readGroups);
@@ -99,7 +99,7 @@ function embeddedIpv4(groups: readonly number[]): string | undefined {
   return isIpv4(groups) || isNat64(groups) ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : undefined;
 }
 
-/** Whether eight groups are an IPv4 address, mapped. */
+/** Whether eight groups are an IPv4-mapped address. */
 export function isIpv4([a, b, c, d, e, f]: readonly number[]): boolean {
   return a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff;
 }

@@ -8,9 +8,9 @@ interface Range {
 }
 
 /**
- * Matches text that is meant as an address or a range: dotted numbers, or groups between colons, with what people add
- * to them. When it cannot be parsed, it is rejected: taken as a key, it would match no request. A key of several
- * parts contains a bar, which no address does.
+ * Matches text that was meant as an address or a range: dotted numbers, or groups between colons, with what people add
+ * to them. If such text cannot be parsed, it is rejected: as a key, it would match no request. A key of several parts
+ * contains a bar, which no address does.
  */
 const LIKE_AN_ADDRESS =
   /^\s*\[?(\d+(\.\d+){3}|[\da-f]*:[\da-f]*:[\da-f:.]*)([\]%:/\s-][^|]*)?$|^\s*\d+(\.(\d+|\*)){0,3}\.?\/\d+\s*$|^\s*\d+(\.\d+)*\.\*/i;

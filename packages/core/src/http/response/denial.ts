@@ -77,7 +77,9 @@ function explain(
   return retryAfterMs === null ? `${why}, and waiting does not help.` : `${why}. Try again later.`;
 }
 
-/** The longest known wait. When a slot becomes free is unknown, unless the key is blocked: then the block ends. */
+/**
+ * The longest known wait. The time until a slot is free is unknown, unless the key is blocked: then it is the block's.
+ */
 function knownWait({ retryAfterMs, policies }: Decision, slotRetryAfterMs: number | undefined): number | undefined {
   if (retryAfterMs === null) return undefined;
   let longest: number | undefined;
@@ -94,14 +96,14 @@ export function missingKeyDenial({ missingKey }: DenialStatuses): Denial {
   return problem(missingKey, titleFor(missingKey), reason, `${reason}.`);
 }
 
-/** The response to a client on a `deny` list. It states its status alone. */
+/** The response to a client on a `deny` list. It contains only the status. */
 export function forbiddenDenial({ deny }: DenialStatuses): Denial {
   return problem(deny, titleFor(deny), titleFor(deny));
 }
 
 function titleFor(status: number): string {
   if (status === 403) return 'Forbidden';
-  // Asked for here, and not imported: not every runtime has it.
+  // Looked up here instead of imported, because not every runtime has it.
   const http = runtime.getBuiltinModule?.('node:http');
   return http?.STATUS_CODES[status] ?? 'Denied';
 }

@@ -33,7 +33,7 @@ const MAX_INTEGER = 999_999_999_999_999;
 /**
  * Turns the option `headers` into a function.
  *
- * @throws PolicyError if it is no format.
+ * @throws PolicyError if it is not a format.
  */
 export function fieldWriter(option: HeadersOption = 'draft-11'): FieldWriter {
   if (option === false) return () => [];
@@ -61,7 +61,7 @@ export function field(name: string, value: string): Field {
 
 /**
  * Lists of named items, one per policy. `t` is the time until one unit more than `r` is available. Slots have no
- * window, and no time except that of a block.
+ * window, and a time only during a block.
  */
 function draft11(): FieldWriter {
   let [quota, last] = ['', undefined as PolicyDecision | undefined];
@@ -70,7 +70,7 @@ function draft11(): FieldWriter {
     for (let i = 0; i < policies.length; i++) {
       const own = policies[i] as PolicyDecision;
       const { name, limit, windowMs, unit, remaining, nextAfterMs } = own;
-      // Most decisions are of the policy of the last one: its text is the same.
+      // Most decisions have the same policy as the last one, and so the same text.
       if (last?.name !== name || last.limit !== limit || last.windowMs !== windowMs || last.unit !== unit) {
         last = own;
         const per = unit === undefined ? `w=${String(seconds(windowMs))}` : `qu="${unit}"`;
