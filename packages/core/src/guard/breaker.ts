@@ -118,7 +118,7 @@ export class Breaker {
   }
 }
 
-/** Whether someone must fix this, unlike an outage, which passes: the fallback never covers it. */
+/** Whether this needs a fix, unlike an outage, which passes: the fallback never covers it. */
 export function isFault(error: unknown): boolean {
   return isSluiceError(error) && (error.code === 'SLUICE_REDIS_CLIENT_MISSING' || error.name === 'PolicyError');
 }

@@ -114,7 +114,7 @@ export interface Policies {
   close(): Promise<void>;
 }
 
-/** How often a put is tried again that a concurrent one has come before. */
+/** How often a put is retried after losing to a concurrent one. */
 const MAX_ATTEMPTS = 20;
 
 /** The followers of the policies in the Redis of stores. */
@@ -175,15 +175,15 @@ export function findFollower(policies: unknown, store: Store): Follower {
   throw new PolicyError('policies', text, 'SLUICE_OPTION_INVALID');
 }
 
-/** A change, as it is planned from the present records. Without a draft nothing changes. */
+/** A planned change, based on the current records. Without a draft, nothing changes. */
 type Plan<Result> = {
-  /** The result, with the record that is valid then. */
+  /** The result, given the record that is then valid. */
   readonly result: (record: PolicyRecord) => Result;
 } & (
   | { readonly draft?: undefined; readonly event?: undefined }
   | {
       readonly draft: Draft | undefined;
-      /** What the timeline tells of it, beside who and why. */
+      /** What the timeline records, apart from `by` and `reason`. */
       readonly event: Pick<ChangeEvent, 'what' | 'limit' | 'key' | 'before' | 'after'>;
     }
 );
@@ -303,7 +303,9 @@ class SourcePolicies implements Policies {
     await this.follower.close();
   }
 
-  /** Reads the source, plans the change, and writes it: again if another process has changed the record meanwhile. */
+  /**
+   * Reads the source, plans the change and writes it. Repeats that if another process has changed the record meanwhile.
+   */
   async #change<Result>(recordName: string, plan: (held: Held | undefined) => Plan<Result>): Promise<Result> {
     const { follower } = this;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -332,7 +334,7 @@ class SourcePolicies implements Policies {
     throw new PolicyError('name', `an override needs the managed policy ${shown(name)} (${why}): put it first`);
   }
 
-  /** Names are unique without regard to case, as those of limiters are. */
+  /** Names are unique regardless of case, like those of limiters. */
   #checkCase(name: string): void {
     const same = this.follower.copy.names().find((other) => other.toLowerCase() === name.toLowerCase());
     if (same === undefined || same === name || this.follower.copy.get(same)?.policy === undefined) return;
@@ -359,7 +361,7 @@ function describe(policy: Policy | undefined, apps?: readonly string[]): string 
   return describePolicy(policy) + listed;
 }
 
-/** As the timeline has it: a prefix with a star. */
+/** As the timeline shows it: a prefix ends with a star. */
 function describeTarget({ kind, text }: Target): string {
   return kind === 'key' ? text : `${text}*`;
 }

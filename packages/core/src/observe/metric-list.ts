@@ -11,7 +11,7 @@ export interface Metric {
 export type Label = 'limiter' | 'policy' | 'outcome' | 'source' | 'store' | 'kind' | 'state';
 export type Labels = Partial<Record<Label, string>>;
 
-/** Takes a value: of a counter what to add, of a histogram one observation, of a gauge its present value. */
+/** Receives a value: what to add to a counter, one observation of a histogram, or the current value of a gauge. */
 export type Report = (id: string, labels: Labels, value: number) => void;
 
 export const METRICS: readonly Metric[] = [

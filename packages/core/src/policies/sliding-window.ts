@@ -38,7 +38,10 @@ function defaultPrecision(windowMs: number): number {
   return Math.ceil(windowMs / 10);
 }
 
-/** @throws PolicyError unless the blocks divide the window, into at most 100, or are the default ones, which need not. */
+/**
+ * @throws PolicyError unless the blocks divide the window into at most 100, or are the default ones, which need not
+ * divide it.
+ */
 function checkPrecision(ms: number, windowMs: number): void {
   const [min, byDefault] = [Math.ceil(windowMs / MAX_BLOCKS), defaultPrecision(windowMs)];
   const isWithin = ms >= min && ms <= windowMs;

@@ -59,12 +59,12 @@ export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | In
   return mode === 'interval' ? makePolicy(intervalBucket, options) : makePolicy(evenBucket, options);
 }
 
-/** The mode is the kind of the policy. */
+/** The mode determines the kind of the policy. */
 function dropMode<P>({ mode: _, ...fields }: Partial<P> & { readonly mode?: unknown }): Partial<P> {
   return fields as Partial<P>;
 }
 
-/** @throws PolicyError for numbers that are too large together, with the largest that are not. */
+/** @throws PolicyError for numbers that are too large together, with the largest that would be accepted. */
 function tooLarge({ capacity, overdraft, refill, everyMs }: Bucket, max: number): PolicyError {
   const bucket = `capacity ${String(capacity)} (and overdraft ${String(overdraft)})`;
   const rate = `at ${String(refill)} per ${String(everyMs)} ms`;
@@ -98,14 +98,14 @@ const evenBucket: Algorithm<TokenBucketPolicy> = /* @__PURE__ */ register<TokenB
     if (typeof share === 'object' && share.units === 0) return { capacity: 0, overdraft: 0 };
     const capacity = shareUnits(policy.capacity, share);
     const overdraft = shareDown(policy.overdraft, share);
-    // The same units at a slower pace, since a share of `refill` is rarely a whole number.
+    // The same units at a slower pace, because a share of `refill` is rarely a whole number.
     const slower = (): Pick<Bucket, 'everyMs'> => ({ everyMs: shareTime(policy.everyMs, share, 'every') });
     return { capacity, overdraft, ...(exactRate(policy, share, capacity + overdraft) ?? slower()) };
   },
   describe,
 });
 
-/** Units of which twice as many are an exact debt, counted in parts of which a unit has `everyMs` in lowest terms. */
+/** The maximum units: twice as many are still an exact debt, counted in parts (`everyMs` per unit, in lowest terms). */
 function maxUnits({ refill, everyMs }: Pick<Bucket, 'refill' | 'everyMs'>): number {
   return Math.ceil((2 ** 52 * gcd(refill, everyMs)) / everyMs) - 1;
 }
@@ -130,7 +130,7 @@ const intervalBucket: Algorithm<IntervalBucketPolicy> = /* @__PURE__ */ register
   complete: dropMode,
   numbers(policy) {
     const { capacity, overdraft, refill, everyMs } = policy;
-    // Twice the time that fills the bucket must be exact.
+    // Twice the time to fill the bucket must be exact.
     const max = Math.floor((2 ** 52 - 1) / everyMs) * refill;
     if (capacity + overdraft > max) throw tooLarge(policy, max);
     return [capacity, overdraft, 0, refill, everyMs];

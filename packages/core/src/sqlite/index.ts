@@ -6,7 +6,7 @@ import { parsePrefix } from '../values/prefix.ts';
 import { readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
 
 const SHAPE = {
-  /** The name of your application, with which all keys begin. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. */
+  /** The name of your application. All keys begin with it. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. */
   prefix: ((given) => parsePrefix(given, 'sqliteStore')) as Field<string>,
   /** The name of the table. Default `'sluice'`. */
   table: withDefault(parseTable, 'sluice') as WithDefault<string>,

@@ -13,7 +13,7 @@ const UNSAFE = /^#|[{}\ud800-\udfff]/;
  * The subject that stores keep for a key that a caller gives: the same text, or `#` and its hash if it has more than 256
  * characters, begins with `#`, or contains a brace or a surrogate.
  *
- * @throws TypeError `SLUICE_KEY_INVALID` for anything but a string that is not empty.
+ * @throws TypeError `SLUICE_KEY_INVALID` for anything but a non-empty string.
  */
 export function readSubject(key: unknown, where = 'key'): string {
   if (typeof key !== 'string' || key === '') {
