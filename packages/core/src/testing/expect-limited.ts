@@ -39,10 +39,10 @@ export interface TestedAnswer {
  * denied.
  *
  * The requests come from 127.0.0.1 and count like any others. If the limit refills while they are sent, give the store
- * a {@link fakeClock}. Requests in flight (`concurrency`) are not limited one after the other.
+ * a {@link fakeClock}. Requests sent one after another never reach a limit of `concurrency`.
  *
- * @param app - An Express, Koa, Fastify, NestJS or Hono application, a `node:http` server, a handler of `node:http` or
- * of fetch (which is the one with a single parameter), or a URL.
+ * @param app - An Express, Koa, Fastify, NestJS or Hono application, a `node:http` server, a `node:http` handler, a
+ * fetch handler (with a single parameter), or a URL.
  * @returns The denial.
  * @throws (rejects) AssertionError that names the unexpected response and possible causes; PolicyError for an invalid
  * option; TypeError if `app` is not an application.

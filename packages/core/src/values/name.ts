@@ -15,7 +15,7 @@ export function parseName(given: unknown, field: string): string {
 }
 
 /**
- * Checks that names differ without regard to case, as header fields compare them.
+ * Checks that names differ regardless of case, as header fields compare them.
  *
  * @throws PolicyError if two are equal.
  */

@@ -15,7 +15,7 @@ import type { Membership, Members } from './membership.ts';
 
 /**
  * Asks a registry for the present members: the weight of each by its id, whole numbers from 1 to 1 000 000. Rejects if
- * the registry does not say.
+ * the registry does not answer.
  *
  * @param signal - Aborted when the answer would be too late, or the store is closed.
  */
@@ -57,10 +57,10 @@ export interface PollMembershipOptions extends Options<typeof POLL> {}
 const MAX_PAUSE_MS = 10_000;
 
 /**
- * A membership by any registry that lists its members when it is asked, such as the DNS or the API of Kubernetes. The
- * shares keep the limit as a {@link Confirmation} without time describes.
+ * A membership for any registry that lists its members when asked, such as DNS or the Kubernetes API. The shares keep
+ * the limit as described for a {@link Confirmation} without time.
  *
- * @throws PolicyError for a bad or unknown option. Nothing is asked before a limiter uses it.
+ * @throws PolicyError for a bad or unknown option. Nothing is sent before a limiter uses it.
  */
 export function pollMembership(options: PollMembershipOptions): Membership {
   const { id, members, everyMs, ttlMs } = readOptions(options, POLL, 'pollMembership');
@@ -89,13 +89,13 @@ export function poll(
   };
 }
 
-/** How long an answer counts: a lost one must leave time for another. */
+/** How long an answer is valid: a lost request must leave time for another. */
 export function readTtl(ttlMs: number | undefined, everyMs: number): number {
   if (ttlMs === undefined || ttlMs >= 2 * everyMs) return ttlMs ?? 3 * everyMs;
   throw invalid('ttlMs', `at least ${String(2 * everyMs)} milliseconds (two requests)`, ttlMs);
 }
 
-/** A registry that lists no members has lost them: the last answer counts on for its time. */
+/** A registry that lists no members has lost them: the last answer stays valid for its time. */
 function checkAnswer(members: unknown): Members {
   if (typeof members === 'object' && members !== null && !Array.isArray(members)) {
     if (Object.keys(members).length > 0) return members as Members;

@@ -10,18 +10,17 @@ import type { Port } from './clients/port.ts';
 import { withoutSecrets } from './clients/redis-url.ts';
 import { toStoreError } from './failure.ts';
 
-/** A way to the Redis of a store, for anything other than decisions. */
+/** A connection to a store's Redis, for anything other than decisions. */
 export interface RedisConnection {
   readonly prefix: string;
-  /** That of the application. */
+  /** The application's timeline. */
   readonly timeline: Timeline;
-  /**
-   * Runs a script over keys of one hash tag, which get no prefix here. Rejects with a StoreError.
-   */
+  /** Runs a script over keys with one hash tag, without adding the prefix. Rejects with a StoreError. */
   eval(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /**
-   * Calls `listener` for every message of a channel, and each time it is subscribed, because messages may have been lost
-   * until then. Subscribes again by itself; without effect if the client cannot subscribe. Returns what ends it.
+   * Calls `listener` for every message of a channel, and each time it is subscribed, because messages may have been
+   * lost until then. Resubscribes by itself; does nothing if the client cannot subscribe. Returns a function that ends
+   * it.
    */
   subscribe(channel: string, listener: () => void): () => void;
   /** Ends the connection if it was made for a URL. */
@@ -36,7 +35,7 @@ export function rememberConnection(store: Store, through: object, port: Port, pr
   rememberTimeline(store, timelineAt(through, port, prefix));
 }
 
-/** How long after its end a subscription is made again. */
+/** How long after its end a subscription is renewed. */
 const SUBSCRIBE_AGAIN_MS = 2000;
 
 /** A connection through the client of a Redis store; undefined for any other store. */
@@ -49,7 +48,8 @@ export function findConnection(store: Store): RedisConnection | undefined {
  * A connection through a client, or to a URL.
  *
  * @param where - The function that was called, for errors: `redisSource`.
- * @throws PolicyError for a value that is no client, and without a valid prefix. Nothing is opened before its first use.
+ * @throws PolicyError for a value that is not a client, and without a valid prefix. Nothing is opened before its first
+ * use.
  */
 export function connectTo(client: AnyRedisClient | string, prefix: unknown, where: string): RedisConnection {
   const checked = parsePrefix(prefix, where);

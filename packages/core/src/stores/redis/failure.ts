@@ -16,7 +16,10 @@ const WORDS: Readonly<Record<string, StoreFailureKind>> = {
   MASTERDOWN: 'cluster',
   NOREPLICAS: 'cluster',
 };
-/** The first word of the server's message. Before Redis 7 it follows a prefix about the script, and one of Upstash's client. */
+/**
+ * The first word of the server's message. Before Redis 7, a prefix about the script precedes it, and with Upstash's
+ * client, another one.
+ */
 const WORD = /^(?:ERR Error running script.*? |Command failed: )?-?([A-Z]+)\b/s;
 
 /** The messages of clients without a connection, each in its own words. */
@@ -24,7 +27,7 @@ const CONNECTION =
   /no connection|client (that you passed )?is (closed|offline)|connection (is )?(closed?|ended|lost|refused|reset|in subscriber mode)|socket (closed|hang up)|stream isn't writeable|max retries per request|failed to refresh slots cache|none of startup nodes|all sentinels are unreachable/i;
 const CONNECTION_NAMES =
   /^(MaxRetriesPerRequestError|ClusterAllFailedError|Client(Closed|Offline)Error|SocketClosedUnexpectedlyError|SocketTimeoutError|ConnectionTimeoutError|DisconnectsClientError|ReconnectStrategyError|RootNodesUnavailableError|ConnectionError|ClosingError|AggregateError)$/;
-/** Those that never had the call in their hands. */
+/** Messages that mean the call was never sent. */
 const NOT_SENT = /stream isn't writeable|client is (closed|offline)/i;
 
 /** Subjects are in braces. Servers cut quotes off, so a subject can also end with the message. */
@@ -37,7 +40,7 @@ const WRONG_PASSWORD = '; the user or the password of the URL, or of the options
 /**
  * The error of a call as a Sluice error, without the subjects of keys in its message.
  *
- * @param sent - False if the call surely was not sent.
+ * @param sent - False if the call was certainly not sent.
  */
 export function toStoreError(error: unknown, sent = true): SluiceError {
   if (isSluiceError(error)) return error;
@@ -65,8 +68,8 @@ function kindBy(message: string, error: unknown, isCause = false): StoreFailureK
 }
 
 /**
- * The error without the `command` that ioredis attaches: its arguments would put the keys of clients, or a password, into
- * logs. A copy, because the other is not ours.
+ * The error without the `command` that ioredis attaches: its arguments would put clients' keys, or a password, into
+ * logs. A copy, because the original is not ours.
  */
 export function withoutCommand(error: Error): Error {
   if (!('command' in error)) return error;

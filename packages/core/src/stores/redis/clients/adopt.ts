@@ -13,7 +13,7 @@ export interface UpstashClient {
 export type AnyRedisClient = RedisClient | IoredisClient | NodeRedisClient | UpstashClient;
 
 /**
- * The port of a client that the caller passed; undefined for anything else.
+ * The port of a client that the caller passed; undefined for any other value.
  *
  * @throws PolicyError for a client of Valkey GLIDE, which needs a wrapper.
  */

@@ -1,6 +1,6 @@
 import { PolicyError, shown } from '../../../errors.ts';
 
-/** A server, as a URL for ioredis without its database. */
+/** A server: a URL for ioredis without the database, and the database. */
 export interface RedisAddress {
   readonly url: string;
   readonly db: number;
@@ -35,7 +35,7 @@ function isDecodable(text: string): boolean {
   return !/%(?![\da-f]{2})/i.test(text);
 }
 
-/** All text before the last `@`, and in a query, may be a password. */
+/** Any text before the last `@`, or in a query, may be a password. */
 export function withoutSecrets(text: string): string {
   const scheme = /^[a-z]+:\/\//i.exec(text)?.[0] ?? '';
   const at = text.lastIndexOf('@');
