@@ -2,11 +2,11 @@ import { memoryStore, slidingWindow, type Policy } from '@sluice/core';
 import { CallLimiter, wholeLimit, wholeMs, wholeSeconds, writeMs, type PeerStoreOptions } from './call-limiter.ts';
 
 export interface BetterAuthStorageOptions extends Partial<Omit<PeerStoreOptions, 'onStoreError'>> {
-  /** While the store fails: counts in this process's memory, no more requests, or an error. Default `'local'`. */
+  /** While the store fails: count in this process's memory, deny all requests, or throw. Default `'local'`. */
   readonly onStoreError?: 'local' | 'deny' | 'throw';
 }
 
-/** What `customStorage` of better-auth asks for. Times are in seconds, rounded up. */
+/** The interface that better-auth expects of `customStorage`. Times are in seconds, rounded up. */
 export interface BetterAuthStorage {
   consume(
     key: string,
@@ -18,8 +18,8 @@ export interface BetterAuthStorage {
 
 /**
  * A storage for better-auth 1.7, as `rateLimit: { customStorage: betterAuthStorage() }`: at most `max` requests in any
- * `window`, in one atomic call each, by the clock of the store; by default in a memory of its own, under the name
- * `better-auth`. A denied request changes nothing, and its wait is at most a tenth longer than the window.
+ * `window`, in one atomic call each, by the store's clock; by default in its own memory, under the name `better-auth`.
+ * A denied request changes nothing, and its wait is at most a tenth longer than the window.
  *
  * @throws PolicyError for an invalid name or option.
  */

@@ -8,8 +8,7 @@ type Step =
   | { readonly meets: 'self'; readonly below: string }
   | { readonly meets: 'route'; readonly template: string; readonly route: NonNullable<Layer['route']> }
   /**
-   * A function on a path of its own, which may respond for all paths below, or an application whose routes are
-   * hidden.
+   * A function on its own path, which may respond for all paths below it, or an application whose routes are hidden.
    */
   | { readonly meets: 'handler' | 'application'; readonly template: string };
 
@@ -20,7 +19,7 @@ interface Route {
 
 /**
  * The template of a request's route with its mount paths, as written in the application. In `app.use`, where no route
- * has matched yet, it is the first route behind the middleware that matches the path. Undefined if there is none.
+ * has matched yet, it is the first route after the middleware that matches the path. Undefined if there is none.
  *
  * Express does not store this path, so the request's path through the routers is traced again.
  *
@@ -33,7 +32,7 @@ export function routeTemplate(request: Request, self: unknown): string | undefin
   const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
   let own: string | undefined;
   let found: Step | undefined;
-  // A route of another method, because a later middleware may still change the request's method; or else a handler.
+  // A route of another method, because later middleware may still change the request's method; otherwise a handler.
   let otherwise: Step | undefined;
   let hasPassed = false;
   for (const step of trace(request, isIn ? undefined : self)) {
@@ -65,7 +64,7 @@ export function routeTemplate(request: Request, self: unknown): string | undefin
   return step.template || '/';
 }
 
-/** The placeholder of an unknown mount path. Never the path of the URL, which has many spellings. */
+/** The placeholder of an unknown mount path. Never the URL's path, which can be spelled in many ways. */
 function unknownMount(): string {
   warnOnce(
     'SLUICE_ROUTE_UNKNOWN',
@@ -75,7 +74,7 @@ function unknownMount(): string {
 }
 
 interface Way {
-  /** The applications that the request has entered, the next one first. */
+  /** The applications that the request has entered, next one first. */
   readonly apps: readonly App[];
   readonly self: unknown;
 }

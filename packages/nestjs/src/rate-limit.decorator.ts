@@ -75,7 +75,7 @@ export function readSkipped(target: Target): readonly string[] | undefined {
   return reflector.get<readonly string[] | undefined>(SKIPPED, target);
 }
 
-/** @param valueFor - Makes the metadata of a class or method from what is there. */
+/** @param valueFor - Computes the metadata of a class or method from the existing metadata. */
 function decorate(
   decorator: string,
   key: string,

@@ -18,8 +18,8 @@ import { RateLimits } from './rate-limits.ts';
 
 interface GuardOption {
   /**
-   * The guard of the whole application. Use false to place it with `@UseGuards()`, after a guard that authenticates
-   * the user. Default `RateLimitGuard`, unless the application registers one of its own.
+   * The guard of the whole application. Use false to place it with `@UseGuards()`, after a guard that authenticates the
+   * user. Default `RateLimitGuard`, unless the application registers its own.
    */
   guard?: Type<RateLimitGuard> | false;
 }
@@ -65,8 +65,7 @@ export class RateLimitModule {
   }
 
   /**
-   * As {@link forRoot}, with options that are made from injected values. Bad options fail the start of the
-   * application.
+   * Like {@link forRoot}, with options created from injected values. Bad options fail the start of the application.
    *
    * @throws PolicyError without exactly one of `useFactory`, `useClass` and `useExisting`.
    */
@@ -121,7 +120,7 @@ function makeModule(options: Provider, more: readonly Provider[], guard: unknown
   };
 }
 
-/** The guard of the module. It lets everything pass if the application registers one of its own. */
+/** The module's guard. It lets everything pass if the application registers its own. */
 function automaticGuard(guard: RateLimitGuard, application: ApplicationConfig): CanActivate {
   const hasOwn = (): boolean =>
     application.getGlobalGuards().some((one) => one instanceof RateLimitGuard) ||

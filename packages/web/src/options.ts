@@ -13,7 +13,7 @@ import { routeFinder } from './routes.ts';
 
 type FieldsOfDenial = Readonly<Record<string, string>> | Headers;
 
-/** The options of fetch handlers alone. */
+/** The options that only fetch handlers have. */
 export interface WebOptions<Req extends Request = Request> extends AddressOption<Req> {
   /**
    * The templates of the application's routes, for `byRoute()`: `/users/:id` has a parameter, `/files/*` is `/files` and
@@ -21,8 +21,8 @@ export interface WebOptions<Req extends Request = Request> extends AddressOption
    */
   routes?: readonly string[] | undefined;
   /**
-   * Header fields of each denial, such as those of CORS: a denied request does not reach the handler, which sets the
-   * fields of all other responses.
+   * Header fields of every denial, such as CORS fields: a denied request does not reach the handler, which sets them on
+   * all other responses.
    */
   deniedHeaders?: FieldsOfDenial | ((request: Req) => FieldsOfDenial) | undefined;
 }
@@ -31,7 +31,7 @@ export interface WebOptions<Req extends Request = Request> extends AddressOption
 export type RateLimitOptions<Req extends Request = Request> = NeutralOptions<Req, Response, undefined> &
   WebOptions<Req>;
 
-/** What one `rateLimit(options)` decides by. */
+/** The checked limits of one `rateLimit(options)`. */
 export interface Limits {
   readonly requests: RequestLimiter;
   readonly maker: ResponseMaker<Request>;
@@ -71,7 +71,7 @@ function makerFor(deniedHeaders: RateLimitOptions['deniedHeaders']): ResponseMak
   };
 }
 
-/** @throws PolicyError for what is not header fields. */
+/** @throws PolicyError for anything but header fields. */
 function readHeaders(fields: FieldsOfDenial | undefined): Headers {
   try {
     return new Headers(fields);
