@@ -22,22 +22,22 @@ const FIELDS = [
 
 const RATE_FIELDS = ['unit', 'requests_per_unit', 'unlimited', 'name', 'replaces'] as const;
 
-/** Numbers of the protocol have 32 bits. */
+/** Numbers in the protocol have 32 bits. */
 const MAX_REQUESTS = 2 ** 32 - 1;
 
 type Fields = Readonly<Record<(typeof FIELDS)[number], YamlValue>>;
 
-/** What descriptors are below: a domain, or a descriptor. */
+/** The parent of descriptors: a domain, or a descriptor. */
 export interface Above {
   /** Its name in metrics. */
   readonly name: string;
   /** Its part of keys. */
   readonly key: string;
-  /** Where each descriptor has been defined, by its part of keys. */
+  /** Where each descriptor was defined, by its part of keys. */
   readonly places: Map<string, string>;
 }
 
-/** Reads a list of descriptors, with those below them. */
+/** Reads a list of descriptors, with their children. */
 export function readDescriptors(value: YamlValue, above: Above): readonly DescriptorData[] {
   const items = value.items('descriptors', 'maps with key, such as - key: remote_address');
   return items.flatMap((item) => readDescriptor(item, above) ?? []);
@@ -73,7 +73,7 @@ function readDescriptor(item: YamlValue, above: Above): DescriptorData | undefin
   };
 }
 
-/** The rule of a descriptor. Undefined if it has none, or one that cannot be used, which is reported. */
+/** The rule of a descriptor. Undefined if it has none, or an invalid one, which is reported. */
 function readRule(fields: Fields, key: string): RuleData | undefined {
   const common = {
     shadowMode: fields.shadow_mode.flag('shadow_mode'),
@@ -96,7 +96,7 @@ function readRule(fields: Fields, key: string): RuleData | undefined {
   return rate && { ...rate, ...common };
 }
 
-/** Reads `rate_limit`. Undefined if it is missing, or cannot be used, which is reported. */
+/** Reads `rate_limit`. Undefined if it is missing, or invalid, which is reported. */
 function readRateLimit(value: YamlValue): Pick<RuleData, 'name' | 'replaces' | 'rateLimit'> | undefined {
   const fields = value.record(RATE_FIELDS, 'rate_limit', 'unit and requests_per_unit');
   if (!value.isMap) return undefined;
@@ -137,10 +137,10 @@ function readNames(named: YamlValue, replacing: YamlValue): Pick<RuleData, 'name
 }
 
 /**
- * Reads `sluice`: a policy, a list of several with a name each, or a managed one. Undefined if it cannot be used,
- * which is reported.
+ * Reads `sluice`: a policy, a list of several with a name each, or a managed one. Undefined if it is invalid, which is
+ * reported.
  *
- * @param names - The name of a policy without one is the first of these that can be: it is part of the key.
+ * @param names - A policy without a name gets the first valid one of these. It is part of the key.
  */
 function readSluice(value: YamlValue, names: readonly (string | undefined)[]): PolicyData | undefined {
   const name = names.find((one) => one !== undefined && isName(one)) ?? 'limit';

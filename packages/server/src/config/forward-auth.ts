@@ -84,7 +84,7 @@ function readKey(value: YamlValue): readonly string[] {
   });
 }
 
-/** A text, or a list of at least one. None where it is missing. */
+/** A string, or a list of at least one. None if it is missing. */
 function readTexts(
   value: YamlValue,
   where: string,

@@ -18,8 +18,8 @@ interface Rules {
 
 const NO_STORE = { 'cache-control': 'no-store' };
 /**
- * 403 for all of them: nginx passes it on, and no gateway takes it for a service that failed, whose requests it may be
- * told to forward.
+ * 403 for all of them: nginx passes it on, and no gateway mistakes it for a failed service, whose requests it may be
+ * configured to forward.
  */
 const DETAILS = {
   'not trusted':
@@ -32,12 +32,12 @@ const DETAILS = {
 
 /**
  * Forward auth for gateways: nginx's `auth_request`, Caddy's `forward_auth`, ForwardAuth of Traefik, HAProxy, and
- * Envoy's ext_authz with the path prefix `/auth`. Answers 200, or 429 for a request over its limit, both with our fields;
- * 503 if a store that failed decides to deny. Follows the configuration of the service.
+ * Envoy's ext_authz with the path prefix `/auth`. Answers 200, or 429 for a request over its limit, both with our
+ * fields; 503 if the store failed and `onStoreError` denies. Follows the service's configuration.
  */
 export function authRoutes(service: Service, clients: Clients): readonly Route[] {
   let rules: Rules | undefined;
-  /** A request that is being decided keeps those it began with. */
+  /** A request in progress keeps the rules it began with. */
   const readRules = (): Rules => {
     const { configuration, core } = service;
     const { forwardAuth } = configuration;

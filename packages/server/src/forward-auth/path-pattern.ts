@@ -2,8 +2,8 @@ import { foldCase } from '@sluice/core/spi';
 import { Wildcard } from '../config/wildcard.ts';
 
 /**
- * A pattern of paths: `/login` is one path, `/api/*` is `/api` and all paths below it, `*` within a segment stands for
- * any characters but a slash. Slashes at the end of a path do not count.
+ * A pattern of paths: `/login` is one path, `/api/*` is `/api` and all paths below it, `*` within a segment matches any
+ * characters except a slash. Trailing slashes do not count.
  */
 export class PathPattern {
   readonly text: string;
@@ -20,12 +20,12 @@ export class PathPattern {
     return this.text !== foldCase(this.text);
   }
 
-  /** Takes time in proportion to the length of the pattern, and little for what a path has beyond it. */
+  /** Takes time proportional to the length of the pattern, and hardly any for the rest of a path. */
   matches(path: string): boolean {
     return this.#asWritten(path);
   }
 
-  /** As {@link matches}, but capitals do not count. The path is a result of {@link foldCase}. */
+  /** Like {@link matches}, but ignores case. The path is a result of {@link foldCase}. */
   matchesSmall(path: string): boolean {
     return this.#inSmallLetters(path);
   }
@@ -42,9 +42,7 @@ function makeMatcher(text: string): Matcher {
   return (path) => path.startsWith(head) || withoutSlashes(path) === own;
 }
 
-/**
- * Compares segment by segment. The last one of an open pattern is the beginning of one, behind which all may follow.
- */
+/** Compares segment by segment. The last one of an open pattern is a prefix, which anything may follow. */
 function segmentMatcher(head: string, isOpen: boolean): Matcher {
   const wildcards = head.split('/').map((segment) => new Wildcard(segment));
   const rest = isOpen ? new Wildcard(`${wildcards.pop()?.pattern ?? ''}*`) : undefined;

@@ -2,7 +2,7 @@ import type { Route } from '../transport/http.ts';
 import { sendText } from '../transport/send.ts';
 
 export interface Health {
-  /** Whether the service takes requests: false until its first configuration is loaded, and once it shuts down. */
+  /** Whether the service takes requests: false until the first configuration is loaded, and during shutdown. */
   isServing: boolean;
 }
 

@@ -20,7 +20,7 @@ import { listenAt } from '../transport/listen.ts';
 export interface Listener {
   readonly name: ListenerName;
   readonly address: Address;
-  /** Accepts no more connections, answers what runs, and ends what is left after `drainMs`. */
+  /** Accepts no more connections, answers running requests, and ends the rest after `drainMs`. */
   close(drainMs: number): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface Listener {
  * Opens every listener that the settings ask for.
  *
  * @param page - The routes of the operators' page.
- * @throws (rejects) when one of them cannot listen; then none does.
+ * @throws (rejects) if one of them cannot listen; then none does.
  */
 export async function openListeners(
   service: Service,
@@ -86,7 +86,7 @@ export async function openListeners(
   return open;
 }
 
-/** What the listeners of programs and of operators have in common. */
+/** The routes that the listeners of programs and operators share. */
 function commonRoutes(service: Service, isPrivate: boolean): readonly Route[] {
   const entrance = { isPrivate };
   return [

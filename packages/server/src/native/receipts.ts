@@ -5,23 +5,23 @@ import { makeWant } from '../limits.ts';
 import type { Service } from '../service.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
 
-/** What a decision took, as its client keeps it: signed, so that any process of the service can settle it. */
+/** What a decision took, as kept by its client: signed, so that any process of the service can settle it. */
 interface Receipt {
   /** Tells reservations apart, so that each is settled once. */
   readonly id: string;
   /** When it was taken, by the clock of the store. */
   readonly atMs: number;
   readonly cost: number;
-  /** `until` is when the units leave. */
+  /** `until` is when the units expire. */
   readonly asks: readonly (Ask & { readonly until: number })[];
 }
 
 export type ReceiptKind = 'reservation' | 'slot';
 
-/** How long a reservation can be settled, and how long it is remembered that it was. */
+/** How long a reservation can be settled, and how long its settlement is remembered. */
 const LIFE_MS = 600_000;
 
-/** What clients have taken, and settle, renew or release later. The client has all that is known of it. */
+/** What clients have taken, and later settle, renew or release. Only the client keeps it. */
 export class Receipts {
   readonly #service: Service;
   /** One unit for each reservation, in the store that all processes share. */
@@ -32,7 +32,7 @@ export class Receipts {
     this.#once = service.core.limitFor(fixedWindow({ name: 'settled', limit: 1, window: LIFE_MS }));
   }
 
-  /** The receipt of a decision, for its client; null if it took nothing, or not from the store. */
+  /** Writes the receipt of a decision for its client; null if it took nothing, or not from the store. */
   write(kind: ReceiptKind, decision: Decision): string | null {
     const taken = LimiterDecision.readReceipt(decision);
     if (!decision.allowed || taken === undefined || taken.isSpent || taken.isLocal) return null;
@@ -46,11 +46,11 @@ export class Receipts {
   }
 
   /**
-   * Changes the cost of a reservation to the actual one, once, however often and by whatever process it is settled. Units
-   * come back only while those that were taken count: kept for later, they would come at once. That takes two calls of the
-   * store: a store edits (`give`, `charge`) each key for itself, never on condition of what another key holds.
+   * Changes the cost of a reservation to the actual one, once, however often and by whichever process it is settled.
+   * Units are refunded only while the taken ones count. Takes two calls to the store, because a store edits each key
+   * separately (`give`, `charge`), never depending on another key.
    *
-   * @param hasRights - Whether the caller may charge: settling above the estimate could deny a key for long.
+   * @param hasRights - Whether the caller may charge: settling above the estimate could deny a key for a long time.
    * @throws (rejects) RequestProblem; StoreError.
    */
   async settle(text: string, actual: number, hasRights: boolean): Promise<void> {
@@ -74,12 +74,12 @@ export class Receipts {
     if (!once.allowed || beyond === 0 || counted.length === 0) return;
     await core.send(
       beyond > 0 ? 'charge' : 'give',
-      // What a reset has forgotten since is not given back: others may have taken it.
+      // What a reset has dropped since is not given back: others may have taken it.
       counted.map((ask) => ({ ...ask, cost: Math.abs(beyond), holder: atMs })),
     );
   }
 
-  /** Releases slots. Again, it does nothing. */
+  /** Releases slots. Repeating it does nothing. */
   async release(text: string): Promise<void> {
     await this.#service.core.send('give', this.#open('slot', text).asks);
   }

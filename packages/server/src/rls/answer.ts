@@ -14,7 +14,7 @@ import { makeMetadata } from './metadata.ts';
 import type { Outcome } from './outcomes.ts';
 
 const SECONDS = 1000;
-/** The windows that are a unit. */
+/** The windows that correspond to a unit. */
 const UNIT_OF_MS: ReadonlyMap<number, Unit> = new Map(UNITS.map((unit) => [MS_OF_UNIT[unit], unit]));
 
 /** The status of a descriptor without a limit. */
@@ -28,8 +28,8 @@ const UNLIMITED_BY_NO_RULE: DescriptorStatus = {
 const UNLIMITED: DescriptorStatus = { ...UNLIMITED_BY_NO_RULE, limitRemaining: MAX_UINT32 };
 
 /**
- * The response to a request that was decided: a status per descriptor, our header fields, and metadata. In a denied
- * request the descriptors that would have allowed it are OK, and state what is left without it.
+ * The response to a decided request: a status per descriptor, our header fields, and metadata. If the request is
+ * denied, descriptors that would have allowed it are OK, and state what is left without it.
  */
 export function makeResponse(decided: Decided): RateLimitResponse {
   const { request, plan, outcomes, allowed } = decided;
@@ -80,7 +80,7 @@ function untilNextWindowMs({ windowMs }: PolicyDecision, atMs: number): number {
   return windowMs - (atMs % windowMs);
 }
 
-/** Undefined where the window of a policy is no unit of the protocol. */
+/** Undefined if the policy's window is not a unit of the protocol. */
 function makeCurrentLimit({ descriptor }: Outcome, { limit, windowMs }: PolicyDecision): CurrentLimit | undefined {
   const { rateLimit, name } = descriptor.match.rule;
   const unit = rateLimit?.unit ?? UNIT_OF_MS.get(windowMs);
