@@ -5,7 +5,7 @@ import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
 import { makePrint, withRedis } from './session.ts';
 import { printable, table, writeInstant, writeWait } from './text.ts';
 
-/** A key, and how often it was denied at least. */
+/** A key, and how often it was denied, at least. */
 interface Denied {
   readonly limiter: string;
   readonly policy: string;

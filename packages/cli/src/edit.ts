@@ -39,7 +39,7 @@ const DONE = { block: 'blocked', unblock: 'unblocked', reset: 'reset' } as const
 const MAX_BLOCK = '366d';
 /** How many names an error lists. */
 const MAX_NAMED = 5;
-/** Where figures have the units used, and how long the key is blocked. */
+/** The places in figures of the used units, and how long the key is blocked. */
 const [USED, BLOCKED] = [2, 7] as const;
 
 /** Adds `sluice block | unblock | reset KEY`. */
@@ -115,7 +115,7 @@ function stateText(figures: readonly Figures[]): string {
   return texts.join('; ');
 }
 
-/** @throws (rejects) Failure if the service does not do it. */
+/** @throws (rejects) Failure if the service rejects it. */
 async function editThroughService(
   flags: ServiceFlags,
   edit: KeyEdit,
@@ -135,7 +135,8 @@ async function editThroughService(
  * The keys on which a limit decides about what an application limits: by the managed policy of this name, or by the keys
  * that the limit has in Redis, also of others.
  *
- * @throws (rejects) UsageError; Failure if the limit is not known, or decides only on keys that join this one with others.
+ * @throws (rejects) UsageError; Failure if the limit is unknown, or only decides on keys that join this one with
+ * others.
  */
 async function findEdited(session: Session, key: string, flags: EditFlags): Promise<Edited> {
   const { client, prefix, policies } = session;
@@ -157,7 +158,7 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
     return { subject, limit, asks: await managedAsks(session, limit, subject) };
   }
   if (own.length > 0) return { subject, limit, asks: await readAsks(session, own) };
-  // As the keys of others are.
+  // Like the keys of others.
   const others = await scan(client, prefix, `*}:${escaped(limit)}*`);
   const limits = new Map(others.filter((one) => isOfLimit(one) && !one.isManaged).map((one) => [one.limit, one]));
   if (limits.size === 0) {
@@ -173,7 +174,7 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
 }
 
 /**
- * All keys in Redis of what an application limits, under whatever limit.
+ * All keys in Redis of what an application limits, under any limit.
  *
  * @throws (rejects) Failure if there is none.
  */
@@ -187,7 +188,7 @@ async function findEverywhere(session: Session, key: string): Promise<Edited> {
   throw new Failure(`${printable(key)} has no limit of its own: ${where}; ${instead}; nothing was changed`);
 }
 
-/** What a store is asked for keys in Redis, which need not be there yet. */
+/** The asks for keys in Redis, which need not exist yet. */
 function readAsks({ client }: Session, keys: readonly StateKey[]): Promise<readonly Ask[]> {
   const asks = keys.map(async ({ key, subject, limit, isManaged }): Promise<Ask> => {
     const text = (await client.get(key)) ?? 'f1'; // a block counts for every kind
@@ -196,7 +197,7 @@ function readAsks({ client }: Session, keys: readonly StateKey[]): Promise<reado
   return Promise.all(asks);
 }
 
-/** What limiters ask of the present key of a managed policy: after resets it has another one. */
+/** The asks that limiters make of the current key of a managed policy, which changes with each reset. */
 async function managedAsks({ store, policies }: Session, name: string, subject: string): Promise<readonly Ask[]> {
   const app = (await policies.get(name))?.apps?.[0];
   const options = { policy: managed(name), policies, store, ...(app === undefined ? {} : { app }) };

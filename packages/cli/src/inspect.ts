@@ -8,7 +8,7 @@ import { readPolicyText } from './policy-text.ts';
 import { makePrint, repeated, withRedis, type Session } from './session.ts';
 import { printable, table, writeInstant, writeWait } from './text.ts';
 
-/** What a key has used of a policy. What the value does not tell, and is not known otherwise, is null. */
+/** What a key has used of a policy. Fields that are unknown, from the value or otherwise, are null. */
 interface KeyReport {
   readonly key: string;
   readonly subject: string;
@@ -16,12 +16,12 @@ interface KeyReport {
   readonly limit: string;
   readonly isManaged: boolean;
   readonly algorithm: string | null;
-  /** The policy by which it was read, if all its numbers are known. */
+  /** The policy with which it was read, if all its numbers are known. */
   readonly policy: Policy | null;
   readonly override: PolicyOverride | null;
   readonly used: number | null;
   readonly remaining: number | null;
-  /** When one unit is allowed: null if never, or if it is not known. */
+  /** When one unit is allowed; null if never, or if unknown. */
   readonly allowedAtMs: number | null;
   readonly resetAtMs: number | null;
   readonly blockedUntilMs: number | null;
@@ -29,9 +29,9 @@ interface KeyReport {
   readonly problem: string | null;
 }
 
-/** How many of the keys found are printed as text. */
+/** How many of the found keys are printed as text. */
 const MAX_SHOWN = 100;
-/** The keys that are read at once. */
+/** How many keys are read at once. */
 const PAGE = 500;
 
 /** Adds `sluice inspect KEY`. */
@@ -76,7 +76,7 @@ interface Known {
   readonly override: PolicyOverride | null;
 }
 
-/** Finds the policy of keys that managed policies decide on. */
+/** Finds the policy of keys with managed policies. */
 async function managedPolicies(
   { policies }: Session,
   keys: readonly StateKey[],
@@ -100,7 +100,7 @@ async function managedPolicies(
   };
 }
 
-/** The policy that was given for a key: by its name or, without one, for all of its kind. */
+/** The policy given for a key: by its name or, without one, for all keys of its kind. */
 function givenFor({ limit }: StateKey, given: readonly Policy[]): readonly Policy[] {
   const name = limit.slice(limit.indexOf(':') + 1);
   const named = given.filter((policy) => policy.name === name);

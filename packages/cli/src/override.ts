@@ -70,7 +70,7 @@ export function addOverride(policy: Command): void {
 
 type Overrides = Pick<Policies, 'override' | 'overrides' | 'removeOverride'>;
 
-/** Does work over the overrides in Redis or, with `--service`, over those of a service. */
+/** Runs work on the overrides in Redis or, with `--service`, on those of a service. */
 async function withOverrides(
   command: Command,
   flags: ServiceFlags,
@@ -81,7 +81,7 @@ async function withOverrides(
   else await work(serviceOverrides(flags));
 }
 
-/** Names are those of the limits of the service. */
+/** Names refer to the service's limits. */
 function serviceOverrides(flags: ServiceFlags): Overrides {
   const getFields = (target: OverrideTarget): object => (typeof target === 'string' ? { key: target } : target);
   return {

@@ -26,7 +26,7 @@ export function addPolicy(sluice: Command): void {
   list.action(() =>
     withRedis(list, false, async ({ policies, prefix, connection }) => {
       const all = await policies.list();
-      // Who may only change policies may not read what pages share.
+      // A user that may only change policies may not read what pages share.
       const records = await readShared(connection).catch(() => []);
       const lost = mergeLost(records).map(({ name, processes }) => {
         return { name, lost: true, processes: processes.map(({ pid, host }) => ({ pid, host })) };

@@ -5,11 +5,11 @@ import { routeReader } from './routes.ts';
 
 /** The key of requests: a part of `--key`, or several. */
 export interface KeySpec {
-  /** As it is written, and the same for equal ones. */
+  /** Its text, the same for equal keys. */
   readonly text: string;
-  /** Whether it is the address alone. */
+  /** Whether it is only the address. */
   readonly isAddress: boolean;
-  /** The key of a request as the adapters' `byIp()`, `byMethod()` and so on give it; undefined if it has none. */
+  /** The key of a request, as returned by the adapters' `byIp()`, `byMethod()` and so on; undefined if it has none. */
   readonly read: (entry: Entry) => string | undefined;
 }
 
@@ -18,7 +18,7 @@ const PARTS = 'ip, ip/56, route, path, method, user, user-agent, all, header:NAM
 
 export const KEY_HELP: string = PARTS;
 
-/** @throws UsageError for a text that is no key, and for `route` without routes. */
+/** @throws UsageError for a text that is not a key, and for `route` without routes. */
 export function readKey(text: string, routes: readonly string[]): KeySpec {
   const names = text.split(',').map((name) => name.trim());
   const reads = names.map((name) => readPart(name, routes));
@@ -54,7 +54,7 @@ const READS: Readonly<Record<string, KeySpec['read']>> = {
   all: () => '*',
 };
 
-/** The name of a host, which a log may have instead of an address, stands as it is. */
+/** A host name, which a log may have instead of an address, is used unchanged. */
 function addressReader(bits: number): KeySpec['read'] {
   if (bits < 32 || bits > 128) {
     const expected = '--key ip/N is the prefix of IPv6 addresses, from 32 to 128 bits as in byIp({ ipv6Prefix })';

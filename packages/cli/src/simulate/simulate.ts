@@ -19,7 +19,7 @@ export interface SimulateFlags {
   readonly maxKeys: string;
 }
 
-/** The share of the clients that suggested limits deny unless `--max-clients` is given. */
+/** The share of clients that suggested limits may deny, unless `--max-clients` is given. */
 const MAX_CLIENTS = 0.001;
 
 /**
@@ -51,7 +51,7 @@ export async function simulate(
   const report = makeReport(replay, files, { key: key.text, bound, maxClients: bound ?? MAX_CLIENTS });
   if (html !== undefined) writeHtml(html, htmlReport(report, makeCurves(replay, report)));
   console.log(json ? JSON.stringify(report, null, 2) : textReport(report));
-  // The bound holds for a log without requests, and says nothing.
+  // For a log without requests, the bound holds and means nothing.
   if (bound !== undefined && report.requests === 0)
     throw new Failure(`no requests in ${logs.join(', ')}: --max-clients says nothing about it`);
   if (report.exceeded.length > 0) throw new Failure('--max-clients is exceeded');

@@ -4,7 +4,7 @@ import { percent, share, type CandidateReport, type Report } from './report.ts';
 const MAX_CLIENTS = 10;
 const MAX_CELL = 48;
 
-/** The report as a person reads it. */
+/** The report as text. */
 export function textReport(report: Report): string {
   const { exceeded, requests } = report;
   return [

@@ -7,7 +7,7 @@ const OPEN = new Markup(' open');
 const LONG = { '1h': 'an hour', '1d': 'a day', '7d': 'a week', '30d': '30 days' };
 
 /**
- * The states of a key that was looked up, under each of its limits.
+ * The states of a looked-up key, under each of its limits.
  *
  * @param isBlocking - Whether the operator is about to block it, under the first one.
  */
@@ -16,7 +16,7 @@ export function viewKeys(states: readonly KeyState[], operator: string | undefin
   return markup`${states.map((state, i) => markup`<div data-place>${viewKey(state, operator, isBlocking && i === 0)}</div>`)}`;
 }
 
-/** One key under one limit: its state in words, and what can be done. */
+/** One key under one limit: its state in words, and the possible actions. */
 export function viewKey(state: KeyState, operator: string | undefined, isBlocking = false): Markup {
   const { managed, outcome, denials } = state;
   const form = (action: Action, title: string, fields?: readonly Markup[]): Markup =>

@@ -40,7 +40,7 @@ export function viewPage(snapshot: Snapshot): Markup {
 </main><script>${new Markup(PROGRAM)}</script></body></html>`;
 }
 
-/** What follows the counts. */
+/** The live part of the page. */
 export function viewSnapshot(snapshot: Snapshot): Markup {
   const parts = Object.entries(viewParts(snapshot));
   return markup`${parts.map(([name, content]) => markup`<div data-live="${name}">${content}</div>`)}`;

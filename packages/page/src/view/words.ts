@@ -4,13 +4,13 @@ import type { KeyState } from '../key-actions.ts';
 import type { ManagedNumbers } from '../overrides.ts';
 import { markup, type Markup } from './markup.ts';
 
-/** An instant, which the page shows by the clock of who looks at it. */
+/** An instant, which the page shows in the viewer's time zone. */
 export function time(ms: number): Markup {
   const iso = new Date(ms).toISOString();
   return markup`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
-/** Such as `87 of 100 in 1m, 13 left, 1 more at 14:02:07`. Under a block nothing is left, whatever was used. */
+/** Such as `87 of 100 in 1m, 13 left, 1 more at 14:02:07`. Under a block, nothing is left, whatever was used. */
 export function policyWords(policy: KeyState['policies'][number], { outcome, atMs }: KeyState): Markup {
   const { used, limit, remaining, windowMs, nextAfterMs, resetAfterMs } = policy;
   const usage = `${number(used)} of ${number(limit)} in ${writeDuration(windowMs)}`;
@@ -20,7 +20,7 @@ export function policyWords(policy: KeyState['policies'][number], { outcome, atM
   return markup`${usage}, ${number(remaining)} left${next}`;
 }
 
-/** What would be decided about the key's next request. */
+/** The decision that the key's next request would get. */
 export function outcomeWords({ outcome, source, retryAtMs, policies }: KeyState): Markup {
   const until = retryAtMs === null ? undefined : markup` until ${time(retryAtMs)}`;
   const where = source === 'local' ? ' in this process, which counts by itself while its store does not answer' : '';
@@ -79,7 +79,7 @@ export function eventWords({ atMs, endAtMs, what, limit, key, before, after, by,
   return markup`${time(atMs)}${lasts ? end : undefined} <strong>${WORDS[what]}</strong> ${target}${change === '' ? '' : `: ${change}`}${whose}`;
 }
 
-/** A time that is known to a quarter: `0.14 ms`. */
+/** A time, accurate to a quarter: `0.14 ms`. */
 export function msWords(ms: number): string {
   return `${String(Number(ms.toPrecision(2)))} ms`;
 }

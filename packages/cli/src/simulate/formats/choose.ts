@@ -5,17 +5,17 @@ import { FormatString } from './format-string.ts';
 import { JsonLines } from './json-lines.ts';
 
 export const FORMATS = 'combined, json, json:time=PATH,..., csv, csv:NAME,...';
-/** Lines that are tried. */
+/** How many lines are tried. */
 const TRIED = 20;
 
 const EXAMPLE = `'$remote_addr [$time_local] "$request" $status'`;
-/** What errors about lines of an unknown format end with. */
+/** The end of errors about lines of an unknown format. */
 export const WRITE_FORMAT = `write --format with one of ${FORMATS}, or with a format string such as ${EXAMPLE}`;
 
 /**
- * Makes the format that `--format` names: one for each log.
+ * Creates the format that `--format` names: one for each log.
  *
- * @throws UsageError for a text that is no format.
+ * @throws UsageError for a text that is not a format.
  */
 export function formatMaker(text: string): () => LogFormat {
   const [, kind = text, names = ''] = /^(json|csv)(?::(.*))?$/s.exec(text) ?? [];
@@ -47,7 +47,7 @@ function readNames(kind: string, text: string): Partial<Names> {
 /**
  * The format of a log, by its first lines.
  *
- * @throws UsageError if they are of none.
+ * @throws UsageError if they match none.
  */
 export function detectFormat(lines: readonly string[], name: string): LogFormat {
   const tried = lines.slice(0, TRIED);
