@@ -23,7 +23,7 @@ export class ClusterAdmin {
     this.#clients = clients;
   }
 
-  /** A connection to this node alone, as its default user. */
+  /** A connection to only this node, as its default user. */
   clientOf(node: RedisServer): Redis {
     return this.#clients[this.#nodes.indexOf(node)] as Redis;
   }
@@ -33,7 +33,7 @@ export class ClusterAdmin {
     return Promise.any(this.#clients.map((client) => client.cluster('KEYSLOT', key)));
   }
 
-  /** The node that serves a key at present. */
+  /** The node that currently serves a key. */
   async primaryOf(key: string): Promise<RedisServer> {
     const { index } = ownerOf(await this.slotOf(key), await this.#seen());
     return this.#nodes[index] as RedisServer;
@@ -81,7 +81,7 @@ export class ClusterAdmin {
       await source.migrate(to.host, to.port, '', 0, 5_000, 'KEYS', ...keys);
       await pause();
     }
-    // The new owner first, so that the slot always has an owner; then the others, so that they know it at once.
+    // The new owner first, so that the slot always has an owner; then the others, so that they know at once.
     const primaries = seen.filter(({ primaryId, isAlive }) => primaryId === NO_PRIMARY && isAlive);
     const rest = primaries.map(({ index }) => this.#clients[index] as Redis).filter((client) => client !== target);
     for (const client of [target, source, ...rest]) await client.cluster('SETSLOT', slot, 'NODE', targetId);
@@ -97,12 +97,12 @@ export class ClusterAdmin {
     });
   }
 
-  /** The cluster as the first node sees it that answers. */
+  /** The cluster as seen by the first node that answers. */
   async #seen(): Promise<readonly NodeView[]> {
     return Promise.any(this.#clients.map((client) => this.#viewOf(client)));
   }
 
-  /** Rejects while the node is away, or sees that a part of the cluster is. */
+  /** Rejects while the node is down, or sees that part of the cluster is. */
   async #viewOf(client: Redis): Promise<readonly NodeView[]> {
     const [nodes, info] = await Promise.all([client.call('CLUSTER', 'NODES'), client.call('CLUSTER', 'INFO')]);
     if (!String(info).includes('cluster_state:ok')) throw new Error('the cluster is not whole');

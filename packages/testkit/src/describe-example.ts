@@ -38,7 +38,7 @@ class ExampleClient {
     return this.#send(path, { headers });
   }
 
-  /** The statuses of this many requests, one after the other. */
+  /** The statuses of this many requests, one after another. */
   async statuses(count: number, path: string, headers?: Readonly<Record<string, string>>): Promise<number[]> {
     const seen = [];
     for (let i = 0; i < count; i++) seen.push((await this.get(path, headers)).status);
@@ -71,7 +71,8 @@ function passwordOf(user: string): string {
 }
 
 /**
- * What the READMEs of the four examples for frameworks promise, over HTTP: with limits in memory, and together on a Redis.
+ * The promises in the READMEs of the four framework examples, over HTTP: with limits in memory, and together on a
+ * Redis.
  */
 export function describeExample(main: URL): void {
   const redis = useRedis();

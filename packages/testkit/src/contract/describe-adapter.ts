@@ -14,19 +14,19 @@ import { readers } from './scenes/readers.ts';
 import { slots } from './scenes/slots.ts';
 import { stagesFor } from './stage.ts';
 
-/** The table. An adapter that cannot say all options, as forward auth, finds the impossible ones in it. */
+/** The table. An adapter that does not have all options, such as forward auth, finds the impossible ones here. */
 export const rows: readonly Row[] = [fields, options, keys, routes, counting].flat();
 const contract = [...rows.map(makeScene), ...[readers, races, aborts, pacing, slots].flat()];
 
-/** The contract in short, by its titles: the table, each row in one of its ways. Bun and Deno play it. */
+/** The short contract, by title: the table, with each row played in one way. Bun and Deno play it. */
 export const smoke: readonly string[] = rows.map(({ title }) => title);
 
-/** Longer than any scenario takes on a slow machine: the limits of runners are a few seconds. */
+/** Longer than any scenario takes on a slow machine: the default timeouts of runners are a few seconds. */
 const TIMEOUT_MS = factor > 1 ? 3_600_000 : 120_000;
 
 /**
- * The contract of every adapter, as tests over real HTTP: the responses byte for byte, the options, and limits that no
- * form of a request escapes.
+ * The contract of every adapter, as tests over real HTTP: the exact bytes of responses, the options, and limits that no
+ * form of request escapes.
  *
  * @param selected - Titles of scenarios, each played in one of its ways. Default: all, in all their ways.
  * @throws Error if a title names no scenario.
