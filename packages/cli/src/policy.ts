@@ -61,7 +61,7 @@ export function addPolicy(sluice: Command): void {
     .argument('<kind>', POLICY_KINDS);
   addAudit(addPolicyOptions(put))
     .addOption(
-      repeated('--app <name>', 'an application that may use it (default: as before, at first all); may be repeated'),
+      repeated('--app <name>', 'an application that may use it (default: unchanged, at first all); may be repeated'),
     )
     .option('--reset', 'clear all counts; otherwise used units stay used')
     .addHelpText('after', '\nExample: sluice policy put orders fixedWindow --limit 200 --window 1m --app shop')
@@ -107,7 +107,7 @@ function putText({ change, name, policy, apps, startsAfresh, removedOverrides }:
   ];
   if (startsAfresh && change !== 'created') lines.push('all clients start again');
   if (removedOverrides.length > 0)
-    lines.push(`removed the overrides of the kind before: ${removedOverrides.map(targetText).join(', ')}`);
+    lines.push(`removed the overrides of the previous kind: ${removedOverrides.map(targetText).join(', ')}`);
   return lines.map(printable).join('\n');
 }
 

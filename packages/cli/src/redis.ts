@@ -6,7 +6,7 @@ export type Connection = Redis | Cluster;
 
 /** The timeout of connecting, and of each command. */
 const PATIENCE_MS = 3_000;
-const NO_ANSWER = `no answer in ${String(PATIENCE_MS / 1_000)} s`;
+const NO_ANSWER = `no answer within ${String(PATIENCE_MS / 1_000)} s`;
 
 const OPTIONS = {
   family: 0,

@@ -72,7 +72,7 @@ function parse(text: string): unknown {
 
 function getReason(error: unknown): string {
   const { name, message, cause } = error as Error;
-  if (name === 'TimeoutError') return `no answer in ${String(PATIENCE_MS / 1_000)} s`;
+  if (name === 'TimeoutError') return `no answer within ${String(PATIENCE_MS / 1_000)} s`;
   const { code, message: inner } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
   return code ?? inner ?? message;
 }

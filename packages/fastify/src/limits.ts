@@ -108,7 +108,7 @@ export class Limits {
   /** @throws PolicyError if the plugin is registered in this scope already. */
   addScope(app: FastifyInstance, options: SluiceOptions): void {
     if (Object.hasOwn(app, REGISTERED)) {
-      const what = 'the plugin is registered twice in one scope, in which one limit decides';
+      const what = 'the plugin is registered twice in one scope, where only one limit can decide';
       throw new PolicyError('limits', `${what}; write both limits as entries of limits`, 'SLUICE_OPTION_INVALID');
     }
     const count = this.#scopesAt.get(app.prefix) ?? 0;

@@ -69,7 +69,7 @@ function upcoming(ctx: Context, middleware: readonly unknown[]): string | undefi
   if (routers.length === 0) {
     warnOnce(
       'SLUICE_ROUTE_UNKNOWN',
-      'byRoute() is used in an application without a router that it can find, so all requests share one budget. ' +
+      'byRoute() cannot find a router in this application, so all requests share one budget. ' +
         'Put the limiter on the routes of @koa/router, or pass router.routes() to app.use directly.',
     );
   }

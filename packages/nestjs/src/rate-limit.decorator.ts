@@ -98,7 +98,7 @@ function placeOf(
   if (typeof target !== 'function') {
     throw new PolicyError(
       decorator,
-      `${decorator} goes on a class or on a method of a class, compiled with experimentalDecorators, as Nest needs it`,
+      `${decorator} goes on a class or on a method of a class, compiled with experimentalDecorators, as Nest requires`,
       'SLUICE_OPTION_INVALID',
     );
   }

@@ -173,7 +173,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
 function warnAboutContext(type: string): void {
   warnOnce(
     'SLUICE_CONTEXT_UNKNOWN',
-    `RateLimitGuard limits HTTP requests alone, and lets every call of a context of type ${shown(type)} pass. ` +
+    `RateLimitGuard only limits HTTP requests, and lets every call in a context of type ${shown(type)} pass. ` +
       'Count there with createLimiter in the handler, and write @SkipRateLimit() on it, or extend the guard with a shouldSkip(context) that returns true.',
     type,
   );

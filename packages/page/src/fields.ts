@@ -28,7 +28,10 @@ export function readText(fields: Fields, name: string, max: number): string {
   const given = fields[name];
   if (typeof given === 'string' && given !== '' && given.length <= max) return given;
   const got = typeof given === 'string' ? `${String(given.length)} characters` : typeof given;
-  throw new PageProblem(400, `${name} must be a text of 1 to ${String(max)} characters, got ${got}; nothing was done`);
+  throw new PageProblem(
+    400,
+    `${name} must be a string of 1 to ${String(max)} characters, got ${got}; nothing was done`,
+  );
 }
 
 /**

@@ -145,7 +145,7 @@ async function readBody(request: NodeRequest, maxBytes: number): Promise<unknown
   const { body, readableEnded } = request;
   if (body !== undefined && typeof body === 'object') return body; // a middleware has read it
   if (body === undefined && !readableEnded) return readJson(request, maxBytes);
-  throw new PageProblem(400, 'the body was read before, and not as JSON; nothing was done');
+  throw new PageProblem(400, 'the body was already read, but not as JSON; nothing was done');
 }
 
 function write(answered: PageResponse | undefined, response: ServerResponse): void {

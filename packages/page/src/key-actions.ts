@@ -115,9 +115,7 @@ export class KeyActions {
     }
     const state = await this.#read(key);
     if (!isDone(state)) {
-      throw (
-        failure ?? new PageProblem(409, `the store took the ${action}, and the key is ${state.outcome} all the same`)
-      );
+      throw failure ?? new PageProblem(409, `the store accepted the ${action}, but the key is still ${state.outcome}`);
     }
     const what = action === 'end-override' ? 'removeOverride' : action;
     const event = {

@@ -51,10 +51,10 @@ const isPath = (given: unknown): boolean => /^\/.*[^/]$/s.test(String(given)) &&
 const isFunction = (given: unknown): boolean => typeof given === 'function';
 
 const OPTIONS = {
-  token: option<string | undefined>(undefined, isText, 'a text that is not empty', true),
+  token: option<string | undefined>(undefined, isText, 'a non-empty string', true),
   authorize: option<Authorize | undefined>(undefined, isFunction, 'a function'),
   limiters: readLimiters,
-  path: option<string | undefined>(undefined, isPath, 'a path such as "/limits", without a slash at its end'),
+  path: option<string | undefined>(undefined, isPath, 'a path such as "/limits", without a trailing slash'),
   share: option(false, (given) => typeof given === 'boolean', 'true or false'),
   log: option<(change: LimitEvent) => void>(writeLine, isFunction, 'a function'),
 };

@@ -96,7 +96,7 @@ async function findManagedWhole(key: LimitedKey): Promise<Managed> {
       'the numbers of this limit are in code: give it a managed policy first; nothing was done',
     );
   if (key.key.length === key.length) return managed;
-  throw new PageProblem(409, 'only a part of this long key is known: look it up by all of its text; nothing was done');
+  throw new PageProblem(409, 'only part of this long key is known: look it up by its full text; nothing was done');
 }
 
 /** The options from which a policy can be created again, as strings. */
@@ -119,7 +119,7 @@ function readOptions(policy: Policy, given: unknown): Policy {
   const read = options.map(([name, value]: [string, unknown]) => {
     if (typeof value === 'string' && value.length <= MAX_VALUE)
       return [name, /^-?\d+$/.test(value) ? Number(value) : value];
-    const expected = `a text of at most ${String(MAX_VALUE)} characters`;
+    const expected = `a string of at most ${String(MAX_VALUE)} characters`;
     throw new PageProblem(400, `options.${name.slice(0, MAX_VALUE)} must be ${expected}; nothing was done`);
   });
   return parsePolicy({ algorithm: policy.algorithm, ...Object.fromEntries(read) });

@@ -180,7 +180,7 @@ function checkOrigin(request: PageRequest): void {
     site === undefined
       ? origin === undefined || (URL.canParse(origin) && new URL(origin).host === request.header('host'))
       : site === 'same-origin' || site === 'none';
-  if (!isOwn) throw new PageProblem(403, 'a page of another site sent this; nothing was done');
+  if (!isOwn) throw new PageProblem(403, 'a page of another site sent this request; nothing was done');
 }
 
 /**

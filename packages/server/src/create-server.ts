@@ -111,7 +111,7 @@ function checkSecret({ limits }: Configuration, settings: Settings): void {
   const { token, store, redis, listeners } = settings;
   if (token !== undefined || limits.size === 0 || listeners.http === undefined || isPrivate(settings)) return;
   if (store === undefined && redis === undefined) return;
-  const what = 'token (--token, SLUICE_TOKEN) must be given, the same to all replicas, got none';
+  const what = 'token (--token, SLUICE_TOKEN) must be given, the same for all replicas, got none';
   const why = 'it signs reservations and slots of /v1, which other replicas of this Redis settle and release';
   throw new SluiceError('SLUICE_OPTION_INVALID', `${what}: ${why}`);
 }
@@ -159,7 +159,7 @@ class LiveService implements Service {
       onError: (error) => {
         this.showLimits(); // without those that were made until the error
         this.stats.failedToLoad();
-        log(`the configuration stays as it was: ${error.message}`);
+        log(`the configuration is unchanged: ${error.message}`);
       },
     });
   }

@@ -96,7 +96,7 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
       const value: unknown = source(this.request as never, ...(this.context as never[]));
       if (value !== undefined && value !== null && typeof value !== 'string') {
         throw new TypeError(
-          `address must return the client's address as a text, or undefined, got ${shown(value)}; it cannot wait: find out before what takes time`,
+          `address must return the client's address as a string, or undefined, got ${shown(value)}; it must be synchronous: do anything slow beforehand`,
         );
       }
       this.#address = { source, value: value ?? undefined };

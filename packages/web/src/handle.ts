@@ -33,7 +33,7 @@ export function limitHandler(handler: Handler, { requests, maker, open }: Limits
 export function checkRequest(request: unknown): void {
   if (typeof (request as Partial<Request> | null | undefined)?.headers?.get === 'function') return;
   throw new TypeError(
-    `a fetch handler is called with a Request, got ${shown(request)}; for handlers of node:http take @sluice/express, @sluice/koa or @sluice/fastify`,
+    `a fetch handler is called with a Request, got ${shown(request)}; for node:http handlers, use @sluice/express, @sluice/koa or @sluice/fastify`,
   );
 }
 

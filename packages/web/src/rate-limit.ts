@@ -86,7 +86,7 @@ export function rateLimit(given: object): RateLimit {
     handle: ((handler: Handler) => {
       if (typeof handler === 'function') return limitHandler(handler, limits);
       throw new TypeError(
-        `handle takes a fetch handler, a function of the request that returns a Response, got ${shown(handler)}; of an application, pass its function: handle((request) => app.fetch(request))`,
+        `handle takes a fetch handler, a function of the request that returns a Response, got ${shown(handler)}; for an application, pass a function: handle((request) => app.fetch(request))`,
       );
     }) as RateLimit['handle'],
     async check(request, ...context) {

@@ -37,12 +37,12 @@ function writeNotes({ logs, late, requests, withoutKey, forgotten, wholeSeconds,
   if (withoutKey > 0) notes.push(`without a key, and not limited by it: ${counted(withoutKey, 'request')}`);
   if (late > 0)
     notes.push(
-      `earlier than the lines before, and counted as of these: ${counted(late, 'line')} (${percent(late / requests)})`,
+      `earlier than the lines before, and counted at their time: ${counted(late, 'line')} (${percent(late / requests)})`,
     );
   if (forgotten > 0)
     notes.push(`forgotten because of --max-keys: ${counted(forgotten, 'client')}; one that came back counts twice`);
   if (wholeSeconds && candidates.length > 0)
-    notes.push('stamps are whole seconds: requests of one second count as if they had come at its beginning');
+    notes.push('timestamps are whole seconds: requests within a second count as if they arrived at its start');
   return notes.map((one) => `note: ${one}`).join('\n');
 }
 

@@ -557,7 +557,7 @@ function makeReceipt(issuer: object, op: Op, cost: number, asks: readonly Policy
 }
 
 function invalidAnswer(): StoreError {
-  return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the answer of the store does not match the call');
+  return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the answer does not match the call');
 }
 
 function readFigures({ counted: { name, rule } }: PolicyAsk, figures: Figures): PolicyDecision {

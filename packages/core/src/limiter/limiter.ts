@@ -10,7 +10,7 @@ import type { LimiterCoreOptions } from './options.ts';
 import type { PolicyFunction } from './policy-function.ts';
 import type { WaitOptions } from './wait.ts';
 
-const text: Reader<string> = /* @__PURE__ */ valueThat((given) => typeof given === 'string', 'a text');
+const text: Reader<string> = /* @__PURE__ */ valueThat((given) => typeof given === 'string', 'a string');
 
 export const EDIT = {
   /** Who makes the change. Recorded in the timeline: see `readEvents`. */

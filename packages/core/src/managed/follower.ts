@@ -230,7 +230,7 @@ export class Follower {
     const { name } = this.feed;
     warnOnce(
       'SLUICE_POLICIES_AWAY',
-      `${name} cannot be read (${why}). The policies and overrides that were read last are in force until it can be read again.`,
+      `${name} cannot be read (${why}). The last known policies and overrides apply until it can be read again.`,
       name,
     );
   }
@@ -250,7 +250,7 @@ export class Follower {
 
 /** @throws (rejects) StoreError, `SLUICE_STORE_TIMEOUT` if the source does not answer. */
 function withinTime<Result>(call: Promise<Result>): Promise<Result> {
-  const text = `the source of policies did not answer in ${String(MAX_CALL_MS)} ms`;
+  const text = `the source of policies did not answer within ${String(MAX_CALL_MS)} ms`;
   const late = (): Error => new StoreError('SLUICE_STORE_TIMEOUT', text);
   return within(MAX_CALL_MS, call, late).catch((error: unknown) => {
     throw asStoreError(error);

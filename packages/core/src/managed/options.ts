@@ -14,7 +14,7 @@ import {
 
 function text(max: number): Reader<string> {
   const isText = (given: unknown): boolean => typeof given === 'string' && given !== '' && given.length <= max;
-  return valueThat(isText, `a text of 1 to ${String(max)} characters`);
+  return valueThat(isText, `a string of 1 to ${String(max)} characters`);
 }
 
 export const CHANGE = {

@@ -51,7 +51,7 @@ export function readRecord(given: unknown): Held {
   const record: PolicyRecord = { ...EMPTY, ...(isObject(given) ? given : {}) };
   if (!isValid(given, record)) {
     const unknown = { ...EMPTY, atMs: readInstant(given) };
-    return { record: unknown, policy: undefined, problem: 'it is no record of a policy' };
+    return { record: unknown, policy: undefined, problem: 'it is not a record of a policy' };
   }
   if (!isObject(record.policy)) return { record, policy: undefined };
   try {

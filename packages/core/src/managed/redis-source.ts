@@ -58,7 +58,7 @@ export class RedisFeed implements RedisSource, Feed {
     const args = [(last?.cursor ?? '') as string, String(PAGE), last?.hasMore === true ? '1' : ''];
     const reply = await this.#connection.eval(read.source, this.#keys, args);
     if (!Array.isArray(reply) || reply.length < 4) {
-      const got = `the reply of the script that reads policies has an unknown form: ${shown(reply)}`;
+      const got = `the script that reads policies returned an unexpected reply: ${shown(reply)}`;
       throw new StoreError('SLUICE_STORE_REPLY_INVALID', got);
     }
     const [nowMs, isFromStart, hasMore, cursor = '', ...fields] = reply.map(String);

@@ -86,7 +86,7 @@ export class OwnFeed implements Feed {
   async read(last: Page | undefined): Promise<Page> {
     const loaded: unknown = await this.#source.load();
     if (typeof loaded !== 'object' || loaded === null) {
-      throw new StoreError('SLUICE_STORE_REPLY_INVALID', `load() of ${this.name} returned no object of records`);
+      throw new StoreError('SLUICE_STORE_REPLY_INVALID', `load() of ${this.name} did not return an object of records`);
     }
     this.#records = loaded as Readonly<Record<string, unknown>>;
     const isSame = loaded === last?.cursor && Object.isFrozen(loaded);

@@ -37,10 +37,10 @@ const dropped = /* @__PURE__ */ new FinalizationRegistry<{
 }>(({ ref, countsLostBy }) => {
   live.delete(ref);
   if (countsLostBy === undefined || ++droppedCount !== MANY) return;
-  const what = `${String(MANY)} limiters with memory of their own, the last one named ${countsLostBy}, were made, dropped and never closed`;
+  const what = `${String(MANY)} limiters with their own memory, the last one named ${countsLostBy}, were created, dropped and never closed`;
   warnOnce(
     'SLUICE_LIMITER_PER_REQUEST',
-    `${what}: what they counted is lost. A limiter that is made for every request denies none. Make it once, outside the handler, and keep it.`,
+    `${what}: what they counted is lost. A limiter created for every request denies nothing. Create it once, outside the handler, and keep it.`,
   );
 });
 
@@ -58,7 +58,7 @@ export function remember(limiter: LiveLimiter, ownsMemory = false): void {
     if (other.store !== store || other.name.toLowerCase() !== name.toLowerCase()) continue;
     if (shared && other.shared && other.name === name) continue;
     const taken = `this store already has a limiter named ${shown(other.name)}, got ${shown(name)}`;
-    const instead = 'give this one another name, or to share the counts write shared: true on both, and one name';
+    const instead = 'give this one another name or, to share the counts, give both the same name and shared: true';
     throw new PolicyError('name', `${taken}; ${instead}`, 'SLUICE_LIMITER_NAME_TAKEN');
   }
   const ref = new WeakRef(limiter);

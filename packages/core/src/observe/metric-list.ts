@@ -31,19 +31,19 @@ export const METRICS: readonly Metric[] = [
     kind: 'counter',
     id: 'store.errors',
     labels: ['limiter', 'store', 'kind'],
-    help: 'Calls of a store that failed or were late, including probes.',
+    help: 'Calls to a store that failed or were late, including probes.',
   },
   {
     kind: 'counter',
     id: 'breaker.transitions',
     labels: ['limiter', 'state'],
-    help: 'Changes of a breaker, by its new state.',
+    help: 'State changes of a breaker, by new state.',
   },
   {
     kind: 'counter',
     id: 'near_limit',
     labels: ['limiter', 'policy'],
-    help: 'Decisions that allowed, and left at most a fifth of the limit of the policy that decided.',
+    help: 'Decisions that allowed a request and left at most a fifth of the limit of the policy that decided.',
   },
   {
     kind: 'gauge',

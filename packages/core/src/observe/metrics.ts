@@ -54,7 +54,7 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
   if (taken !== undefined) {
     throw new PolicyError(
       'register',
-      `register has ${taken} already: call collectMetrics once per registry and prefix, and call the function it returned before you call it again`,
+      `register already has ${taken}: call collectMetrics once per registry and prefix, and call the function it returned before you call it again`,
       'SLUICE_OPTION_INVALID',
     );
   }

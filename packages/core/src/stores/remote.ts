@@ -11,7 +11,7 @@ const SHAPE = {
    * on the loopback interface.
    */
   token: optional(
-    valueThat<string>((given) => typeof given === 'string' && /^\S+$/.test(given), 'a text without spaces'),
+    valueThat<string>((given) => typeof given === 'string' && /^\S+$/.test(given), 'a string without spaces'),
   ) as Optional<string>,
 };
 

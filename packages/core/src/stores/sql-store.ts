@@ -42,8 +42,8 @@ export function sqlStore<Source extends string>(dialect: Dialect<Source>): SqlSt
       const { kind = 'other' } = isDenied
         ? ({ kind: 'denied' } as const)
         : (toStoreError(error) as Partial<StoreError>);
-      const hint = isDenied ? `; have it run by a user who may:\n${statements.join(';\n')}` : '';
-      const why = `${source}Store cannot make its table ${table}: ${getMessage(error)}${hint}`;
+      const hint = isDenied ? `; have a user with the permission run:\n${statements.join(';\n')}` : '';
+      const why = `${source}Store cannot create its table ${table}: ${getMessage(error)}${hint}`;
       throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind, sent: false });
     }
   }

@@ -118,7 +118,7 @@ export class Requests {
    * decided.
    */
   answerOf(place: number): Answer {
-    const answer = this.#answers[place] ?? unusable('transaction() ended without a call of decide()');
+    const answer = this.#answers[place] ?? unusable('transaction() ended without calling decide()');
     if (answer instanceof Error) throw answer;
     return answer;
   }

@@ -87,7 +87,7 @@ export function checkNames(
   where: string,
 ): asserts options is Readonly<Record<string, unknown>> {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    const example = known.includes('window') ? '; write for example { limit: 100, window: "1m" }' : '';
+    const example = known.includes('window') ? '; write, for example, { limit: 100, window: "1m" }' : '';
     const fields = known.length > MAX_LISTED ? 'of options' : `with ${listed(known)}`;
     const got = `got ${shown(options)}${example}`;
     throw new PolicyError(where, `${where} takes an object ${fields}, ${got}`, 'SLUICE_OPTION_INVALID');

@@ -20,7 +20,7 @@ export function units(
 
 /** What to write instead of a bad number of units, if that is known. */
 function hintFor(given: unknown, field: string, min: number, max: number, instead: string): string {
-  if (given === undefined) return `; write for example ${field}: 100`;
+  if (given === undefined) return `; write, for example, ${field}: 100`;
   if (typeof given === 'string' && given.trim() !== '' && Number.isInteger(Number(given)) && Number(given) >= min) {
     return `; write ${field}: ${String(Number(given))}`;
   }

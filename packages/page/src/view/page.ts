@@ -77,7 +77,7 @@ function viewHealth({ atMs, limiters, denied, lost, troubles, process: { pid, ho
     ...lost.map(viewLost),
     denied.awaySinceMs === null
       ? undefined
-      : markup` Redis has not taken or given counts since ${time(denied.awaySinceMs)}.`,
+      : markup` Redis has not accepted or returned counts since ${time(denied.awaySinceMs)}.`,
   ].filter((one) => one !== undefined);
   const well = `${stores.map((store) => `${store} answers`).join(', ') || 'No limiters'}, no policies lost.`;
   return markup`<p class="${wrong.length === 0 ? 'well' : 'health'}">${wrong.length === 0 ? well : wrong}

@@ -50,15 +50,13 @@ function readDescriptor(item: YamlValue, above: Above): DescriptorData | undefin
   const value = fields.value.text('value') ?? '';
   const shareThreshold = fields.share_threshold.flag('share_threshold');
   const rule = readRule(fields, key);
-  if (key === '') fields.key.problem('a descriptor needs a key that is not empty');
+  if (key === '') fields.key.problem('a descriptor needs a non-empty key');
   if (key.includes('*')) fields.key.problem(`key must not contain *, got ${quoted(key)}; patterns stand in value`);
   if (shareThreshold && !value.includes('*')) {
-    fields.share_threshold.problem(
-      'share_threshold needs a value with *; without one every value is a limit of its own',
-    );
+    fields.share_threshold.problem('share_threshold needs a value with *; without one, every value has its own limit');
   }
   for (const name of ['detailed_metric', 'value_to_metric'] as const) {
-    if (fields[name].flag(name)) fields[name].warn(`${name} changes nothing: metrics hold no values of requests`);
+    if (fields[name].flag(name)) fields[name].warn(`${name} has no effect: metrics contain no values from requests`);
   }
   const { places } = above;
   const own = { places, name: `${above.name}.${makeLabel(key, value)}`, key: above.key + makeSegment(key, value) };
@@ -90,7 +88,7 @@ function readRule(fields: Fields, key: string): RuleData | undefined {
   }
   for (const field of ['name', 'replaces'] as const) {
     if (!fields[field].isMissing)
-      fields[field].problemAtName(`${field} stands beside sluice alone; write it inside rate_limit`);
+      fields[field].problemAtName(`${field} is only valid beside sluice; write it inside rate_limit`);
   }
   const rate = readRateLimit(fields.rate_limit);
   return rate && { ...rate, ...common };
@@ -153,7 +151,7 @@ function readList(value: YamlValue, options: PolicyOptions): PolicyData | undefi
   const read = items.map((item, i) => {
     const one = readPolicy(item, { ...options, where: `sluice[${String(i)}]` });
     if (one?.managed === undefined) return one;
-    item.problem('a managed policy stands alone: it cannot be one of a list');
+    item.problem('a managed policy cannot be part of a list');
     return undefined;
   });
   if (items.length === 0) value.problemAtName('sluice must hold a policy, or a list of them, got an empty list');

@@ -57,7 +57,7 @@ async function readFiles(path: string): Promise<readonly ConfigurationFile[]> {
     const found = await findFiles(path);
     if (found.length === 0) throw new Error('the folder has no file *.yaml or *.yml');
     const bytes = found.reduce((sum, { size }) => sum + Number(size), 0);
-    if (bytes > MAX_BYTES) throw new Error(`it has ${String(bytes)} bytes, and may have ${String(MAX_BYTES)}`);
+    if (bytes > MAX_BYTES) throw new Error(`it has ${String(bytes)} bytes, more than the ${String(MAX_BYTES)} allowed`);
     const decoder = new TextDecoder('utf-8', { fatal: true });
     return await Promise.all(
       found.map(async (one) => ({ path: one.path, text: decoder.decode(await readFile(one.path)) })),
@@ -94,7 +94,7 @@ async function readInThread(files: readonly ConfigurationFile[]): Promise<Config
     throw new ConfigurationError(result.problems);
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
-    throw new Error(`reading the configuration was given up: ${(error as Error).message}`, { cause: error });
+    throw new Error(`reading the configuration was abandoned: ${(error as Error).message}`, { cause: error });
   } finally {
     await thread.terminate();
   }

@@ -76,7 +76,7 @@ class ConfigurationParts {
     const domain = named.text('domain');
     const name = domain ?? '';
     if (domain === '' || named.isMissing) {
-      named.problem('descriptors need a domain that is not empty; write domain: and the name that Envoy sends');
+      named.problem('descriptors need a non-empty domain; write domain: and the name that Envoy sends');
     }
     const root = this.#roots.get(name) ?? { name, key: escapePart(name), places: new Map<string, string>() };
     this.#roots.set(name, root);

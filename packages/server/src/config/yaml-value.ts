@@ -132,10 +132,10 @@ export class YamlValue {
       if (typeof node.value === 'string') return node.value;
       const isFraction = typeof node.value === 'number' && !Number.isInteger(node.value);
       if (!isFraction && node.source !== undefined) return node.source;
-      if (isFraction) this.problem(`${where} must be a text, got ${this.#shown()}; write it in quotes`);
+      if (isFraction) this.problem(`${where} must be a string, got ${this.#shown()}; write it in quotes`);
       return undefined;
     }
-    this.problem(`${where} must be a text, got ${this.#shown()}`);
+    this.problem(`${where} must be a string, got ${this.#shown()}`);
     return undefined;
   }
 
@@ -195,7 +195,7 @@ export class YamlValue {
       else if (isScalar(key) && typeof key.value === 'string') fields.push({ name: key.value, value });
       else if (isScalar(key) && (mayBeNumbers || typeof key.value === 'boolean'))
         fields.push({ name: key.source ?? String(key.value), value });
-      else this.#file.problem(at, `${where} has a field whose name is not a text; write the name in quotes`);
+      else this.#file.problem(at, `${where} has a field whose name is not a string; write the name in quotes`);
     }
     this.#reportTwice(fields, where);
     if (merged.length === 0) return fields;
@@ -216,7 +216,7 @@ export class YamlValue {
       else {
         const line = String(this.#file.position(earlier).line);
         value.problemAtName(
-          `${where} has the field ${quoted(name)} twice, the first time in line ${line}; write it once`,
+          `${where} has the field ${quoted(name)} twice, the first time on line ${line}; write it once`,
         );
       }
     }

@@ -23,7 +23,7 @@ const NO_STORE = { 'cache-control': 'no-store' };
  */
 const DETAILS = {
   'not trusted':
-    'the gateway is not in the trusted_proxies of forward_auth, so it is not believed; add its address there',
+    'the gateway is not in the trusted_proxies of forward_auth, so it is not trusted; add its address there',
   contradiction:
     'fields about the original request contradict each other, such as X-Forwarded-Uri and X-Original-URI, or X-Forwarded-For and X-Real-IP; a gateway removes those that it does not write itself',
   'no target': 'the gateway does not state the original target; it must send X-Forwarded-Uri or X-Original-URI',
@@ -75,7 +75,7 @@ function warnAboutAddress(gateway: string): void {
 
 function warnAboutProxy(peer: string | undefined): void {
   if (peer === undefined) return;
-  const what = `${peer} asks for forward auth but is not in trusted_proxies, so it is not believed`;
+  const what = `${peer} asks for forward auth but is not in trusted_proxies, so it is not trusted`;
   const instead = 'If it is your gateway, add its address there.';
   warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: it gets 403. ${instead}`, 'forward_auth');
 }

@@ -71,11 +71,11 @@ export class Body {
     this.#announced = PREFIX_BYTES + length;
     const flags = bytes[0] as number;
     if (flags === 1) throw new CallError(Status.UNIMPLEMENTED, 'compressed messages are not supported: use identity');
-    if (flags > 1) throw new CallError(Status.INTERNAL, `a message has the flags ${String(flags)}`);
+    if (flags > 1) throw new CallError(Status.INTERNAL, `a message has the unknown flags ${String(flags)}`);
     if (length > this.#longest) {
       throw new CallError(
         Status.RESOURCE_EXHAUSTED,
-        `a message has at most ${String(this.#longest)} bytes, got ${String(length)}`,
+        `a message may have at most ${String(this.#longest)} bytes, got ${String(length)}`,
       );
     }
     return PREFIX_BYTES + length - bytes.length;

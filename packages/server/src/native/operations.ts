@@ -216,12 +216,14 @@ const MIN_HOLDER = 16;
 function checkSecret(holder: unknown): void {
   if (typeof holder !== 'string' || holder === '' || holder.length >= MIN_HOLDER) return;
   const what = `without the token of the service a holder must have at least ${String(MIN_HOLDER)} characters`;
-  throw badRequest(`${what}, because who knows it can release its slot: a random UUID; got ${String(holder.length)}`);
+  throw badRequest(
+    `${what}, because any client that knows it can release its slot: a random UUID; got ${String(holder.length)}`,
+  );
 }
 
 function readText(given: unknown, field: string): string {
   if (typeof given === 'string') return given;
-  throw badRequest(`${field} must be a text, got ${shown(given)}`);
+  throw badRequest(`${field} must be a string, got ${shown(given)}`);
 }
 
 function readWhole(given: unknown, field: string): number {

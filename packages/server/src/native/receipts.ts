@@ -93,8 +93,8 @@ export class Receipts {
   #open(kind: ReceiptKind, text: string): Receipt {
     const receipt = this.#service.access.seal.open(kind, text) as Receipt | undefined;
     if (receipt !== undefined) return receipt;
-    const what = `the ${kind} is none that this service has given out`;
-    const why = "several processes need the same token to know each other's";
+    const what = `the ${kind} was not issued by this service`;
+    const why = "several processes need the same token to accept each other's";
     throw new RequestProblem(403, `${what}; ${why}; nothing was done`);
   }
 }

@@ -50,7 +50,7 @@ function readProblem(error: unknown): unknown {
   if (code === 'SLUICE_LIMITER_CLOSED') return new RequestProblem(503, 'the service ends', { code }, SOON);
   // A store's messages may contain addresses, so clients only get the code.
   if (name === 'StoreError') {
-    return new RequestProblem(503, 'the store does not answer: the operation may have been done', { code }, SOON);
+    return new RequestProblem(503, 'the store does not answer: the operation may have been performed', { code }, SOON);
   }
   const here = code === 'SLUICE_ACQUIRE_NEEDED' ? '; over HTTP these are /v1/acquire, /v1/renew and /v1/release' : '';
   const detail = message.replace(/ \[SLUICE_[A-Z_]+\]$/, '') + here;

@@ -90,7 +90,7 @@ export class WireReader {
     let at = start;
     while (at < end && (bytes[at] as number) < 128) at++;
     if (at === end) return bytes.toString('latin1', start, end); // ASCII: the faster way
-    if (!isUtf8(bytes.subarray(start, end))) throw new WireError('a text is not UTF-8');
+    if (!isUtf8(bytes.subarray(start, end))) throw new WireError('a string is not UTF-8');
     return bytes.toString('utf8', start, end);
   }
 

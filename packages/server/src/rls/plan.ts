@@ -77,7 +77,7 @@ function readHits({ hitsAddend }: RateLimitRequest, descriptor: RateLimitDescrip
   if (Number.isSafeInteger(hits)) return hits;
   throw new CallError(
     Status.INVALID_ARGUMENT,
-    `hits_addend is at most ${String(Number.MAX_SAFE_INTEGER)}, got more; nothing was consumed`,
+    `hits_addend must be at most ${String(Number.MAX_SAFE_INTEGER)}, got more; nothing was consumed`,
   );
 }
 

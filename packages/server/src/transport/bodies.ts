@@ -27,7 +27,12 @@ export class Bodies {
    * open if it has other clients.
    */
   async read(request: IncomingMessage): Promise<Buffer> {
-    const tooLong = new RequestProblem(413, `the body has at most ${String(MAX_BODY)} bytes, got more`, {}, CLOSE);
+    const tooLong = new RequestProblem(
+      413,
+      `the body must have at most ${String(MAX_BODY)} bytes, got more`,
+      {},
+      CLOSE,
+    );
     if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) throw tooLong;
     const client = this.#clients.clientOf(request);
     const chunks: Buffer[] = [];
@@ -51,7 +56,7 @@ export class Bodies {
     const isOfGateway = this.#clients.gateways.trusts(request.socket.remoteAddress);
     if (isOfGateway) request.resume(); // what is left is dropped
     const soon = { 'retry-after': '1' };
-    const detail = 'the service reads as many bodies as it can; nothing was done';
+    const detail = 'the service is reading as many bodies as it can; nothing was done';
     return new RequestProblem(503, detail, {}, isOfGateway ? soon : { ...CLOSE, ...soon });
   }
 }

@@ -88,7 +88,7 @@ export function followTls(
       const settings = readTls(tls);
       for (const server of servers) server.setSecureContext(settings);
     } catch (error) {
-      tell(`the certificate stays as it was: ${(error as Error).message}`);
+      tell(`the certificate is unchanged: ${(error as Error).message}`);
     }
   };
   const looking = setInterval(() => void look(), LOOK_MS).unref();

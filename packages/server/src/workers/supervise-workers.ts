@@ -91,7 +91,7 @@ class Supervisor implements SupervisedWorkers {
         if (!isReady) reject(new WorkerFailed(code ?? 1));
         else if (this.#closing === undefined) {
           const how = signal ?? `the exit code ${String(code)}`;
-          this.#log(`worker ${String(worker.process.pid)} ended (${how}): another one takes its place`);
+          this.#log(`worker ${String(worker.process.pid)} ended (${how}): another one replaces it`);
           this.#replace(performance.now() - startedAtMs);
         }
       });
@@ -125,7 +125,7 @@ class Supervisor implements SupervisedWorkers {
       if (this.#closing !== undefined) return;
       this.start().catch((error: unknown) => {
         if (this.#closing !== undefined) return;
-        this.#log(`${(error as Error).message}: it is started again`);
+        this.#log(`${(error as Error).message}: restarting it`);
         this.#replace(0);
       });
     }, pauseMs);

@@ -56,5 +56,5 @@ export function detectFormat(lines: readonly string[], name: string): LogFormat 
     const read = tried.filter((line) => readEntry(format, line) !== undefined);
     if (read.length * 2 > tried.length) return make();
   }
-  throw new UsageError(`${name}: the first lines are of no known format; ${WRITE_FORMAT}`);
+  throw new UsageError(`${name}: the first lines match no known format; ${WRITE_FORMAT}`);
 }

@@ -128,9 +128,7 @@ function readPieces(given: string): { readonly before: string; readonly pieces: 
     const next = matches[i + 1];
     const after = text.slice(match.index + match[0].length, next?.index ?? text.length);
     if (after === '' && next !== undefined) {
-      throw new UsageError(
-        `--format has nothing between ${match[0]} and ${next[0]}, so that they cannot be told apart`,
-      );
+      throw new UsageError(`--format has nothing between ${match[0]} and ${next[0]}, so they cannot be told apart`);
     }
     return { name: isNginx ? (match[1] ?? match[2] ?? '') : readApache(match), after };
   });

@@ -59,7 +59,7 @@ export class LogFile {
   #check({ name }: LogFormat): void {
     if (this.unreadable * 2 <= this.lines) return;
     const where = `${this.name}:${String(this.firstUnreadable)}`;
-    throw new UsageError(`${where}: most lines are not of the format ${name}; ${WRITE_FORMAT}`);
+    throw new UsageError(`${where}: most lines do not match the format ${name}; ${WRITE_FORMAT}`);
   }
 }
 

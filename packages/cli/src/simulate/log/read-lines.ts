@@ -43,7 +43,7 @@ export async function* readLines(stream: Readable, name: string): AsyncGenerator
   if (rest !== '') yield [rest];
 }
 
-const NO_TEXT = "it is no text; write 'zstdcat LOG | sluice simulate -', or bzcat, xzcat, unzip -p, iconv -f UTF-16";
+const NO_TEXT = "it is not text; write 'zstdcat LOG | sluice simulate -', or bzcat, xzcat, unzip -p, iconv -f UTF-16";
 
 async function unpacked(stream: Readable): Promise<AsyncIterable<Buffer>> {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;

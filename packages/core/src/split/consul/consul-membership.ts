@@ -143,7 +143,7 @@ function isEntry(entry: unknown): entry is Entry {
 /** Checked here, because an error of fetch would show it. */
 function readToken(given: unknown, field: string): string {
   if (typeof given === 'string' && /^[\x21-\x7e]+$/.test(given)) return given;
-  throw invalid(field, 'a text of visible ASCII characters', typeof given === 'string' ? 'another text' : given);
+  throw invalid(field, 'a string of visible ASCII characters', typeof given === 'string' ? 'another text' : given);
 }
 
 /** The address may contain a password, so it is not shown. */

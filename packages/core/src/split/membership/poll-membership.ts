@@ -27,7 +27,7 @@ export const MAX_PERIOD_MS = 86_400_000;
 /** The id of an instance in a registry. */
 export const memberId: Reader<string> = /* @__PURE__ */ valueThat(
   (given) => typeof given === 'string' && given !== '',
-  'the id of this instance among the members, a text that is not empty',
+  'the id of this instance among the members, a non-empty string',
 );
 
 /** Milliseconds from one request to the next. */
@@ -102,5 +102,5 @@ function checkAnswer(members: unknown): Members {
     throw new StoreError('SLUICE_STORE_REPLY_INVALID', 'the registry lists no members');
   }
   const expected = 'an object with the weight of each member by its id';
-  throw new StoreError('SLUICE_STORE_REPLY_INVALID', `expected ${expected} of the registry, got ${shown(members)}`);
+  throw new StoreError('SLUICE_STORE_REPLY_INVALID', `expected ${expected} from the registry, got ${shown(members)}`);
 }

@@ -61,7 +61,7 @@ function readReply(reply: unknown): Pick<Confirmation, 'members' | 'time'> & { r
   const [, count, from] = CHANGE.exec(change) ?? [];
   const [atMs, longestTtlMs, joinedAtMs, changes, fromMs] = [at, ttl, joined, count, from].map(Number) as TimeNumbers;
   if (![atMs, longestTtlMs, joinedAtMs, changes].every(Number.isSafeInteger) || !MEMBERS.test(text)) {
-    const message = `the reply to a heartbeat has an unknown form: ${shown(reply)}`;
+    const message = `unexpected reply to a heartbeat: ${shown(reply)}`;
     throw new StoreError('SLUICE_STORE_REPLY_INVALID', message);
   }
   const members = text.split(' ').map((member) => member.split('=') as [string, string]);

@@ -13,7 +13,7 @@ export function checkSplittable(policy: Policy): asserts policy is SplittablePol
   const { algorithm } = policy;
   if (algorithm === 'slidingWindow' || algorithm === 'tokenBucket') return;
   if (algorithm === 'fixedWindow' && policy.align === 'clock') return;
-  const why = 'its shares together would not keep its promise';
+  const why = 'its shares would not add up to its guarantee';
   const instead = 'use fixedWindow with align: "clock", slidingWindow, tokenBucket without mode, or a redisStore';
   throw new PolicyError('policy', `splitStore cannot split the policy ${describePolicy(policy)}: ${why}; ${instead}`);
 }

@@ -248,6 +248,6 @@ function toText(reply: unknown): string | undefined {
 }
 
 function strange(reply: unknown): StoreError {
-  const expected = 'instead of lines with an instant and what each key held';
+  const expected = 'instead of lines with a time and the values of keys';
   return new StoreError('SLUICE_STORE_REPLY_INVALID', `the script returned ${shown(reply)} ${expected}`);
 }

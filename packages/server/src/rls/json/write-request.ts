@@ -16,7 +16,7 @@ const MAX_UINT64 = 2 ** 64 - 2 ** 11;
 const MAX_SHOWN = 64;
 
 const text: Write = (field, value, at) => {
-  if (typeof value !== 'string' || !value.isWellFormed()) throw wrong(at, 'a text of whole characters', value);
+  if (typeof value !== 'string' || !value.isWellFormed()) throw wrong(at, 'a well-formed string', value);
   writer.text(field, value);
 };
 

@@ -26,7 +26,7 @@ export function adoptClient(client: unknown): Port | undefined {
   if (!('customCommand' in client)) return undefined;
   throw new PolicyError(
     'client',
-    'redisStore takes a client of Valkey GLIDE as an object with evalsha and eval that call its customCommand: see docs/guides/redis-clients.md',
+    'redisStore takes a Valkey GLIDE client wrapped in an object with evalsha and eval that call its customCommand: see docs/guides/redis-clients.md',
     'SLUICE_OPTION_INVALID',
   );
 }
