@@ -3,7 +3,7 @@ import { createLimiter, type Ask, type Figures } from '@sluice/core';
 import { managed } from '@sluice/core/managed';
 import { parseDuration, parseName, readWriter, findTimeline, type LimiterCore } from '@sluice/core/spi';
 import { Failure, UsageError } from './failure.ts';
-import { escaped, findKeys, parseKey, scan, subjectFor, type StateKey } from './keys.ts';
+import { escaped, findKeys, parseKey, scan, canonicalize, type StateKey } from './keys.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
 import { byOption, makePrint, withRedis, type Session } from './session.ts';
 import { printable, writeInstant, writeWait } from './text.ts';
@@ -81,7 +81,7 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
     });
   };
   if (flags.service !== undefined) {
-    const limit = neededLimit(flags);
+    const limit = requireLimit(flags);
     const why = { by, ...(reason === null ? {} : { reason }) };
     await editThroughService(flags, edit, { [limit]: key }, durationMs, why);
     const atMs = Date.now();
@@ -101,13 +101,13 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
     const { atMs, figures } = await store.perform(edit === 'reset' ? 'reset' : 'block', edits);
     const blockedMs = Math.max(...figures.map((one) => one[BLOCKED] ?? 0));
     done(subject, limit, blockedMs === 0 ? null : atMs + blockedMs, atMs);
-    const states = { before: stateText(before.figures), after: stateText(figures) };
+    const states = { before: describeUsage(before.figures), after: describeUsage(figures) };
     await findTimeline(store).add({ atMs, what: edit, limit, key: subject, ...states, by, reason });
   });
 }
 
 /** What keys have used, and how long they are blocked. */
-function stateText(figures: readonly Figures[]): string {
+function describeUsage(figures: readonly Figures[]): string {
   const texts = figures.map((one) => {
     const blockedMs = one[BLOCKED] ?? 0;
     return `${String(one[USED] ?? 0)} used${blockedMs > 0 ? `, blocked for ${writeWait(blockedMs)}` : ''}`;
@@ -143,11 +143,11 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
   const whole = parseKey(key, prefix);
   if (whole !== undefined) return { ...whole, asks: await readAsks(session, [whole]) };
   if (flags.limit === undefined) return findEverywhere(session, key);
-  const limit = neededLimit(flags);
+  const limit = requireLimit(flags);
   const isOfLimit = (one: StateKey): boolean => one.limit === limit || one.limit.startsWith(`${limit}:`);
   const found = await findKeys(client, key, prefix);
   const own = found.own.filter(isOfLimit);
-  const subject = own[0]?.subject ?? subjectFor(key);
+  const subject = own[0]?.subject ?? canonicalize(key);
   const joined = [...new Set(found.joined.filter(isOfLimit).map((one) => one.subject))];
   if (own.length === 0 && joined.length > 0) {
     const some = joined.slice(0, MAX_NAMED).map((one) => `'${printable(one)}'`);
@@ -155,7 +155,7 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
     throw new Failure(`${what}, such as ${some.join(', ')}; give one of these; nothing was changed`);
   }
   if (/^[A-Za-z][\w.-]*$/.test(limit) && (await policies.get(limit)) !== undefined) {
-    return { subject, limit, asks: await managedAsks(session, limit, subject) };
+    return { subject, limit, asks: await makeManagedAsks(session, limit, subject) };
   }
   if (own.length > 0) return { subject, limit, asks: await readAsks(session, own) };
   // Like the keys of others.
@@ -198,7 +198,7 @@ function readAsks({ client }: Session, keys: readonly StateKey[]): Promise<reado
 }
 
 /** The asks that limiters make of the current key of a managed policy, which changes with each reset. */
-async function managedAsks({ store, policies }: Session, name: string, subject: string): Promise<readonly Ask[]> {
+async function makeManagedAsks({ store, policies }: Session, name: string, subject: string): Promise<readonly Ask[]> {
   const app = (await policies.get(name))?.apps?.[0];
   const options = { policy: managed(name), policies, store, ...(app === undefined ? {} : { app }) };
   const limiter = createLimiter(options) as object as LimiterCore;
@@ -210,7 +210,7 @@ async function managedAsks({ store, policies }: Session, name: string, subject: 
   }
 }
 
-function neededLimit({ limit }: EditFlags): string {
+function requireLimit({ limit }: EditFlags): string {
   if (limit === undefined) throw new UsageError('--limit is needed with --service');
   for (const part of limit.split(':')) parseName(part, '--limit');
   return limit;

@@ -3,7 +3,7 @@ import { describePolicy, type Policy } from '@sluice/core';
 import type { PolicyOverride } from '@sluice/core/managed';
 import { compile, readWriter } from '@sluice/core/spi';
 import { findKeys, type StateKey } from './keys.ts';
-import { formatEnd, targetText } from './override.ts';
+import { formatEnd, formatTarget } from './override.ts';
 import { readPolicyText } from './policy-text.ts';
 import { makePrint, repeated, withRedis, type Session } from './session.ts';
 import { printable, table, writeInstant, writeWait } from './text.ts';
@@ -57,11 +57,13 @@ export function addInspect(sluice: Command): void {
 async function inspect(command: Command, session: Session, key: string, given: readonly Policy[]): Promise<void> {
   const { own, joined } = await findKeys(session.client, key, session.prefix);
   const keys = [...own, ...joined];
-  const find = await managedPolicies(session, keys);
+  const find = await findManagedPolicies(session, keys);
   const reports: KeyReport[] = [];
   let atMs = Date.now();
   for (let i = 0; i < keys.length; i += PAGE) {
-    const page = keys.slice(i, i + PAGE).map(async (one) => readState(session, one, find(one) ?? givenFor(one, given)));
+    const page = keys
+      .slice(i, i + PAGE)
+      .map(async (one) => readState(session, one, find(one) ?? findGiven(one, given)));
     for (const found of await Promise.all(page)) {
       if (found === undefined) continue; // expired meanwhile
       reports.push(found.report);
@@ -77,7 +79,7 @@ interface Known {
 }
 
 /** Finds the policy of keys with managed policies. */
-async function managedPolicies(
+async function findManagedPolicies(
   { policies }: Session,
   keys: readonly StateKey[],
 ): Promise<(key: StateKey) => Known | undefined> {
@@ -101,7 +103,7 @@ async function managedPolicies(
 }
 
 /** The policy given for a key: by its name or, without one, for all keys of its kind. */
-function givenFor({ limit }: StateKey, given: readonly Policy[]): readonly Policy[] {
+function findGiven({ limit }: StateKey, given: readonly Policy[]): readonly Policy[] {
   const name = limit.slice(limit.indexOf(':') + 1);
   const named = given.filter((policy) => policy.name === name);
   return named.length > 0 ? named : given.filter((policy) => policy.name === undefined);
@@ -173,7 +175,7 @@ The keys of another store need --redis and --prefix as that store has them.`;
     if (problem !== null) return [`${printable(own)}: ${problem}`];
     if (override === null) return [];
     const why = `${override.by ?? 'unknown'}: ${override.reason ?? 'no reason'}`;
-    return [printable(`${limit}: by the override for ${targetText(override.target)}${formatEnd(override)} (${why})`)];
+    return [printable(`${limit}: by the override for ${formatTarget(override.target)}${formatEnd(override)} (${why})`)];
   });
   const more = all.length - reports.length;
   return [

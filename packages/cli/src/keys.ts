@@ -76,7 +76,7 @@ export async function findKeys(connection: Connection, text: string, prefix: str
 }
 
 /** The subject by which limiters count a key: for an address, its canonical form. */
-export function subjectFor(text: string): string {
+export function canonicalize(text: string): string {
   return readSubject(canonicalAddress(text, 64) ?? text);
 }
 

@@ -21,7 +21,7 @@ const OPTIONS: readonly (readonly [flags: string, description: string])[] = [
   ['--ttl <duration>', 'concurrency: when a lost slot becomes free'],
   ['--block-for <duration>', 'how long a denial blocks the key'],
 ];
-const NAMES = OPTIONS.map(([flags]) => new Option(flags).attributeName());
+const OPTION_NAMES = OPTIONS.map(([flags]) => new Option(flags).attributeName());
 
 /** Adds the options of policies to a command. */
 export function addPolicyOptions(command: Command): Command {
@@ -34,8 +34,8 @@ export function addPolicyOptions(command: Command): Command {
  *
  * @throws UsageError for an unknown kind; PolicyError.
  */
-export function policyFrom(kind: string, flags: Readonly<Record<string, unknown>>): Policy {
-  const given = Object.entries(flags).filter(([name]) => NAMES.includes(name));
+export function parsePolicyFlags(kind: string, flags: Readonly<Record<string, unknown>>): Policy {
+  const given = Object.entries(flags).filter(([name]) => OPTION_NAMES.includes(name));
   return makePolicy(kind, given as [string, string][]);
 }
 

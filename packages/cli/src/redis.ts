@@ -38,7 +38,7 @@ export async function connect(url: string): Promise<Connection> {
     return (await redis.info('cluster').catch(() => '')).includes('cluster_enabled:1');
   });
   try {
-    if (!(await inTime(isCluster))) return redis;
+    if (!(await withinTime(isCluster))) return redis;
     redis.disconnect();
     if (db > 0) throw new UsageError(`a Redis cluster has only database 0; the URL names database ${String(db)}`);
     return await connectCluster(address);
@@ -59,7 +59,7 @@ async function connectCluster({ host, port, ...access }: Omit<Address, 'db'>): P
   });
   cluster.on('error', () => undefined);
   try {
-    await inTime(cluster.connect());
+    await withinTime(cluster.connect());
     return cluster;
   } catch (error) {
     cluster.disconnect();
@@ -113,7 +113,7 @@ function readUrl(text: string): Address {
   throw new UsageError(`a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS), ${encoded}`);
 }
 
-async function inTime<T>(promise: Promise<T>): Promise<T> {
+async function withinTime<T>(promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {

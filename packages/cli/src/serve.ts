@@ -35,7 +35,7 @@ export function addServe(sluice: Command): void {
 async function serve({ server, workers, shutdownDelayMs, check }: ServeOptions, json: boolean): Promise<void> {
   const options = { ...server, log };
   if (check) await checkOnly(options);
-  else if (cluster.isWorker) await beWorker(options, shutdownDelayMs);
+  else if (cluster.isWorker) await runWorker(options, shutdownDelayMs);
   else if (workers === 1) await serveAlone(options, shutdownDelayMs, json);
   else await supervise(workers, shutdownDelayMs, json);
 }
@@ -80,7 +80,7 @@ async function serveAlone(options: ServerOptions, shutdownDelayMs: number, json:
   const { createServer } = await import('@sluice/server');
   const running = await usable(createServer(options));
   process.on('SIGHUP', () => void running.reload());
-  const ended = untilSignal(() => {
+  const ended = waitForSignal(() => {
     process.exit(EXIT.failed);
   });
   collectStart();
@@ -95,7 +95,7 @@ async function supervise(workers: number, shutdownDelayMs: number, json: boolean
     process.on('SIGHUP', () => {
       supervised.reload();
     });
-    const ended = untilSignal(() => {
+    const ended = waitForSignal(() => {
       supervised.kill();
       process.exit(EXIT.failed);
     });
@@ -109,7 +109,7 @@ async function supervise(workers: number, shutdownDelayMs: number, json: boolean
 }
 
 /** The process that started this one also receives the terminal's signals, and passes them on. */
-async function beWorker(options: ServerOptions, shutdownDelayMs: number): Promise<void> {
+async function runWorker(options: ServerOptions, shutdownDelayMs: number): Promise<void> {
   keepPausesShort();
   const { createServer, joinWorkers } = await import('@sluice/server');
   const link = joinWorkers();
@@ -130,7 +130,7 @@ async function beWorker(options: ServerOptions, shutdownDelayMs: number): Promis
 }
 
 /** Resolves with the first signal to end; a second signal ends at once. */
-async function untilSignal(atSecond: () => void): Promise<NodeJS.Signals> {
+async function waitForSignal(atSecond: () => void): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let signals = 0;
     const stop = (signal: NodeJS.Signals): void => {

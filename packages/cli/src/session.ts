@@ -51,10 +51,10 @@ export function makePrint(command: Command): Print {
 
 /** `--by`: who makes the change, recorded with it. */
 export function byOption(): Option {
-  return new Option('--by <name>', 'who changes it: kept with it').default(userName(), 'the user of this process');
+  return new Option('--by <name>', 'who changes it: kept with it').default(getUserName(), 'the user of this process');
 }
 
-function userName(): string {
+function getUserName(): string {
   try {
     return userInfo().username;
   } catch {

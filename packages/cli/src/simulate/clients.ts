@@ -54,7 +54,7 @@ export class Clients {
     const subject = readSubject(key); // a long one is a hash, as in stores
     let client = this.#recent.get(subject);
     if (client !== undefined) return client;
-    client = this.#earlier.get(subject) ?? new Client(ownText(subject));
+    client = this.#earlier.get(subject) ?? new Client(copyText(subject));
     if (this.#recent.size >= Math.ceil(this.#maxKeys / 2)) this.#turn();
     this.#recent.set(client.key, client);
     return client;
@@ -82,6 +82,6 @@ export class Clients {
 }
 
 /** Copies a text, so that the line it was cut from does not stay in memory. */
-export function ownText(text: string): string {
+export function copyText(text: string): string {
   return Buffer.from(text).toString();
 }

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, statSync, writeFileSync, type Stats } from 'node:fs';
 import { UsageError } from '../failure.ts';
 import type { Curves, Report } from './report.ts';
-import { textReport } from './text-report.ts';
+import { formatTextReport } from './text-report.ts';
 
 /** Next to dist/ and src/. */
 const FOLDER = new URL('page/', import.meta.url.replace(/\/(?:dist|src)\/(?!.*\/(?:dist|src)\/).*$/, '/'));
@@ -10,12 +10,12 @@ const FOLDER = new URL('page/', import.meta.url.replace(/\/(?:dist|src)\/(?!.*\/
 const START = 1;
 
 /** The report as one self-contained HTML file: it needs no network and no other file. */
-export function htmlReport(report: Report, windows: Curves): string {
+export function formatHtmlReport(report: Report, windows: Curves): string {
   const part = (name: string): string => readFileSync(new URL(name, FOLDER), 'utf8');
   // Text from the log must not end the element that holds it.
   const { requests, clients, suggestions } = report;
   const start = { window: START, limit: suggestions[START]?.limit ?? 1 };
-  const data = JSON.stringify({ text: textReport(report), requests, clients, start, windows });
+  const data = JSON.stringify({ text: formatTextReport(report), requests, clients, start, windows });
   const parts: Readonly<Record<string, string>> = {
     '/* style */': part('report.css'),
     '/* script */': part('report.js'),

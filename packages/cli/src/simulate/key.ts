@@ -1,7 +1,7 @@
 import { canonicalAddress, joinParts } from '@sluice/core/http';
 import { UsageError } from '../failure.ts';
 import type { Entry } from './formats/entry.ts';
-import { routeReader } from './routes.ts';
+import { makeRouteReader } from './routes.ts';
 
 /** The key of requests: a part of `--key`, or several. */
 export interface KeySpec {
@@ -33,16 +33,16 @@ export function readKey(text: string, routes: readonly string[]): KeySpec {
 
 function readPart(name: string, routes: readonly string[]): KeySpec['read'] {
   const [, bits] = /^ip(?:\/(\d{1,3}))?$/.exec(name) ?? [];
-  if (/^ip(\/\d{1,3})?$/.test(name)) return addressReader(Number(bits ?? DEFAULT_PREFIX));
+  if (/^ip(\/\d{1,3})?$/.test(name)) return makeAddressReader(Number(bits ?? DEFAULT_PREFIX));
   const [, kind, field = ''] = /^(header|field):(.+)$/.exec(name) ?? [];
   if (kind === 'field') return (entry) => entry.field(field);
-  if (kind === 'header') return headerReader(field);
+  if (kind === 'header') return makeHeaderReader(field);
   const read = READS[name];
   if (read !== undefined) return read;
   if (name !== 'route') throw new UsageError(`--key has no part ${JSON.stringify(name)}; known: ${PARTS}`);
   if (routes.length === 0)
     throw new UsageError("--key route needs the routes; write each of them, as in --route '/users/:id'");
-  const routeOf = routeReader(routes);
+  const routeOf = makeRouteReader(routes);
   return (entry) => routeOf(entry.path);
 }
 
@@ -55,7 +55,7 @@ const READS: Readonly<Record<string, KeySpec['read']>> = {
 };
 
 /** A host name, which a log may have instead of an address, is used unchanged. */
-function addressReader(bits: number): KeySpec['read'] {
+function makeAddressReader(bits: number): KeySpec['read'] {
   if (bits < 32 || bits > 128) {
     const expected = '--key ip/N is the prefix of IPv6 addresses, from 32 to 128 bits as in byIp({ ipv6Prefix })';
     throw new UsageError(`${expected}, got ip/${String(bits)}`);
@@ -64,7 +64,7 @@ function addressReader(bits: number): KeySpec['read'] {
 }
 
 /** A header field as nginx and programs that write JSON name it. */
-function headerReader(name: string): KeySpec['read'] {
+function makeHeaderReader(name: string): KeySpec['read'] {
   const lower = name.toLowerCase();
   const names = [`http_${lower.replaceAll('-', '_')}`, name, `headers.${lower}`, `req.headers.${lower}`];
   names.push(`request_${name}`, `request.headers.${name}`);

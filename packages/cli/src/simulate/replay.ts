@@ -1,6 +1,6 @@
 import { memoryStore, type Ask, type MemoryStore } from '@sluice/core';
 import type { Candidate, CandidateLimit } from './candidate.ts';
-import { Clients, ownText, type Client } from './clients.ts';
+import { Clients, copyText, type Client } from './clients.ts';
 import type { Entry } from './formats/entry.ts';
 import type { KeySpec } from './key.ts';
 import { Peaks } from './peaks.ts';
@@ -152,9 +152,9 @@ export class Replay {
     denied[candidate] = (denied[candidate] as number) + 1;
     const sample = (client.sample ??= { firstAtMs: atMs, lastAtMs: atMs, path: '', agents: new Set() });
     sample.lastAtMs = atMs;
-    sample.path = ownText(entry.path.slice(0, MAX_TEXT));
+    sample.path = copyText(entry.path.slice(0, MAX_TEXT));
     const agent = entry.get('userAgent')?.slice(0, MAX_TEXT);
-    if (agent !== undefined && sample.agents.size < MAX_AGENTS) sample.agents.add(ownText(agent));
+    if (agent !== undefined && sample.agents.size < MAX_AGENTS) sample.agents.add(copyText(agent));
   }
 
   #fold(client: Client): void {

@@ -80,7 +80,7 @@ export function makeReport(
   { key, bound, maxClients }: { readonly key: string; readonly bound: number | undefined; readonly maxClients: number },
 ): Report {
   const { requests, succeeded, withoutKey, late, clientCount: clients, peaks } = replay;
-  const candidates = replay.trials.map((trial, i) => candidateReport(replay, trial, i));
+  const candidates = replay.trials.map((trial, i) => makeCandidateReport(replay, trial, i));
   return {
     logs: files.map(({ name, format, lines, unreadable, firstUnreadable = null }) => {
       return { name, format: format?.name ?? null, lines, unreadable, firstUnreadable };
@@ -99,7 +99,7 @@ export function makeReport(
   };
 }
 
-function candidateReport(replay: Replay, trial: Trial, i: number): CandidateReport {
+function makeCandidateReport(replay: Replay, trial: Trial, i: number): CandidateReport {
   const { candidate, denied, deniedSucceeded, clients, delayed, delaySumMs, maxDelayMs } = trial;
   return {
     ...{ policy: candidate.text, denied, deniedShare: share(denied, replay.requests), deniedSucceeded },
@@ -108,11 +108,11 @@ function candidateReport(replay: Replay, trial: Trial, i: number): CandidateRepo
       .map(({ key }, place) => ({ key: key.text, requests: trial.withoutKey[place] ?? 0 }))
       .filter(({ requests }) => requests > 0),
     ...{ delayed, meanDelayMs: Math.round(share(delaySumMs, delayed)), maxDelayMs },
-    top: replay.top(i, MAX_REPORTED).map((client) => deniedClient(client, i)),
+    top: replay.top(i, MAX_REPORTED).map((client) => makeDeniedClient(client, i)),
   };
 }
 
-function deniedClient({ key, requests, denied, sample }: Client, candidate: number): DeniedClient {
+function makeDeniedClient({ key, requests, denied, sample }: Client, candidate: number): DeniedClient {
   const { firstAtMs = 0, lastAtMs = 0, path: lastPath = '-', agents = [] } = sample ?? {};
   const counts = { client: key, requests, denied: denied?.[candidate] ?? 0 };
   return { ...counts, firstAtMs, lastAtMs, lastPath, userAgents: [...agents] };

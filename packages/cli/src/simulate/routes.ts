@@ -9,7 +9,7 @@ const OTHER = '(other)';
  *
  * @throws UsageError for a text that is not a pattern.
  */
-export function routeReader(patterns: readonly string[]): (path: string) => string {
+export function makeRouteReader(patterns: readonly string[]): (path: string) => string {
   const routes = patterns.map((pattern) => {
     if (/^\/\S*$/.test(pattern)) return { pattern, segments: splitPath(pattern) };
     const expected = '--route must be the path of a route, such as /users/:id or /files/*';

@@ -6,7 +6,7 @@ import { JsonLines } from './json-lines.ts';
 
 export const FORMATS = 'combined, json, json:time=PATH,..., csv, csv:NAME,...';
 /** How many lines are tried. */
-const TRIED = 20;
+const MAX_TRIED = 20;
 
 const EXAMPLE = `'$remote_addr [$time_local] "$request" $status'`;
 /** The end of errors about lines of an unknown format. */
@@ -50,7 +50,7 @@ function readNames(kind: string, text: string): Partial<Names> {
  * @throws UsageError if they match none.
  */
 export function detectFormat(lines: readonly string[], name: string): LogFormat {
-  const tried = lines.slice(0, TRIED);
+  const tried = lines.slice(0, MAX_TRIED);
   for (const make of [() => new JsonLines(), () => FormatString.combined(), () => new Csv()]) {
     const format = make();
     const read = tried.filter((line) => readEntry(format, line) !== undefined);

@@ -23,7 +23,7 @@ export function readInstant(text: string | undefined): number | undefined {
 }
 
 function parse(text: string): number {
-  if (/^\d+(\.\d+)?$/.test(text)) return ofNumber(Number(text));
+  if (/^\d+(\.\d+)?$/.test(text)) return readNumber(Number(text));
   const clf = CLF.exec(text);
   if (clf === null) {
     const iso = text.replace(/(:\d\d),(?=\d)/, '$1.').replace(/^(\d{4})\/(\d\d)\/(?=\d\d)/, '$1-$2-');
@@ -38,7 +38,7 @@ function parse(text: string): number {
   return minuteMs + Math.floor(Number(second) * 1000 + 1e-4);
 }
 
-function ofNumber(value: number): number {
+function readNumber(value: number): number {
   if (value < 1e11) return value * 1000 + 1e-4;
   return value < 1e14 ? value : value / (value < 1e17 ? 1e3 : 1e6);
 }
