@@ -1,5 +1,5 @@
 import { memoryStore, slidingWindow, type Policy } from '@sluice/core';
-import { CallLimiter, wholeLimit, wholeMs, wholeSeconds, writeMs, type PeerStoreOptions } from './call-limiter.ts';
+import { CallLimiter, roundLimit, roundMs, wholeSeconds, writeMs, type PeerStoreOptions } from './call-limiter.ts';
 
 export interface BetterAuthStorageOptions extends Partial<Omit<PeerStoreOptions, 'onStoreError'>> {
   /** While the store fails: count in this process's memory, deny all requests, or throw. Default `'local'`. */
@@ -27,7 +27,7 @@ export function betterAuthStorage(options: BetterAuthStorageOptions = {}): Bette
   const limiter = new CallLimiter({ store: memoryStore(), name: 'better-auth', denialCache: true, ...options });
   return {
     async consume(key, { window, max }) {
-      const [ms, limit] = [wholeMs(window * 1000), wholeLimit(max)];
+      const [ms, limit] = [roundMs(window * 1000), roundLimit(max)];
       const makePolicy = (): Policy => slidingWindow({ limit, window: writeMs(ms) });
       const { allowed, retryAfterMs } = await limiter.decide('take', [limiter.want(key, [ms, limit], makePolicy)]);
       return { allowed, retryAfter: allowed || retryAfterMs === null ? null : wholeSeconds(retryAfterMs) };

@@ -84,7 +84,7 @@ export class CallLimiter extends LimiterCore {
    * their limit themselves.
    */
   hit(key: unknown, windowMs: number): Want {
-    const ms = wholeMs(windowMs);
+    const ms = roundMs(windowMs);
     return this.want(key, [ms], () => fixedWindow({ limit: MAX_LIMIT, window: writeMs(ms) }));
   }
 
@@ -100,7 +100,7 @@ export class CallLimiter extends LimiterCore {
 }
 
 /** Milliseconds as a policy accepts them: peers accept any number. */
-export function wholeMs(ms: number): number {
+export function roundMs(ms: number): number {
   return Math.min(Math.max(Math.ceil(ms) || 1, 1), MAX_WINDOW_MS);
 }
 
@@ -110,7 +110,7 @@ export function writeMs(ms: number): Duration {
 }
 
 /** A limit as a policy accepts it: peers allow as many hits as the next lower whole number. */
-export function wholeLimit(limit: number): number {
+export function roundLimit(limit: number): number {
   return Math.min(Math.max(Math.floor(limit) || 0, 0), MAX_LIMIT);
 }
 

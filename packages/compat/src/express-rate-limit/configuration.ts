@@ -53,7 +53,7 @@ export function readConfiguration(passed: RateLimitOptions): Configuration {
     requestWasSuccessful: (_request, response) => response.statusCode < 400,
     skip: () => false,
     keyGenerator: async (request, response) => {
-      const ip = checkedAddress(request, validations);
+      const ip = checkAddress(request, validations);
       if (!isIPv6(ip)) return ip;
       const bits = await valueFor(config.ipv6Subnet, request, response);
       if (typeof config.ipv6Subnet === 'function') validations.ipv6Subnet(bits);
@@ -103,7 +103,7 @@ function checkOptions(given: RateLimitOptions, validations: Validations): void {
   validations.ipv6SubnetOrKeyGenerator(given);
 }
 
-function checkedAddress(request: Request, validations: Validations): string {
+function checkAddress(request: Request, validations: Validations): string {
   validations.ip(request.ip);
   validations.trustProxy(request);
   validations.xForwardedForHeader(request);

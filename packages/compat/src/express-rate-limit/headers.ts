@@ -43,7 +43,7 @@ export function setDraft8Headers(
   key: string,
 ): void {
   if (response.headersSent) return;
-  const partition = partitionKey(key); // first, because a key that is not a string is an error
+  const partition = hashKey(key); // first, because a key that is not a string is an error
   const [limit, remaining] = [String(info.limit), String(info.remaining)];
   response.append('RateLimit', `"${name}"; r=${remaining}; t=${resetSeconds(info, windowMs)}`);
   response.append('RateLimit-Policy', `"${name}"; q=${limit}; w=${seconds(windowMs)}; pk=:${partition}:`);
@@ -74,6 +74,6 @@ function seconds(ms: number): string {
 }
 
 /** The first 12 hexadecimal digits of the hash, in base64, as express-rate-limit writes them. */
-function partitionKey(key: string): string {
+function hashKey(key: string): string {
   return Buffer.from(createHash('sha256').update(key).digest('hex').slice(0, 12)).toString('base64');
 }

@@ -1,5 +1,5 @@
 import { settleKeys } from '@sluice/core/spi';
-import { CallLimiter, checkPeerOptions, MAX_WINDOW_MS, wholeMs, type PeerStoreOptions } from '../call-limiter.ts';
+import { CallLimiter, checkPeerOptions, MAX_WINDOW_MS, roundMs, type PeerStoreOptions } from '../call-limiter.ts';
 
 /** What `@fastify/rate-limit` passes to a store: the plugin's options, or a route's options with its place. */
 interface PluginOptions {
@@ -102,7 +102,7 @@ class CountingStore implements FastifyStore {
       this.#limiter.edit('reset', hit),
       settleKeys(this.#limiter, 'charge', [{ ...hit, cost: used }]),
     ]);
-    return { used, resetAfterMs: wholeMs(windowMs) };
+    return { used, resetAfterMs: roundMs(windowMs) };
   }
 }
 
@@ -112,15 +112,15 @@ function answer(hits: Promise<Hits>, callback: FastifyStoreCallback): void {
       callback(null, { current: used, ttl: resetAfterMs });
     },
     (error: unknown) => {
-      callback(firstCause(error));
+      callback(findFirstCause(error));
     },
   );
 }
 
 /** The client's error, as the peer's own store passes it on: a response may contain its message. */
-function firstCause(error: unknown): Error {
+function findFirstCause(error: unknown): Error {
   const { cause, name } = error as Error;
-  if (cause instanceof Error) return firstCause(cause);
+  if (cause instanceof Error) return findFirstCause(cause);
   // How ioredis marks a call that it must not resend.
   return name === 'AbortError' ? new Error('Connection is closed.', { cause: error }) : (error as Error);
 }

@@ -2,8 +2,8 @@ import { fixedWindow, memoryStore, type Decision } from '@sluice/core';
 import {
   CallLimiter,
   checkPeerOptions,
-  wholeLimit,
-  wholeMs,
+  roundLimit,
+  roundMs,
   wholeSeconds,
   writeMs,
   type PeerStoreOptions,
@@ -49,8 +49,8 @@ export class NestStorage {
     blockDuration: number,
     throttlerName: string,
   ): Promise<ThrottlerRecord> {
-    const [ttlMs, units] = [wholeMs(ttl), wholeLimit(limit)];
-    const blockMs = blockDuration > 0 ? wholeMs(blockDuration) : 0;
+    const [ttlMs, units] = [roundMs(ttl), roundLimit(limit)];
+    const blockMs = blockDuration > 0 ? roundMs(blockDuration) : 0;
     const want = this.#limiter.want(`${throttlerName} ${key}`, [ttlMs, units, blockMs], () =>
       // A shorter block ends before the window, which then has to start afresh.
       fixedWindow({ limit: units, window: writeMs(ttlMs), ...(blockMs >= ttlMs && { blockFor: writeMs(blockMs) }) }),
