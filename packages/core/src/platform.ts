@@ -93,7 +93,7 @@ export interface Clock {
  * The clock of the memory store: it starts at the system's time and never goes back, so that a step of the system's
  * clock (NTP, an administrator) neither opens nor closes a window.
  */
-export function localClock(): Clock {
+export function makeLocalClock(): Clock {
   let dateMs = Number.NaN;
   let nowMs = 0;
   return {

@@ -149,7 +149,7 @@ function complete(event: NewEvent): LimitEvent {
 
 const timelines = /* @__PURE__ */ new WeakMap<object, Timeline>();
 /** The timeline of all stores other than Redis, and of policies kept elsewhere. */
-const ofProcess = /* @__PURE__ */ new Timeline();
+const PROCESS_TIMELINE = /* @__PURE__ */ new Timeline();
 
 export function rememberTimeline(store: object, timeline: Timeline): void {
   timelines.set(store, timeline);
@@ -157,5 +157,5 @@ export function rememberTimeline(store: object, timeline: Timeline): void {
 
 /** The timeline of a store in Redis; for any other store, that of this process. */
 export function findTimeline(store?: object): Timeline {
-  return (store && timelines.get(store)) ?? ofProcess;
+  return (store && timelines.get(store)) ?? PROCESS_TIMELINE;
 }

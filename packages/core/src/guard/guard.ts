@@ -112,7 +112,7 @@ export class Guard implements BreakerOwner {
     this.#breaker.sent(sentMs);
     return new Promise((resolve, reject) => {
       const call = new WaitingCall(endMs, (nowMs) => {
-        const error = lateError(endMs - sentMs);
+        const error = makeLateError(endMs - sentMs);
         this.#breaker.timedOut(sentMs, nowMs, error);
         reject(error);
       });
@@ -146,7 +146,7 @@ export class Guard implements BreakerOwner {
     const answer = new Promise((resolve) => {
       resolve(this.#store.perform('take', [PROBE], performance.now() + probeMs));
     });
-    return within(probeMs, answer, () => lateError(probeMs));
+    return within(probeMs, answer, () => makeLateError(probeMs));
   }
 
   get #probeMs(): number {
@@ -210,7 +210,7 @@ function writeInstant(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function lateError(ms: number): StoreError {
+function makeLateError(ms: number): StoreError {
   const message = `the store did not decide within ${String(Math.round(ms))} ms (timeoutMs); the request may have counted`;
   return new StoreError('SLUICE_STORE_TIMEOUT', message);
 }

@@ -10,10 +10,10 @@ import { checkDistinct } from '../values/name.ts';
 import { invalid } from '../values/shape.ts';
 import type { AnyReader } from './framework.ts';
 import {
-  addressForPreflights,
-  addressMissing,
+  findPreflightAddress,
+  makeAddressError,
   isOptionalKey,
-  keyFunction,
+  makeReadKey,
   readsAddress,
   type AddressReader,
   type ReadKey,
@@ -77,7 +77,7 @@ export class Place {
     this.limits = this.hasOneKey ? [readOneKey(this.core, settings, reader)] : readEntries(this.core, settings, reader);
     this.paced = { free: settings.maxPaced };
     const listing = (['allow', 'deny'] as const).find((list) => settings[list]?.hasAddresses === true);
-    if (listing !== undefined && reader.noAddress !== undefined) throw addressMissing(listing, reader.noAddress);
+    if (listing !== undefined && reader.noAddress !== undefined) throw makeAddressError(listing, reader.noAddress);
   }
 
   get name(): string {
@@ -167,9 +167,9 @@ function readLimit(
 ): HttpLimit {
   return {
     name,
-    readKey: keyFunction(key, reader, `${where}key`),
+    readKey: makeReadKey(key, reader, `${where}key`),
     reader,
-    address: addressForPreflights(key),
+    address: findPreflightAddress(key),
     readsAddressFirst: readsAddress(key[0]),
     cost,
     onMissingKey: onMissingKey ?? (where !== '' && isOptionalKey(key) ? 'skip' : 'deny'),

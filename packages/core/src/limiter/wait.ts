@@ -261,7 +261,7 @@ class Line {
     const neverFits = denial.outcome === 'denied' && denial.retryAfterMs === null;
     if (neverFits) this.#core.publish('try', denial, waiter.startMs);
     else if (performance.now() < waiter.endMs) return true;
-    this.#leave(waiter, neverFits ? neverFitsError(this.#core.name, denial) : this.#timeoutError(waiter));
+    this.#leave(waiter, neverFits ? makeNeverFitsError(this.#core.name, denial) : this.#timeoutError(waiter));
     return false;
   }
 
@@ -336,7 +336,7 @@ class Line {
   }
 }
 
-function neverFitsError(name: string, { cost, policy, limit }: Decision): SluiceError {
+function makeNeverFitsError(name: string, { cost, policy, limit }: Decision): SluiceError {
   const what = `a cost of ${String(cost)} never fits the policy ${shown(policy)} of the limiter ${shown(name)}`;
   const instead = `whose limit is ${String(limit)}; split the cost, or raise the limit; nothing was consumed`;
   return new SluiceError('SLUICE_NEVER_FITS', `${what}, ${instead}`);

@@ -1,6 +1,6 @@
 import { PolicyError, shown, StoreError } from '../errors.ts';
 import type { ChangeEvent } from '../events/event.ts';
-import { compile, describePolicy, parsePolicy, samePolicy, type Policy } from '../policies/index.ts';
+import { compile, describePolicy, parsePolicy, isSamePolicy, type Policy } from '../policies/index.ts';
 import { findConnection } from '../stores/redis/connection.ts';
 import type { Store } from '../stores/store.ts';
 import { parseName } from '../values/name.ts';
@@ -204,7 +204,7 @@ class SourcePolicies implements Policies {
       const apps = changeApps?.(record.apps ?? []) ?? record.apps;
       const isSameKind = before !== undefined && compile(before).kind === compile(rule).kind;
       const startsAfresh = before !== undefined && (reset || !isSameKind);
-      const isEqual = isSameKind && samePolicy(before, rule) && JSON.stringify(apps) === JSON.stringify(record.apps);
+      const isEqual = isSameKind && isSamePolicy(before, rule) && JSON.stringify(apps) === JSON.stringify(record.apps);
       const isUnchanged = isEqual && !reset;
       const change = before === undefined ? 'created' : isUnchanged ? 'unchanged' : 'changed';
       const removed = before === undefined || isSameKind ? [] : this.follower.copy.overrides(name);
@@ -264,7 +264,7 @@ class SourcePolicies implements Policies {
       const before =
         (typeof target === 'string' ? copy.find(name, target) : copy.findByPrefix(name, target.prefix)) ?? base;
       const old = copy.override(name, parsed);
-      const isEqual = old !== undefined && samePolicy(old.policy, rule) && old.record.untilMs === untilMs;
+      const isEqual = old !== undefined && isSamePolicy(old.policy, rule) && old.record.untilMs === untilMs;
       const change = old === undefined ? 'created' : isEqual ? 'unchanged' : 'changed';
       return {
         draft: isEqual ? undefined : { policy: rule, life: record.life, untilMs, by, reason },

@@ -4,7 +4,7 @@ import { LINE } from '../program/numbers.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
 import { duration, type Field, type Options } from '../values/shape.ts';
 import { MAX_LIMIT, units } from '../values/units.ts';
-import { describeWindow, gcd, makePolicy, NAMED, register, shareTime } from './rule.ts';
+import { describeWindow, gcd, makePolicy, NAMED, register, getTimeShare } from './rule.ts';
 import type { Algorithm, NamedOptions, WindowPolicy } from './rule.ts';
 
 /** `limit` starts per window, evenly spaced. A request that would wait longer than `maxDelayMs` is denied. */
@@ -56,6 +56,6 @@ const algorithm: Algorithm<LeakyBucketPolicy> = /* @__PURE__ */ register<LeakyBu
     throw new PolicyError('maxDelay', message);
   },
   // The same units at a slower pace: this is exact, while a share of `limit` is rarely a whole number.
-  scale: ({ windowMs }, share) => ({ windowMs: shareTime(windowMs, share, 'window') }),
+  scale: ({ windowMs }, share) => ({ windowMs: getTimeShare(windowMs, share, 'window') }),
   describe: (policy) => `${describeWindow(policy)}, max delay ${writeDuration(policy.maxDelayMs)}`,
 });

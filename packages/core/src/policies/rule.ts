@@ -165,13 +165,13 @@ export interface WithRule {
 export type Share = number | { readonly units: number; readonly weight: number; readonly total: number };
 
 /** The units of a share of a limit or capacity. */
-export function shareUnits(units: number, share: Share): number {
+export function getUnitShare(units: number, share: Share): number {
   if (typeof share === 'object') return share.units;
-  return units === 0 ? 0 : Math.max(shareDown(units, share), 1);
+  return units === 0 ? 0 : Math.max(multiplyDown(units, share), 1);
 }
 
 /** A fraction of a number, rounded down; rounded to 15 digits first, because 100 * 0.29 is slightly less than 29. */
-export function shareDown(number: number, share: Share): number {
+export function multiplyDown(number: number, share: Share): number {
   if (typeof share === 'object') return Number((BigInt(number) * BigInt(share.weight)) / BigInt(share.total));
   return Math.floor(Number((number * share).toPrecision(15)));
 }
@@ -181,7 +181,7 @@ export function shareDown(number: number, share: Share): number {
  *
  * @throws PolicyError if it is longer than a duration may be.
  */
-export function shareTime(ms: number, share: Share, field: string): number {
+export function getTimeShare(ms: number, share: Share, field: string): number {
   if (typeof share === 'number') return parseDuration(`${String(Math.ceil(ms / share))}ms`, field);
   const weight = BigInt(share.weight);
   return parseDuration(`${String((BigInt(ms) * BigInt(share.total) + weight - 1n) / weight)}ms`, field);

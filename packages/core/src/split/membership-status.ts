@@ -1,6 +1,6 @@
 import { shown, StoreError } from '../errors.ts';
 import { isWeight, MAX_WEIGHT, type Confirmation, type Membership, type Members } from './membership/membership.ts';
-import { DRIFT, passedSince, type LocalTime, type MembershipClock } from './membership/membership-clock.ts';
+import { DRIFT, getPassedMs, type LocalTime, type MembershipClock } from './membership/membership-clock.ts';
 import { KnownEpochs } from './shares/known-epochs.ts';
 
 /** How much longer than a member's `ttlMs` epochs count if `graceMs` is not set. */
@@ -78,7 +78,7 @@ export class MembershipStatus {
     const expires = `a member expires after ${String(this.#ttlMs)} ms, and then others may take over its share`;
     let why = 'the membership has not replied yet';
     if (this.#latest !== undefined) {
-      const passedMs = Math.round(passedSince(this.#latest, this.#local));
+      const passedMs = Math.round(getPassedMs(this.#latest, this.#local));
       why = `the latest reply of the membership is to a request sent ${String(passedMs)} ms ago; ${expires}`;
     }
     const failure = this.#lastFailure instanceof Error ? `: ${this.#lastFailure.message}` : '';
@@ -87,7 +87,7 @@ export class MembershipStatus {
   }
 
   get #isRecent(): boolean {
-    return this.#latest !== undefined && passedSince(this.#latest, this.#local) < this.#ttlMs * (1 - DRIFT);
+    return this.#latest !== undefined && getPassedMs(this.#latest, this.#local) < this.#ttlMs * (1 - DRIFT);
   }
 
   #confirm(confirmation: Confirmation): void {

@@ -12,7 +12,7 @@ import type { Membership } from './membership/membership.ts';
 import { MembershipClock } from './membership/membership-clock.ts';
 import { MembershipStatus } from './membership-status.ts';
 import { Overlaps } from './shares/overlaps.ts';
-import { checkSplittable, fitsAt, holdTo, memberAt, readShare, type Share } from './shares/share.ts';
+import { checkSplittable, findFitTime, holdTo, findMemberTime, readShare, type Share } from './shares/share.ts';
 
 const SPLIT = {
   /**
@@ -185,7 +185,7 @@ class SharedLimits implements SplitStore {
 
   #untilMember(status: MembershipStatus): number {
     if (!status.isConfirmed) return Infinity;
-    const instants = [...this.#expected.values()].map((policy) => memberAt(this.#readShare(policy, status)));
+    const instants = [...this.#expected.values()].map((policy) => findMemberTime(this.#readShare(policy, status)));
     return Math.max(...instants, -Infinity) - this.#clock.earliestMs;
   }
 
@@ -283,7 +283,7 @@ class SharedLimits implements SplitStore {
     const figures = [...seen] as number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6 | 7, number>;
     const nowMs = this.#clock.earliestMs;
     const waitFor = (units: number): number => {
-      const atMs = fitsAt(share, units);
+      const atMs = findFitTime(share, units);
       return atMs === Infinity ? -1 : Math.max(atMs - nowMs, 1);
     };
     const left = this.#overlaps.leftInNext(key, share);

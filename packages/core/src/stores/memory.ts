@@ -1,5 +1,5 @@
 import { StoreError, shown } from '../errors.ts';
-import { localClock, type Clock } from '../platform.ts';
+import { makeLocalClock, type Clock } from '../platform.ts';
 import { BLOCKED, RETRY_AFTER } from '../program/decide.ts';
 import { limitUntil } from '../program/window.ts';
 import {
@@ -52,7 +52,7 @@ export interface MemoryStore extends Store {
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { maxKeys, clock } = readOptions(options, MEMORY, 'memoryStore');
-  return new BoundedStore(maxKeys, clock ?? localClock());
+  return new BoundedStore(maxKeys, clock ?? makeLocalClock());
 }
 
 /** After this many requests, the walk over old keys goes on by a third as many keys, */

@@ -130,7 +130,7 @@ function ask(subject: string, limiter: string, policy: Policy, cost = 1): Ask {
 
 /** Makes random requests, and expects the memory store's answers at the same instants. */
 async function compare(store: Store, clock: FakeClock, limiter: string, policies: readonly Policy[]): Promise<void> {
-  const random = randomNumbers(limiter.length * 1_000 + policies.length);
+  const random = makeRandom(limiter.length * 1_000 + policies.length);
   const sameClock = fakeClock();
   const memory = memoryStore({ clock: sameClock });
   /** When the units last taken from each key expire. */
@@ -155,7 +155,7 @@ async function compare(store: Store, clock: FakeClock, limiter: string, policies
 type Random = (below: number) => number;
 
 /** The same numbers for the same seed. */
-function randomNumbers(seed: number): Random {
+function makeRandom(seed: number): Random {
   let state = seed;
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -181,7 +181,7 @@ function countAllowed(answers: readonly Answer[]): number {
   return answers.filter(({ figures }) => figures.every((told) => told[ALLOWED] === 1)).length;
 }
 
-async function atOnce(store: Store, op: Op, asks: readonly Ask[]): Promise<Answer[]> {
+async function performAtOnce(store: Store, op: Op, asks: readonly Ask[]): Promise<Answer[]> {
   return Promise.all(Array.from({ length: AT_ONCE }, async () => store.perform(op, asks)));
 }
 
@@ -195,7 +195,7 @@ async function takeSeveralAtOnce(store: Store, limiter: string): Promise<void> {
   const narrow = ask('a', `${limiter}:narrow`, fixedWindow({ limit: 7, window: '1d' }));
   const other = ask('b', limiter, tokenBucket({ capacity: 50, refill: 1, every: '1d' }));
 
-  const answers = [...(await atOnce(store, 'take', [wide, narrow, other]))];
+  const answers = [...(await performAtOnce(store, 'take', [wide, narrow, other]))];
 
   assert.equal(countAllowed(answers), 7);
   assert.deepEqual(
@@ -207,7 +207,7 @@ async function takeSeveralAtOnce(store: Store, limiter: string): Promise<void> {
 async function chargeAtOnce(store: Store, limiter: string): Promise<void> {
   const charged = ask('a', limiter, fixedWindow({ limit: 5, window: '1d' }), 2);
 
-  await atOnce(store, 'charge', [charged]);
+  await performAtOnce(store, 'charge', [charged]);
 
   assert.equal(await readUsed(store, charged), 2 * AT_ONCE);
 }

@@ -1,5 +1,5 @@
 import { PolicyError, shown } from '../../errors.ts';
-import { addressBits, isIpv4, parseBits } from './address.ts';
+import { readAddressBits, isIpv4, parseBits } from './address.ts';
 
 /** The addresses whose first `prefix` bits equal those of `bits`, eight groups of 16 bits. */
 interface Range {
@@ -61,7 +61,7 @@ export class ClientList {
 
   hasAddress(address: string | undefined): boolean {
     if (address === undefined || this.#ranges.length === 0) return false;
-    const bits = addressBits(address);
+    const bits = readAddressBits(address);
     return bits !== undefined && this.#ranges.some((range) => isWithin(bits, range));
   }
 
@@ -73,12 +73,12 @@ export class ClientList {
 function parseRange(text: string): Range | undefined {
   const slash = text.indexOf('/');
   if (slash === -1) {
-    const bits = addressBits(text);
+    const bits = readAddressBits(text);
     return bits && { bits, prefix: 128 };
   }
   const address = text.slice(0, slash);
   const written = text.slice(slash + 1);
-  const bits = addressBits(address);
+  const bits = readAddressBits(address);
   if (bits === undefined || !/^\d{1,3}$/.test(written)) return undefined;
   const ofIpv4 = !/:.*:/.test(address); // an IPv4 address has at most one colon, before its port
   const prefix = Number(written);

@@ -76,13 +76,13 @@ export function readsAddress<Request>(part: unknown): part is AddressReader<Requ
  * The part by which CORS preflights are counted: the address, even if a key of only route and method has none.
  * Undefined if the key contains anything else.
  */
-export function addressForPreflights(parts: readonly KeyPart<object>[]): AddressReader<object> | undefined {
+export function findPreflightAddress(parts: readonly KeyPart<object>[]): AddressReader<object> | undefined {
   if (!parts.every((part) => typeof part === 'object' && part.of !== undefined)) return undefined;
   return parts.find((part) => readsAddress<object>(part)) ?? byIp<object>();
 }
 
 /** The error for an option that needs the client's address if requests have none. */
-export function addressMissing(field: string, whatToWrite: string): PolicyError {
+export function makeAddressError(field: string, whatToWrite: string): PolicyError {
   return new PolicyError(
     'address',
     `${field} needs the client's address, which a fetch Request does not carry; ${whatToWrite}`,
@@ -198,16 +198,16 @@ export function parseKey(given: unknown = byIp(), field: string): readonly KeyPa
  * @param parts - What {@link parseKey} returned.
  * @throws PolicyError for a part that requests do not have in this framework.
  */
-export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader, field: string): ReadKey {
+export function makeReadKey(parts: readonly KeyPart<object>[], reader: AnyReader, field: string): ReadKey {
   const readers = parts.map((part): PartReader => {
     if (typeof part === 'function') return { read: (request, _reader, response) => part(request, response) };
-    if (reader.noAddress !== undefined && readsAddress(part)) throw addressMissing(field, reader.noAddress);
+    if (reader.noAddress !== undefined && readsAddress(part)) throw makeAddressError(field, reader.noAddress);
     return part;
   });
   const [only] = readers;
   if (readers.length === 1 && only !== undefined) {
     if (readsAddress<object>(only)) return only.read;
-    return (...call) => mapMaybe(only.read(...call), partText);
+    return (...call) => mapMaybe(only.read(...call), formatPart);
   }
   // One part after the other: in parallel, the rejection of a second part would be unhandled.
   const readFrom = (start: number, values: KeyValue[], ...call: Parameters<ReadKey>): ReturnType<ReadKey> => {
@@ -230,7 +230,7 @@ export function isOptionalKey(parts: readonly KeyPart<object>[]): boolean {
 export function joinParts(values: readonly KeyValue[]): string | undefined {
   let joined = '';
   for (let i = 0; i < values.length; i++) {
-    const text = partText(values[i]);
+    const text = formatPart(values[i]);
     if (text === undefined) return undefined;
     joined +=
       (i === 0 ? '' : '|') +
@@ -240,7 +240,7 @@ export function joinParts(values: readonly KeyValue[]): string | undefined {
 }
 
 /** A part as text, unescaped; undefined if it is missing. */
-function partText(value: KeyValue): string | undefined {
+function formatPart(value: KeyValue): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
   if (value === undefined || value === null) return undefined;
   if (Number.isFinite(value)) return String(value);

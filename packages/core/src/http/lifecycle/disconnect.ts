@@ -36,7 +36,7 @@ export function onClose(
   response?.once('close', onClosed);
   // With HTTP/1 pipelining, a response behind others has no socket yet and emits no close. With HTTP/2 the socket is
   // shared by all streams.
-  const shared = stream === undefined ? sharedListeners(socket) : undefined;
+  const shared = stream === undefined ? getSharedListeners(socket) : undefined;
   shared?.add(onClosed);
   return () => {
     response?.off('close', onClosed);
@@ -44,7 +44,7 @@ export function onClose(
   };
 }
 
-function sharedListeners(socket: RawRequest['socket']): Set<() => void> | undefined {
+function getSharedListeners(socket: RawRequest['socket']): Set<() => void> | undefined {
   if (socket?.once === undefined) return undefined;
   let listeners = closeListeners.get(socket);
   if (listeners === undefined) {

@@ -37,7 +37,7 @@ export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: 
       givingBack.has(((ask as PolicyAsk).want as HttpWant).refund) ? ask.cost : 0;
     await settle(core, decision, 'give', unitsFor);
   };
-  whenEnded(framework.rawRequest(request), rawResponse, (isCut) => void ended(isCut).catch(warnAboutRefund));
+  onEnd(framework.rawRequest(request), rawResponse, (isCut) => void ended(isCut).catch(warnAboutRefund));
 }
 
 function warnAboutRefund(error: unknown): void {
@@ -45,7 +45,7 @@ function warnAboutRefund(error: unknown): void {
 }
 
 /** Calls back once: when a response has been sent completely or cut off, or its client has left first. */
-function whenEnded(request: RawRequest, response: RawResponse, ended: (isCut: boolean) => void): void {
+function onEnd(request: RawRequest, response: RawResponse, ended: (isCut: boolean) => void): void {
   if (isGone(request, response)) {
     ended(!isSent(request, response));
     return;

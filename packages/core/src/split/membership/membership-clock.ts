@@ -34,7 +34,7 @@ export function readTime(time: LocalTime): AskedAt {
 }
 
 /** How long ago a request was sent, by the clock that has advanced more. */
-export function passedSince({ askedAtMs, askedAtDateMs }: AskedAt, time: LocalTime): number {
+export function getPassedMs({ askedAtMs, askedAtDateMs }: AskedAt, time: LocalTime): number {
   return Math.max(time.monotonicMs() - askedAtMs, time.dateMs() - askedAtDateMs);
 }
 
@@ -119,6 +119,6 @@ export class MembershipClock {
   }
 
   #latestBy(reading: Reading): number {
-    return Math.floor(reading.atMs + 1 + passedSince(reading, this.#local) * (1 + DRIFT));
+    return Math.floor(reading.atMs + 1 + getPassedMs(reading, this.#local) * (1 + DRIFT));
   }
 }

@@ -1,5 +1,5 @@
 import type { Members } from '../membership/membership.ts';
-import { floorShare, getMemberShare, type Member } from './largest-remainder.ts';
+import { getFlooredShare, getMemberShare, type Member } from './largest-remainder.ts';
 
 /** What this instance knows of one epoch. */
 export interface KnownEpoch {
@@ -77,7 +77,7 @@ export class KnownEpochs {
   readShares(units: number, epochs: readonly KnownEpoch[]): readonly number[] {
     const isExact = epochs.every(({ members }) => members !== undefined);
     return epochs.map(({ weight, total, members = [], shares }) => {
-      if (!isExact) return floorShare(units, weight, total);
+      if (!isExact) return getFlooredShare(units, weight, total);
       if (weight === 0) return 0;
       const share = shares.get(units) ?? getMemberShare(units, members, this.#id);
       shares.set(units, share);

@@ -24,6 +24,6 @@ export function getMemberShare(units: number, members: readonly Member[], id: st
 }
 
 /** `units * weight / total`, rounded down. Exact, even if the product does not fit a double. */
-export function floorShare(units: number, weight: number, total: number): number {
+export function getFlooredShare(units: number, weight: number, total: number): number {
   return Number((BigInt(units) * BigInt(weight)) / BigInt(total));
 }

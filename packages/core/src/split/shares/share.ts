@@ -54,7 +54,7 @@ export function readShare(policy: SplittablePolicy, epochs: KnownEpochs, graceMs
   const whole = compile(policy).limit;
   let longestMs = 0;
   const ended = epochs.list.toReversed().map((epoch): [KnownEpoch, number] => {
-    longestMs = Math.max(longestMs, outlastsMs(policy, epoch));
+    longestMs = Math.max(longestMs, getOutlastMs(policy, epoch));
     return [epoch, epoch.untilMs + graceMs + longestMs];
   });
   const counting = ended.filter(([, atMs]) => atMs > sinceMs);
@@ -84,12 +84,12 @@ export function holdTo(units: number, share: Share): Share {
 }
 
 /** When this instance's share reaches this number of units, by the membership's clock; `Infinity` if it never does. */
-export function fitsAt({ counted }: Share, units: number): number {
+export function findFitTime({ counted }: Share, units: number): number {
   return Math.max(...counted.map((epoch) => (epoch.units < units ? epoch.endsAtMs : -Infinity)));
 }
 
 /** When this instance will have been a member in every epoch that counts, and so has its share. */
-export function memberAt({ counted }: Share): number {
+export function findMemberTime({ counted }: Share): number {
   return Math.max(...counted.map(({ weight, endsAtMs }) => (weight === 0 ? endsAtMs : -Infinity)));
 }
 
@@ -98,7 +98,7 @@ function smallest(counted: readonly CountedEpoch[]): number {
 }
 
 /** How long an epoch still counts after its end and the grace time. */
-function outlastsMs(policy: SplittablePolicy, { total, lightest }: KnownEpoch): number {
+function getOutlastMs(policy: SplittablePolicy, { total, lightest }: KnownEpoch): number {
   if (policy.algorithm === 'fixedWindow') return 0;
   if (policy.algorithm === 'slidingWindow') return policy.windowMs;
   const { capacity, overdraft, refill, everyMs } = policy;

@@ -85,7 +85,7 @@ export class DenialCache {
     if (entry === undefined || asks.some(({ uncached }) => uncached === true)) return undefined;
     const nowMs = performance.now();
     if (areEqual(entry.asks, asks) && nowMs < entry.endMs && !this.#isWritten(entry)) {
-      return countedDown(entry.answer, Math.floor(nowMs - entry.answeredMs));
+      return countDown(entry.answer, Math.floor(nowMs - entry.answeredMs));
     }
     this.#entries.delete(name); // also if a policy is another object now
     return undefined;
@@ -126,7 +126,7 @@ function makeName(asks: readonly Ask[]): string {
 }
 
 /** The answer some milliseconds later. Its waits are at least as long as the store's would be. */
-function countedDown({ atMs, figures }: Answer, ms: number): Answer {
+function countDown({ atMs, figures }: Answer, ms: number): Answer {
   return {
     atMs: atMs + ms,
     figures: figures.map((all) => {

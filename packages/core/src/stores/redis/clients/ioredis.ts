@@ -34,8 +34,8 @@ const CONNECTING: ReadonlySet<string> = new Set(['wait', 'connecting', 'connect'
 export function adoptIoredis(client: IoredisClient): Port {
   let wasReady = false;
   return {
-    evalsha: (sha1, keys, args) => sentOnce(client, client.evalsha(sha1, keys.length, ...keys, ...args)),
-    eval: (script, keys, args) => sentOnce(client, client.eval(script, keys.length, ...keys, ...args)),
+    evalsha: (sha1, keys, args) => preventResend(client, client.evalsha(sha1, keys.length, ...keys, ...args)),
+    eval: (script, keys, args) => preventResend(client, client.eval(script, keys.length, ...keys, ...args)),
     cluster: client.isCluster === true,
     // Calls are queued only for the first connection: later ones would count long after their requests have ended.
     whyAway: () => {
@@ -57,7 +57,7 @@ export function adoptIoredis(client: IoredisClient): Port {
  * resends nothing of a pipeline that has some replies, so the last command is marked as if it were in the middle of
  * one.
  */
-function sentOnce(client: IoredisClient & WithQueue, reply: Promise<unknown>): Promise<unknown> {
+function preventResend(client: IoredisClient & WithQueue, reply: Promise<unknown>): Promise<unknown> {
   const last = client.commandQueue?.peekBack?.();
   if (last !== undefined) last.command.pipelineIndex ??= Number.NaN;
   return reply;

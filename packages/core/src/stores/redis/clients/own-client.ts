@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { StoreError } from '../../../errors.ts';
 import { detached, isMissing, startTimer, stopTimer, type Timer } from '../../../platform.ts';
-import { toStoreError, withoutCommand } from '../failure.ts';
+import { toStoreError, removeCommand } from '../failure.ts';
 import { adoptIoredis } from './ioredis.ts';
 import type { Port } from './port.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
@@ -117,7 +117,7 @@ export class OwnClient implements Port {
         resolve();
         if (this.#redis !== redis) return;
         this.#port = undefined;
-        if (error !== undefined) this.#trouble = withoutCommand(error);
+        if (error !== undefined) this.#trouble = removeCommand(error);
       };
       redis.once('connect', () => {
         stopTimer(timer);
