@@ -49,10 +49,10 @@ export function routeTemplate(request: Request, self: unknown): string | undefin
       otherwise = step;
     }
   }
-  if (matched !== undefined && !hasPassed) return (own ?? unknownMount() + String(matched.path)) || '/';
+  if (matched !== undefined && !hasPassed) return (own ?? getUnknownMount() + String(matched.path)) || '/';
   const step = found ?? otherwise;
   if (step === undefined || step.meets === 'self')
-    return request.baseUrl === '' || hasPassed ? undefined : unknownMount();
+    return request.baseUrl === '' || hasPassed ? undefined : getUnknownMount();
   if (step.meets !== 'route') {
     warnOnce(
       'SLUICE_ROUTE_UNKNOWN',
@@ -65,7 +65,7 @@ export function routeTemplate(request: Request, self: unknown): string | undefin
 }
 
 /** The placeholder of an unknown mount path. Never the URL's path, which can be spelled in many ways. */
-function unknownMount(): string {
+function getUnknownMount(): string {
   warnOnce(
     'SLUICE_ROUTE_UNKNOWN',
     'byRoute() did not find where its application is mounted, so all its mount paths share one budget. Mount applications with app.use, not router.use.',
@@ -81,10 +81,10 @@ interface Way {
 
 function trace(request: Request, self: unknown): Generator<Step> {
   const [root, ...apps] = listApps(request);
-  return stepsThrough({ apps, self }, listLayers(root), request.baseUrl + request.path, '');
+  return listSteps({ apps, self }, listLayers(root), request.baseUrl + request.path, '');
 }
 
-function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: string): Generator<Step> {
+function* listSteps(way: Way, layers: readonly Layer[], path: string, above: string): Generator<Step> {
   for (const layer of layers) {
     const match = findMatch(layer, path);
     if (match === undefined) continue;
@@ -98,7 +98,7 @@ function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: 
     }
     const { taken, template: own, inside, apps, below } = enter(layer, match, path, way.apps);
     const template = above + own;
-    if (inside !== undefined) yield* stepsThrough({ ...way, apps }, inside, below, template);
+    if (inside !== undefined) yield* listSteps({ ...way, apps }, inside, below, template);
     else if (layer.name === 'mounted_app') yield { meets: 'application', template };
     else if (taken !== '' && layer.handle.length < 4) yield { meets: 'handler', template };
   }
