@@ -48,7 +48,7 @@ export function routeTemplate(ctx: Context, self: unknown): string | undefined {
     const route =
       routes.own.find(({ stack }) => stack.includes(self)) ??
       routes.own.find(({ path }) => path === ctx._matchedRoute) ??
-      firstOf(routes);
+      getFirst(routes);
     return mounted + (route === undefined ? String(ctx._matchedRoute) : findTemplate(ctx.router, route));
   }
   if (mounted === '') return upcoming(ctx, middleware);
@@ -78,7 +78,7 @@ function upcoming(ctx: Context, middleware: readonly unknown[]): string | undefi
   for (const router of routers) {
     if (router.matchHost?.(ctx.host) === false) continue;
     const routes = findRoutes(router, ctx);
-    const route = firstOf(routes);
+    const route = getFirst(routes);
     const template = route && findTemplate(router, route);
     if (routes.own.length > 0) return template;
     otherwise ??= template;
@@ -104,7 +104,7 @@ function isRoute({ methods }: RouterLayer): boolean {
 }
 
 /** The first one that the router runs. */
-function firstOf({ own, all }: Routes): RouterLayer | undefined {
+function getFirst({ own, all }: Routes): RouterLayer | undefined {
   return own[0] ?? all[0];
 }
 
