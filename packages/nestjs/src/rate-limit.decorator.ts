@@ -82,12 +82,12 @@ function decorate(
   valueFor: (target: Target, place: string) => readonly unknown[],
 ): ClassOrMethod {
   return (on: object, name?: string | symbol, descriptor?: PropertyDescriptor): void => {
-    const { target, place } = placeOf(decorator, on, name, descriptor);
+    const { target, place } = namePlace(decorator, on, name, descriptor);
     SetMetadata(key, valueFor(target, place))(on, name as string, descriptor as never);
   };
 }
 
-function placeOf(
+function namePlace(
   decorator: string,
   on: unknown,
   key: unknown,

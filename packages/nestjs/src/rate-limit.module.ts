@@ -111,7 +111,7 @@ function makeModule(options: Provider, more: readonly Provider[], guard: unknown
   const guards: Provider[] =
     guard === false
       ? []
-      : [guard, { provide: APP_GUARD, useFactory: automaticGuard, inject: [guard, ApplicationConfig] }];
+      : [guard, { provide: APP_GUARD, useFactory: makeAutomaticGuard, inject: [guard, ApplicationConfig] }];
   return {
     module: RateLimitModule,
     global: true,
@@ -121,7 +121,7 @@ function makeModule(options: Provider, more: readonly Provider[], guard: unknown
 }
 
 /** The module's guard. It lets everything pass if the application registers its own. */
-function automaticGuard(guard: RateLimitGuard, application: ApplicationConfig): CanActivate {
+function makeAutomaticGuard(guard: RateLimitGuard, application: ApplicationConfig): CanActivate {
   const hasOwn = (): boolean =>
     application.getGlobalGuards().some((one) => one instanceof RateLimitGuard) ||
     application.getGlobalRequestGuards().some(({ metatype }) => isGuard(metatype));
