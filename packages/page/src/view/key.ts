@@ -1,6 +1,6 @@
 import type { Action, KeyState } from '../key-actions.ts';
 import { Markup, markup } from './markup.ts';
-import { denialWords, outcomeWords, overrideWords, policyWords } from './words.ts';
+import { describeDenial, describeOutcome, describeOverride, describePolicyUse } from './words.ts';
 
 const MAX_DENIALS = 10;
 const OPEN = new Markup(' open');
@@ -25,11 +25,11 @@ export function viewKey(state: KeyState, operator: string | undefined, isBlockin
   const override = managed?.override ?? undefined;
   return markup`<article class="${outcome}">
     <h2 tabindex="-1"><bdi>${state.key}</bdi> <small>of ${state.limiter}</small></h2>
-    <p><strong>${outcomeWords(state)}</strong></p>
-    ${state.policies.map((policy) => markup`<p>${policy.name}: ${policyWords(policy, state)}</p>`)}
-    ${denials.slice(0, MAX_DENIALS).map((denial) => markup`<p class="denial">${denialWords(denial)}</p>`)}
+    <p><strong>${describeOutcome(state)}</strong></p>
+    ${state.policies.map((policy) => markup`<p>${policy.name}: ${describePolicyUse(policy, state)}</p>`)}
+    ${denials.slice(0, MAX_DENIALS).map((denial) => markup`<p class="denial">${describeDenial(denial)}</p>`)}
     ${managed === null ? markup`<small>${inCode}</small>` : undefined}
-    ${managed && override ? markup`<p>${overrideWords(managed, override)}</p>` : undefined}
+    ${managed && override ? markup`<p>${describeOverride(managed, override)}</p>` : undefined}
     <div class="actions">
       ${outcome === 'blocked' ? form('unblock', 'Unblock') : form('block', 'Block', [viewLengths({ '10m': '10 minutes', ...LONG })])}
       ${form('reset', 'Forget what was used')}
