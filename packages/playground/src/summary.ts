@@ -39,7 +39,7 @@ export function countColumns(answers: readonly Answer[], spanMs: number, client:
 }
 
 /** The clients with the most requests, up to this many, in the order of their indices unless some are left out. */
-export function busiestClients(traffic: Traffic, max: number): readonly number[] {
+export function findBusiestClients(traffic: Traffic, max: number): readonly number[] {
   const counts = traffic.clients.map(() => 0);
   const clients = [...counts.keys()];
   if (clients.length <= max) return clients;
@@ -65,13 +65,13 @@ export function countTotals(answers: readonly Answer[], windowMs: number, isShar
     allowed: count(({ decision }) => decision.allowed),
     delayed: count(({ decision }) => decision.delayMs > 0),
     denied: count(({ decision }) => !decision.allowed),
-    max: Math.max(0, ...keys.map((own) => maxIn(own, windowMs))),
-    longestDenialMs: Math.max(0, ...keys.map(longestDenial)),
+    max: Math.max(0, ...keys.map((own) => findMax(own, windowMs))),
+    longestDenialMs: Math.max(0, ...keys.map(findLongestDenial)),
   };
 }
 
 /** Intervals are half-open: a unit at the end is not included. */
-function maxIn(answers: readonly Answer[], windowMs: number): number {
+function findMax(answers: readonly Answer[], windowMs: number): number {
   const starts = answers.filter(({ decision }) => decision.allowed).sort((a, b) => a.startMs - b.startMs);
   let [first, units, max] = [0, 0, 0];
   for (const { startMs, cost } of starts) {
@@ -82,7 +82,7 @@ function maxIn(answers: readonly Answer[], windowMs: number): number {
   return max;
 }
 
-function longestDenial(answers: readonly Answer[]): number {
+function findLongestDenial(answers: readonly Answer[]): number {
   let longest = 0;
   let since: number | undefined;
   for (const { atMs, decision } of answers) {
