@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/core';
 import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
-import { operatorsPage } from './admin/operators-page.ts';
+import { makeOperatorsPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
 import { formatProblem } from './config/configuration-error.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
-import { knownLimits, type Configuration } from './config/configuration.ts';
+import { listKnownLimits, type Configuration } from './config/configuration.ts';
 import type { Health } from './health/health.ts';
 import { RequestRules } from './config/request-rules.ts';
 import { makeLimitMaker } from './limits.ts';
@@ -77,7 +77,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     undo.push(() => {
       service.close();
     });
-    const page = operatorsPage(service, settings);
+    const page = makeOperatorsPage(service, settings);
     undo.push(() => page?.close());
     const listeners = await openListeners(service, settings, page?.routes ?? []);
     service.showLimits();
@@ -166,7 +166,7 @@ class LiveService implements Service {
 
   /** Shows operators only the limits of a configuration, without the service's own. */
   showLimits(configuration: Configuration = this.configuration): void {
-    this.core.known = knownLimits(configuration);
+    this.core.known = listKnownLimits(configuration);
   }
 
   async reload(): Promise<void> {

@@ -5,7 +5,7 @@ import type { Route } from '../transport/http.ts';
 import { sendText } from '../transport/send.ts';
 
 /** Metrics in Prometheus format, for callers with rights. */
-export function metricsRoute({ access, stats }: Service, entrance: Entrance): Route {
+export function makeMetricsRoute({ access, stats }: Service, entrance: Entrance): Route {
   return {
     path: '/metrics',
     method: 'GET',

@@ -21,7 +21,7 @@ export interface ServedPage {
  * The page on the operators' listener: for everything on this machine if the listener is private, otherwise for callers
  * with the token. Undefined if there is no such listener. Counts from now on.
  */
-export function operatorsPage(
+export function makeOperatorsPage(
   service: Service,
   { listeners: { admin }, token, log }: Pick<Settings, 'listeners' | 'token' | 'log'>,
 ): ServedPage | undefined {

@@ -120,7 +120,7 @@ function readRulePolicy({ policies, managed: name }: PolicyData): RulePolicy {
 const MAX_KNOWN = 1_000;
 
 /** The limits of a configuration, named limits first. */
-export function knownLimits({ domains, limits }: Configuration): Limit[] {
+export function listKnownLimits({ domains, limits }: Configuration): Limit[] {
   const known = [...limits.values()].map(({ limit }) => limit);
   for (const root of domains.values()) {
     for (const { rule } of root.rules()) {

@@ -47,11 +47,11 @@ export function readOriginal(
     const name = (rawHeaders[i] as string).toLowerCase();
     const value = rawHeaders[i + 1] as string;
     if (value === '') continue; // it states nothing
-    if (TARGETS.includes(name)) targets.add(pathAndQuery(value));
+    if (TARGETS.includes(name)) targets.add(splitTarget(value));
     else if (METHOD_FIELDS.includes(name)) methods.add(value);
   }
   if (url.startsWith(`${PREFIX}/`)) {
-    targets.add(pathAndQuery(url.slice(PREFIX.length)));
+    targets.add(splitTarget(url.slice(PREFIX.length)));
     methods.add(askedMethod);
   }
   const forwardedFor = headers['x-forwarded-for']?.toString();
@@ -70,7 +70,7 @@ export function readOriginal(
 }
 
 /** The target as a path and a query; `*`, which names no path, becomes a path below `/`. */
-function pathAndQuery(target: string): string {
+function splitTarget(target: string): string {
   if (target.startsWith('/')) return target;
   const below = target.replace(ORIGIN, '');
   return below.startsWith('/') ? below : `/${below}`;

@@ -35,19 +35,19 @@ type Matcher = (path: string) => boolean;
 
 function makeMatcher(text: string): Matcher {
   const isOpen = text.endsWith('*');
-  const head = isOpen ? text.slice(0, -1) : withoutSlashes(text);
-  if (head.includes('*')) return segmentMatcher(head, isOpen);
-  if (!isOpen) return (path) => withoutSlashes(path) === head;
-  const own = head.endsWith('/') ? withoutSlashes(head) : undefined;
-  return (path) => path.startsWith(head) || withoutSlashes(path) === own;
+  const head = isOpen ? text.slice(0, -1) : trimSlashes(text);
+  if (head.includes('*')) return makeSegmentMatcher(head, isOpen);
+  if (!isOpen) return (path) => trimSlashes(path) === head;
+  const own = head.endsWith('/') ? trimSlashes(head) : undefined;
+  return (path) => path.startsWith(head) || trimSlashes(path) === own;
 }
 
 /** Compares segment by segment. The last one of an open pattern is a prefix, which anything may follow. */
-function segmentMatcher(head: string, isOpen: boolean): Matcher {
+function makeSegmentMatcher(head: string, isOpen: boolean): Matcher {
   const wildcards = head.split('/').map((segment) => new Wildcard(segment));
   const rest = isOpen ? new Wildcard(`${wildcards.pop()?.pattern ?? ''}*`) : undefined;
   return (path) => {
-    const segments = withoutSlashes(path).split('/', wildcards.length + 1); // a long path has many
+    const segments = trimSlashes(path).split('/', wildcards.length + 1); // a long path has many
     const isLong = rest === undefined ? segments.length === wildcards.length : segments.length >= wildcards.length;
     if (!isLong || wildcards.some((wildcard, i) => !wildcard.matches(segments[i] as string))) return false;
     const next = segments[wildcards.length];
@@ -55,7 +55,7 @@ function segmentMatcher(head: string, isOpen: boolean): Matcher {
   };
 }
 
-function withoutSlashes(path: string): string {
+function trimSlashes(path: string): string {
   let end = path.length;
   while (path.charCodeAt(end - 1) === SLASH) end--;
   return end === path.length ? path : path.slice(0, end);

@@ -16,7 +16,7 @@ const SERVICE = 1 * 8 + DELIMITED;
 const writer = new WireWriter();
 
 /** `grpc.health.v1.Health/Check`. There is no `Watch`: clients that want it treat its absence as healthy. */
-export function healthCheck(health: Health): Method {
+export function makeHealthCheck(health: Health): Method {
   return {
     decode: readService,
     answer: (call) => {

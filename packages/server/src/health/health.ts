@@ -7,7 +7,7 @@ export interface Health {
 }
 
 /** `/healthcheck`, as envoyproxy/ratelimit answers it: 200 and `OK`, or 500. */
-export function healthRoute(health: Health): Route {
+export function makeHealthRoute(health: Health): Route {
   return {
     path: '/healthcheck',
     method: 'GET',

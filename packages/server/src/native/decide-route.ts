@@ -40,14 +40,14 @@ export function decideRoute({ access, core }: Pick<Service, 'access' | 'core'>, 
       checkJson(request);
     },
     handle: async (request, response, body) => {
-      const given = readRequests(parseJson(body), spaceFor(request.headers.authorization));
+      const given = readRequests(parseJson(body), getSpace(request.headers.authorization));
       sendJson(response, 200, { answers: await Promise.all(given.map((call) => perform(core, call))) });
     },
   };
 }
 
 /** What follows the subject in a key begins with this. No limiter's name begins with a tilde. */
-function spaceFor(authorization = ''): string {
+function getSpace(authorization = ''): string {
   return `:~${createHash('sha256').update(authorization).digest('base64url').slice(0, 10)}`;
 }
 

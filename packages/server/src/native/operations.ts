@@ -24,7 +24,7 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
   const { core } = service;
   const receipts = new Receipts(service);
   const overrides = new Overrides(service);
-  const limits = limitsOf(service);
+  const limits = makeReadLimits(service);
   const readKeys = ({ keys }: Fields, cost: unknown = 1): readonly Want[] => readWants(limits(), keys, cost as number);
   const decide = async (op: 'take' | 'peek', wants: readonly Want[]): Promise<Decision> => core.decide(op, wants);
   return {
@@ -184,7 +184,7 @@ function readWhy({ by, reason }: Fields): { readonly by?: string; readonly reaso
 }
 
 /** The limits of the current configuration, by name. */
-function limitsOf(service: Service): () => ReadonlyMap<string, Limit> {
+function makeReadLimits(service: Service): () => ReadonlyMap<string, Limit> {
   let known: { readonly of: Configuration; readonly limits: ReadonlyMap<string, Limit> } | undefined;
   return () => {
     const { configuration } = service;

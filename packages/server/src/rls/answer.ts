@@ -51,20 +51,20 @@ function makeStatus(outcome: Outcome): DescriptorStatus {
   const { descriptor, policies, allowed, decision } = outcome;
   const { rule } = descriptor.match;
   const code = allowed || rule.shadowMode ? OK : OVER_LIMIT;
-  const policy = decidingPolicy(policies);
+  const policy = findDecidingPolicy(policies);
   if (policy === undefined) return { ...UNLIMITED_BY_NO_RULE, code };
   return {
     code,
     currentLimit: makeCurrentLimit(outcome, policy),
     limitRemaining: allowed ? Math.min(policy.remaining, MAX_UINT32) : 0,
     secondsUntilReset: Math.ceil(
-      (rule.rateLimit === undefined ? policy.resetAfterMs : untilNextWindowMs(policy, decision.atMs)) / SECONDS,
+      (rule.rateLimit === undefined ? policy.resetAfterMs : getMsToNextWindow(policy, decision.atMs)) / SECONDS,
     ),
   };
 }
 
 /** The policy of a rule that denies longest, or has the smallest share of its limit left. */
-function decidingPolicy(policies: readonly PolicyDecision[]): PolicyDecision | undefined {
+function findDecidingPolicy(policies: readonly PolicyDecision[]): PolicyDecision | undefined {
   if (policies.length <= 1) return policies[0];
   return policies.reduce((first, second) => (isCloser(second, first) ? second : first));
 }
@@ -76,7 +76,7 @@ function isCloser(one: PolicyDecision, other: PolicyDecision): boolean {
 }
 
 /** The windows of `rate_limit` are whole multiples of their unit since 1970. */
-function untilNextWindowMs({ windowMs }: PolicyDecision, atMs: number): number {
+function getMsToNextWindow({ windowMs }: PolicyDecision, atMs: number): number {
   return windowMs - (atMs % windowMs);
 }
 

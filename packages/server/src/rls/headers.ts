@@ -17,8 +17,8 @@ const WRITABLE = /^[ -~]{1,64}$/;
  */
 export function makeHeaders({ outcomes, allowed }: Decided): readonly HeaderValue[] {
   if (outcomes.length === 0) return NONE;
-  const binding = bindingOutcomes(outcomes);
-  const policies = namedApart(binding);
+  const binding = listBindingOutcomes(outcomes);
+  const policies = makeNamesDistinct(binding);
   const headers: HeaderValue[] = [];
   const decision = binding[0]?.decision;
   if (decision !== undefined && policies.length > 0) {
@@ -33,7 +33,7 @@ export function makeHeaders({ outcomes, allowed }: Decided): readonly HeaderValu
 }
 
 /** The outcomes that bind the client: none in shadow mode, and no refunds. */
-function bindingOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
+function listBindingOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
   const enforced = outcomes.every(isEnforced) ? outcomes : outcomes.filter(isEnforced);
   return enforced.some(isMetQuota) ? enforced.filter((outcome) => outcome.allowed || !isQuota(outcome)) : enforced;
 }
@@ -42,7 +42,7 @@ function bindingOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
  * The policies of a response, under distinct names, as the draft requires: rules have their own `name`, or that of
  * their policy (for `rate_limit`, the unit). A second policy with the same name gets a number.
  */
-function namedApart(outcomes: readonly Outcome[]): readonly PolicyDecision[] {
+function makeNamesDistinct(outcomes: readonly Outcome[]): readonly PolicyDecision[] {
   const [only] = outcomes;
   if (outcomes.length === 1 && only?.descriptor.match.rule.name === undefined) return only?.policies ?? [];
   const names = new Set<string>();
@@ -76,14 +76,14 @@ function findWait(outcomes: readonly Outcome[]): number {
   let quotaMs: number | undefined;
   for (const outcome of outcomes) {
     if (outcome.allowed || !isEnforced(outcome)) continue;
-    const waitMs = ownWait(outcome);
+    const waitMs = getWait(outcome);
     if (isQuota(outcome)) quotaMs = Math.min(quotaMs ?? Infinity, waitMs);
     else longestMs = Math.max(longestMs, waitMs);
   }
   return quotaMs === undefined || outcomes.some(isMetQuota) ? longestMs : Math.max(longestMs, quotaMs);
 }
 
-function ownWait({ policies }: Outcome): number {
+function getWait({ policies }: Outcome): number {
   if (policies.length === 0) return Infinity;
   let waitMs = 0;
   for (const { allowed, retryAfterMs } of policies) {

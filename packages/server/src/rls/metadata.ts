@@ -7,7 +7,7 @@ import type { Outcome } from './outcomes.ts';
  * no limit applies.
  */
 export function makeMetadata({ outcomes, allowed }: Decided): Readonly<Record<string, unknown>> | undefined {
-  const deciding = decidingOutcome(outcomes, allowed);
+  const deciding = findDecidingOutcome(outcomes, allowed);
   if (deciding === undefined) return undefined;
   const { decision } = deciding;
   const metadata: Record<string, unknown> = {
@@ -22,7 +22,7 @@ export function makeMetadata({ outcomes, allowed }: Decided): Readonly<Record<st
 }
 
 /** The first outcome that agrees with the whole decision. */
-function decidingOutcome(outcomes: readonly Outcome[], allowed: boolean): Outcome | undefined {
+function findDecidingOutcome(outcomes: readonly Outcome[], allowed: boolean): Outcome | undefined {
   return outcomes.find((outcome) => outcome.decision.allowed === allowed) ?? outcomes[0];
 }
 

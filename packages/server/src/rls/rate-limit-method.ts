@@ -21,7 +21,7 @@ export interface RateLimitMethodOptions {
 }
 
 /** `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit`. */
-export function rateLimitMethod(service: Service, options: RateLimitMethodOptions): Method {
+export function makeRateLimitMethod(service: Service, options: RateLimitMethodOptions): Method {
   const { entrance, maxInFlight } = options;
   let inFlight = 0;
   const respond = (call: Call, decided: Decided): void => {

@@ -8,13 +8,13 @@ import {
 } from 'node:http2';
 import { Server as NetServer } from 'node:net';
 import type { Entrance } from '../access.ts';
-import { healthCheck } from '../health/grpc-health.ts';
+import { makeHealthCheck } from '../health/grpc-health.ts';
 import type { Service } from '../service.ts';
 import { MAX_MESSAGE } from './bounds.ts';
 import { callServer, type Method } from '../grpc/call.ts';
 import { Sessions } from '../grpc/sessions.ts';
 import { Clients } from '../transport/clients.ts';
-import { rateLimitMethod } from './rate-limit-method.ts';
+import { makeRateLimitMethod } from './rate-limit-method.ts';
 
 export interface RlsOptions {
   /** Where this server's requests come in. Default: not private. */
@@ -68,15 +68,15 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
   const { drainMs = 10_000, keepaliveMs = 5_000 } = options;
   const { clients = new Clients() } = options;
   const { health } = service;
-  const server = serverOf(options.tls);
+  const server = getServer(options.tls);
   const sessions = new Sessions(keepaliveMs, clients);
-  const rateLimit = rateLimitMethod(service, {
+  const rateLimit = makeRateLimitMethod(service, {
     entrance: options.entrance ?? { isPrivate: false },
     maxInFlight: options.maxInFlight ?? 1024,
   });
   const methods = new Map<string, Method>([
     ['/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit', rateLimit],
-    ['/grpc.health.v1.Health/Check', healthCheck(health)],
+    ['/grpc.health.v1.Health/Check', makeHealthCheck(health)],
   ]);
   clients.boundConnections(server);
   server.on('stream', callServer(methods, sessions, { clients, longestMessage: MAX_MESSAGE }));
@@ -106,7 +106,7 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
   };
 }
 
-function serverOf(tls: SecureServerOptions | undefined): Http2Server | Http2SecureServer {
+function getServer(tls: SecureServerOptions | undefined): Http2Server | Http2SecureServer {
   return tls === undefined
     ? createServer({ ...HTTP2, ...TCP })
     : createSecureServer({ ...tls, ...HTTP2, ...TCP, handshakeTimeout: HANDSHAKE_MS, allowHTTP1: false });
