@@ -35,7 +35,7 @@ export class ClusterAdmin {
 
   /** The node that currently serves a key. */
   async primaryOf(key: string): Promise<RedisServer> {
-    const { index } = ownerOf(await this.slotOf(key), await this.#seen());
+    const { index } = findOwner(await this.slotOf(key), await this.#seen());
     return this.#nodes[index] as RedisServer;
   }
 
@@ -54,7 +54,7 @@ export class ClusterAdmin {
   /** CLUSTER FAILOVER by a replica of the node that serves a key, agreed by both; waits until every node knows. */
   async failover(key: string): Promise<void> {
     const seen = await this.#seen();
-    const owner = ownerOf(await this.slotOf(key), seen);
+    const owner = findOwner(await this.slotOf(key), seen);
     const replica = seen.find(({ primaryId, isAlive }) => primaryId === owner.id && isAlive);
     if (replica === undefined) throw new Error('the primary of that key has no replica');
     await this.#clients[replica.index]?.cluster('FAILOVER');
@@ -68,7 +68,7 @@ export class ClusterAdmin {
    */
   async moveSlot(slot: number, to: RedisServer, pause: () => Promise<void>): Promise<void> {
     const seen = await this.#seen();
-    const owner = ownerOf(slot, seen);
+    const owner = findOwner(slot, seen);
     const source = this.#clients[owner.index] as Redis;
     const target = this.clientOf(to);
     const targetId = String(await target.call('CLUSTER', 'MYID'));
@@ -92,7 +92,7 @@ export class ClusterAdmin {
     const slot = await this.slotOf(key);
     await until('a replica takes over, and all know', async () => {
       const views = await Promise.allSettled(this.#clients.map((client) => this.#viewOf(client)));
-      const seen = views.flatMap((view) => (view.status === 'fulfilled' ? [ownerOf(slot, view.value).index] : []));
+      const seen = views.flatMap((view) => (view.status === 'fulfilled' ? [findOwner(slot, view.value).index] : []));
       return seen.length === living && new Set(seen).size === 1 && this.#nodes[seen[0] ?? -1] !== former;
     });
   }
@@ -127,7 +127,7 @@ export class ClusterAdmin {
   }
 }
 
-function ownerOf(slot: number, seen: readonly NodeView[]): NodeView {
+function findOwner(slot: number, seen: readonly NodeView[]): NodeView {
   const owner = seen.find(({ slots }) => slots.some(([from, upTo]) => from <= slot && slot <= upTo));
   if (owner === undefined) throw new Error(`no node serves the slot ${String(slot)}`);
   return owner;

@@ -45,7 +45,7 @@ class ExampleClient {
     return seen;
   }
 
-  async logIn(user: string, password: string = passwordOf(user)): Promise<Answer> {
+  async logIn(user: string, password: string = getPassword(user)): Promise<Answer> {
     const headers = { 'content-type': 'application/json' };
     return this.#send('/login', { method: 'POST', headers, body: JSON.stringify({ user, password }) });
   }
@@ -66,7 +66,7 @@ class ExampleClient {
 }
 
 /** A user of every example: ann on the free plan, and bob on the paid one. */
-function passwordOf(user: string): string {
+function getPassword(user: string): string {
   return `${user}-secret`;
 }
 
@@ -149,7 +149,7 @@ export function describeExample(main: URL): void {
 
     it('answers pending requests on SIGTERM, ends by itself, and has printed no warnings', async () => {
       const socket = await open(port);
-      const body = JSON.stringify({ user: 'bob', password: passwordOf('bob') });
+      const body = JSON.stringify({ user: 'bob', password: getPassword('bob') });
       const fields = `Host: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${String(body.length)}`;
       socket.write(`POST /login HTTP/1.1\r\n${fields}\r\nExpect: 100-continue\r\n\r\n`);
       await new Promise((resolve) => socket.once('data', resolve)); // 100 Continue: the request has arrived

@@ -20,7 +20,7 @@ const RUNTIMES = [
     name: 'Deno',
     run: ['run', ...DENO, '--quiet'],
     // The map replaces `@jest/globals`, which Bun has built in.
-    tests: ['test', ...DENO, '--no-check', `--import-map=${pathOf('../runtimes/deno-imports.json')}`],
+    tests: ['test', ...DENO, '--no-check', `--import-map=${findPath('../runtimes/deno-imports.json')}`],
     passed: /passed \((\d+) steps\) \| 0 failed/,
   },
 ];
@@ -44,6 +44,6 @@ export function runtimes(): readonly Runtime[] {
   });
 }
 
-function pathOf(relative: string): string {
+function findPath(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url));
 }

@@ -161,7 +161,7 @@ export class ConsulStub {
     const readIndex = (): number =>
       path.startsWith(KEYS) ? this.#keysIndex(name) : (this.#serviceIndices.get(name) ?? this.#lastIndex);
     const index = Number(query['index'] ?? 0);
-    if (index > 0) await this.#hold(readIndex, index, msOf(query['wait']), response);
+    if (index > 0) await this.#hold(readIndex, index, parseMs(query['wait']), response);
     else if (this.#fault === 'is cut') response.destroy();
     else if (this.#fault !== undefined && this.#fault !== 'hangs')
       send(response, [this.#fault.status, this.#fault.body]);
@@ -239,7 +239,7 @@ export class ConsulStub {
     if (Check === undefined) return;
     instance.timer = setTimeout(() => {
       this.#turn(instance, false);
-    }, msOf(Check.TTL));
+    }, parseMs(Check.TTL));
   }
 
   #turn(instance: Instance, isPassing: boolean): void {
@@ -293,7 +293,7 @@ function send(response: ServerResponse, [status, body]: Answer): void {
 }
 
 /** A time as Consul writes it, such as `30s`, in milliseconds. */
-function msOf(written = '5m'): number {
+function parseMs(written = '5m'): number {
   const [, number = '0', unit] = /^([\d.]+)(ms|s|m)$/.exec(written) ?? [];
   return Number(number) * (unit === 'ms' ? 1 : unit === 's' ? 1000 : 60_000);
 }

@@ -12,7 +12,7 @@ import { pacing } from './scenes/pacing.ts';
 import { races } from './scenes/races.ts';
 import { readers } from './scenes/readers.ts';
 import { slots } from './scenes/slots.ts';
-import { stagesFor } from './stage.ts';
+import { makeStages } from './stage.ts';
 
 /** The table. An adapter that does not have all options, such as forward auth, finds the impossible ones here. */
 export const rows: readonly Row[] = [fields, options, keys, routes, counting].flat();
@@ -37,7 +37,7 @@ export function describeAdapter(adapter: AdapterUnderTest, selected?: readonly s
     if (!contract.some(({ title }) => title === named)) throw new Error(`no scenario is called "${named}"`);
   }
   describe(`the adapter of ${adapter.name}`, () => {
-    const stageOf = stagesFor(adapter);
+    const stageOf = makeStages(adapter);
     for (const [i, { title, ways, play }] of contract.entries()) {
       if (title in impossible || selected?.includes(title) === false) continue;
       for (const way of selected === undefined ? ways : ways.slice(i % ways.length).slice(0, 1)) {

@@ -120,7 +120,7 @@ async function playRow({ limit, steps, logged, handledAtMost, ...served }: Row, 
       seen.push({
         step: i,
         status: typeof wanted === 'function' && wanted(status) ? wanted : status,
-        fields: fields && defined(fieldsOf(answered, fields)),
+        fields: fields && defined(pickFields(answered, fields)),
         body: body instanceof RegExp && body.test(answered.body) ? body : body && answered.body,
       });
     }
@@ -132,7 +132,7 @@ async function playRow({ limit, steps, logged, handledAtMost, ...served }: Row, 
   if (logged !== undefined) expect(log.all).toEqual(logged);
 }
 
-function fieldsOf({ headers }: HttpAnswer, listed: Fields): Fields {
+function pickFields({ headers }: HttpAnswer, listed: Fields): Fields {
   const isTold = Object.keys(listed).join() === 'x-limit';
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => name in listed || (!isTold && OF_A_LIMITER.test(name))),

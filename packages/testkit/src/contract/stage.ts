@@ -122,7 +122,7 @@ function tellLimit({ rateLimit }: Call): Record<string, string> {
   return { 'X-Limit': `${decision.outcome} ${String(decision.remaining)} ${text.replace(/[^ -~]/g, '?')}` };
 }
 
-function appFor(limit: Limit, served: Served, way: Way, calls: Log<RecordedCall>): App {
+function makeApp(limit: Limit, served: Served, way: Way, calls: Log<RecordedCall>): App {
   const { method = 'GET', path = '/items', handle = usual, more = [], outer, ...rest } = served;
   const recorded = recording(handle, calls);
   const route: Route = { method, path, handle: recorded };
@@ -134,7 +134,7 @@ function appFor(limit: Limit, served: Served, way: Way, calls: Log<RecordedCall>
 }
 
 /** Everything scenarios need. Call it inside `describe`: it starts a Redis before the tests and stops it after them. */
-export function stagesFor(adapter: AdapterUnderTest): (way: Way) => Stage {
+export function makeStages(adapter: AdapterUnderTest): (way: Way) => Stage {
   silenceWarnings(...PROVOKED);
   const redis = useRedis();
   let prefixes = 0;
@@ -162,7 +162,7 @@ export function stagesFor(adapter: AdapterUnderTest): (way: Way) => Stage {
           (limit.limiter ?? limit.store) === undefined ? { ...counted, ...limit } : limit;
         const calls = new Log<RecordedCall>();
         const outer = served.outer && { outer: complete(served.outer) };
-        const app = appFor(complete(given), { ...served, ...outer }, way, calls);
+        const app = makeApp(complete(given), { ...served, ...outer }, way, calls);
         const running = await (way === 'over HTTP/2' ? adapter.startHttp2?.(app) : adapter.start(app));
         if (running === undefined) throw new Error(`${adapter.name} does not speak HTTP/2`);
         apps.push(running);
