@@ -2,10 +2,10 @@ import { SluiceError, type Decision, type Limiter } from '@sluice/core';
 import { denialFor } from '@sluice/core/http';
 import { followStream } from './follow-stream.ts';
 import {
-  charactersIn,
+  countCharacters,
   estimateTokens,
-  promptTokens,
-  tokensIn,
+  countPromptTokens,
+  countTokens,
   readUsedTokens,
   type ModelCall,
 } from './model-tokens.ts';
@@ -65,7 +65,7 @@ export function limitTokens<Key>({ limiter, key, estimate = estimateTokens }: To
     try {
       return { reservation, result: await model() };
     } catch (error) {
-      await reservation.settle(call.abortSignal?.aborted === true ? promptTokens(call) : 0);
+      await reservation.settle(call.abortSignal?.aborted === true ? countPromptTokens(call) : 0);
       throw error;
     }
   };
@@ -74,16 +74,16 @@ export function limitTokens<Key>({ limiter, key, estimate = estimateTokens }: To
     async wrapGenerate({ doGenerate, params }) {
       const { reservation, result } = await ask(params, doGenerate);
       const { content } = result as { readonly content?: unknown };
-      const used = readUsedTokens(result.usage, promptTokens(params), charactersIn(content));
+      const used = readUsedTokens(result.usage, countPromptTokens(params), countCharacters(content));
       await reservation.settle(used ?? reservation.decision.cost);
       return result;
     },
     async wrapStream({ doStream, params }) {
       const { reservation, result } = await ask(params, doStream);
-      const prompt = promptTokens(params);
+      const prompt = countPromptTokens(params);
       let usage: unknown;
       let sent = 0;
-      const end = () => reservation.settle(readUsedTokens(usage, prompt, sent) ?? prompt + tokensIn(sent));
+      const end = () => reservation.settle(readUsedTokens(usage, prompt, sent) ?? prompt + countTokens(sent));
       const stream = followStream(result.stream, {
         part(part) {
           const given = part as { readonly delta?: unknown; readonly usage?: unknown };

@@ -106,7 +106,7 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
 
   /** The connection, if the request is Node's; otherwise what the request tells about it. */
   get socket(): NonNullable<RawRequest['socket']> {
-    const socket = nodeSocket(this.context);
+    const socket = findNodeSocket(this.context);
     if (socket !== undefined) return socket;
     const { signal } = this.incoming;
     return {
@@ -126,7 +126,7 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
     if (this.#listeners === undefined) {
       this.#listeners = { close: new Set(), finish: new Set() };
       // If another response is sent instead, such as that of a timeout around the handler, this one is never read.
-      nodeResponse(this.context)?.once('close', () => {
+      findNodeResponse(this.context)?.once('close', () => {
         this.#end(true);
       });
     }
@@ -173,14 +173,14 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
  * The socket of a Node request behind a fetch handler. Unlike the request's signal, it shows that a client left while
  * its response was queued behind others. In HTTP/2, all requests of a client share one.
  */
-function nodeSocket([context]: readonly unknown[]): NonNullable<RawRequest['socket']> | undefined {
+function findNodeSocket([context]: readonly unknown[]): NonNullable<RawRequest['socket']> | undefined {
   const { incoming = context } = (context ?? {}) as { readonly incoming?: unknown };
   const { httpVersionMajor, socket } = (incoming ?? {}) as RawRequest & { readonly httpVersionMajor?: number };
   return httpVersionMajor === 1 && typeof socket?.once === 'function' ? socket : undefined;
 }
 
 /** The Node response in which a request ends: `@hono/node-server` passes it along with the request. */
-function nodeResponse([context]: readonly unknown[]): Pick<RawResponse, 'once'> | undefined {
+function findNodeResponse([context]: readonly unknown[]): Pick<RawResponse, 'once'> | undefined {
   const { outgoing } = (context ?? {}) as { readonly outgoing?: Partial<RawResponse> | null };
   return typeof outgoing?.once === 'function' ? (outgoing as RawResponse) : undefined;
 }

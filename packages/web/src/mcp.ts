@@ -51,15 +51,12 @@ export type LimitedTool = <Given extends readonly unknown[], Result>(
  */
 export function limitTools(limits: ToolLimits<string>): LimitedTool;
 export function limitTools<Key>(limits: ToolLimits<Key> & { readonly key: (call: ToolCall) => Key }): LimitedTool;
-export function limitTools<Key>({
-  limiter,
-  key = userAndTool as (call: ToolCall) => Key,
-}: ToolLimits<Key>): LimitedTool {
+export function limitTools<Key>({ limiter, key = makeKey as (call: ToolCall) => Key }: ToolLimits<Key>): LimitedTool {
   return (tool, handler, { cost = 1 } = {}) =>
     async (...given) => {
       const units = typeof cost === 'function' ? cost(...given) : cost;
       const decision = await limiter.consume(key(describeCall(tool, given.at(-1) as Caller | undefined)), units);
-      return decision.allowed ? handler(...given) : deniedCall(decision);
+      return decision.allowed ? handler(...given) : makeDeniedCall(decision);
     };
 }
 
@@ -69,7 +66,7 @@ function describeCall(tool: string, caller: Caller = {}): ToolCall {
   return { tool, user: typeof subject === 'string' ? subject : authInfo?.clientId, session: sessionId, caller };
 }
 
-function userAndTool({ tool, user, session }: ToolCall): string {
+function makeKey({ tool, user, session }: ToolCall): string {
   const parts = user === undefined ? ['session', session, tool] : ['user', user, tool];
   const key = joinParts(parts);
   if (key !== undefined) return key;
@@ -79,7 +76,7 @@ function userAndTool({ tool, user, session }: ToolCall): string {
   );
 }
 
-function deniedCall(decision: Decision): DeniedCall {
+function makeDeniedCall(decision: Decision): DeniedCall {
   const text = `${denialFor(decision).detail} The tool was not called.`;
   return { isError: true, content: [{ type: 'text', text }], _meta: { 'sluice/retryAfterMs': decision.retryAfterMs } };
 }

@@ -9,23 +9,23 @@ export interface ModelCall {
 }
 
 export function estimateTokens(call: ModelCall): number {
-  return promptTokens(call) + (call.maxOutputTokens ?? OUTPUT_TOKENS);
+  return countPromptTokens(call) + (call.maxOutputTokens ?? OUTPUT_TOKENS);
 }
 
 /** The tokens of a prompt, at least 1. */
-export function promptTokens({ prompt }: ModelCall): number {
-  return Math.max(tokensIn(charactersIn(prompt)), 1);
+export function countPromptTokens({ prompt }: ModelCall): number {
+  return Math.max(countTokens(countCharacters(prompt)), 1);
 }
 
-export function tokensIn(characters: number): number {
+export function countTokens(characters: number): number {
   return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }
 
 /** The number of characters of all texts in a prompt. Files, which are bytes or URLs in `data`, count as none. */
-export function charactersIn(value: unknown): number {
+export function countCharacters(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return 0;
-  return Object.entries(value).reduce((sum, [name, part]) => (name === 'data' ? sum : sum + charactersIn(part)), 0);
+  return Object.entries(value).reduce((sum, [name, part]) => (name === 'data' ? sum : sum + countCharacters(part)), 0);
 }
 
 /**
@@ -40,7 +40,7 @@ export function readUsedTokens(usage: unknown, prompt: number, sent: number): nu
   const { inputTokens, outputTokens } = usage as Readonly<Record<'inputTokens' | 'outputTokens', unknown>>;
   const [input, output] = [readCount(inputTokens), readCount(outputTokens)];
   if ((input ?? 0) === 0 && (output ?? 0) === 0) return undefined;
-  return Math.min(Math.ceil((input ?? prompt) + (output ?? tokensIn(sent))), Number.MAX_SAFE_INTEGER);
+  return Math.min(Math.ceil((input ?? prompt) + (output ?? countTokens(sent))), Number.MAX_SAFE_INTEGER);
 }
 
 /** A number, or the `total` of several kinds. */

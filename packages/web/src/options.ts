@@ -9,7 +9,7 @@ import { parseAddress, type AddressOption } from './addresses.ts';
 import type { ResponseMaker } from './deny.ts';
 import { Exchange } from './exchange.ts';
 import { frameworkFor } from './framework.ts';
-import { routeFinder } from './routes.ts';
+import { makeFindRoute } from './routes.ts';
 
 type FieldsOfDenial = Readonly<Record<string, string>> | Headers;
 
@@ -45,7 +45,7 @@ const OWN_OPTIONS: readonly (keyof WebOptions)[] = ['address', 'routes', 'denied
 export function parse(options: RateLimitOptions): Limits {
   const { address, routes, deniedHeaders } = (options as RateLimitOptions | undefined) ?? {};
   const source = address === undefined ? undefined : parseAddress(address);
-  const findRoute = routeFinder(routes);
+  const findRoute = makeFindRoute(routes);
   const open: Limits['open'] = (request, context, runs) => new Exchange(request, request, context, source, runs);
   const framework = frameworkFor<Request>(
     {
@@ -57,10 +57,10 @@ export function parse(options: RateLimitOptions): Limits {
     source,
     (request) => Exchange.of(request) ?? open(request, [], false),
   );
-  return { requests: limitRequests(options, framework, OWN_OPTIONS), maker: makerFor(deniedHeaders), open };
+  return { requests: limitRequests(options, framework, OWN_OPTIONS), maker: makeResponseMaker(deniedHeaders), open };
 }
 
-function makerFor(deniedHeaders: RateLimitOptions['deniedHeaders']): ResponseMaker<Request> {
+function makeResponseMaker(deniedHeaders: RateLimitOptions['deniedHeaders']): ResponseMaker<Request> {
   const given = typeof deniedHeaders === 'function' ? deniedHeaders : readHeaders(deniedHeaders);
   return {
     make(request, body, status, fields) {

@@ -16,7 +16,7 @@ interface Template {
  *
  * @throws PolicyError for anything but templates.
  */
-export function routeFinder(option: unknown): FindRoute {
+export function makeFindRoute(option: unknown): FindRoute {
   if (option === undefined) return findNone;
   if (!Array.isArray(option) || option.length === 0) throw badRoutes('routes', option);
   const templates = option.map(parseTemplate);
