@@ -61,7 +61,7 @@ export default defineConfig({
       options: {
         detailedView: false,
         miniSearch: {
-          options: { tokenize: wordsOf },
+          options: { tokenize: wordsOf, processTerm: dropCommonWord },
           searchOptions: { boost: { title: 4, titles: 1.5, text: 1 }, boostDocument },
         },
       },
@@ -126,9 +126,16 @@ function wordsOf(text) {
   return [...text.split(/[\n\r\p{Z}\p{P}]+/u), ...compounds];
 }
 
+/** Leaves out the words of a question that are on every page: `how do I` finds nothing. Runs in the browser. */
+function dropCommonWord(term) {
+  const common =
+    /^(?:an?|all|am|and|are|at|be|by|can|do|does|for|from|have|how|i|if|in|instead|is|it|its|my|no|not|of|on|one|only|or|should|so|that|the|them|then|there|they|this|to|use|we|what|when|which|who|why|will|with|without|you|your)$/i;
+  return common.test(term) ? null : term.toLowerCase();
+}
+
 /** What explains comes before what lists: a name of the API is found by its exact spelling. Runs in the browser. */
 function boostDocument(id) {
   if (/^\/(?:reference\/api|design-notes)\b/.test(id)) return 0.4;
   if (/^\/(?:guides\/which-policy|reference\/policies)\b/.test(id)) return 1.5;
-  return /^\/(?:adr|benchmarks|changelog|contribute)\b/.test(id) ? 0.6 : 1;
+  return /^\/(?:adr|benchmarks|changelog|contribute|security)\b/.test(id) ? 0.6 : 1;
 }

@@ -39,6 +39,43 @@ for (const [query, expected] of [
   });
 }
 
+/** What readers type, in words that no guide has in its title, and the guide that answers. */
+const QUESTIONS = [
+  ['stop brute force login', 'limit-logins'],
+  ['429 behind nginx', 'behind-a-proxy'],
+  ['x-forwarded-for all users share one limit', 'behind-a-proxy'],
+  ['redis down what happens', 'when-redis-fails'],
+  ['limit openai tokens per user', 'count-llm-tokens'],
+  ['free and paid tiers', 'limit-by-plan'],
+  ['ban abusive ip for an hour', 'blocking'],
+  ['queue outgoing calls to a third party api', 'waiting'],
+  ['only count failed attempts', 'refunds'],
+  ['different quota per customer without redeploy', 'managed-policies'],
+  ['how much ram does it need', 'capacity-planning'],
+  ['elasticache tls connection string', 'redis-clients'],
+  ['NOPERM acl user', 'redis-permissions'],
+  ['prometheus dashboard', 'monitoring'],
+  ['fake time in jest', 'testing-your-application'],
+  ['mongodb dynamodb', 'creating-a-store'],
+  ['use postgres instead', 'databases'],
+  ['throttle uploads or webhooks', 'recipes'],
+  ['socket.io messages per second', 'websocket-graphql-jobs'],
+  ['simultaneous requests per user max 3', 'concurrency'],
+];
+
+test('a search for a question finds the guide that answers it among the first three', async () => {
+  const { page, close } = await site.tab();
+  const lost = [];
+  for (const [question, guide] of QUESTIONS) {
+    await page.goto(site.origin, { waitUntil: 'networkidle' });
+    const found = (await search(page, question)).slice(0, 3);
+    if (!found.some((link) => link.startsWith(`/guides/${guide}#`))) lost.push(`${question}: ${found.join(' ')}`);
+  }
+
+  assert.deepEqual(lost, []);
+  await close();
+});
+
 test('the theme is that of the machine until it is switched, and stays switched', async () => {
   const { page, close } = await site.tab({ colorScheme: 'dark' });
   const isDark = () => page.evaluate(() => document.documentElement.classList.contains('dark'));

@@ -5,7 +5,7 @@ import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
 import { makePrint, withRedis } from './session.ts';
 import { printable, table, writeInstant, writeWait } from './text.ts';
 
-/** A key, and how often it was denied at least. */
+/** A key, and how often it was denied, at least. */
 interface Denied {
   readonly limiter: string;
   readonly policy: string;
@@ -47,7 +47,7 @@ async function printPage(command: Command, flags: ServiceFlags): Promise<void> {
   }
   const { sinceMs, keys } = denied;
   const span = `from ${writeInstant(sinceMs)} to ${writeInstant(atMs)}`;
-  makePrint(command)({ atMs, sinceMs, keys }, () => `${span}\n${keysText(keys)}`);
+  makePrint(command)({ atMs, sinceMs, keys }, () => `${span}\n${formatKeys(keys)}`);
 }
 
 /** @throws Failure if no process shares its counts. */
@@ -66,12 +66,12 @@ async function printShared(command: Command): Promise<void> {
       const lines = processes.map(({ pid, host, sinceMs, ageMs }) => {
         return `process ${String(pid)} on ${printable(host)}, from ${writeInstant(sinceMs)} to ${writeWait(ageMs)} ago`;
       });
-      return [...lines, keysText(keys)].join('\n');
+      return [...lines, formatKeys(keys)].join('\n');
     });
   });
 }
 
-function keysText(keys: readonly Denied[]): string {
+function formatKeys(keys: readonly Denied[]): string {
   if (keys.length === 0) return 'no key was denied';
   const rows = keys.map(({ key, limiter, policy, count }) => [key, limiter, policy, String(count)]);
   return table(['KEY', 'LIMITER', 'POLICY', 'DENIALS'], rows);

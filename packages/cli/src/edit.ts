@@ -3,7 +3,7 @@ import { createLimiter, type Ask, type Figures } from '@sluice/core';
 import { managed } from '@sluice/core/managed';
 import { parseDuration, parseName, readWriter, findTimeline, type LimiterCore } from '@sluice/core/spi';
 import { Failure, UsageError } from './failure.ts';
-import { escaped, findKeys, parseKey, scan, subjectFor, type StateKey } from './keys.ts';
+import { escaped, findKeys, parseKey, scan, canonicalize, type StateKey } from './keys.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
 import { byOption, makePrint, withRedis, type Session } from './session.ts';
 import { printable, writeInstant, writeWait } from './text.ts';
@@ -39,7 +39,7 @@ const DONE = { block: 'blocked', unblock: 'unblocked', reset: 'reset' } as const
 const MAX_BLOCK = '366d';
 /** How many names an error lists. */
 const MAX_NAMED = 5;
-/** Where figures have the units used, and how long the key is blocked. */
+/** The places in figures of the used units, and how long the key is blocked. */
 const [USED, BLOCKED] = [2, 7] as const;
 
 /** Adds `sluice block | unblock | reset KEY`. */
@@ -81,7 +81,7 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
     });
   };
   if (flags.service !== undefined) {
-    const limit = neededLimit(flags);
+    const limit = requireLimit(flags);
     const why = { by, ...(reason === null ? {} : { reason }) };
     await editThroughService(flags, edit, { [limit]: key }, durationMs, why);
     const atMs = Date.now();
@@ -101,13 +101,13 @@ async function run(edit: KeyEdit, key: string, flags: EditFlags, command: Comman
     const { atMs, figures } = await store.perform(edit === 'reset' ? 'reset' : 'block', edits);
     const blockedMs = Math.max(...figures.map((one) => one[BLOCKED] ?? 0));
     done(subject, limit, blockedMs === 0 ? null : atMs + blockedMs, atMs);
-    const states = { before: stateText(before.figures), after: stateText(figures) };
+    const states = { before: describeUsage(before.figures), after: describeUsage(figures) };
     await findTimeline(store).add({ atMs, what: edit, limit, key: subject, ...states, by, reason });
   });
 }
 
 /** What keys have used, and how long they are blocked. */
-function stateText(figures: readonly Figures[]): string {
+function describeUsage(figures: readonly Figures[]): string {
   const texts = figures.map((one) => {
     const blockedMs = one[BLOCKED] ?? 0;
     return `${String(one[USED] ?? 0)} used${blockedMs > 0 ? `, blocked for ${writeWait(blockedMs)}` : ''}`;
@@ -115,7 +115,7 @@ function stateText(figures: readonly Figures[]): string {
   return texts.join('; ');
 }
 
-/** @throws (rejects) Failure if the service does not do it. */
+/** @throws (rejects) Failure if the service rejects it. */
 async function editThroughService(
   flags: ServiceFlags,
   edit: KeyEdit,
@@ -135,18 +135,19 @@ async function editThroughService(
  * The keys on which a limit decides about what an application limits: by the managed policy of this name, or by the keys
  * that the limit has in Redis, also of others.
  *
- * @throws (rejects) UsageError; Failure if the limit is not known, or decides only on keys that join this one with others.
+ * @throws (rejects) UsageError; Failure if the limit is unknown, or only decides on keys that join this one with
+ * others.
  */
 async function findEdited(session: Session, key: string, flags: EditFlags): Promise<Edited> {
   const { client, prefix, policies } = session;
   const whole = parseKey(key, prefix);
   if (whole !== undefined) return { ...whole, asks: await readAsks(session, [whole]) };
   if (flags.limit === undefined) return findEverywhere(session, key);
-  const limit = neededLimit(flags);
+  const limit = requireLimit(flags);
   const isOfLimit = (one: StateKey): boolean => one.limit === limit || one.limit.startsWith(`${limit}:`);
   const found = await findKeys(client, key, prefix);
   const own = found.own.filter(isOfLimit);
-  const subject = own[0]?.subject ?? subjectFor(key);
+  const subject = own[0]?.subject ?? canonicalize(key);
   const joined = [...new Set(found.joined.filter(isOfLimit).map((one) => one.subject))];
   if (own.length === 0 && joined.length > 0) {
     const some = joined.slice(0, MAX_NAMED).map((one) => `'${printable(one)}'`);
@@ -154,10 +155,10 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
     throw new Failure(`${what}, such as ${some.join(', ')}; give one of these; nothing was changed`);
   }
   if (/^[A-Za-z][\w.-]*$/.test(limit) && (await policies.get(limit)) !== undefined) {
-    return { subject, limit, asks: await managedAsks(session, limit, subject) };
+    return { subject, limit, asks: await makeManagedAsks(session, limit, subject) };
   }
   if (own.length > 0) return { subject, limit, asks: await readAsks(session, own) };
-  // As the keys of others are.
+  // Like the keys of others.
   const others = await scan(client, prefix, `*}:${escaped(limit)}*`);
   const limits = new Map(others.filter((one) => isOfLimit(one) && !one.isManaged).map((one) => [one.limit, one]));
   if (limits.size === 0) {
@@ -173,7 +174,7 @@ async function findEdited(session: Session, key: string, flags: EditFlags): Prom
 }
 
 /**
- * All keys in Redis of what an application limits, under whatever limit.
+ * All keys in Redis of what an application limits, under any limit.
  *
  * @throws (rejects) Failure if there is none.
  */
@@ -187,7 +188,7 @@ async function findEverywhere(session: Session, key: string): Promise<Edited> {
   throw new Failure(`${printable(key)} has no limit of its own: ${where}; ${instead}; nothing was changed`);
 }
 
-/** What a store is asked for keys in Redis, which need not be there yet. */
+/** The asks for keys in Redis, which need not exist yet. */
 function readAsks({ client }: Session, keys: readonly StateKey[]): Promise<readonly Ask[]> {
   const asks = keys.map(async ({ key, subject, limit, isManaged }): Promise<Ask> => {
     const text = (await client.get(key)) ?? 'f1'; // a block counts for every kind
@@ -196,8 +197,8 @@ function readAsks({ client }: Session, keys: readonly StateKey[]): Promise<reado
   return Promise.all(asks);
 }
 
-/** What limiters ask of the present key of a managed policy: after resets it has another one. */
-async function managedAsks({ store, policies }: Session, name: string, subject: string): Promise<readonly Ask[]> {
+/** The asks that limiters make of the current key of a managed policy, which changes with each reset. */
+async function makeManagedAsks({ store, policies }: Session, name: string, subject: string): Promise<readonly Ask[]> {
   const app = (await policies.get(name))?.apps?.[0];
   const options = { policy: managed(name), policies, store, ...(app === undefined ? {} : { app }) };
   const limiter = createLimiter(options) as object as LimiterCore;
@@ -209,7 +210,7 @@ async function managedAsks({ store, policies }: Session, name: string, subject: 
   }
 }
 
-function neededLimit({ limit }: EditFlags): string {
+function requireLimit({ limit }: EditFlags): string {
   if (limit === undefined) throw new UsageError('--limit is needed with --service');
   for (const part of limit.split(':')) parseName(part, '--limit');
   return limit;

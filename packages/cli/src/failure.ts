@@ -38,7 +38,7 @@ export function printError(error: unknown): void {
     : message;
   // Editors find `path:line:column: message` at the beginning of a line.
   const isAboutFile = (cause as Error | undefined)?.name === 'ConfigurationError';
-  // The message may quote names of a file and text of the server.
+  // The message may quote names from a file and text from the server.
   console.error(`${isAboutFile ? '' : 'sluice: '}${explained}`.split('\n').map(printable).join('\n'));
 }
 

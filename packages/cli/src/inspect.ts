@@ -3,12 +3,12 @@ import { describePolicy, type Policy } from '@sluice/core';
 import type { PolicyOverride } from '@sluice/core/managed';
 import { compile, readWriter } from '@sluice/core/spi';
 import { findKeys, type StateKey } from './keys.ts';
-import { formatEnd, targetText } from './override.ts';
+import { formatEnd, formatTarget } from './override.ts';
 import { readPolicyText } from './policy-text.ts';
 import { makePrint, repeated, withRedis, type Session } from './session.ts';
 import { printable, table, writeInstant, writeWait } from './text.ts';
 
-/** What a key has used of a policy. What the value does not tell, and is not known otherwise, is null. */
+/** What a key has used of a policy. Fields that are unknown, from the value or otherwise, are null. */
 interface KeyReport {
   readonly key: string;
   readonly subject: string;
@@ -16,12 +16,12 @@ interface KeyReport {
   readonly limit: string;
   readonly isManaged: boolean;
   readonly algorithm: string | null;
-  /** The policy by which it was read, if all its numbers are known. */
+  /** The policy with which it was read, if all its numbers are known. */
   readonly policy: Policy | null;
   readonly override: PolicyOverride | null;
   readonly used: number | null;
   readonly remaining: number | null;
-  /** When one unit is allowed: null if never, or if it is not known. */
+  /** When one unit is allowed; null if never, or if unknown. */
   readonly allowedAtMs: number | null;
   readonly resetAtMs: number | null;
   readonly blockedUntilMs: number | null;
@@ -29,9 +29,9 @@ interface KeyReport {
   readonly problem: string | null;
 }
 
-/** How many of the keys found are printed as text. */
+/** How many of the found keys are printed as text. */
 const MAX_SHOWN = 100;
-/** The keys that are read at once. */
+/** How many keys are read at once. */
 const PAGE = 500;
 
 /** Adds `sluice inspect KEY`. */
@@ -57,11 +57,13 @@ export function addInspect(sluice: Command): void {
 async function inspect(command: Command, session: Session, key: string, given: readonly Policy[]): Promise<void> {
   const { own, joined } = await findKeys(session.client, key, session.prefix);
   const keys = [...own, ...joined];
-  const find = await managedPolicies(session, keys);
+  const find = await findManagedPolicies(session, keys);
   const reports: KeyReport[] = [];
   let atMs = Date.now();
   for (let i = 0; i < keys.length; i += PAGE) {
-    const page = keys.slice(i, i + PAGE).map(async (one) => readState(session, one, find(one) ?? givenFor(one, given)));
+    const page = keys
+      .slice(i, i + PAGE)
+      .map(async (one) => readState(session, one, find(one) ?? findGiven(one, given)));
     for (const found of await Promise.all(page)) {
       if (found === undefined) continue; // expired meanwhile
       reports.push(found.report);
@@ -76,8 +78,8 @@ interface Known {
   readonly override: PolicyOverride | null;
 }
 
-/** Finds the policy of keys that managed policies decide on. */
-async function managedPolicies(
+/** Finds the policy of keys with managed policies. */
+async function findManagedPolicies(
   { policies }: Session,
   keys: readonly StateKey[],
 ): Promise<(key: StateKey) => Known | undefined> {
@@ -100,8 +102,8 @@ async function managedPolicies(
   };
 }
 
-/** The policy that was given for a key: by its name or, without one, for all of its kind. */
-function givenFor({ limit }: StateKey, given: readonly Policy[]): readonly Policy[] {
+/** The policy given for a key: by its name or, without one, for all keys of its kind. */
+function findGiven({ limit }: StateKey, given: readonly Policy[]): readonly Policy[] {
   const name = limit.slice(limit.indexOf(':') + 1);
   const named = given.filter((policy) => policy.name === name);
   return named.length > 0 ? named : given.filter((policy) => policy.name === undefined);
@@ -173,7 +175,7 @@ The keys of another store need --redis and --prefix as that store has them.`;
     if (problem !== null) return [`${printable(own)}: ${problem}`];
     if (override === null) return [];
     const why = `${override.by ?? 'unknown'}: ${override.reason ?? 'no reason'}`;
-    return [printable(`${limit}: by the override for ${targetText(override.target)}${formatEnd(override)} (${why})`)];
+    return [printable(`${limit}: by the override for ${formatTarget(override.target)}${formatEnd(override)} (${why})`)];
   });
   const more = all.length - reports.length;
   return [

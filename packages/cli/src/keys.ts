@@ -4,31 +4,31 @@ import { listPrimaries, type Connection } from './redis.ts';
 
 /** A key in Redis on which a policy decides. */
 export interface StateKey {
-  /** As Redis has it. */
+  /** The key in Redis. */
   readonly key: string;
-  /** As a store is asked for it: without the prefix. */
+  /** The key that a store is asked for: without the prefix. */
   readonly asked: string;
   /** What the application limits. */
   readonly subject: string;
-  /** `limiter` or `limiter:policy`; of a managed policy its name, after resets with `@` and a number. */
+  /** `limiter` or `limiter:policy`; for a managed policy its name, followed by `@` and a number after resets. */
   readonly limit: string;
   readonly isManaged: boolean;
 }
 
-/** Reads a key of Redis; undefined for one on which no policy decides. */
+/** Reads a key of Redis; undefined if no policy decides on it. */
 export function parseKey(key: string, prefix: string): StateKey | undefined {
   if (!key.startsWith(`${prefix}:{`)) return undefined;
   const asked = key.slice(prefix.length + 1);
   const [, subject, managed, limit] = /^\{(.*)\}:(:?)([A-Za-z][^:]*(?::.+)?)$/s.exec(asked) ?? [];
-  // Subjects of our own begin with # and a word.
+  // Our own subjects begin with # and a word.
   if (subject === undefined || limit === undefined || /^#(?![\w-]{22}$)/.test(subject)) return undefined;
   return { key, asked, subject, limit, isManaged: managed === ':' };
 }
 
-/** How many keys one SCAN passes. */
+/** How many keys one SCAN examines. */
 const SCANNED = 1_000;
 
-/** The keys in Redis that match a pattern behind `prefix:{`, in their order. */
+/** The keys in Redis that match a pattern after `prefix:{`, sorted. */
 export async function scan(connection: Connection, prefix: string, pattern: string): Promise<readonly StateKey[]> {
   const found = new Map<string, StateKey>();
   for (const server of listPrimaries(connection)) {
@@ -47,16 +47,16 @@ export async function scan(connection: Connection, prefix: string, pattern: stri
 
 /** The keys of what an application limits. */
 export interface FoundKeys {
-  /** Those that are it, in any spelling of an address. */
+  /** Its own keys, in any spelling of an address. */
   readonly own: readonly StateKey[];
-  /** Those that join it with other parts, as `[byIp(), byRoute()]` and descriptors of Envoy do. */
+  /** Keys that join it with other parts, as `[byIp(), byRoute()]` and Envoy's descriptors do. */
   readonly joined: readonly StateKey[];
 }
 
 /**
  * Finds the keys of what an application limits.
  *
- * @param text - As the application writes it, or a whole key of Redis.
+ * @param text - As the application writes it, or a whole Redis key.
  */
 export async function findKeys(connection: Connection, text: string, prefix: string): Promise<FoundKeys> {
   const whole = parseKey(text, prefix);
@@ -65,7 +65,7 @@ export async function findKeys(connection: Connection, text: string, prefix: str
   const subjects = spellings.map((one) => readSubject(one));
   const parts = spellings.map((one) => `|${one}|`);
   const found = new Map<string, StateKey>();
-  // The subject of a long key is a hash, which is found by itself alone.
+  // The subject of a long key is a hash, which only finds itself.
   for (const pattern of new Set([...spellings, ...subjects].map((one) => `*${escaped(one)}*}:*`))) {
     for (const one of await scan(connection, prefix, pattern)) found.set(one.key, one);
   }
@@ -75,12 +75,12 @@ export async function findKeys(connection: Connection, text: string, prefix: str
   return { own: all.filter(isOwn), joined: all.filter((one) => !isOwn(one) && isJoined(one)) };
 }
 
-/** The subject that limiters count a key by: an address in its canonical form. */
-export function subjectFor(text: string): string {
+/** The subject by which limiters count a key: for an address, its canonical form. */
+export function canonicalize(text: string): string {
   return readSubject(canonicalAddress(text, 64) ?? text);
 }
 
-/** A text as a pattern that matches it alone. */
+/** A pattern that matches only this text. */
 export function escaped(text: string): string {
   return text.replace(/[*?[\]\\]/g, '\\$&');
 }

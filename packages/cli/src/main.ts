@@ -5,9 +5,9 @@ import { run } from './run.ts';
 // The reader of a pipe may close it early: `sluice policy list | head -1`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit();
-  // A full disk: what was printed is not whole.
+  // A full disk: the output is incomplete.
   printError(new Failure(`cannot write the output: ${error.message}`));
   process.exit(EXIT.failed);
 });
-// Not process.exit(), which loses output that a pipe has not taken yet.
+// Not process.exit(), which loses output that a pipe has not accepted yet.
 process.exitCode = await run(process.argv.slice(2));

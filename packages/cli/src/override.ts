@@ -3,7 +3,7 @@ import { describePolicy } from '@sluice/core';
 import { parseDuration } from '@sluice/core/spi';
 import type { OverrideResult, OverrideTarget, Policies, PolicyOverride } from '@sluice/core/managed';
 import { Failure, UsageError } from './failure.ts';
-import { addPolicyOptions, POLICY_KINDS, policyFrom } from './policy-text.ts';
+import { addPolicyOptions, POLICY_KINDS, parsePolicyFlags } from './policy-text.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
 import { byOption, makePrint, withRedis } from './session.ts';
 import { printable, table, writeInstant } from './text.ts';
@@ -29,7 +29,7 @@ export function addOverride(policy: Command): void {
   addPolicyOptions(addTarget(set))
     .option('--until <when>', 'when it ends: in 1h, or at 2027-01-01T00:00:00Z')
     .action((name: string, kind: string, flags: TargetFlags & { until?: string }) => {
-      const rule = policyFrom(kind, { ...flags });
+      const rule = parsePolicyFlags(kind, { ...flags });
       const target = readTarget(flags);
       const { by, reason } = flags;
       const options = { by, reason, ...(flags.until === undefined ? {} : { until: readInstant(flags.until) }) };
@@ -62,7 +62,7 @@ export function addOverride(policy: Command): void {
     const { by, reason } = flags;
     return withOverrides(remove, flags, true, async (overrides) => {
       const removed = await overrides.removeOverride(name, target, { by, reason });
-      if (!removed) throw new Failure(`${name} has no override for ${targetText(target)}; nothing was changed`);
+      if (!removed) throw new Failure(`${name} has no override for ${formatTarget(target)}; nothing was changed`);
       makePrint(remove)({ name, target, removed }, () => `removed ${formatPlace({ name, target })}`);
     });
   });
@@ -70,7 +70,7 @@ export function addOverride(policy: Command): void {
 
 type Overrides = Pick<Policies, 'override' | 'overrides' | 'removeOverride'>;
 
-/** Does work over the overrides in Redis or, with `--service`, over those of a service. */
+/** Runs work on the overrides in Redis or, with `--service`, on those of a service. */
 async function withOverrides(
   command: Command,
   flags: ServiceFlags,
@@ -78,11 +78,11 @@ async function withOverrides(
   work: (overrides: Overrides) => Promise<void>,
 ): Promise<void> {
   if (flags.service === undefined) await withRedis(command, writes, ({ policies }) => work(policies));
-  else await work(serviceOverrides(flags));
+  else await work(openServiceOverrides(flags));
 }
 
-/** Names are those of the limits of the service. */
-function serviceOverrides(flags: ServiceFlags): Overrides {
+/** Names refer to the service's limits. */
+function openServiceOverrides(flags: ServiceFlags): Overrides {
   const getFields = (target: OverrideTarget): object => (typeof target === 'string' ? { key: target } : target);
   return {
     override: async (limit, target, policy, options) =>
@@ -130,18 +130,18 @@ function readInstant(text: string): Date {
 
 function formatTable(overrides: readonly PolicyOverride[]): string {
   const rows = overrides.map(({ target, policy, untilMs, by, reason, changedAtMs }) => [
-    ...[targetText(target), describePolicy(policy), untilMs === null ? '-' : writeInstant(untilMs)],
+    ...[formatTarget(target), describePolicy(policy), untilMs === null ? '-' : writeInstant(untilMs)],
     ...[by ?? '-', reason ?? '-', writeInstant(changedAtMs)],
   ]);
   return table(['KEY', 'POLICY', 'UNTIL', 'BY', 'REASON', 'CHANGED'], rows);
 }
 
 function formatPlace({ name, target }: Pick<PolicyOverride, 'name' | 'target'>): string {
-  return `${printable(name)} for ${printable(targetText(target))}`;
+  return `${printable(name)} for ${printable(formatTarget(target))}`;
 }
 
 /** The key of an override, or its prefix with a star: `org-7:*`. */
-export function targetText(target: OverrideTarget): string {
+export function formatTarget(target: OverrideTarget): string {
   return typeof target === 'string' ? target : `${target.prefix}*`;
 }
 

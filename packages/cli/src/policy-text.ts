@@ -6,7 +6,7 @@ const KINDS = 'fixedWindow slidingWindow slidingCounter slidingLog tokenBucket l
 export const POLICY_KINDS: string = KINDS.join(', ');
 export const POLICY_EXAMPLE = "'fixedWindow --limit 100 --window 1m'";
 
-/** The options of all kinds of policies. The function of a kind checks which it has. */
+/** The options of all kinds of policies. The function of each kind checks which ones it has. */
 const OPTIONS: readonly (readonly [flags: string, description: string])[] = [
   ['--limit <units>', 'units per window, or concurrent slots'],
   ['--window <duration>', 'length of the window, such as 1m; units: ms, s, m, h, d'],
@@ -21,7 +21,7 @@ const OPTIONS: readonly (readonly [flags: string, description: string])[] = [
   ['--ttl <duration>', 'concurrency: when a lost slot becomes free'],
   ['--block-for <duration>', 'how long a denial blocks the key'],
 ];
-const NAMES = OPTIONS.map(([flags]) => new Option(flags).attributeName());
+const OPTION_NAMES = OPTIONS.map(([flags]) => new Option(flags).attributeName());
 
 /** Adds the options of policies to a command. */
 export function addPolicyOptions(command: Command): Command {
@@ -30,16 +30,16 @@ export function addPolicyOptions(command: Command): Command {
 }
 
 /**
- * The policy of a kind that options of the command line describe.
+ * The policy that command-line options describe.
  *
  * @throws UsageError for an unknown kind; PolicyError.
  */
-export function policyFrom(kind: string, flags: Readonly<Record<string, unknown>>): Policy {
-  const given = Object.entries(flags).filter(([name]) => NAMES.includes(name));
+export function parsePolicyFlags(kind: string, flags: Readonly<Record<string, unknown>>): Policy {
+  const given = Object.entries(flags).filter(([name]) => OPTION_NAMES.includes(name));
   return makePolicy(kind, given as [string, string][]);
 }
 
-/** A policy in a text, and further options in it. */
+/** A policy in a text, and further options in the text. */
 export interface PolicyText {
   readonly policy: Policy;
   readonly others: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ export interface PolicyText {
 /**
  * Reads a policy such as `fixedWindow --limit 100 --window 1m --name burst`.
  *
- * @param others - Names of options that are not those of the policy.
+ * @param others - Names of options that do not belong to the policy.
  * @throws UsageError for any other text.
  */
 export function readPolicyText(text: string, others: readonly string[] = []): PolicyText {

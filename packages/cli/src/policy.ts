@@ -3,8 +3,8 @@ import { describePolicy, type Policy } from '@sluice/core';
 import type { ManagedPolicy, PutResult } from '@sluice/core/managed';
 import { mergeLost, readShared } from '@sluice/page/spi';
 import { Failure } from './failure.ts';
-import { addOverride, targetText } from './override.ts';
-import { addPolicyOptions, POLICY_KINDS, policyFrom } from './policy-text.ts';
+import { addOverride, formatTarget } from './override.ts';
+import { addPolicyOptions, POLICY_KINDS, parsePolicyFlags } from './policy-text.ts';
 import { byOption, makePrint, repeated, withRedis, type Session } from './session.ts';
 import { printable, table, writeInstant } from './text.ts';
 
@@ -26,7 +26,7 @@ export function addPolicy(sluice: Command): void {
   list.action(() =>
     withRedis(list, false, async ({ policies, prefix, connection }) => {
       const all = await policies.list();
-      // Who may only change policies may not read what pages share.
+      // A user that may only change policies may not read what pages share.
       const records = await readShared(connection).catch(() => []);
       const lost = mergeLost(records).map(({ name, processes }) => {
         return { name, lost: true, processes: processes.map(({ pid, host }) => ({ pid, host })) };
@@ -61,12 +61,12 @@ export function addPolicy(sluice: Command): void {
     .argument('<kind>', POLICY_KINDS);
   addAudit(addPolicyOptions(put))
     .addOption(
-      repeated('--app <name>', 'an application that may use it (default: as before, at first all); may be repeated'),
+      repeated('--app <name>', 'an application that may use it (default: unchanged, at first all); may be repeated'),
     )
     .option('--reset', 'clear all counts; otherwise used units stay used')
     .addHelpText('after', '\nExample: sluice policy put orders fixedWindow --limit 200 --window 1m --app shop')
     .action((name: string, kind: string, flags: PutFlags) => {
-      const rule = policyFrom(kind, { ...flags });
+      const rule = parsePolicyFlags(kind, { ...flags });
       return withRedis(put, true, (session) => putPolicy(put, session, name, rule, flags));
     });
 
@@ -107,7 +107,7 @@ function putText({ change, name, policy, apps, startsAfresh, removedOverrides }:
   ];
   if (startsAfresh && change !== 'created') lines.push('all clients start again');
   if (removedOverrides.length > 0)
-    lines.push(`removed the overrides of the kind before: ${removedOverrides.map(targetText).join(', ')}`);
+    lines.push(`removed the overrides of the previous kind: ${removedOverrides.map(formatTarget).join(', ')}`);
   return lines.map(printable).join('\n');
 }
 

@@ -1,12 +1,12 @@
 import { Cluster, Redis } from 'ioredis';
 import { Failure, isLate, UsageError } from './failure.ts';
 
-/** A working connection, to one server or to the cluster that it belongs to. */
+/** A working connection to a server, or to the cluster it belongs to. */
 export type Connection = Redis | Cluster;
 
-/** The time limit to connect, and that of each command. */
+/** The timeout of connecting, and of each command. */
 const PATIENCE_MS = 3_000;
-const NO_ANSWER = `no answer in ${String(PATIENCE_MS / 1_000)} s`;
+const NO_ANSWER = `no answer within ${String(PATIENCE_MS / 1_000)} s`;
 
 const OPTIONS = {
   family: 0,
@@ -15,16 +15,16 @@ const OPTIONS = {
   // All commands have ended by then; a longer timer would keep the process alive.
   disconnectTimeout: 50,
   maxRetriesPerRequest: 0,
-  // Both would need further rights.
+  // Both would need further permissions.
   enableReadyCheck: false,
   disableClientInfo: true,
 };
 
 /**
- * Connects to the server of a URL, or to the cluster that it is a node of.
+ * Connects to the server at a URL, or to the cluster it belongs to.
  *
- * @throws (rejects) UsageError for an invalid URL; Failure, with the address and never the password, if no server answers
- * in three seconds.
+ * @throws (rejects) UsageError for an invalid URL; Failure, with the address and never the password, if no server
+ * answers within three seconds.
  */
 export async function connect(url: string): Promise<Connection> {
   const { db, ...address } = readUrl(url);
@@ -33,12 +33,12 @@ export async function connect(url: string): Promise<Connection> {
   redis.on('error', (error: Error) => (trouble ??= error));
   const isCluster = redis.connect().then(async () => {
     await redis.time();
-    // Selected by hand: ioredis itself would continue in database 0 if it may not select another one.
+    // Selected explicitly: ioredis itself would continue in database 0 if it may not select another one.
     if (db > 0) await redis.select(db);
     return (await redis.info('cluster').catch(() => '')).includes('cluster_enabled:1');
   });
   try {
-    if (!(await inTime(isCluster))) return redis;
+    if (!(await withinTime(isCluster))) return redis;
     redis.disconnect();
     if (db > 0) throw new UsageError(`a Redis cluster has only database 0; the URL names database ${String(db)}`);
     return await connectCluster(address);
@@ -54,12 +54,12 @@ async function connectCluster({ host, port, ...access }: Omit<Address, 'db'>): P
     redisOptions: { ...OPTIONS, ...access },
     clusterRetryStrategy: () => null,
     enableReadyCheck: false,
-    // Keeps the names of nodes, which their certificates are issued for.
+    // Keeps the names of nodes, because their certificates are issued for these.
     ...(access.tls === undefined ? {} : { dnsLookup: keepAddress }),
   });
   cluster.on('error', () => undefined);
   try {
-    await inTime(cluster.connect());
+    await withinTime(cluster.connect());
     return cluster;
   } catch (error) {
     cluster.disconnect();
@@ -71,7 +71,7 @@ function keepAddress(name: string, answer: (error: null, address: string) => voi
   answer(null, name);
 }
 
-/** The failure of a connection that stops answering, in the words for one that was never made. */
+/** The failure of a connection that stops answering, worded like that of one that was never made. */
 export function silence(url: string, cause: unknown, further: string): Failure {
   return unusable(readUrl(url), cause, further);
 }
@@ -113,7 +113,7 @@ function readUrl(text: string): Address {
   throw new UsageError(`a Redis URL looks like redis://user:password@host:6379/0 (rediss: for TLS), ${encoded}`);
 }
 
-async function inTime<T>(promise: Promise<T>): Promise<T> {
+async function withinTime<T>(promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {

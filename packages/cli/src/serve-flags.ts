@@ -7,7 +7,7 @@ import { UsageError } from './failure.ts';
 export interface ServeOptions {
   readonly server: ServerOptions;
   readonly workers: number;
-  /** How long all is still served after a SIGTERM, while health says NOT_SERVING. */
+  /** How long requests are still served after a SIGTERM, while health reports NOT_SERVING. */
   readonly shutdownDelayMs: number;
   readonly check: boolean;
 }
@@ -28,7 +28,7 @@ interface Flags extends Pick<ServerOptions, 'config' | 'grpc' | 'http' | 'sentin
 
 const MAX_WORKERS = 256;
 const SHUTDOWN_DELAY_MS = 2000;
-/** The longest wait of a timer of Node, in whole days. */
+/** The longest wait of a Node timer, in whole days. */
 const MAX_DELAY_MS = 24 * 86_400_000;
 
 /** Adds the flags of `sluice serve`. */

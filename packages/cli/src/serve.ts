@@ -28,28 +28,29 @@ export function addServe(sluice: Command): void {
 }
 
 /**
- * Serves until a signal ends it, or (`check`) reads the configuration and ends.
+ * Serves until a signal ends it or, with `check`, reads the configuration and ends.
  *
- * @throws (rejects) UsageError for a wrong configuration or option; Failure; what cannot be listened on.
+ * @throws (rejects) UsageError for a wrong configuration or option; Failure; errors of listening.
  */
 async function serve({ server, workers, shutdownDelayMs, check }: ServeOptions, json: boolean): Promise<void> {
   const options = { ...server, log };
   if (check) await checkOnly(options);
-  else if (cluster.isWorker) await beWorker(options, shutdownDelayMs);
+  else if (cluster.isWorker) await runWorker(options, shutdownDelayMs);
   else if (workers === 1) await serveAlone(options, shutdownDelayMs, json);
   else await supervise(workers, shutdownDelayMs, json);
 }
 
 /**
- * Has V8 collect what calls leave in small parts (ADR 110): no object is made old from the start, as most objects of a
- * call are after a busy second otherwise, and the old generation is collected whenever it has grown by 40 %.
+ * Makes V8 collect garbage in small steps (ADR 110): no objects are allocated directly in the old generation, as most
+ * objects of a call otherwise are after a busy second, and the old generation is collected whenever it has grown by 40
+ * %.
  */
 function keepPausesShort(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');
   setFlagsFromString('--heap-growing-percent=40');
 }
 
-/** Collects what the start has left: V8 counts growth from the first collection on, which comes late by itself. */
+/** Collects the garbage of the start: V8 measures growth from the first collection, which would otherwise come late. */
 function collectStart(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('globalThis.gc') as (() => void) | undefined)?.();
@@ -79,7 +80,7 @@ async function serveAlone(options: ServerOptions, shutdownDelayMs: number, json:
   const { createServer } = await import('@sluice/server');
   const running = await usable(createServer(options));
   process.on('SIGHUP', () => void running.reload());
-  const ended = untilSignal(() => {
+  const ended = waitForSignal(() => {
     process.exit(EXIT.failed);
   });
   collectStart();
@@ -94,7 +95,7 @@ async function supervise(workers: number, shutdownDelayMs: number, json: boolean
     process.on('SIGHUP', () => {
       supervised.reload();
     });
-    const ended = untilSignal(() => {
+    const ended = waitForSignal(() => {
       supervised.kill();
       process.exit(EXIT.failed);
     });
@@ -107,8 +108,8 @@ async function supervise(workers: number, shutdownDelayMs: number, json: boolean
   }
 }
 
-/** The process that has started this one hears the signals of a terminal too, and passes them on. */
-async function beWorker(options: ServerOptions, shutdownDelayMs: number): Promise<void> {
+/** The process that started this one also receives the terminal's signals, and passes them on. */
+async function runWorker(options: ServerOptions, shutdownDelayMs: number): Promise<void> {
   keepPausesShort();
   const { createServer, joinWorkers } = await import('@sluice/server');
   const link = joinWorkers();
@@ -128,8 +129,8 @@ async function beWorker(options: ServerOptions, shutdownDelayMs: number): Promis
   process.disconnect();
 }
 
-/** Resolves with the first signal to end; the second one does not wait. */
-async function untilSignal(atSecond: () => void): Promise<NodeJS.Signals> {
+/** Resolves with the first signal to end; a second signal ends at once. */
+async function waitForSignal(atSecond: () => void): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let signals = 0;
     const stop = (signal: NodeJS.Signals): void => {
@@ -141,7 +142,7 @@ async function untilSignal(atSecond: () => void): Promise<NodeJS.Signals> {
   });
 }
 
-/** Ctrl-C does not wait for gateways. */
+/** After Ctrl-C, there is no wait for gateways. */
 function getDelay(signal: NodeJS.Signals, shutdownDelayMs: number): number {
   return signal === 'SIGTERM' ? shutdownDelayMs : 0;
 }
@@ -156,7 +157,7 @@ function tellReady(addresses: Readonly<Partial<Record<string, string>>>, workers
   );
 }
 
-/** Turns errors of options and files into errors of this command. */
+/** Turns errors about options and files into this command's errors. */
 async function usable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { Failure, UsageError } from './failure.ts';
 
-/** Where a service, or a page of an application, is. */
+/** How to reach a service, or an application's page. */
 export interface ServiceFlags {
   readonly service?: string;
   readonly token?: string;
@@ -18,10 +18,10 @@ export function addServiceOptions(command: Command, effect: string, example = 'h
 }
 
 /**
- * Asks the service: by POST if there is a body.
+ * Calls the service, by POST if there is a body.
  *
- * @param onMissing - What to write instead, if there is nothing at this path.
- * @throws (rejects) UsageError for what is no URL; Failure with the reason that the service gives.
+ * @param onMissing - What to suggest if there is nothing at this path.
+ * @throws (rejects) UsageError for an invalid URL; Failure with the reason that the service gives.
  */
 export async function ask(
   { service = '', token }: ServiceFlags,
@@ -72,7 +72,7 @@ function parse(text: string): unknown {
 
 function getReason(error: unknown): string {
   const { name, message, cause } = error as Error;
-  if (name === 'TimeoutError') return `no answer in ${String(PATIENCE_MS / 1_000)} s`;
+  if (name === 'TimeoutError') return `no answer within ${String(PATIENCE_MS / 1_000)} s`;
   const { code, message: inner } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
   return code ?? inner ?? message;
 }

@@ -16,7 +16,7 @@ export interface GlobalOptions {
 /** Prints a value as JSON, or the result of `text`. */
 export type Print = (value: unknown, text: () => string) => void;
 
-/** What a command does in Redis. */
+/** What a command needs to work in Redis. */
 export interface Session {
   readonly client: Connection;
   readonly prefix: string;
@@ -25,7 +25,7 @@ export interface Session {
   readonly policies: Policies;
 }
 
-/** @throws UsageError for a prefix that core does not take, before anything is connected. */
+/** @throws UsageError for a prefix that core rejects, before connecting. */
 export function readPrefix(prefix: string): string {
   try {
     return connectTo('redis://localhost', prefix, 'redisStore').prefix; // opens nothing
@@ -36,12 +36,12 @@ export function readPrefix(prefix: string): string {
   }
 }
 
-/** The options of every command, given before or after it on the line. */
+/** The options of every command, given before or after its name. */
 export function readGlobals(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }
 
-/** Prints as JSON if `--json` is given. */
+/** Prints JSON if `--json` is given. */
 export function makePrint(command: Command): Print {
   const { json } = readGlobals(command);
   return (value, text) => {
@@ -49,12 +49,12 @@ export function makePrint(command: Command): Print {
   };
 }
 
-/** `--by`: who changes something, which is kept with it. */
+/** `--by`: who makes the change, recorded with it. */
 export function byOption(): Option {
-  return new Option('--by <name>', 'who changes it: kept with it').default(userName(), 'the user of this process');
+  return new Option('--by <name>', 'who changes it: kept with it').default(getUserName(), 'the user of this process');
 }
 
-function userName(): string {
+function getUserName(): string {
   try {
     return userInfo().username;
   } catch {
@@ -71,9 +71,9 @@ export function repeated(flags: string, description: string): Option {
 }
 
 /**
- * Connects, does the work, and closes the connection in any case.
+ * Connects, runs the work, and always closes the connection.
  *
- * @param writes - Whether the work changes data. After a timeout the change may have been made.
+ * @param writes - Whether the work changes data: after a timeout, the change may have been made.
  * @throws (rejects) Failure after a timeout; the errors of the work.
  */
 export async function withRedis(

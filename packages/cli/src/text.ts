@@ -6,7 +6,7 @@ export function printable(text: string): string {
   );
 }
 
-/** Rows below their headings, in columns as wide as their longest cell. */
+/** Formats rows below headings, in columns as wide as their longest cell. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [headings, ...rows].map((cells) => cells.map(printable));
   const widths = headings.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
@@ -14,10 +14,10 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return padded.map((line) => line.trimEnd()).join('\n');
 }
 
-/** The last instant that a date can be. */
+/** The latest instant that a date can hold. */
 const LAST_MS = 8.64e15;
 
-/** An instant in UTC, readable for people and programs. What others have written into Redis may be later than any date. */
+/** An instant in UTC, readable by people and programs. Values that others wrote to Redis may be later than any date. */
 export function writeInstant(atMs: number): string {
   return atMs > LAST_MS ? `after ${new Date(LAST_MS).toISOString()}` : new Date(atMs).toISOString();
 }

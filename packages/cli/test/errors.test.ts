@@ -38,7 +38,7 @@ describe('a Redis that cannot be used', () => {
 
       expect({ code, err }).toEqual({
         code: 1,
-        err: `sluice: cannot use Redis at 127.0.0.1:${String(hung.port)}: no answer in 3 s`,
+        err: `sluice: cannot use Redis at 127.0.0.1:${String(hung.port)}: no answer within 3 s`,
       });
     } finally {
       hung.resume();
@@ -58,7 +58,7 @@ describe('a Redis that stops answering during a command', () => {
       cli.admin.call('CLIENT', 'UNPAUSE'),
     );
 
-    const err = `sluice: cannot use Redis at 127.0.0.1:${String(port)}: no answer in 3 s${expected}`;
+    const err = `sluice: cannot use Redis at 127.0.0.1:${String(port)}: no answer within 3 s${expected}`;
     expect(ran).toEqual({ code: 1, out: '', err });
   });
 });

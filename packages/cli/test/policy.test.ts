@@ -68,7 +68,7 @@ describe('policy put', () => {
 
     expect(out.split('\n').slice(1)).toEqual([
       'all clients start again',
-      'removed the overrides of the kind before: ann',
+      'removed the overrides of the previous kind: ann',
     ]);
     expect((await put('--reset')).out).toContain('all clients start again');
   });

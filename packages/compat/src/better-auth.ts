@@ -1,12 +1,12 @@
 import { memoryStore, slidingWindow, type Policy } from '@sluice/core';
-import { CallLimiter, wholeLimit, wholeMs, wholeSeconds, writeMs, type PeerStoreOptions } from './call-limiter.ts';
+import { CallLimiter, roundLimit, roundMs, wholeSeconds, writeMs, type PeerStoreOptions } from './call-limiter.ts';
 
 export interface BetterAuthStorageOptions extends Partial<Omit<PeerStoreOptions, 'onStoreError'>> {
-  /** While the store fails: counts in this process's memory, no more requests, or an error. Default `'local'`. */
+  /** While the store fails: count in this process's memory, deny all requests, or throw. Default `'local'`. */
   readonly onStoreError?: 'local' | 'deny' | 'throw';
 }
 
-/** What `customStorage` of better-auth asks for. Times are in seconds, rounded up. */
+/** The interface that better-auth expects of `customStorage`. Times are in seconds, rounded up. */
 export interface BetterAuthStorage {
   consume(
     key: string,
@@ -18,8 +18,8 @@ export interface BetterAuthStorage {
 
 /**
  * A storage for better-auth 1.7, as `rateLimit: { customStorage: betterAuthStorage() }`: at most `max` requests in any
- * `window`, in one atomic call each, by the clock of the store; by default in a memory of its own, under the name
- * `better-auth`. A denied request changes nothing, and its wait is at most a tenth longer than the window.
+ * `window`, in one atomic call each, by the store's clock; by default in its own memory, under the name `better-auth`.
+ * A denied request changes nothing, and its wait is at most a tenth longer than the window.
  *
  * @throws PolicyError for an invalid name or option.
  */
@@ -27,7 +27,7 @@ export function betterAuthStorage(options: BetterAuthStorageOptions = {}): Bette
   const limiter = new CallLimiter({ store: memoryStore(), name: 'better-auth', denialCache: true, ...options });
   return {
     async consume(key, { window, max }) {
-      const [ms, limit] = [wholeMs(window * 1000), wholeLimit(max)];
+      const [ms, limit] = [roundMs(window * 1000), roundLimit(max)];
       const makePolicy = (): Policy => slidingWindow({ limit, window: writeMs(ms) });
       const { allowed, retryAfterMs } = await limiter.decide('take', [limiter.want(key, [ms, limit], makePolicy)]);
       return { allowed, retryAfter: allowed || retryAfterMs === null ? null : wholeSeconds(retryAfterMs) };

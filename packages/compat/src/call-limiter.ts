@@ -9,18 +9,18 @@ import {
 } from '@sluice/core';
 import { LimiterCore, editKeys, readOptions, readSubject, shown, type Limit, type Want } from '@sluice/core/spi';
 
-/** What the stores for all peers take. */
+/** The options of the stores for all peers. */
 export interface PeerStoreOptions {
-  /** Where hits are counted: `redisStore(...)`, or any other store of Sluice. */
+  /** Where hits are counted: `redisStore(...)`, or any other Sluice store. */
   readonly store: Store;
   /**
-   * Part of keys, and in metrics. Stores of one name on one store share their counts. Default: `express-rate-limit`,
-   * `fastify-rate-limit` or `throttler`.
+   * Part of keys, and a label of metrics. Stores with one name on one Sluice store share their counts. Default:
+   * `express-rate-limit`, `fastify-rate-limit` or `throttler`.
    */
   readonly name?: string;
-  /** While the store fails: the error of the peer, or counts in this process's memory. Default `'throw'`. */
+  /** While the store fails: throw the peer's error, or count in this process's memory. Default `'throw'`. */
   readonly onStoreError?: 'throw' | 'local';
-  /** The longest a hit waits for the store, in milliseconds. Default 100. */
+  /** How long a hit may wait for the store, in milliseconds. Default 100. */
   readonly timeoutMs?: number;
 }
 
@@ -28,7 +28,7 @@ const asGiven = (given: unknown): unknown => given;
 const PEER = { store: asGiven, name: asGiven, onStoreError: asGiven, timeoutMs: asGiven };
 
 /**
- * Checks what a store for a peer is made of, as far as it differs from a limiter's options.
+ * Checks the options of a store for a peer that a limiter does not have.
  *
  * @param where - The function that takes it.
  * @throws PolicyError naming the field.
@@ -48,7 +48,7 @@ export function checkPeerOptions(options: unknown, where: string, isStoreNeeded 
 const MAX_LIMIT = 999_999_999_999_999;
 /** The longest window of a policy: 100 years. */
 export const MAX_WINDOW_MS: number = 36_500 * 86_400_000;
-/** Policies are made once. A limit that is a function has a value for each plan, and seldom more than this. */
+/** Policies are created once. A limit that is a function has a value for each plan, rarely more than this. */
 const MAX_POLICIES = 256;
 
 /** A limiter whose policies come with each call, as peers pass their numbers. */
@@ -62,10 +62,10 @@ export class CallLimiter extends LimiterCore {
   }
 
   /**
-   * What a call wants of a key.
+   * Makes the want of a call for a key.
    *
    * @param key - Any value: JavaScript users of the peers pass a user's id that is a number, or undefined.
-   * @param numbers - Of the policy, which is made once for them.
+   * @param numbers - The policy's numbers; each set creates one policy.
    */
   want(key: unknown, numbers: readonly unknown[], makePolicy: () => Policy): Want {
     const id = numbers.join();
@@ -80,37 +80,37 @@ export class CallLimiter extends LimiterCore {
   }
 
   /**
-   * A hit in a window that begins at the first one, and allows all: the peers compare `used` of the decision with their
-   * limit themselves.
+   * A hit in a window that starts at the first hit and allows everything: the peers compare the decision's `used` with
+   * their limit themselves.
    */
   hit(key: unknown, windowMs: number): Want {
-    const ms = wholeMs(windowMs);
+    const ms = roundMs(windowMs);
     return this.want(key, [ms], () => fixedWindow({ limit: MAX_LIMIT, window: writeMs(ms) }));
   }
 
-  /** @param blockMs - With `block`: for how long. The key starts afresh after it. */
+  /** @param blockMs - With `block`: how long. The key starts afresh after that. */
   async edit(op: 'reset' | 'block', want: Want, blockMs = 0): Promise<void> {
     try {
       await editKeys(this, op, [want], { until: blockMs, isRoutine: true });
     } catch (error) {
-      // The memory that decides meanwhile has the edit.
+      // The fallback memory already has the edit.
       if (this.onStoreError !== 'local' || !(error instanceof StoreError)) throw error;
     }
   }
 }
 
-/** Milliseconds as a policy takes them: peers take any number. */
-export function wholeMs(ms: number): number {
+/** Milliseconds as a policy accepts them: peers accept any number. */
+export function roundMs(ms: number): number {
   return Math.min(Math.max(Math.ceil(ms) || 1, 1), MAX_WINDOW_MS);
 }
 
-/** Milliseconds as text: a policy warns of a number below 1000, which may be meant as seconds. */
+/** Milliseconds as text, because a policy warns about a number below 1000, which may be meant as seconds. */
 export function writeMs(ms: number): Duration {
   return `${String(ms) as `${number}`}ms`;
 }
 
-/** A limit as a policy takes it: peers allow as many hits as the next whole number below. */
-export function wholeLimit(limit: number): number {
+/** A limit as a policy accepts it: peers allow as many hits as the next lower whole number. */
+export function roundLimit(limit: number): number {
   return Math.min(Math.max(Math.floor(limit) || 0, 0), MAX_LIMIT);
 }
 

@@ -27,12 +27,12 @@ export type BreakerState = 'closed' | 'open' | 'half-open';
 
 /** The message of `sluice:breaker`: a breaker changes its state. */
 export interface BreakerMessage {
-  /** The limiters that count in its store. */
+  /** The limiters that use its store. */
   readonly limiters: readonly string[];
   readonly store: DecisionSource;
   readonly state: BreakerState;
   readonly previous: BreakerState;
-  /** Why it opened; the kind of the last failure. */
+  /** The kind of the last failure: why it opened. */
   readonly kind: StoreFailureKind;
 }
 

@@ -114,7 +114,7 @@ export function getMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Any error of a store as one of ours, for which `sent` is unknown and therefore true. */
+/** Turns any error of a store into one of ours. Its `sent` is unknown, and therefore true. */
 export function asStoreError(error: unknown): SluiceError {
   if (isSluiceError(error)) return error;
   return new StoreError('SLUICE_STORE_FAILED', `the store failed: ${getMessage(error)}`, { cause: error });

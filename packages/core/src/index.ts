@@ -59,6 +59,6 @@ export {
   type Write,
 } from './stores/transaction.ts';
 export { silenceWarnings, type SluiceWarningCode } from './warnings.ts';
-// Known to every program of Node. A bundle does without, because nothing here is named by it.
+// Every Node program has these. A bundle leaves them out, because nothing in it refers to them.
 export { namesElsewhere } from './values/names-elsewhere.ts';
 export { remoteStore, type RemoteStore, type RemoteStoreOptions } from './stores/remote.ts';

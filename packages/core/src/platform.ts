@@ -3,7 +3,7 @@ import type { Cluster } from 'node:cluster';
 import type * as DiagnosticsChannel from 'node:diagnostics_channel';
 import type * as Module from 'node:module';
 
-/** The parts of a timer that some runtimes do not have: those of browsers are numbers. */
+/** The parts of a timer that some runtimes lack: in browsers, timers are numbers. */
 export interface Timer {
   ref?(): void;
   unref?(): void;
@@ -12,7 +12,7 @@ export interface Timer {
 /** Longer timers overflow to 1 ms. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1;
 
-/** What this runtime has of `process` of Node.js. */
+/** The parts of Node.js's `process` that this runtime has. */
 export const runtime: Partial<NodeJS.Process> = (globalThis as { process?: NodeJS.Process }).process ?? {};
 
 /** The modules of Node.js that are used if the runtime has them. Importing them would break bundles for browsers. */
@@ -28,10 +28,10 @@ export function findBuiltin<Name extends keyof Builtins>(name: Name): Builtins[N
   return runtime.getBuiltinModule?.(name) as Builtins[Name] | undefined;
 }
 
-/** Where this module lies unless it is part of a bundle. */
+/** Where this module is unless it is part of a bundle. */
 const UNBUNDLED = /\/core\/dist\/[\w-]+\.c?js$/;
 
-/** Whether a package surely cannot be imported. False if that is not known: a bundle may hold it. */
+/** Whether a package certainly cannot be imported. False if that is unknown: a bundle may contain it. */
 export function isMissing(name: string): boolean {
   const url: unknown = import.meta.url;
   const nodeModule = findBuiltin('node:module');
@@ -47,9 +47,9 @@ export function isMissing(name: string): boolean {
 type Detached = <Result>(run: () => Result) => Result;
 
 /**
- * Runs a function outside of the async context of the request that happens to call it. A timer or connection made
- * inside would keep what the application stores there (`AsyncLocalStorage`) for as long as it lives, and its callbacks
- * would run as a part of that request. So would a promise that is made inside and kept.
+ * Runs a function outside of the async context of the request that happens to call it. A timer, connection or kept
+ * promise made inside that context would keep what the application stores there (`AsyncLocalStorage`) alive, and its
+ * callbacks would run as part of that request.
  */
 export const detached: Detached =
   /* @__PURE__ */ findBuiltin('node:async_hooks')?.AsyncLocalStorage.snapshot() ?? ((run) => run());
@@ -61,7 +61,7 @@ export function startTimer(ms: number, call: () => void): Timer {
   return timer;
 }
 
-/** What a call answers, unless it takes longer than this: then rejects with another error. The timer keeps no process alive. */
+/** The result of a call, or a rejection if it takes longer than this. The timer does not keep the process alive. */
 export function within<Result>(ms: number, call: Promise<Result>, late: () => Error): Promise<Result> {
   return new Promise((resolve, reject) => {
     const timer = startTimer(ms, () => {
@@ -79,7 +79,7 @@ export function stopTimer(timer: Timer | undefined): void {
 
 /** Whether this process is a worker of `node:cluster`: one of several processes with a memory each. */
 export function isClusterWorker(): boolean {
-  // A process without a parent to talk to is no worker: node:cluster brings twenty other modules.
+  // A process without a parent to talk to is not a worker. (Importing node:cluster loads twenty other modules.)
   if (runtime.send === undefined) return false;
   return findBuiltin('node:cluster')?.isWorker === true;
 }
@@ -93,12 +93,13 @@ export interface Clock {
  * The clock of the memory store: it starts at the system's time and never goes back, so that a step of the system's
  * clock (NTP, an administrator) neither opens nor closes a window.
  */
-export function localClock(): Clock {
+export function makeLocalClock(): Clock {
   let dateMs = Number.NaN;
   let nowMs = 0;
   return {
     now() {
-      // `Date.now` takes a quarter of the time of `performance.now` on Node 20: it says whether there is time to read.
+      // `Date.now` takes a quarter of the time of `performance.now` on Node 20, so it tells whether the other needs to
+      // be read.
       const date = Date.now();
       if (date === dateMs) return nowMs;
       dateMs = date;
@@ -107,5 +108,5 @@ export function localClock(): Clock {
   };
 }
 
-/** Codes of errors of connecting, after which nothing was sent. */
+/** Error codes of failed connections, after which nothing was sent. */
 export const NOT_SENT: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];

@@ -14,7 +14,7 @@ export { readSubject } from './values/key.ts';
 export { watchDecisions, type SeenDecision } from './limiter/publish.ts';
 export { liveLimiters } from './observe/live-limiters.ts';
 
-// Policies, and what they are compiled to.
+// Policies, and the rules they are compiled to.
 export { compile } from './policies/index.ts';
 
 // What changed and broke, and lists that processes share.
@@ -24,13 +24,13 @@ export { SharedLines } from './events/shared-lines.ts';
 // Redis, as a store has connected to it.
 export { connectTo, findConnection, type RedisConnection } from './stores/redis/connection.ts';
 
-// What a value in Redis says by itself.
+// What a value in Redis reveals by itself.
 export { readWriter } from './stores/writer.ts';
 
 // Paths, as gateways and routers read them.
 export { foldCase, listReadings } from './http/keys/path-readings.ts';
 
-// Values that users write, and the errors and warnings of wrong ones.
+// Checks of the values that users write, with their errors and warnings.
 export { readOptions } from './values/shape.ts';
 export { parseDuration, writeDuration } from './values/duration.ts';
 export { parseName } from './values/name.ts';

@@ -19,7 +19,7 @@ export type SluiceWarningCode =
   | 'SLUICE_THRESHOLD_FAILED'
   | 'SLUICE_UNIT_MISSING';
 
-/** Subjects may come from requests, so there may be any number. */
+/** Subjects may come from requests, so there can be any number. */
 const MAX_GIVEN = 10_000;
 const given = new Set<string>();
 const silenced = new Set<SluiceWarningCode>();
@@ -45,7 +45,7 @@ export function warnOnce(code: SluiceWarningCode, message: string, about = ''): 
   return true;
 }
 
-/** Warns as {@link warnOnce} does, each time: of what ends. */
+/** Warns like {@link warnOnce}, but every time: for conditions that end. */
 export function warn(code: SluiceWarningCode, message: string): void {
   if (silenced.has(code)) return;
   if (runtime.emitWarning === undefined) console.warn(`[${code}] ${message}`);

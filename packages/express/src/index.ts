@@ -3,7 +3,7 @@ export { byAll, byHeader, byIp, byMethod, byRoute, byUser } from '@sluice/core/h
 export { canonicalAddress, denialFor, fieldWriter, RateLimitError } from '@sluice/core/http';
 export type { Key, KeyByLimit, KeyPart, KeyReader, KeyValue, Limited, RateLimitInfo } from '@sluice/core/http';
 export type { HeadersOption, HttpLimitOptions, OnMissingKey, PolicyOption, RefundOptions } from '@sluice/core/http';
-// Types of what these return: applications that emit declarations name them.
+// Return types, which applications that emit declarations refer to.
 export type { AddressReader, ByIpOptions, Denial, DenialStatuses, Field } from '@sluice/core/http';
 export type { HeaderFormat, MethodDecorator, RefundWhen } from '@sluice/core/http';
 export { RateLimit, rateLimit, type RateLimitHandler, type RateLimitOptions } from './rate-limit.ts';

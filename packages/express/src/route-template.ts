@@ -8,8 +8,7 @@ type Step =
   | { readonly meets: 'self'; readonly below: string }
   | { readonly meets: 'route'; readonly template: string; readonly route: NonNullable<Layer['route']> }
   /**
-   * A function on a path of its own, which may respond for all paths below, or an application whose routes are
-   * hidden.
+   * A function on its own path, which may respond for all paths below it, or an application whose routes are hidden.
    */
   | { readonly meets: 'handler' | 'application'; readonly template: string };
 
@@ -20,7 +19,7 @@ interface Route {
 
 /**
  * The template of a request's route with its mount paths, as written in the application. In `app.use`, where no route
- * has matched yet, it is the first route behind the middleware that matches the path. Undefined if there is none.
+ * has matched yet, it is the first route after the middleware that matches the path. Undefined if there is none.
  *
  * Express does not store this path, so the request's path through the routers is traced again.
  *
@@ -33,7 +32,7 @@ export function routeTemplate(request: Request, self: unknown): string | undefin
   const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
   let own: string | undefined;
   let found: Step | undefined;
-  // A route of another method, because a later middleware may still change the request's method; or else a handler.
+  // A route of another method, because later middleware may still change the request's method; otherwise a handler.
   let otherwise: Step | undefined;
   let hasPassed = false;
   for (const step of trace(request, isIn ? undefined : self)) {
@@ -50,10 +49,10 @@ export function routeTemplate(request: Request, self: unknown): string | undefin
       otherwise = step;
     }
   }
-  if (matched !== undefined && !hasPassed) return (own ?? unknownMount() + String(matched.path)) || '/';
+  if (matched !== undefined && !hasPassed) return (own ?? getUnknownMount() + String(matched.path)) || '/';
   const step = found ?? otherwise;
   if (step === undefined || step.meets === 'self')
-    return request.baseUrl === '' || hasPassed ? undefined : unknownMount();
+    return request.baseUrl === '' || hasPassed ? undefined : getUnknownMount();
   if (step.meets !== 'route') {
     warnOnce(
       'SLUICE_ROUTE_UNKNOWN',
@@ -65,8 +64,8 @@ export function routeTemplate(request: Request, self: unknown): string | undefin
   return step.template || '/';
 }
 
-/** The placeholder of an unknown mount path. Never the path of the URL, which has many spellings. */
-function unknownMount(): string {
+/** The placeholder of an unknown mount path. Never the URL's path, which can be spelled in many ways. */
+function getUnknownMount(): string {
   warnOnce(
     'SLUICE_ROUTE_UNKNOWN',
     'byRoute() did not find where its application is mounted, so all its mount paths share one budget. Mount applications with app.use, not router.use.',
@@ -75,17 +74,17 @@ function unknownMount(): string {
 }
 
 interface Way {
-  /** The applications that the request has entered, the next one first. */
+  /** The applications that the request has entered, next one first. */
   readonly apps: readonly App[];
   readonly self: unknown;
 }
 
 function trace(request: Request, self: unknown): Generator<Step> {
   const [root, ...apps] = listApps(request);
-  return stepsThrough({ apps, self }, listLayers(root), request.baseUrl + request.path, '');
+  return listSteps({ apps, self }, listLayers(root), request.baseUrl + request.path, '');
 }
 
-function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: string): Generator<Step> {
+function* listSteps(way: Way, layers: readonly Layer[], path: string, above: string): Generator<Step> {
   for (const layer of layers) {
     const match = findMatch(layer, path);
     if (match === undefined) continue;
@@ -99,7 +98,7 @@ function* stepsThrough(way: Way, layers: readonly Layer[], path: string, above: 
     }
     const { taken, template: own, inside, apps, below } = enter(layer, match, path, way.apps);
     const template = above + own;
-    if (inside !== undefined) yield* stepsThrough({ ...way, apps }, inside, below, template);
+    if (inside !== undefined) yield* listSteps({ ...way, apps }, inside, below, template);
     else if (layer.name === 'mounted_app') yield { meets: 'application', template };
     else if (taken !== '' && layer.handle.length < 4) yield { meets: 'handler', template };
   }

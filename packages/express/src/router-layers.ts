@@ -34,11 +34,11 @@ interface Entered {
   readonly template: string;
   /** Undefined for a function, and for an application that the request does not enter. */
   readonly inside: readonly Layer[] | undefined;
-  /** The applications that are still to be entered. */
+  /** The applications still to be entered. */
   readonly apps: readonly App[];
 }
 
-/** @param apps - The applications around the request that are still to be entered, the next one first. */
+/** @param apps - The applications around the request that are still to be entered, next one first. */
 export function enter(layer: Layer, match: Match, path: string, apps: readonly App[]): Entered {
   const taken = match.path.replace(/\/$/, '');
   const rest = path.slice(match.path.length);
@@ -68,8 +68,8 @@ export function findMatch(layer: Layer, path: string): Match | undefined {
 }
 
 /**
- * The matched part as all its spellings are written: in small letters, unless the layer distinguishes capitals. Each
- * router has that option of its own, so the layer is asked.
+ * The matched part, normalized: in lower case, unless the layer is case-sensitive. Each router has its own option for
+ * this, so the layer is asked.
  */
 function findSpelling(layer: Layer, path: string, taken: string): string {
   const small = taken.toLowerCase();
@@ -77,8 +77,8 @@ function findSpelling(layer: Layer, path: string, taken: string): string {
 }
 
 /**
- * The matched part, if the pattern matches nothing else. Otherwise the pattern or, of the routers before 2.3, which do not
- * store it, the names of its parameters. Their values must not stay: the client chose them.
+ * The matched part, if the pattern matches nothing else. Otherwise the pattern or, for routers before 2.3, which do not
+ * store it, the names of its parameters. Their values must not remain, because the client chose them.
  *
  * @param written - The matched part, by {@link findSpelling}.
  */

@@ -6,19 +6,22 @@ import { framework } from './framework.ts';
 import { nameForRoute, nameForScope, getRoutePlace } from './names.ts';
 import { LIMIT_HOOKS, type LimitHook, type RouteLimitOptions, type SluiceOptions } from './options.ts';
 
-/** A limit of a scope, of a route, or of a hook of its own. */
+/** A limit of a scope, of a route, or of a separate hook. */
 interface PlacedLimit {
   readonly requests: RequestLimiter;
   readonly hook: LimitHook;
 }
 
-/** What applies in a scope: what limits inside inherit, and the limit that decides unless one inside replaces it. */
+/**
+ * What applies in a scope: the options that inner limits inherit, and the limit that decides unless an inner one
+ * replaces it.
+ */
 interface Scope {
   readonly options: SluiceOptions;
   readonly limit: PlacedLimit | undefined;
 }
 
-/** What the plugin was given for one scope. */
+/** One registration of the plugin, for one scope. */
 interface Registered {
   readonly app: FastifyInstance;
   readonly options: SluiceOptions;
@@ -30,7 +33,7 @@ interface Registered {
 const REGISTERED: unique symbol = Symbol('registered');
 const LIMITS: unique symbol = Symbol('limits');
 
-/** A scope of Fastify has the one around it as its prototype, so what the plugin stores is found in the scopes inside. */
+/** A Fastify scope has the surrounding scope as its prototype, so inner scopes find what the plugin stores. */
 interface ScopeOfFastify extends FastifyInstance {
   [REGISTERED]?: Registered;
   [LIMITS]?: Limits;
@@ -44,11 +47,11 @@ export function findLimits(app: FastifyInstance): Limits | undefined {
 const OWN_OPTIONS: readonly string[] = ['hook'];
 
 /**
- * The limits of an application, in all its scopes: made when it is ready or, for routes that were declared before the
- * plugin, at their first request. The nearest limit of a request decides alone.
+ * The limits of an application, in all its scopes: created when it is ready or, for routes declared before the plugin,
+ * at their first request. Only the nearest limit decides about a request.
  */
 export class Limits {
-  /** By Fastify's own object for the route, or for the 404s of a scope; null for none. */
+  /** By Fastify's object for a route, or for the 404s of a scope; null if it has no limit. */
   readonly #ofRoute = new WeakMap<object, PlacedLimit | null>();
   /** By the options and the place, so that HEAD and GET share one. */
   readonly #routes = new WeakMap<object, Map<string, PlacedLimit>>();
@@ -59,7 +62,7 @@ export class Limits {
   readonly #hooks = new Set<LimitHook>();
   readonly #outside: Scope = { options: { store: memoryStore() }, limit: undefined };
 
-  /** @param app - The outermost scope in which the plugin is registered, so far. */
+  /** @param app - The outermost scope in which the plugin has been registered so far. */
   constructor(app: FastifyInstance) {
     (app as ScopeOfFastify)[LIMITS] = this;
   }
@@ -85,8 +88,8 @@ export class Limits {
   }
 
   /**
-   * Makes a limit when the application becomes ready, so that mistakes show before the first request; in the order of
-   * their declaration.
+   * Creates a limit when the application becomes ready, in the order of declaration, so that mistakes show before the
+   * first request.
    */
   prepareLater(make: () => unknown): void {
     this.#later.push(make);
@@ -105,7 +108,7 @@ export class Limits {
   /** @throws PolicyError if the plugin is registered in this scope already. */
   addScope(app: FastifyInstance, options: SluiceOptions): void {
     if (Object.hasOwn(app, REGISTERED)) {
-      const what = 'the plugin is registered twice in one scope, in which one limit decides';
+      const what = 'the plugin is registered twice in one scope, where only one limit can decide';
       throw new PolicyError('limits', `${what}; write both limits as entries of limits`, 'SLUICE_OPTION_INVALID');
     }
     const count = this.#scopesAt.get(app.prefix) ?? 0;
@@ -125,7 +128,7 @@ export class Limits {
     return limit;
   }
 
-  /** The limit of a hook that `app.rateLimit()` made, which decides besides that of the route. */
+  /** The limit of a hook that `app.rateLimit()` created, which decides in addition to the route's. */
   hookLimit(app: FastifyInstance, options: RouteLimitOptions, route: string): PlacedLimit {
     const scope = this.#scopeOf(app);
     return atPlace('app.rateLimit()', () =>
@@ -145,7 +148,7 @@ export class Limits {
     return limit;
   }
 
-  /** What all registrations around a place say, the innermost last. */
+  /** The combined options of all registrations around a place; the innermost takes precedence. */
   #scopeOf(app: FastifyInstance): Scope {
     const registered = (app as ScopeOfFastify)[REGISTERED];
     if (registered === undefined) return this.#outside;
@@ -161,8 +164,8 @@ export class Limits {
   }
 
   /**
-   * A second limit of a place, such as a hook beside a config or a route for another host, gets a number. No route's
-   * name ends with `_` and a number: `/a-2` is `GET.a-2`.
+   * A second limit of a place, such as a hook in addition to a config or a route for another host, gets a number. No
+   * route's name ends with `_` and a number: `/a-2` is `GET.a-2`.
    */
   #unusedName(name: string): string {
     const count = (this.#names.get(name) ?? 0) + 1;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
-/** Routes of which each character has one of its own in a name. */
+/** Routes in which every character maps to a different one in a name. */
 const READABLE = /^[A-Z][A-Z,]* (?:\/:?[A-Za-z0-9-]*)+$/;
-/** Names have 64 characters at most: a number may follow. */
+/** Names have at most 64 characters, and a number may follow. */
 const MAX_LENGTH = 60;
 
 /** A route as written. For a GET route, Fastify adds a HEAD route; both are one place. */
@@ -13,8 +13,8 @@ export function getRoutePlace(method: string | readonly string[] | undefined, ur
 }
 
 /**
- * The name of the limit of a route, such as `GET.items._id` for `GET /items/:id`. Routes that would have one name, or a
- * longer one than names are, have a part of it and a hash.
+ * The name of the limit of a route, such as `GET.items._id` for `GET /items/:id`. Routes whose names would be equal or
+ * too long get part of the name and a hash.
  */
 export function nameForRoute(place: string): string {
   const [methods = '', url = ''] = place.split(' /', 2);

@@ -33,13 +33,13 @@ declare module 'fastify' {
     rateLimit?: RateLimitInfo;
   }
   interface FastifyContextConfig {
-    /** The limit of this route, in place of those of its scopes; false turns them off. */
+    /** The limit of this route, instead of those of its scopes; false turns them off. */
     rateLimit?: RouteLimitOptions | false;
   }
   interface FastifyInstance {
     /**
-     * A hook that limits its routes, which share its budget: `{ onRequest: app.rateLimit({ policy }) }`. It decides
-     * besides the limit of the route or its scopes.
+     * A hook that limits its routes, which share its budget: `{ onRequest: app.rateLimit({ policy }) }`. It decides in
+     * addition to the limit of the route or its scopes.
      */
     rateLimit(options: RateLimitOptions): RateLimitHook;
   }
@@ -54,7 +54,8 @@ declare module 'fastify/types/register.js' {
     LoggerDefault extends FastifyBaseLogger = FastifyBaseLogger,
   > {
     /* eslint-enable @typescript-eslint/no-unused-vars */
-    // Without type parameters, so that `byUser((request) => ...)` in the options knows its request.
+    // ...)` in the options knows its request. => Without type parameters, so that `byUser((request) => ...)` in the
+    // options infers the type of its request. => ...)` in the options knows its request.
     (plugin: SluicePlugin, options: SluiceOptions & RegisterOptions): T;
   }
 }
@@ -91,7 +92,7 @@ async function register(app: FastifyInstance, options: SluiceOptions): Promise<v
 /** Adds hooks that see all requests of a scope and of scopes inside. The route of a request determines its limit. */
 function install(app: FastifyInstance): Limits {
   const limits = new Limits(app);
-  /** The first route that uses a hook of `app.rateLimit()`: the hook is named after it. */
+  /** The first route that uses a hook of `app.rateLimit()`, which is named after it. */
   const firstRoutes = new WeakMap<object, string | undefined>();
   app.decorateRequest('rateLimit', undefined);
   app.decorate('rateLimit', rateLimit);

@@ -44,7 +44,9 @@ function present(value: string): string | undefined {
   return value === '' ? undefined : value;
 }
 
-/** Fields other than X-Forwarded-For have one value, set by the proxy, and not a list that clients can start. */
+/**
+ * Fields other than X-Forwarded-For have a single value, set by the proxy, rather than a list that clients can start.
+ */
 function trustsAllAddresses({ proxy, proxyIpHeader, maxIpsCount }: ExtendableContext['app']): boolean {
   return proxy && maxIpsCount === 0 && proxyIpHeader.toLowerCase() === 'x-forwarded-for';
 }

@@ -27,7 +27,7 @@ declare module 'koa' {
     /** The key and the decision, once a limiter has seen the request. */
     rateLimit?: RateLimitInfo;
   }
-  // For applications with a state type of their own.
+  // For applications with their own state type.
   interface ExtendableContext {
     state: { rateLimit?: RateLimitInfo };
   }
@@ -36,7 +36,7 @@ declare module 'koa' {
 /**
  * Koa middleware. A request over the limit gets 429. When the store fails, `onStoreError` decides.
  *
- * For an application with a state type of its own, `rateLimit<State>(options)` uses it in the functions.
+ * For an application with its own state type, use `rateLimit<State>(options)`.
  *
  * @example
  * ```ts
@@ -88,7 +88,7 @@ export function RateLimit(options: object): MethodDecorator {
   );
 }
 
-/** Whether a response can still be sent. In HTTP/2 Koa looks at the socket, which a stream that was reset leaves open. */
+/** Whether a response can still be sent. In HTTP/2, Koa checks the socket, which stays open after a stream is reset. */
 function isOpen({ writable, res }: ParameterizedContext): boolean {
   const { stream } = res as { readonly stream?: { readonly closed: boolean } | undefined };
   return writable && stream?.closed !== true;

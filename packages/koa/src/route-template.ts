@@ -1,7 +1,7 @@
 import { warnOnce } from '@sluice/core/spi';
 import type { ParameterizedContext } from 'koa';
 
-/** A route of a router or, where it has no methods, a middleware of one. */
+/** A route of a router or, if it has no methods, its middleware. */
 interface RouterLayer {
   readonly path: string | RegExp;
   readonly methods: readonly string[];
@@ -26,7 +26,7 @@ type Context = ParameterizedContext<unknown, Routed>;
 
 /** The routes that match a request's path. */
 interface Routes {
-  /** Those that match its method too. */
+  /** Those that also match its method. */
   readonly own: readonly RouterLayer[];
   readonly all: readonly RouterLayer[];
 }
@@ -48,7 +48,7 @@ export function routeTemplate(ctx: Context, self: unknown): string | undefined {
     const route =
       routes.own.find(({ stack }) => stack.includes(self)) ??
       routes.own.find(({ path }) => path === ctx._matchedRoute) ??
-      firstOf(routes);
+      getFirst(routes);
     return mounted + (route === undefined ? String(ctx._matchedRoute) : findTemplate(ctx.router, route));
   }
   if (mounted === '') return upcoming(ctx, middleware);
@@ -69,16 +69,16 @@ function upcoming(ctx: Context, middleware: readonly unknown[]): string | undefi
   if (routers.length === 0) {
     warnOnce(
       'SLUICE_ROUTE_UNKNOWN',
-      'byRoute() is used in an application without a router that it can find, so all requests share one budget. ' +
+      'byRoute() cannot find a router in this application, so all requests share one budget. ' +
         'Put the limiter on the routes of @koa/router, or pass router.routes() to app.use directly.',
     );
   }
-  // A route of another method, because a later middleware may still change the request's method.
+  // A route of another method, because later middleware may still change the request's method.
   let otherwise: string | undefined;
   for (const router of routers) {
     if (router.matchHost?.(ctx.host) === false) continue;
     const routes = findRoutes(router, ctx);
-    const route = firstOf(routes);
+    const route = getFirst(routes);
     const template = route && findTemplate(router, route);
     if (routes.own.length > 0) return template;
     otherwise ??= template;
@@ -103,17 +103,17 @@ function isRoute({ methods }: RouterLayer): boolean {
   return methods.length > 0;
 }
 
-/** The first that the router runs. */
-function firstOf({ own, all }: Routes): RouterLayer | undefined {
+/** The first one that the router runs. */
+function getFirst({ own, all }: Routes): RouterLayer | undefined {
   return own[0] ?? all[0];
 }
 
 /**
- * The path that koa-mount removed, which is written in the application and has no parameters. Of nested mounts only
+ * The path that koa-mount removed, which is written in the application and has no parameters. Of nested mounts, only
  * the innermost is known: a rewrite may have removed the rest, such as the path of a tenant.
  */
 function mountPath(ctx: Context): string {
-  // The property stays on the context after a mounted application, where the path is whole again.
+  // The property remains on the context after a mounted application, when the path is whole again.
   const original = Object.create(ctx.request, { req: { value: { url: ctx.originalUrl } } }) as { path: string };
   return ctx.mountPath === undefined || ctx.path === original.path ? '' : ctx.mountPath.replace(/\/$/, '');
 }

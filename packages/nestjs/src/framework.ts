@@ -9,7 +9,7 @@ interface NodeResponse extends RawResponse {
   end(body: string): unknown;
 }
 
-/** A response of Fastify, which wraps Node's own. */
+/** A Fastify response, which wraps Node's own. */
 interface Wrapped extends NestResponse {
   readonly raw: NodeResponse;
 }
@@ -40,7 +40,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
     // As bytes, because Fastify adds a charset to the content type of a string.
     else response.send(Buffer.from(body));
   },
-  // As Nest sends return values of handlers: with Express, a number as text.
+  // As Nest sends a handler's return value: with Express, a number becomes text.
   answerWith: (response, value) => {
     const raw = getNodeResponse(response);
     if (value === raw || raw.headersSent || raw.writableEnded) return; // onDenied sent or sends the response itself
@@ -54,7 +54,7 @@ export const framework: Framework<NestRequest, NestResponse> = {
   },
 };
 
-/** For limits that only report: the decision of those that enforce is the one that handlers see. */
+/** For limits that only report: handlers see the decision of those that enforce. */
 export const reporting: Framework<NestRequest, NestResponse> = {
   ...framework,
   record: (request, info) => {

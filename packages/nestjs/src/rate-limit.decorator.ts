@@ -75,19 +75,19 @@ export function readSkipped(target: Target): readonly string[] | undefined {
   return reflector.get<readonly string[] | undefined>(SKIPPED, target);
 }
 
-/** @param valueFor - Makes the metadata of a class or method from what is there. */
+/** @param valueFor - Computes the metadata of a class or method from the existing metadata. */
 function decorate(
   decorator: string,
   key: string,
   valueFor: (target: Target, place: string) => readonly unknown[],
 ): ClassOrMethod {
   return (on: object, name?: string | symbol, descriptor?: PropertyDescriptor): void => {
-    const { target, place } = placeOf(decorator, on, name, descriptor);
+    const { target, place } = namePlace(decorator, on, name, descriptor);
     SetMetadata(key, valueFor(target, place))(on, name as string, descriptor as never);
   };
 }
 
-function placeOf(
+function namePlace(
   decorator: string,
   on: unknown,
   key: unknown,
@@ -98,7 +98,7 @@ function placeOf(
   if (typeof target !== 'function') {
     throw new PolicyError(
       decorator,
-      `${decorator} goes on a class or on a method of a class, compiled with experimentalDecorators, as Nest needs it`,
+      `${decorator} goes on a class or on a method of a class, compiled with experimentalDecorators, as Nest requires`,
       'SLUICE_OPTION_INVALID',
     );
   }

@@ -4,11 +4,11 @@ import { RateLimitException } from './rate-limit.exception.ts';
 import { RateLimits } from './rate-limits.ts';
 
 /**
- * Limits the handlers of controllers. The module registers it for the whole application, unless the application registers
- * a guard of its own, which may extend this one and override each method below.
+ * Limits the handlers of controllers. The module registers it for the whole application, unless the application
+ * registers its own guard, which may extend this one and override each method below.
  */
 export class RateLimitGuard implements CanActivate {
-  // Called as functions, so that no build needs decorators or their metadata.
+  // Called as functions, so that the build needs neither decorators nor their metadata.
   static {
     Injectable()(this);
     Inject(RateLimits)(this, undefined, 0);
@@ -21,7 +21,7 @@ export class RateLimitGuard implements CanActivate {
     this.limits = limits;
   }
 
-  /** A promise only if the store, or a function of the user, answers later. */
+  /** Returns a promise only if the store or one of the user's functions is asynchronous. */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     return mapMaybe(this.shouldSkip(context), (skips) => skips || this.#limit(context));
   }

@@ -18,8 +18,8 @@ import { RateLimits } from './rate-limits.ts';
 
 interface GuardOption {
   /**
-   * The guard of the whole application. Use false to place it with `@UseGuards()`, after a guard that authenticates
-   * the user. Default `RateLimitGuard`, unless the application registers one of its own.
+   * The guard of the whole application. Use false to place it with `@UseGuards()`, after a guard that authenticates the
+   * user. Default `RateLimitGuard`, unless the application registers its own.
    */
   guard?: Type<RateLimitGuard> | false;
 }
@@ -65,8 +65,7 @@ export class RateLimitModule {
   }
 
   /**
-   * As {@link forRoot}, with options that are made from injected values. Bad options fail the start of the
-   * application.
+   * Like {@link forRoot}, with options created from injected values. Bad options fail the start of the application.
    *
    * @throws PolicyError without exactly one of `useFactory`, `useClass` and `useExisting`.
    */
@@ -112,7 +111,7 @@ function makeModule(options: Provider, more: readonly Provider[], guard: unknown
   const guards: Provider[] =
     guard === false
       ? []
-      : [guard, { provide: APP_GUARD, useFactory: automaticGuard, inject: [guard, ApplicationConfig] }];
+      : [guard, { provide: APP_GUARD, useFactory: makeAutomaticGuard, inject: [guard, ApplicationConfig] }];
   return {
     module: RateLimitModule,
     global: true,
@@ -121,8 +120,8 @@ function makeModule(options: Provider, more: readonly Provider[], guard: unknown
   };
 }
 
-/** The guard of the module. It lets everything pass if the application registers one of its own. */
-function automaticGuard(guard: RateLimitGuard, application: ApplicationConfig): CanActivate {
+/** The module's guard. It lets everything pass if the application registers its own. */
+function makeAutomaticGuard(guard: RateLimitGuard, application: ApplicationConfig): CanActivate {
   const hasOwn = (): boolean =>
     application.getGlobalGuards().some((one) => one instanceof RateLimitGuard) ||
     application.getGlobalRequestGuards().some(({ metatype }) => isGuard(metatype));

@@ -10,7 +10,7 @@ export type RateLimitOptions<Request = NestRequest, Response = NestResponse> = N
 export type RateLimitScopeOptions<Request = NestRequest, Response = NestResponse> = ScopeOptions<Request, Response>;
 
 /**
- * Makes the options of the module: the interface of `useClass` and `useExisting` of `RateLimitModule.forRootAsync`.
+ * Creates the options of the module: the interface for `useClass` and `useExisting` in `RateLimitModule.forRootAsync`.
  */
 export interface RateLimitOptionsFactory<Request = NestRequest, Response = NestResponse> {
   createRateLimitOptions():

@@ -14,7 +14,7 @@ import { leaveOut, unknownName, type NestLimits } from './skipped-limits.ts';
 type Target = Function;
 
 interface HandlerLimits {
-  /** One for each limit that only reports, and then one for all others; none if no limit applies. */
+  /** One for each limit that only reports, then one for all others; none if no limit applies. */
   readonly limiters: readonly RequestLimiter[];
   /** Undefined for a handler with one path. */
   readonly route: string | undefined;
@@ -43,8 +43,8 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   /**
-   * The limiter of a name. By default, that of the module is `default`, and those of decorators are `Orders` or
-   * `Orders.list`. `Key` is a string or, with `limits`, an object with a key per limit.
+   * The limiter with this name. By default, the module's is `default`, and a decorator's is `Orders` or `Orders.list`.
+   * `Key` is a string or, with `limits`, an object with a key per limit.
    *
    * @throws PolicyError for an unknown name, or if a function picks the policy.
    */
@@ -61,7 +61,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     return (await this.#limiterOf(this.#find(name)).keyFor(request)) as Key;
   }
 
-  /** Decides about a call of a handler, and responds if it is denied. Returns whether it continues. */
+  /** Decides about a call to a handler, and responds if it is denied. Returns whether it continues. */
   limit(context: ExecutionContext): boolean | Promise<boolean> {
     const { limiters, route } = this.#limitsFor(context.getClass(), context.getHandler());
     const [only] = limiters;
@@ -81,7 +81,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   /**
-   * Makes the limits of all handlers, so that mistakes fail the start of the application.
+   * Creates the limits of all handlers, so that mistakes fail the start of the application.
    *
    * @throws PolicyError for bad or unknown options, for names that are taken or unknown, and for limits that cannot be
    * decided together.
@@ -104,7 +104,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     }
   }
 
-  /** Releases the names, so that another application of this process can use them. */
+  /** Releases the names, so that another application in this process can use them. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.#places.map((place) => place.close()));
   }
@@ -173,7 +173,7 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
 function warnAboutContext(type: string): void {
   warnOnce(
     'SLUICE_CONTEXT_UNKNOWN',
-    `RateLimitGuard limits HTTP requests alone, and lets every call of a context of type ${shown(type)} pass. ` +
+    `RateLimitGuard only limits HTTP requests, and lets every call in a context of type ${shown(type)} pass. ` +
       'Count there with createLimiter in the handler, and write @SkipRateLimit() on it, or extend the guard with a shouldSkip(context) that returns true.',
     type,
   );

@@ -10,7 +10,7 @@ export function setRoute(request: object, route: string): void {
 }
 
 /**
- * The template of a request's route, as written in the application of Nest, wherever that is mounted: clients cannot
+ * The template of a request's route, as written in the Nest application, wherever that is mounted: clients cannot
  * create paths. Undefined before routing.
  */
 export function routeTemplate(request: FoundRequest): string | undefined {
@@ -18,14 +18,14 @@ export function routeTemplate(request: FoundRequest): string | undefined {
   return commonRoutes.get(request) ?? routeOptions?.url ?? (route && String(route.path));
 }
 
-/** Where Nest stores the arguments of its decorators of paths and versions. */
+/** Where Nest stores the arguments of its decorators for paths and versions. */
 const PATH = 'path';
 const VERSION = '__version__';
 const reflector = new Reflector();
 
 /**
  * One route for all paths of a handler, as other frameworks have for a list of paths: Nest registers a route for each
- * path and each version in the path, with which a client would have that many budgets. Undefined for a handler with one.
+ * path and each version in the path, so a client would have that many budgets. Undefined for a handler with one path.
  */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-function-type -- as Nest has it
 export function readCommonRoute(type: Function, handler: Function): string | undefined {

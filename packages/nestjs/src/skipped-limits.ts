@@ -6,10 +6,10 @@ import { shown } from '@sluice/core/spi';
 export type NestLimits = ConstructorParameters<typeof RequestLimiter>[0][number];
 
 /**
- * Limits without those that `@SkipRateLimit()` skips.
+ * Removes the limits that `@SkipRateLimit()` skips.
  *
- * @param known - The limits that it may name: those that the class has skipped too.
- * @param skipped - Names of limiters, of entries of `limits`, or of policies that stand alone; none for all.
+ * @param known - The limits that it may name, including those that the class has skipped.
+ * @param skipped - Names of limiters, of entries of `limits`, or of single policies; none for all.
  * @throws PolicyError for a name that no limit has there.
  */
 export function leaveOut(

@@ -5,13 +5,13 @@ export interface PageRequest {
   readonly method: string;
   /** The path and query of the URL as the client sent it. */
   readonly url: string;
-  /** Where the page is mounted, without a slash at the end. Undefined if that is not known. */
+  /** Where the page is mounted, without a trailing slash. Undefined if unknown. */
   readonly base: string | undefined;
   header(name: string): string | undefined;
   /**
    * Reads the body, at most this many bytes.
    *
-   * @throws (rejects) PageProblem 413 for a longer one, 400 for one that was read before.
+   * @throws (rejects) PageProblem 413 for a longer one, 400 for one that was already read.
    */
   body(maxBytes: number): Promise<unknown>;
   /** The request of the framework, for `authorize`. */
@@ -25,7 +25,7 @@ export interface PageResponse {
   readonly body: string;
 }
 
-/** An error that the client is told. */
+/** An error that the client receives. */
 export class PageProblem extends Error {
   readonly status: number;
   readonly fields: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export class PageProblem extends Error {
   }
 }
 
-/** What every response has: nothing is kept, framed, or read by another site. */
+/** Header fields of every response: it must not be cached, framed, or read by another site. */
 const COMMON = {
   'cache-control': 'no-store',
   'cross-origin-resource-policy': 'same-origin',
@@ -55,14 +55,14 @@ export function respond(
   return { status, fields: { ...COMMON, 'content-type': type, ...fields }, body };
 }
 
-/** An error as RFC 9457 writes it. */
+/** An error as problem details (RFC 9457). */
 export function respondProblem({ status, message, fields }: PageProblem): PageResponse {
   const problem = { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail: message };
   return respond(status, 'application/problem+json', JSON.stringify(problem), fields);
 }
 
 /**
- * Reads a body piece by piece.
+ * Reads a body in chunks.
  *
  * @throws (rejects) PageProblem 413 if it is longer, 400 if it is not JSON.
  */

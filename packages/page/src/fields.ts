@@ -12,7 +12,7 @@ export interface Reason {
 const MAX_REASON = 200;
 const MAX_NAME = 100;
 
-/** @throws PageProblem 400 unless it is an object with no other fields than these. */
+/** @throws PageProblem 400 unless it is an object with only these fields. */
 export function readFields(body: unknown, known: readonly string[]): Fields {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new PageProblem(400, 'the body must be a JSON object; nothing was done');
@@ -23,16 +23,19 @@ export function readFields(body: unknown, known: readonly string[]): Fields {
   throw new PageProblem(400, `unknown field ${name}; known: ${known.join(', ')}; nothing was done`);
 }
 
-/** @throws PageProblem 400 for anything but a text that is not empty and not longer than this. */
+/** @throws PageProblem 400 for anything but a non-empty string of at most this length. */
 export function readText(fields: Fields, name: string, max: number): string {
   const given = fields[name];
   if (typeof given === 'string' && given !== '' && given.length <= max) return given;
   const got = typeof given === 'string' ? `${String(given.length)} characters` : typeof given;
-  throw new PageProblem(400, `${name} must be a text of 1 to ${String(max)} characters, got ${got}; nothing was done`);
+  throw new PageProblem(
+    400,
+    `${name} must be a string of 1 to ${String(max)} characters, got ${got}; nothing was done`,
+  );
 }
 
 /**
- * Why an operator changes something, and who it is.
+ * Why an operator changes something, and the operator's name.
  *
  * @param known - The name by which the operator is known, which takes precedence over the field `by`.
  * @throws PageProblem 400 without a reason, or without a name.

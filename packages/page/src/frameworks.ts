@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PageProblem, readJson, type PageRequest, type PageResponse } from './exchange.ts';
 
-/** A request of Node.js, with what a middleware before the page may have added. */
+/** A Node.js request, with what earlier middleware may have added. */
 interface NodeRequest extends IncomingMessage {
   readonly body?: unknown;
   readonly originalUrl?: string;
   readonly baseUrl?: string;
 }
 
-/** The context of Koa, as far as the page uses it. */
+/** The parts of Koa's context that the page uses. */
 interface KoaContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -17,7 +17,7 @@ interface KoaContext {
   respond?: boolean;
 }
 
-/** An instance of Fastify, as far as the page uses it. */
+/** The parts of a Fastify instance that the page uses. */
 interface FastifyInstance {
   readonly prefix: string;
   removeAllContentTypeParsers(): unknown;
@@ -47,7 +47,7 @@ export interface PageHandler {
 
 type Answer = (request: PageRequest) => Promise<PageResponse | undefined>;
 
-/** Makes a handler that answers as a function does, and passes on what that leaves undefined. */
+/** Creates a handler from a function, which passes a request on if the function returns undefined. */
 export function makeHandler(answer: Answer, close: () => Promise<void>, path: string | undefined): PageHandler {
   const handle = (...args: readonly unknown[]): Promise<unknown> => {
     const [first, second] = args;
@@ -104,7 +104,7 @@ async function answerKoa(
 }
 
 function registerRoutes(answer: Answer, instance: FastifyInstance, path = ''): Promise<void> {
-  // The body is read by the page, once it knows who sends it.
+  // The page reads the body, once it knows who sent it.
   instance.removeAllContentTypeParsers();
   instance.addContentTypeParser('*', (_request, _body, done) => {
     done(null);
@@ -145,7 +145,7 @@ async function readBody(request: NodeRequest, maxBytes: number): Promise<unknown
   const { body, readableEnded } = request;
   if (body !== undefined && typeof body === 'object') return body; // a middleware has read it
   if (body === undefined && !readableEnded) return readJson(request, maxBytes);
-  throw new PageProblem(400, 'the body was read before, and not as JSON; nothing was done');
+  throw new PageProblem(400, 'the body was already read, but not as JSON; nothing was done');
 }
 
 function write(answered: PageResponse | undefined, response: ServerResponse): void {

@@ -8,9 +8,8 @@ export type { Authorized } from './operators.ts';
 export type { PageOptions } from './options.ts';
 
 /**
- * A page for operators: which keys are denied, what a key may still do, blocks, and other numbers for one key. It shows
- * what this process has decided since the call. Nothing changes by GET, and every change is logged with who made it and
- * why.
+ * A page for operators: which keys are denied, what a key has left, blocks, and overrides for one key. It shows what
+ * this process has decided since the call. Nothing changes by GET, and every change is logged with who made it and why.
  *
  * @throws PolicyError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`: also if neither `token` nor `authorize` is given.
  *

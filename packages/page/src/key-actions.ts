@@ -23,7 +23,7 @@ export interface KeyState {
   readonly managed: ManagedNumbers | null;
   /** Empty if the numbers depend on the request, and this process has not denied the key lately. */
   readonly policies: readonly PolicyDecision[];
-  /** By minute of the last hour, the last first. */
+  /** By minute of the last hour, newest first. */
   readonly denials: readonly (Denial & { readonly policy: string })[];
 }
 
@@ -32,11 +32,11 @@ const MAX_LIMITS = 200;
 const MAX_LENGTH_MS = 366 * 86_400_000;
 /** Operators wait longer than requests do. */
 const PATIENCE_MS = 3_000;
-/** By how many bits of an IPv6 address limiters count: see `byIp`. */
+/** How many bits of an IPv6 address limiters may count by: see `byIp`. */
 const IPV6_PREFIXES = [64, 56, 48, 128] as const;
 const EDIT = ['id', 'by', 'reason'];
 
-/** What can be done, each with its fields. */
+/** The possible actions, each with its fields. */
 export const ACTIONS = {
   key: ['key', 'id', 'open'],
   block: [...EDIT, 'duration'],
@@ -49,21 +49,21 @@ export const ACTIONS = {
 export type Action = keyof typeof ACTIONS;
 type Change = Exclude<Action, 'key'>;
 
-/** A change that can be made, and how its effect is seen. */
+/** A planned change, and how to see its effect. */
 interface Plan {
-  /** Before it and afterwards, in words. */
+  /** The state before and after, in words. */
   readonly numbers: Pick<LimitEvent, 'before' | 'after'>;
   readonly make: () => Promise<unknown>;
   readonly isDone: (state: KeyState) => boolean;
 }
 
-/** What a page knows of keys beside their stores. */
+/** What a page knows about keys, apart from their stores. */
 export interface Known {
   readonly find: FindLimits;
   readonly denialsOf: (key: LimitedKey) => KeyState['denials'];
 }
 
-/** Looks keys up, blocks and unblocks them, forgets what they have used, and gives them other numbers. */
+/** Looks up, blocks, unblocks and resets keys, and overrides their numbers. */
 export class KeyActions {
   readonly #known: Known;
   readonly #log: (change: LimitEvent) => void;
@@ -74,8 +74,8 @@ export class KeyActions {
   }
 
   /**
-   * The states of a key under all its limits: of one that was shown, under its limit first; or of a text, and an address in
-   * each form that limiters count.
+   * The states of a key under all its limits: for a key that was shown, under its own limit first; for a text, in each
+   * form in which limiters count it, if it is an address.
    */
   async look(fields: Fields): Promise<readonly KeyState[]> {
     const { find } = this.#known;
@@ -92,15 +92,15 @@ export class KeyActions {
       keepFirstOfEach(find(readSubject(key)).map((known) => keyUnder(known, key))),
     );
     const states = await this.#readAll(keys);
-    // An unused address is taken in the form of `byIp()`: no limiter would look for a block of the text itself.
+    // An unused address is taken in the form of `byIp()`, because no limiter would look for a block of the text itself.
     return states.some(isUsed)
       ? states.filter(isUsed)
       : states.filter((_, i) => keys[i]?.key === (addresses[0] ?? text));
   }
 
   /**
-   * Makes a change, and believes it when it sees it: an answer may be late, and a store may lie. While the store does not
-   * answer, a block holds in this process.
+   * Makes a change, and reads the state back to confirm it, because an answer may be late or wrong. While the store
+   * does not answer, a block applies in this process.
    */
   async act(action: Change, fields: Fields, operator: string | undefined): Promise<KeyState> {
     const reason = readReason(fields, operator);
@@ -115,9 +115,7 @@ export class KeyActions {
     }
     const state = await this.#read(key);
     if (!isDone(state)) {
-      throw (
-        failure ?? new PageProblem(409, `the store took the ${action}, and the key is ${state.outcome} all the same`)
-      );
+      throw failure ?? new PageProblem(409, `the store accepted the ${action}, but the key is still ${state.outcome}`);
     }
     const what = action === 'end-override' ? 'removeOverride' : action;
     const event = {
@@ -129,7 +127,7 @@ export class KeyActions {
       ...numbers,
       ...reason,
     } as const;
-    // What has failed has told nothing.
+    // A failed read tells nothing.
     if (failure !== undefined) void findTimeline(key.core.store).add(event);
     this.#log(event);
     return state;
@@ -165,7 +163,7 @@ export class KeyActions {
   /** The state of a key under its limit. */
   async #read(key: LimitedKey): Promise<KeyState> {
     const { core, isUnsure } = key;
-    // Without its numbers only a block is known.
+    // Without its numbers, only a block is known.
     const want = { ...makeWant(key), cost: isUnsure ? 0 : 1 };
     const endMs = performance.now() + PATIENCE_MS;
     const decision = await core.decide('peek', [want], { endMs, onStoreError: 'local', isSilent: true });
@@ -189,7 +187,7 @@ function isUsed({ outcome, policies, denials }: KeyState): boolean {
   return outcome === 'blocked' || denials.length > 0 || policies.some(({ used }) => used > 0);
 }
 
-/** Each limit once: the first is the one that has decided. */
+/** Keeps each limit once: the first one is the one that decided. */
 function keepFirstOfEach(keys: readonly LimitedKey[]): readonly LimitedKey[] {
   const areOne = (one: LimitedKey, other: LimitedKey): boolean =>
     one.core.store === other.core.store && limitId(one.core, one.limit) === limitId(other.core, other.limit);

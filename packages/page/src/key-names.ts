@@ -2,22 +2,25 @@ import { readSubject } from '@sluice/core/spi';
 import { PageProblem } from './exchange.ts';
 import { limitId, type KnownLimit, type LimitedKey } from './limits.ts';
 
-/** Ids hold keys, and can be longer than they are. */
+/** Ids contain keys, and can be longer than keys. */
 export const MAX_ID = 8_192;
 const MAX_SHOWN = 256;
 
-/** A key under a limit, as processes name it. `key`: unless it is the subject; `length`: unless that is all of it. */
+/**
+ * A key under a limit, as processes refer to it. `key`: set unless it equals the subject; `length`: set unless `key` is
+ * complete.
+ */
 type KeyRef = readonly [limiter: string, limit: string, subject: string, key?: string, length?: number];
 
-/** The limits that a key with this subject may be under, the likely ones first. */
+/** The limits that a key with this subject may be under, likely ones first. */
 export type FindLimits = (subject: string) => readonly KnownLimit[];
 
-/** The text of a key: its beginning, if it is long. */
+/** The text of a key, shortened if it is long. */
 export function showKey({ key, length }: Pick<LimitedKey, 'key' | 'length'>): string {
   return length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}… (${String(length)} characters)` : key;
 }
 
-/** The id of a key, by which every process that knows its limit finds it. */
+/** The id of a key, by which every process that knows its limit can find it. */
 export function writeId({ core, limit, subject, key, length }: LimitedKey): string {
   const ref = [core.name, limitId(core, limit), subject, ...(key === subject ? [] : [key, length])];
   return Buffer.from(JSON.stringify(ref)).toString('base64url');
@@ -35,7 +38,7 @@ export function readId(id: string, find: FindLimits): LimitedKey {
   throw new PageProblem(404, 'this key was not shown lately: look it up again; nothing was done');
 }
 
-/** The key that processes name so; undefined if this one does not know its limit. */
+/** The key that a reference names; undefined if this process does not know its limit. */
 export function findKey(ref: KeyRef, find: FindLimits): LimitedKey | undefined {
   const [limiter, limit, subject, key = subject, length = key.length] = ref;
   const isIt = (one: KnownLimit): boolean => one.core.name === limiter && limitId(one.core, one.limit) === limit;
@@ -43,7 +46,7 @@ export function findKey(ref: KeyRef, find: FindLimits): LimitedKey | undefined {
   return known && { core: known.core, limit: known.limit, isUnsure: known.isUnsure, subject, key, length };
 }
 
-/** An id comes from outside, and what is logged is its text: it must be that of the key which is changed. */
+/** An id comes from outside, and its text is logged, so it must be the text of the key that is changed. */
 function parseRef(text: string): KeyRef | undefined {
   try {
     const ref = JSON.parse(text) as KeyRef;

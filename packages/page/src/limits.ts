@@ -5,21 +5,21 @@ import { LimiterCore, liveLimiters, readSubject, shown, type Limit } from '@slui
 export interface KnownLimit {
   readonly core: LimiterCore;
   readonly limit: Limit;
-  /** Whether others that count the same keys have other numbers, as plans and rules do. */
+  /** Whether others count the same keys with other numbers, as plans and rules do. */
   readonly isUnsure: boolean;
 }
 
 /** A key under a limit. */
 export interface LimitedKey extends KnownLimit {
-  /** The key as the store has it: bounded. */
+  /** The key in the store, which is bounded. */
   readonly subject: string;
-  /** As the application gave it; of a long one that was counted the beginning. */
+  /** The key as the application gave it, shortened if it is long. */
   readonly key: string;
-  /** The number of its characters. */
+  /** Its full length in characters. */
   readonly length: number;
 }
 
-/** A limiter, or a middleware that has one. */
+/** A limiter, or middleware that has one. */
 export type LimiterOption = Limiter<never> | { readonly limiter: Limiter<never> };
 
 /** @throws PolicyError for a list of anything else. */
@@ -38,13 +38,13 @@ export function readLimiters(given: unknown): ReadonlySet<LimiterCore> | undefin
   );
 }
 
-/** The limiters that are shown, by name: those that were given, or all of the process. */
+/** The limiters to show, by name: the given ones, or all in the process. */
 export function listCores(only: ReadonlySet<LimiterCore> | undefined): readonly LimiterCore[] {
   const all = only === undefined ? liveLimiters().filter((one) => one instanceof LimiterCore) : [...only];
   return all.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Every limit that is shown. A managed policy that several limiters of a store use is one limit. */
+/** Every limit that is shown. A managed policy that several limiters of a store use counts as one limit. */
 export function listLimits(only: ReadonlySet<LimiterCore> | undefined): readonly KnownLimit[] {
   const found = new Map<object, Map<string, KnownLimit>>();
   for (const core of listCores(only)) {
@@ -71,7 +71,7 @@ export function limitId({ name }: LimiterCore, limit: Limit): string {
   return mark?.name ?? fixed?.map(({ suffix }) => suffix).join(' ') ?? `${name} ${limit.name}`;
 }
 
-/** A key that was not counted, under a limit. */
+/** A key under a limit, although it was not counted. */
 export function keyUnder(known: KnownLimit, key: string): LimitedKey {
   return { ...known, key, length: key.length, subject: readSubject(key) };
 }

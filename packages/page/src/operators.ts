@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { PageRequest } from './exchange.ts';
 
-/** Who uses the page. The name is what the log shows; undefined if none is known. */
+/** The user of the page. The log shows the name, which is undefined if unknown. */
 export interface Operator {
   readonly name: string | undefined;
 }
@@ -9,10 +9,10 @@ export interface Operator {
 /** What `authorize` may return: whether the request may use the page, or who sends it. */
 export type Authorized = boolean | string | { readonly name: string } | null | undefined;
 
-/** Decides who sends a request; undefined: a client that may not use the page. */
+/** Determines who sent a request; undefined: a client that may not use the page. */
 export type FindOperator = (request: PageRequest) => Promise<Operator | undefined>;
 
-/** Longer fields hold no token. */
+/** Longer fields contain no token. */
 const MAX_FIELD = 4_096;
 
 /**
@@ -28,7 +28,7 @@ export function findByToken(token: string): FindOperator {
   };
 }
 
-/** By the function of the application. An error of it is an error of the request. */
+/** By the application's function. Its errors fail the request. */
 export function findByAuthorize(authorize: (request: never) => Authorized | Promise<Authorized>): FindOperator {
   return async (request) => {
     const found = await authorize(request.native as never);

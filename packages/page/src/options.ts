@@ -7,32 +7,36 @@ import { findByAuthorize, findByToken, type Authorized, type FindOperator } from
 /** The options of {@link page}. */
 export interface PageOptions<Request = never> {
   /**
-   * What operators log in with: as the password of any name that a browser asks for, or as `Authorization: Bearer TOKEN`.
-   * Either this or `authorize` is needed: behind a proxy on the same host, every client looks local.
+   * The secret that operators log in with: as the password, with any user name, when the browser asks, or as
+   * `Authorization: Bearer TOKEN`. Either this or `authorize` is required: behind a proxy on the same host, every
+   * client looks local.
    */
   token?: string | undefined;
   /**
-   * Whether a request may use the page: true or a name for an operator, false for others, who get 403. It is given the
-   * request of the framework: Express, Fastify, Koa's context, or a `Request`.
+   * Whether a request may use the page: true or a name for an operator, false for others, who get 403. It receives the
+   * framework's request: Express's, Fastify's, Koa's context, or a `Request`.
    */
   authorize?: ((request: Request) => Authorized | Promise<Authorized>) | undefined;
-  /** The limiters that are shown, as limiters or as what `rateLimit()` returned. Default: all of this process. */
+  /** The limiters to show: limiters, or results of `rateLimit()`. Default: all in this process. */
   limiters?: readonly LimiterOption[] | undefined;
-  /** The path of the page if the framework does not mount handlers; other requests are passed on. Such as `/limits`. */
+  /**
+   * The path of the page, such as `/limits`, if the framework does not mount handlers; other requests are passed on.
+   */
   path?: string | undefined;
   /**
-   * Writes the keys denied most to the Redis of the limiters: every five seconds, in a record that ends half a minute later. The pages of all processes that do so show what all of them deny, and
-   * `sluice denied --redis` prints it. Default false: nothing is written.
+   * Writes the keys denied most to the Redis of the limiters: every five seconds, in a record that expires half a
+   * minute later. The pages of all processes that do so show what all of them deny, and `sluice denied --redis` prints
+   * it. Default false: nothing is written.
    */
   share?: boolean | undefined;
-  /** Is told every change that an operator makes. Default: writes a line of JSON to the standard output. */
+  /** Called with every change that an operator makes. Default: writes a line of JSON to standard output. */
   log?: ((change: LimitEvent) => void) | undefined;
 }
 
 /** The options, checked. */
 export interface PageSettings {
   readonly findOperator: FindOperator;
-  /** What a client gets that may not use the page. */
+  /** The response to a client that may not use the page. */
   readonly unauthorized: PageProblem;
   readonly limiters: ReadonlySet<LimiterCore> | undefined;
   readonly path: string | undefined;
@@ -47,15 +51,15 @@ const isPath = (given: unknown): boolean => /^\/.*[^/]$/s.test(String(given)) &&
 const isFunction = (given: unknown): boolean => typeof given === 'function';
 
 const OPTIONS = {
-  token: option<string | undefined>(undefined, isText, 'a text that is not empty', true),
+  token: option<string | undefined>(undefined, isText, 'a non-empty string', true),
   authorize: option<Authorize | undefined>(undefined, isFunction, 'a function'),
   limiters: readLimiters,
-  path: option<string | undefined>(undefined, isPath, 'a path such as "/limits", without a slash at its end'),
+  path: option<string | undefined>(undefined, isPath, 'a path such as "/limits", without a trailing slash'),
   share: option(false, (given) => typeof given === 'boolean', 'true or false'),
   log: option<(change: LimitEvent) => void>(writeLine, isFunction, 'a function'),
 };
 
-/** @param isSecret - No part of it may be in an error. */
+/** @param isSecret - Whether no part of it may appear in an error. */
 function option<Kept>(byDefault: Kept, is: (given: unknown) => boolean, expected: string, isSecret = false) {
   return (given: unknown, field: string): Kept => {
     if (given === undefined) return byDefault;

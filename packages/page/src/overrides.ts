@@ -5,13 +5,13 @@ import { PageProblem } from './exchange.ts';
 import type { Fields, Reason } from './fields.ts';
 import type { LimitedKey } from './limits.ts';
 
-/** The managed policy of a key, the numbers that count for the key, and its override. */
+/** The managed policy of a key, the numbers that apply to the key, and its override. */
 export interface ManagedNumbers {
   readonly name: string;
-  /** The numbers that count. */
+  /** The numbers that apply. */
   readonly text: string;
   readonly options: Readonly<Record<string, string>>;
-  /** The override of this key itself; null without one: the numbers are those of the policy, or of a prefix. */
+  /** The override of this key itself; null if its numbers come from the policy or from a prefix. */
   readonly override: Pick<PolicyOverride, 'untilMs' | 'by' | 'reason'> | null;
 }
 
@@ -24,19 +24,19 @@ interface Managed {
 
 const MAX_VALUE = 40;
 
-/** The numbers of a key if they can be overridden, else null. */
+/** The numbers of a key if they can be overridden, otherwise null. */
 export async function readManaged(key: LimitedKey): Promise<ManagedNumbers | null> {
   const managed = await findManaged(key);
   if (managed === undefined) return null;
   const { name, policies, base, current } = managed;
-  // Few keys have other numbers, and there may be many overrides.
+  // Few keys have overrides, and there may be many overrides.
   const all = current === base ? [] : await policies.overrides(name);
   const own = all.find(({ target }) => target === key.subject);
   const override = own === undefined ? null : { untilMs: own.untilMs, by: own.by, reason: own.reason };
   return { name, text: describePolicy(current), options: writeOptions(current), override };
 }
 
-/** A change of a key's numbers that can be made. */
+/** A planned change of a key's numbers. */
 export interface NumbersPlan {
   readonly before: string;
   readonly after: string;
@@ -44,7 +44,7 @@ export interface NumbersPlan {
 }
 
 /**
- * Plans to give a key other numbers of the same kind.
+ * Plans an override with other numbers of the same kind.
  *
  * @param lengthMs - How long; undefined: without an end.
  * @throws (rejects) PageProblem 409 if the numbers cannot be changed; PolicyError for wrong numbers.
@@ -87,7 +87,7 @@ async function findManaged({ core: { context }, limit, key }: LimitedKey): Promi
   return { name, policies, base: base.policy, current: counted.policy };
 }
 
-/** @throws (rejects) PageProblem 409 unless a key has a managed policy, and all of its text is known. */
+/** @throws (rejects) PageProblem 409 unless a key has a managed policy and its whole text is known. */
 async function findManagedWhole(key: LimitedKey): Promise<Managed> {
   const managed = await findManaged(key);
   if (managed === undefined)
@@ -96,10 +96,10 @@ async function findManagedWhole(key: LimitedKey): Promise<Managed> {
       'the numbers of this limit are in code: give it a managed policy first; nothing was done',
     );
   if (key.key.length === key.length) return managed;
-  throw new PageProblem(409, 'only a part of this long key is known: look it up by all of its text; nothing was done');
+  throw new PageProblem(409, 'only part of this long key is known: look it up by its full text; nothing was done');
 }
 
-/** The options from which a policy can be made again, as texts. */
+/** The options from which a policy can be created again, as strings. */
 function writeOptions(policy: Policy): Readonly<Record<string, string>> {
   const fields = Object.entries(policy).filter(([name]) => name !== 'algorithm' && name !== 'name');
   return Object.fromEntries(
@@ -119,7 +119,7 @@ function readOptions(policy: Policy, given: unknown): Policy {
   const read = options.map(([name, value]: [string, unknown]) => {
     if (typeof value === 'string' && value.length <= MAX_VALUE)
       return [name, /^-?\d+$/.test(value) ? Number(value) : value];
-    const expected = `a text of at most ${String(MAX_VALUE)} characters`;
+    const expected = `a string of at most ${String(MAX_VALUE)} characters`;
     throw new PageProblem(400, `options.${name.slice(0, MAX_VALUE)} must be ${expected}; nothing was done`);
   });
   return parsePolicy({ algorithm: policy.algorithm, ...Object.fromEntries(read) });

@@ -16,12 +16,12 @@ import { viewPage, viewSnapshot } from './view/page.ts';
 
 const MAX_BODY = 16_384;
 const HTML = 'text/html; charset=utf-8';
-/** The page, the part of it that follows what is counted, and that as JSON. */
+/** The page, its live part, and that part as JSON. */
 const READS = ['', 'live', 'snapshot'];
 const MAX_EVENTS = 50;
 const READ_EVERY_MS = 2_000;
 
-/** The page of one process: what it counts, and how it answers. */
+/** The page of one process: counts, and answers requests. */
 export class Page {
   readonly #settings: PageSettings;
   readonly #recorder: Recorder;
@@ -54,13 +54,13 @@ export class Page {
     await this.#sharing?.close();
   }
 
-  /** The limits that a key with this subject may be under: those that have denied it know its numbers. */
+  /** The limits that a key with this subject may be under: those that denied it know its numbers. */
   readonly #find = (subject: string): readonly KnownLimit[] => [
     ...this.#recorder.seen(subject),
     ...listLimits(this.#settings.limiters),
   ];
 
-  /** The denials of a key in the last hour, of all processes that share theirs. */
+  /** The denials of a key in the last hour, by all processes that share theirs. */
   readonly #denialsOf = ({ core, limit, subject }: LimitedKey): KeyState['denials'] => {
     const isOf = ({ core: other, limit: known }: LimitedKey): boolean =>
       other.name === core.name && limitId(other, known) === limitId(core, limit);
@@ -78,15 +78,15 @@ export class Page {
     return [...own, ...shared].toSorted((a, b) => b.atMs - a.atMs);
   };
 
-  /** What changed and broke, as far as it is known within half a second, the last first. */
+  /** What changed and broke, as far as it is known within half a second, newest first. */
   async #readEvents(limit?: string, key?: string): Promise<readonly LimitEvent[]> {
     const stores = listCores(this.#settings.limiters).map(({ store }) => store);
-    // That of this process is for all its limiters.
+    // This process's timeline is for all its limiters.
     const all = this.#settings.limiters === undefined ? [undefined, ...stores] : stores;
     const timelines = [...new Set(all.map(findTimeline))];
     if (performance.now() - this.#eventsReadAtMs >= READ_EVERY_MS) {
       this.#eventsReadAtMs = performance.now();
-      // The page says by itself that a store does not answer.
+      // The page itself shows that a store does not answer.
       await inTime(Promise.all(timelines.map((one) => one.refresh().catch(() => undefined))));
     }
     return timelines.flatMap((one) => one.select(limit, key)).toSorted((a, b) => b.atMs - a.atMs);
@@ -117,7 +117,7 @@ export class Page {
 
   async #act(request: PageRequest, { name }: Operator, action: Action): Promise<PageResponse> {
     if (request.method !== 'POST') throw new PageProblem(405, 'this takes POST; nothing was done', { allow: 'POST' });
-    // A page of another site can send neither without asking first, and no answer allows it.
+    // A page of another site can send neither without a preflight, which is never allowed.
     if (request.header('x-sluice-page') !== '1' || !isJson(request.header('content-type') ?? '')) {
       const expected = 'the header fields Content-Type: application/json and X-Sluice-Page: 1';
       throw new PageProblem(415, `send JSON with ${expected}; nothing was done`);
@@ -160,7 +160,7 @@ function readResource({ url, base }: PageRequest): string | undefined {
   return isKnown(last) ? last : REDIRECT;
 }
 
-/** The links of the page are relative, so that it can be mounted anywhere. */
+/** Links in the page are relative, so that it can be mounted anywhere. */
 function redirect({ url }: PageRequest): PageResponse {
   const path = url.split('?', 1)[0] ?? '';
   const location = `./${path.slice(path.lastIndexOf('/') + 1)}/`;
@@ -171,19 +171,21 @@ function isJson(type: string): boolean {
   return type.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
 }
 
-/** @throws PageProblem 403 for a request that a page of another site has made. */
+/** @throws PageProblem 403 for a request made by a page of another site. */
 function checkOrigin(request: PageRequest): void {
   const site = request.header('sec-fetch-site');
   const origin = request.header('origin');
-  // A proxy may change Host, so that what the browser itself says goes first.
+  // A proxy may change Host, so the browser's own field takes precedence.
   const isOwn =
     site === undefined
       ? origin === undefined || (URL.canParse(origin) && new URL(origin).host === request.header('host'))
       : site === 'same-origin' || site === 'none';
-  if (!isOwn) throw new PageProblem(403, 'a page of another site sent this; nothing was done');
+  if (!isOwn) throw new PageProblem(403, 'a page of another site sent this request; nothing was done');
 }
 
-/** How errors are told: those of Sluice with their text, those of a store without, because it may hold addresses. */
+/**
+ * Turns an error into a response: Sluice's errors with their text, a store's without, because it may contain addresses.
+ */
 function readProblem(error: unknown, isChange: boolean): PageProblem {
   if (error instanceof PageProblem) return error;
   const { code, message, name, sent } = error as { code?: unknown; message: string; name: string; sent?: unknown };

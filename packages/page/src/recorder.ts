@@ -7,11 +7,11 @@ import { TopKeys } from './top-keys.ts';
 /** A key that was denied, and the policy that denied it. */
 export interface DeniedKey extends LimitedKey {
   readonly policy: string;
-  /** By minute of the period, the last one last. */
+  /** By minute of the period, newest last. */
   readonly denials: Denial[];
 }
 
-/** Decisions of a limiter by one policy, by minute of the last hour. */
+/** A limiter's decisions by one policy, for each minute of the last hour. */
 export interface PolicyCounts {
   readonly limiter: string;
   readonly policy: string;
@@ -20,22 +20,22 @@ export interface PolicyCounts {
 }
 
 const MAX_KEY = 256;
-/** Functions may return policies of any name: those beyond are not counted. */
+/** Functions may return policies with any name: further ones are not counted. */
 const MAX_POLICIES = 1_000;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 /** Three of them are an hour. */
 const PERIOD_S = 1_200;
 
-/** Counts the decisions of this process, by limiter and policy, and the keys that are denied most. */
+/** Counts the decisions of this process, by limiter and policy, and finds the keys denied most. */
 export class Recorder {
   readonly startedAtMs: number = Date.now();
   readonly denied: TopKeys<DeniedKey> = new TopKeys(this.startedAtMs);
-  /** By limiter and policy. Limiters of one name count as one, as in metrics. */
+  /** By limiter and policy. Limiters with one name count as one, as in metrics. */
   readonly counts = new Map<string, PolicyCounts>();
   /** How long decisions take, by limiter. */
   readonly durations = new Map<string, Durations>();
-  /** The place of the present minute in counts by minute. */
+  /** The place of the current minute in counts by minute. */
   #minute = 0;
   readonly #only: ReadonlySet<LimiterCore> | undefined;
   readonly #stop: () => void;
@@ -43,8 +43,8 @@ export class Recorder {
   #seconds = 0;
 
   /**
-   * @param only - The limiters that are counted. Default: all of the process.
-   * @param everySecond - Is called then.
+   * @param only - The limiters to count. Default: all in the process.
+   * @param everySecond - Called every second.
    */
   constructor(only: ReadonlySet<LimiterCore> | undefined, everySecond: () => void) {
     this.#only = only;
@@ -58,18 +58,18 @@ export class Recorder {
     this.#timer.unref();
   }
 
-  /** The keys with this subject among those that are denied most: their limits are those that decided. */
+  /** The keys with this subject among those denied most, with the limits that decided. */
   seen(subject: string): readonly DeniedKey[] {
     return [...this.denied.items().values()].filter((item) => item.subject === subject);
   }
 
-  /** The denials of a key in the last hour, the last first. */
+  /** The denials of a key in the last hour, newest first. */
   denialsOf({ core, policy, subject }: Pick<DeniedKey, 'core' | 'policy' | 'subject'>): readonly Denial[] {
     const kept = this.denied.find(`${core.name} ${policy} ${subject}`);
     return kept.flatMap(({ denials }) => denials.toReversed());
   }
 
-  /** Counts in the order of their minutes, the present one last. */
+  /** Counts in the order of minutes, the current one last. */
   inOrder(byMinute: Uint32Array): readonly number[] {
     return [...byMinute.subarray(this.#minute + 1), ...byMinute.subarray(0, this.#minute + 1)];
   }
@@ -102,7 +102,7 @@ export class Recorder {
     const { limit, subject, key } = want;
     const { denials } = this.denied.add(`${core.name} ${policy} ${subject}`, () => ({
       ...{ core, limit, policy, subject, isUnsure: false, length: key.length, denials: [] },
-      // A copy: a slice keeps the whole text.
+      // A copy, because a slice would keep the whole text.
       key: key.length > MAX_KEY ? Buffer.from(key.slice(0, MAX_KEY)).toString() : key,
     }));
     const { used, limit: max, windowMs } = policies[at] as (typeof policies)[number];

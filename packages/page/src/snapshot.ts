@@ -8,19 +8,19 @@ import { MAX_SHARED_DENIALS, MAX_SHARED_KEYS, MINUTES, type PageRecord, type Sha
 import { mergeDenied, mergeLost } from './shared/redis.ts';
 import type { Sharing } from './shared/sharing.ts';
 
-/** All that the page shows without a question. */
+/** Everything that the page shows by default. */
 export interface Snapshot {
   readonly atMs: number;
   readonly process: { readonly pid: number; readonly host: string; readonly sinceMs: number };
-  /** The name by which the operator is known; null: the operator has to give one. */
+  /** The operator's name; null: the operator has to give one. */
   readonly operator: string | null;
   readonly limiters: readonly ShownLimiter[];
   readonly denied: ShownKeys;
-  /** The managed policies that their source has lost, and the processes that still have them, as far as they share that. */
+  /** The managed policies that their source has lost, and the processes known to still have them. */
   readonly lost: readonly { readonly name: string; readonly processes: readonly ShownProcess[] }[];
-  /** Outages and losses that last. */
+  /** Outages and losses in progress. */
   readonly troubles: readonly LimitEvent[];
-  /** What changed and broke, the last first: those that the operator has asked for. */
+  /** What changed and broke, newest first: the events that the operator asked for. */
   readonly events: readonly LimitEvent[];
 }
 
@@ -34,7 +34,7 @@ export interface ShownLimiter {
   readonly store: string;
   readonly breaker: string;
   readonly keysInMemory: number;
-  /** How long half of the decisions take, and 99 of a hundred, to a quarter. Null without any. */
+  /** The median and the 99th percentile of decision times, accurate to a quarter. Null without decisions. */
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
   readonly policies: readonly ShownCounts[];
@@ -43,30 +43,30 @@ export interface ShownLimiter {
 /** One policy: its numbers, and its decisions in the last hour. */
 export interface ShownCounts {
   readonly name: string;
-  /** Null if a function returns it for each key, or it is not loaded yet. */
+  /** Null if a function returns the policy for each key, or it is not loaded yet. */
   readonly text: string | null;
   readonly allowed: number;
   readonly denied: number;
-  /** The last minute last. */
+  /** Newest minute last. */
   readonly deniedByMinute: readonly number[];
 }
 
-/** The keys that were denied most, by this process and those that share their counts. */
+/** The keys denied most, by this process and those that share their counts. */
 export interface ShownKeys {
   readonly sinceMs: number;
   readonly keys: readonly ShownKey[];
-  /** All denials, the last minute last. */
+  /** All denials, newest minute last. */
   readonly byMinute: readonly number[];
-  /** The other processes; null if this page shares nothing. `ageMs`: how old their counts are. */
+  /** The other processes; null if this page shares nothing. `ageMs`: the age of their counts. */
   readonly others: readonly { readonly pid: number; readonly host: string; readonly ageMs: number }[] | null;
-  /** Since when Redis has not taken or given counts; null: it does both. */
+  /** When Redis stopped accepting or returning counts; null: it does both. */
   readonly awaySinceMs: number | null;
 }
 
 /** `id`: null if only another process knows its limit. */
 export type ShownKey = Omit<SharedKey, 'limit' | 'denials'> & { readonly id: string | null };
 
-/** What snapshots are taken of. */
+/** The sources of a snapshot. */
 export interface Shown {
   readonly recorder: Recorder;
   readonly find: FindLimits;
@@ -92,7 +92,7 @@ export function takeSnapshot(shown: Shown, operator: string | undefined): Snapsh
   };
 }
 
-/** What a page counts and shares now. */
+/** The current record of a page, to share. */
 export function makeRecord(recorder: Recorder, only: Shown['only']): PageRecord {
   const { denied, counts } = recorder;
   const keys = denied
@@ -108,7 +108,7 @@ export function makeRecord(recorder: Recorder, only: Shown['only']): PageRecord 
   return { pid: process.pid, host: hostname(), sinceMs: denied.sinceMs, deniedByMinute, keys, lost };
 }
 
-/** The record of this process as it is now, and those of others. */
+/** The current record of this process, and those of others. */
 function readRecords({ recorder, only, sharing }: Shown): readonly (PageRecord & { readonly ageMs: number })[] {
   return [{ ...makeRecord(recorder, only), ageMs: 0 }, ...listOthers(sharing)];
 }
@@ -138,12 +138,12 @@ export function listOthers(sharing: Sharing | undefined): Sharing['records'] {
   return (sharing?.records ?? []).filter(({ pid, host }) => pid !== process.pid || host !== hostname());
 }
 
-/** Counts by minute, of which any may begin later. */
+/** Adds up counts by minute, any of which may start later. */
 function addUp(all: readonly (readonly number[])[]): readonly number[] {
   return Array.from({ length: MINUTES }, (_, i) => all.reduce((sum, counts) => sum + (counts.at(i - MINUTES) ?? 0), 0));
 }
 
-/** Limiters of one name count as one. */
+/** Limiters with one name count as one. */
 function showLimiters({ only, recorder }: Shown): readonly ShownLimiter[] {
   const { counts, durations } = recorder;
   return [...new Map(listCores(only).map((core) => [core.name, core])).values()].map((core) => {

@@ -1,10 +1,10 @@
-/** A frequent entry, and how often it was counted at least. */
+/** A frequent entry, and how often it was counted, at least. */
 export interface Frequent<Item> {
   readonly item: Item;
   readonly count: number;
 }
 
-/** Entries that are always kept, of each period. */
+/** How many entries of each period are always kept. */
 const CAPACITY = 1_000;
 const PERIODS = 3;
 
@@ -23,7 +23,7 @@ export class TopKeys<Item> {
   /**
    * Counts an entry, and returns what is kept with it in this period.
    *
-   * @param makeItem - Makes what is kept with a new entry.
+   * @param makeItem - Creates what is kept with a new entry.
    */
   add(id: string, makeItem: () => Item): Item {
     return (this.#periods[0] as Period<Item>).add(id, makeItem);
@@ -34,17 +34,17 @@ export class TopKeys<Item> {
     this.#periods = [new Period(nowMs), ...this.#periods.slice(0, PERIODS - 1)];
   }
 
-  /** All that is kept with an entry, of the present period first. */
+  /** Everything kept with an entry, the current period first. */
   find(id: string): readonly Item[] {
     return this.#periods.flatMap(({ entries }) => entries.get(id)?.item ?? []);
   }
 
-  /** All that are kept, in any order, by their ids. */
+  /** All kept entries by id, in any order. */
   items(): ReadonlyMap<string, Item> {
     return new Map(this.#periods.flatMap(({ entries }) => [...entries].map(([id, { item }]) => [id, item])));
   }
 
-  /** All that are kept, the most frequent first. */
+  /** All kept entries, most frequent first. */
   ranked(): readonly Frequent<Item>[] {
     const countOf = (id: string): number =>
       this.#periods.reduce((sum, { entries }) => sum + (entries.get(id)?.count ?? 0), 0);
@@ -53,7 +53,7 @@ export class TopKeys<Item> {
   }
 }
 
-/** Up to twice the capacity is kept, and then the more frequent half. An entry that comes back counts from then on. */
+/** Keeps up to twice the capacity, then drops the less frequent half. An entry that comes back counts from then on. */
 class Period<Item> {
   readonly entries = new Map<string, { readonly item: Item; count: number }>();
   readonly sinceMs: number;

@@ -12,7 +12,7 @@ export interface Framework {
   readonly file: string;
   /** What is imported before Sluice. */
   readonly imports: readonly string[];
-  /** The package of Sluice, and what is imported from it beside policies. */
+  /** The Sluice package, and what is imported from it in addition to policies. */
   readonly from: string;
   readonly names: readonly string[];
   readonly itself?: string;
@@ -181,7 +181,7 @@ export function writeCode(scenario: Scenario): string {
   );
 }
 
-/** @param column - Where its first line begins, if that is not at the indent. */
+/** @param column - The column of its first line, if that is not at the indent. */
 function writePolicy(policy: PolicyChoice, indent: number, column = indent): string {
   const make = findMaker(policy.kind);
   const properties = Object.entries(readOptions(policy)).map(([name, value]) => `${name}: ${writeValue(value)}`);
@@ -194,7 +194,7 @@ function writeValue(value: string | number | { readonly legacy: string }): strin
   return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }
 
-/** An object in one line where it fits, else a line for each property. */
+/** An object on one line if it fits, otherwise one line per property. */
 function writeObject(properties: readonly string[], indent: number, taken: number): string {
   if (properties.length === 0) return '{}';
   const line = `{ ${properties.join(', ')} }`;

@@ -6,14 +6,14 @@ import { KEY_CHOICES, STORE_CHOICES, initialScenario, readMs, type Scenario } fr
 import { HEADER_CHOICES } from './shown.ts';
 import { COLUMNS, MAX_CLIENTS, MAX_COST, MAX_IN_COLUMN, RETRY_CHOICES, SPANS_MS, type Traffic } from './traffic.ts';
 
-/** Raised when a link of the one before means something else. */
+/** Increased when links of the previous version would change their meaning. */
 const VERSION = '1';
-/** Pasted traffic that is longer is left out: chats and mail break a link that has much more. */
+/** Longer pasted traffic is left out, because chats and mail break longer links. */
 const MAX_LOG = 24_000;
 const MAX_VALUE = 80;
 const MAX_RUN_MS = 86_400_000;
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
-/** What has one of a few values. */
+/** Choices among a few values. */
 const CHOICES = { key: KEY_CHOICES, store: STORE_CHOICES, headers: HEADER_CHOICES, framework: FRAMEWORKS };
 
 /** A scenario as the fragment of a link, without `#`. Traffic that was pasted and is too long for a link is left out. */
@@ -39,8 +39,8 @@ export function writeLink(scenario: Scenario): { readonly link: string; readonly
 }
 
 /**
- * The scenario of a link. Whatever the link contains, the result is one that works: what cannot be read has its value
- * from the start, and is named in `problems`.
+ * The scenario of a link. Whatever the link contains, the result works: parts that cannot be read keep their initial
+ * value, and are named in `problems`.
  */
 export function readLink(fragment: string): { readonly scenario: Scenario; readonly problems: readonly string[] } {
   const initial = initialScenario();
@@ -114,7 +114,7 @@ function readTraffic(fields: URLSearchParams): Traffic | undefined {
   return { from: 'painted', spanMs, clients, cost, runsMs, retries };
 }
 
-/** A row of bars: a character for each column, without zeros at the end. */
+/** A row of bars: a character for each column, without trailing zeros. */
 function writeBars(counts: readonly number[]): string {
   return counts
     .map((count) => DIGITS.charAt(count))

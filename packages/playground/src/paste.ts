@@ -4,7 +4,7 @@ import { MAX_COST, type Offered, type Pasted } from './traffic.ts';
 export const MAX_TEXT = 1_000_000;
 /** More are left out. */
 export const MAX_REQUESTS = 5_000;
-/** A longer line is cut: what matters is at its beginning. */
+/** A longer line is cut, because what matters is at its beginning. */
 const MAX_LINE = 1_000;
 const MAX_NAME = 64;
 /** Requests that come later than this after the first are left out. */
@@ -18,7 +18,7 @@ interface Line {
   readonly atMs: number;
   readonly key: string;
   readonly cost: number;
-  /** Whether its stamp is of whole seconds. */
+  /** Whether its timestamp has whole seconds. */
   readonly isCoarse: boolean;
 }
 
@@ -29,7 +29,7 @@ const ACCESS_LOG = /^(\S+) \S+ .*?\[([^[\]]{1,40})\] "/;
  * Reads requests, one a line: `time [cost] [key]`, or a line of an access log, whose key is the address. Times are
  * ISO 8601, seconds or milliseconds since 1970, or seconds from the start.
  *
- * @returns The traffic, undefined if no line could be read, and notes for the reader: what was left out, what was spread.
+ * @returns The traffic (undefined if no line could be read), and notes for the reader on what was left out or spread.
  */
 export function parsePaste(text: string): { readonly traffic: Pasted | undefined; readonly notes: readonly string[] } {
   const notes: string[] = [];
@@ -83,7 +83,7 @@ function parseLine(line: string): Line | undefined {
   // A number after the time is a cost; anything else is the key.
   const cost = log === null && /^\d+$/.test(words[0] ?? '') ? Number(words.shift()) : 1;
   if (atMs === undefined || cost < 1 || cost > MAX_COST) return undefined;
-  // What separates words here, and lines in a link, is left out of keys.
+  // Characters that separate words here, or lines in a link, are removed from keys.
   const key = (log?.[1] ?? words[0] ?? '').replace(/[*,;]/g, '').slice(0, MAX_NAME);
   return { atMs, key: key || 'no-key', cost, isCoarse: log !== null };
 }
@@ -103,7 +103,7 @@ function readTime(text = ''): number | undefined {
 
 const sortLines = (lines: readonly Line[]): readonly Line[] => [...lines].sort((a, b) => a.atMs - b.atMs);
 
-/** Requests with the same whole second, spread over it. The same list if there are none. */
+/** Spreads requests with the same whole second over that second. Returns the same list if there are none. */
 function spreadSeconds(lines: readonly Line[]): readonly Line[] {
   const counts = new Map<number, number>();
   for (const { atMs, isCoarse } of lines) if (isCoarse) counts.set(atMs, (counts.get(atMs) ?? 0) + 1);
@@ -123,7 +123,7 @@ function toTraffic(lines: readonly Line[]): Pasted {
   const clients = [...new Set(lines.map(({ key }) => key))];
   const indices = new Map(clients.map((key, i) => [key, i]));
   const first = (lines[0] as Line).atMs;
-  // Dates begin with the whole second of the first request; other times are from the start already.
+  // Dates are counted from the whole second of the first request; other times already count from the start.
   const startMs = first >= MIN_DATE_MS ? Math.floor(first / 1000) * 1000 : 0;
   const requests = lines.map(({ atMs, key, cost }): Offered => ({
     atMs: atMs - startMs,

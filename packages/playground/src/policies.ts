@@ -11,10 +11,10 @@ import {
 } from '@sluice/core';
 import { LimiterCore } from '@sluice/core/spi';
 
-/** One option of a policy, as a field of a form. All values are text, as they are typed. */
+/** One option of a policy, as a form field. All values are text, as typed. */
 export interface PolicyField {
   readonly name: string;
-  /** What an empty field means. Absent: it has to be filled. */
+  /** What an empty field means. Absent: the field is required. */
   readonly otherwise?: string;
   readonly choices?: readonly string[];
   readonly isNumber?: boolean;
@@ -23,20 +23,20 @@ export interface PolicyField {
 /** One of the eight policies. Two of them have one function, `tokenBucket`. */
 export interface PolicyKind {
   readonly id: string;
-  /** The function that makes it, where that is not its id. */
+  /** The function that creates it, if that is not its id. */
   readonly make?: string;
   readonly title: string;
   /** Its promise, in a sentence. */
   readonly promise: string;
   readonly fields: readonly PolicyField[];
-  /** Options that the kind itself gives. */
+  /** Options that the kind itself sets. */
   readonly fixed?: Readonly<Record<string, string>>;
-  /** The values of a new one. */
+  /** The initial values. */
   readonly initial: Readonly<Record<string, string>>;
   readonly from: (options: never) => Policy;
 }
 
-/** A policy as its form has it: text, right or wrong. A field that is empty or missing has its default. */
+/** A policy as in its form: text, right or wrong. An empty or missing field has its default. */
 export interface PolicyChoice {
   /** The id of a {@link PolicyKind}. */
   readonly kind: string;
@@ -140,15 +140,15 @@ export function findKind(id: string): PolicyKind | undefined {
   return POLICY_KINDS.find((kind) => kind.id === id);
 }
 
-/** The name of the function that makes policies of this kind. */
+/** The name of the function that creates policies of this kind. */
 export const findMaker = (id: string): string => findKind(id)?.make ?? id;
 
-/** A policy of this kind, with the numbers it starts with. */
+/** A policy of this kind, with its initial numbers. */
 export function newPolicy(kind: string): PolicyChoice {
   return { kind, values: findKind(kind)?.initial ?? {} };
 }
 
-/** Several policies need names of their own: those that have none get one. */
+/** Several policies need a name each: those without one get one. */
 export function withNames(choices: readonly PolicyChoice[]): readonly PolicyChoice[] {
   if (choices.length < 2) return choices;
   const taken = new Set(choices.map(({ values }) => values['name']?.toLowerCase()));
@@ -169,20 +169,20 @@ function suggestName({ kind, values: { window: per = '' } }: PolicyChoice): stri
   return /^[\w.]+$/.test(per) ? `per-${per}` : 'window';
 }
 
-/** Options as the policy's function takes them, in the order of the form, without those that have their default. */
+/** The options for the policy's function, in the order of the form, without those left at their default. */
 export function readOptions({ kind, values }: PolicyChoice): Readonly<Record<string, string | number>> {
   const { fields, fixed } = findKind(kind) as PolicyKind;
   const options: Record<string, string | number> = {};
   for (const field of fields) {
     const text = (values[field.name] ?? '').trim();
     if (field.otherwise !== undefined && (text === '' || text === field.otherwise)) continue;
-    // Text that is no number stays text, so that the message shows it.
+    // Text that is not a number stays text, so that the message shows it.
     options[field.name] = field.isNumber === true && /^\d+$/.test(text) ? Number(text) : text;
   }
   return { ...options, ...fixed };
 }
 
-/** The policies, or what is wrong with them. */
+/** Checks the policies: returns them, or what is wrong with them. */
 export function checkPolicies(choices: readonly PolicyChoice[]): {
   readonly policies: readonly Policy[] | undefined;
   readonly errors: readonly FieldError[];
@@ -201,7 +201,7 @@ export function checkPolicies(choices: readonly PolicyChoice[]): {
     new LimiterCore({}).limitFor(policies);
     return { policies, errors };
   } catch (error) {
-    // Which of several names it is, is in the message.
+    // The message tells which of the names it is.
     return { policies: undefined, errors: [{ ...readError(error, choices.length - 1), field: 'name' }] };
   }
 }

@@ -1,6 +1,6 @@
 import { COLUMNS, EMPTY, MAX_IN_COLUMN, SPANS_MS, type Painted, type Retries } from './traffic.ts';
 
-/** The scale of a preset: how many units the policies allow in which time. */
+/** The scale of a preset: how many units the policies allow, and in what time. */
 export interface Scale {
   readonly units: number;
   readonly windowMs: number;
@@ -12,7 +12,7 @@ export interface Preset {
   readonly description: string;
   /** When denied requests come back. */
   readonly retries?: Retries;
-  /** Per client, the requests of each column. `perColumn`: what the policies allow in the long run. */
+  /** The requests in each column, for each client. `perColumn`: what the policies allow in the long run. */
   readonly draw: (of: {
     readonly perColumn: number;
     readonly units: number;
@@ -82,7 +82,7 @@ export const PRESETS: readonly Preset[] = [
 /** The traffic of a preset, fitted to what the policies allow. */
 export function drawPreset(preset: Preset, { units, windowMs }: Scale, runsMs: number): Painted {
   const spanMs = SPANS_MS.find((span) => span >= windowMs * 3) ?? 86_400_000;
-  // A row of bars holds some hundred requests. Above that, each request costs more.
+  // A row of bars holds a few hundred requests. Beyond that, each request costs more.
   const cost = Math.max(Math.ceil(units / 120), 1);
   const requests = Math.max(Math.floor(units / cost), 1);
   const columnsPerWindow = Math.max(Math.min(Math.round((windowMs / spanMs) * COLUMNS), COLUMNS), 1);
@@ -101,12 +101,12 @@ function each(count: (column: number) => number): readonly number[] {
   return EMPTY.map((_, column) => Math.round(count(column)));
 }
 
-/** A whole number for each column, so that the average over all columns is this one. */
+/** A whole number for each column, whose average over all columns is this number. */
 function onAverage(perColumn: number, column: number): number {
   return Math.floor(perColumn * (column + 1)) - Math.floor(perColumn * column);
 }
 
-/** A column's part of units that are spread over several. */
+/** One column's part of units that are spread over several. */
 function spread(units: number, columns: number, column: number): number {
   return onAverage(units / columns, column);
 }

@@ -3,18 +3,18 @@ import { denialFor } from '@sluice/core/http';
 import { findSlots, LimiterCore, type HeldSlots } from '@sluice/core/spi';
 import { COLUMNS, listRequests, type Offered, type Traffic } from './traffic.ts';
 
-/** An edge of every window that divides a day: where the traffic starts. */
+/** Where the traffic starts: an edge of every window that divides a day. */
 export const START_MS: number = Date.UTC(2026, 0, 1);
 
-/** A request that comes, for the first time (0) or again. */
+/** A request that arrives, for the first time (0) or again. */
 interface Coming extends Offered {
   readonly retry: number;
 }
 
-/** A request and what was decided. */
+/** A request and its decision. */
 export interface Answer extends Coming {
   readonly decision: Decision;
-  /** When it goes on, in milliseconds from the start of the traffic. */
+  /** When it proceeds, in milliseconds from the start of the traffic. */
   readonly startMs: number;
 }
 
@@ -33,7 +33,7 @@ export interface Replayed {
 const SAMPLES = 240;
 /** How often a denied request comes back. */
 const MAX_RETRIES = { none: 0, after: 10, backoff: 4 } as const;
-/** All that come back, so that the page stays fast whatever is drawn. */
+/** The maximum number of retries, so that the page stays fast whatever is drawn. */
 const MAX_IN_ALL = 5_000;
 
 /**
@@ -55,7 +55,7 @@ export function replay(
   let holder = 0;
   const decide = (op: 'take' | 'peek', client: number, cost: number): Decision => {
     const key = isShared ? 'all' : String(client);
-    // At once, as the store answers.
+    // Runs at once, because the store answers at once.
     return core.decide(op, [{ limit, key, subject: key, cost, holder: ++holder, isNamed: false }]) as Decision;
   };
   /** By their ends. */
@@ -105,14 +105,14 @@ export function replay(
   return { answers, samples };
 }
 
-/** Puts an item before the first one that is later, in a sorted list. */
+/** Inserts an item before the first later one in a sorted list. */
 function insert<T>(list: T[], item: T, isLater: (other: T) => boolean, from = 0): void {
   let place = from;
   while (place < list.length && !isLater(list[place] as T)) place++;
   list.splice(place, 0, item);
 }
 
-/** The value of `Retry-After` in milliseconds; infinite where the response has none. */
+/** The value of `Retry-After` in milliseconds; infinite if the response has none. */
 function readRetryAfter(decision: Decision): number {
   const field = denialFor(decision).fields.find(({ name }) => name === 'Retry-After');
   return field === undefined ? Infinity : Number(field.value) * 1_000;

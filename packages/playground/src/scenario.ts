@@ -16,7 +16,7 @@ export const STORE_CHOICES = [
   { id: 'redis', title: 'Redis' },
 ] as const;
 
-/** All that a reader chooses: what a link contains. */
+/** Everything that a reader chooses, and a link contains. */
 export interface Scenario {
   readonly policies: readonly PolicyChoice[];
   readonly traffic: Traffic;
@@ -26,7 +26,7 @@ export interface Scenario {
   readonly headers: string;
   /** The id of a `Framework`. */
   readonly framework: string;
-  /** The client that is painted and watched. */
+  /** The client being painted and watched. */
   readonly client: number;
   /** The request that is shown, in the order of time. */
   readonly request: number | undefined;
@@ -47,16 +47,16 @@ export function initialScenario(): Scenario {
   };
 }
 
-/** The scale of presets: the first policy, as far as its fields can be read. */
+/** The scale of presets: that of the first policy, if its fields can be read. */
 export function readScale(policies: readonly PolicyChoice[], runsMs: number): Scale {
   const { kind = '', values = {} } = policies[0] ?? {};
   const units = Number(values['capacity'] ?? values['limit']);
-  // Slots are free again when their requests end.
+  // Slots become free when their requests end.
   const windowMs = kind === 'concurrency' ? runsMs : (readMs(values['window'] ?? values['every'] ?? '') ?? 10_000);
   const refill = Number(values['refill']);
   return {
     units: Number.isSafeInteger(units) && units > 0 ? Math.min(units, 1_000_000) : 10,
-    // The time in which an empty bucket is full again.
+    // The time in which an empty bucket fills up.
     windowMs: findMaker(kind) === 'tokenBucket' && refill > 0 ? (windowMs * Math.max(units, 1)) / refill : windowMs,
   };
 }

@@ -12,7 +12,7 @@ const UNITS: readonly (readonly [name: string, ms: number])[] = [
   ['s', 1_000],
 ];
 
-/** A time as a person reads it: `250 ms`, `12.4 s`, `1 min 40 s`, `2 h`. */
+/** A time for a person to read: `250 ms`, `12.4 s`, `1 min 40 s`, `2 h`. */
 export function showTime(ms: number): string {
   if (ms < 1_000) return `${String(Math.round(ms))} ms`;
   if (ms < 60_000) return `${String(Math.round(ms / 100) / 10)} s`;
@@ -35,7 +35,7 @@ export function showOutcome({ decision }: Answer): 'allowed' | 'delayed' | 'deni
   return decision.delayMs > 0 ? 'delayed' : 'allowed';
 }
 
-/** A request and its outcome in a sentence, for those who do not see it. */
+/** A request and its outcome in a sentence, for readers who cannot see the drawing. */
 export function describeRequest({ atMs, retry, decision }: Answer): string {
   const { allowed, delayMs, retryAfterMs, policy } = decision;
   const at = `at ${showTime(atMs)}${retry === 0 ? '' : `, retry ${String(retry)}`}`;
@@ -51,16 +51,16 @@ export function describeColumn({ allowed, denied, retried }: Omit<Column, 'delay
   return `${showCount(all, 'request')}: ${String(allowed)} allowed, ${String(denied)} denied${again}`;
 }
 
-/** The time that a column stands for. */
+/** The time span of a column. */
 export function describeSpan(column: number, spanMs: number): string {
   return `${showTime((column * spanMs) / COLUMNS)} to ${showTime(((column + 1) * spanMs) / COLUMNS)}`;
 }
 
-/** The size of the drawings below, which are stretched to where they are shown. */
+/** The size of the drawings below, which are stretched to fit. */
 export const DRAWING = { width: 1000, height: 100 } as const;
 const round = (value: number): string => String(Math.round(value * 10) / 10);
 
-/** The remaining units of one policy, as steps from the first to the last instant: the path of an SVG. */
+/** The remaining units of one policy, as steps from the first to the last instant: an SVG path. */
 export function drawRemaining(samples: readonly Sample[], policy: number, limit: number, spanMs: number): string {
   let path = '';
   let before: number | undefined;
@@ -74,12 +74,12 @@ export function drawRemaining(samples: readonly Sample[], policy: number, limit:
   return before === undefined ? '' : `${path}H${String(DRAWING.width)}`;
 }
 
-/** A stroke for every request: the path of an SVG. */
+/** A stroke for every request: an SVG path. */
 export function drawRequests(answers: readonly Answer[], spanMs: number): string {
   return answers.map(({ atMs }) => `M${round((atMs / spanMs) * DRAWING.width)},0V${String(DRAWING.height)}`).join('');
 }
 
-/** The request nearest to an instant: its index in the list; -1 in an empty one. */
+/** The index of the request nearest to an instant; -1 in an empty list. */
 export function findNearest(answers: readonly Answer[], atMs: number): number {
   const after = answers.findIndex((answer) => answer.atMs >= atMs);
   if (after <= 0) return after === 0 ? 0 : answers.length - 1;
@@ -92,7 +92,7 @@ const JAVASCRIPT =
   /(\/\/.*)|('(?:\\.|[^'\\])*')|\b(import|from|const|await|async|new|if|return|class|export|default|null|true|false)\b|\b(\d+)\b|\b(\w+)(?=\()/g;
 const HTTP = /(^\{.*)|("[^"]*")|(^HTTP\/1\.1.*)|\b(\d+)\b|(^[A-Za-z-]+)(?=:)/gm;
 
-/** Code in pieces that have one colour each; together they are the code. */
+/** Splits code into pieces of one colour each. */
 export function highlight(
   code: string,
   language: 'javascript' | 'http' = 'javascript',

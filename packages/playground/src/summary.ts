@@ -4,23 +4,23 @@ import { COLUMNS, listRequests, type Traffic } from './traffic.ts';
 /** Requests of a column. */
 export interface Column {
   readonly allowed: number;
-  /** The number of those that had to wait. */
+  /** How many had to wait. */
   readonly delayed: number;
   readonly denied: number;
-  /** The number of all that came again. */
+  /** How many were retries. */
   readonly retried: number;
 }
 
 export interface Totals {
   readonly offered: number;
-  /** Those that came again, which are counted as allowed or denied too. */
+  /** Retries, which are also counted as allowed or denied. */
   readonly retried: number;
   readonly allowed: number;
   readonly delayed: number;
   readonly denied: number;
-  /** The most units of one key that started in any interval as long as the window. */
+  /** The most units of one key that started within any interval of the window's length. */
   readonly max: number;
-  /** The longest time in which requests of one key came and none was allowed. */
+  /** The longest time during which requests of one key arrived and none was allowed. */
   readonly longestDenialMs: number;
 }
 
@@ -38,8 +38,8 @@ export function countColumns(answers: readonly Answer[], spanMs: number, client:
   return columns;
 }
 
-/** The clients with most requests, up to this many, in the order of their indices unless some are left out. */
-export function busiestClients(traffic: Traffic, max: number): readonly number[] {
+/** The clients with the most requests, up to this many, in the order of their indices unless some are left out. */
+export function findBusiestClients(traffic: Traffic, max: number): readonly number[] {
   const counts = traffic.clients.map(() => 0);
   const clients = [...counts.keys()];
   if (clients.length <= max) return clients;
@@ -65,13 +65,13 @@ export function countTotals(answers: readonly Answer[], windowMs: number, isShar
     allowed: count(({ decision }) => decision.allowed),
     delayed: count(({ decision }) => decision.delayMs > 0),
     denied: count(({ decision }) => !decision.allowed),
-    max: Math.max(0, ...keys.map((own) => maxIn(own, windowMs))),
-    longestDenialMs: Math.max(0, ...keys.map(longestDenial)),
+    max: Math.max(0, ...keys.map((own) => findMax(own, windowMs))),
+    longestDenialMs: Math.max(0, ...keys.map(findLongestDenial)),
   };
 }
 
-/** Half-open intervals: a unit at their end is not in them. */
-function maxIn(answers: readonly Answer[], windowMs: number): number {
+/** Intervals are half-open: a unit at the end is not included. */
+function findMax(answers: readonly Answer[], windowMs: number): number {
   const starts = answers.filter(({ decision }) => decision.allowed).sort((a, b) => a.startMs - b.startMs);
   let [first, units, max] = [0, 0, 0];
   for (const { startMs, cost } of starts) {
@@ -82,7 +82,7 @@ function maxIn(answers: readonly Answer[], windowMs: number): number {
   return max;
 }
 
-function longestDenial(answers: readonly Answer[]): number {
+function findLongestDenial(answers: readonly Answer[]): number {
   let longest = 0;
   let since: number | undefined;
   for (const { atMs, decision } of answers) {

@@ -1,4 +1,4 @@
-/** One request that is offered. */
+/** One offered request. */
 export interface Offered {
   /** Milliseconds from the start. */
   readonly atMs: number;
@@ -18,7 +18,7 @@ export type Retries = (typeof RETRY_CHOICES)[number]['id'];
 
 interface AnyTraffic {
   readonly spanMs: number;
-  /** How long a request runs once it is allowed. */
+  /** How long an allowed request runs. */
   readonly runsMs: number;
   readonly retries: Retries;
 }
@@ -26,7 +26,7 @@ interface AnyTraffic {
 /** Traffic as a row of bars for each client. */
 export interface Painted extends AnyTraffic {
   readonly from: 'painted';
-  /** Per client, the requests of each of {@link COLUMNS} columns. */
+  /** The requests in each of {@link COLUMNS} columns, for each client. */
   readonly clients: readonly (readonly number[])[];
   /** Units that each request costs. */
   readonly cost: number;
@@ -43,7 +43,7 @@ export interface Pasted extends AnyTraffic {
 export type Traffic = Painted | Pasted;
 
 export const COLUMNS = 60;
-/** The most requests of a client in a column. */
+/** The maximum number of requests of a client in a column. */
 export const MAX_IN_COLUMN = 50;
 export const MAX_CLIENTS = 4;
 export const MAX_COST = 1_000_000;
@@ -53,14 +53,14 @@ export const SPANS_MS: readonly number[] = [
 ];
 export const EMPTY: readonly number[] = Array.from({ length: COLUMNS }, () => 0);
 
-/** The names of the clients, as they are shown. */
+/** The clients' names, as displayed. */
 export function nameClients(traffic: Traffic): readonly string[] {
   return traffic.from === 'pasted' ? traffic.clients : traffic.clients.map((_, i) => `Client ${'ABCD'.charAt(i)}`);
 }
 
 /**
- * The requests of the traffic, in the order of time. Those of a painted column are spread evenly over it; where clients
- * coincide, the first client is first.
+ * The requests of the traffic, in the order of time. Requests of a painted column are spread evenly over it; if clients
+ * coincide, the first client comes first.
  */
 export function listRequests(traffic: Traffic): readonly Offered[] {
   if (traffic.from === 'pasted') return traffic.requests;
@@ -79,19 +79,19 @@ export function listRequests(traffic: Traffic): readonly Offered[] {
     .sort((a, b) => a.atMs - b.atMs || a.client - b.client);
 }
 
-/** A place on a row of bars: a column, and how many requests it stands for. */
+/** A place on a row of bars: a column, and a number of requests. */
 export interface Spot {
   readonly column: number;
   readonly count: number;
 }
 
-/** The nearest place to a pointer: `x` and `y` are shares of the row's width and height, from its lower left corner. */
+/** The place nearest to a pointer: `x` and `y` are shares of the row's width and height, from its lower left corner. */
 export function findSpot(x: number, y: number, top: number): Spot {
   const clamp = (value: number, max: number): number => Math.min(Math.max(value, 0), max);
   return { column: clamp(Math.floor(x * COLUMNS), COLUMNS - 1), count: clamp(Math.round(y * top), MAX_IN_COLUMN) };
 }
 
-/** The traffic with every column on the line from one place to the other. */
+/** The traffic with every column set along the line from one place to another. */
 export function paint(traffic: Painted, client: number, to: Spot, from: Spot = to): Painted {
   const [first, last] = from.column <= to.column ? [from, to] : [to, from];
   const steps = Math.max(last.column - first.column, 1);
@@ -104,8 +104,8 @@ export function paint(traffic: Painted, client: number, to: Spot, from: Spot = t
 }
 
 /**
- * The height of a row in requests, for bars of up to this height: a fifth stays free, so that a bar can grow. Retries may
- * make bars higher than can be painted.
+ * The height of a row in requests, for bars of up to this height: a fifth stays free, so that a bar can grow. Retries
+ * may make bars higher than can be painted.
  */
 export function chooseTop(highest: number): number {
   return [10, 20, 30, 40].find((top) => highest <= top * 0.8) ?? Math.max(MAX_IN_COLUMN, Math.ceil(highest / 10) * 10);

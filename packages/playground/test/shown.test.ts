@@ -10,7 +10,7 @@ import {
   POLICY_KINDS,
   PRESETS,
   SPANS_MS,
-  busiestClients,
+  findBusiestClients,
   checkPolicies,
   chooseSpan,
   chooseTop,
@@ -315,7 +315,7 @@ describe('what a reader sees', () => {
   it('of many clients: those with most requests', () => {
     const { traffic = initialScenario().traffic } = parsePaste('0 a\n1 b\n2 c\n3 c\n4 b\n5 c');
 
-    expect([3, 2].map((max) => busiestClients(traffic, max))).toEqual([
+    expect([3, 2].map((max) => findBusiestClients(traffic, max))).toEqual([
       [0, 1, 2],
       [2, 1],
     ]);

@@ -5,22 +5,22 @@ import { RequestProblem } from './transport/request-problem.ts';
 
 /** Where a request came in. */
 export interface Entrance {
-  /** One that only this machine reaches: on the loopback. */
+  /** Whether only this machine can reach it (loopback). */
   readonly isPrivate: boolean;
 }
 
 /**
- * Decides who may refund, charge, reset, block, unblock, and read metrics: callers that could raise limits, or learn of
- * them.
+ * Decides who may refund, charge, reset, block, unblock, and read metrics: callers that could raise limits, or learn
+ * about them.
  */
 export class Access {
   readonly #token: Buffer | undefined;
-  /** Signs what clients keep for the service. Processes with one token share it. */
+  /** Signs what clients keep for the service. Processes with the same token share it. */
   readonly seal: Seal;
 
   /**
-   * @param token - The secret that callers send as `Authorization: Bearer TOKEN`. Undefined: no caller has one.
-   * @param secret - Signs if there is no token. Default: a random one of this process.
+   * @param token - The secret that callers send as `Authorization: Bearer TOKEN`. Undefined: callers have none.
+   * @param secret - Used to sign if there is no token. Default: a random one for this process.
    */
   constructor(token: string | undefined, secret?: string) {
     this.#token = token === undefined ? undefined : digest(token);
@@ -49,8 +49,9 @@ export class Access {
   }
 
   /**
-   * Why a request is not served on a private listener: a page reaches what its browser reaches, such as the loopback,
-   * also under a name of its own (DNS rebinding). Undefined if it is served: on other listeners, and with the token.
+   * Why a request is not served on a private listener: a web page can reach whatever its browser can, such as the
+   * loopback, even under the page's own name (DNS rebinding). Undefined if it is served: on other listeners, and with
+   * the token.
    */
   #problemOfPage({ headers }: IncomingMessage, entrance: Entrance): string | undefined {
     if (!entrance.isPrivate || this.allows({ isPrivate: false }, headers.authorization)) return undefined;
@@ -71,7 +72,7 @@ export class Access {
   }
 }
 
-/** Whether the field Host names the loopback. */
+/** Whether the Host field names the loopback. */
 function isLoopback(host: string): boolean {
   return /^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})(?::\d+)?$/i.test(host);
 }

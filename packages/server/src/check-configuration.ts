@@ -6,13 +6,13 @@ import { parseServerOptions, type ServerOptions } from './options.ts';
 import { openStore } from './store.ts';
 import { readTls } from './transport/certificates.ts';
 
-/** What a configuration holds. */
+/** The contents of a configuration. */
 export interface CheckedConfiguration {
   readonly domains: number;
   readonly limits: number;
   readonly forwardAuthRules: number;
   readonly sentinelRules: number;
-  /** What the files hold that is not used, a line each with its place. */
+  /** Parts of the files that are not used, one line each, with its place. */
   readonly warnings: readonly string[];
 }
 

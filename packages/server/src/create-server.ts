@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SluiceError } from '@sluice/core';
 import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
-import { operatorsPage } from './admin/operators-page.ts';
+import { makeOperatorsPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
 import { formatProblem } from './config/configuration-error.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
-import { knownLimits, type Configuration } from './config/configuration.ts';
+import { listKnownLimits, type Configuration } from './config/configuration.ts';
 import type { Health } from './health/health.ts';
 import { RequestRules } from './config/request-rules.ts';
 import { makeLimitMaker } from './limits.ts';
@@ -23,15 +23,15 @@ import {
 import type { Service } from './service.ts';
 import { openStore } from './store.ts';
 
-/** A service that runs. */
+/** A running service. */
 export interface RunningServer {
-  /** Where each listener accepts connections, as `host:port`; a listener that is off has none. */
+  /** Where each listener accepts connections, as `host:port`; listeners that are off are missing. */
   readonly addresses: Readonly<Partial<Record<ListenerName, string>>>;
-  /** Reads the configuration now. Changes of its files are noticed without this. */
+  /** Reads the configuration now. Changes to its files are noticed without this. */
   reload(): Promise<void>;
   /**
-   * Stops: health says NOT_SERVING; after `delayMs` connections get a GOAWAY or `Connection: close`, and requests that
-   * run are answered, within `drainMs`. Later calls return the same promise.
+   * Stops: health says NOT_SERVING; after `delayMs`, connections get a GOAWAY or `Connection: close`, and running
+   * requests are answered within `drainMs`. Later calls return the same promise.
    */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface RunningServer {
  * ```
  *
  * @throws (rejects) SluiceError `SLUICE_OPTION_INVALID`, `SLUICE_OPTION_UNKNOWN`; ConfigurationError with every problem
- * of the file, by line and column; what cannot be read or listened on.
+ * of the file, by line and column; the errors of reading files and of listening.
  */
 export async function createServer(options: ServerOptions): Promise<RunningServer> {
   const settings = parseServerOptions(options);
@@ -77,7 +77,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     undo.push(() => {
       service.close();
     });
-    const page = operatorsPage(service, settings);
+    const page = makeOperatorsPage(service, settings);
     undo.push(() => page?.close());
     const listeners = await openListeners(service, settings, page?.routes ?? []);
     service.showLimits();
@@ -101,22 +101,22 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   }
 }
 
-/** Whether only callers with rights reach `/v1`: they can make nothing by a signature that they cannot do anyway. */
+/** Whether only callers with rights reach `/v1`: a signature gives them nothing that they cannot do anyway. */
 function isPrivate({ listeners: { http, admin } }: Settings): boolean {
   return [http, admin].every((address) => address === undefined || isLocal(address));
 }
 
-/** @throws SluiceError if other replicas, and this one after a restart, would not know what it has signed. */
+/** @throws SluiceError if other replicas, or this one after a restart, could not verify what it has signed. */
 function checkSecret({ limits }: Configuration, settings: Settings): void {
   const { token, store, redis, listeners } = settings;
   if (token !== undefined || limits.size === 0 || listeners.http === undefined || isPrivate(settings)) return;
   if (store === undefined && redis === undefined) return;
-  const what = 'token (--token, SLUICE_TOKEN) must be given, the same to all replicas, got none';
+  const what = 'token (--token, SLUICE_TOKEN) must be given, the same for all replicas, got none';
   const why = 'it signs reservations and slots of /v1, which other replicas of this Redis settle and release';
   throw new SluiceError('SLUICE_OPTION_INVALID', `${what}: ${why}`);
 }
 
-/** Of one configuration, in the log. `--check` has them all. */
+/** How many warnings of a configuration are logged. `--check` lists all. */
 const MAX_WARNINGS = 20;
 
 class LiveService implements Service {
@@ -159,14 +159,14 @@ class LiveService implements Service {
       onError: (error) => {
         this.showLimits(); // without those that were made until the error
         this.stats.failedToLoad();
-        log(`the configuration stays as it was: ${error.message}`);
+        log(`the configuration is unchanged: ${error.message}`);
       },
     });
   }
 
-  /** Shows operators the limits of a configuration alone, without those that the service makes for itself. */
+  /** Shows operators only the limits of a configuration, without the service's own. */
   showLimits(configuration: Configuration = this.configuration): void {
-    this.core.known = knownLimits(configuration);
+    this.core.known = listKnownLimits(configuration);
   }
 
   async reload(): Promise<void> {

@@ -1,22 +1,19 @@
 import { PolicyError, type Policy, type PolicyFunction } from '@sluice/core';
 import { readMark, readSubject, type Limit, type LimiterCore, type Want } from '@sluice/core/spi';
 
-/**
- * What a rule of the configuration decides by: a policy, several named ones, or the function that `managed: NAME`
- * becomes.
- */
+/** The policy of a rule: a policy, several named ones, or the function that `managed: NAME` becomes. */
 export type RulePolicy = Policy | readonly Policy[] | PolicyFunction;
 
 /**
- * Makes the limit of a rule: `limitFor` of the service's core, or (`--check`) of a core that decides nothing. The same
- * for the same object.
+ * Creates the limit of a rule: `limitFor` of the service's core, or (for `--check`) of a core that decides nothing. The
+ * same object gets the same limit.
  *
  * @throws PolicyError for a policy that the store or the core cannot use.
  */
 export type MakeLimit = (policy: RulePolicy) => Limit;
 
 /**
- * What a request wants of a rule's limit, for `LimiterCore.decide`.
+ * What a request takes from a rule's limit, for `LimiterCore.decide`.
  *
  * @throws TypeError `SLUICE_KEY_INVALID` for an empty key.
  */
@@ -24,10 +21,10 @@ export function makeWant(limit: Limit, key: string, cost: number): Want {
   return { limit, key, subject: readSubject(key), cost, holder: 0, isNamed: false };
 }
 
-/** Makes the limits of a configuration with the core that decides over them. */
+/** Creates the limits of a configuration with the core that decides over them. */
 export function makeLimitMaker(core: LimiterCore): MakeLimit {
   return (policy) => {
-    // What core would say names a store, which files do not have.
+    // Core's message mentions a store, which files do not have.
     if (core.store.source === 'memory' && readMark(policy)?.open !== undefined) {
       const what = 'a managed policy is kept in Redis: give --redis (createServer: redis), or write the policy itself';
       throw new PolicyError('managed', what, 'SLUICE_OPTION_INVALID');

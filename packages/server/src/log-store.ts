@@ -1,12 +1,12 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { BreakerMessage, RedisStore, Store } from '@sluice/core';
 
-/** How long Redis may take to answer for the first time before operators are told. */
+/** How long Redis may take for its first answer before operators are notified. */
 const FIRST_ANSWER_MS = 2_000;
 const CHANNEL = 'sluice:breaker';
 
 /**
- * Logs when the store does not decide at the start, when it stops, and when it decides again.
+ * Logs when the store does not decide at the start, when it stops deciding, and when it decides again.
  *
  * @param limiter - The name of the limiter that counts in the store.
  * @returns A function that stops logging.

@@ -11,58 +11,60 @@ export interface ServerOptions {
   /** The file of limits, or the folder with its `.yaml` files. Read again when it changes. */
   readonly config: string;
   /**
-   * Where the counts are: a URL such as `redis://host:6379`, or several, by commas, of the nodes of a cluster. Default:
-   * this process's memory.
+   * Where counts are stored: a URL such as `redis://host:6379`, or the comma-separated URLs of a cluster's nodes.
+   * Default: this process's memory.
    */
   readonly redis?: string | undefined;
   /** The prefix of all keys in Redis. Default `sluice`. */
   readonly prefix?: string | undefined;
-  /** A store in place of `redis`, such as a `redisStore` of a client of your own. */
+  /** A store instead of `redis`, such as a `redisStore` with your own client. */
   readonly store?: Store | undefined;
   /** Envoy's rate limit service, gRPC. Default 8081. */
   readonly grpc?: ListenerOption | undefined;
   /** `/json`, `/auth`, `/v1`, `/healthcheck`, `/metrics`. Default 8080. */
   readonly http?: ListenerOption | undefined;
-  /** Sentinel's cluster protocol, for the token clients of Java. Default `off`; Sentinel's own port is 18730. */
+  /** Sentinel's cluster protocol, for its Java token clients. Default `off`; Sentinel's own port is 18730. */
   readonly sentinel?: ListenerOption | undefined;
   /** The operators' page, `/v1`, `/healthcheck`, `/metrics`. Default 6070. */
   readonly admin?: ListenerOption | undefined;
   /**
-   * The secret of callers that may refund, charge, reset, block and read metrics where a listener is not on the
-   * loopback.
+   * The secret of callers that may refund, charge, reset, block and read metrics if a listener is not on the loopback.
    */
   readonly token?: string | undefined;
   /**
-   * TLS for gRPC and HTTP: files in PEM form, read again when they change. With `clientCa` only clients that have a
+   * TLS for gRPC and HTTP: files in PEM form, read again when they change. With `clientCa`, only clients with a
    * certificate of these authorities are served. Sentinel's clients have none.
    */
   readonly tls?: CertificateFiles | undefined;
   /**
-   * The longest wait for Redis, in milliseconds, if the caller's own deadline is no shorter: that of a call of gRPC always
-   * counts. Default 100.
+   * The longest wait for Redis, in milliseconds, unless the caller's own deadline is shorter; a gRPC call's deadline
+   * always counts. Default 100.
    */
   readonly timeoutMs?: number | undefined;
-  /** The longest wait of Sentinel's clients for Redis, in milliseconds, which `timeoutMs` does not change. Default 15: they wait for 20. */
+  /**
+   * The longest wait for Redis on behalf of Sentinel's clients, in milliseconds, regardless of `timeoutMs`. Default 15:
+   * they wait for 20.
+   */
   readonly sentinelTimeoutMs?: number | undefined;
-  /** The name of this service on the lists of managed policies. Default `sluice-server`. */
+  /** The name of this service in the `apps` of managed policies. Default `sluice-server`. */
   readonly app?: string | undefined;
   /**
-   * Requests at once at most, of each listener. Further requests are turned away at once: RESOURCE_EXHAUSTED, 503.
-   * Default 1024.
+   * The maximum number of concurrent requests per listener. Further requests are rejected at once: RESOURCE_EXHAUSTED,
+   * 503. Default 1024.
    */
   readonly maxInFlight?: number | undefined;
-  /** How long `close` waits for requests that run. Default 10 seconds. */
+  /** How long `close` waits for running requests. Default 10 seconds. */
   readonly drainMs?: number | undefined;
   /** The other processes that share the listeners: `joinWorkers().siblings` in a worker of `superviseWorkers`. */
   readonly siblings?: Siblings | undefined;
-  /** Gets what operators should know: a file that cannot be used, a failed Redis. Default: a line on standard error. */
+  /** Called with what operators should know: an invalid file, a failed Redis. Default: a line on standard error. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
 export interface CloseOptions {
   /**
-   * How long all is still served, new connections too, after health says NOT_SERVING: longer than the interval at which
-   * gateways check health, so that they ask elsewhere before this one is gone. Default 0.
+   * How long requests, even on new connections, are still served after health reports NOT_SERVING: longer than the
+   * gateways' interval of health checks, so that they switch before this service is gone. Default 0.
    */
   readonly delayMs?: number | undefined;
 }
@@ -70,7 +72,7 @@ export interface CloseOptions {
 export const LISTENERS = ['grpc', 'http', 'sentinel', 'admin'] as const;
 export type ListenerName = (typeof LISTENERS)[number];
 
-/** The options as they are used. */
+/** The checked options. */
 export interface Settings extends Required<Omit<ServerOptions, ListenerName | 'redis'>> {
   readonly redis: readonly string[] | undefined;
   readonly listeners: Readonly<Record<ListenerName, Address | undefined>>;
@@ -84,7 +86,7 @@ export interface Settings extends Required<Omit<ServerOptions, ListenerName | 'r
 }
 
 const MIN_TOKEN = 16;
-/** The longest wait of a timer of Node. */
+/** The longest wait of a Node timer. */
 const MAX_MS: number = 2 ** 31 - 1;
 
 type Reader<T> = (given: unknown, field: string) => T;
@@ -114,7 +116,7 @@ const SHAPE = {
   http: listener(8080),
   sentinel: listener('off'),
   admin: listener(6070),
-  // A short one can be guessed: what it guards raises limits.
+  // A short one can be guessed, and it protects operations that raise limits.
   token: (given: unknown): string | undefined => {
     const isLong = given === undefined || (typeof given === 'string' && given.length >= MIN_TOKEN);
     check(isLong, 'token', `at least ${String(MIN_TOKEN)} characters`, 'fewer');
@@ -146,7 +148,7 @@ export function parseServerOptions(options: ServerOptions): Settings {
   check(store === undefined || redis === undefined, 'store', 'left out beside redis', store);
   const on = LISTENERS.filter((name) => listeners[name] !== undefined);
   check(on.length > 0, 'grpc', 'on, or one of http, sentinel and admin: a server needs a listener', 'off');
-  // A certificate that no listener uses is a mistake: its owner believes that what is served is encrypted.
+  // A certificate that no listener uses is a mistake: its owner believes that the traffic is encrypted.
   const isGuarded = admin === undefined || isLocal(admin) || settings.token !== undefined;
   check(isGuarded, 'token', 'given (--token, SLUICE_TOKEN) where admin is not on the loopback', undefined);
   const isUsed = tls === undefined || listeners.grpc !== undefined || listeners.http !== undefined;
@@ -172,7 +174,7 @@ function readTlsOptions(given: unknown): CertificateFiles | undefined {
   return given as CertificateFiles;
 }
 
-/** A row of an option that is kept as it is given. */
+/** A row for an option that is kept unchanged. */
 function row<T>(expected: string, byDefault: T | undefined, isGood: (given: unknown) => boolean): Reader<T> {
   return (given, field) => {
     const value = given ?? byDefault;

@@ -3,8 +3,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 const SIGNATURE_BYTES = 16;
 
 /**
- * Signs texts that clients keep for the service between two calls, so that no process has to remember them: any process
- * with the same key opens them, and no client can make or change one.
+ * Signs data that clients keep for the service between two calls, so that no process has to remember it: any process
+ * with the same key can open it, and no client can create or change it.
  */
 export class Seal {
   readonly #key: Buffer;
@@ -13,13 +13,13 @@ export class Seal {
     this.#key = key;
   }
 
-  /** @param kind - What it is for. A text of another kind does not open. */
+  /** @param kind - Its purpose. Data of another kind does not open. */
   close(kind: string, content: unknown): string {
     const text = Buffer.from(JSON.stringify([kind, content])).toString('base64url');
     return `${text}.${this.#sign(text).toString('base64url')}`;
   }
 
-  /** What was closed; undefined for anything else. */
+  /** The sealed content; undefined for anything else. */
   open(kind: string, sealed: string): unknown {
     const [text = '', signature = '', ...rest] = sealed.split('.');
     const given = Buffer.from(signature, 'base64url');

@@ -6,18 +6,18 @@ import type { Configuration } from './config/configuration.ts';
 import type { RequestRules } from './config/request-rules.ts';
 import type { Health } from './health/health.ts';
 
-/** The ground on which every protocol of the server decides. */
+/** What every protocol of the service uses to decide. */
 export interface Service {
   readonly store: Store;
-  /** Makes the limits of descriptors and decides over them. Its name is `service`. */
+  /** Creates the limits of descriptors and decides over them. Its name is `service`. */
   readonly core: LimiterCore;
-  /** The present configuration. Another object after a reload, so a request reads it once. */
+  /** The current configuration. Another object after a reload, so a request reads it once. */
   readonly configuration: Configuration;
   /** The rules of limits that requests bring with them. */
   readonly requestRules: RequestRules;
   readonly health: Health;
   readonly access: Access;
   readonly stats: Stats;
-  /** How long a decision waits at most, in milliseconds; less where the caller's own deadline is shorter. */
+  /** How long a decision may wait, in milliseconds; less if the caller's own deadline is shorter. */
   readonly timeoutMs: number;
 }

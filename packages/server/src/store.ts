@@ -5,7 +5,7 @@ import type { Settings } from './options.ts';
 /** The store of a server, and how to close it. */
 export interface OpenedStore {
   readonly store: Store;
-  /** Connects in advance, where the store does not do so by itself. */
+  /** Connects in advance, if the store does not do so by itself. */
   connect(): void;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ const NODE = {
   disconnectTimeout: 50,
 };
 
-/** Makes the store. Nothing is sent before `connect` or the first decision. */
+/** Creates the store. Nothing is sent before `connect` or the first decision. */
 export function openStore({ store, redis, prefix }: Pick<Settings, 'store' | 'redis' | 'prefix'>): OpenedStore {
   const nothing = { connect: () => undefined, close: () => Promise.resolve() };
   if (store !== undefined) return { store, ...nothing }; // its owner closes it
@@ -47,7 +47,7 @@ export function openStore({ store, redis, prefix }: Pick<Settings, 'store' | 're
   };
 }
 
-/** The nodes report each other: user, password and TLS of the first URL apply to all. */
+/** The nodes report each other, so the user, password and TLS of the first URL apply to all. */
 function makeCluster(urls: readonly [string, ...string[]]): Cluster {
   const { protocol, username, password } = new URL(urls[0]);
   const access = {

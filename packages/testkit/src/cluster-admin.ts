@@ -23,7 +23,7 @@ export class ClusterAdmin {
     this.#clients = clients;
   }
 
-  /** A connection to this node alone, as its default user. */
+  /** A connection to only this node, as its default user. */
   clientOf(node: RedisServer): Redis {
     return this.#clients[this.#nodes.indexOf(node)] as Redis;
   }
@@ -33,9 +33,9 @@ export class ClusterAdmin {
     return Promise.any(this.#clients.map((client) => client.cluster('KEYSLOT', key)));
   }
 
-  /** The node that serves a key at present. */
+  /** The node that currently serves a key. */
   async primaryOf(key: string): Promise<RedisServer> {
-    const { index } = ownerOf(await this.slotOf(key), await this.#seen());
+    const { index } = findOwner(await this.slotOf(key), await this.#seen());
     return this.#nodes[index] as RedisServer;
   }
 
@@ -54,7 +54,7 @@ export class ClusterAdmin {
   /** CLUSTER FAILOVER by a replica of the node that serves a key, agreed by both; waits until every node knows. */
   async failover(key: string): Promise<void> {
     const seen = await this.#seen();
-    const owner = ownerOf(await this.slotOf(key), seen);
+    const owner = findOwner(await this.slotOf(key), seen);
     const replica = seen.find(({ primaryId, isAlive }) => primaryId === owner.id && isAlive);
     if (replica === undefined) throw new Error('the primary of that key has no replica');
     await this.#clients[replica.index]?.cluster('FAILOVER');
@@ -68,7 +68,7 @@ export class ClusterAdmin {
    */
   async moveSlot(slot: number, to: RedisServer, pause: () => Promise<void>): Promise<void> {
     const seen = await this.#seen();
-    const owner = ownerOf(slot, seen);
+    const owner = findOwner(slot, seen);
     const source = this.#clients[owner.index] as Redis;
     const target = this.clientOf(to);
     const targetId = String(await target.call('CLUSTER', 'MYID'));
@@ -81,7 +81,7 @@ export class ClusterAdmin {
       await source.migrate(to.host, to.port, '', 0, 5_000, 'KEYS', ...keys);
       await pause();
     }
-    // The new owner first, so that the slot always has an owner; then the others, so that they know it at once.
+    // The new owner first, so that the slot always has an owner; then the others, so that they know at once.
     const primaries = seen.filter(({ primaryId, isAlive }) => primaryId === NO_PRIMARY && isAlive);
     const rest = primaries.map(({ index }) => this.#clients[index] as Redis).filter((client) => client !== target);
     for (const client of [target, source, ...rest]) await client.cluster('SETSLOT', slot, 'NODE', targetId);
@@ -92,17 +92,17 @@ export class ClusterAdmin {
     const slot = await this.slotOf(key);
     await until('a replica takes over, and all know', async () => {
       const views = await Promise.allSettled(this.#clients.map((client) => this.#viewOf(client)));
-      const seen = views.flatMap((view) => (view.status === 'fulfilled' ? [ownerOf(slot, view.value).index] : []));
+      const seen = views.flatMap((view) => (view.status === 'fulfilled' ? [findOwner(slot, view.value).index] : []));
       return seen.length === living && new Set(seen).size === 1 && this.#nodes[seen[0] ?? -1] !== former;
     });
   }
 
-  /** The cluster as the first node sees it that answers. */
+  /** The cluster as seen by the first node that answers. */
   async #seen(): Promise<readonly NodeView[]> {
     return Promise.any(this.#clients.map((client) => this.#viewOf(client)));
   }
 
-  /** Rejects while the node is away, or sees that a part of the cluster is. */
+  /** Rejects while the node is down, or sees that part of the cluster is. */
   async #viewOf(client: Redis): Promise<readonly NodeView[]> {
     const [nodes, info] = await Promise.all([client.call('CLUSTER', 'NODES'), client.call('CLUSTER', 'INFO')]);
     if (!String(info).includes('cluster_state:ok')) throw new Error('the cluster is not whole');
@@ -127,7 +127,7 @@ export class ClusterAdmin {
   }
 }
 
-function ownerOf(slot: number, seen: readonly NodeView[]): NodeView {
+function findOwner(slot: number, seen: readonly NodeView[]): NodeView {
   const owner = seen.find(({ slots }) => slots.some(([from, upTo]) => from <= slot && slot <= upTo));
   if (owner === undefined) throw new Error(`no node serves the slot ${String(slot)}`);
   return owner;

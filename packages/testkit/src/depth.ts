@@ -4,7 +4,7 @@ if (DEPTH !== '' && DEPTH !== 'deep') throw new RangeError(`SLUICE_DEPTH is deep
 /** Whether random explorations go far: `npm test -- --deep`. */
 const isDeep: boolean = DEPTH === 'deep';
 
-/** How many cases are tried, compared with the usual number: a whole run ends within minutes on two cores. */
+/** The factor for the usual number of cases: a whole run ends within minutes on two cores. */
 export const factor: number = isDeep ? 10 : 0.5;
 
 /** The number of cases of this run, at least one. */

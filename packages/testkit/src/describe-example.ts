@@ -38,14 +38,14 @@ class ExampleClient {
     return this.#send(path, { headers });
   }
 
-  /** The statuses of this many requests, one after the other. */
+  /** The statuses of this many requests, one after another. */
   async statuses(count: number, path: string, headers?: Readonly<Record<string, string>>): Promise<number[]> {
     const seen = [];
     for (let i = 0; i < count; i++) seen.push((await this.get(path, headers)).status);
     return seen;
   }
 
-  async logIn(user: string, password: string = passwordOf(user)): Promise<Answer> {
+  async logIn(user: string, password: string = getPassword(user)): Promise<Answer> {
     const headers = { 'content-type': 'application/json' };
     return this.#send('/login', { method: 'POST', headers, body: JSON.stringify({ user, password }) });
   }
@@ -66,12 +66,13 @@ class ExampleClient {
 }
 
 /** A user of every example: ann on the free plan, and bob on the paid one. */
-function passwordOf(user: string): string {
+function getPassword(user: string): string {
   return `${user}-secret`;
 }
 
 /**
- * What the READMEs of the four examples for frameworks promise, over HTTP: with limits in memory, and together on a Redis.
+ * The promises in the READMEs of the four framework examples, over HTTP: with limits in memory, and together on a
+ * Redis.
  */
 export function describeExample(main: URL): void {
   const redis = useRedis();
@@ -148,7 +149,7 @@ export function describeExample(main: URL): void {
 
     it('answers pending requests on SIGTERM, ends by itself, and has printed no warnings', async () => {
       const socket = await open(port);
-      const body = JSON.stringify({ user: 'bob', password: passwordOf('bob') });
+      const body = JSON.stringify({ user: 'bob', password: getPassword('bob') });
       const fields = `Host: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${String(body.length)}`;
       socket.write(`POST /login HTTP/1.1\r\n${fields}\r\nExpect: 100-continue\r\n\r\n`);
       await new Promise((resolve) => socket.once('data', resolve)); // 100 Continue: the request has arrived

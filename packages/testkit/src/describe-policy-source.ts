@@ -6,9 +6,9 @@ import { until } from './until.ts';
 
 /** A server that keeps policies. */
 export interface PolicyServer {
-  /** Removes every record, as an operator does who is not Sluice. */
+  /** Removes every record, as an operator might without Sluice. */
   clear(): Promise<unknown>;
-  /** Writes a text that is no record in place of the policy `orders`. */
+  /** Overwrites the policy `orders` with a text that is not a record. */
   spoil(): Promise<unknown>;
   kill(): Promise<unknown>;
   stop(): Promise<unknown>;
@@ -18,9 +18,11 @@ export interface PolicyServer {
 export interface PolicyExample<Server extends PolicyServer> {
   /** Undefined if this machine has none: the tests are left out. */
   readonly start: (() => Promise<Server>) | undefined;
-  /** A source with connections of its own, as another process has. */
+  /** A source with its own connections, like another process. */
   open(server: Server): Promise<{ readonly source: PolicySource; close?(): Promise<unknown> }>;
-  /** The folder of its programs `main.js` and `change-limit.js`, and the environment that leads them to the server. */
+  /**
+   * The folder of its programs `main.js` and `change-limit.js`, and the environment that connects them to the server.
+   */
   readonly programs: URL;
   env(server: Server): Readonly<Record<string, string>>;
 }

@@ -28,7 +28,7 @@ export class ExampleProcess {
     return Number(port);
   }
 
-  /** Waits for a text in what it prints. */
+  /** Waits for a text in its output. */
   async prints(text: string): Promise<void> {
     while (!this.stdout.includes(text)) {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null)
@@ -41,7 +41,7 @@ export class ExampleProcess {
     this.#child.kill('SIGTERM');
   }
 
-  /** How it ended; the signal when it did not end by itself. */
+  /** How it ended: the exit code, or the signal that ended it. */
   async ends(): Promise<number | NodeJS.Signals | null> {
     await this.#inTime(this.#exited);
     return this.#child.exitCode ?? this.#child.signalCode;
@@ -61,7 +61,7 @@ export class ExampleProcess {
   }
 }
 
-/** Starts an example, uses it at the URL that it prints, and expects that it ends by itself when it is stopped. */
+/** Starts an example, uses it at the URL that it prints, and expects it to end by itself when stopped. */
 export async function useExample(
   main: URL,
   use: (url: string, example: ExampleProcess) => Promise<unknown>,

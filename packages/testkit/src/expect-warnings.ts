@@ -1,8 +1,8 @@
 import { afterAll, expect } from '@jest/globals';
 
 /**
- * Catches the warnings that tests of this file, or block, provoke, so that they are not printed. Fails after them where another warning
- * was given, or one of these was not.
+ * Catches the warnings that tests of this file, or block, provoke, so that they are not printed. Afterwards, fails if
+ * another warning was given, or one of these was not.
  *
  * @param codes - Of the warnings. Each is given once in a process, and so in a file.
  */
@@ -14,7 +14,7 @@ export function expectWarnings(...codes: readonly string[]): void {
   }) as typeof process.emitWarning;
   afterAll(() => {
     process.emitWarning = emitWarning;
-    // A run of some tests of a file may give some of them.
+    // If only some tests of a file run, only some of them may be given.
     const expected = process.env['SLUICE_PART'] === undefined ? codes : codes.filter((code) => given.has(code));
     expect([...given].toSorted()).toEqual(expected.toSorted());
   });

@@ -7,13 +7,13 @@ import { createServer, type Socket } from 'node:net';
  * 152.
  */
 const [FIRST, COUNT] = [10_240, 22_528];
-/** Processes side by side begin at different ones. */
+/** Concurrent processes begin at different ones. */
 let next = randomInt(COUNT);
 
 /**
- * A port of the loopback where nothing listens, and another one with each call. The system gives it to no connection
- * and to no other server, also while its server is down, and a client that tries it meanwhile cannot reach itself, as
- * it can on a port that the system chooses.
+ * A loopback port where nothing listens, a different one with each call. The system assigns it to no connection and no
+ * other server, even while its server is down, so a client that tries it meanwhile cannot connect to itself, as it
+ * could on a port that the system chooses.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < COUNT; tries++) {

@@ -23,6 +23,6 @@ export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export { tlsFixture } from './tls-fixture.ts';
 export { until } from './until.ts';
 export { startWorkerd, type Workerd } from './workerd.ts';
-export { type Admission, mostPerWindow, mostPerInterval, mostBeyondRefill } from './simulation/bounds.ts';
+export { type Admission, findMaxPerWindow, findMaxPerInterval, findMaxBeyondRefill } from './simulation/bounds.ts';
 export { Machine } from './simulation/machine.ts';
 export { VirtualTime } from './simulation/virtual-time.ts';

@@ -7,18 +7,18 @@ interface LeastPrivilege {
   readonly server: string;
   /** The nodes of a cluster. */
   readonly cluster: string;
-  /** The Sentinels themselves, when they ask for a user; no key pattern there. */
+  /** The Sentinels themselves, if they require a user; without a key pattern. */
   readonly sentinel: string;
 }
 
-/** The commands of the script, and those that call it. */
+/** The commands in the script, and those that call it. */
 const SCRIPT = '+evalsha +eval +time +get +set +del';
 
 /**
- * The fewest rights that a store needs, as in the guide on permissions: the stores under test have no
- * others. `INFO` is how ioredis learns that a server is still loading. In a cluster, clients read the slots, and
- * follow keys that move. `CLIENT SETNAME` keeps the log of denied commands empty. Sentinels return
- * the primary and each other, and notify subscribers of a failover.
+ * The least rights that a store needs, as in the guide on permissions: the stores under test have no others. `INFO` is
+ * how ioredis learns that a server is still loading. In a cluster, clients read the slots, and follow keys that move.
+ * `CLIENT SETNAME` keeps the log of denied commands empty. Sentinels return the primary and each other, and notify
+ * subscribers of a failover.
  */
 export const leastPrivilege: LeastPrivilege = {
   server: `${SCRIPT} +info`,

@@ -9,8 +9,8 @@ import { until } from './until.ts';
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/sluice/', import.meta.url));
 
 /**
- * The path of a program: the one that the variable of its name in capitals names, or that scripts/setup/test-tools.mjs has
- * found. Undefined if this machine has none.
+ * The path of a program: the one in the environment variable with its upper-case name, or the one that
+ * scripts/setup/test-tools.mjs has found. Undefined if this machine has none.
  *
  * @param others - Other names that it has.
  */
@@ -21,10 +21,10 @@ export function findProgram(name: string, ...others: readonly string[]): string 
   return [name, ...others].flatMap((each) => folders.map((folder) => join(folder, each))).find(existsSync);
 }
 
-/** A program that has been started. It ends with this process at the latest. */
+/** A started program. It ends with this process at the latest. */
 export interface RunningProgram {
   readonly pid: number;
-  /** Ends it, also while it is stopped by SIGSTOP, and resolves when it has ended. Default: SIGKILL. */
+  /** Ends it, even while it is stopped by SIGSTOP, and resolves when it has ended. Default: SIGKILL. */
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ export function testSeed(usual: number): number {
   return named === undefined || named === '' ? usual : Number(named);
 }
 
-// Where Jest runs a module, a look at a global takes longer than all else of a draw.
+// In Jest, reading a global takes longer than the rest of a draw.
 const { floor, imul } = Math;
 
 /** Mulberry32, two draws a number: 53 bits. */

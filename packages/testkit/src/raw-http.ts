@@ -35,7 +35,7 @@ export async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Everything until the other side ends: the last request must carry `Connection: close`. */
+/** Everything until the other side ends; the last request must have `Connection: close`. */
 export async function received(socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('latin1');

@@ -5,7 +5,7 @@ import { freePort } from './free-port.ts';
 import { startRedis, type RedisServer } from './redis-server.ts';
 import { until } from './until.ts';
 
-/** Real servers that hold the hash slots among them. */
+/** Real servers that share the hash slots. */
 export interface RedisCluster {
   /** All of them: first those that started as primaries, then their replicas. */
   readonly nodes: readonly RedisServer[];
@@ -15,7 +15,7 @@ export interface RedisCluster {
 }
 
 export interface RedisClusterOptions {
-  /** The number for every primary: 0 or 1. Default 0. */
+  /** The number of replicas per primary: 0 or 1. Default 0. */
   replicas?: 0 | 1;
   /** The time after which the others treat a silent node as dead. Default 1000. */
   nodeTimeoutMs?: number;

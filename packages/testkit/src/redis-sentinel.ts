@@ -45,7 +45,7 @@ export async function startSentinel(): Promise<RedisSentinel> {
     for (let i = 0; i < 3; i++) {
       const port = await freePort();
       const config = join(folder, `${String(port)}.conf`);
-      writeFileSync(config, configOf(port, folder, first.port));
+      writeFileSync(config, writeConfig(port, folder, first.port));
       const process = await startServer([config, '--sentinel'], port);
       watchers.push({ process, port, client: connectTo(`redis://127.0.0.1:${String(port)}`) });
     }
@@ -88,7 +88,7 @@ export async function startSentinel(): Promise<RedisSentinel> {
   };
 }
 
-function configOf(port: number, folder: string, primaryPort: number): string {
+function writeConfig(port: number, folder: string, primaryPort: number): string {
   return [
     `port ${String(port)}`,
     'bind 127.0.0.1',

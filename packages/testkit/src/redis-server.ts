@@ -27,8 +27,8 @@ export interface RedisServer {
   /** Kill -9. It can be started again. */
   kill(): Promise<void>;
   /**
-   * Starts it again on the same port with the same arguments, killing it first where it still runs. It is then empty,
-   * unless its arguments or files make it remember.
+   * Starts it again on the same port with the same arguments, killing it first if it still runs. It is then empty,
+   * unless its arguments or files preserve data.
    */
   restart(options?: RestartOptions): Promise<void>;
   /** Ends it by its process id, in any state. */
@@ -38,12 +38,12 @@ export interface RedisServer {
 export interface RestartOptions {
   /** Further arguments, this time. */
   args?: readonly string[];
-  /** The reply to wait for: by default that it is ready, else that it still loads its data. */
+  /** The reply to wait for: by default, that it is ready; otherwise, that it is still loading its data. */
   until?: '+PONG' | '-LOADING';
 }
 
 export interface RedisServerOptions {
-  /** Whether it speaks TLS alone, with the certificate of {@link tlsFixture}. */
+  /** Whether it only speaks TLS, with the certificate of {@link tlsFixture}. */
   tls?: boolean;
 }
 
@@ -122,7 +122,7 @@ const TLS = [
   ...['--tls-ca-cert-file', tlsFixture.caFile, '--tls-auth-clients', 'no'],
 ];
 
-/** Starts a process of a server or a Sentinel, and waits until this is what it replies to PING. */
+/** Starts a server or Sentinel process, and waits until it replies to PING with this. */
 export async function startServer(
   args: readonly string[],
   port: number,

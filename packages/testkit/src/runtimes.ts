@@ -6,21 +6,21 @@ import { promisify } from 'node:util';
 export interface Runtime {
   /** Such as `Bun`. */
   readonly name: string;
-  /** The command that runs a program of TypeScript on it. */
+  /** The command that runs a TypeScript program on it. */
   commandOf(program: URL, ...args: readonly string[]): [string, ...string[]];
-  /** Runs a file of tests under its own test runner, and resolves to how many have passed: all of them. */
+  /** Runs a test file with its own test runner, and resolves to the number of tests that passed, which must be all. */
   test(file: URL): Promise<number>;
 }
 
 const DENO = ['--allow-all', '--no-lock', '--node-modules-dir=manual'];
-/** In the order of their paths: how each runs a program and its own tests, and what that prints after success. */
+/** How each runtime runs a program and tests, and what that prints after success, in the order of their paths. */
 const RUNTIMES = [
   { name: 'Bun', run: [], tests: ['test', '--timeout', '60000'], passed: /(\d+) pass\n\s*0 fail/ },
   {
     name: 'Deno',
     run: ['run', ...DENO, '--quiet'],
-    // The map has what is in place of `@jest/globals`, which Bun has.
-    tests: ['test', ...DENO, '--no-check', `--import-map=${pathOf('../runtimes/deno-imports.json')}`],
+    // The map replaces `@jest/globals`, which Bun has built in.
+    tests: ['test', ...DENO, '--no-check', `--import-map=${findPath('../runtimes/deno-imports.json')}`],
     passed: /passed \((\d+) steps\) \| 0 failed/,
   },
 ];
@@ -44,6 +44,6 @@ export function runtimes(): readonly Runtime[] {
   });
 }
 
-function pathOf(relative: string): string {
+function findPath(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url));
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Spellings of a path, the plain one first: each framework decides which of them are the same resource. */
+/** Spellings of a path, the plain one first: each framework decides which of them name the same resource. */
 export function spellingsOf(path: string): readonly string[] {
   const name = path.slice(1);
   const first = `%${name.charCodeAt(0).toString(16)}`;
@@ -35,12 +35,12 @@ function spellIpv6(groups: readonly number[]): string[] {
   return [plain, compressed, plain.toUpperCase(), padded, `[${compressed}]`, `[${plain}]:4711`, `${compressed}%eth0`];
 }
 
-/** Spellings of any IPv4 address of the internet: those of the machine itself are proxies in tests. */
+/** Spellings of any public IPv4 address; the machine's own addresses are proxies in tests. */
 export const ipv4Spellings: fc.Arbitrary<string[]> = fc
   .tuple(fc.integer({ min: 1, max: 126 }), fc.nat(255), fc.nat(255), fc.nat(255))
   .map((octets) => spellIpv4(...octets));
 
-/** Spellings of any IPv6 address of the internet. */
+/** Spellings of any public IPv6 address. */
 export const ipv6Spellings: fc.Arbitrary<string[]> = fc
   .tuple(
     fc.integer({ min: 0x2000, max: 0x3fff }),

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { freePort } from './free-port.ts';
 import { findProgram, startProgram, type RunningProgram } from './program.ts';
 
-/** A database of one test file, on a free port of the loopback. */
+/** A database for one test file, on a free loopback port. */
 export interface SqlServer {
   readonly url: string;
   query(statement: string): Promise<unknown>;
@@ -25,7 +25,7 @@ const mariadbd = findProgram('mariadbd');
 
 /** How each is started; undefined if this machine has none. */
 export const sqlServers: Readonly<Record<'postgres' | 'mariadb', (() => Promise<SqlServer>) | undefined>> = {
-  // Where there is a link to it, what belongs to it is not beside the link.
+  // If this is a link, the files that belong to the program are not next to the link.
   postgres: postgres === undefined ? undefined : () => startPostgres(realpathSync(postgres)),
   mariadb: mariadbd === undefined ? undefined : () => startMariadb(realpathSync(mariadbd)),
 };
@@ -42,7 +42,7 @@ async function startPostgres(path: string): Promise<SqlServer> {
     await client.connect();
     return client.query(statement).finally(() => client.end());
   };
-  // SIGQUIT ends the processes of connections, too.
+  // SIGQUIT also ends the processes of connections.
   return run({ path, args, folder, signal: 'SIGQUIT', url, query, ready: () => query('select 1') });
 }
 
@@ -50,7 +50,7 @@ async function startMariadb(path: string): Promise<SqlServer> {
   const [folder, port] = [emptyFolder(), await freePort()];
   const base = resolve(path, '../..');
   const common = ['--no-defaults', `--basedir=${base}`, `--datadir=${folder}`, `--tmpdir=${folder}`];
-  // Its own tables, of which that of procedures is one.
+  // Its own tables, including the one for procedures.
   const tables = readFileSync(join(base, 'share/mysql/mysql_system_tables.sql'), 'utf8');
   prepare(folder, path, [...common, '--bootstrap'], `create database mysql;\nuse mysql;\n${tables}`);
   const args = [

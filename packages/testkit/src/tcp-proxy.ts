@@ -8,11 +8,11 @@ interface Address {
   readonly port: number;
 }
 
-/** A TCP proxy before a server, whose faults are set while connections run through it. */
+/** A TCP proxy in front of a server, whose faults can be set while connections run through it. */
 export class TcpProxy {
   readonly host = '127.0.0.1';
   readonly port: number;
-  /** Bytes that have arrived from either side and are not forwarded yet. */
+  /** Bytes received from either side and not forwarded yet. */
   heldBytes = 0;
   readonly #pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
   readonly #listener;
@@ -43,7 +43,7 @@ export class TcpProxy {
     return changed.href;
   }
 
-  /** From now on delays every byte by this time, each way, in order. */
+  /** From now on, delays every byte by this time, each way, in order. */
   delay(ms: number): void {
     this.#delayMs = ms;
   }
@@ -57,7 +57,7 @@ export class TcpProxy {
     this.#pairs.clear();
   }
 
-  /** From now on drops what the server answers on the open connections. New ones work normally. */
+  /** From now on, drops the server's answers on open connections. New ones work normally. */
   loseAnswers(): void {
     for (const { server } of this.#pairs) server.removeAllListeners('data').resume();
   }
@@ -75,7 +75,7 @@ export class TcpProxy {
     this.#hanging = { ended, end };
   }
 
-  /** Ends delays and hanging (forwards the kept data), and accepts new connections. Cut ones stay so. */
+  /** Ends delays and hanging (forwards the kept data), and accepts new connections. Cut connections stay cut. */
   async heal(): Promise<void> {
     this.#delayMs = 0;
     this.#hanging?.end();
@@ -128,7 +128,7 @@ export async function startTcpProxy(target: Address): Promise<TcpProxy> {
   return proxy;
 }
 
-/** Ends a connection at once. A reset fails after an end was sent, and Node would then never free the socket. */
+/** Ends a connection at once. A reset fails after an end was sent, and Node then never frees the socket. */
 function reset(socket: Socket): void {
   socket.removeAllListeners('end').removeAllListeners('close');
   if (socket.writableEnded) socket.destroy();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Below Jest's limit for a test, so that the error says what was awaited. */
+/** Below Jest's timeout for a test, so that the error says what was awaited. */
 const DEADLINE_MS = 60_000;
 
 /**

@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startRedis, type RedisServer } from './redis-server.ts';
 
-/** A real server for this test file and connections to it, open while its tests run. */
+/** A real server for this test file, with connections to it that are open while its tests run. */
 export interface RunningRedis {
   /** For stores under test: has the rights of {@link leastPrivilege} under `sluice:*`, and no others. */
   readonly client: Redis;

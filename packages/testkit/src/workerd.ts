@@ -8,13 +8,13 @@ import workerdPackage from 'workerd';
 import { freePort } from './free-port.ts';
 import { startProgram } from './program.ts';
 
-/** The runtime of Cloudflare's Workers. */
+/** The runtime of Cloudflare Workers. */
 export interface Workerd {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** Starts a Worker, whose binding LIMITS are the objects of its class SluiceObject. It answers a GET with 200. */
+/** Starts a Worker, whose binding LIMITS refers to the objects of its class SluiceObject. It answers a GET with 200. */
 export async function startWorkerd(entryPoint: URL): Promise<Workerd> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-workerd-'));
   const url = `127.0.0.1:${String(await freePort())}`;

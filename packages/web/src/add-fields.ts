@@ -6,20 +6,20 @@ type Fields = Plan['fields'];
 
 const CHANGES: unique symbol = Symbol('changes');
 interface Changed {
-  /** The fields that were changed, as they were before, and the visit for which. */
+  /** The fields that were changed, with their earlier values, and the visit that changed them. */
   [CHANGES]: { readonly visit: number; readonly before: Record<string, string | null> } | undefined;
 }
 
 /**
- * Adds header fields to a response of the application, which stays the same object if its fields can be changed. A
- * field that the application has set stays. Lists are added to: those of outer limiters come first.
+ * Adds header fields to a response of the application, which stays the same object if its fields can be changed. Fields
+ * that the application has set stay. Lists are appended to: items of outer limiters come first.
  *
  * @param exposes - Whether scripts of other origins may read the fields.
  */
 export function addFields(response: Response, fields: Fields, exposes: boolean, exchange: Exchange): Response {
   if (response.status < 200) return response; // an upgrade or an error has no fields
   const earlier = (response as unknown as Changed)[CHANGES];
-  // Without a body it is a constant that has the fields of another request. A body is sent only once.
+  // Without a body, it is a constant that has the fields of another request. A body is sent only once.
   if (earlier !== undefined && earlier.visit !== exchange.visit && response.body === null) {
     const copy = copyResponse(response);
     for (const [name, value] of Object.entries(earlier.before)) {

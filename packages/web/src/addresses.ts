@@ -3,8 +3,8 @@ import { TrustedProxies } from '@sluice/core/http';
 import { readOptions, shown } from '@sluice/core/spi';
 
 /**
- * Where the address of a client comes from: a function of the request and of what the server passes to the handler
- * beside it. Undefined for a request without an address.
+ * Where the client's address comes from: a function of the request and the server's other arguments to the handler.
+ * Undefined for a request without an address.
  */
 export type AddressSource<Req = Request> = (request: Req, ...context: never[]) => string | undefined;
 
@@ -13,7 +13,7 @@ export interface AddressOption<Req = Request> {
   /**
    * Where the client's address comes from: `fromBun()`, `fromDeno`, `fromNode`, `fromCloudflare`, `fromVercel`,
    * `fromProxy(...)`, or a function of the request and what the server passes beside it (in Hono of the context, as
-   * `(c) => getConnInfo(c).remote.address`). Keys and lists of addresses need it, also the default key.
+   * `(c) => getConnInfo(c).remote.address`). Keys by address (such as the default) and lists of addresses need it.
    */
   address?: AddressSource<Req> | undefined;
 }
@@ -109,7 +109,7 @@ export function parseAddress(option: unknown): AddressSource<never> {
   throw new PolicyError('address', `address must be ${SOURCES}, got ${shown(option)}`, 'SLUICE_OPTION_INVALID');
 }
 
-/** A `rateLimit` function whose option `address` has a default. */
+/** Gives the option `address` of a `rateLimit` function a default. */
 export function withAddress<RateLimit extends (options: never) => object>(
   rateLimit: RateLimit,
   options: Required<AddressOption<never>>,

@@ -2,24 +2,24 @@ import { SluiceError, type Decision, type Limiter } from '@sluice/core';
 import { denialFor } from '@sluice/core/http';
 import { followStream } from './follow-stream.ts';
 import {
-  charactersIn,
+  countCharacters,
   estimateTokens,
-  promptTokens,
-  tokensIn,
+  countPromptTokens,
+  countTokens,
   readUsedTokens,
   type ModelCall,
 } from './model-tokens.ts';
 
 export type { ModelCall };
 
-/** Whose budget a call counts in, and who decides. */
+/** The limiter that decides, and the key that a call counts for. */
 export interface TokenLimits<Key> {
-  /** Counts tokens. With `limits`, several budgets are one decision: `key` has a key for each then. */
+  /** Counts tokens. With `limits`, several budgets are one decision, and `key` has a key for each. */
   readonly limiter: Limiter<Key>;
-  /** Such as the id of the user for whom the model is wrapped, or a function of the call. */
+  /** For example, the id of the user for whom the model is wrapped, or a function of the call. */
   readonly key: Key | ((call: ModelCall) => Key);
   /**
-   * Tokens that are taken before the call: a whole number, at least 1. The largest possible number keeps the limit exact.
+   * Tokens to take before the call: a whole number, at least 1. The largest possible number keeps the limit exact.
    * Default: a quarter of the characters of the prompt, without files, and `maxOutputTokens`, or 1000.
    */
   readonly estimate?: (call: ModelCall) => number;
@@ -51,13 +51,13 @@ export class TokenLimitError extends SluiceError {
 
 /**
  * Limits the tokens of a model: reserves an estimate before a call, and settles the usage that the model reports after
- * it. A stream that is cut counts its prompt and what it has sent, thoughts included; a call that fails before it sends
- * anything counts nothing, unless it was aborted: then its prompt. Two round trips a call.
+ * it. A stream that is cut off counts its prompt and what it has sent, reasoning included; a call that fails before it
+ * sends anything counts nothing, but an aborted one counts its prompt. Two round trips per call.
  *
  * @throws (rejects, from the model) {@link TokenLimitError}, and as `limiter.reserve` does.
  */
 export function limitTokens<Key>({ limiter, key, estimate = estimateTokens }: TokenLimits<Key>): TokenMiddleware {
-  /** Reserves, and asks the model; gives the reservation back if it fails. */
+  /** Reserves, then asks the model; cancels the reservation if that fails. */
   const ask = async <Result>(call: ModelCall, model: () => PromiseLike<Result>) => {
     const subject = typeof key === 'function' ? (key as (call: ModelCall) => Key)(call) : key;
     const reservation = await limiter.reserve(subject, estimate(call));
@@ -65,7 +65,7 @@ export function limitTokens<Key>({ limiter, key, estimate = estimateTokens }: To
     try {
       return { reservation, result: await model() };
     } catch (error) {
-      await reservation.settle(call.abortSignal?.aborted === true ? promptTokens(call) : 0);
+      await reservation.settle(call.abortSignal?.aborted === true ? countPromptTokens(call) : 0);
       throw error;
     }
   };
@@ -74,16 +74,16 @@ export function limitTokens<Key>({ limiter, key, estimate = estimateTokens }: To
     async wrapGenerate({ doGenerate, params }) {
       const { reservation, result } = await ask(params, doGenerate);
       const { content } = result as { readonly content?: unknown };
-      const used = readUsedTokens(result.usage, promptTokens(params), charactersIn(content));
+      const used = readUsedTokens(result.usage, countPromptTokens(params), countCharacters(content));
       await reservation.settle(used ?? reservation.decision.cost);
       return result;
     },
     async wrapStream({ doStream, params }) {
       const { reservation, result } = await ask(params, doStream);
-      const prompt = promptTokens(params);
+      const prompt = countPromptTokens(params);
       let usage: unknown;
       let sent = 0;
-      const end = () => reservation.settle(readUsedTokens(usage, prompt, sent) ?? prompt + tokensIn(sent));
+      const end = () => reservation.settle(readUsedTokens(usage, prompt, sent) ?? prompt + countTokens(sent));
       const stream = followStream(result.stream, {
         part(part) {
           const given = part as { readonly delta?: unknown; readonly usage?: unknown };

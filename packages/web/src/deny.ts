@@ -4,13 +4,13 @@ import { addFields, expose } from './add-fields.ts';
 import type { Exchange } from './exchange.ts';
 import { copyResponse, isResponse } from './responses.ts';
 
-/** For a request whose client left while it waited: not received. */
+/** For a request whose client left while it waited; never received. */
 const CLIENT_LEFT = 499;
 
 /** How a framework makes responses. */
 export interface ResponseMaker<Req> {
   make(request: Req, body: string | null, status: number, fields: Readonly<Record<string, string>>): Response;
-  /** Takes over the response that `onDenied` has made. Default: as it is. */
+  /** Adopts the response that `onDenied` returned. Default: unchanged. */
   adopt?(request: Req, response: Response): Response;
 }
 
@@ -42,7 +42,7 @@ export function deny<Req extends object>(
   return mapMaybe(settings.onDenied(request, undefined as never, info.decision), (value) => {
     if (value === undefined) return make(null);
     if (isResponse(value)) {
-      // 200 is what a response has that was made without a status.
+      // 200 is the status of a response created without one.
       const denying = value.status === 200 ? copyResponse(value, value.body, denial.status) : value;
       return addFields(maker.adopt?.(request, denying) ?? denying, all, exposes, exchange);
     }

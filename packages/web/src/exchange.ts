@@ -15,8 +15,7 @@ interface Exchanged {
 }
 
 /**
- * A request in one limited handler. It stands in for the request and the response of Node, whose end refunds and slots
- * wait for.
+ * A request in one limited handler. It stands in for Node's request and response, whose end refunds and slots wait for.
  */
 export class Exchange<Req extends object = object> implements RawRequest, RawResponse {
   /** As the framework passes it to handlers. */
@@ -25,9 +24,9 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
   readonly incoming: Request;
   /** The arguments of the handler after the request. */
   readonly context: readonly unknown[];
-  /** The same number for all limited handlers that are around each other. */
+  /** The same number for all nested limited handlers. */
   readonly visit: number;
-  /** Whether a handler runs in it. */
+  /** Whether a handler is running in it. */
   isOpen: boolean;
   /** What limiters keep about the request, shared with the handlers around this one. */
   readonly locals: object;
@@ -46,7 +45,7 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
   #address: { readonly source: AddressSource<never>; readonly value: string | undefined } | undefined;
 
   /**
-   * Opens an exchange of a request, inside of an open one of the same request if there is one.
+   * Opens an exchange of a request, inside an open one of the same request if there is one.
    *
    * @param source - Where its address comes from.
    * @param isOpen - Whether a handler runs in it, until {@link leave}.
@@ -71,17 +70,17 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
     (request as Exchanged)[LATEST] = this;
   }
 
-  /** The exchange of a request that was opened last. */
+  /** The most recently opened exchange of a request. */
   static of(request: object): Exchange | undefined {
     return (request as Exchanged)[LATEST];
   }
 
-  /** Lets the runtime watch for the client to leave: Bun tells only a signal that was there before. */
+  /** Lets the runtime watch for the client's disconnect: Bun only notifies a signal that existed before it. */
   watch(): AbortSignal {
     return this.incoming.signal;
   }
 
-  /** The handler has returned. Outside of all handlers, the next call with the same request counts again. */
+  /** Called when the handler has returned. Outside all handlers, the next call with the same request counts again. */
   leave(): void {
     this.isOpen = false;
     if (this.#outer !== undefined) (this.request as Exchanged)[LATEST] = this.#outer;
@@ -97,7 +96,7 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
       const value: unknown = source(this.request as never, ...(this.context as never[]));
       if (value !== undefined && value !== null && typeof value !== 'string') {
         throw new TypeError(
-          `address must return the client's address as a text, or undefined, got ${shown(value)}; it cannot wait: find out before what takes time`,
+          `address must return the client's address as a string, or undefined, got ${shown(value)}; it must be synchronous: do anything slow beforehand`,
         );
       }
       this.#address = { source, value: value ?? undefined };
@@ -105,9 +104,9 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
     return this.#address.value;
   }
 
-  /** The connection, if the request is one of Node; elsewhere what the request tells about it. */
+  /** The connection, if the request is Node's; otherwise what the request tells about it. */
   get socket(): NonNullable<RawRequest['socket']> {
-    const socket = nodeSocket(this.context);
+    const socket = findNodeSocket(this.context);
     if (socket !== undefined) return socket;
     const { signal } = this.incoming;
     return {
@@ -126,8 +125,8 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
   once(event: Event, listener: () => void): void {
     if (this.#listeners === undefined) {
       this.#listeners = { close: new Set(), finish: new Set() };
-      // If another response is sent instead, as that of a time limit around the handler, this one is never read.
-      nodeResponse(this.context)?.once('close', () => {
+      // If another response is sent instead, such as that of a timeout around the handler, this one is never read.
+      findNodeResponse(this.context)?.once('close', () => {
         this.#end(true);
       });
     }
@@ -139,8 +138,8 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
   }
 
   /**
-   * Ends with this response. If anything waits for that, the end is that the body has been read or cancelled, and the
-   * body of the returned response is followed: read no faster than it is asked for.
+   * Ends with this response. If anything waits for the end, it comes when the body has been read or cancelled: the
+   * returned response's body is observed, and read no faster than requested.
    */
   endWith(response: Response): Response {
     const { close, finish } = this.#listeners ?? {};
@@ -171,17 +170,17 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
 }
 
 /**
- * The socket of a request of Node behind a fetch handler. It tells about a client that left while its response was
- * behind others, which the signal of the request does not. In HTTP/2 all requests of a client share one.
+ * The socket of a Node request behind a fetch handler. Unlike the request's signal, it shows that a client left while
+ * its response was queued behind others. In HTTP/2, all requests of a client share one.
  */
-function nodeSocket([context]: readonly unknown[]): NonNullable<RawRequest['socket']> | undefined {
+function findNodeSocket([context]: readonly unknown[]): NonNullable<RawRequest['socket']> | undefined {
   const { incoming = context } = (context ?? {}) as { readonly incoming?: unknown };
   const { httpVersionMajor, socket } = (incoming ?? {}) as RawRequest & { readonly httpVersionMajor?: number };
   return httpVersionMajor === 1 && typeof socket?.once === 'function' ? socket : undefined;
 }
 
-/** The response of Node that a request ends in: `@hono/node-server` passes it beside the request. */
-function nodeResponse([context]: readonly unknown[]): Pick<RawResponse, 'once'> | undefined {
+/** The Node response in which a request ends: `@hono/node-server` passes it along with the request. */
+function findNodeResponse([context]: readonly unknown[]): Pick<RawResponse, 'once'> | undefined {
   const { outgoing } = (context ?? {}) as { readonly outgoing?: Partial<RawResponse> | null };
   return typeof outgoing?.once === 'function' ? (outgoing as RawResponse) : undefined;
 }

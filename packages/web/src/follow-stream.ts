@@ -1,13 +1,13 @@
 /** Observes a stream as it is read. */
 export interface Follower<Part> {
   part?(part: Part): void;
-  /** It was read to its end. The last part is not delivered before this resolves. */
+  /** Called when it was read to its end. The last part is delivered once this resolves. */
   ended(): void | Promise<void>;
-  /** It failed, or its reader has left. */
+  /** Called when it failed, or its reader has left. */
   cut(): void | Promise<void>;
 }
 
-/** The same stream, observed. Reads no more than is asked for. */
+/** The same stream, observed. Reads no more than requested. */
 export function followStream<Part>(stream: ReadableStream<Part>, follower: Follower<Part>): ReadableStream<Part> {
   const reader = stream.getReader();
   return new ReadableStream(

@@ -8,7 +8,7 @@ export type FetchFramework<Req extends object> = FrameworkReader<Req, Exchange<R
 /**
  * @param reader - The facts that frameworks store in different places.
  * @param source - Where addresses come from; undefined if they are unknown.
- * @param exchangeFor - The exchange of a request: the one that was opened last or, if there is none, a new one.
+ * @param exchangeFor - The exchange of a request: the most recently opened one, or a new one.
  */
 export function frameworkFor<Req extends object>(
   reader: Pick<FetchFramework<Req>, 'method' | 'route' | 'header' | 'user'>,

@@ -9,7 +9,7 @@ import { isResponse } from './responses.ts';
 /** Any fetch handler. */
 export type Handler = (...args: readonly [Request, ...unknown[]]) => unknown;
 
-/** A handler with limits. Without a promise, unless the decision or the handler returns one. */
+/** A handler with limits. Returns a promise only if the decision or the handler returns one. */
 export function limitHandler(handler: Handler, { requests, maker, open }: Limits): Handler {
   return (request, ...context) => {
     checkRequest(request);
@@ -29,11 +29,11 @@ export function limitHandler(handler: Handler, { requests, maker, open }: Limits
   };
 }
 
-/** @throws TypeError for what is no `Request`, such as a request of `node:http`. */
+/** @throws TypeError for anything but a `Request`, such as a `node:http` request. */
 export function checkRequest(request: unknown): void {
   if (typeof (request as Partial<Request> | null | undefined)?.headers?.get === 'function') return;
   throw new TypeError(
-    `a fetch handler is called with a Request, got ${shown(request)}; for handlers of node:http take @sluice/express, @sluice/koa or @sluice/fastify`,
+    `a fetch handler is called with a Request, got ${shown(request)}; for node:http handlers, use @sluice/express, @sluice/koa or @sluice/fastify`,
   );
 }
 

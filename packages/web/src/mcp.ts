@@ -8,24 +8,24 @@ export interface Caller {
   readonly authInfo?: { readonly clientId: string; readonly extra?: Readonly<Record<string, unknown>> } | undefined;
 }
 
-/** A call of a tool, as keys are made of it. */
+/** A call of a tool, from which keys are made. */
 export interface ToolCall {
   readonly tool: string;
-  /** The subject of the token (`authInfo.extra.sub`), or else its client. */
+  /** The subject of the token (`authInfo.extra.sub`), otherwise its client. */
   readonly user: string | undefined;
   readonly session: string | undefined;
   readonly caller: Caller;
 }
 
-/** Whose budget a call counts in, and who decides. */
+/** The limiter that decides, and the key that a call counts for. */
 export interface ToolLimits<Key> {
-  /** With `limits`, several budgets are one decision: `key` returns a key for each then. */
+  /** With `limits`, several budgets are one decision, and `key` returns a key for each. */
   readonly limiter: Limiter<Key>;
-  /** Default: the user with the tool; without authentication, the session with the tool. */
+  /** Default: the user and the tool; without authentication, the session and the tool. */
   readonly key?: (call: ToolCall) => Key;
 }
 
-/** The result of a call that is denied. A model reads that it failed, why, and how long to wait. */
+/** The result of a denied call. It tells the model that the call failed, why, and how long to wait. */
 export interface DeniedCall {
   [field: string]: unknown;
   isError: true;
@@ -34,7 +34,7 @@ export interface DeniedCall {
   _meta: { 'sluice/retryAfterMs': number | null };
 }
 
-/** Wraps the handler of a tool. `cost` is that of one call; default 1. */
+/** Wraps the handler of a tool. `cost` is the cost of one call; default 1. */
 export type LimitedTool = <Given extends readonly unknown[], Result>(
   tool: string,
   handler: (...given: Given) => Result | Promise<Result>,
@@ -42,23 +42,21 @@ export type LimitedTool = <Given extends readonly unknown[], Result>(
 ) => (...given: Given) => Promise<Result | DeniedCall>;
 
 /**
- * Limits the tools of an MCP server: `server.registerTool('search', config, limited('search', handler))`. Make it once,
- * where the limiter is made: a server may be made for each request. A denied call does not reach its handler.
+ * Limits the tools of an MCP server: `server.registerTool('search', config, limited('search', handler))`. Call it once,
+ * where you create the limiter, because a server may be created for each request. A denied call does not reach its
+ * handler.
  *
- * @returns The function that wraps a handler. What it returns rejects as `limiter.consume` does; TypeError
- * `SLUICE_KEY_INVALID` for a call without user and session where no `key` is given.
+ * @returns The function that wraps a handler. The wrapped handler rejects like `limiter.consume`, and with TypeError
+ * `SLUICE_KEY_INVALID` for a call without user and session if there is no `key`.
  */
 export function limitTools(limits: ToolLimits<string>): LimitedTool;
 export function limitTools<Key>(limits: ToolLimits<Key> & { readonly key: (call: ToolCall) => Key }): LimitedTool;
-export function limitTools<Key>({
-  limiter,
-  key = userAndTool as (call: ToolCall) => Key,
-}: ToolLimits<Key>): LimitedTool {
+export function limitTools<Key>({ limiter, key = makeKey as (call: ToolCall) => Key }: ToolLimits<Key>): LimitedTool {
   return (tool, handler, { cost = 1 } = {}) =>
     async (...given) => {
       const units = typeof cost === 'function' ? cost(...given) : cost;
       const decision = await limiter.consume(key(describeCall(tool, given.at(-1) as Caller | undefined)), units);
-      return decision.allowed ? handler(...given) : deniedCall(decision);
+      return decision.allowed ? handler(...given) : makeDeniedCall(decision);
     };
 }
 
@@ -68,7 +66,7 @@ function describeCall(tool: string, caller: Caller = {}): ToolCall {
   return { tool, user: typeof subject === 'string' ? subject : authInfo?.clientId, session: sessionId, caller };
 }
 
-function userAndTool({ tool, user, session }: ToolCall): string {
+function makeKey({ tool, user, session }: ToolCall): string {
   const parts = user === undefined ? ['session', session, tool] : ['user', user, tool];
   const key = joinParts(parts);
   if (key !== undefined) return key;
@@ -78,7 +76,7 @@ function userAndTool({ tool, user, session }: ToolCall): string {
   );
 }
 
-function deniedCall(decision: Decision): DeniedCall {
+function makeDeniedCall(decision: Decision): DeniedCall {
   const text = `${denialFor(decision).detail} The tool was not called.`;
   return { isError: true, content: [{ type: 'text', text }], _meta: { 'sluice/retryAfterMs': decision.retryAfterMs } };
 }

@@ -9,11 +9,11 @@ import { parseAddress, type AddressOption } from './addresses.ts';
 import type { ResponseMaker } from './deny.ts';
 import { Exchange } from './exchange.ts';
 import { frameworkFor } from './framework.ts';
-import { routeFinder } from './routes.ts';
+import { makeFindRoute } from './routes.ts';
 
 type FieldsOfDenial = Readonly<Record<string, string>> | Headers;
 
-/** The options of fetch handlers alone. */
+/** The options that only fetch handlers have. */
 export interface WebOptions<Req extends Request = Request> extends AddressOption<Req> {
   /**
    * The templates of the application's routes, for `byRoute()`: `/users/:id` has a parameter, `/files/*` is `/files` and
@@ -21,8 +21,8 @@ export interface WebOptions<Req extends Request = Request> extends AddressOption
    */
   routes?: readonly string[] | undefined;
   /**
-   * Header fields of each denial, such as those of CORS: a denied request does not reach the handler, which sets the
-   * fields of all other responses.
+   * Header fields of every denial, such as CORS fields: a denied request does not reach the handler, which sets them on
+   * all other responses.
    */
   deniedHeaders?: FieldsOfDenial | ((request: Req) => FieldsOfDenial) | undefined;
 }
@@ -31,7 +31,7 @@ export interface WebOptions<Req extends Request = Request> extends AddressOption
 export type RateLimitOptions<Req extends Request = Request> = NeutralOptions<Req, Response, undefined> &
   WebOptions<Req>;
 
-/** What one `rateLimit(options)` decides by. */
+/** The checked limits of one `rateLimit(options)`. */
 export interface Limits {
   readonly requests: RequestLimiter;
   readonly maker: ResponseMaker<Request>;
@@ -45,7 +45,7 @@ const OWN_OPTIONS: readonly (keyof WebOptions)[] = ['address', 'routes', 'denied
 export function parse(options: RateLimitOptions): Limits {
   const { address, routes, deniedHeaders } = (options as RateLimitOptions | undefined) ?? {};
   const source = address === undefined ? undefined : parseAddress(address);
-  const findRoute = routeFinder(routes);
+  const findRoute = makeFindRoute(routes);
   const open: Limits['open'] = (request, context, runs) => new Exchange(request, request, context, source, runs);
   const framework = frameworkFor<Request>(
     {
@@ -57,10 +57,10 @@ export function parse(options: RateLimitOptions): Limits {
     source,
     (request) => Exchange.of(request) ?? open(request, [], false),
   );
-  return { requests: limitRequests(options, framework, OWN_OPTIONS), maker: makerFor(deniedHeaders), open };
+  return { requests: limitRequests(options, framework, OWN_OPTIONS), maker: makeResponseMaker(deniedHeaders), open };
 }
 
-function makerFor(deniedHeaders: RateLimitOptions['deniedHeaders']): ResponseMaker<Request> {
+function makeResponseMaker(deniedHeaders: RateLimitOptions['deniedHeaders']): ResponseMaker<Request> {
   const given = typeof deniedHeaders === 'function' ? deniedHeaders : readHeaders(deniedHeaders);
   return {
     make(request, body, status, fields) {
@@ -71,7 +71,7 @@ function makerFor(deniedHeaders: RateLimitOptions['deniedHeaders']): ResponseMak
   };
 }
 
-/** @throws PolicyError for what is not header fields. */
+/** @throws PolicyError for anything but header fields. */
 function readHeaders(fields: FieldsOfDenial | undefined): Headers {
   try {
     return new Headers(fields);

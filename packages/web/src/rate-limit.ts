@@ -14,10 +14,10 @@ declare global {
   }
 }
 
-/** The result of {@link RateLimit.check}: the response of a denied request, or the fields of the response to come. */
+/** The result of {@link RateLimit.check}: the response of a denied request, or the fields for the coming response. */
 export type Checked =
   | {
-      /** The finished denial: send it. */
+      /** The complete denial: send it. */
       readonly response: Response;
       readonly headers?: undefined;
       /** Undefined if no decision was needed: the client is on a `deny` list, or the request has no key. */
@@ -25,7 +25,7 @@ export type Checked =
     }
   | {
       readonly response?: undefined;
-      /** To be appended to the response. Empty for a request that no limit applies to. */
+      /** Append them to the response. Empty for a request that no limit applies to. */
       readonly headers: Headers;
       /** Undefined if no limit applies to the request. */
       readonly decision: Decision | undefined;
@@ -34,16 +34,16 @@ export type Checked =
 type Handled<Result> = Awaited<Result> | Response | Promise<Awaited<Result> | Response>;
 
 /**
- * Limits of fetch handlers. Its functions may be called without it. `context` is what the server passes beside a
+ * Limits of fetch handlers. Its functions need no `this`. `context` is what the server passes in addition to the
  * request, if the option `address` needs it.
  */
 export interface RateLimit<Req extends Request = Request> extends Pick<Limited<Req>, 'limiter'> {
   /**
-   * A handler with these limits: calls the given one with the same arguments, unless the request is denied. All that
-   * the response has stays, and fields that the handler has set itself too. Returns a promise only if the decision or
+   * A handler with these limits: calls the given one with the same arguments, unless the request is denied. The rest of
+   * the response stays as it is, including fields that the handler has set. Returns a promise only if the decision or
    * the handler returns one.
    *
-   * A handler inside another one, for the same `Request`, counts a limiter once, and its fields are in one list.
+   * For a handler inside another one, with the same `Request`, a limiter counts once, and the fields are in one list.
    *
    * @throws (or rejects with) errors of the handler and of the functions in options; RateLimitError for a denial, with
    * `throw: true`.
@@ -52,8 +52,8 @@ export interface RateLimit<Req extends Request = Request> extends Pick<Limited<R
     handler: (...args: Args) => Result,
   ): (...args: Args) => Handled<Result>;
   /**
-   * Decides about a request whose response is made elsewhere, as in middleware of Next.js. Every call counts, but not
-   * inside of a handler that this limiter has counted: then there are neither fields nor a decision.
+   * Decides about a request whose response is made elsewhere, as in middleware of Next.js. Every call counts, except
+   * inside a handler that this limiter has already counted: then there are neither fields nor a decision.
    *
    * @throws (rejects) as `handle` does; TypeError, `SLUICE_ACQUIRE_NEEDED` for a `concurrency` policy and
    * `SLUICE_OPTION_INVALID` with the option `refund`: both follow the response, which only `handle` sees.
@@ -73,7 +73,7 @@ export interface RateLimit<Req extends Request = Request> extends Pick<Limited<R
  * Deno.serve(limit.handle((request) => new Response('hello')));
  * ```
  *
- * Functions in options get a `Request`, or that of a framework: `rateLimit<NextRequest>(options)`.
+ * Functions in options receive a `Request`, or a framework's request: `rateLimit<NextRequest>(options)`.
  *
  * @throws PolicyError for bad or unknown options, and for a key by address without the option `address`.
  */
@@ -86,7 +86,7 @@ export function rateLimit(given: object): RateLimit {
     handle: ((handler: Handler) => {
       if (typeof handler === 'function') return limitHandler(handler, limits);
       throw new TypeError(
-        `handle takes a fetch handler, a function of the request that returns a Response, got ${shown(handler)}; of an application, pass its function: handle((request) => app.fetch(request))`,
+        `handle takes a fetch handler, a function of the request that returns a Response, got ${shown(handler)}; for an application, pass a function: handle((request) => app.fetch(request))`,
       );
     }) as RateLimit['handle'],
     async check(request, ...context) {
@@ -115,7 +115,7 @@ export function rateLimit(given: object): RateLimit {
     async keyFor(request, ...context) {
       checkRequest(request);
       const known = Exchange.of(request);
-      // One that was opened without the context knows no address.
+      // An exchange opened without the context knows no address.
       if (known?.isOpen !== true && context.length > (known?.context.length ?? 0)) open(request, context, false);
       return requests.keyFor(request) as Promise<never>;
     },

@@ -1,16 +1,16 @@
-/** By its methods: there may be several classes of that name in a process. */
+/** Checks its methods: a process may have several classes with this name. */
 export function isResponse(value: unknown): value is Response {
   return typeof (value as Partial<Response> | null | undefined)?.headers?.append === 'function';
 }
 
 const TEXT_TYPE = 'text/plain;charset=utf-8';
 /**
- * Whether the type of a text is added only as it is sent, as by Bun: a copy, whose body is a stream, would have none.
- * Asked at the first copy, because workerd makes no response outside of a request.
+ * Whether the content type of a text is added only when it is sent, as in Bun: a copy, whose body is a stream, would
+ * have none. Tested at the first copy, because workerd creates no response outside a request.
  */
 let hidesTextType: boolean | undefined;
 
-/** A response with the same fields and, unless others are given, body and status. */
+/** Copies a response, with another body and status if given. */
 export function copyResponse(
   response: Response,
   body: BodyInit | null = response.body,

@@ -1,7 +1,7 @@
 import { PolicyError } from '@sluice/core';
 import { foldCase, listReadings, shown, warnOnce } from '@sluice/core/spi';
 
-/** Tells the template of a request's route. Undefined if it matches none. */
+/** Returns the template of a request's route; undefined if it matches none. */
 export type FindRoute = (url: string) => string | undefined;
 
 interface Template {
@@ -10,12 +10,13 @@ interface Template {
 }
 
 /**
- * Finds routes by the option `routes`: `/users/:id` has a parameter, `/files/*` is `/files` and all below it. A path matches the first template that fits any form in which a router may read
- * it, whatever its capitals, slashes and escapes are.
+ * Finds routes by the option `routes`: `/users/:id` has a parameter, `/files/*` is `/files` and all paths below it. A
+ * path matches the first template that fits any form in which a router may read it, regardless of case, slashes and
+ * escapes.
  *
  * @throws PolicyError for anything but templates.
  */
-export function routeFinder(option: unknown): FindRoute {
+export function makeFindRoute(option: unknown): FindRoute {
   if (option === undefined) return findNone;
   if (!Array.isArray(option) || option.length === 0) throw badRoutes('routes', option);
   const templates = option.map(parseTemplate);
@@ -35,7 +36,7 @@ function findNone(): undefined {
 }
 
 function parseTemplate(route: unknown, i: number): Template {
-  // Not parameters as other routers write them.
+  // Rejects parameters in the syntax of other routers.
   const isTemplate = typeof route === 'string' && route.startsWith('/') && !/\/[[{]/.test(route);
   if (!isTemplate) throw badRoutes(`routes[${String(i)}]`, route);
   return { text: route, matches: makeMatcher(route) };
@@ -46,7 +47,7 @@ function badRoutes(field: string, got: unknown): PolicyError {
   return new PolicyError(field, `${field} must be ${expected}, got ${shown(got)}`, 'SLUICE_OPTION_INVALID');
 }
 
-/** Capitals, and slashes at the end, do not count. */
+/** Ignores case and trailing slashes. */
 function makeMatcher(template: string): (path: string) => boolean {
   const isOpen = template.endsWith('/*');
   const segments = foldCase(isOpen ? template.slice(0, -2) : template.replace(/\/+$/, '')).split('/');
@@ -55,7 +56,7 @@ function makeMatcher(template: string): (path: string) => boolean {
   return (path) => pattern.test(foldCase(path));
 }
 
-/** For a pattern that matches this text. */
+/** Escapes a text for use in a pattern. */
 function escape(text: string): string {
   return text.replaceAll(/[^\w]/g, '\\$&');
 }

@@ -61,8 +61,8 @@ describe('the option address', () => {
     ['fromBun\\(\\) reads the server .* got an object with incoming', fromBun(), { incoming: {} }],
     ['fromDeno reads the info .* got undefined', fromDeno, undefined],
     ['fromNode reads the request of Node .* got null', fromNode, null],
-    ['must return the client.s address as a text, or undefined, got 7', (() => 7) as never, undefined],
-    ['it cannot wait', (async () => Promise.resolve('203.0.113.1')) as never, undefined],
+    ['must return the client.s address as a string, or undefined, got 7', (() => 7) as never, undefined],
+    ['it must be synchronous', (async () => Promise.resolve('203.0.113.1')) as never, undefined],
   ])('is an error at a request: %s', async (message, address, context) => {
     await expect(rateLimit({ policy, address }).check(request(), context)).rejects.toThrow(new RegExp(message));
   });

@@ -4,24 +4,24 @@ import { UsageError } from '../failure.ts';
 import { POLICY_EXAMPLE, readPolicyText } from '../policy-text.ts';
 import type { KeySpec } from './key.ts';
 
-/** A policy, and what it counts by. */
+/** A policy, and the key that it counts by. */
 export interface CandidateLimit {
   readonly policy: Policy;
   readonly key: KeySpec;
 }
 
-/** A candidate for a log: limits that are decided together, of which all must allow. */
+/** A candidate to replay a log against: limits that are decided together, all of which must allow. */
 export interface Candidate {
-  /** As a person reads it. */
+  /** The text for a person to read. */
   readonly text: string;
   readonly limits: readonly CandidateLimit[];
 }
 
 /**
- * The candidate in a text such as `fixedWindow --limit 100 --window 1m`. Limits that are decided together stand on both
- * sides of a plus: `fixedWindow --limit 10 --window 1s + fixedWindow --limit 100 --window 1m --key all`.
+ * The candidate in a text such as `fixedWindow --limit 100 --window 1m`. Limits that are decided together are joined by
+ * a plus: `fixedWindow --limit 10 --window 1s + fixedWindow --limit 100 --window 1m --key all`.
  *
- * @param clients - The key of limits that name none.
+ * @param clients - The key of limits without `--key`.
  * @throws UsageError.
  */
 export function readCandidate(text: string, clients: KeySpec, keyOf: (text: string) => KeySpec): Candidate {

@@ -1,17 +1,20 @@
 import { readSubject } from '@sluice/core/spi';
 
-/** Clients that were forgotten, and stay in the lists of those denied most. */
+/** How many forgotten clients stay in the lists of those denied most. */
 const MAX_GONE = 1000;
 
 /** A key of `--key`: what the report calls a client. */
 export class Client {
   readonly key: string;
   requests = 0;
-  /** By candidate, requests denied. Undefined if there is none. */
+  /** Denied requests, by candidate. Undefined if there are none. */
   denied: number[] | undefined = undefined;
-  /** Of the requests denied: the first and the last, the path and user agent of the last, and some of all user agents. */
+  /**
+   * A sample of the denied requests: the first and the last, the path and user agent of the last, and some of all user
+   * agents.
+   */
   sample: Sample | undefined = undefined;
-  /** The windows that `Peaks` counts in: the end, the requests and the peak of each. */
+  /** The windows that `Peaks` counts in: each with its end, requests and peak. */
   readonly windows: number[] = [];
 
   constructor(key: string) {
@@ -26,7 +29,7 @@ export interface Sample {
   readonly agents: Set<string>;
 }
 
-/** The clients of a log, of which those that were seen longest ago are forgotten if there are too many. */
+/** The clients of a log. If there are too many, those seen longest ago are forgotten. */
 export class Clients {
   forgotten = 0;
   /** Forgotten clients that were denied. */
@@ -42,7 +45,7 @@ export class Clients {
     this.#forget = forget;
   }
 
-  /** A client that was seen lately, by its key as it stands. */
+  /** A recently seen client, by its exact key. */
   find(key: string): Client | undefined {
     return this.#recent.get(key);
   }
@@ -51,7 +54,7 @@ export class Clients {
     const subject = readSubject(key); // a long one is a hash, as in stores
     let client = this.#recent.get(subject);
     if (client !== undefined) return client;
-    client = this.#earlier.get(subject) ?? new Client(ownText(subject));
+    client = this.#earlier.get(subject) ?? new Client(copyText(subject));
     if (this.#recent.size >= Math.ceil(this.#maxKeys / 2)) this.#turn();
     this.#recent.set(client.key, client);
     return client;
@@ -78,7 +81,7 @@ export class Clients {
   }
 }
 
-/** A text without the line that it was cut from, which would stay in memory with it. */
-export function ownText(text: string): string {
+/** Copies a text, so that the line it was cut from does not stay in memory. */
+export function copyText(text: string): string {
   return Buffer.from(text).toString();
 }

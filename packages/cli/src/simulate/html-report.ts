@@ -1,21 +1,21 @@
 import { lstatSync, readFileSync, statSync, writeFileSync, type Stats } from 'node:fs';
 import { UsageError } from '../failure.ts';
 import type { Curves, Report } from './report.ts';
-import { textReport } from './text-report.ts';
+import { formatTextReport } from './text-report.ts';
 
-/** Beside dist/ and src/. */
+/** Next to dist/ and src/. */
 const FOLDER = new URL('page/', import.meta.url.replace(/\/(?:dist|src)\/(?!.*\/(?:dist|src)\/).*$/, '/'));
 
-/** The place of the window that the slider begins with. */
+/** The place of the slider's first window. */
 const START = 1;
 
-/** The report as one HTML file that needs nothing else: no network, no other file. */
-export function htmlReport(report: Report, windows: Curves): string {
+/** The report as one self-contained HTML file: it needs no network and no other file. */
+export function formatHtmlReport(report: Report, windows: Curves): string {
   const part = (name: string): string => readFileSync(new URL(name, FOLDER), 'utf8');
-  // No text of the log ends the element that holds it.
+  // Text from the log must not end the element that holds it.
   const { requests, clients, suggestions } = report;
   const start = { window: START, limit: suggestions[START]?.limit ?? 1 };
-  const data = JSON.stringify({ text: textReport(report), requests, clients, start, windows });
+  const data = JSON.stringify({ text: formatTextReport(report), requests, clients, start, windows });
   const parts: Readonly<Record<string, string>> = {
     '/* style */': part('report.css'),
     '/* script */': part('report.js'),
@@ -25,8 +25,8 @@ export function htmlReport(report: Report, windows: Curves): string {
 }
 
 /**
- * Checks that `--html` can be written, before the log is read: that may take long. Code that may write to the folder could
- * have put a link there to a file of the user's.
+ * Checks that `--html` can be written before reading the log, which may take long. A program that may write to the
+ * folder could have put a link to one of the user's files there.
  *
  * @throws UsageError.
  */

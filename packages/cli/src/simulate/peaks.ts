@@ -3,7 +3,7 @@ import type { Candidate } from './candidate.ts';
 import type { Client } from './clients.ts';
 import type { KeySpec } from './key.ts';
 
-/** The most requests of the clients of a log in a window. */
+/** The peaks of a log's clients: their most requests in any window. */
 export interface PeakReport {
   readonly window: string;
   readonly p50: number;
@@ -13,7 +13,7 @@ export interface PeakReport {
   readonly max: number;
 }
 
-/** What a limit of a fixed window would have denied. */
+/** What a fixed window's limit would have denied. */
 export interface Price {
   readonly limit: number;
   /** The clients that it denies at least once. */
@@ -23,27 +23,27 @@ export interface Price {
   readonly deniedSucceeded: number;
 }
 
-/** The smallest limit that keeps to a loss, as `--policy` takes it. */
+/** The smallest limit within an accepted loss, as `--policy` accepts it. */
 export type Suggestion = Price & { readonly policy: string };
 
 const USUAL_MS = [1000, 60_000, 3_600_000];
-/** Further windows, each of which takes time with every request. */
+/** How many further windows: each takes time for every request. */
 const MAX_OWN = 5;
-/** Levels of the slider: each limit up to the first, then steps of a tenth. */
+/** Levels of the slider: every limit up to this, then steps of a tenth. */
 const EACH = 64;
 
 /**
- * What every limit would do, from one pass. The windows of `fixedWindow` do not depend on its limit: a limit of n denies
- * the requests from place n + 1 on in each, and a client is denied if the peak of its windows is above n.
+ * What every limit would do, from a single pass. The windows of `fixedWindow` do not depend on its limit: a limit of n
+ * denies requests n + 1 and later in each window, and denies a client if the peak of its windows is above n.
  */
 export class Peaks {
   readonly windows: readonly { readonly text: string; readonly ms: number }[];
-  /** By window, how many clients have a peak. */
+  /** For each window, how many clients have each peak. */
   readonly #peaks: readonly Map<number, number>[];
-  /** By window, requests by their place in it, and those that had succeeded. */
+  /** For each window, requests by their place in it, and those that succeeded. */
   readonly #places: readonly { readonly all: number[]; readonly succeeded: number[] }[];
 
-  /** @param clients - The windows of candidates that count by this key are among those that are looked at. */
+  /** @param clients - The windows of candidates that count by this key are included. */
   constructor(candidates: readonly Candidate[], clients: KeySpec) {
     const limits = candidates.flatMap((candidate) => candidate.limits).filter(({ key }) => key.text === clients.text);
     const own = limits.flatMap(({ policy }) => ('windowMs' in policy ? [policy.windowMs] : []));
@@ -87,7 +87,7 @@ export class Peaks {
     });
   }
 
-  /** For each window the smallest limit that denies at most this share of the clients. */
+  /** For each window, the smallest limit that denies at most this share of the clients. */
   suggestions(maxClients: number): readonly Suggestion[] {
     return this.windows.map(({ text }, w): Suggestion => {
       const limit = Math.max(this.#exceededBy(w, maxClients), 1);
@@ -96,7 +96,7 @@ export class Peaks {
     });
   }
 
-  /** Exactly what limits of a window would have denied. */
+  /** Exactly what these limits of a window would have denied. */
   prices(w: number, limits: readonly number[]): readonly Price[] {
     const { all, succeeded } = this.#places[w] as { readonly all: number[]; readonly succeeded: number[] };
     const peaks = [...(this.#peaks[w] as Map<number, number>)];
@@ -108,7 +108,7 @@ export class Peaks {
     }));
   }
 
-  /** The limits of a slider: close together where they are small, up to one that denies nothing. */
+  /** The limits of a slider: close together at first, up to one that denies nothing. */
   levels(further: readonly number[]): readonly number[] {
     const max = Math.max(...this.#peaks.map((_, w) => this.#exceededBy(w, 0)), 1);
     const found = new Set([...further.filter((limit) => limit >= 1 && limit < max), max]);

@@ -1,18 +1,18 @@
 import { memoryStore, type Ask, type MemoryStore } from '@sluice/core';
 import type { Candidate, CandidateLimit } from './candidate.ts';
-import { Clients, ownText, type Client } from './clients.ts';
+import { Clients, copyText, type Client } from './clients.ts';
 import type { Entry } from './formats/entry.ts';
 import type { KeySpec } from './key.ts';
 import { Peaks } from './peaks.ts';
 
-/** Where figures say whether a key allows a request, and how long it is delayed. */
+/** The places in figures that tell whether a key allows a request, and how long it is delayed. */
 const [ALLOWED, DELAY] = [0, 6] as const;
 const MAX_TEXT = 200;
 const MAX_AGENTS = 10;
 
 export interface ReplayOptions {
   readonly candidates: readonly Candidate[];
-  /** What is a client in the report. */
+  /** The key that identifies a client in the report. */
   readonly key: KeySpec;
   /** How many keys each candidate and the report remember. */
   readonly maxKeys: number;
@@ -20,7 +20,7 @@ export interface ReplayOptions {
   readonly onDecision?: ((entry: Entry, candidate: number, allowed: boolean) => void) | undefined;
 }
 
-/** A candidate while the log is replayed: a memory store by the clock of the log. */
+/** A candidate during the replay of a log: a memory store with the log's clock. */
 export class Trial {
   denied = 0;
   deniedSucceeded = 0;
@@ -28,7 +28,7 @@ export class Trial {
   delayed = 0;
   delaySumMs = 0;
   maxDelayMs = 0;
-  /** By limit, the requests without the key of its own, which it did not limit. */
+  /** For each limit with its own key, the requests without that key, which it did not limit. */
   readonly withoutKey: number[];
   readonly candidate: Candidate;
   readonly #store: MemoryStore;
@@ -41,7 +41,7 @@ export class Trial {
     this.#store = store;
   }
 
-  /** Whether the request is allowed. One that no limit concerns is. */
+  /** Whether the request is allowed, as it is if no limit applies. */
   decide(entry: Entry, client: Client | undefined): boolean {
     const { limits } = this.candidate;
     const asks: Ask[] = [];
@@ -49,7 +49,7 @@ export class Trial {
       const { policy, key: spec } = limits[i] as CandidateLimit;
       const isOfClients = spec.text === this.#clients.text;
       const key = isOfClients ? client?.key : spec.read(entry);
-      // A text that was joined has to be hashed again with every request.
+      // A concatenated string would have to be hashed again for every request.
       if (key !== undefined) asks.push({ key: limits.length === 1 ? key : `${key}}:${String(i)}`, policy, cost: 1 });
       else if (!isOfClients) this.withoutKey[i] = (this.withoutKey[i] as number) + 1;
     }
@@ -69,7 +69,7 @@ export class Trial {
   }
 }
 
-/** Replays requests through all candidates, in virtual time that never steps back. */
+/** Replays requests through all candidates, in virtual time that never goes back. */
 export class Replay {
   readonly trials: readonly Trial[];
   readonly clients: Clients;
@@ -78,7 +78,7 @@ export class Replay {
   requests = 0;
   succeeded = 0;
   withoutKey = 0;
-  /** Requests that came later than others of the log, and count at the instant that it had reached. */
+  /** Requests that are out of order in the log, and count at the time already reached. */
   late = 0;
   firstAtMs = 0;
   lastAtMs = 0;
@@ -138,7 +138,7 @@ export class Replay {
 
   #clientOf(entry: Entry): Client | undefined {
     const { key } = this.#options;
-    // A canonical address is found as it stands; no other text is equal to one.
+    // A canonical address is found unchanged; no other text equals one.
     const found = key.isAddress && entry.address !== undefined ? this.clients.find(entry.address) : undefined;
     if (found !== undefined) return found;
     const text = key.read(entry);
@@ -152,9 +152,9 @@ export class Replay {
     denied[candidate] = (denied[candidate] as number) + 1;
     const sample = (client.sample ??= { firstAtMs: atMs, lastAtMs: atMs, path: '', agents: new Set() });
     sample.lastAtMs = atMs;
-    sample.path = ownText(entry.path.slice(0, MAX_TEXT));
+    sample.path = copyText(entry.path.slice(0, MAX_TEXT));
     const agent = entry.get('userAgent')?.slice(0, MAX_TEXT);
-    if (agent !== undefined && sample.agents.size < MAX_AGENTS) sample.agents.add(ownText(agent));
+    if (agent !== undefined && sample.agents.size < MAX_AGENTS) sample.agents.add(copyText(agent));
   }
 
   #fold(client: Client): void {

@@ -3,7 +3,7 @@ import type { LogFile } from './log/log-file.ts';
 import type { PeakReport, Price, Suggestion } from './peaks.ts';
 import type { Replay, Trial } from './replay.ts';
 
-/** How many of the clients that were denied most are reported. */
+/** How many of the most denied clients are reported. */
 const MAX_REPORTED = 20;
 
 /** A log, as it was read. */
@@ -11,17 +11,17 @@ export interface LogReport {
   readonly name: string;
   readonly format: string | null;
   readonly lines: number;
-  /** Lines that are no request, and the number of the first of them. */
+  /** The number of lines that are not requests, and the line number of the first. */
   readonly unreadable: number;
   readonly firstUnreadable: number | null;
 }
 
-/** One of the clients that a candidate denies most. */
+/** One of the clients that a candidate denies most often. */
 export interface DeniedClient {
   readonly client: string;
   readonly requests: number;
   readonly denied: number;
-  /** Of its requests that any candidate denied: the first and the last, and the path of the last. */
+  /** The first and last of its requests that any candidate denied, and the path of the last. */
   readonly firstAtMs: number;
   readonly lastAtMs: number;
   readonly lastPath: string;
@@ -34,11 +34,11 @@ export interface CandidateReport {
   readonly policy: string;
   readonly denied: number;
   readonly deniedShare: number;
-  /** The denied requests that the server had answered without an error. */
+  /** The denied requests that the server answered without an error. */
   readonly deniedSucceeded: number;
   readonly clients: number;
   readonly clientsShare: number;
-  /** Requests without the key of a limit that has its own, which it did not limit. */
+  /** For each limit with its own key, the requests without that key, which it did not limit. */
   readonly withoutKey: readonly { readonly key: string; readonly requests: number }[];
   readonly delayed: number;
   readonly meanDelayMs: number;
@@ -46,7 +46,7 @@ export interface CandidateReport {
   readonly top: readonly DeniedClient[];
 }
 
-/** The whole result: what `--json` prints. */
+/** The complete result: what `--json` prints. */
 export interface Report {
   readonly logs: readonly LogReport[];
   readonly key: string;
@@ -58,14 +58,14 @@ export interface Report {
   readonly toMs: number | null;
   readonly wholeSeconds: boolean;
   readonly clients: number;
-  /** Clients that were forgotten because of `--max-keys`: one that came back counts twice. */
+  /** Clients that were forgotten because of `--max-keys`: one that came back is counted twice. */
   readonly forgotten: number;
   readonly candidates: readonly CandidateReport[];
   readonly peaks: readonly PeakReport[];
   /** The share of the clients that suggested limits may deny. */
   readonly maxClients: number;
   readonly suggestions: readonly Suggestion[];
-  /** Which candidates deny more of the clients than `--max-clients` allows, as sentences. */
+  /** Sentences about the candidates that deny more clients than `--max-clients` allows. */
   readonly exceeded: readonly string[];
 }
 
@@ -80,7 +80,7 @@ export function makeReport(
   { key, bound, maxClients }: { readonly key: string; readonly bound: number | undefined; readonly maxClients: number },
 ): Report {
   const { requests, succeeded, withoutKey, late, clientCount: clients, peaks } = replay;
-  const candidates = replay.trials.map((trial, i) => candidateReport(replay, trial, i));
+  const candidates = replay.trials.map((trial, i) => makeCandidateReport(replay, trial, i));
   return {
     logs: files.map(({ name, format, lines, unreadable, firstUnreadable = null }) => {
       return { name, format: format?.name ?? null, lines, unreadable, firstUnreadable };
@@ -99,7 +99,7 @@ export function makeReport(
   };
 }
 
-function candidateReport(replay: Replay, trial: Trial, i: number): CandidateReport {
+function makeCandidateReport(replay: Replay, trial: Trial, i: number): CandidateReport {
   const { candidate, denied, deniedSucceeded, clients, delayed, delaySumMs, maxDelayMs } = trial;
   return {
     ...{ policy: candidate.text, denied, deniedShare: share(denied, replay.requests), deniedSucceeded },
@@ -108,11 +108,11 @@ function candidateReport(replay: Replay, trial: Trial, i: number): CandidateRepo
       .map(({ key }, place) => ({ key: key.text, requests: trial.withoutKey[place] ?? 0 }))
       .filter(({ requests }) => requests > 0),
     ...{ delayed, meanDelayMs: Math.round(share(delaySumMs, delayed)), maxDelayMs },
-    top: replay.top(i, MAX_REPORTED).map((client) => deniedClient(client, i)),
+    top: replay.top(i, MAX_REPORTED).map((client) => makeDeniedClient(client, i)),
   };
 }
 
-function deniedClient({ key, requests, denied, sample }: Client, candidate: number): DeniedClient {
+function makeDeniedClient({ key, requests, denied, sample }: Client, candidate: number): DeniedClient {
   const { firstAtMs = 0, lastAtMs = 0, path: lastPath = '-', agents = [] } = sample ?? {};
   const counts = { client: key, requests, denied: denied?.[candidate] ?? 0 };
   return { ...counts, firstAtMs, lastAtMs, lastPath, userAgents: [...agents] };
@@ -122,14 +122,14 @@ export function share(part: number, whole: number): number {
   return whole === 0 ? 0 : part / whole;
 }
 
-/** A share from 0 to 1 as per cent, with as many digits as tell it from 0. */
+/** A share from 0 to 1 as a percentage, with enough digits to distinguish it from 0. */
 export function percent(part: number): string {
   const value = part * 100;
   const digits = value === 0 || value >= 10 ? 1 : value >= 0.1 ? 2 : 4;
   return `${Number(value.toFixed(digits)).toString()}%`;
 }
 
-/** What the slider of the HTML report needs: by window, what each limit of it would have denied. */
+/** The data of the HTML report's slider: for each window, what each limit would have denied. */
 export function makeCurves({ peaks, trials }: Replay, { suggestions }: Report): Curves {
   const tried = trials.flatMap(({ candidate }) => candidate.limits.map(({ policy }) => policy));
   const limits = tried.flatMap((policy) => ('limit' in policy ? [policy.limit] : []));

@@ -1,22 +1,21 @@
 import { UsageError } from '../failure.ts';
 
-/** All paths that no pattern covers have one key: otherwise clients could make keys without end. */
+/** All paths that no pattern covers share one key: otherwise clients could create any number of keys. */
 const OTHER = '(other)';
 
 /**
- * Finds the pattern of a path, such as `/users/:id` and `/files/*`. A segment as it is goes before one with a parameter,
- * and that before a star. Empty segments and the slash at the end do not count; capitals and escapes of letters do not
- * distinguish.
+ * Finds the pattern of a path, such as `/users/:id` and `/files/*`. A literal segment takes precedence over one with a
+ * parameter, and that over a star. Empty segments, a trailing slash, case and escaped letters make no difference.
  *
- * @throws UsageError for a text that is no pattern.
+ * @throws UsageError for a text that is not a pattern.
  */
-export function routeReader(patterns: readonly string[]): (path: string) => string {
+export function makeRouteReader(patterns: readonly string[]): (path: string) => string {
   const routes = patterns.map((pattern) => {
     if (/^\/\S*$/.test(pattern)) return { pattern, segments: splitPath(pattern) };
     const expected = '--route must be the path of a route, such as /users/:id or /files/*';
     throw new UsageError(`${expected}, got ${JSON.stringify(pattern)}`);
   });
-  // The order of ranks, segment by segment, is that of precedence.
+  // Ranks sort by precedence, segment by segment.
   const ranks = (segments: readonly string[]): string =>
     segments.map((segment) => (segment === '*' ? 2 : segment.startsWith(':') ? 1 : 0)).join('');
   routes.sort((one, other) => (ranks(one.segments) < ranks(other.segments) ? -1 : 1));
@@ -38,7 +37,7 @@ function splitPath(path: string): readonly string[] {
   try {
     plain = decodeURIComponent(path);
   } catch {
-    // A path that cannot be decoded stands as it is.
+    // A path that cannot be decoded is used unchanged.
   }
   const segments = plain.split('/').filter((segment) => segment !== '');
   return segments.map((segment) => (segment.startsWith(':') ? segment : segment.toLowerCase()));

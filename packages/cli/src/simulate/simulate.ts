@@ -1,12 +1,12 @@
 import { Failure, UsageError } from '../failure.ts';
 import { readCandidate } from './candidate.ts';
 import { formatMaker } from './formats/choose.ts';
-import { checkHtml, htmlReport, writeHtml } from './html-report.ts';
+import { checkHtml, formatHtmlReport, writeHtml } from './html-report.ts';
 import { readKey, type KeySpec } from './key.ts';
 import { LogFile, merge } from './log/log-file.ts';
 import { Replay, type ReplayOptions } from './replay.ts';
 import { makeCurves, makeReport } from './report.ts';
-import { textReport } from './text-report.ts';
+import { formatTextReport } from './text-report.ts';
 
 /** The flags of `sluice simulate`. */
 export interface SimulateFlags {
@@ -19,7 +19,7 @@ export interface SimulateFlags {
   readonly maxKeys: string;
 }
 
-/** The share of the clients that suggested limits deny unless `--max-clients` is given. */
+/** The share of clients that suggested limits may deny, unless `--max-clients` is given. */
 const MAX_CLIENTS = 0.001;
 
 /**
@@ -49,9 +49,9 @@ export async function simulate(
   }
   replay.end();
   const report = makeReport(replay, files, { key: key.text, bound, maxClients: bound ?? MAX_CLIENTS });
-  if (html !== undefined) writeHtml(html, htmlReport(report, makeCurves(replay, report)));
-  console.log(json ? JSON.stringify(report, null, 2) : textReport(report));
-  // The bound holds for a log without requests, and says nothing.
+  if (html !== undefined) writeHtml(html, formatHtmlReport(report, makeCurves(replay, report)));
+  console.log(json ? JSON.stringify(report, null, 2) : formatTextReport(report));
+  // For a log without requests, the bound holds and means nothing.
   if (bound !== undefined && report.requests === 0)
     throw new Failure(`no requests in ${logs.join(', ')}: --max-clients says nothing about it`);
   if (report.exceeded.length > 0) throw new Failure('--max-clients is exceeded');

@@ -4,15 +4,15 @@ import { percent, share, type CandidateReport, type Report } from './report.ts';
 const MAX_CLIENTS = 10;
 const MAX_CELL = 48;
 
-/** The report as a person reads it. */
-export function textReport(report: Report): string {
+/** The report as text. */
+export function formatTextReport(report: Report): string {
   const { exceeded, requests } = report;
   return [
     heading(report),
     writeNotes(report),
-    ...report.candidates.map((candidate) => candidateText(candidate, report)),
-    requests === 0 ? '' : peaksText(report),
-    requests === 0 ? '' : suggestionsText(report),
+    ...report.candidates.map((candidate) => formatCandidate(candidate, report)),
+    requests === 0 ? '' : formatPeaks(report),
+    requests === 0 ? '' : formatSuggestions(report),
     exceeded.map((one) => `over the bound: ${one}`).join('\n'),
   ]
     .filter((part) => part !== '')
@@ -37,16 +37,16 @@ function writeNotes({ logs, late, requests, withoutKey, forgotten, wholeSeconds,
   if (withoutKey > 0) notes.push(`without a key, and not limited by it: ${counted(withoutKey, 'request')}`);
   if (late > 0)
     notes.push(
-      `earlier than the lines before, and counted as of these: ${counted(late, 'line')} (${percent(late / requests)})`,
+      `earlier than the lines before, and counted at their time: ${counted(late, 'line')} (${percent(late / requests)})`,
     );
   if (forgotten > 0)
     notes.push(`forgotten because of --max-keys: ${counted(forgotten, 'client')}; one that came back counts twice`);
   if (wholeSeconds && candidates.length > 0)
-    notes.push('stamps are whole seconds: requests of one second count as if they had come at its beginning');
+    notes.push('timestamps are whole seconds: requests within a second count as if they arrived at its start');
   return notes.map((one) => `note: ${one}`).join('\n');
 }
 
-function candidateText(candidate: CandidateReport, { requests, clients }: Report): string {
+function formatCandidate(candidate: CandidateReport, { requests, clients }: Report): string {
   const { denied, deniedSucceeded, delayed, meanDelayMs, maxDelayMs, top } = candidate;
   const lines = [
     printable(candidate.policy),
@@ -76,13 +76,13 @@ function candidateText(candidate: CandidateReport, { requests, clients }: Report
   return lines.join('\n');
 }
 
-function peaksText({ peaks }: Report): string {
+function formatPeaks({ peaks }: Report): string {
   const rows = peaks.map(({ window, p50, p90, p99, p999, max }) => [window, ...[p50, p90, p99, p999, max].map(number)]);
   const what = 'Requests of one client in a window that begins with one of them, at its peak';
   return `${what}:\n${table(['WINDOW', 'P50', 'P90', 'P99', 'P99.9', 'MAX'], rows)}`;
 }
 
-function suggestionsText({ suggestions, maxClients, requests, clients, key }: Report): string {
+function formatSuggestions({ suggestions, maxClients, requests, clients, key }: Report): string {
   const rows = suggestions.map(({ policy, clients: touched, denied, deniedSucceeded }) => [
     policy,
     `${number(touched)} (${percent(share(touched, clients))})`,

@@ -86,7 +86,7 @@ describe('a certificate that cannot be used', () => {
     const one = await serving.serve(['--config', serving.file(LIMITS), ...tls]);
     const own = { ca, cert: readFileSync(otherCertFile), key: readFileSync(ownKey) };
     serving.file('no authorities', 'ca.pem');
-    await until('it says so', () => /the certificate stays as it was: tls\.clientCa must/.test(one.printed.err));
+    await until('it says so', () => /the certificate is unchanged: tls\.clientCa must/.test(one.printed.err));
 
     expect(await new HealthClient(`https://${one.addresses['grpc'] ?? ''}`, own).check()).toBe('SERVING');
   });

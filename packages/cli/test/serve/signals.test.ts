@@ -18,7 +18,7 @@ describe('the file of limits', () => {
     const path = serving.file(limits('first'));
     const one = await serving.serve(['--config', path]);
     writeFileSync(path, 'limits:\n  second: { fixedWindow: { limit: many, window: 1h } }\n');
-    await until('it is told', () => one.printed.err.includes('the configuration stays as it was'));
+    await until('it is told', () => one.printed.err.includes('the configuration is unchanged'));
 
     expect(one.printed.err).toContain(`${path}:2:`);
     expect(await consume(one, 'first')).toBe(true);

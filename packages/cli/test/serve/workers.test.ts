@@ -44,7 +44,7 @@ describe('workers', () => {
     expect(await metric(one, 'sluice_decisions_total{')).toBe(6);
     const [first = 0] = await workersOf(one);
     process.kill(first, 'SIGKILL');
-    await until('another one takes its place', () => one.printed.err.includes('another one takes its place'));
+    await until('another one replaces it', () => one.printed.err.includes('another one replaces it'));
     for (let i = 0; i < 6; i++) await until('the others answer', () => consume(one, 'login', `after-${String(i)}`));
     await until('there are two again', async () => {
       const workers = await workersOf(one);

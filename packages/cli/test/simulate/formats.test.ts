@@ -96,10 +96,15 @@ describe('a log', () => {
       'no known format',
       'hello\nworld\n',
       [],
-      'the first lines are of no known format; write --format with one of combined',
+      'the first lines match no known format; write --format with one of combined',
     ],
-    ['another format', 'hello\n'.repeat(5), ['--format', 'combined'], ':1: most lines are not of the format combined'],
-    ['no text', Buffer.from('BZh9\0\0\0'), [], 'it is no text; write'],
+    [
+      'another format',
+      'hello\n'.repeat(5),
+      ['--format', 'combined'],
+      ':1: most lines do not match the format combined',
+    ],
+    ['no text', Buffer.from('BZh9\0\0\0'), [], 'it is not text; write'],
     ['a broken gzip', gzipSync(COMBINED.repeat(99)).subarray(0, 60), [], 'unexpected end of file'],
   ])('of %s is an error', async (_name, log, flags, message) => {
     const { code, out, err } = await simulated.run(simulated.file(log), ...flags);

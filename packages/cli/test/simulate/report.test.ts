@@ -84,7 +84,7 @@ describe('a candidate', () => {
     ]);
     expect(candidates[1]).toMatchObject({ denied: 3, delayed: 2, meanDelayMs: 1500, maxDelayMs: 2000 });
     expect(out).toContain('  delayed          2 requests, by 1 500 ms on average, 2 000 ms at most');
-    expect(out).toContain('note: stamps are whole seconds');
+    expect(out).toContain('note: timestamps are whole seconds');
   });
 
   it('fails the command if it exceeds --max-clients; a log without requests says nothing', async () => {

@@ -31,7 +31,7 @@ export interface Configuration extends Omit<Options, 'validate' | 'store' | 'sta
  * @throws TypeError for a bad store or logger.
  */
 export function readConfiguration(passed: RateLimitOptions): Configuration {
-  // An option that is undefined is left out.
+  // An undefined option counts as absent.
   const given: RateLimitOptions = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined));
   const { validate = true, standardHeaders = false, logger = ConsoleLogger } = given;
   const { max, headers }: { readonly max?: Options['limit']; readonly headers?: boolean } = given;
@@ -53,7 +53,7 @@ export function readConfiguration(passed: RateLimitOptions): Configuration {
     requestWasSuccessful: (_request, response) => response.statusCode < 400,
     skip: () => false,
     keyGenerator: async (request, response) => {
-      const ip = checkedAddress(request, validations);
+      const ip = checkAddress(request, validations);
       if (!isIPv6(ip)) return ip;
       const bits = await valueFor(config.ipv6Subnet, request, response);
       if (typeof config.ipv6Subnet === 'function') validations.ipv6Subnet(bits);
@@ -75,7 +75,7 @@ export function readConfiguration(passed: RateLimitOptions): Configuration {
   return config;
 }
 
-/** An option that may be a function of the request. */
+/** Reads an option that may be a function of the request. */
 export function valueFor<T>(
   option: T | ValueDeterminingMiddleware<T>,
   request: Request,
@@ -84,7 +84,7 @@ export function valueFor<T>(
   return typeof option === 'function' ? (option as ValueDeterminingMiddleware<T>)(request, response) : option;
 }
 
-/** What `init` of a store and `handler` are given. */
+/** The options that `init` of a store and `handler` receive. */
 export function writeOptions({ validations, ...options }: Configuration): Options {
   return { ...options, validate: validations.enabled };
 }
@@ -95,7 +95,7 @@ function checkOptions(given: RateLimitOptions, validations: Validations): void {
   validations.knownOptions(given);
   validations.draftPolliHeaders(draft_polli_ratelimit_headers);
   validations.onLimitReached(onLimitReached);
-  // That of a function is checked with each request.
+  // The result of a function is checked with each request.
   if (given.ipv6Subnet !== undefined && typeof given.ipv6Subnet !== 'function') {
     validations.ipv6Subnet(given.ipv6Subnet);
   }
@@ -103,7 +103,7 @@ function checkOptions(given: RateLimitOptions, validations: Validations): void {
   validations.ipv6SubnetOrKeyGenerator(given);
 }
 
-function checkedAddress(request: Request, validations: Validations): string {
+function checkAddress(request: Request, validations: Validations): string {
   validations.ip(request.ip);
   validations.trustProxy(request);
   validations.xForwardedForHeader(request);
@@ -119,7 +119,7 @@ function readStore(given: RateLimitOptions['store'], validations: Validations): 
   if (typeOf('increment') !== 'function') {
     if (typeOf('incr') === 'function') return promisify(store as LegacyStore);
     if (typeOf('perform') === 'function') {
-      // The second of two limiters with one store of Sluice is reported: they count the same hits.
+      // The second of two limiters with one Sluice store is reported: they count the same hits.
       validations.unsharedStore(store);
       return new ExpressStore({ store: store as SluiceStore });
     }
@@ -131,7 +131,7 @@ function readStore(given: RateLimitOptions['store'], validations: Validations): 
   );
 }
 
-/** A store on one with callbacks. */
+/** Wraps a store with callbacks. */
 function promisify(legacy: LegacyStore): Store {
   return {
     increment: (key) =>

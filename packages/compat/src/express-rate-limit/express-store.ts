@@ -4,14 +4,14 @@ import type { ClientRateLimitInfo, Options, Store } from './options.ts';
 import { CallLimiter, checkPeerOptions, type PeerStoreOptions } from '../call-limiter.ts';
 
 /**
- * A store for express-rate-limit, on a store of Sluice: each hit is one atomic call, by the clock of that store. Give
- * each limiter a name of its own.
+ * A store for express-rate-limit, on a Sluice store: each hit is one atomic call, by that store's clock. Give each
+ * limiter its own name.
  *
  * @throws PolicyError for an invalid name or option.
  */
 export class ExpressStore implements Store {
   readonly localKeys: boolean;
-  /** Before each key, so that limiters of other names are told apart. */
+  /** In front of each key, to tell limiters with different names apart. */
   readonly prefix: string;
   /** The length of a window, in milliseconds. Set by `init`. */
   windowMs = 60_000;
@@ -46,7 +46,7 @@ export class ExpressStore implements Store {
     await this.#limiter.edit('reset', this.#hit(key));
   }
 
-  /** Leaves the store of Sluice, and closes it if nothing else uses it. */
+  /** Leaves the Sluice store, and closes it if nothing else uses it. */
   async shutdown(): Promise<void> {
     await this.#limiter.close();
   }
@@ -56,7 +56,7 @@ export class ExpressStore implements Store {
   }
 }
 
-/** By the clock of this process, which header fields are made with: the store's own may differ. */
+/** By this process's clock, which header fields use: the store's may differ. */
 function makeInfo({ used, resetAfterMs }: Decision): ClientRateLimitInfo {
   return { totalHits: used, resetTime: new Date(Date.now() + resetAfterMs) };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Response } from 'express';
 import type { RateLimitInfo } from './options.ts';
 
-/** The fields of earlier versions. A limit that is not a number is an error here, as in express-rate-limit. */
+/** Sets the fields of earlier versions. A limit that is not a number is an error, as in express-rate-limit. */
 export function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: RateLimitInfo): void {
   if (response.headersSent) return;
   response.setHeader('X-RateLimit-Limit', limit.toString());
@@ -30,7 +30,7 @@ export function setDraft7Headers(response: Response, info: RateLimitInfo, window
 }
 
 /**
- * Appends, so that several limiters of one response are all stated. See
+ * Appends, so that all limiters of a response are listed. See
  * https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-08.
  *
  * @param name - The name of the policy.
@@ -43,7 +43,7 @@ export function setDraft8Headers(
   key: string,
 ): void {
   if (response.headersSent) return;
-  const partition = partitionKey(key); // first, because a key that is not a string is an error
+  const partition = hashKey(key); // first, because a key that is not a string is an error
   const [limit, remaining] = [String(info.limit), String(info.remaining)];
   response.append('RateLimit', `"${name}"; r=${remaining}; t=${resetSeconds(info, windowMs)}`);
   response.append('RateLimit-Policy', `"${name}"; q=${limit}; w=${seconds(windowMs)}; pk=:${partition}:`);
@@ -64,7 +64,7 @@ function writePolicy({ limit }: RateLimitInfo, windowMs: number): string {
   return `${String(limit)};w=${seconds(windowMs)}`;
 }
 
-/** Until the window ends; its length if the store does not tell. */
+/** Seconds until the window ends; its length if the store does not know. */
 function resetSeconds({ resetTime }: RateLimitInfo, windowMs: number): string {
   return seconds(resetTime ? Math.max(0, resetTime.getTime() - Date.now()) : windowMs);
 }
@@ -73,7 +73,7 @@ function seconds(ms: number): string {
   return Math.ceil(ms / 1000).toString();
 }
 
-/** The first 12 hexadecimal digits of the hash, and these in base64: express-rate-limit writes them so. */
-function partitionKey(key: string): string {
+/** The first 12 hexadecimal digits of the hash, in base64, as express-rate-limit writes them. */
+function hashKey(key: string): string {
   return Buffer.from(createHash('sha256').update(key).digest('hex').slice(0, 12)).toString('base64');
 }

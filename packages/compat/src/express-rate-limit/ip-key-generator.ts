@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { canonicalAddress } from '@sluice/core/http';
 
 /**
- * The key of an address: IPv4 as it is, IPv6 as its network of `ipv6Subnet` bits, NAT64 too. IPv4 written as IPv6
+ * The key of an address: IPv4 unchanged, IPv6 (NAT64 too) as its network of `ipv6Subnet` bits. IPv4 written as IPv6
  * (`::ffff:1.2.3.4`, `::1.2.3.4`) is the IPv4 address.
  *
  * @param ipv6Subnet - Bits; `false` for the whole address.

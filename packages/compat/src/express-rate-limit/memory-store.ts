@@ -3,13 +3,13 @@ import { ExpressStore } from './express-store.ts';
 import type { Options } from './options.ts';
 import type { Validations } from './validations.ts';
 
-/** Hits in the memory of this process: at most 100 000 keys, of which those that were hit once are forgotten first. */
+/** Hits in the memory of this process: at most 100 000 keys; those hit only once are forgotten first. */
 export class MemoryStore extends ExpressStore {
   readonly #store: SluiceStore;
   readonly #validations: Validations | undefined;
 
   constructor(validations?: Validations) {
-    // The clock that header fields are made with, and fake timers drive.
+    // The clock that header fields use, and fake timers control.
     const store = memoryStore({ clock: { now: () => Date.now() } });
     super({ store });
     this.#store = store;

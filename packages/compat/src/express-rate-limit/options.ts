@@ -14,14 +14,14 @@ export type RateLimitExceededEventHandler = (
   optionsUsed: Options,
 ) => void;
 
-/** The type of a callback that version 7 has removed; kept for those who import it. */
+/** The type of a callback that version 7 removed; kept for code that imports it. */
 export type RateLimitReachedEventHandler = (request: Request, response: Response, optionsUsed: Options) => void;
 
-/** The middleware, with what can be done about a key. */
+/** The middleware, with functions for a key. */
 export type RateLimitRequestHandler = RequestHandler & {
   /** Forgets what a key has used. */
   resetKey: (key: string) => void;
-  /** What a key has used. Throws if the store cannot tell. */
+  /** What a key has used. Throws if the store does not know. */
   getKey: (key: string) => Promise<ClientRateLimitInfo | undefined> | ClientRateLimitInfo | undefined;
 };
 
@@ -64,7 +64,7 @@ export interface Options {
   max?: number | ValueDeterminingMiddleware<number>;
 }
 
-/** What the drop-in takes: the options of express-rate-limit, and a store of Sluice in the place of one of its own. */
+/** The options of the drop-in: those of express-rate-limit, with a Sluice store in place of one of its own. */
 export type RateLimitOptions = Partial<Omit<Options, 'store'>> & {
   /** Where hits are counted: `redisStore(...)`, or a store of express-rate-limit. Default: a `MemoryStore`. */
   store?: Options['store'] | SluiceStore | undefined;
@@ -76,7 +76,7 @@ export type AugmentedRequest = Request & { [key: string]: RateLimitInfo };
 /** The numbers of a request. */
 export interface RateLimitInfo {
   limit: number;
-  /** Hits of the window, this one included. */
+  /** Hits in the window, including this one. */
   used: number;
   remaining: number;
   resetTime: Date | undefined;
@@ -85,9 +85,9 @@ export interface RateLimitInfo {
 
 /** What a store knows of a key. */
 export interface ClientRateLimitInfo {
-  /** Hits of the present window. */
+  /** Hits in the current window. */
   totalHits: number;
-  /** When the window ends; undefined if the store cannot tell. */
+  /** When the window ends; undefined if the store does not know. */
   resetTime: Date | undefined;
 }
 
@@ -96,9 +96,9 @@ export type IncrementResponse = ClientRateLimitInfo;
 /** Receives what a {@link LegacyStore} has counted. */
 export type IncrementCallback = (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void;
 
-/** A store of hits, as express-rate-limit defines it: any of its stores can be given. */
+/** A store of hits, as express-rate-limit defines it: any store for it works. */
 export interface Store {
-  /** Called once, when the middleware is made. Not awaited; its errors are logged. */
+  /** Called once, when the middleware is created. Not awaited; its errors are logged. */
   init?: (options: Options) => void | Promise<void>;
   /** The hits of a key, without counting. */
   get?: (key: string) => Promise<ClientRateLimitInfo | undefined> | ClientRateLimitInfo | undefined;
@@ -110,9 +110,9 @@ export interface Store {
   resetKey: (key: string) => Promise<void> | void;
   /** Forgets all keys. */
   resetAll?: () => Promise<void> | void;
-  /** Stops timers, and releases what the store holds. */
+  /** Stops timers, and releases the store's resources. */
   shutdown?: () => Promise<void> | void;
-  /** Whether the keys of one instance are never those of another, as in a memory. */
+  /** Whether instances never share keys, as in memory. */
   localKeys?: boolean;
   /** The text before each key. */
   prefix?: string;

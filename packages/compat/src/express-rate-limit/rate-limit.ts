@@ -18,7 +18,7 @@ import type {
 import { takeBackAfter } from './take-back.ts';
 
 /**
- * Middleware with the options, answers and header fields of express-rate-limit 8, which counts with Sluice.
+ * Middleware with the options, responses and header fields of express-rate-limit 8, counting with Sluice.
  *
  * @throws TypeError for a bad store or logger. Other mistakes are logged: see the option `validate`.
  */
@@ -41,7 +41,7 @@ export function rateLimit(passedOptions: RateLimitOptions = {}): RateLimitReques
     (request as AugmentedRequest)[config.requestPropertyName] = info;
     await sendFields(info, request, response, config);
     takeBack(info);
-    // Of a limit that is no number, no hit is too many.
+    // For a limit that is not a number, no hit is too many.
     if (!(info.used > info.limit) || config.mode === 'report') {
       next();
       return;
@@ -54,7 +54,7 @@ export function rateLimit(passedOptions: RateLimitOptions = {}): RateLimitReques
   };
   return Object.assign(
     async (request: Request, response: Response, next: NextFunction) => limit(request, response, next).catch(next),
-    { resetKey: store.resetKey.bind(store), getKey: store.get?.bind(store) ?? withoutGet },
+    { resetKey: store.resetKey.bind(store), getKey: store.get?.bind(store) ?? makeNoGetError },
   );
 }
 
@@ -62,7 +62,7 @@ interface Hits extends ClientRateLimitInfo {
   readonly key: string;
 }
 
-/** The hits of a request's key with this one; undefined if the store has failed, and requests pass then. */
+/** The hits of a request's key, including this one; undefined if the store has failed and requests pass. */
 async function count(
   request: Request,
   response: Response,
@@ -70,7 +70,7 @@ async function count(
 ): Promise<Hits | undefined> {
   const key = await keyGenerator(request, response);
   try {
-    // Stores may change their object with the next hit.
+    // Stores may change their object at the next hit.
     const { totalHits, resetTime } = await store.increment(key);
     return { key, totalHits, resetTime };
   } catch (error) {
@@ -127,6 +127,6 @@ function init({ store, logger }: Configuration, options: Options): void {
   }
 }
 
-function withoutGet(): never {
+function makeNoGetError(): never {
   throw new Error('The store of this limiter has no get: it cannot tell what a key has used');
 }

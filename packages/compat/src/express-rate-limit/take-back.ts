@@ -5,8 +5,8 @@ import type { RateLimitInfo } from './options.ts';
 type End = 'finish' | 'close' | 'error';
 
 /**
- * Takes a hit back when the response turns out to be one that does not count: at most once, and in its window. Listens
- * at once, before anything is awaited, so that no end is missed.
+ * Takes a hit back if its response turns out not to count: at most once, and in its window. Listens at once, before
+ * anything is awaited, so that no end is missed.
  *
  * @returns Call it with the hit, once it is counted.
  */

@@ -4,7 +4,7 @@ import type { Logger } from './console-logger.ts';
 
 export const SUPPORTED_DRAFT_VERSIONS: readonly string[] = ['draft-6', 'draft-7', 'draft-8'];
 
-/** What checks read of a store. */
+/** The parts of a store that checks read. */
 interface StoreFacts {
   readonly localKeys?: boolean;
   readonly prefix?: string;
@@ -14,7 +14,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 type Code = `${'ERR' | 'WRN'}_ERL_${string}`;
 
-/** A code, and the value that is wrong. */
+/** A code, and the wrong value. */
 type Finding = readonly [code: Code, value?: string | undefined] | false;
 
 class ValidationError extends Error {
@@ -33,10 +33,10 @@ class ValidationError extends Error {
 
 const usedStores = new WeakSet<object>();
 
-/** Per request the keys counted, by store; stores without local keys by their class, which then shares them. */
+/** The keys counted for each request, by store; stores without local keys share theirs, by class. */
 const countedKeys = new WeakMap<Request, Map<unknown, Set<string>>>();
 
-/** The options that are known, those of express-slow-down among them. */
+/** The known options, including those of express-slow-down. */
 const KNOWN_OPTIONS = new Set(
   (
     'windowMs limit message statusCode legacyHeaders standardHeaders identifier retryAfter requestPropertyName ' +
@@ -53,7 +53,7 @@ const CHECKS = {
   xForwardedForHeader: ({ app, headers }: Request): Finding =>
     headers['x-forwarded-for'] !== undefined &&
     app.get('trust proxy') === false && ['ERR_ERL_UNEXPECTED_X_FORWARDED_FOR'],
-  // An address that is not the socket's was set by middleware that has read the field.
+  // An address other than the socket's was set by middleware that read the field.
   forwardedHeader: ({ headers, ip, socket }: Request): Finding =>
     headers.forwarded !== undefined &&
     ip === (socket as Partial<Request['socket']> | undefined)?.remoteAddress && ['ERR_ERL_FORWARDED_HEADER'],
@@ -117,10 +117,10 @@ const CHECKS = {
 
 type ValidationName = keyof typeof CHECKS;
 
-/** Which checks run, by name; `default` is for those that are not named. */
+/** Which checks run, by name; `default` applies to the others. */
 export type EnabledValidations = { [Name in ValidationName | 'default']?: boolean };
 
-/** The checks of one limiter. Each runs once, and logs what it finds. */
+/** The checks of one limiter. Each runs once, and logs its findings. */
 export type Validations = {
   [Name in ValidationName]: (...args: Parameters<(typeof CHECKS)[Name]>) => void;
 } & {
@@ -144,7 +144,7 @@ export function getValidations(validate: boolean | EnabledValidations, logger: L
   const disable = (): void => {
     for (const name of Object.keys(enabled)) enabled[name] = false;
   };
-  // A log of the options shows what is on, not the functions.
+  // When logged, the options show which checks are on, not their functions.
   const validations = { enabled, disable, [Symbol.for('nodejs.util.inspect.custom')]: () => enabled };
   for (const [name, check] of Object.entries(CHECKS)) {
     const checkOnce = (...args: unknown[]): void => {

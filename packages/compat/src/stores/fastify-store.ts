@@ -1,7 +1,7 @@
 import { settleKeys } from '@sluice/core/spi';
-import { CallLimiter, checkPeerOptions, MAX_WINDOW_MS, wholeMs, type PeerStoreOptions } from '../call-limiter.ts';
+import { CallLimiter, checkPeerOptions, MAX_WINDOW_MS, roundMs, type PeerStoreOptions } from '../call-limiter.ts';
 
-/** What `@fastify/rate-limit` passes to a store: the options of the plugin, or those of a route with its place. */
+/** What `@fastify/rate-limit` passes to a store: the plugin's options, or a route's options with its place. */
 interface PluginOptions {
   readonly continueExceeding?: boolean;
   readonly exponentialBackoff?: boolean;
@@ -18,9 +18,9 @@ export type FastifyStoreCallback = (
 export interface FastifyStore {
   /** Counts a hit. */
   incr(key: string, callback: FastifyStoreCallback, timeWindow: number, max: number): void;
-  /** As {@link incr}, and counts nothing. */
+  /** Like {@link incr}, but counts nothing. */
   read(key: string, callback: FastifyStoreCallback, timeWindow: number, max?: number): void;
-  /** The store of a route with options of its own, which counts apart. */
+  /** The store of a route with its own options, which counts separately. */
   child(options: object): FastifyStore;
 }
 
@@ -28,10 +28,10 @@ export interface FastifyStore {
 export type FastifyStoreClass = new (options: PluginOptions) => FastifyStore;
 
 /**
- * A store class for `@fastify/rate-limit`, on a store of Sluice: each hit is one atomic call, by the clock of that store.
- * With `continueExceeding` a hit over `max` takes a second call, which begins its window again. With
- * `exponentialBackoff` every hit takes two, of which the first reads how long its window is; two hits over `max` at once
- * may count as one.
+ * A store class for `@fastify/rate-limit`, on a Sluice store: each hit is one atomic call, by that store's clock. With
+ * `continueExceeding`, a hit over `max` takes a second call, which restarts its window. With `exponentialBackoff`,
+ * every hit takes two calls, the first of which reads the length of its window; two simultaneous hits over `max` may
+ * count as one.
  *
  * @throws PolicyError for an invalid name or option.
  */
@@ -45,7 +45,7 @@ export function fastifyStore(options: PeerStoreOptions): FastifyStoreClass {
   };
 }
 
-/** What a decision tells of a window, and a window that was lengthened. */
+/** What a decision tells about a window, and a window that was extended. */
 interface Hits {
   readonly used: number;
   readonly resetAfterMs: number;
@@ -83,7 +83,7 @@ class CountingStore implements FastifyStore {
       return hits.used > max ? this.#restart(key, timeWindow, hits.used) : hits;
     }
     if (exponentialBackoff !== true) return this.#decide('take', key, timeWindow);
-    // A policy reads a longer window as one of its own; the longest policy reads every window as it is.
+    // A policy reads a longer window as its own; the longest policy reads every window unchanged.
     const before = (await this.#decide('peek', key, MAX_WINDOW_MS)).used;
     const hits = before < max ? await this.#decide('take', key, timeWindow) : undefined;
     if (hits !== undefined && hits.used <= max) return hits;
@@ -95,14 +95,14 @@ class CountingStore implements FastifyStore {
     return this.#limiter.decide(op, [this.#limiter.hit(key, windowMs)]);
   }
 
-  /** Begins a window with this count now. Both steps leave in one call of the store. */
+  /** Starts a window with this count now. Both steps are one call to the store. */
   async #restart(key: string, windowMs: number, used: number): Promise<Hits> {
     const hit = this.#limiter.hit(key, windowMs);
     await Promise.all([
       this.#limiter.edit('reset', hit),
       settleKeys(this.#limiter, 'charge', [{ ...hit, cost: used }]),
     ]);
-    return { used, resetAfterMs: wholeMs(windowMs) };
+    return { used, resetAfterMs: roundMs(windowMs) };
   }
 }
 
@@ -112,15 +112,15 @@ function answer(hits: Promise<Hits>, callback: FastifyStoreCallback): void {
       callback(null, { current: used, ttl: resetAfterMs });
     },
     (error: unknown) => {
-      callback(firstCause(error));
+      callback(findFirstCause(error));
     },
   );
 }
 
 /** The client's error, as the peer's own store passes it on: a response may contain its message. */
-function firstCause(error: unknown): Error {
+function findFirstCause(error: unknown): Error {
   const { cause, name } = error as Error;
-  if (cause instanceof Error) return firstCause(cause);
-  // What ioredis calls a call that it must not send again.
+  if (cause instanceof Error) return findFirstCause(cause);
+  // How ioredis marks a call that it must not resend.
   return name === 'AbortError' ? new Error('Connection is closed.', { cause: error }) : (error as Error);
 }

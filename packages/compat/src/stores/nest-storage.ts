@@ -2,14 +2,14 @@ import { fixedWindow, memoryStore, type Decision } from '@sluice/core';
 import {
   CallLimiter,
   checkPeerOptions,
-  wholeLimit,
-  wholeMs,
+  roundLimit,
+  roundMs,
   wholeSeconds,
   writeMs,
   type PeerStoreOptions,
 } from '../call-limiter.ts';
 
-/** What the storage tells the guard. Times are in seconds, rounded up. */
+/** The storage's answer to the guard. Times are in seconds, rounded up. */
 export interface ThrottlerRecord {
   totalHits: number;
   /** Until the window ends. */
@@ -20,8 +20,8 @@ export interface ThrottlerRecord {
 }
 
 /**
- * A storage for `@nestjs/throttler`, on a store of Sluice, by default a memory of its own: each hit is one atomic call, by
- * the clock of that store, and so is the block of a key that exceeds its limit. A `blockDuration` below `ttl` takes a
+ * A storage for `@nestjs/throttler`, on a Sluice store (by default, its own memory store): each hit is one atomic call,
+ * by that store's clock, and so is the block of a key that exceeds its limit. A `blockDuration` below `ttl` takes a
  * second call when the block begins.
  *
  * @throws PolicyError for an invalid name or option.
@@ -39,8 +39,8 @@ export class NestStorage {
    * Counts a hit, or none while the key is blocked.
    *
    * @param ttl - The length of a window, in milliseconds, which begins at the first hit.
-   * @param blockDuration - How long a key is blocked that exceeds the limit, in milliseconds; 0: until its window ends.
-   * @param throttlerName - Throttlers of other names count apart.
+   * @param blockDuration - How long a key that exceeds the limit is blocked, in milliseconds; 0: until its window ends.
+   * @param throttlerName - Throttlers with other names count separately.
    */
   async increment(
     key: string,
@@ -49,10 +49,10 @@ export class NestStorage {
     blockDuration: number,
     throttlerName: string,
   ): Promise<ThrottlerRecord> {
-    const [ttlMs, units] = [wholeMs(ttl), wholeLimit(limit)];
-    const blockMs = blockDuration > 0 ? wholeMs(blockDuration) : 0;
+    const [ttlMs, units] = [roundMs(ttl), roundLimit(limit)];
+    const blockMs = blockDuration > 0 ? roundMs(blockDuration) : 0;
     const want = this.#limiter.want(`${throttlerName} ${key}`, [ttlMs, units, blockMs], () =>
-      // A shorter block ends before the window, which has to start afresh then.
+      // A shorter block ends before the window, which then has to start afresh.
       fixedWindow({ limit: units, window: writeMs(ttlMs), ...(blockMs >= ttlMs && { blockFor: writeMs(blockMs) }) }),
     );
     const decision = await this.#limiter.decide('take', [want]);
@@ -67,7 +67,7 @@ export class NestStorage {
   }
 }
 
-/** The hit that exceeds the limit is the last one that counts. */
+/** The hit that exceeds the limit is the last one counted. */
 function makeRecord({ allowed, limit, resetAfterMs, used }: Decision, waitMs: number): ThrottlerRecord {
   return {
     totalHits: allowed ? used : limit + 1,

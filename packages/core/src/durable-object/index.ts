@@ -10,26 +10,26 @@ import { parsePrefix } from '../values/prefix.ts';
 import { readOptions, type Field, type Options } from '../values/shape.ts';
 
 const SHAPE = {
-  /** The name of your application, with which the names of all objects begin. */
+  /** The name of your application. The names of all objects begin with it. */
   prefix: ((given) => parsePrefix(given, 'durableObjectStore')) as Field<string>,
 };
 
 export interface DurableObjectStoreOptions extends Options<typeof SHAPE> {}
 
-/** A binding of a Worker to the objects of a class, as far as it is used here. */
+/** A Worker's binding to the objects of a class: the parts used here. */
 export interface ObjectNamespace {
   idFromName(name: string): unknown;
   get(id: never): { fetch(url: string, init: { method: string; body: string }): Promise<Response> };
 }
 
-/** The storage of an object, as far as it is used here. */
+/** The storage of an object: the parts used here. */
 export interface ObjectStorage {
   readonly sql: { exec(query: string, ...values: unknown[]): { toArray(): Record<string, unknown>[] } };
   transactionSync(run: () => void): void;
   setAlarm(atMs: number): Promise<void>;
 }
 
-/** A store in Durable Objects of Cloudflare. */
+/** A store in Cloudflare Durable Objects. */
 export interface DurableObjectStore extends Store {
   readonly source: 'durable-object';
 }
@@ -37,9 +37,9 @@ export interface DurableObjectStore extends Store {
 type Told = Answer | { readonly code: SluiceErrorCode; readonly message: string };
 
 /**
- * Limits that hold over all isolates of a Worker: one object for each subject of a key decides, by the clock of the
- * machine on which it lives. Limits of one decision whose keys differ are on several objects, and are decided as on the
- * nodes of a Redis Cluster: never over the limit, but not atomically.
+ * Limits that hold across all isolates of a Worker. One object per subject decides, by the clock of the machine it runs
+ * on. A decision over different keys involves several objects and works as on a Redis Cluster: never over the limit,
+ * but not atomic.
  *
  * @param namespace - The binding of {@link SluiceObject}.
  * @throws PolicyError for anything else, and for bad, missing or unknown options.
@@ -59,7 +59,8 @@ export function durableObjectStore(namespace: ObjectNamespace, options: DurableO
   }
   const denials = new DenialCache();
 
-  // Each request of a Worker asks for itself: one that shared a turn with a cancelled one would never be answered.
+  // Each request of a Worker makes its own call: a request that shared a call with a cancelled one would never be
+  // answered.
   async function askOne(op: Op, asks: readonly Ask[]): Promise<Answer> {
     const told = await fetchAnswer(op, asks).catch((error: unknown) => {
       const why = `the Durable Object did not decide: ${getMessage(error)}`;
@@ -87,13 +88,13 @@ export function durableObjectStore(namespace: ObjectNamespace, options: DurableO
 }
 
 /**
- * The class of the objects, with storage in SQLite (`new_sqlite_classes`), to be exported by the Worker: it keeps the keys
- * of one subject and decides over them. Half a minute after its last limit has ended, it keeps nothing.
+ * The class of the objects, which the Worker exports, with storage in SQLite (`new_sqlite_classes`). An object keeps
+ * the keys of one subject and decides over them. Half a minute after its last limit has ended, it is empty.
  */
 export class SluiceObject {
   readonly #storage: ObjectStorage;
   readonly #store: Store;
-  /** When the alarm comes; undefined if that is not known. */
+  /** When the alarm is set to go off; undefined if unknown. */
   #alarmMs: number | undefined;
 
   constructor(state: { readonly storage: ObjectStorage }) {
@@ -129,7 +130,7 @@ export class SluiceObject {
     }
   }
 
-  /** Removes what has ended, and comes again for the rest. */
+  /** Removes what has ended, and sets another alarm for the rest. */
   async alarm(): Promise<void> {
     this.#sql('DELETE FROM sluice WHERE expires_at <= ?', Date.now());
     const [next] = this.#sql('SELECT min(expires_at) AS at FROM sluice');

@@ -29,7 +29,7 @@ const PATIENCE_MS = 3_000;
  */
 export async function readEvents({ store, limit, key }: ReadEventsOptions = {}): Promise<readonly LimitEvent[]> {
   const timeline = findTimeline(store);
-  const late = `the events were not read in ${String(PATIENCE_MS)} ms`;
+  const late = `the events were not read within ${String(PATIENCE_MS)} ms`;
   await within(PATIENCE_MS, timeline.refresh(), () => new StoreError('SLUICE_STORE_TIMEOUT', late));
   return timeline.select(limit, key);
 }

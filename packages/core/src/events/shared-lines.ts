@@ -1,24 +1,24 @@
 import { getLines, putLines } from './scripts.generated.ts';
 
-/** What a list needs of a connection to Redis. */
+/** The parts of a Redis connection that a list needs. */
 export interface LinesConnection {
   readonly prefix: string;
   eval(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
 }
 
-/** A line as it was read. */
+/** A line of the list. */
 export interface SharedLine {
   readonly name: string;
   readonly text: string;
-  /** When it ends, by the clock of Redis. */
+  /** When it expires, by Redis's clock. */
   readonly endsAtMs: number;
 }
 
 const MAX_BYTES = 1_048_576;
 
 /**
- * A list in Redis that several processes write, of at most a megabyte. It takes the rights that every limiter has: `TIME`,
- * `GET` and `SET`. Others may write to Redis too, so what is read is any text.
+ * A list in Redis that several processes write, of at most a megabyte. It needs only the permissions that every limiter
+ * has: `TIME`, `GET` and `SET`. Other programs may write to Redis too, so the lines can contain anything.
  */
 export class SharedLines {
   readonly #connection: LinesConnection;
@@ -27,7 +27,7 @@ export class SharedLines {
   readonly #max: number;
 
   /**
-   * @param key - Behind the prefix.
+   * @param key - The key after the prefix.
    * @param keptMs - How long a line is kept.
    * @param max - The most lines.
    */
@@ -38,7 +38,7 @@ export class SharedLines {
     this.#max = max;
   }
 
-  /** Reads all lines, and the present instant of the server. Rejects with StoreError. */
+  /** Reads all lines and the server's current time. Rejects with StoreError. */
   async read(): Promise<{ readonly nowMs: number; readonly lines: readonly SharedLine[] }> {
     const reply = await this.#connection.eval(getLines.source, [this.#key], [String(MAX_BYTES)]);
     const [now = '', list = ''] = (reply as readonly unknown[]).map(String);
@@ -50,7 +50,7 @@ export class SharedLines {
   }
 
   /**
-   * Puts lines in place of those with their names: doing it twice does no harm. Rejects with StoreError.
+   * Writes lines, replacing those with the same names: doing it twice does no harm. Rejects with StoreError.
    *
    * @param lines - `sinceMs`: since when the line is kept; default: now.
    */

@@ -3,23 +3,26 @@ import { readSubject } from '../values/key.ts';
 import { parseEvent, writeEvent, type LimitEvent } from './event.ts';
 import type { SharedLines } from './shared-lines.ts';
 
-/** A change, as it is added: what is left out is null. */
+/** A change to be added: fields that are left out become null. */
 export type NewEvent = Pick<LimitEvent, 'atMs' | 'what' | 'limit'> & {
   readonly [Name in keyof LimitEvent]?: LimitEvent[Name] | undefined;
 };
 
 export const MAX_EVENTS = 1_000;
 const MAX_IN_NAME = 300;
-/** The list in Redis, behind the prefix: in the slot of the managed policies, whose changes write it, too. */
+/**
+ * The key of the list in Redis, after the prefix. It is in the slot of the managed policies, because changes to them
+ * write it too.
+ */
 export const EVENTS_KEY = '{#policies}:events';
 export const EVENTS_KEPT_MS: number = 7 * 86_400_000;
 const REFRESH_MS = 10_000;
-/** How long a change waits for its entry. */
+/** How long a change waits for its event to be written. */
 const PATIENCE_MS = 500;
 
 /**
- * What changed and what broke, the last thousand events of a week: those of this process, or those of an application, in a
- * list that its processes share. A list that lost them gets them back.
+ * What changed and what broke: the last thousand events of a week, of this process or of an application whose processes
+ * share a list. Events that the list has lost are written back.
  */
 export class Timeline {
   readonly #list: Pick<SharedLines, 'read' | 'put'> | undefined;
@@ -27,10 +30,10 @@ export class Timeline {
   readonly #known = new Map<string, LimitEvent>();
   /** Those that last. */
   readonly #lasting = new Set<string>();
-  /** The texts that were read, so that none is parsed twice. */
+  /** The strings read so far, so that none is parsed twice. */
   #texts: ReadonlyMap<string, string> = new Map();
   readonly #unsent = new Set<string>();
-  /** The writings, one after the other: each takes all that is unsent then, so that most have nothing to do. */
+  /** Writes run one after another. Each sends everything that is unsent, so most have nothing to do. */
   #writing: Promise<void> = Promise.resolve();
   #refreshedAtMs = -Infinity;
 
@@ -38,14 +41,14 @@ export class Timeline {
     this.#list = list;
   }
 
-  /** The events that this process knows, the last one first. */
+  /** The events that this process knows, newest first. */
   get events(): readonly LimitEvent[] {
     const sinceMs = Date.now() - EVENTS_KEPT_MS;
     const kept = [...this.#known.values()].filter(({ atMs }) => atMs > sinceMs);
     return kept.sort((a, b) => a.atMs - b.atMs).reverse();
   }
 
-  /** The events of a limit and of a key, the last one first. Those of no key concern every key. */
+  /** The events of a limit and of a key, newest first. Events without a key concern every key. */
   select(limit: string | undefined, key: string | undefined): readonly LimitEvent[] {
     const isOf = (event: LimitEvent): boolean =>
       limit === undefined || event.limit.split(', ').some((one) => [one, ...one.split(':')].includes(limit));
@@ -57,7 +60,7 @@ export class Timeline {
     return this.events.filter((event) => isOf(event) && concerns(event.key));
   }
 
-  /** Adds an event. Resolves when it is written, or half a second has passed; what was not written is, later. */
+  /** Adds an event. Resolves when it is written, or after half a second; then it is written later. */
   async add(event: NewEvent, name?: string): Promise<void> {
     const kept = this.keep(event, name);
     if (this.#list === undefined) return;
@@ -66,11 +69,11 @@ export class Timeline {
   }
 
   /**
-   * Adds an event that lasts until the returned function is called, with what is known then; with nothing, the event is
-   * dropped. Until then, it is known to this process alone.
+   * Adds an event that lasts until the returned function is called with the remaining fields; called without them, it
+   * drops the event. Until then, only this process knows the event.
    */
   begin(event: NewEvent): (more?: Partial<LimitEvent>) => Promise<void> {
-    // What several processes see begin in one minute is one event.
+    // If several processes see something begin within one minute, it is one event.
     const limit = encodeURIComponent(event.limit).slice(0, MAX_IN_NAME);
     const name = this.keep(event, `${event.what}-${String(Math.round(event.atMs / 60_000))}-${limit}`);
     this.#lasting.add(name);
@@ -119,7 +122,7 @@ export class Timeline {
     });
     if (events.length === 0) return;
     await this.#list?.put(events.map(([name, event]) => ({ name, sinceMs: event.atMs, text: writeEvent(event) })));
-    // One that was replaced meanwhile is still to be written.
+    // An event that was replaced meanwhile still has to be written.
     for (const [name, event] of events) if (this.#known.get(name) === event) this.#unsent.delete(name);
   }
 
@@ -145,14 +148,14 @@ function complete(event: NewEvent): LimitEvent {
 }
 
 const timelines = /* @__PURE__ */ new WeakMap<object, Timeline>();
-/** That of all stores which are not Redis, and of policies that are kept elsewhere. */
-const ofProcess = /* @__PURE__ */ new Timeline();
+/** The timeline of all stores other than Redis, and of policies kept elsewhere. */
+const PROCESS_TIMELINE = /* @__PURE__ */ new Timeline();
 
 export function rememberTimeline(store: object, timeline: Timeline): void {
   timelines.set(store, timeline);
 }
 
-/** The timeline of a store in Redis; for any other one that of this process. */
+/** The timeline of a store in Redis; for any other store, that of this process. */
 export function findTimeline(store?: object): Timeline {
-  return (store && timelines.get(store)) ?? ofProcess;
+  return (store && timelines.get(store)) ?? PROCESS_TIMELINE;
 }

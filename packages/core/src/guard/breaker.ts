@@ -7,12 +7,12 @@ const FIRST_PROBE_MS = 100;
 const PROBE_MS = 500;
 /** A store that does not answer for this long is failing. */
 const SILENCE_MS = 100;
-/** A request's time has begun this much before its call at most, as a rule. */
+/** A request usually starts at most this long before its call. */
 const SLACK_MS = 10;
 
-/** What a breaker needs of its guard. */
+/** The parts of a guard that its breaker needs. */
 export interface BreakerOwner {
-  /** Whether no limiter needs probes. */
+  /** Whether no limiter needs probes any more. */
   readonly isUnused: boolean;
   /** Rejects while the store still fails. */
   probe(): Promise<unknown>;
@@ -40,7 +40,7 @@ export class Breaker {
     this.#owner = owner;
   }
 
-  /** The error of a call that is not made, because the breaker is not closed. */
+  /** The error of a call that is skipped because the breaker is not closed. */
   rejection(): StoreError {
     const message = `the circuit breaker is open, so the store was not called; the last failure was: ${this.whyOpen}`;
     return new StoreError('SLUICE_BREAKER_OPEN', message, { cause: this.lastError });
@@ -55,7 +55,7 @@ export class Breaker {
     if (this.#silentSinceMs === 0) this.#silentSinceMs = nowMs;
   }
 
-  /** @param isInTime - Whether the call still waited. A late answer takes back no failure. */
+  /** @param isInTime - Whether the caller was still waiting. A late answer does not undo a failure. */
   answered(isInTime: boolean): void {
     this.#silentSinceMs = 0;
     if (isInTime) this.#failures = 0;
@@ -81,7 +81,7 @@ export class Breaker {
     if (nowMs - Math.min(sentMs, sinceMs) >= SILENCE_MS - SLACK_MS) this.failed(sentMs, error);
   }
 
-  /** Closes from any state, and ends probing. */
+  /** Closes from any state, and stops probing. */
   close(): void {
     stopTimer(this.#timer);
     this.#failures = 0;
@@ -118,7 +118,7 @@ export class Breaker {
   }
 }
 
-/** Not an outage, which passes, but something to be mended: never covered by a fallback. */
+/** Whether this needs a fix, unlike an outage, which passes: the fallback never covers it. */
 export function isFault(error: unknown): boolean {
   return isSluiceError(error) && (error.code === 'SLUICE_REDIS_CLIENT_MISSING' || error.name === 'PolicyError');
 }
@@ -129,7 +129,7 @@ const ANSWERS: readonly unknown[] = [
   'SLUICE_STORE_REPLY_INVALID',
 ];
 
-/** Whether a store that rejects with this error can be reached: waiting does not mend a value, a setting or a token. */
+/** Whether this error shows that the store can be reached: waiting does not fix a value, a setting or a token. */
 function isAnswer(error: unknown): boolean {
   return isFault(error) || (isSluiceError(error) && ANSWERS.includes(error.code));
 }

@@ -1,11 +1,11 @@
 import { detached, MAX_TIMER_MS, stopTimer, type Timer } from '../platform.ts';
 
-/** A timer that fires later than this shows that the process itself was stalled. */
+/** If a timer fires later than this, the process itself was stalled. */
 const LATE_MS = 10;
-/** The extra time of a store after such a stall, because the request may only just have been sent. */
+/** The extra time that a store gets after such a stall, because the request may only just have been sent. */
 const GRACE_MS = 40;
 
-/** A call that waits for its store, between its neighbours in the ring of all that wait. */
+/** A call that waits for its store, linked to its neighbours in the ring of all waiting calls. */
 export class WaitingCall {
   /** When it ends, by `performance.now()`. */
   endMs: number;
@@ -26,18 +26,18 @@ export class WaitingCall {
 }
 
 /**
- * All calls of the process. One timer serves the one that ends first, and keeps the process alive for them. They are
- * linked, because a Set that calls come to and leave takes three times as long, most of it to collect garbage.
+ * All calls of the process. One timer serves the call that ends first, and keeps the process alive for all. They form a
+ * linked ring, because a Set takes three times as long, most of it for garbage collection.
  */
 const ring: WaitingCall = /* @__PURE__ */ new WaitingCall(Infinity, () => undefined);
 let timer: Timer | undefined;
 let dueMs = Infinity;
-/** Fake timers of a test that has ended never fire. */
+/** The fake timers of a finished test never fire. */
 let timerIsOf: typeof setTimeout | undefined;
 /** Calls may be sent until then, although their time has passed during a stall of this process. */
 let graceEndMs = 0;
 
-/** Until when the other calls of a request may take whose time has passed: 0, or later after a stall of this process. */
+/** Until when a request whose time has passed may still make calls: 0, or later after a stall of this process. */
 export function findGrace(nowMs: number): number {
   return graceEndMs <= nowMs + GRACE_MS ? graceEndMs : 0;
 }
@@ -46,8 +46,8 @@ export function findGrace(nowMs: number): number {
  * Waits until `endMs`, then makes the call give up.
  *
  * A stall of this process is not held against the store: when the time has passed, everything that has arrived is read
- * first, and if the timer itself was late, the call gets 40 ms more, once. Sending that takes long in the same turn of
- * the event loop is such a stall too, because the timer is started after it.
+ * first, and if the timer itself was late, the call gets 40 ms more, once. Slow sending in the same turn of the event
+ * loop is such a stall too, because the timer starts after it.
  */
 export function startWaiting(call: WaitingCall, nowMs: number): void {
   if (ring.after === ring) timer?.ref?.();
@@ -58,7 +58,7 @@ export function startWaiting(call: WaitingCall, nowMs: number): void {
   if (call.endMs < dueMs || timerIsOf !== setTimeout) start(call.endMs, nowMs);
 }
 
-/** Ends the wait. Returns whether the call had not given up. The timer goes on, and serves the next call. */
+/** Ends the wait. Returns whether the call had not given up. The timer keeps running and serves the next call. */
 export function stopWaiting(call: WaitingCall): boolean {
   if (call.after === call) return false;
   call.before.after = call.after;

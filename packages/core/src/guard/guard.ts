@@ -12,7 +12,7 @@ import { KeptEdits } from './kept-edits.ts';
 
 export { isFault } from './breaker.ts';
 
-/** How long a probe may take: as long as a request of the most patient limiter, within these bounds. */
+/** A probe may take as long as a request of the limiter with the longest timeout, within these bounds. */
 const MIN_PROBE_MS = 100;
 const MAX_PROBE_MS = 1_000;
 /** No limiter's name starts with a minus. */
@@ -38,16 +38,16 @@ export class Guard implements BreakerOwner {
   readonly #breaker = new Breaker(this);
   /** The limiters that use the store. */
   readonly #limiters = new Set<{ readonly name: string }>();
-  /** Whether all its limiters have left: then nothing may open the store again, because it would stay open. */
+  /** Whether all its limiters have left. Then nothing may reopen the store, because it would stay open. */
   isUnused = false;
   readonly #kept = new KeptEdits(async (op, asks) => {
     if (!this.isUnused) await this.perform(op, asks, performance.now() + this.#probeMs);
   });
   #fallback: MemoryStore | undefined;
-  /** Ends the event of the present outage. */
+  /** Ends the event of the current outage. */
   #outage: ((more?: Partial<LimitEvent>) => Promise<void>) | undefined;
   #awaySinceMs = 0;
-  /** The longest time that a request has had for a call. */
+  /** The longest time that any request allowed for a call. */
   #patienceMs = 0;
 
   constructor(store: Store) {
@@ -63,7 +63,10 @@ export class Guard implements BreakerOwner {
     return (this.#fallback ??= memoryStore());
   }
 
-  /** Adds a limiter, which the messages of the breaker name. The returned function removes it; the last one ends probing. */
+  /**
+   * Adds a limiter, so that the breaker's messages name it. The returned function removes it; the last one ends
+   * probing.
+   */
   join(name: string): () => void {
     const limiter = { name };
     this.#limiters.add(limiter);
@@ -76,9 +79,9 @@ export class Guard implements BreakerOwner {
   }
 
   /**
-   * Performs a request until `endMs` (by `performance.now()`), which all limiters of an HTTP request share. A first
-   * connection that is under way is waited for beyond it. A late answer is ignored, and nothing is sent again: the store
-   * may have executed the call.
+   * Performs a request until `endMs` (by `performance.now()`), which all limiters of an HTTP request share. If the
+   * first connection is still being made, it waits longer. A late answer is ignored, and nothing is sent again: the
+   * store may have executed the call.
    *
    * @throws (at once, or as a rejection) StoreError `SLUICE_BREAKER_OPEN`, `SLUICE_STORE_TIMEOUT`, or the store's own.
    */
@@ -109,7 +112,7 @@ export class Guard implements BreakerOwner {
     this.#breaker.sent(sentMs);
     return new Promise((resolve, reject) => {
       const call = new WaitingCall(endMs, (nowMs) => {
-        const error = lateError(endMs - sentMs);
+        const error = makeLateError(endMs - sentMs);
         this.#breaker.timedOut(sentMs, nowMs, error);
         reject(error);
       });
@@ -129,21 +132,21 @@ export class Guard implements BreakerOwner {
   }
 
   /**
-   * Keeps an edit that surely was not sent (`sent` of its StoreError is false), or a release, and sends it when the
-   * breaker closes, or in half a second: at most 1000 edits, for 10 s. No other edit may be kept: it could be executed
-   * twice.
+   * Keeps an edit that was certainly not sent (its StoreError has `sent: false`), or a release, and sends it when the
+   * breaker closes, or after half a second: at most 1000 edits, for 10 s. No other edit may be kept, because it could
+   * be executed twice.
    */
   keep(op: Op, asks: readonly Ask[]): void {
     this.#kept.add(op, asks);
   }
 
-  /** A probe writes, because a store that can only be read is no help. */
+  /** A probe writes, because a read-only store does not help. */
   probe(): Promise<unknown> {
     const probeMs = this.#probeMs;
     const answer = new Promise((resolve) => {
       resolve(this.#store.perform('take', [PROBE], performance.now() + probeMs));
     });
-    return within(probeMs, answer, () => lateError(probeMs));
+    return within(probeMs, answer, () => makeLateError(probeMs));
   }
 
   get #probeMs(): number {
@@ -207,7 +210,7 @@ function writeInstant(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function lateError(ms: number): StoreError {
+function makeLateError(ms: number): StoreError {
   const message = `the store did not decide within ${String(Math.round(ms))} ms (timeoutMs); the request may have counted`;
   return new StoreError('SLUICE_STORE_TIMEOUT', message);
 }

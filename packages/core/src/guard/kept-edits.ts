@@ -6,7 +6,7 @@ const MAX_KEPT = 1_000;
 const KEPT_MS = 10_000;
 const RETRY_MS = 500;
 
-/** An edit that is to be sent until `endMs` (by `performance.now()`). */
+/** An edit to send before `endMs` (by `performance.now()`). */
 interface KeptEdit {
   readonly op: Op;
   readonly asks: readonly Ask[];
@@ -28,7 +28,7 @@ export class KeptEdits {
     this.#keep({ op, asks, endMs: performance.now() + KEPT_MS });
   }
 
-  /** Sends all. Those that surely were not sent, and releases, are kept on. */
+  /** Sends all edits. Those that were certainly not sent, and releases, are kept. */
   sendAll(): void {
     const edits = this.#edits;
     this.#edits = [];

@@ -23,11 +23,11 @@ export interface MethodDecorator {
 interface MethodCall {
   readonly request: object;
   readonly response: unknown;
-  /** Takes errors, in frameworks that ignore the promise of a handler. */
+  /** Receives errors, in frameworks that ignore the promise of a handler. */
   readonly fail?: ((error: unknown) => void) | undefined;
   /** What the method returns if the request is denied. */
   readonly denied?: unknown;
-  /** Whether an allowed request still has a client. */
+  /** Whether the client of an allowed request is still connected. */
   readonly goesOn?: () => boolean;
 }
 
@@ -75,8 +75,8 @@ export function limitMethods(
 }
 
 /**
- * A class has no name yet while its methods are decorated by a standard decorator. Its first instance has or, for a static
- * method, the class, when it is defined.
+ * A class has no name yet while a standard decorator decorates its methods. It has one by the time of its first
+ * instance or, for a static method, once it is defined.
  */
 function limitLater(
   method: Method,
@@ -96,7 +96,7 @@ function limitLater(
   return replacement;
 }
 
-/** The name of the class that defines the method: a subclass inherits it. */
+/** The class that defines the method: a subclass inherits the method. */
 function findOwner(instance: object, method: Method, name: string | symbol): string {
   for (let at: object | null = instance; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     if (Object.getOwnPropertyDescriptor(at, name)?.value === method) return at.constructor.name;

@@ -10,15 +10,14 @@ const PRIVATE = /* @__PURE__ */ new ClientList(
 );
 
 /**
- * Warns once about settings of the application with which clients escape limits, or share one by mistake: of what a request
- * shows.
+ * Warns once about settings that let clients escape limits, or share one by mistake, as far as a request shows them.
  */
 export function warnAboutProxies(framework: AnyReader, request: object, isFirst: boolean): void {
   if (isFirst) checkTrust(readTrust(framework.proxyTrust?.(request)));
   const named = joinLines(framework.header(request, 'x-forwarded-for'));
   if (named === undefined) return;
   const { socket } = framework.rawRequest(request);
-  // On a Unix socket, only clients that the proxy names have an address.
+  // On a Unix socket, a client has an address only if the proxy states it.
   const peer = socket?.destroyed === false ? (socket.remoteAddress ?? UNIX_SOCKET) : undefined;
   if (peer === undefined || (framework.address(request) ?? UNIX_SOCKET) !== peer) return;
   if (peer !== UNIX_SOCKET && !PRIVATE.hasAddress(peer)) return;
@@ -34,7 +33,7 @@ export function warnAboutProxies(framework: AnyReader, request: object, isFirst:
   );
 }
 
-/** Of an application of Fastify, the option `trustProxy`: it is stored under a symbol, which may not be found. */
+/** For a Fastify application, its option `trustProxy`, which is stored under a symbol that may not be found. */
 function readTrust(given: unknown): unknown {
   if (typeof given !== 'object') return given;
   for (let at = given; at !== null; at = Object.getPrototypeOf(at) as object | null) {
@@ -44,7 +43,10 @@ function readTrust(given: unknown): unknown {
   return undefined;
 }
 
-/** Warns of a trust in everything. A function that has it trusts a far hop with an address reserved for documentation. */
+/**
+ * Warns if every proxy is trusted. A function trusts every proxy if it trusts a distant hop whose address is reserved
+ * for documentation.
+ */
 function checkTrust(trust: unknown): void {
   try {
     if (

@@ -12,13 +12,13 @@ export interface RateLimitInfo {
 }
 
 /**
- * How a framework's requests are read, and the ends of their responses noticed: what a decision needs. All code besides is
- * shared by the adapters.
+ * What a decision needs of a framework: how to read its requests, and how to notice the end of their responses.
+ * Adapters share all other code.
  */
 export interface FrameworkReader<Request, Response> {
   /**
-   * Set if requests have no address: a key or a list that needs one is an error then, which ends with this text about
-   * what to write.
+   * Set if requests have no address: what to write instead. A key or list that needs an address is then an error that
+   * ends with this text.
    */
   readonly noAddress?: string | undefined;
   /**
@@ -36,20 +36,20 @@ export interface FrameworkReader<Request, Response> {
   /** Node's own request: the same object, however often the framework wraps it. */
   rawRequest(request: Request): RawRequest;
   /**
-   * An object that lives as long as the request, on which core keeps what it knows of it, under a symbol: always the same
-   * one, with the response or without.
+   * An object that lives as long as the request. Core keeps what it knows about the request on it, under a symbol. Must
+   * be the same object with the response or without.
    */
   locals(request: Request, response?: Response): object;
   /** Undefined for a call without a response. */
   rawResponse(response: Response): RawResponse | undefined;
   /**
-   * The response that the user's functions get, in frameworks whose handlers return it: undefined until there is
-   * one. Default: the response itself.
+   * The response passed to the user's functions, in frameworks whose handlers return it: undefined until there is one.
+   * Default: the response itself.
    */
   argument?(response: Response): unknown;
   /**
-   * Which proxies the application trusts: true for all, a function of address and hop, or an application of Fastify,
-   * which knows. Any other value means unknown. Read once, for warnings.
+   * Which proxies the application trusts: true for all, a function of address and hop, or a Fastify application, which
+   * knows. Any other value means unknown. Read once, for warnings.
    */
   proxyTrust?(request: Request): unknown;
 }
@@ -65,7 +65,7 @@ export interface RawRequest {
   readonly stream?: { readonly endAfterHeaders?: boolean };
 }
 
-/** The parts of a stream of HTTP/2 that limiting needs. */
+/** The parts of an HTTP/2 stream that limiting needs. */
 interface RawStream {
   readonly destroyed?: boolean;
   readonly closed?: boolean;
@@ -96,7 +96,7 @@ export interface Framework<Request, Response> extends FrameworkReader<Request, R
   getHeader(response: Response, name: string): HeaderValue;
   setHeader(response: Response, name: string, value: string): void;
   setStatus(response: Response, status: number): void;
-  /** Removes a field that belongs to another body. */
+  /** Removes a field that describes another body. */
   removeHeader(response: Response, name: string): void;
   send(response: Response, body: string): void;
   /**
@@ -104,15 +104,15 @@ export interface Framework<Request, Response> extends FrameworkReader<Request, R
    * undefined or for the response itself.
    */
   answerWith?(response: Response, value: unknown): void;
-  /** Stores the key and the decision where the application's handlers read them, if it keeps them elsewhere than {@link locals}. */
+  /** Stores the key and the decision where the application's handlers read them, if that is not {@link locals}. */
   record?(request: Request, info: RateLimitInfo): void;
 }
 
-/** A framework whose requests and responses only its own functions look into. */
+/** A framework whose requests and responses only its own functions read. */
 export type AnyReader = FrameworkReader<object, unknown>;
 export type AnyFramework = Framework<object, unknown>;
 
-/** The id of a user object of an authentication library: its `id`, or the `sub` of a token. */
+/** The id in an authentication library's user object: its `id`, or the `sub` of a token. */
 export function readUserId(user: unknown): string | number | null | undefined {
   const { id, sub } = (user ?? {}) as Record<'id' | 'sub', string | number | null | undefined>;
   return id ?? sub;

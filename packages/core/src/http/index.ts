@@ -1,4 +1,4 @@
-// For applications: their adapter passes these on.
+// For applications: adapters re-export these.
 export { byAll, byHeader, byIp, byMethod, byRoute, byUser } from './keys/key-parts.ts';
 export { canonicalAddress } from './keys/address.ts';
 export { fieldWriter, type Field, type HeaderFormat, type HeadersOption } from './response/headers.ts';
@@ -9,7 +9,7 @@ export type { KeyByLimit } from '../limiter/limits.ts';
 export type { Limited } from './request-limiter.ts';
 export type { RateLimitInfo } from './framework.ts';
 
-// For adapters, and what reads requests without one.
+// For adapters, and for code that reads requests without one.
 export { readUserId, type Framework, type FrameworkReader, type RawResponse } from './framework.ts';
 export { limitMethods, type MethodDecorator } from './decorate.ts';
 export { inLocals } from './locals.ts';

@@ -5,12 +5,12 @@ import { readHanded } from './place.ts';
 
 type LimitOption = 'limit' | 'window' | 'policy' | 'limits' | 'limiter';
 
-/** The options of a place that may have no limit of its own, and then only sets what places inside it inherit. */
+/** The options of a place that may have no limit of its own: then it only sets what the places inside it inherit. */
 export type ScopeOptions<Request, Response> =
   | RateLimitOptions<Request, Response>
   | (Omit<RateLimitOptions<Request, Response>, LimitOption> & { [Name in LimitOption]?: never });
 
-/** What belongs to one limit: a name, and what its requests give back. */
+/** Options that belong to one limit: its name and its refunds. */
 const OWN: readonly string[] = ['name', 'shared', 'refund'];
 const INHERITED = [...LIMITER_NAMES, ...SHARED_NAMES].filter((name) => !OWN.includes(name));
 /** Inherited together, by a limit that sets neither. */
@@ -22,12 +22,13 @@ export function hasLimit(options: object): boolean {
 }
 
 /**
- * The options of a place inside another: it inherits how requests are decided, counted and answered, unless it sets
- * these options itself. It never inherits the limit.
+ * The options of a place inside another. It inherits how requests are decided, counted and answered, unless it sets
+ * these options itself; it never inherits the limit.
  *
  * @param inner - The user's options, unchecked.
  * @param ownOptions - Names of further options, which the adapter itself reads. They are inherited too.
- * @throws PolicyError for unknown options, which would be lost. The {@link Place} that inherits a bad value reports it.
+ * @throws PolicyError for unknown options, which would otherwise be lost. The {@link Place} that inherits a bad value
+ * reports it.
  */
 export function inheritOptions<Options extends object>(
   outer: object,
@@ -45,7 +46,7 @@ export function inheritOptions<Options extends object>(
   if (!isHanded && from['limiter'] !== undefined) inherited['store'] = readHanded(from['limiter']).core.store;
   // `localShare` has no meaning without `onStoreError: 'local'`.
   if (own['onStoreError'] !== undefined && own['onStoreError'] !== 'local') delete inherited['localShare'];
-  // An own `onDenied` takes precedence over an inherited `throw`, which would bypass it.
+  // The place's own `onDenied` takes precedence over an inherited `throw`, which would bypass it.
   if (own['onDenied'] !== undefined) delete inherited['throw'];
   const defined = Object.entries(own).filter(([, value]) => value !== undefined);
   return { ...inherited, ...Object.fromEntries(defined) } as Options;
@@ -68,8 +69,8 @@ export function namedByPlace<Options extends { limiter?: unknown; name?: string 
 const CODE = / \[SLUICE_\w+\]$/;
 
 /**
- * Does work whose errors of options begin with their place, such as `config.rateLimit of GET /orders`, because they do not
- * stand where `rateLimit()` is called.
+ * Runs work so that errors about options begin with their place, such as `config.rateLimit of GET /orders`, because
+ * their stack does not show it.
  *
  * @throws PolicyError with the place in its message; anything else as it is.
  */

@@ -13,13 +13,13 @@ interface ExpressRequest {
   readonly app: App;
 }
 
-/** The prototype of requests of Express that is known to have the accessor: that of all, if there is one application. */
+/** The prototype of Express requests that has the accessor: all requests share it if there is only one application. */
 let known: object | undefined;
 
 /**
- * Keeps what belongs to a request of Express in `response.locals`: a property that is added to a request after Express
- * has replaced its prototype costs 4 to 6 µs on Node.js 20 and 22. There no two requests have the same layout then, so
- * that even reading a property takes up to 1 µs. `request.rateLimit` is an accessor. With any other request, on the request
+ * Keeps data about an Express request in `response.locals`. Adding a property to a request after Express has replaced
+ * its prototype costs 4 to 6 µs on Node.js 20 and 22, because no two requests then share a layout: even reading a
+ * property takes up to 1 µs. `request.rateLimit` is an accessor. Data about any other request is kept on the request
  * itself.
  */
 export const inLocals: Required<Pick<Framework<object, unknown>, 'locals' | 'record'>> = {
@@ -37,7 +37,7 @@ export const inLocals: Required<Pick<Framework<object, unknown>, 'locals' | 'rec
   },
 };
 
-/** Adds `request.rateLimit` to the requests of an application and of those that are mounted in it. */
+/** Adds `request.rateLimit` to the requests of an application and of those mounted in it. */
 function addAccessor(app: App): void {
   let root = app;
   while (root.parent !== undefined) root = root.parent;
@@ -47,7 +47,7 @@ function addAccessor(app: App): void {
       while (call !== undefined && call.info === undefined) call = call.before;
       return call?.info;
     },
-    // Other packages write their numbers there, too.
+    // Other packages write their numbers there too.
     set(this: ExpressRequest, value: unknown) {
       Object.defineProperty(this, 'rateLimit', { value, writable: true, enumerable: true, configurable: true });
     },

@@ -83,8 +83,8 @@ export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitO
 /**
  * The options on requests and responses.
  *
- * @typeParam Early - What functions get as the response that are called before there is one: undefined in frameworks
- * whose handlers return it.
+ * @typeParam Early - The type of the response for functions that are called before there is one: undefined in
+ * frameworks whose handlers return it.
  */
 export interface SharedOptions<Request, Response, Early = Response> {
   /** Requests for which the function returns true are not limited at all. */
@@ -187,10 +187,12 @@ type OneKey<Request, Response> = PerLimitOptions<Request, Response> & { limits?:
 
 type KeyEach<Request, Response> = LimiterCoreOptions &
   Without<'limit' | 'window' | 'policy' | 'limiter' | 'onMissingKey'> & {
-    /** No value matches. It types a function beside options that are spread, of which TypeScript sees no limit. */
+    /**
+     * Never matches a value. It gives a type to a function beside spread options, in which TypeScript sees no limit.
+     */
     key?: Key<Request, Response> & { readonly never: never };
     limits: readonly HttpLimitOptions<Request, Response>[];
-    /** The cost of entries that have none of their own. */
+    /** The cost for entries without their own. */
     cost?: number | OfRequest<Request, Response, number>;
   };
 
@@ -256,7 +258,7 @@ const PER_LIMIT = {
   onMissingKey: optional(oneOf(['deny', 'skip', 'shared'])) as Reader<OnMissingKey | undefined>,
 };
 
-/** Those that are read elsewhere. */
+/** Options that are read elsewhere. */
 const asGiven: Reader<unknown> = (given) => given;
 type LimitOption = 'limit' | 'window' | 'policy' | 'limits' | 'limiter';
 const LIMIT = Object.fromEntries(
@@ -270,7 +272,7 @@ export const SHARED_NAMES: readonly string[] = Object.keys(SHARED);
 /** All options of {@link RateLimitOptions}. */
 export const OPTION_NAMES: readonly string[] = Object.keys(HTTP);
 
-/** The options of a place, checked, with their defaults; those of the limit and of a limiter as they are given. */
+/** The checked options of a place, with their defaults; the options of the limit and the limiter are unchecked. */
 export type HttpSettings = Settings<typeof SHARED & typeof PER_LIMIT & typeof LIMIT>;
 /** The options of one limit, checked. */
 export type LimitSettings = Settings<typeof PER_LIMIT>;
@@ -295,7 +297,7 @@ export function readHttpOptions(options: object, ownOptions: readonly string[]):
   return settings;
 }
 
-/** One of several limits: its options, checked. */
+/** Checks the options of one of several limits. */
 export function readEntry(entry: unknown, where: string): LimitSettings & { name: string; policy: unknown } {
   return readOptions(entry, ENTRY, where, 'SLUICE_OPTION_INVALID', `${where}.`);
 }

@@ -10,10 +10,10 @@ import { checkDistinct } from '../values/name.ts';
 import { invalid } from '../values/shape.ts';
 import type { AnyReader } from './framework.ts';
 import {
-  addressForPreflights,
-  addressMissing,
+  findPreflightAddress,
+  makeAddressError,
   isOptionalKey,
-  keyFunction,
+  makeReadKey,
   readsAddress,
   type AddressReader,
   type ReadKey,
@@ -29,18 +29,18 @@ import {
   type OnMissingKey,
 } from './options.ts';
 
-/** One limit of each request, with its options read. */
+/** One limit of a place, with its options checked. */
 export interface HttpLimit {
   readonly name: string;
   readonly readKey: ReadKey;
-  /** What the key is read by. */
+  /** Reads the key. */
   readonly reader: AnyReader;
-  /** By which CORS preflights count; undefined if the key is made of more than address, route and method. */
+  /** CORS preflights are counted by this; undefined if the key consists of more than address, route and method. */
   readonly address: AddressReader<object> | undefined;
   readonly readsAddressFirst: boolean;
   readonly cost: number | OfRequest<object, unknown, number>;
   readonly onMissingKey: OnMissingKey;
-  /** The same for all requests, or picked for each request. */
+  /** Fixed, or chosen for each request. */
   readonly limit: Limit | OfRequest<object, unknown, Limit>;
 }
 
@@ -52,9 +52,9 @@ export class Place {
   readonly core: LimiterCore;
   readonly settings: HttpSettings;
   readonly limits: readonly HttpLimit[];
-  /** Whether the key of a request is a string, and not one for each limit. */
+  /** Whether a request has one key, a string, rather than one per limit. */
   readonly hasOneKey: boolean;
-  /** How many more requests may be held until they start. */
+  /** How many more requests may be held before they start. */
   readonly paced: { free: number };
   readonly #isHanded: boolean;
 
@@ -77,26 +77,26 @@ export class Place {
     this.limits = this.hasOneKey ? [readOneKey(this.core, settings, reader)] : readEntries(this.core, settings, reader);
     this.paced = { free: settings.maxPaced };
     const listing = (['allow', 'deny'] as const).find((list) => settings[list]?.hasAddresses === true);
-    if (listing !== undefined && reader.noAddress !== undefined) throw addressMissing(listing, reader.noAddress);
+    if (listing !== undefined && reader.noAddress !== undefined) throw makeAddressError(listing, reader.noAddress);
   }
 
   get name(): string {
     return this.core.name;
   }
 
-  /** Takes the name on the store, after all checks. A limiter of the option `limiter` has it already. */
+  /** Claims the name on the store, after all checks. A limiter passed as `limiter` has it already. */
   claim(): this {
     if (!this.#isHanded) this.core.claim();
     return this;
   }
 
-  /** Releases the name, and closes the limiter with its store; not a limiter of the option `limiter`. */
+  /** Releases the name, and closes the limiter with its store, unless it was passed as `limiter`. */
   async close(): Promise<void> {
     if (!this.#isHanded) await this.core.close();
   }
 
   /**
-   * The limiter of the same budgets.
+   * The limiter with the same budgets.
    *
    * @throws PolicyError if a function picks the policy, because there is no single limiter then.
    */
@@ -122,7 +122,7 @@ function makeCore(options: object, mode: 'enforce' | 'report'): LimiterCore {
 }
 
 /**
- * The core and the limit of the option `limiter`.
+ * The core and the limit of a limiter passed as `limiter`.
  *
  * @throws PolicyError for a value that is not a limiter, or a limiter with several limits.
  */
@@ -167,9 +167,9 @@ function readLimit(
 ): HttpLimit {
   return {
     name,
-    readKey: keyFunction(key, reader, `${where}key`),
+    readKey: makeReadKey(key, reader, `${where}key`),
     reader,
-    address: addressForPreflights(key),
+    address: findPreflightAddress(key),
     readsAddressFirst: readsAddress(key[0]),
     cost,
     onMissingKey: onMissingKey ?? (where !== '' && isOptionalKey(key) ? 'skip' : 'deny'),
@@ -177,7 +177,9 @@ function readLimit(
   };
 }
 
-/** The limit of a policy option: a policy, a list, a function of the limiter, or a function of the request. */
+/**
+ * Turns the option `policy` into a limit: a policy, a list, a function of the limiter, or a function of the request.
+ */
 function readPolicyOption(core: LimiterCore, option: unknown, entry?: string, field = 'policy'): HttpLimit['limit'] {
   const isOfRequest = typeof option === 'function' && readMark(option) === undefined && readMaker(option) === undefined;
   if (!isOfRequest) return core.limitFor(option, entry, field);

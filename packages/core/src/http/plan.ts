@@ -7,28 +7,28 @@ import type { Field } from './response/headers.ts';
 /** The key of a request or, with several limits, a key for each limit by name. */
 export type FoundKeys = string | Readonly<Record<string, string>>;
 
-/** What a request wants of one limit, and when it is given back. */
+/** What a request takes from one limit, and when it is refunded. */
 export interface HttpWant extends Want {
   readonly refund: Refund | undefined;
 }
 
-/** One request in one limiter: on its way through the steps, and then what the limiter knows of it. */
+/** One request in one limiter: the steps fill it in, and then it holds what the limiter knows about the request. */
 export interface Call {
   readonly by: object;
   /** The call of the limiter that saw the request before this one. */
   readonly before: Call | undefined;
   readonly request: object;
   readonly response: unknown;
-  /** What functions of the user get as the response. */
+  /** The response that the user's functions receive. */
   readonly argument: unknown;
   readonly wants: HttpWant[];
   /** The keys found so far, by the name of their limit. */
   readonly found: Record<string, string>;
-  /** Those of the innermost place that limits the request. */
+  /** The settings of the innermost place that limits the request. */
   settings: HttpSettings;
-  /** Time that the request has waited for stores, on behalf of this limiter and those before. */
+  /** How long the request has waited for stores, for this limiter and earlier ones. */
   waitedMs: number;
-  /** Undefined until it is decided, and if no limit applies. */
+  /** Undefined until the decision, or if no limit applies. */
   info: RateLimitInfo | undefined;
 }
 
@@ -55,7 +55,7 @@ export function denied(denial: Denial, settings: HttpSettings): Plan {
 
 export const LATEST: unique symbol = Symbol('latest call');
 
-/** Where a framework keeps what belongs to a request. */
+/** Where a framework keeps data about a request. */
 export interface Locals {
   [LATEST]?: Call;
 }

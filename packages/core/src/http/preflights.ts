@@ -5,7 +5,7 @@ import type { AnyReader } from './framework.ts';
 import { byIp, type AddressReader } from './keys/key-parts.ts';
 import type { HttpLimit, PlacedLimits } from './place.ts';
 
-/** Begins the subjects of preflights. No other subject begins like this: a key that begins with `#` is hashed. */
+/** The subjects of preflights begin with this. No other subject does: a key that begins with `#` is hashed. */
 const MARK = '#preflight';
 
 /**
@@ -23,19 +23,19 @@ export function isPreflight(framework: AnyReader, request: object): boolean {
   );
 }
 
-/** A budget of each address for preflights. */
+/** A preflight budget that each address has. */
 interface Budget {
   readonly address: AddressReader<object>;
   readonly limit: Limit;
 }
 
 /**
- * The budgets of an address for CORS preflights, beside those of the requests that they ask for: the same policies,
- * under keys that no client can send, or 600 a minute if there are none. They hold no slot, do not wait, and call no
- * function of the request.
+ * The budgets of an address for CORS preflights, apart from those of the requests they announce: the same policies
+ * under keys that no client can send, or 600 a minute if there are none. Preflights hold no slot, do not wait, and call
+ * no function of the request.
  *
- * @returns What a preflight takes of them; nothing if requests have no address, because one budget for all clients
- * could lock them out together.
+ * @returns What a preflight takes from them; nothing if requests have no address, because a budget shared by all
+ * clients could lock all of them out.
  */
 export function readPreflightBudgets(
   places: readonly PlacedLimits[],
@@ -57,7 +57,7 @@ export function readPreflightBudgets(
     });
 }
 
-/** The policies of a limit whose numbers do not change, but for those that hold slots. */
+/** The policies of a limit with fixed numbers, except those that hold slots. */
 function makeBudget({ limit, address }: HttpLimit): readonly Budget[] {
   if (address === undefined || typeof limit === 'function' || limit.fixed === undefined) return [];
   const fixed = limit.fixed.filter(({ rule }) => !rule.holds);

@@ -20,12 +20,12 @@ import { respond } from './respond.ts';
 import { denialFor, forbiddenDenial } from './response/denial.ts';
 import { stepsThrough, type Step } from './steps.ts';
 
-/** The first requests are all looked at for mistakes in the settings of proxies, later ones from time to time. */
+/** All of the first requests are checked for mistakes in the proxy settings, later ones only from time to time. */
 const FIRST_REQUESTS = 128;
 
 /**
- * Properties of every middleware, with which a handler can reset or block a key of it:
- * `await login.limiter.reset(await login.keyFor(request))`.
+ * Properties of every middleware. A handler can use them to reset or block a key: `await login.limiter.reset(await
+ * login.keyFor(request))`.
  */
 export interface Limited<Request> {
   /**
@@ -44,7 +44,7 @@ export interface Limited<Request> {
 }
 
 /**
- * The limits of `rateLimit(options)` in an adapter: checked, and with their name claimed on the store.
+ * Creates the limits of `rateLimit(options)` for an adapter: checks them, and claims their name on the store.
  *
  * @param options - The user's options, unchecked.
  * @param ownOptions - Names of further options, which the adapter itself reads.
@@ -74,9 +74,9 @@ export function withLimiter<Handler extends object>(
 }
 
 /**
- * Decides about the requests of a framework. The options become a chain of steps, once, each of which calls the next
- * one: the lists of clients, `skip`, and each limit's key, cost and policy; then one decision over everything that is
- * wanted. It is synchronous as long as the store and the functions of the user are.
+ * Decides about the requests of a framework. The options become a chain of steps once, and each step calls the next:
+ * the client lists, `skip`, and each limit's key, cost and policy; then one decision over all of them. It is
+ * synchronous if the store and the user's functions are.
  */
 export class RequestLimiter {
   /** Those of the innermost place. */
@@ -86,20 +86,20 @@ export class RequestLimiter {
   readonly #framework: AnyReader;
   readonly #places: readonly PlacedLimits[];
   readonly #nearest: PlacedLimits;
-  /** The name of the only limit, if the key of a request is a string, and not one for each limit. */
+  /** The name of the only limit, if a request has one key rather than one per limit. */
   readonly #onlyName: string | undefined;
   readonly #steps: Step;
   readonly #preflight: Step | undefined;
   readonly #refunds: boolean;
   readonly #paces: boolean;
   readonly #holds: boolean;
-  /** While the store fails, a request gets no more than each of several places allows. */
+  /** While the store fails, the strictest of several places decides. */
   readonly #onStoreError: OnStoreError | undefined;
   #requests = 0;
 
   /**
-   * @param places - Those whose limits are decided together, the outermost first. The settings of the innermost one that
-   * limits a request apply to it. All have one `mode`.
+   * @param places - The places whose limits are decided together, outermost first. The settings of the innermost one
+   * that limits a request apply to it. All have one `mode`.
    * @param framework - A whole `Framework` for {@link limit}; its reading half is enough for {@link plan}.
    * @throws PolicyError if two limits have the same name, or their stores differ.
    */
@@ -129,17 +129,17 @@ export class RequestLimiter {
     else if (preflights === 'separate') this.#preflight = this.#preflightBy(readPreflightBudgets(places, framework));
   }
 
-  /** That of a whole place. */
+  /** The limiter of a place. */
   get limiter(): Limiter<never> {
     return (this.#nearest as Place).limiter;
   }
 
-  /** Closes a whole place. */
+  /** Closes a place. */
   async close(): Promise<void> {
     await (this.#nearest as Place).close();
   }
 
-  /** Decides, and writes nothing to the response. The request counts once, however often it comes. */
+  /** Decides without writing to the response. The same request counts once, however often this is called. */
   plan(request: object, response: unknown): MaybePromise<Plan> {
     const framework = this.#framework;
     const locals: Locals = framework.locals(request, response);
@@ -232,7 +232,7 @@ export class RequestLimiter {
     return decided.then((decision) => this.#conclude(call, decision));
   }
 
-  /** The last step, if a policy may delay requests. */
+  /** The last step if a policy may delay requests. */
   #pace(call: Call): MaybePromise<Plan> {
     const { wants, request, response } = call;
     if (wants.length === 0) return PASS;
@@ -245,7 +245,7 @@ export class RequestLimiter {
     );
   }
 
-  /** Leaves a decision what is left of the patience that all limiters of the request share. */
+  /** Gives the decision the rest of the time that all limiters of the request share. */
   #decide(call: Call, op: DecidingOp, wants: readonly Want[], isSilent = false): MaybePromise<Decision> {
     const { core } = this.#nearest;
     const { waitedMs } = call;
@@ -274,7 +274,7 @@ export class RequestLimiter {
     return mapMaybe(settings.onDecision(decision, { key, request, response: call.argument }), () => plan);
   }
 
-  /** Holds the slots of a decision, and gives units back, until or when the response ends. */
+  /** Holds the slots of a decision until the response ends, and then refunds units. */
   #follow(call: Call, decision: Decision): void {
     const { core } = this.#nearest;
     const [raw, rawResponse] = [this.#framework.rawRequest(call.request), this.#framework.rawResponse(call.response)];
@@ -282,7 +282,7 @@ export class RequestLimiter {
     if (this.#refunds && decision.allowed) refundOnResponse(this.#framework, core, call, decision);
   }
 
-  /** Decides about preflights by their budgets, and by the addresses on lists. */
+  /** Decides about preflights by their budgets and the client lists. */
   #preflightBy(readWants: (request: object) => readonly Want[]): Step {
     const { settings } = this;
     const { allow, status } = settings;
@@ -312,7 +312,7 @@ async function countWait(call: Call, asked: Promise<Decision>): Promise<Decision
   }
 }
 
-/** Decides as otherwise. The request continues, and what fails is warned of. */
+/** Decides as usual, but the request always continues, and failures become warnings. */
 function reporting(steps: Step): Step {
   const pass = ({ info }: Plan): Plan => (info === undefined ? PASS : { ...PASS, info });
   const warn = (error: unknown): Plan => {

@@ -27,14 +27,14 @@ export function respond(
   if (raw.headersSent) {
     if (raw.writableEnded) return false; // the client got a response during the call to the store
     if (denial === undefined) return true; // a stream that began earlier: only the fields are too late
-    throw errorFor(framework, plan, denial, response);
+    throw makeError(framework, plan, denial, response);
   }
-  const fields = denial === undefined ? plan.fields : allFields(plan);
+  const fields = denial === undefined ? plan.fields : listFields(plan);
   let mayAppend = true;
-  // By names in lower case: Node would make a new text of any other, which takes as long as to decide.
+  // By lower-case names: for any other, Node would create a new string, which takes as long as a decision.
   for (let i = 0; i < fields.length; i++) {
     const { key, value, append } = fields[i] as Field;
-    // Items of lists are added to those that other limiters of the request wrote, each to all lists.
+    // List items are appended to those that other limiters of the request wrote.
     const before: HeaderValue = append && mayAppend ? framework.getHeader(response, key) : undefined;
     if (append) mayAppend = before !== undefined;
     framework.setHeader(
@@ -45,7 +45,7 @@ export function respond(
   }
   if (settings?.cors === true) exposeFields(framework, response, fields);
   if (denial === undefined) return true;
-  if (settings?.throw === true) throw errorFor(framework, plan, denial, response);
+  if (settings?.throw === true) throw makeError(framework, plan, denial, response);
   framework.setStatus(response, denial.status);
   if (info === undefined || settings?.onDenied === undefined) return send(framework, denial, response);
   return mapMaybe(settings.onDenied(request, response, info.decision), (value) => {
@@ -54,7 +54,7 @@ export function respond(
   });
 }
 
-function allFields({ fields, denial }: Plan): readonly Field[] {
+function listFields({ fields, denial }: Plan): readonly Field[] {
   return denial === undefined ? fields : [...fields, ...denial.fields];
 }
 
@@ -69,8 +69,8 @@ function send(framework: AnyFramework, { contentType, body }: Denial, response: 
 }
 
 /** The error of a denial, with the header fields as the response has them, those of other limiters included. */
-function errorFor(framework: AnyFramework, plan: Plan, denial: Denial, response: unknown): RateLimitError {
-  const written = allFields(plan).map(({ name, key, value }): [string, string] => [
+function makeError(framework: AnyFramework, plan: Plan, denial: Denial, response: unknown): RateLimitError {
+  const written = listFields(plan).map(({ name, key, value }): [string, string] => [
     name,
     joinLines(framework.getHeader(response, key)) ?? value,
   ]);

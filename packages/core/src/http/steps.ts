@@ -11,10 +11,13 @@ import { forbiddenDenial, missingKeyDenial } from './response/denial.ts';
 /** What happens to a request from here on. */
 export type Step = (call: Call) => MaybePromise<Plan>;
 
-/** The subject of all requests without a key. No key of a caller has it: one that begins with `#` is hashed. */
+/** The subject of all requests without a key. No caller's key can equal it: a key that begins with `#` is hashed. */
 const MISSING = '#missing';
 
-/** The steps of one place: what it does not configure is not among them. What skips its limits goes on behind them. */
+/**
+ * The steps of one place, without those for options that are not set. A request that skips its limits continues after
+ * them.
+ */
 export function stepsThrough(place: PlacedLimits, framework: AnyReader, next: Step): Step {
   const { allow, deny, skip, status } = place.settings;
   const limits = place.limits.reduceRight((after, limit) => makeStep(place, limit, framework, after), next);
@@ -25,14 +28,14 @@ export function stepsThrough(place: PlacedLimits, framework: AnyReader, next: St
   const hasLists = allow !== undefined || deny !== undefined;
   if (!hasLists && skip === undefined && place.limits[0]?.readsAddressFirst === true) return limits;
   return (call) => {
-    // Before the first await: the socket keeps it, and once the client is gone it is unknown.
+    // Read before the first await: the socket holds it, and once the client is gone it is unknown.
     const address = framework.address(call.request);
     if (deny?.hasAddress(address) === true) return denied(forbiddenDenial(status), place.settings);
     return deny?.hasKeys !== true && allow?.hasAddress(address) === true ? next(call) : unlessSkipped(call);
   };
 }
 
-/** Adds what one limit wants of its key, or denies the request for it. */
+/** Adds what the request takes from one limit, or denies the request. */
 function makeStep({ settings }: PlacedLimits, own: HttpLimit, framework: AnyReader, next: Step): Step {
   const { allow, deny, status, refund } = settings;
   const { name, limit, cost, readKey, reader, onMissingKey } = own;
@@ -56,7 +59,7 @@ function makeStep({ settings }: PlacedLimits, own: HttpLimit, framework: AnyRead
     if (key !== undefined) {
       call.found[name] = key;
       if (deny?.hasKey(key) === true) return denied(forbiddenDenial(status), settings);
-      // Lifts this limit alone: the keys of other limits may be ones that any client can send.
+      // Skips only this limit: any client may be able to send the keys of other limits.
       if (allow?.hasKey(key) === true) return next(call);
     }
     if (deny?.hasKeys === true && allow?.hasAddress(framework.address(call.request)) === true) return next(call);

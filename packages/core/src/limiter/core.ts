@@ -47,11 +47,11 @@ const MAX_UNITS = Number.MAX_SAFE_INTEGER;
 /** `try` is a `take` whose denial starts no block. */
 export type DecidingOp = 'take' | 'peek' | 'try';
 
-/** How a request is decided, beside what it wants. */
+/** How to decide a request, apart from what it takes. */
 export interface DecideOptions {
-  /** When the decision is late, by `performance.now()`. Default: in `timeoutMs`. */
+  /** The decision's deadline, by `performance.now()`. Default: `timeoutMs` from now. */
   readonly endMs?: number | undefined;
-  /** Decides if the store does not. Default: as the limiter's own option says. */
+  /** What to do if the store fails. Default: the limiter's own option. */
   readonly onStoreError?: OnStoreError | undefined;
   /** Whether the caller publishes the decision itself. */
   readonly isSilent?: boolean;
@@ -66,42 +66,42 @@ interface LastConsumed {
   asks: readonly PolicyAsk[] | undefined;
 }
 
-/** Every limiter: what `createLimiter` returns, and what adapters and the service decide by. */
+/** Every limiter: what `createLimiter` returns, and what adapters and the service use. */
 export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   readonly name: string;
   readonly store: Store;
   readonly shared: boolean;
-  /** How long a decision waits for the store at most. */
+  /** How long a decision may wait for the store. */
   readonly timeoutMs: number;
   readonly onStoreError: OnStoreError;
   readonly onUnconfigured: OnUnconfigured;
-  /** What its methods decide over: its only limit, or several by their names. */
+  /** What its methods decide over: its only limit, or several by name. */
   limits: Limit | ReadonlyMap<string, Limit> = new Map();
   readonly #ownsStore: boolean;
   readonly #localShare: number;
   readonly #uncached: boolean;
-  /** What its policy functions are given. */
+  /** What its policy functions receive. */
   readonly context: PolicyContext;
-  /** None around memory, which is never late. */
+  /** A memory store has none, because it is never late. */
   readonly guard: Guard | undefined;
   readonly #thresholds: Watcher | undefined;
   readonly #waiting: Waiting = new Waiting(this);
-  /** Limits by what was given for them, as long as that lives: requests may bring policies of their own. */
+  /** Limits by the objects that define them, while those live: requests may bring their own policies. */
   readonly #limits = new WeakMap<object, Limit>();
-  /** Those that operators and metrics see: the ones that were there from the start, unless others take their place. */
+  /** The limits that operators and metrics see: those it was created with, unless others replace them. */
   known: Limit[] = [];
-  /** What its policy functions have opened, once each, and what closes that. */
+  /** What its policy functions have opened, once each, with the functions that close it. */
   readonly #opened = new Map<object, (() => unknown) | undefined>();
   /** Set once the name is claimed. */
   #leave: (() => void) | undefined;
-  /** What was consumed, wanted and asked for by a key that came twice in a row: a busy key comes again and again. */
+  /** What was consumed and asked for a key that came twice in a row: a busy key keeps coming back. */
   #last: LastConsumed | undefined;
   #lastKey = '';
   #inFlight = 0;
   #idle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
-  /** @throws PolicyError for a bad option. The name is not claimed before {@link claim}. */
+  /** @throws PolicyError for a bad option. Only {@link claim} claims the name. */
   constructor(options: LimiterCoreOptions) {
     const settings = readOptions(options, LIMITER, 'createLimiter');
     const { name, shared, timeoutMs, onStoreError, onThreshold, onUnconfigured, app, policies, localShare } = settings;
@@ -125,7 +125,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     this.#thresholds = onThreshold === undefined ? undefined : watchThresholds(onThreshold);
   }
 
-  /** Takes the name on the store: the last step of making a limiter, after every check. */
+  /** Claims the name on the store: the last step of creating a limiter, after every check. */
   claim(): void {
     const { name } = this;
     remember(this, this.#ownsStore);
@@ -145,8 +145,8 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   /**
-   * The limit of a policy, of a list of named ones, or of a function that returns one of these: the same for the same
-   * object.
+   * The limit of a policy, of a list of named policies, or of a function that returns one of these: always the same for
+   * the same object.
    *
    * @param entry - The name of its entry in `limits`.
    * @throws PolicyError.
@@ -178,7 +178,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     await Promise.all(Array.from(this.#opened.values(), close));
   }
 
-  /** A service has many limits of a policy each in one limiter: that of the key tells which. */
+  /** In a service, one limiter has many limits with one policy each: the key's limit tells which. */
   nameInTimeline({ name, fixed = [] }: Limit): string {
     const only = fixed.length === 1 ? fixed[0]?.suffix.slice('}:'.length) : undefined;
     return only ?? (name === this.name ? name : `${this.name}:${name}`);
@@ -199,15 +199,15 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     };
   }
 
-  // Each method is async, or does what that would do, so that every error is a rejection.
+  // Each method is async, or behaves like it, so that every error is a rejection.
 
-  /** Not async: returns the store's own promise, or a settled one, without another promise around it. */
+  /** Not async: returns the store's own promise, or a settled one, without wrapping it in another. */
   consume(key: unknown, cost = 1): Promise<Decision> {
     try {
       const last = this.#last;
       const isLast = last !== undefined && last.key === key && last.cost === cost;
       const decided = this.decide('take', isLast ? last.wants : this.#readWants(key, cost));
-      // Tested by its property: V8 then knows that a decision is no promise, and makes a settled one with half the work.
+      // Checks a property: V8 then knows that a decision is not a promise, and creates a settled one in half the time.
       const { then } = decided as Partial<Promise<Decision>>;
       return then === undefined ? Promise.resolve(decided) : (decided as Promise<Decision>);
     } catch (error) {
@@ -216,7 +216,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     }
   }
 
-  /** Remembers what is wanted for a key that comes twice in a row; to remember every key would cost the others. */
+  /** Remembers what is taken from a key that comes twice in a row; remembering every key would slow down the others. */
   #readWants(key: unknown, cost: number): readonly Want[] {
     const wants = readWants(this.limits, key, cost);
     if (typeof key !== 'string') return wants; // an object may hold other keys the next time
@@ -298,7 +298,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     await editKeys(this, 'block', readWants(this.limits, key, 0), why);
   }
 
-  /** The same with a holder each, for slots. */
+  /** Adds a holder to each want, for slots. */
   #addHolders(wants: readonly Want[]): readonly Want[] {
     if (wants.every(({ cost }) => cost === 0)) {
       const what = 'acquire takes a cost of at least 1, got 0';
@@ -313,10 +313,11 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   /**
-   * Takes the cost of every want, or (`peek`, or a denial) nothing. Returns a decision at once if the store does.
+   * Takes the cost of every want, or nothing for `peek` and for a denial. Returns a decision at once if the store
+   * answers at once.
    *
    * @throws TypeError `SLUICE_ACQUIRE_NEEDED`; SluiceError `SLUICE_LIMITER_CLOSED`; with `onStoreError: 'throw'`
-   * StoreError; what a policy function throws. At once, or as a rejection.
+   * StoreError; or what a policy function throws. At once, or as a rejection.
    */
   decide(op: DecidingOp, wants: readonly Want[], options: DecideOptions = USUAL): Decision | Promise<Decision> {
     if (this.#closing !== undefined) this.checkOpen();
@@ -336,7 +337,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     const last = this.#last;
     const asks =
       last?.wants === wants ? (last.asks ??= makeAsks(wants, this.#uncached)) : makeAsks(wants, this.#uncached);
-    // A request without cost writes nothing.
+    // A request with cost 0 writes nothing.
     const receipt = makeReceipt(this, cost === 0 ? 'peek' : op, cost, asks);
     if (missing !== undefined && (asks.length === 0 || this.onUnconfigured === 'deny')) {
       return makeUndecided(receipt, 'unconfigured', this.onUnconfigured === 'allow', missing.limit.name);
@@ -411,8 +412,8 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   /**
-   * Decides as `onStoreError` says, after the store failed or was late. Without asks the policies are not known yet, and
-   * `local` allows.
+   * Decides as `onStoreError` says after the store failed or was late. Without asks, the policies are not known yet,
+   * and `local` allows.
    *
    * @throws the store's error with `throw`; if there is no fallback; or if the error is a fault.
    */
@@ -423,7 +424,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     const isThrown = onStoreError === 'throw' || (isLocal && this.guard === undefined) || isFault(cause);
     const error = this.#report(cause, isThrown);
     if (op !== 'peek' && (error as Partial<StoreError>).sent !== false) {
-      // The store may have taken slots all the same. Those of a named holder, who retries, may have been held before.
+      // The store may have taken slots anyway. Those of a named holder, which retries, may have been held before.
       const held = asks.filter(({ holder = 0, want }) => holder > 0 && !want.isNamed);
       if (held.length > 0) this.guard?.keep('give', held);
     }
@@ -435,7 +436,10 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     return this.#conclude(receipt, (this.guard as Guard).fallback.perform(op, receipt.asks));
   }
 
-  /** Decides over limits whose policies functions return, or are still loading within the time of the decision. */
+  /**
+   * Decides over limits whose policies come from functions, which may still be loading them within the decision's
+   * deadline.
+   */
   #readAndDecide(op: DecidingOp, wants: readonly Want[], options: DecideOptions): Decision | Promise<Decision> {
     const { endMs = performance.now() + this.timeoutMs } = options;
     const decideOver = (known: readonly Want[]): Decision | Promise<Decision> =>
@@ -450,9 +454,10 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   /**
-   * The wants with the policies of the moment; none if no policy is configured.
+   * Adds the current policies to the wants; none if no policy is configured.
    *
-   * @throws (at once, or as a rejection) what the functions throw; StoreError `SLUICE_STORE_TIMEOUT` if they are late.
+   * @throws (at once, or as a rejection) what the functions throw; StoreError `SLUICE_STORE_TIMEOUT` if they take too
+   * long.
    */
   readCurrent(
     wants: readonly Want[],
@@ -473,10 +478,11 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   /**
-   * Sends an edit to the store, and asks again for what waits for its keys. Works after the limiter was closed, too.
+   * Sends an edit to the store, and asks again for requests that wait for its keys. Also works after the limiter was
+   * closed.
    *
-   * @param isLocal - Edits the memory that decides while the store is not available instead.
-   * @param endMs - When it is late, by `performance.now()`. Default: in `timeoutMs`.
+   * @param isLocal - Edits the fallback memory instead of the store.
+   * @param endMs - Its deadline, by `performance.now()`. Default: `timeoutMs` from now.
    * @throws (rejects) StoreError, which is published.
    */
   async send(op: Op, asks: readonly Ask[], isLocal = false, endMs?: number): Promise<Answer> {
@@ -505,9 +511,9 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   }
 
   /**
-   * Publishes a failed call of the store.
+   * Publishes a failed call to the store.
    *
-   * @param isThrown - Whether a caller is rejected, although the open breaker let no call through.
+   * @param isThrown - Whether a caller gets the rejection; an open breaker lets no call through.
    */
   #report(cause: unknown, isThrown: boolean): SluiceError {
     const error = asStoreError(cause);
@@ -536,7 +542,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     }
     forget(this);
     this.#leave?.();
-    // What is settled or released afterwards opens the store again, for as long as that takes.
+    // Settling or releasing afterwards reopens the store for as long as that takes.
     this.#idle = () => void this.#closeStore().catch((error: unknown) => void this.#report(error, false));
     await Promise.all([this.#closeStore(), this.#closeOpened()]);
   }
@@ -551,7 +557,7 @@ function makeReceipt(issuer: object, op: Op, cost: number, asks: readonly Policy
 }
 
 function invalidAnswer(): StoreError {
-  return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the answer of the store does not match the call');
+  return new StoreError('SLUICE_STORE_REPLY_INVALID', 'the answer does not match the call');
 }
 
 function readFigures({ counted: { name, rule } }: PolicyAsk, figures: Figures): PolicyDecision {
@@ -578,7 +584,7 @@ function isDecisionLike(given: unknown): boolean {
   return typeof given === 'object' && given !== null && 'retryAfterMs' in given;
 }
 
-/** @throws TypeError if slots would be held without a holder, so that nothing could release them. */
+/** @throws TypeError if slots would be held without a holder, which could never be released. */
 function checkHolders(asks: readonly PolicyAsk[]): void {
   for (const { counted, want } of asks) {
     if (!counted.rule.holds || want.holder !== 0) continue;

@@ -12,7 +12,7 @@ import type {
 import { asGiven, readLimits, readPolicy, type KeyByLimit, type LimitOptions } from './limits.ts';
 import { LIMITER } from './options.ts';
 
-/** The options of `createLimiter` besides {@link LimiterCoreOptions}. */
+/** The options of `createLimiter` in addition to {@link LimiterCoreOptions}. */
 const POLICIES = { limit: asGiven, window: asGiven, policy: asGiven, limits: asGiven };
 
 /**
@@ -24,8 +24,9 @@ const POLICIES = { limit: asGiven, window: asGiven, policy: asGiven, limits: asG
  * const { allowed, retryAfterMs } = await limiter.consume('user-42');
  * ```
  *
- * @throws PolicyError naming the field, what was expected and what came; `SLUICE_OPTION_UNKNOWN` for an option that
- * does not exist; `SLUICE_LIMITER_NAME_TAKEN` for a second limiter of one name on one store, unless both say `shared`.
+ * @throws PolicyError naming the field, what was expected and what was given; `SLUICE_OPTION_UNKNOWN` for an option
+ * that does not exist; `SLUICE_LIMITER_NAME_TAKEN` for a second limiter with the same name on the same store, unless
+ * both set `shared`.
  */
 export function createLimiter(options: SingleLimiterOptions | ShortLimiterOptions): Limiter;
 export function createLimiter<const Limits extends readonly LimitOptions[]>(

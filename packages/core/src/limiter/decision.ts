@@ -4,7 +4,7 @@ import type { PolicyAsk } from './limits.ts';
 
 export type { Decision, DecisionSource, Outcome, PolicyDecision } from '../decision.ts';
 
-/** What a decision took, and where: what is needed to give it back. It lives as long as the decision. */
+/** What a decision took, and where: all that a refund needs. It lives as long as the decision. */
 export interface Receipt {
   /** The limiter that made the decision. */
   readonly issuer: object;
@@ -13,9 +13,9 @@ export interface Receipt {
   readonly cost: number;
   /** One per policy of the decision. */
   asks: readonly PolicyAsk[];
-  /** Whether the memory of this process counted it, because the store was not available. */
+  /** Whether the fallback memory of this process counted it, because the store was unavailable. */
   isLocal: boolean;
-  /** Whether there is nothing to settle, or not any more. */
+  /** Whether there is nothing (left) to settle. */
   isSpent: boolean;
   /** Why the store did not decide. */
   error: Error | undefined;
@@ -23,7 +23,7 @@ export interface Receipt {
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** A decision that carries its receipt: no property, no symbol, and nothing of it in a copy. */
+/** A decision that carries its receipt in a private field, which copies do not have. */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the constructor sets all
 export interface LimiterDecision extends Writable<Decision> {}
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
@@ -31,9 +31,9 @@ export class LimiterDecision {
   readonly #receipt: Receipt;
 
   /**
-   * The decision of policies, of which all must allow.
+   * A decision of several policies, all of which must allow.
    *
-   * @param policies - At least one; of each ask of the receipt.
+   * @param policies - At least one: one for each ask of the receipt.
    */
   constructor(
     receipt: Receipt,
@@ -44,7 +44,7 @@ export class LimiterDecision {
   ) {
     const all = policies.length === 1 ? (policies[0] as PolicyDecision) : combine(policies, receipt);
     const { allowed } = all;
-    // Written to `this`, so that V8 makes room for all of them.
+    // Assigned to `this`, so that V8 allocates all of them at once.
     this.allowed = allowed;
     this.outcome = isBlocked ? 'blocked' : allowed ? 'allowed' : 'denied';
     this.policy = all.name;
@@ -62,15 +62,15 @@ export class LimiterDecision {
     this.#receipt = receipt;
   }
 
-  /** The receipt of a decision; undefined for a copy, and for anything else. */
+  /** The receipt of a decision; undefined for a copy or anything else. */
   static readReceipt(decision: unknown): Receipt | undefined {
     return typeof decision === 'object' && decision !== null && #receipt in decision ? decision.#receipt : undefined;
   }
 }
 
-/** Several policies as one: under the name and with the limit of the one that decides. */
+/** Combines several policies, with the name and the limit of the one that decides. */
 function combine(policies: readonly PolicyDecision[], { op, asks }: Receipt): PolicyDecision {
-  // A peek names the same policy as a consume: by what that would leave.
+  // A peek names the same policy as a consume, judged by what a consume would leave.
   const left = policies.map(({ limit, remaining }, i) => {
     const taken = op === 'peek' ? (asks[i]?.cost ?? 0) : 0;
     return limit === 0 ? 0 : Math.max(remaining - taken, 0) / limit;
@@ -87,7 +87,7 @@ function combine(policies: readonly PolicyDecision[], { op, asks }: Receipt): Po
   };
 }
 
-/** A decision without a store, or without a policy: it states no numbers. */
+/** A decision made without a store or without a policy: it has no numbers. */
 export function makeUndecided(
   receipt: Receipt,
   outcome: 'unavailable' | 'unconfigured',
@@ -100,10 +100,7 @@ export function makeUndecided(
   return Object.assign(decision, { outcome, policies: [] });
 }
 
-/**
- * Turns a decision that allows with a delay into a denial by the policies that delay, until their wait has passed. It
- * gives nothing back by itself.
- */
+/** Turns a decision that allows with a delay into a denial until the delay has passed. Refunds nothing itself. */
 export function deniedForWaiting(decision: Decision): Decision {
   const receipt = LimiterDecision.readReceipt(decision) as Receipt;
   const policies = decision.policies.map((policy) => {

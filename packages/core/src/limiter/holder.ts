@@ -1,7 +1,7 @@
 import { shown, typeError } from '../errors.ts';
 import { hashText } from '../values/key.ts';
 
-/** A new holder of slots: one of 2^53 numbers, by chance. */
+/** A new holder of slots: a random number below 2^53. */
 export function newHolder(): number {
   return 1 + Math.floor(Math.random() * (Number.MAX_SAFE_INTEGER - 1));
 }
@@ -10,9 +10,9 @@ const DIGITS = 10;
 const BASE = 32;
 
 /**
- * The holder that a caller names: 50 bits of the hash of its name.
+ * The holder with the name that a caller gives: 50 bits of the name's hash.
  *
- * @throws TypeError `SLUICE_KEY_INVALID` for anything but a string that is not empty.
+ * @throws TypeError `SLUICE_KEY_INVALID` for anything but a non-empty string.
  */
 export function readHolder(name: unknown): number {
   if (typeof name !== 'string' || name === '') {

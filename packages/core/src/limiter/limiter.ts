@@ -10,12 +10,12 @@ import type { LimiterCoreOptions } from './options.ts';
 import type { PolicyFunction } from './policy-function.ts';
 import type { WaitOptions } from './wait.ts';
 
-const text: Reader<string> = /* @__PURE__ */ valueThat((given) => typeof given === 'string', 'a text');
+const text: Reader<string> = /* @__PURE__ */ valueThat((given) => typeof given === 'string', 'a string');
 
 export const EDIT = {
   /** Who makes the change. Recorded in the timeline: see `readEvents`. */
   by: optional(text) as Optional<string>,
-  /** Why. Recorded in the timeline, too. */
+  /** Why. Also recorded in the timeline. */
   reason: optional(text) as Optional<string>,
 };
 
@@ -45,7 +45,7 @@ export interface ShortLimiterOptions
 
 export interface LimitsLimiterOptions<Limits extends readonly LimitOptions[] = readonly LimitOptions[]>
   extends LimiterCoreOptions, Without<'policy' | 'limit' | 'window'> {
-  /** In place of `policy`: several limits that are decided together, each with its own key. */
+  /** Instead of `policy`: several limits that are decided together, each with its own key. */
   limits: Limits;
 }
 

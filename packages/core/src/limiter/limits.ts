@@ -17,15 +17,18 @@ import {
   type ReturnedPolicy,
 } from './policy-function.ts';
 
-/** One policy of a limit. It has a key of its own for each subject: `{subject`, and then its suffix. */
+/** One policy of a limit. For each subject it has its own key: `{subject` followed by its suffix. */
 export interface Counted {
   readonly name: string;
   readonly policy: Policy;
   readonly rule: Rule;
   readonly suffix: string;
-  /** The keys of the last subjects, if the policies of its limit are fixed: to join and hash one takes as long as to decide. */
+  /**
+   * The keys of the last subjects, if the policies of its limit are fixed: joining and hashing a key takes as long as a
+   * decision.
+   */
   readonly keys: Map<string, KnownKey> | undefined;
-  /** What this process allows of it by itself, by `localShare`. */
+  /** The part of it that this process allows on its own, by `localShare`. */
   readonly local: Policy;
 }
 
@@ -33,47 +36,47 @@ const MAX_REMEMBERED = 10_000;
 
 /** The policies that count one key of a request, or a function that returns them. */
 export interface Limit {
-  /** The name of its policy, unless that has one of its own. */
+  /** The name of its policy, unless the policy has its own. */
   readonly name: string;
   readonly fixed: readonly Counted[] | undefined;
-  /** If they are not fixed: how the function is marked that returns them. */
+  /** If its policies are not fixed: the mark of the function that returns them. */
   readonly mark: PolicyMark | undefined;
   /**
-   * If they are not fixed: the policies of a key at present; none if no policy is configured.
+   * If its policies are not fixed: reads those of a key now; none if no policy is configured.
    *
    * @throws what the function throws; rejects with StoreError if its first load fails.
    */
   readonly read: (key: string) => readonly Counted[] | Promise<readonly Counted[]>;
-  /** Its policies at present, whatever the key, as far as they are known. */
+  /** Its current policies for any key, as far as they are known. */
   readonly current: () => readonly Counted[];
-  /** Whether its policies may hold slots, and whether they may delay a request: true if they are not fixed. */
+  /** Whether its policies may hold slots, and whether they may delay a request. Both are true if they are not fixed. */
   readonly mayHold: boolean;
   readonly mayPace: boolean;
 }
 
-/** What a request wants of one limit. */
+/** What a request takes from one limit. */
 export interface Want {
   readonly limit: Limit;
-  /** The key as the caller gives it. */
+  /** The key as the caller passed it. */
   readonly key: string;
   readonly subject: string;
   readonly cost: number;
-  /** Who holds its slots; 0 if nothing is held. */
+  /** The holder of its slots; 0 if nothing is held. */
   readonly holder: number;
-  /** Whether the caller named the holder, who may have held the slots before. */
+  /** Whether the caller named the holder, which may have held the slots before. */
   readonly isNamed: boolean;
   /** The policies of the key, if its limit had to read them. */
   readonly policies?: readonly Counted[];
 }
 
-/** What is asked of one policy of a want. */
+/** One ask of a want: for one of its policies. */
 export interface PolicyAsk extends Ask {
   readonly want: Want;
   readonly counted: Counted;
   readonly known: KnownKey;
 }
 
-/** The wants with the policies of the moment. A limit without a policy has none. */
+/** Adds the current policies to the wants; none for a limit without a policy. */
 export function readPolicies(wants: readonly Want[]): readonly Want[] | Promise<readonly Want[]> {
   if (wants.every(({ policies, limit }) => (policies ?? limit.fixed) !== undefined)) return wants;
   const read = wants.map(({ policies, limit, key }) => policies ?? limit.fixed ?? limit.read(key));
@@ -84,14 +87,14 @@ export function readPolicies(wants: readonly Want[]): readonly Want[] | Promise<
     : withPolicies(read as (readonly Counted[])[]);
 }
 
-/** What is asked for wants whose policies are known: once under each key, which functions of several limits may share. */
+/** The asks of wants whose policies are known: one per key, because functions of several limits may share a key. */
 export function makeAsks(wants: readonly Want[], uncached: boolean): readonly PolicyAsk[] {
   if (wants.length === 1) return makeAsksFor(wants[0] as Want, uncached);
   const keys = new Set<string>();
   return wants.flatMap((want) => makeAsksFor(want, uncached)).filter(({ key }) => keys.size < keys.add(key).size);
 }
 
-/** A loop over a list of its length: closures and lists that grow cost a tenth of a decision. */
+/** A loop over a list of fixed length: closures and growing lists cost a tenth of a decision. */
 function makeAsksFor(want: Want, uncached: boolean): readonly PolicyAsk[] {
   const { subject, cost } = want;
   const all = want.policies ?? want.limit.fixed ?? [];
@@ -109,12 +112,12 @@ function makeAsksFor(want: Want, uncached: boolean): readonly PolicyAsk[] {
 function joinKey({ suffix, keys }: Counted, subject: string): KnownKey {
   const known: KnownKey = { key: `{${subject}${suffix}`, keys: undefined, held: undefined };
   if (keys?.size === MAX_REMEMBERED) keys.clear();
-  // Without the longer text that it may have been cut from: V8 would keep that as well.
+  // Copied without the longer string it may have been cut from, which V8 would otherwise keep.
   keys?.set(Array.from(subject).join(''), known);
   return known;
 }
 
-/** The same, of the memory of this process. */
+/** The same asks, for the fallback memory of this process. */
 export function makeLocal(asks: readonly PolicyAsk[]): readonly PolicyAsk[] {
   return asks.map((ask) => {
     const { local } = ask.counted;
@@ -125,13 +128,13 @@ export function makeLocal(asks: readonly PolicyAsk[]): readonly PolicyAsk[] {
 /** Keys by the name of their limit. */
 export type KeyByLimit = Readonly<Record<string, string | undefined>>;
 
-/** One of several limits that each have a key of their own. */
+/** One of several limits, each with its own key. */
 export interface LimitOptions<Name extends string = string> {
   readonly name: Name;
   readonly policy: Policy | PolicyFunction;
 }
 
-/** Of options that are checked elsewhere. */
+/** For options that are checked elsewhere. */
 export const asGiven: Reader<unknown> = (given) => given;
 
 const ENTRY = { name: parseName, policy: asGiven };
@@ -147,9 +150,9 @@ export interface LimitPlace {
 }
 
 /**
- * The policy that options define: `policy`, or `limit` and `window`.
+ * The policy that the options define: `policy`, or `limit` and `window`.
  *
- * @param others - What also defines one, for the error.
+ * @param others - Other options that define a policy, for the error.
  */
 export function readPolicy(
   { policy, limit, window }: { readonly policy?: unknown; readonly limit?: unknown; readonly window?: unknown },
@@ -166,7 +169,7 @@ export function readPolicy(
 }
 
 /**
- * The limit of one policy, of a list of named ones, or of a function that returns one of these.
+ * The limit of one policy, of a list of named policies, or of a function that returns one of these.
  *
  * @throws PolicyError.
  */
@@ -244,8 +247,8 @@ export function readLimits(
 }
 
 /**
- * The policies of a limit, each with its name and the suffix of its keys. A single one may have no name; several need
- * names of their own.
+ * The policies of a limit, each with its name and the suffix of its keys. A single policy may have no name; several
+ * need a name each.
  *
  * @throws PolicyError for a value that is not a policy, a missing or bad name, two names that differ only in case, or a
  * share for this process that cannot be counted exactly.
@@ -288,7 +291,7 @@ function scaleLocally(policy: Policy, localShare: number, name: string): Policy 
 }
 
 /**
- * What a request wants of the only limit of its limiter, or of those that have a key.
+ * What a request takes from the only limit of its limiter, or from those that have a key.
  *
  * @throws TypeError `SLUICE_KEY_INVALID`; RangeError or TypeError `SLUICE_COST_INVALID`.
  */

@@ -16,9 +16,9 @@ export type ReturnedPolicy = Policy | readonly Policy[] | undefined;
 
 /**
  * Returns the policy of a key, which may change while the process runs. It is called for each decision, so it should
- * only look up policies, and return the same object while the numbers are the same. Until it has loaded, it may return
- * a promise, which counts towards `timeoutMs`; if that is late or rejects, the outcome is `unavailable`. Any other
- * error is a bug: the decision rejects with it.
+ * only look up policies, and return the same object as long as the numbers do not change. Until it has loaded, it may
+ * return a promise, which counts towards `timeoutMs`; if that is late or rejects, the outcome is `unavailable`. Any
+ * other error is a bug: the decision rejects with it.
  *
  * @param key - The key as the application limits it.
  */
@@ -28,22 +28,22 @@ export type PolicyFunction = (key: string, context: PolicyContext) => ReturnedPo
 export interface PolicyMark {
   /** The name of its policy in decisions and in keys: all limiters with functions of this name count together. */
   readonly name?: string;
-  /** What stands in keys at present instead of the name: another one, and every key starts afresh. */
+  /** What keys contain now instead of the name. If it changes, every key starts afresh. */
   readonly keyName?: (context: PolicyContext) => string;
-  /** Its policy at present, whatever the key, as far as it is known: for metrics. */
+  /** Its current policy for any key, as far as it is known: for metrics. */
   readonly current?: (context: PolicyContext) => ReturnedPolicy;
-  /** Whether its source has lost it: this process still has it, and one that starts now does not. */
+  /** Whether its source has lost it: this process still has it, but a process that starts now does not. */
   readonly isLost?: (context: PolicyContext) => boolean;
   /**
-   * Called once for each limiter that uses it, for one function or several, when that is made. Throws if an option of the
-   * limiter is missing. What it returns is called when the limiter closes.
+   * Called once for each limiter that uses it, however many functions, when the limiter is created. Throws if an option
+   * of the limiter is missing. The returned function is called when the limiter closes.
    */
   readonly open?: (context: PolicyContext) => (() => void | Promise<void>) | undefined;
 }
 
 declare const MARKED: unique symbol;
 
-/** What {@link policyOf} returns, by its type: a function of the request has none of it. */
+/** The type of what {@link policyOf} returns, which a function of the request does not have. */
 export interface MarkedPolicy {
   readonly [MARKED]: true;
 }
@@ -67,7 +67,7 @@ export function policyOf(read: PolicyFunction, mark: PolicyMark = {}): PolicyFun
   return read as PolicyFunction & MarkedPolicy;
 }
 
-/** How a function is marked; undefined if it is not. */
+/** The mark of a function; undefined if it has none. */
 export function readMark(read: unknown): PolicyMark | undefined {
   return typeof read === 'function' ? marks.get(read as PolicyFunction) : undefined;
 }

@@ -3,14 +3,14 @@ import type { LiveLimiter } from '../observe/live-limiters.ts';
 import type { Decision } from './decision.ts';
 import type { Want } from './limits.ts';
 
-/** A decision with what no channel holds: the limiter itself, and the keys. */
+/** A decision with what channels leave out: the limiter itself, and the keys. */
 export interface SeenDecision {
   readonly limiter: LiveLimiter;
   readonly op: 'consume' | 'peek';
   readonly decision: Decision;
   /** From the call to the decision, in milliseconds. */
   readonly durationMs: number;
-  /** What was wanted of each of its policies. */
+  /** The request's wants, with its keys. */
   readonly wants: readonly Want[];
 }
 
@@ -28,12 +28,12 @@ export function watchDecisions(watcher: Watcher): () => void {
   return () => void watchers.delete(watcher);
 }
 
-/** Whether anything wants to know of decisions: else none is published. */
+/** Whether anything listens for decisions: otherwise none is published. */
 export function isWatched(): boolean {
   return watchers.size > 0 || decisions.hasSubscribers;
 }
 
-/** Publishes a decision on `sluice:decision`, and to those that watch decisions with their keys. */
+/** Publishes a decision on `sluice:decision`, and to watchers, with its keys. */
 export function publish(seen: SeenDecision): void {
   for (const watch of watchers) watch(seen);
   if (!decisions.hasSubscribers) return;

@@ -8,7 +8,7 @@ interface ScheduledCall {
 /** Ordered by `dueMs`, then by arrival. */
 const scheduled: ScheduledCall[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
-/** Fake timers of a test that has ended never fire. */
+/** The fake timers of a finished test never fire. */
 let timerIsOf: typeof setTimeout | undefined;
 
 /**

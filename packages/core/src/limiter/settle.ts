@@ -28,11 +28,11 @@ export async function refundDecision(core: LimiterCore, decision: Decision, cost
 }
 
 /**
- * Gives back or charges, once per decision, what a decision took, in the windows that counted it. Slots stay held.
- * Nothing is reported to the caller: what may have been executed is not sent again, and what surely was not sent is kept
- * until the store is back.
+ * Refunds or charges what a decision took, once per decision, in the windows that counted it. Slots stay held. Failures
+ * are not reported to the caller: what may have been executed is not sent again, and what was certainly not sent is
+ * kept until the store is back.
  *
- * @param unitsFor - The units of each ask; with 0 it stays as it is.
+ * @param unitsFor - The units of each ask; 0 changes nothing.
  */
 export async function settle(
   core: LimiterCore,
@@ -58,31 +58,34 @@ export async function settle(
   }
 }
 
-/** Gives back the places that a decision took in lines, for a request that never starts. What only counts stays taken. */
+/** Gives back a decision's places in leaky buckets, for a request that never starts. Other units stay taken. */
 export async function refundPacing(core: LimiterCore, decision: Decision): Promise<void> {
   await settle(core, decision, 'give', ({ counted, cost }) => (counted.rule.paces ? cost : 0));
 }
 
-/** Gives back all that a decision took, slots included, for a request that never runs. */
+/** Gives back everything that a decision took, slots included, for a request that never runs. */
 export async function giveBack(core: LimiterCore, decision: Decision): Promise<void> {
   await Promise.all([settle(core, decision, 'give', ({ cost }) => cost), findSlots(core, decision)?.release()]);
 }
 
-/** How keys are edited. */
+/** What to change about keys. */
 export interface KeyEdit {
   /** How long a block lasts, in milliseconds; 0 ends it. */
   readonly until?: number;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
-  /** Whether the timeline does not tell it. Default: for a reset without who and why, such as after each login. */
+  /**
+   * Whether the timeline leaves it out. Default: true for a reset without `by` and `reason`, such as one after each
+   * login.
+   */
   readonly isRoutine?: boolean;
-  /** When the edit is late, by `performance.now()`. */
+  /** The edit's deadline, by `performance.now()`. */
   readonly endMs?: number | undefined;
 }
 
 /**
- * Resets, blocks or unblocks in one call, in the fallback as well, so that a blocked client stays blocked while the store
- * is not available. Then the timeline tells it, unless it is routine.
+ * Resets, blocks or unblocks keys in one call, and in the fallback, so that a blocked client stays blocked while the
+ * store is unavailable. Records it in the timeline, unless it is routine.
  *
  * @param given - A block with a cost of 1 also resets.
  */
@@ -102,7 +105,7 @@ export async function editKeys(
       await send(op, asks);
       return;
     }
-    // What was before is asked for in the same turn, so that it is the same call.
+    // The previous state is read in the same turn, so both are one call.
     const free = asks.map((ask) => ({ ...ask, cost: 0 }));
     const [before, after] = await Promise.all([send('peek', free).catch(() => undefined), send(op, asks)]);
     const what = op === 'reset' ? op : until > 0 ? 'block' : 'unblock';
@@ -119,7 +122,7 @@ export async function editKeys(
   });
 }
 
-/** What a key has used, and how long it is blocked: `5 of 5 used, blocked for 10m`. */
+/** Describes what a key has used, and how long it is blocked: `5 of 5 used, blocked for 10m`. */
 function describeState(asks: readonly PolicyAsk[], { figures }: Answer, want: Want): string {
   const own = asks.flatMap((ask, i) => (ask.want === want ? [{ ...ask.counted, of: figures[i] ?? [] }] : []));
   const texts = own.map(({ name, rule, of }) => {
@@ -134,7 +137,7 @@ function describeState(asks: readonly PolicyAsk[], { figures }: Answer, want: Wa
  * Refunds or charges units of keys without a decision; if the store fails, and `onStoreError` is `local`, in the
  * fallback.
  *
- * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` if a policy holds slots: units alone do not say whose.
+ * @throws (rejects) TypeError `SLUICE_ACQUIRE_NEEDED` if a policy holds slots, because units do not tell whose.
  */
 export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given: readonly Want[]): Promise<void> {
   const endMs = performance.now() + core.timeoutMs;
@@ -155,7 +158,7 @@ export async function settleKeys(core: LimiterCore, op: 'give' | 'charge', given
   });
 }
 
-/** Edits keys under the policies of the moment. Limits that decisions leave out are left out here too. */
+/** Edits keys under the current policies. Limits that decisions leave out are left out here too. */
 async function editConfigured(
   core: LimiterCore,
   given: readonly Want[],

@@ -17,11 +17,11 @@ export interface HeldSlots {
    * @throws (rejects) StoreError when the store fails or is late.
    */
   renew(): Promise<boolean>;
-  /** Releases them, once. If the store fails, it is told later, or they expire. */
+  /** Releases them, once. If the store fails, it is retried later, or the slots expire. */
   release(): Promise<void>;
 }
 
-/** The slots of a decision; undefined if it took none, or no store decided. */
+/** The slots that a decision took; undefined if it took none, or no store decided. */
 export function findSlots(core: LimiterCore, decision: Decision): HeldSlots | undefined {
   const receipt = LimiterDecision.readReceipt(decision);
   if (receipt === undefined || receipt.op === 'peek' || !decision.allowed || decision.source === 'none')
@@ -59,7 +59,7 @@ const RENEWALS_PER_TTL = 3;
 /**
  * Renews slots until stopped. A renewal that fails is repeated at the next interval.
  *
- * @param lost - Called when a renewal shows that they are not held any more.
+ * @param lost - Called when a renewal shows that they are no longer held.
  * @returns Stops that.
  */
 export function keepRenewing(slots: HeldSlots, lost: () => void): () => void {
@@ -80,8 +80,7 @@ export function keepRenewing(slots: HeldSlots, lost: () => void): () => void {
 }
 
 /**
- * Calls a function that a decision has allowed. Holds the slots of the decision, if it took any, until the function has
- * ended.
+ * Calls a function that a decision has allowed, and holds the decision's slots until the function has ended.
  *
  * @param signal - The caller's.
  */
@@ -93,7 +92,7 @@ export async function runHolding<Result>(
 ): Promise<Result> {
   const slots = findSlots(core, decision);
   const aborting = new AbortController();
-  // Not AbortSignal.any, which leaves something behind in a signal that lives on.
+  // Not AbortSignal.any, which leaks into a long-lived signal.
   const abort = (): void => {
     aborting.abort(signal?.reason);
   };

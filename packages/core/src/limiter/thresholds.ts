@@ -24,7 +24,7 @@ export interface ThresholdEvent {
 export const THRESHOLDS = {
   /** Used shares of the limit, above 0 and at most 1, such as `[0.5, 0.8]`. */
   at: valueThat(areLevels, 'a list of shares above 0 and at most 1, such as [0.5, 0.8]') as Field<readonly number[]>,
-  /** Is not awaited. If it throws or rejects, the first error of the process is a warning. */
+  /** Not awaited. If it throws or rejects, the first error in a process becomes a warning. */
   call: functionThat('a function, such as ({ key, level }) => ...') as Field<(event: ThresholdEvent) => unknown>,
 };
 
@@ -36,12 +36,12 @@ function areLevels(given: unknown): boolean {
   return Array.isArray(given) && given.length > 0 && given.every(isLevel);
 }
 
-/** Keys that are remembered; beyond that, the one that reached a level longest ago may be reported again. */
+/** How many keys are remembered. Beyond that, the key that reached a level longest ago may be reported again. */
 const MAX_KEYS = 10_000;
 
 /**
- * Calls once for each key, policy, level and window. If all units come back at once, the window ends then; of other
- * policies it ends when `windowMs` has passed.
+ * Calls once for each key, policy, level and window. If all units come back at once, the window ends then; for other
+ * policies, when `windowMs` has passed.
  */
 export function watchThresholds({ at, call }: ThresholdOptions): Watcher {
   const levels = [...at].sort((a, b) => a - b);
@@ -51,7 +51,7 @@ export function watchThresholds({ at, call }: ThresholdOptions): Watcher {
     for (const [i, policy] of policies.entries()) {
       const { used, limit, resetAfterMs, nextAfterMs, windowMs } = policy;
       const want = wants[i] as Want;
-      // Divided, because 0.55 * 100 is a bit more than 55.
+      // Divided, because 0.55 * 100 is slightly more than 55.
       if (limit === 0 || used / limit < (levels[0] as number)) continue;
       const id = `${want.limit.name}:${policy.name}:${want.subject}`;
       let last = reported.get(id);

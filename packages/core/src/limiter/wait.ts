@@ -39,13 +39,13 @@ export const WAIT = {
 
 export interface WaitOptions extends Options<typeof WAIT> {}
 
-/** The longest time until slots that another process has released are seen. */
+/** How long it takes at most to notice slots that another process has released. */
 const SLOTS_POLL_MS = 200;
-/** The longest pause after a store that has not decided. */
+/** The longest pause after the store has failed. */
 const PAUSE_MS = 500;
-/** The most requests that are asked for in one call. */
+/** The maximum number of requests in one call. */
 const MAX_ASKED = 256;
-/** Stores that decide calls of one turn in their order. */
+/** Stores that decide the calls of one turn in order. */
 const IN_ORDER: readonly string[] = ['memory', 'redis'];
 
 /** A request that waits. */
@@ -57,16 +57,16 @@ interface Waiter {
   readonly endMs: number;
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
-  /** Whether the store is being asked about it. */
+  /** Whether the store is deciding on it now. */
   isAsked: boolean;
-  /** End its timers, and the listener of its signal. */
+  /** Stops its timers and the listener of its signal. */
   readonly stops: (() => void)[];
 }
 
 /** The requests of one limiter that wait: a line per key, or per combination of keys. */
 export class Waiting {
   readonly #core: LimiterCore;
-  /** The lines that a subject is a part of. */
+  /** The lines in which a subject takes part. */
   readonly #lines = new Map<string, Map<string, Line>>();
 
   constructor(core: LimiterCore) {
@@ -99,7 +99,7 @@ export class Waiting {
     return line;
   }
 
-  /** Asks again for the requests that wait for one of these keys, because units may have come back. */
+  /** Asks again for requests that wait for one of these keys, because units may have come back. */
   changed(asks: readonly Ask[]): void {
     if (this.#lines.size === 0) return;
     for (const { key } of asks) {
@@ -108,7 +108,7 @@ export class Waiting {
     }
   }
 
-  /** Rejects all requests, and gives back what they had. */
+  /** Rejects all requests, and refunds what they had taken. */
   close(): void {
     const message = `the limiter ${shown(this.#core.name)} was closed during the wait`;
     const lines = [...this.#lines.values()].flatMap((all) => [...all.values()]);
@@ -117,9 +117,9 @@ export class Waiting {
 }
 
 /**
- * The requests that wait for the same key, in order of arrival; no request overtakes another one. A call of the store
- * decides for as many as fit by what the last decision has left. After a denial none is made before the denied request
- * may be allowed, or units have come back.
+ * The requests that wait for the same key, in order of arrival; no request overtakes another one. One call to the store
+ * decides for as many as fit, judging by what the last decision left. After a denial, the next call is made when the
+ * denied request may be allowed, or units have come back.
  */
 class Line {
   readonly #core: LimiterCore;
@@ -131,18 +131,18 @@ class Line {
   #isAsking = false;
   /** How often units may have come back. */
   #changes = 0;
-  /** What the last decision left of the policy that has the least. */
+  /** The smallest remaining number of any policy in the last decision. */
   #remaining = 0;
   #cancelRetry: (() => void) | undefined;
 
-  /** @param emptied - Called when nothing waits any more. */
+  /** @param emptied - Called when no request waits any more. */
   constructor(core: LimiterCore, maxAsked: number, emptied: () => void) {
     this.#core = core;
     this.#maxAsked = maxAsked;
     this.#emptied = emptied;
   }
 
-  /** Adds a request, which is decided in its turn. */
+  /** Adds a request, which is decided when its turn comes. */
   add(makeWants: Waiter['makeWants'], settings: Waiter['settings']): Promise<Decision> {
     const { signal, maxWaitMs, maxWaiters } = settings;
     if (this.#waiters.size >= maxWaiters) {
@@ -157,7 +157,7 @@ class Line {
         this.#leave(waiter, signal?.reason);
       };
       const timeOut = (): void => {
-        // One that the store is being asked about gets that answer first.
+        // A request on which the store is deciding gets that answer first.
         if (!waiter.isAsked) this.#leave(waiter, this.#timeoutError(waiter));
       };
       if (maxWaitMs < Infinity) waiter.stops.push(schedule(waiter.endMs, timeOut));
@@ -187,13 +187,13 @@ class Line {
     void this.#core.track(this.#ask());
   }
 
-  /** Asks the store until the first request is denied, or none waits. */
+  /** Asks the store until the first request is denied or none waits. */
   async #ask(): Promise<void> {
     let isDenied = false;
     while (!isDenied && this.#waiters.size > 0) {
       const changes = this.#changes;
       const asked = this.#readNext();
-      // Async, so that what it throws is a rejection.
+      // Async, so that errors are rejections.
       const attempt = async ({ makeWants }: Waiter): Promise<Decision> =>
         this.#core.decide('try', makeWants(), { isSilent: true });
       const denied = this.#settle(asked, await Promise.allSettled(asked.map(attempt)));
@@ -205,8 +205,8 @@ class Line {
   }
 
   /**
-   * The first request in line, and those behind it that fit. More units may have come back than it waited for, so that a
-   * second one is asked for as well, unless it costs less: it could be allowed while the first one is denied.
+   * The first request in line, and those behind it that fit. More units than it waited for may have come back, so a
+   * second request is included too, unless it costs less: it could be allowed while the first is denied.
    */
   #readNext(): readonly Waiter[] {
     const asked: Waiter[] = [];
@@ -224,7 +224,7 @@ class Line {
   }
 
   /**
-   * Serves the requests that are allowed, and rejects those that failed or can never be allowed.
+   * Serves allowed requests, and rejects those that failed or can never be allowed.
    *
    * @returns The first denial, if that request goes on waiting.
    */
@@ -244,7 +244,7 @@ class Line {
       } else if (this.#waiters.has(waiter) && denied === undefined) {
         this.#serve(waiter, decision);
       } else {
-        // A request that was denied before it stays in front, and may fit without what this one took.
+        // An earlier request that was denied stays in front, and may fit without what this one took.
         this.#giveBack(decision);
       }
     }
@@ -261,7 +261,7 @@ class Line {
     const neverFits = denial.outcome === 'denied' && denial.retryAfterMs === null;
     if (neverFits) this.#core.publish('try', denial, waiter.startMs);
     else if (performance.now() < waiter.endMs) return true;
-    this.#leave(waiter, neverFits ? neverFitsError(this.#core.name, denial) : this.#timeoutError(waiter));
+    this.#leave(waiter, neverFits ? makeNeverFitsError(this.#core.name, denial) : this.#timeoutError(waiter));
     return false;
   }
 
@@ -305,14 +305,14 @@ class Line {
     this.#cancelRetry = undefined;
   }
 
-  /** Rejects a request that has not ended, and gives back what it had. */
+  /** Rejects a request that has not ended, and refunds what it had taken. */
   #leave(waiter: Waiter, error: unknown): void {
     const [first] = this.#waiters;
     const delayed = this.#delayed.get(waiter);
     this.#end(waiter);
     waiter.reject(error);
     if (delayed !== undefined) this.#giveBack(delayed);
-    // The next one may fit already, if it costs less than what was waited for.
+    // The next one may already fit, if it costs less.
     if (waiter === first && this.#waiters.size > 0) this.changed();
     else this.#endIfEmpty();
   }
@@ -336,7 +336,7 @@ class Line {
   }
 }
 
-function neverFitsError(name: string, { cost, policy, limit }: Decision): SluiceError {
+function makeNeverFitsError(name: string, { cost, policy, limit }: Decision): SluiceError {
   const what = `a cost of ${String(cost)} never fits the policy ${shown(policy)} of the limiter ${shown(name)}`;
   const instead = `whose limit is ${String(limit)}; split the cost, or raise the limit; nothing was consumed`;
   return new SluiceError('SLUICE_NEVER_FITS', `${what}, ${instead}`);

@@ -7,37 +7,40 @@ import type { Draft, Held, PolicyRecord } from './record.ts';
 import { ignore, type Feed, type Page } from './source.ts';
 import { readRecordName } from './target.ts';
 
-/** After a notification that was lost, or without any, a change is found within a second. */
+/** If a notification is lost, or there is none, a change is found within a second. */
 const POLL_MS = 500;
 /** Until the first load, requests have no policy. */
 const POLL_AT_FIRST_MS = 100;
 const MAX_CALL_MS = 2000;
 /** How many reads in a row fail before a warning: one may have been late. */
 const MAX_FAILURES = 3;
-/** After how many records other work gets its turn, here and in the source: writing them keeps Redis busy for about 2 ms. */
+/**
+ * Other work gets its turn after this many records, here and in the source: writing them keeps Redis busy for about 2
+ * ms.
+ */
 const SLICE = 250;
-/** How often the copy is searched for what has been of no use for a week. */
+/** How often the copy is searched for records that have been useless for a week. */
 const SWEEP_MS = 3_600_000;
 
 /** Keeps a copy of a source up to date while any limiter uses it, and writes back what the source has lost. */
 export class Follower {
   readonly feed: Feed;
   readonly copy: PolicyCopy;
-  /** The names of records that the source has lost, or has in an earlier form, and that were not written back yet. */
+  /** The names of records that the source has lost, or has in an earlier version, and that are not written back yet. */
   readonly lost: Set<string> = new Set<string>();
-  /** The source's clock less the monotonic one of this process, as the last answer showed it. */
+  /** How far the source's clock was ahead of this process's monotonic clock at the last answer. */
   #aheadMs = Date.now() - performance.now();
-  /** The load under way, and one more that serves all that ask meanwhile: it may miss their change. */
+  /** The load in progress, and the next one for callers that ask meanwhile, because this one may miss their change. */
   #loading: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #isLoaded = false;
   #failure: Error | undefined;
   #failures = 0;
-  /** The last page without its records. */
+  /** The last page, without its records. */
   #last: Page | undefined;
-  /** Names that have not been seen again since the source began to return all records. */
+  /** Names not seen again since the source began to return all records. */
   #unseen: Set<string> | undefined;
-  /** Ends the event of a loss that lasts. */
+  /** Ends the event of a loss in progress. */
   #endLoss: ReturnType<Feed['timeline']['begin']> | undefined;
   #sweepAtMs = 0;
   #users = 0;
@@ -57,15 +60,18 @@ export class Follower {
   }
 
   /**
-   * Undefined once the source has been read. Until then resolves with the first load, and rejects at once while the source is
-   * known to fail.
+   * Undefined once the source has been read. Until then, a promise that resolves with the first load, and rejects at
+   * once while the source is failing.
    */
   firstLoad(): Promise<void> | undefined {
     if (this.#isLoaded) return undefined;
     return this.#failure === undefined ? (this.#loading ?? this.load()) : Promise.reject(this.#failure);
   }
 
-  /** Adds a user: the first one makes this follow the source. Returns what removes it: the last one ends that. */
+  /**
+   * Adds a user. The first user starts following the source. Returns a function that removes the user; removing the
+   * last one stops following.
+   */
   enter(): () => Promise<void> {
     this.#users++;
     if (this.#users === 1) this.#follow();
@@ -77,7 +83,7 @@ export class Follower {
     };
   }
 
-  /** Closes what was opened for the source, unless there are users. */
+  /** Closes what was opened for the source, if there are no users. */
   async close(): Promise<void> {
     if (this.#users > 0) return;
     this.#isClosed = true;
@@ -88,7 +94,7 @@ export class Follower {
   }
 
   /**
-   * Reads what has changed, and writes back what the source has lost, as far as it can be written.
+   * Reads what has changed, and writes back what the source has lost, if the source is writable.
    *
    * @throws (rejects) StoreError.
    */
@@ -113,8 +119,8 @@ export class Follower {
   }
 
   /**
-   * Writes a record in place of the one that is known, which must have been read by {@link load} just before, and its event.
-   * Returns undefined if another process has changed it.
+   * Replaces the known record, which {@link load} must just have read, and writes the event. Returns undefined if
+   * another process has changed it.
    */
   async put(
     name: string,
@@ -161,7 +167,7 @@ export class Follower {
       throw this.#failure;
     }
     if (this.lost.size > 0) await this.#restore().catch(ignore);
-    // Others may have written it back.
+    // Other processes may have written it back.
     if (this.lost.size === 0 && this.#endLoss !== undefined) {
       void this.#endLoss({ endAtMs: this.nowMs(), after: 'written back' });
       this.#endLoss = undefined;
@@ -198,8 +204,8 @@ export class Follower {
   }
 
   /**
-   * Writes back what the source has lost. Every process does that at the same time, so each begins somewhere else, and leaves
-   * out what others have written back meanwhile.
+   * Writes back what the source has lost. All processes do this at the same time, so each starts at a different place,
+   * and skips what others have written back meanwhile.
    */
   async #restore(): Promise<void> {
     const { feed, lost, copy } = this;
@@ -229,12 +235,12 @@ export class Follower {
     const { name } = this.feed;
     warnOnce(
       'SLUICE_POLICIES_AWAY',
-      `${name} cannot be read (${why}). The policies and overrides that were read last are in force until it can be read again.`,
+      `${name} cannot be read (${why}). The last known policies and overrides apply until it can be read again.`,
       name,
     );
   }
 
-  /** Deletes what has been of no use for a week, here and in the source. */
+  /** Deletes records that have been useless for a week, here and in the source. */
   #sweep(): void {
     this.#sweepAtMs = this.nowMs() + SWEEP_MS;
     const expired = [...this.copy.entries()].filter(([name, held]) => this.copy.isExpired(name, held));
@@ -249,7 +255,7 @@ export class Follower {
 
 /** @throws (rejects) StoreError, `SLUICE_STORE_TIMEOUT` if the source does not answer. */
 function withinTime<Result>(call: Promise<Result>): Promise<Result> {
-  const text = `the source of policies did not answer in ${String(MAX_CALL_MS)} ms`;
+  const text = `the source of policies did not answer within ${String(MAX_CALL_MS)} ms`;
   const late = (): Error => new StoreError('SLUICE_STORE_TIMEOUT', text);
   return within(MAX_CALL_MS, call, late).catch((error: unknown) => {
     throw asStoreError(error);

@@ -12,10 +12,10 @@ import type { Follower } from './follower.ts';
 import { findFollower } from './policies.ts';
 import type { Held } from './record.ts';
 
-/** By limiter, as long as it is in use. */
+/** By limiter, while it is in use. */
 const users = /* @__PURE__ */ new WeakMap<PolicyContext, Follower>();
 
-/** For all managed policies of a limiter. */
+/** Called once for all managed policies of a limiter. */
 function open(context: PolicyContext): () => Promise<void> {
   const follower = findFollower(context.policies, context.store);
   users.set(context, follower);
@@ -52,7 +52,7 @@ export function managed(name: string): PolicyFunction & MarkedPolicy {
   };
   return policyOf(read, {
     name: policyName,
-    // Every reset has keys of its own, so that all states start again at once, in every process.
+    // Every reset has its own keys, so all states start again at once, in every process.
     keyName: (context) => {
       const resets = users.get(context)?.copy.get(policyName)?.record.resets ?? 0;
       return resets === 0 ? policyName : `${policyName}@${String(resets)}`;

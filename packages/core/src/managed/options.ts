@@ -14,7 +14,7 @@ import {
 
 function text(max: number): Reader<string> {
   const isText = (given: unknown): boolean => typeof given === 'string' && given !== '' && given.length <= max;
-  return valueThat(isText, `a text of 1 to ${String(max)} characters`);
+  return valueThat(isText, `a string of 1 to ${String(max)} characters`);
 }
 
 export const CHANGE = {
@@ -62,7 +62,7 @@ function readApps(given: unknown, field: string): ChangeApps {
   return () => apps;
 }
 
-/** Sorted, so that the same applications are an equal list. */
+/** Sorted, so that the same applications always make an equal list. */
 function checkApps(given: unknown, field: string): readonly string[] {
   const isApp = (app: unknown): boolean => typeof app === 'string' && app !== '' && app.length <= MAX_APP;
   if (Array.isArray(given) && given.every(isApp)) return [...new Set(given as string[])].sort();

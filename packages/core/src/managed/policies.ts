@@ -1,6 +1,6 @@
 import { PolicyError, shown, StoreError } from '../errors.ts';
 import type { ChangeEvent } from '../events/event.ts';
-import { compile, describePolicy, parsePolicy, samePolicy, type Policy } from '../policies/index.ts';
+import { compile, describePolicy, parsePolicy, isSamePolicy, type Policy } from '../policies/index.ts';
 import { findConnection } from '../stores/redis/connection.ts';
 import type { Store } from '../stores/store.ts';
 import { parseName } from '../values/name.ts';
@@ -114,7 +114,7 @@ export interface Policies {
   close(): Promise<void>;
 }
 
-/** How often a put is tried again that a concurrent one has come before. */
+/** How often a put is retried after losing to a concurrent one. */
 const MAX_ATTEMPTS = 20;
 
 /** The followers of the policies in the Redis of stores. */
@@ -175,15 +175,15 @@ export function findFollower(policies: unknown, store: Store): Follower {
   throw new PolicyError('policies', text, 'SLUICE_OPTION_INVALID');
 }
 
-/** A change, as it is planned from the present records. Without a draft nothing changes. */
+/** A planned change, based on the current records. Without a draft, nothing changes. */
 type Plan<Result> = {
-  /** The result, with the record that is valid then. */
+  /** The result, given the record that is then valid. */
   readonly result: (record: PolicyRecord) => Result;
 } & (
   | { readonly draft?: undefined; readonly event?: undefined }
   | {
       readonly draft: Draft | undefined;
-      /** What the timeline tells of it, beside who and why. */
+      /** What the timeline records, apart from `by` and `reason`. */
       readonly event: Pick<ChangeEvent, 'what' | 'limit' | 'key' | 'before' | 'after'>;
     }
 );
@@ -204,7 +204,7 @@ class SourcePolicies implements Policies {
       const apps = changeApps?.(record.apps ?? []) ?? record.apps;
       const isSameKind = before !== undefined && compile(before).kind === compile(rule).kind;
       const startsAfresh = before !== undefined && (reset || !isSameKind);
-      const isEqual = isSameKind && samePolicy(before, rule) && JSON.stringify(apps) === JSON.stringify(record.apps);
+      const isEqual = isSameKind && isSamePolicy(before, rule) && JSON.stringify(apps) === JSON.stringify(record.apps);
       const isUnchanged = isEqual && !reset;
       const change = before === undefined ? 'created' : isUnchanged ? 'unchanged' : 'changed';
       const removed = before === undefined || isSameKind ? [] : this.follower.copy.overrides(name);
@@ -264,7 +264,7 @@ class SourcePolicies implements Policies {
       const before =
         (typeof target === 'string' ? copy.find(name, target) : copy.findByPrefix(name, target.prefix)) ?? base;
       const old = copy.override(name, parsed);
-      const isEqual = old !== undefined && samePolicy(old.policy, rule) && old.record.untilMs === untilMs;
+      const isEqual = old !== undefined && isSamePolicy(old.policy, rule) && old.record.untilMs === untilMs;
       const change = old === undefined ? 'created' : isEqual ? 'unchanged' : 'changed';
       return {
         draft: isEqual ? undefined : { policy: rule, life: record.life, untilMs, by, reason },
@@ -303,7 +303,9 @@ class SourcePolicies implements Policies {
     await this.follower.close();
   }
 
-  /** Reads the source, plans the change, and writes it: again if another process has changed the record meanwhile. */
+  /**
+   * Reads the source, plans the change and writes it. Repeats that if another process has changed the record meanwhile.
+   */
   async #change<Result>(recordName: string, plan: (held: Held | undefined) => Plan<Result>): Promise<Result> {
     const { follower } = this;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -333,7 +335,7 @@ class SourcePolicies implements Policies {
     throw new PolicyError('name', `an override needs the managed policy ${shown(name)} (${why}): put it first`);
   }
 
-  /** Names are unique without regard to case, as those of limiters are. */
+  /** Names are unique regardless of case, like those of limiters. */
   #checkCase(name: string): void {
     const same = this.follower.copy.names().find((other) => other.toLowerCase() === name.toLowerCase());
     if (same === undefined || same === name || this.follower.copy.get(same)?.policy === undefined) return;
@@ -360,7 +362,7 @@ function describe(policy: Policy | undefined, apps?: readonly string[]): string 
   return describePolicy(policy) + listed;
 }
 
-/** As the timeline has it: a prefix with a star. */
+/** As the timeline shows it: a prefix ends with a star. */
 function describeTarget({ kind, text }: Target): string {
   return kind === 'key' ? text : `${text}*`;
 }

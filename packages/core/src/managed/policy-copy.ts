@@ -3,7 +3,7 @@ import { readSubject } from '../values/key.ts';
 import { readRecord, type Held } from './record.ts';
 import { readRecordName, writeRecordName, type Target } from './target.ts';
 
-/** How long a removal is kept, and what has ended. A process that was cut off for longer may bring it back. */
+/** How long removals and ended overrides are kept. A process that was cut off for longer may bring them back. */
 const WEEK_MS = 7 * 86_400_000;
 
 /** An override in force. */
@@ -12,7 +12,7 @@ export type Override = Held & { readonly policy: Policy };
 /** All records of a source in memory. Limiters look up their policies here. */
 export class PolicyCopy {
   readonly #records = new Map<string, Held>();
-  /** For each policy that ever had overrides: the lengths of their prefixes, the longest first. */
+  /** For each policy that ever had overrides: the lengths of their prefixes, longest first. */
   readonly #lengths = new Map<string, readonly number[]>();
   readonly #now: () => number;
 
@@ -21,7 +21,7 @@ export class PolicyCopy {
     this.#now = now;
   }
 
-  /** Keeps a record, unless the one that is known was put later. Returns whether the given one is valid now. */
+  /** Keeps a record, unless the known one was put later. Returns whether the given one is now valid. */
   adopt(name: string, given: unknown): boolean {
     const before = this.#records.get(name);
     const held = readRecord(given);
@@ -41,7 +41,7 @@ export class PolicyCopy {
   }
 
   /**
-   * The policy that counts for a key at present: of the key itself, of the longest prefix, or of the name. Undefined if the
+   * The policy that applies to a key now: of the key itself, of the longest prefix, or of the name. Undefined if the
    * name has none.
    */
   find(name: string, key: string): Policy | undefined {
@@ -83,7 +83,7 @@ export class PolicyCopy {
     return this.#records.entries();
   }
 
-  /** Whether a record is of no use and a week old: a removal, or an override that is not in force. */
+  /** Whether a record is useless and a week old: a removal, or an override that is not in force. */
   isExpired(name: string, held: Held): boolean {
     const { record, policy, problem } = held;
     const agoMs = this.#now() - WEEK_MS;
@@ -97,7 +97,7 @@ export class PolicyCopy {
     this.#records.delete(name);
   }
 
-  /** Whether an override is in force: of the present life and the kind of its policy, and not ended. */
+  /** Whether an override is in force: it has the current `life` and the kind of its policy, and has not ended. */
   #isInForce(name: string, held: Held | undefined): held is Override {
     const base = held && this.#records.get(name);
     if (held?.policy === undefined || base?.policy === undefined || held.record.life !== base.record.life) return false;

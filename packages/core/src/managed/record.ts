@@ -4,26 +4,28 @@ import { MAKERS, parsePolicy, type Policy } from '../policies/index.ts';
 /** A policy or an override as a source keeps it, in JSON. */
 export interface PolicyRecord {
   /**
-   * When it was put, in milliseconds since 1970: by the clock of the server in Redis, else by that of the process that put
-   * it. Always later than the record that it replaces. Of two copies of a record the later one is valid.
+   * When it was put, in milliseconds since 1970: by the server's clock in Redis, otherwise by the clock of the process
+   * that put it. Always later than the record it replaces. Of two copies of a record, the later one is valid.
    */
   readonly atMs: number;
   /** Absent: it was removed. */
   readonly policy?: Policy | undefined;
-  /** Grows when a policy is put after its removal, or as another kind: overrides with another number have lapsed. */
+  /**
+   * Increases when a policy is put after its removal, or with another kind: overrides with another number have lapsed.
+   */
   readonly life: number;
-  /** Of a policy: the applications that may use it. Absent: all of them. */
+  /** For a policy: the applications that may use it. Absent: all of them. */
   readonly apps?: readonly string[] | undefined;
-  /** Of a policy: how often a put has reset it. It is a part of the keys. */
+  /** For a policy: how often a put has reset it. Part of the keys. */
   readonly resets?: number | undefined;
-  /** Of an override: when it ends. Absent: it does not. */
+  /** For an override: when it ends. Absent: never. */
   readonly untilMs?: number | undefined;
   /** Who put or removed it, and why. */
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
 }
 
-/** What a put decides about a record; the instant is added when it is written. */
+/** A record as a put plans it; the time is added when it is written. */
 export type Draft = Omit<PolicyRecord, 'atMs'>;
 
 /** A record that was read. */
@@ -35,21 +37,21 @@ export interface Held {
   readonly problem?: string;
 }
 
-/** What a record that is written by hand may leave out. */
+/** What a hand-written record may leave out. */
 export const EMPTY: PolicyRecord = { atMs: 0, life: 0 };
-/** The last instant of a Date. */
+/** The latest instant of a Date. */
 export const MAX_INSTANT = 8.64e15;
-/** How many different numbers share their policies: those of a few plans, usually. */
+/** How many different sets of numbers share policy objects: usually those of a few plans. */
 const MAX_SHARED = 10_000;
 
 const shared = new Map<string, Policy>();
 
-/** Reads a record, which may have any form. Equal numbers get the same policy object, which caches and batches compare. */
+/** Reads a record of any form. Equal numbers get the same policy object, because caches and batches compare objects. */
 export function readRecord(given: unknown): Held {
   const record: PolicyRecord = { ...EMPTY, ...(isObject(given) ? given : {}) };
   if (!isValid(given, record)) {
     const unknown = { ...EMPTY, atMs: readInstant(given) };
-    return { record: unknown, policy: undefined, problem: 'it is no record of a policy' };
+    return { record: unknown, policy: undefined, problem: 'it is not a record of a policy' };
   }
   if (!isObject(record.policy)) return { record, policy: undefined };
   try {
@@ -64,7 +66,7 @@ function sharePolicy(given: Policy): Policy {
   const text = JSON.stringify(given);
   const known = shared.get(text);
   if (known !== undefined) return known;
-  // Naming all kinds keeps them in a bundle: a source may hold any of them.
+  // A source may hold any kind, so all are named here to keep them in bundles.
   if (!Object.hasOwn({ ...MAKERS, intervalBucket: true }, given.algorithm)) {
     throw new Error(`this release does not know its algorithm ${shown(given.algorithm)}`);
   }
@@ -93,7 +95,7 @@ function isValid(given: unknown, { atMs, life, apps, resets = 0, untilMs = 0 }: 
   );
 }
 
-/** The instant of a record of any form; 0 if it has none. */
+/** The time of a record of any form; 0 if it has none. */
 export function readInstant(given: unknown): number {
   const atMs: unknown = isObject(given) && 'atMs' in given ? given.atMs : 0;
   return isInstant(atMs) ? atMs : 0;

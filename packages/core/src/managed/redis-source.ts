@@ -9,7 +9,7 @@ import { read, write } from './scripts.generated.ts';
 import type { Feed, Named, Page } from './source.ts';
 
 const REDIS_SOURCE = {
-  /** The name of the application: the same as that of its stores, without braces. */
+  /** The name of the application: the same as its stores' prefix, without braces. */
   prefix: ((given) => given as string) as Field<string>, // checked with the client
 };
 
@@ -22,7 +22,7 @@ export interface RedisSource {
 
 /**
  * Managed policies in Redis, under a prefix. A change takes one script call, is published on the channel
- * `prefix:policies`, and has the instant of the server. A store of the same Redis does as well: `createPolicies(store)`.
+ * `prefix:policies`, and is timed by the server. A store in the same Redis works too: `createPolicies(store)`.
  *
  * @param client - A client or a URL that `redisStore` takes.
  * @throws PolicyError for anything else, and without a prefix. Nothing is sent before the first use.
@@ -32,9 +32,9 @@ export function redisSource(client: AnyRedisClient | string, options: RedisSourc
   return new RedisFeed(connectTo(client, prefix, 'redisSource'));
 }
 
-/** How many records one call reads: the server is busy for about 2 ms. */
+/** How many records one call reads: that takes the server about 2 ms. */
 const PAGE = 1000;
-/** A text as the script writes it. */
+/** A record as the script writes it. */
 const WRITTEN = /^\{"atMs":(\d+),/;
 
 export class RedisFeed implements RedisSource, Feed {
@@ -48,7 +48,7 @@ export class RedisFeed implements RedisSource, Feed {
     const { prefix } = connection;
     this.#connection = connection;
     this.timeline = connection.timeline;
-    // One hash tag, and that of no subject: the subject of a key never begins with # and a word.
+    // One hash tag, which no subject has: a key's subject never begins with # and a word.
     this.#keys = ['records', 'changes', 'revisions'].map((part) => `${prefix}:{#policies}:${part}`);
     this.#channel = `${prefix}:policies`;
     this.name = `${this.#keys[0] ?? ''} in Redis`;
@@ -58,7 +58,7 @@ export class RedisFeed implements RedisSource, Feed {
     const args = [(last?.cursor ?? '') as string, String(PAGE), last?.hasMore === true ? '1' : ''];
     const reply = await this.#connection.eval(read.source, this.#keys, args);
     if (!Array.isArray(reply) || reply.length < 4) {
-      const got = `the reply of the script that reads policies has an unknown form: ${shown(reply)}`;
+      const got = `the script that reads policies returned an unexpected reply: ${shown(reply)}`;
       throw new StoreError('SLUICE_STORE_REPLY_INVALID', got);
     }
     const [nowMs, isFromStart, hasMore, cursor = '', ...fields] = reply.map(String);
@@ -103,7 +103,7 @@ function* readPairs(fields: readonly string[]): Generator<readonly [string, unkn
   for (let i = 0; i + 1 < fields.length; i += 2) yield [fields[i] as string, parse(fields[i + 1] as string)];
 }
 
-/** Text that the script did not write is a record that cannot be used, and can be put again. */
+/** A record that the script did not write cannot be used, but can be replaced. */
 function parse(text: string): unknown {
   const written = WRITTEN.exec(text);
   try {

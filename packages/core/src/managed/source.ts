@@ -32,13 +32,13 @@ export interface PolicySource {
 /** Records that a source has returned. */
 export interface Page {
   readonly records: Iterable<readonly [name: string, given: unknown]>;
-  /** Whether the source returns all records, and these are the first of them. */
+  /** Whether the source returns all records, starting with these. */
   readonly isFromStart: boolean;
-  /** Whether there are more, to be read at once. */
+  /** Whether there are more to read immediately. */
   readonly hasMore: boolean;
-  /** The instant of the source's clock, in milliseconds since 1970. */
+  /** The source's clock, in milliseconds since 1970. */
   readonly nowMs: number;
-  /** How far the source has been read, in a form of its own. */
+  /** How far the source has been read, in the source's own format. */
   readonly cursor: unknown;
 }
 
@@ -50,26 +50,28 @@ export interface Feed {
   readonly name: string;
   /** Tells what changes. */
   readonly timeline: Timeline;
-  /** Returns what has changed since the last page; all records at first, and if the source has lost something. */
+  /**
+   * Returns what has changed since the last page: all records on the first call, and after the source has lost data.
+   */
   read(last: Page | undefined): Promise<Page>;
-  /** Writes a record in place of another, and its event. Returns its instant; 0 if another process has changed it. */
+  /** Replaces a record, and writes the event. Returns the record's time; 0 if another process has changed it. */
   put(name: string, draft: Draft, before: Held | undefined, event: ChangeEvent): Promise<number>;
-  /** Writes back records that the source has lost, or has in an earlier form. Undefined if it is read-only. */
+  /** Writes back records that the source has lost, or has in an earlier version. Undefined if it is read-only. */
   restore?(records: Named): Promise<void>;
-  /** Deletes records that are of no use any more. */
+  /** Deletes records that are no longer useful. */
   forget?(records: Named): Promise<void>;
   /** Calls `changed` when something may have changed, until the function that it returns is called. */
   watch(changed: () => void): () => void;
   close(): Promise<void>;
 }
 
-/** A source of the caller's own. */
+/** A source that the caller wrote. */
 export class OwnFeed implements Feed {
   readonly name: string;
   readonly timeline: Timeline = findTimeline();
   readonly restore?: NonNullable<Feed['restore']>;
   readonly #source: PolicySource;
-  /** As they were loaded last. */
+  /** The records of the last load. */
   #records: Readonly<Record<string, unknown>> = {};
 
   constructor(source: PolicySource) {
@@ -84,7 +86,7 @@ export class OwnFeed implements Feed {
   async read(last: Page | undefined): Promise<Page> {
     const loaded: unknown = await this.#source.load();
     if (typeof loaded !== 'object' || loaded === null) {
-      throw new StoreError('SLUICE_STORE_REPLY_INVALID', `load() of ${this.name} returned no object of records`);
+      throw new StoreError('SLUICE_STORE_REPLY_INVALID', `load() of ${this.name} did not return an object of records`);
     }
     this.#records = loaded as Readonly<Record<string, unknown>>;
     const isSame = loaded === last?.cursor && Object.isFrozen(loaded);
@@ -117,7 +119,7 @@ export class OwnFeed implements Feed {
     try {
       unwatch = this.#source.watch?.(changed);
     } catch {
-      // Polling finds what changes.
+      // Polling finds changes anyway.
     }
     return () => {
       try {
@@ -134,5 +136,5 @@ export class OwnFeed implements Feed {
 }
 
 export function ignore(): void {
-  // Polling tries again, and reports what does not pass.
+  // Polling tries again, and reports lasting failures.
 }

@@ -12,7 +12,7 @@ export interface Target {
 }
 
 const MAX_PREFIX = 256;
-/** A long key as it is kept and listed: see `readSubject`. */
+/** A long key as it is stored and listed: see `readSubject`. */
 const HASH = /^#[\w-]{22}$/;
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 

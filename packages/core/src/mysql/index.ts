@@ -7,15 +7,15 @@ import { parsePrefix } from '../values/prefix.ts';
 import { readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
 
 const SHAPE = {
-  /** The name of your application, with which all keys begin. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. */
+  /** The name of your application. All keys begin with it. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. */
   prefix: ((given) => parsePrefix(given, 'mysqlStore')) as Field<string>,
-  /** The name of the table; with its database if need be, `'limits.sluice'`. Default `'sluice'`. */
+  /** The name of the table, with its database if necessary: `'limits.sluice'`. Default `'sluice'`. */
   table: withDefault(parseTable, 'sluice') as WithDefault<string>,
 };
 
 export interface MysqlStoreOptions extends Options<typeof SHAPE> {}
 
-/** A `Pool` of mysql2/promise, or of mysql2, as far as it is used here. */
+/** A `Pool` of mysql2/promise or mysql2: the parts used here. */
 export type MysqlClient = MysqlPromiseClient | { promise(): MysqlPromiseClient };
 
 export interface MysqlPromiseClient {
@@ -26,9 +26,9 @@ export interface MysqlPromiseClient {
 export interface MysqlStore extends SqlStore<'mysql'> {}
 
 /**
- * Limits that hold over all processes of an application, in its MySQL 8.0.29 or MariaDB 10.6, or later. What is asked for
- * at once is one call of one procedure: one round trip, and a second one if another process has written one of the keys
- * since this one read it. Decided by the server's clock. Rows that have ended are removed by the writers.
+ * Limits that hold across all processes of an application, in its MySQL (8.0.29 or later) or MariaDB (10.6 or later).
+ * Concurrent requests are one call of one procedure: one round trip, and a second one if another process has written
+ * one of the keys since this one read it. Decisions use the server's clock. Writes remove expired rows.
  *
  * @param client - A `Pool` of mysql2/promise or mysql2. The store never closes it.
  * @throws PolicyError for any other client, and for bad, missing or unknown options.
@@ -51,7 +51,7 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions): Mys
     const values = [JSON.stringify(held), atMs, maxAgeMs, JSON.stringify(written)];
     const reply = (await query(`call ${procedure}(?, ?, ?, ?)`, values)) as readonly [Reply];
     const [rows, [{ done, now_ms }]] = reply[0];
-    // A pool may make texts of numbers.
+    // A pool may return numbers as strings.
     return {
       isDone: Number(done) === 1,
       atMs: Number(now_ms),
@@ -71,13 +71,15 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions): Mys
   });
 }
 
-/** What the procedure returns: a row for each key, and one for all. */
+/** What the procedure returns: a row for each key, and one for the whole call. */
 type Reply = readonly [
   rows: readonly { readonly text: string | null }[],
   readonly [{ readonly done: unknown; readonly now_ms: unknown }],
 ];
 
-/** The server compares texts by it: with whole ones its tables in memory would be large, or on disk. */
+/**
+ * The server compares values by their hashes: whole values would make its temporary tables large, or put them on disk.
+ */
 function sha1(text: string): string {
   return createHash('sha1').update(text).digest('hex');
 }

@@ -2,20 +2,20 @@ import { breakers, decisions, storeErrors, subscribe, type BreakerState, type St
 import { liveLimiters } from './live-limiters.ts';
 import type { Report } from './metric-list.ts';
 
-/** The states of a breaker, furthest from closed first. */
+/** The states of a breaker, the furthest from closed first. */
 const BREAKER_STATES: readonly BreakerState[] = ['open', 'half-open', 'closed'];
 
 export interface Measurement {
   readonly stop: () => void;
-  /** Reports all gauges. Limiters of one name on several stores are added up; those on one store count once. */
+  /** Reports all gauges. Limiters with one name on several stores are added up; those on one store count once. */
   readonly readGauges: (report: Report) => void;
 }
 
 /**
- * Measures all limiters of this process by the channels. Nothing in it throws: Node ends the process if a subscriber
- * does.
+ * Measures all limiters of this process through the channels. Nothing in it throws, because Node ends the process if a
+ * subscriber does.
  *
- * @param report - Takes counters and histograms as they come.
+ * @param report - Receives counters and histograms as they occur.
  */
 export function measure(report: Report): Measurement {
   /** Limiters whose last decision came from the fallback of their store. */
@@ -26,7 +26,7 @@ export function measure(report: Report): Measurement {
   const stops = [
     subscribe(decisions, ({ limiter, op, decision, durationMs }) => {
       const { allowed, policy, outcome, source, limit, remaining } = decision;
-      // A denial from the cache tells nothing of the store.
+      // A denial from the cache tells nothing about the store.
       if (source === 'local' || source === 'none') onFallback.add(limiter);
       else if (source !== 'cache') onFallback.delete(limiter);
       if (op === 'peek') return; // a peek consumes nothing and denies no request

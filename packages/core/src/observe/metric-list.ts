@@ -11,7 +11,7 @@ export interface Metric {
 export type Label = 'limiter' | 'policy' | 'outcome' | 'source' | 'store' | 'kind' | 'state';
 export type Labels = Partial<Record<Label, string>>;
 
-/** Takes a value: of a counter what to add, of a histogram one observation, of a gauge its present value. */
+/** Receives a value: what to add to a counter, one observation of a histogram, or the current value of a gauge. */
 export type Report = (id: string, labels: Labels, value: number) => void;
 
 export const METRICS: readonly Metric[] = [
@@ -31,19 +31,19 @@ export const METRICS: readonly Metric[] = [
     kind: 'counter',
     id: 'store.errors',
     labels: ['limiter', 'store', 'kind'],
-    help: 'Calls of a store that failed or were late, including probes.',
+    help: 'Calls to a store that failed or were late, including probes.',
   },
   {
     kind: 'counter',
     id: 'breaker.transitions',
     labels: ['limiter', 'state'],
-    help: 'Changes of a breaker, by its new state.',
+    help: 'State changes of a breaker, by new state.',
   },
   {
     kind: 'counter',
     id: 'near_limit',
     labels: ['limiter', 'policy'],
-    help: 'Decisions that allowed, and left at most a fifth of the limit of the policy that decided.',
+    help: 'Decisions that allowed a request and left at most a fifth of the limit of the policy that decided.',
   },
   {
     kind: 'gauge',

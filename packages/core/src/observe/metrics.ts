@@ -19,7 +19,7 @@ const UNITS = { counter: '_total', histogram: '_seconds', gauge: '' };
 
 const hasMetrics = (given: unknown): boolean =>
   typeof (given as Partial<AnyRegistry> | null)?.getSingleMetric === 'function';
-const beginsName = (given: unknown): boolean =>
+const isNamePrefix = (given: unknown): boolean =>
   typeof given === 'string' && /^([a-zA-Z_:][a-zA-Z0-9_:]*)?$/.test(given);
 
 const METRICS_OPTIONS = {
@@ -30,7 +30,7 @@ const METRICS_OPTIONS = {
   ) as WithDefault<AnyRegistry>,
   /** The prefix of their names. Default `sluice_`. */
   prefix: withDefault(
-    valueThat<string>(beginsName, `the beginning of a metric's name, such as "sluice_"`),
+    valueThat<string>(isNamePrefix, `the beginning of a metric's name, such as "sluice_"`),
     'sluice_',
   ) as WithDefault<string>,
 };
@@ -54,7 +54,7 @@ export function collectMetrics(options: MetricsOptions = {}): () => void {
   if (taken !== undefined) {
     throw new PolicyError(
       'register',
-      `register has ${taken} already: call collectMetrics once per registry and prefix, and call the function it returned before you call it again`,
+      `register already has ${taken}: call collectMetrics once per registry and prefix, and call the function it returned before you call it again`,
       'SLUICE_OPTION_INVALID',
     );
   }

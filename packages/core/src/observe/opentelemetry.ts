@@ -48,7 +48,7 @@ export function reportToOpenTelemetry(options: OpenTelemetryOptions = {}): () =>
   if (reporting.has(meterProvider)) {
     throw new PolicyError(
       'meterProvider',
-      'meterProvider gets reports already: call reportToOpenTelemetry once per provider, and call the function it returned before you call it again',
+      'meterProvider already receives reports: call reportToOpenTelemetry once per provider, and call the function it returned before you call it again',
       'SLUICE_OPTION_INVALID',
     );
   }

@@ -4,7 +4,7 @@ import { listed } from '../values/hint.ts';
 import { concurrency, type ConcurrencyPolicy } from './concurrency.ts';
 import { fixedWindow, type FixedWindowPolicy } from './fixed-window.ts';
 import { leakyBucket, type LeakyBucketPolicy } from './leaky-bucket.ts';
-import { ALGORITHMS, definePolicy, describeWindow, makePolicy, readMaker, RULE, shareUnits } from './rule.ts';
+import { ALGORITHMS, definePolicy, describeWindow, makePolicy, readMaker, RULE, getUnitShare } from './rule.ts';
 import type { Algorithm, Rule, Share, WindowPolicy, WithRule } from './rule.ts';
 import { slidingCounter, type SlidingCounterPolicy } from './sliding-counter.ts';
 import { slidingLog, type SlidingLogPolicy } from './sliding-log.ts';
@@ -48,7 +48,7 @@ export function parsePolicy(given: unknown, field = 'policy'): Policy {
   const { algorithm, ...fields } = data;
   const isInterval = algorithm === 'tokenBucket' && fields['mode'] === 'interval';
   const kind = ALGORITHMS.get(isInterval ? 'intervalBucket' : (algorithm as string));
-  if (kind === undefined) throw notAPolicy(given, field, algorithm);
+  if (kind === undefined) throw makeNotAPolicyError(given, field, algorithm);
   const options = Object.entries(fields).map(([name, value]) => [
     name.replace(/Ms$/, ''),
     name.endsWith('Ms') && typeof value === 'number' ? `${String(value)}ms` : value,
@@ -56,7 +56,7 @@ export function parsePolicy(given: unknown, field = 'policy'): Policy {
   return makePolicy(kind, Object.fromEntries(options) as object) as Policy;
 }
 
-function notAPolicy(given: unknown, field: string, algorithm: unknown): PolicyError {
+function makeNotAPolicyError(given: unknown, field: string, algorithm: unknown): PolicyError {
   const names = [...ALGORITHMS.keys()];
   const makers = listed(
     names.filter((name) => name !== 'intervalBucket'),
@@ -101,7 +101,7 @@ export function scalePolicy<P extends Policy>(policy: P, share: Share): P {
 }
 
 function scaleLimit<P extends Policy>(policy: P, share: Share): Partial<P> {
-  return { ...policy, limit: shareUnits((policy as WindowPolicy & P).limit, share) };
+  return { ...policy, limit: getUnitShare((policy as WindowPolicy & P).limit, share) };
 }
 
 /** A policy in a few words, with all options that differ from the default: `slidingWindow 100 per 1m`. */
@@ -111,7 +111,7 @@ export function describePolicy(policy: Policy): string {
 }
 
 /** Whether two policies have the same algorithm, numbers and name. */
-export function samePolicy(one: Policy, other: Policy): boolean {
+export function isSamePolicy(one: Policy, other: Policy): boolean {
   return one === other || JSON.stringify(parsePolicy(one)) === JSON.stringify(parsePolicy(other));
 }
 

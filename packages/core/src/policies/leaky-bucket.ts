@@ -4,7 +4,7 @@ import { LINE } from '../program/numbers.ts';
 import { writeDuration, type Duration } from '../values/duration.ts';
 import { duration, type Field, type Options } from '../values/shape.ts';
 import { MAX_LIMIT, units } from '../values/units.ts';
-import { describeWindow, gcd, makePolicy, NAMED, register, shareTime } from './rule.ts';
+import { describeWindow, gcd, makePolicy, NAMED, register, getTimeShare } from './rule.ts';
 import type { Algorithm, NamedOptions, WindowPolicy } from './rule.ts';
 
 /** `limit` starts per window, evenly spaced. A request that would wait longer than `maxDelayMs` is denied. */
@@ -46,7 +46,7 @@ const algorithm: Algorithm<LeakyBucketPolicy> = /* @__PURE__ */ register<LeakyBu
     const divisor = gcd(limit, windowMs);
     const [perMs, perUnit] = [limit / divisor, windowMs / divisor];
     const atOnce = Math.floor((maxDelayMs * perMs) / perUnit) + 1;
-    // The longest wait, and as many units more, in parts of which each millisecond has perMs, must be exact.
+    // The longest wait plus as many units again, counted in parts (perMs per millisecond), must be exact.
     if (maxDelayMs * perMs + 2 * perUnit * atOnce < 2 ** 53 && atOnce <= MAX_LIMIT) {
       return [atOnce, 0, LINE, perMs, perUnit, maxDelayMs * perMs + perUnit];
     }
@@ -55,7 +55,7 @@ const algorithm: Algorithm<LeakyBucketPolicy> = /* @__PURE__ */ register<LeakyBu
     const message = `${given} is too large to be counted exactly; at most ${String(max)} ms`;
     throw new PolicyError('maxDelay', message);
   },
-  // The same units at a slower pace: that is exact, and a share of `limit` is rarely a whole number.
-  scale: ({ windowMs }, share) => ({ windowMs: shareTime(windowMs, share, 'window') }),
+  // The same units at a slower pace: this is exact, while a share of `limit` is rarely a whole number.
+  scale: ({ windowMs }, share) => ({ windowMs: getTimeShare(windowMs, share, 'window') }),
   describe: (policy) => `${describeWindow(policy)}, max delay ${writeDuration(policy.maxDelayMs)}`,
 });

@@ -75,17 +75,17 @@ export interface Algorithm<P extends PolicyBase> {
   readonly shape: readonly Shape[];
   /** The function that takes them. Default: its name. */
   readonly maker?: string;
-  /** The fields of a policy if they are not those of its options, of which times have `Ms` in their names. */
+  /** The fields of a policy, if they differ from its options by more than `Ms` at the end of times. */
   complete?(fields: Partial<P>): Partial<P>;
   /**
-   * The numbers of the program, except BLOCK_FOR.
+   * The numbers for the program, except BLOCK_FOR.
    *
    * @throws PolicyError if they cannot be counted exactly, with the largest that can.
    */
   numbers(policy: P): readonly number[];
   /** Default: its window. */
   windowMs?(policy: P): number;
-  /** The fields of a share of the policy that differ from the whole. Default: its limit. */
+  /** The fields in which a share of the policy differs from the whole. Default: its limit. */
   scale?(policy: P, share: Share): Partial<P>;
   /** Its numbers in a few words, for errors and tools. Default: its limit and its window. */
   describe?(policy: P): string;
@@ -95,14 +95,14 @@ export function describeWindow({ algorithm, limit, windowMs }: WindowPolicy): st
   return `${algorithm} ${String(limit)} per ${writeDuration(windowMs)}`;
 }
 
-/** The kinds of policies that this program has. */
+/** All kinds of policies in this process. */
 export const ALGORITHMS: Map<string, Algorithm<PolicyBase>> = /* @__PURE__ */ new Map();
-/** The functions that make them, with the names that users write. */
+/** The functions that create them, with the names that users write. */
 const makers: Map<unknown, string> = /* @__PURE__ */ new Map();
 
 /**
- * Makes a kind of policies known, and the function that makes them. Call it as `@__PURE__`: a bundler then leaves out the kinds whose functions a program
- * does not name, and Node, which loads all of them, knows all.
+ * Registers a kind of policy and the function that creates it. Call it as `@__PURE__`: a bundler then leaves out kinds
+ * whose functions the application does not use; Node loads and knows all of them.
  */
 export function register<P extends PolicyBase>(
   make: (options: never) => PolicyBase,
@@ -113,7 +113,7 @@ export function register<P extends PolicyBase>(
   return algorithm;
 }
 
-/** The name of a function that makes policies; undefined for anything else. */
+/** The name of a function that creates policies; undefined for anything else. */
 export function readMaker(given: unknown): string | undefined {
   return makers.get(given);
 }
@@ -132,7 +132,9 @@ export function makePolicy<P extends PolicyBase>(algorithm: Algorithm<P>, option
   return definePolicy(algorithm, { algorithm: name, ...completed } as P);
 }
 
-/** Where a policy has its rule: a property that is not listed or copied, because a WeakMap takes several times as long. */
+/**
+ * A policy holds its rule here: a property that is not listed or copied, because a WeakMap takes several times as long.
+ */
 export const RULE: unique symbol = Symbol('rule');
 
 /** Freezes checked fields as a policy, and compiles it. */
@@ -151,7 +153,7 @@ export function definePolicy<P extends PolicyBase>(algorithm: Algorithm<P>, poli
   return Object.freeze(Object.defineProperty(policy, RULE, { value: rule }));
 }
 
-/** A policy that was made here has a rule; any other value has none. */
+/** A policy created by this package has a rule; any other value has none. */
 export interface WithRule {
   readonly [RULE]?: Rule;
 }
@@ -163,13 +165,13 @@ export interface WithRule {
 export type Share = number | { readonly units: number; readonly weight: number; readonly total: number };
 
 /** The units of a share of a limit or capacity. */
-export function shareUnits(units: number, share: Share): number {
+export function getUnitShare(units: number, share: Share): number {
   if (typeof share === 'object') return share.units;
-  return units === 0 ? 0 : Math.max(shareDown(units, share), 1);
+  return units === 0 ? 0 : Math.max(multiplyDown(units, share), 1);
 }
 
-/** A fraction of a number, rounded down; first to 15 digits, because 100 * 0.29 is a bit less than 29. */
-export function shareDown(number: number, share: Share): number {
+/** A fraction of a number, rounded down; rounded to 15 digits first, because 100 * 0.29 is slightly less than 29. */
+export function multiplyDown(number: number, share: Share): number {
   if (typeof share === 'object') return Number((BigInt(number) * BigInt(share.weight)) / BigInt(share.total));
   return Math.floor(Number((number * share).toPrecision(15)));
 }
@@ -179,13 +181,13 @@ export function shareDown(number: number, share: Share): number {
  *
  * @throws PolicyError if it is longer than a duration may be.
  */
-export function shareTime(ms: number, share: Share, field: string): number {
+export function getTimeShare(ms: number, share: Share, field: string): number {
   if (typeof share === 'number') return parseDuration(`${String(Math.ceil(ms / share))}ms`, field);
   const weight = BigInt(share.weight);
   return parseDuration(`${String((BigInt(ms) * BigInt(share.total) + weight - 1n) / weight)}ms`, field);
 }
 
-/** The most units of a log, and slots of a key: the program keeps an entry for each. */
+/** The maximum units of a log and slots of a key: the program keeps an entry for each. */
 export const MAX_ENTRIES = 1000;
 
 /** Greatest common divisor of two whole numbers above 0. */

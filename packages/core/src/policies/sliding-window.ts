@@ -34,13 +34,16 @@ export function slidingWindow(options: SlidingWindowOptions): SlidingWindowPolic
 
 export const MAX_BLOCKS = 100;
 
-function defaultPrecision(windowMs: number): number {
+function getDefaultPrecision(windowMs: number): number {
   return Math.ceil(windowMs / 10);
 }
 
-/** @throws PolicyError unless the blocks divide the window, into at most 100, or are the default ones, which need not. */
+/**
+ * @throws PolicyError unless the blocks divide the window into at most 100, or are the default ones, which need not
+ * divide it.
+ */
 function checkPrecision(ms: number, windowMs: number): void {
-  const [min, byDefault] = [Math.ceil(windowMs / MAX_BLOCKS), defaultPrecision(windowMs)];
+  const [min, byDefault] = [Math.ceil(windowMs / MAX_BLOCKS), getDefaultPrecision(windowMs)];
   const isWithin = ms >= min && ms <= windowMs;
   if (isWithin && (windowMs % ms === 0 || ms === byDefault)) return;
   const bounds = `be at least ${String(min)} ms (a hundredth of the window) and at most the window`;
@@ -54,14 +57,14 @@ const algorithm: Algorithm<SlidingWindowPolicy> = /* @__PURE__ */ register<Slidi
   kind: 's',
   family: blocks,
   shape: [WINDOW, PRECISION, BLOCKING, NAMED],
-  complete({ windowMs = 0, precisionMs = defaultPrecision(windowMs), ...fields }) {
+  complete({ windowMs = 0, precisionMs = getDefaultPrecision(windowMs), ...fields }) {
     checkPrecision(precisionMs, windowMs);
     return { ...fields, windowMs, precisionMs };
   },
   numbers: ({ limit, windowMs, precisionMs: ms }) => [limit, 0, 0, ms, Math.ceil(windowMs / ms) * ms],
   describe: (policy) =>
     describeWindow(policy) +
-    (policy.precisionMs === defaultPrecision(policy.windowMs)
+    (policy.precisionMs === getDefaultPrecision(policy.windowMs)
       ? ''
       : `, precision ${writeDuration(policy.precisionMs)}`),
 });

@@ -4,7 +4,7 @@ import { interval } from '../program/interval.ts';
 import { MAX_DURATION_MS, writeDuration, type Duration } from '../values/duration.ts';
 import { duration, oneOf, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
 import { MAX_LIMIT, units } from '../values/units.ts';
-import { BLOCKING, gcd, makePolicy, NAMED, register, shareDown, shareTime, shareUnits } from './rule.ts';
+import { BLOCKING, gcd, makePolicy, NAMED, register, multiplyDown, getTimeShare, getUnitShare } from './rule.ts';
 import type { Algorithm, BlockingOptions, PolicyBase, Share } from './rule.ts';
 
 interface Bucket extends PolicyBase {
@@ -59,13 +59,13 @@ export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | In
   return mode === 'interval' ? makePolicy(intervalBucket, options) : makePolicy(evenBucket, options);
 }
 
-/** The mode is the kind of the policy. */
+/** The mode determines the kind of the policy. */
 function dropMode<P>({ mode: _, ...fields }: Partial<P> & { readonly mode?: unknown }): Partial<P> {
   return fields as Partial<P>;
 }
 
-/** @throws PolicyError for numbers that are too large together, with the largest that are not. */
-function tooLarge({ capacity, overdraft, refill, everyMs }: Bucket, max: number): PolicyError {
+/** @throws PolicyError for numbers that are too large together, with the largest that would be accepted. */
+function makeTooLargeError({ capacity, overdraft, refill, everyMs }: Bucket, max: number): PolicyError {
   const bucket = `capacity ${String(capacity)} (and overdraft ${String(overdraft)})`;
   const rate = `at ${String(refill)} per ${String(everyMs)} ms`;
   const message = `${bucket} ${rate} is too large to be counted exactly; at most ${String(max)} together`;
@@ -87,7 +87,7 @@ const evenBucket: Algorithm<TokenBucketPolicy> = /* @__PURE__ */ register<TokenB
     const { capacity, overdraft, refill, everyMs } = policy;
     const divisor = gcd(refill, everyMs);
     const [perMs, perUnit] = [refill / divisor, everyMs / divisor];
-    if (capacity + overdraft > maxUnits(policy)) throw tooLarge(policy, maxUnits(policy));
+    if (capacity + overdraft > getMaxUnits(policy)) throw makeTooLargeError(policy, getMaxUnits(policy));
     return [capacity, overdraft, 0, perMs, perUnit, capacity * perUnit];
   },
   windowMs: ({ capacity, refill, everyMs }) => {
@@ -96,28 +96,28 @@ const evenBucket: Algorithm<TokenBucketPolicy> = /* @__PURE__ */ register<TokenB
   },
   scale(policy, share) {
     if (typeof share === 'object' && share.units === 0) return { capacity: 0, overdraft: 0 };
-    const capacity = shareUnits(policy.capacity, share);
-    const overdraft = shareDown(policy.overdraft, share);
-    // The same units at a slower pace, since a share of `refill` is rarely a whole number.
-    const slower = (): Pick<Bucket, 'everyMs'> => ({ everyMs: shareTime(policy.everyMs, share, 'every') });
-    return { capacity, overdraft, ...(exactRate(policy, share, capacity + overdraft) ?? slower()) };
+    const capacity = getUnitShare(policy.capacity, share);
+    const overdraft = multiplyDown(policy.overdraft, share);
+    // The same units at a slower pace, because a share of `refill` is rarely a whole number.
+    const slower = (): Pick<Bucket, 'everyMs'> => ({ everyMs: getTimeShare(policy.everyMs, share, 'every') });
+    return { capacity, overdraft, ...(computeRate(policy, share, capacity + overdraft) ?? slower()) };
   },
   describe,
 });
 
-/** Units of which twice as many are an exact debt, counted in parts of which a unit has `everyMs` in lowest terms. */
-function maxUnits({ refill, everyMs }: Pick<Bucket, 'refill' | 'everyMs'>): number {
+/** The maximum units: twice as many are still an exact debt, counted in parts (`everyMs` per unit, in lowest terms). */
+function getMaxUnits({ refill, everyMs }: Pick<Bucket, 'refill' | 'everyMs'>): number {
   return Math.ceil((2 ** 52 * gcd(refill, everyMs)) / everyMs) - 1;
 }
 
 /** The rate of a share as a fraction in lowest terms; undefined if its numbers are too large. */
-function exactRate(whole: Bucket, share: Share, units: number): Pick<Bucket, 'refill' | 'everyMs'> | undefined {
+function computeRate(whole: Bucket, share: Share, units: number): Pick<Bucket, 'refill' | 'everyMs'> | undefined {
   if (typeof share === 'number') return undefined;
   const [all, part] = [BigInt(whole.everyMs) * BigInt(share.total), BigInt(whole.refill) * BigInt(share.weight)];
   let [a, b] = [part, all];
   while (b !== 0n) [a, b] = [b, a % b];
   const rate = { refill: Number(part / a), everyMs: Number(all / a) };
-  const isCountable = rate.refill <= MAX_LIMIT && rate.everyMs <= MAX_DURATION_MS && units <= maxUnits(rate);
+  const isCountable = rate.refill <= MAX_LIMIT && rate.everyMs <= MAX_DURATION_MS && units <= getMaxUnits(rate);
   return isCountable ? rate : undefined;
 }
 
@@ -130,9 +130,9 @@ const intervalBucket: Algorithm<IntervalBucketPolicy> = /* @__PURE__ */ register
   complete: dropMode,
   numbers(policy) {
     const { capacity, overdraft, refill, everyMs } = policy;
-    // Twice the time that fills the bucket must be exact.
+    // Twice the time to fill the bucket must be exact.
     const max = Math.floor((2 ** 52 - 1) / everyMs) * refill;
-    if (capacity + overdraft > max) throw tooLarge(policy, max);
+    if (capacity + overdraft > max) throw makeTooLargeError(policy, max);
     return [capacity, overdraft, 0, refill, everyMs];
   },
   windowMs: ({ capacity, refill, everyMs }) => Math.ceil(capacity / refill) * everyMs,
@@ -140,10 +140,10 @@ const intervalBucket: Algorithm<IntervalBucketPolicy> = /* @__PURE__ */ register
   scale({ capacity, refill, everyMs, overdraft }, share) {
     const fraction = typeof share === 'number' ? share : share.weight / share.total;
     return {
-      capacity: shareUnits(capacity, share),
-      refill: shareUnits(refill, fraction),
-      everyMs: shareTime(everyMs, Math.min(refill * fraction, 1), 'every'),
-      overdraft: shareDown(overdraft, share),
+      capacity: getUnitShare(capacity, share),
+      refill: getUnitShare(refill, fraction),
+      everyMs: getTimeShare(everyMs, Math.min(refill * fraction, 1), 'every'),
+      overdraft: multiplyDown(overdraft, share),
     };
   },
   describe: (policy) => `${describe(policy)}, mode interval`,

@@ -6,26 +6,26 @@ import { parsePrefix } from '../values/prefix.ts';
 import { flag, readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
 
 const SHAPE = {
-  /** The name of your application, with which all keys begin. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. */
+  /** The name of your application. All keys begin with it. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. */
   prefix: ((given) => parsePrefix(given, 'postgresStore')) as Field<string>,
-  /** The name of the table; with its schema if need be, `'limits.sluice'`. Default `'sluice'`. */
+  /** The name of the table, with its schema if necessary: `'limits.sluice'`. Default `'sluice'`. */
   table: withDefault(parseTable, 'sluice') as WithDefault<string>,
   /**
-   * Whether what is used outlives a crash of the server, which then flushes each batch to its disk. Holds for a table that
-   * is made. Default `false`: an unlogged table, which is empty after a crash.
+   * Whether counts survive a crash of the server, which then flushes each batch to disk. Only affects a table that the
+   * store creates. Default `false`: an unlogged table, which is empty after a crash.
    */
   durable: withDefault(flag, false) as WithDefault<boolean>,
 };
 
 export interface PostgresStoreOptions extends Options<typeof SHAPE> {}
 
-/** A `Pool` of pg, as far as it is used here. */
+/** A `Pool` of pg: the parts used here. */
 export interface PgClient {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly object[] }>;
   on?(event: 'error', listener: () => void): unknown;
 }
 
-/** The function of postgres, as far as it is used here. */
+/** The function of the package postgres: the parts used here. */
 export interface PostgresJsClient {
   unsafe(text: string, values?: string[]): PromiseLike<readonly object[]>;
 }
@@ -34,9 +34,9 @@ export interface PostgresJsClient {
 export interface PostgresStore extends SqlStore<'postgres'> {}
 
 /**
- * Limits that hold over all processes of an application, in its PostgreSQL 14 or later, with or without PgBouncer. What
- * is asked for at once is one call of one function: one round trip, and a second one if another process has written one
- * of the keys since this one read it. Decided by the server's clock. Rows that have ended are removed by the writers.
+ * Limits that hold across all processes of an application, in its PostgreSQL (14 or later), with or without PgBouncer.
+ * Concurrent requests are one call of one function: one round trip, and a second one if another process has written one
+ * of the keys since this one read it. Decisions use the server's clock. Writes remove expired rows.
  *
  * @param client - A `Pool` of pg or the function of postgres. The store never closes it.
  * @throws PolicyError for any other client, and for bad, missing or unknown options.
@@ -52,7 +52,7 @@ export function postgresStore(client: PgClient | PostgresJsClient, options: Post
   const query = makeQuery(client);
   const [name, sql] = migration(table, durable);
   const types = ['text[]', 'text[]', 'bigint', 'bigint', 'text[]', 'text[]', 'bigint[]'];
-  // Texts for the drivers, which know other arrays each.
+  // Strings, because each driver writes arrays in its own way.
   const call = `select * from ${name}(${types.map((type, i) => `$${String(i + 1)}::text::${type}`).join(', ')})`;
 
   async function swap({ keys, texts, atMs, maxAgeMs, writes }: Swap): Promise<Swapped> {
@@ -77,7 +77,7 @@ export function postgresStore(client: PgClient | PostgresJsClient, options: Post
     swap,
     missing: '42883',
     denied: ['42501'],
-    // In a conflict of transactions that do not read what was committed meanwhile, as may be the default; a deadlock.
+    // Serialization failures, with an isolation level that may be the default; and deadlocks.
     rolledBack: ['40001', '40P01'],
   });
 }
@@ -100,12 +100,12 @@ function makeQuery(client: PgClient | PostgresJsClient): Query {
     const expected = 'postgresStore takes a Pool of pg, or the function of postgres';
     throw new PolicyError('client', `${expected}, got ${shown(client)}`, 'SLUICE_OPTION_INVALID');
   }
-  // An idle connection that breaks would end the process; the breaker tells of it.
+  // Otherwise an idle connection that breaks would end the process; the breaker reports the outage.
   on?.call(client, 'error', () => undefined);
   return async (text, values) => (await query.call(client, text, values)).rows;
 }
 
-/** An array as Postgres reads it, whatever the driver. */
+/** Writes an array as Postgres reads it, whatever the driver. */
 function formatArray(texts: readonly (string | undefined)[]): string {
   const quoted = texts.map((text) => (text === undefined ? 'NULL' : `"${text.replace(/["\\]/g, '\\$&')}"`));
   return `{${quoted.join()}}`;

@@ -24,16 +24,19 @@ const LAST = 0;
 const LENGTH = 1;
 const SINCE = 2;
 const UNITS = 3;
-/** How long blocks are kept: for the longest window among the policies that take turns; and the limit of that policy. */
+/** How long blocks are kept (the longest window among the policies that take turns), and that policy's limit. */
 const KEPT = 4;
 const ALLOWED = 5;
-/** Then the units of the blocks before, newest first. Each ends LENGTH before the one that was listed before it, */
+/** Then the units of earlier blocks, newest first. Each ends LENGTH before the one listed before it, */
 const OLDER = 6;
 // or, after a negative number n, -n milliseconds before the start of the open one.
 const MAX_NUMBERS = 500;
-/** In a state with this many numbers or more, a shorter policy joins the blocks that it does not need itself, */
+/**
+ * In a state with at least this many numbers, a policy with a shorter window merges blocks that it does not need
+ * itself:
+ */
 const CROWDED = 250;
-/** all that lie in the same hundredth of the longest window: no policy has more blocks in its own. */
+/** all blocks in the same hundredth of the longest window, because no policy has more blocks in its own. */
 const CELLS = 100;
 
 function reads(s: Nums): boolean {
@@ -140,7 +143,7 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   return s;
 }
 
-/** The state with a new block, and the blocks before it that are kept. */
+/** The state with a new block, and the earlier blocks that are kept. */
 function opened(p: Nums, s: Nums, units: number, t: number): Nums {
   const begin = Math.max(t - (t % p[BLOCK]), Math.min(start(s) + s[LENGTH], s[LAST] + 1));
   const kept = Math.max(p[WINDOW], s[KEPT]);
@@ -150,7 +153,8 @@ function opened(p: Nums, s: Nums, units: number, t: number): Nums {
   let newerCell = -1;
   let end = start(s) - 1 + s[LENGTH];
   for (let i = OLDER - 1; i < s.length; i++) {
-    // The block that was open comes first. Beside a longer window it ends with its last unit: more numbers, and no delay.
+    // The block that was open comes first. Next to a longer window, it ends with its last unit: that takes more
+    // numbers, but delays nothing.
     const count = i < OLDER ? s[UNITS] : (s[i] as number);
     if (i >= OLDER) end = count < 0 ? start(s) + count + s[LENGTH] : end - s[LENGTH];
     const closed = i < OLDER && kept > p[WINDOW] ? s[LAST] : Math.min(end, begin - 1);
@@ -159,7 +163,7 @@ function opened(p: Nums, s: Nums, units: number, t: number): Nums {
       // Each block that this policy needs is a cell of its own.
       const ownCell = closed <= t - p[WINDOW] ? Math.floor(closed / cell) : -i;
       if (ownCell === newerCell || after.length >= MAX_NUMBERS) {
-        // No one can tell any more what others took when: the longest window no longer bounds them.
+        // It is no longer known when others took what, so the longest window no longer bounds them.
         after[after.length - 1] = Math.min((after[after.length - 1] as number) + count, MAX_COUNT);
         after[ALLOWED] = MAX_COUNT;
       } else {
@@ -173,7 +177,7 @@ function opened(p: Nums, s: Nums, units: number, t: number): Nums {
   return after;
 }
 
-/** Where the units are counted that were taken at that instant; -1 if they are gone. */
+/** Where units taken at that instant are counted; -1 if they are gone. */
 function placeOf(p: Nums, s: Nums, at: number): number {
   if (at >= start(s)) return UNITS;
   let end = start(s) - 1 + s[LENGTH];

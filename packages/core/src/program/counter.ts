@@ -13,7 +13,7 @@ const UNITS = 2;
 const BEFORE = 3;
 /** The limit of the policy that wrote it. */
 const ALLOWED = 4;
-/** The same four numbers for the shorter policies, if there are such. */
+/** The same four numbers for shorter policies, if there are any. */
 const PART = 5;
 
 function reads(s: Nums): boolean {
@@ -28,7 +28,7 @@ function areCounts(s: Nums, from: number): boolean {
   return isWithin(s[from + UNITS] as number, 0, max) && isWithin(s[from + BEFORE] as number, 0, max);
 }
 
-/** What counts at t of the window that stands from a place on. */
+/** What still counts at t of the window stored at this place. */
 function counted(s: Nums, from: number, t: number): number {
   const length = s[from + LENGTH] as number;
   const left = (s[from] as number) + length - t;
@@ -46,19 +46,19 @@ function countedFrom(s: Nums, from: number, room: number, t: number): number {
   return end + length - Math.floor((room * length) / units);
 }
 
-/** Where the window of this policy stands; -1 if the state has none of its length. */
+/** The place of this policy's window; -1 if the state has none of its length. */
 function placeOf(p: Nums, s: Nums): number {
   if (s[LENGTH] === p[WINDOW]) return 0;
   return s.length === 9 && s[PART + LENGTH] === p[WINDOW] ? PART : -1;
 }
 
-/** The state as one window of this policy's length, in which the units of windows of another length began. */
+/** The state as one window of this policy's length, with the units of windows of other lengths. */
 function own(p: Nums, s: Nums): Nums {
   const from = placeOf(p, s);
   if (from >= 0) return [s[from], s[from + LENGTH], s[from + UNITS], s[from + BEFORE], p[LIMIT]] as Nums;
   const start = s[START] - (s[START] % p[WINDOW]);
   const after = [start, p[WINDOW], s[UNITS], 0, p[LIMIT]] as Nums;
-  // What counted before a longer window began is part of the one before it; what a long window before this one held is gone.
+  // What counted before a longer window began is part of the previous one; what an earlier long window held is gone.
   if (p[WINDOW] > s[LENGTH] && start === s[START]) after[BEFORE] = s[BEFORE];
   else if (p[WINDOW] > s[LENGTH]) after[UNITS] = after[UNITS] + s[BEFORE];
   return after;
@@ -69,7 +69,9 @@ function used(p: Nums, s: Nums, t: number): number {
   return s[LENGTH] === p[WINDOW] ? counted(s, 0, t) : counted(own(p, s), 0, t);
 }
 
-/** What the longest window may count for a shorter policy: while its own policy takes turns, the larger limit of both. */
+/**
+ * What the longest window may count for a shorter policy: the larger of both limits, while its own policy takes turns.
+ */
 function maxBeside(p: Nums, s: Nums): number {
   return s[ALLOWED] > 0 && p[WINDOW] < s[LENGTH] ? Math.max(s[ALLOWED], p[LIMIT]) : MAX_NUMBER;
 }
@@ -108,7 +110,7 @@ function endsAt(s: Nums): number {
   return s.length === 9 ? Math.max(goneAt(s, 0), goneAt(s, PART)) : goneAt(s, 0);
 }
 
-/** Adds units at t to the window that stands from a place on, or to one after it: as many as can be weighed exactly. */
+/** Adds units at t to the window stored at this place, or to a later one: as many as can be weighed exactly. */
 function count(s: Nums, from: number, units: number, t: number): void {
   const length = s[from + LENGTH] as number;
   const end = (s[from] as number) + length;
@@ -128,7 +130,7 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
     return first;
   }
   const after = s.length === 5 && s[LENGTH] === p[WINDOW] ? s : open(p, s);
-  // In a window in which the longest policy has not taken any, it bounds no other.
+  // In a window from which the longest policy has taken nothing, it bounds no other.
   if (t >= after[START] + after[LENGTH]) after[ALLOWED] = 0;
   if (p[WINDOW] === after[LENGTH]) after[ALLOWED] = p[LIMIT];
   count(after, 0, units, t);
@@ -147,7 +149,7 @@ function open(p: Nums, s: Nums): Nums {
   return after;
 }
 
-/** Adds units, or with less than 0 takes some, where those are counted that are gone at `until`: 0 is the newest. */
+/** Adds units (or removes them, if negative) where the units that expire at `until` are counted; 0 means the newest. */
 function edited(p: Nums, s: Nums, units: number, until: number): Nums {
   const window = own(p, s);
   const end = window[START] + window[LENGTH];
@@ -159,7 +161,7 @@ function edited(p: Nums, s: Nums, units: number, until: number): Nums {
       const change = after - (window[place] as number);
       const from = Math.max(placeOf(p, s), 0);
       s[from + place] = Math.max((s[from + place] as number) + change, 0);
-      // What the shorter policies count, the longest counts as well.
+      // The longest policy also counts what the shorter ones count.
       if (from === PART) s[UNITS] = Math.min(Math.max(s[UNITS] + change, 0), max);
       rest -= change;
     }

@@ -13,8 +13,8 @@ import {
 } from './numbers.ts';
 
 // Token buckets that are refilled evenly, and leaky buckets. What is missing from a full bucket is a debt that is paid
-// back evenly. It is counted in parts: a unit has PER_UNIT parts, and PER_MS parts are paid back each millisecond.
-// A policy with other numbers reads the debt by the exact ratio of their parts, and lets it be paid back at its own rate.
+// back evenly. Debt is counted in parts: PER_UNIT parts make a unit, and PER_MS parts are paid back each millisecond. A
+// policy with other numbers converts the debt by the exact ratio of the parts, and pays it back at its own rate.
 
 const PER_MS = 4;
 const PER_UNIT = 5;
@@ -71,7 +71,7 @@ function add(p: Nums, s: Nums, units: number, _until: number, t: number): Nums {
 
 function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   const before = owed(p, s, t);
-  // Those behind units in the middle of a line would start no earlier.
+  // Units behind others in the line would start no earlier.
   if (before === 0 || (p[MODE] === LINE && until > 0 && until !== emptyAt(p, s))) return s;
   if (Math.ceil(before / p[PER_UNIT]) <= units) return unused();
   return written(p, s, before - units * p[PER_UNIT], t);

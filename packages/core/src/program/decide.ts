@@ -4,16 +4,16 @@ import { BLOCK_FOR, HELD, LIMIT, LINE, MAX_COUNT, MAX_NUMBER, MODE, OVERDRAFT, t
 /** What can be asked of a key. */
 export const TAKE = 0;
 export const PEEK = 1;
-/** As TAKE, but a denial starts no block: for requests that wait, and for reports. */
+/** Like TAKE, but a denial starts no block: for requests that wait, and for report mode. */
 export const TRY = 2;
 export const GIVE = 3;
 export const CHARGE = 4;
 export const RESET = 5;
 export const BLOCK = 6;
-/** Keeps a slot for as long as a new one: allowed if it is still held. */
+/** Keeps a slot as long as a new one; allowed if it is still held. */
 export const RENEW = 7;
 
-/** One key of a request: how its policy counts, what is asked, and what the key holds. */
+/** One key of a request: how its policy counts, what the request asks, and what the key holds. */
 export interface Part {
   f: Family;
   p: Nums;
@@ -22,14 +22,14 @@ export interface Part {
   s: Nums;
   /** Until when the key is blocked; 0 if it is not. */
   blocked: number;
-  /** When a reset has forgotten units that would still count, and until when they would; 0: never. */
+  /** When a reset dropped units that would still count, and until when they would have counted; 0: never. */
   resetAt: number;
   resetEnd: number;
-  /** Set by `decide` and `change`: when the state that was found ends; 0: none. */
+  /** Set by `decide` and `change`: when the state that was read ends; 0: none. */
   endsAt: number;
-  /** In how many ms this key allows the request: 0 now, -1 never. */
+  /** How many ms until this key allows the request: 0 now, -1 never. */
   wait: number;
-  /** In how many ms an allowed request of a leaky bucket may start. */
+  /** How many ms until an allowed request of a leaky bucket may start. */
   delay: number;
   /** Whether the key must be written. */
   changed: boolean;
@@ -47,12 +47,12 @@ function copy(s: Nums): Nums {
   return all;
 }
 
-/** A state of more numbers than this may have a second instant: that of the shorter policies. */
+/** A state with more numbers than this may have a second instant: that of the shorter policies. */
 const MAX_WITH_ONE = 6;
 
 /**
- * Moves back the state of a clock that ran ahead, which a peek does to a copy; and forgets what has ended. A state that has
- * ended by the numbers of its writer has ended for every policy, whether its value is still kept or not.
+ * Moves back a state written by a clock that ran ahead (a peek moves a copy), and drops what has ended. A state that
+ * has ended by its writer's numbers has ended for every policy, whether its value is still kept or not.
  */
 function read(part: Part, op: number, now: number): void {
   part.endsAt = 0;
@@ -70,7 +70,10 @@ function read(part: Part, op: number, now: number): void {
   }
 }
 
-/** In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls. */
+/**
+ * How many ms until a key allows its part of a request: 0 now, -1 never. Uses conditions instead of Math.max, because
+ * calls are slow in Lua.
+ */
 function waitFor(part: Part, now: number): number {
   const p = part.p;
   const blocked = part.blocked > now ? part.blocked - now : 0;
@@ -83,15 +86,15 @@ function waitFor(part: Part, now: number): number {
   return wait > blocked ? wait : blocked;
 }
 
-/** In how many ms a request that a leaky bucket allows may start. */
+/** How many ms until a request that a leaky bucket allows may start. */
 function delayOf(part: Part, now: number): number {
   if (part.wait !== 0 || part.s.length === 0 || part.cost === 0) return 0;
   return Math.max(part.f.emptyAt(part.p, part.s) - now, 0);
 }
 
 /**
- * Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
- * for it: not for a cost that never fits, nor while the key is blocked.
+ * Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the
+ * key for it, which it does not do for a cost that never fits or while the key is blocked.
  */
 export function decide(parts: Part[], op: number, now: number): boolean {
   let allowed = true;
@@ -123,9 +126,9 @@ export function decide(parts: Part[], op: number, now: number): boolean {
 }
 
 /**
- * Edits one key, which is written only if it has something of this kind, or gets it. `until` is when the units leave that
- * are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too. What a
- * reset has forgotten is not given back, nor charged more: but for slots, `holder` is when the units were taken.
+ * Edits one key, and writes it only if it has a state of this kind or gets one. `until` is when the refunded or charged
+ * units expire, or how many ms a block lasts: 0 ends it. A block with a cost also resets the key. Units that a reset
+ * dropped are neither refunded nor charged further: except for slots, `holder` is when the units were taken.
  */
 export function change(part: Part, op: number, until: number, now: number): void {
   read(part, op, now);
@@ -158,7 +161,7 @@ export function change(part: Part, op: number, until: number, now: number): void
   if (part.s.length > 0 || hadState || op === RESET || op === BLOCK) write(part, now);
 }
 
-/** The places in what `figures` lists: times in ms from now, -1 for never, and for unknown. */
+/** The places in the result of `figures`: times in ms from now, -1 for never or unknown. */
 export const ALLOWED = 0;
 export const REMAINING = 1;
 export const USED = 2;
@@ -166,7 +169,7 @@ export const RETRY_AFTER = 3;
 export const RESET_AFTER = 4;
 export const NEXT_AFTER = 5;
 export const DELAY = 6;
-/** For how long the key is blocked, also by this request; 0 if it is not. */
+/** How long the key is blocked, including by this request; 0 if it is not. */
 export const BLOCKED = 7;
 
 export function figures(part: Part, now: number): number[] {
@@ -178,7 +181,7 @@ export function figures(part: Part, now: number): number[] {
   const end = s.length === 0 ? now : part.f.endsAt(s);
   const reset = s.length === 0 ? 0 : Math.max(Math.min(part.f.emptyAt(p, s), end) - now, 0);
   let nextAfter = p[LIMIT] > 0 && blocked > 0 ? blocked : -1;
-  // When a holder gives its slot back cannot be known.
+  // It is unknown when a holder gives its slot back.
   if (p[MODE] !== HELD && p[LIMIT] > 0 && s.length > 0 && (blocked > 0 || (used > 0 && remaining < p[LIMIT]))) {
     nextAfter = Math.max(Math.min(part.f.freeAt(p, s, remaining + 1, now, 0), end) - now, blocked);
   }

@@ -2,8 +2,8 @@ import type { Nums } from './numbers.ts';
 
 /**
  * What a family of policies knows about a state, whose first number is an instant at which it was already there. `t` is
- * never before that, and `until` is when the charged units leave: 0 for units that are charged now. A function that
- * changes a state may change the list it was given, and returns the state after.
+ * never before that, and `until` is when the charged units expire: 0 for units charged now. A function that changes a
+ * state may change the given list, and returns the new state.
  */
 export interface Family {
   /** Whether this kind of policy could have written these whole numbers. */
@@ -12,16 +12,22 @@ export interface Family {
   used(p: Nums, s: Nums, t: number): number;
   /** Units that are free at t; below 0 after a charge beyond the limit. */
   left(p: Nums, s: Nums, t: number): number;
-  /** From when `units`, at most the limit, are free if nothing else happens; t if they are free now. Not of an empty state. */
+  /**
+   * When `units` (at most the limit) will be free if nothing else happens; t if they are free now. Not for an empty
+   * state.
+   */
   freeAt(p: Nums, s: Nums, units: number, t: number, holder: number): number;
-  /** Moves to t what lies after it: a clock that ran ahead wrote it. Whether there was such; not of an empty state. */
+  /**
+   * Moves instants after t back to t: a clock that ran ahead wrote them. Returns whether there were any. Not for an
+   * empty state.
+   */
   move(s: Nums, t: number): boolean;
-  /** From when the state, which is not empty, is as if never used. */
+  /** When the state, which is not empty, will be as if never used. */
   emptyAt(p: Nums, s: Nums): number;
-  /** The same by the numbers of the policy that wrote it: when its value may be forgotten. */
+  /** The same by the numbers of the policy that wrote it: when its value may be removed. */
   endsAt(s: Nums): number;
-  /** The state with `units` more. */
+  /** The state with `units` added. */
   add(p: Nums, s: Nums, units: number, until: number, t: number, holder: number): Nums;
-  /** The state with `units` less: those that leave at `until`, or with 0 the newest. */
+  /** The state without `units`: those that expire at `until`, or the newest if it is 0. */
   give(p: Nums, s: Nums, units: number, until: number, t: number, holder: number): Nums;
 }

@@ -2,14 +2,14 @@ import type { Family } from './family.ts';
 import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, moveFirst, type Nums, unused } from './numbers.ts';
 
 // Buckets that are refilled at intervals. A full bucket has no state; its first period begins with its first unit. Each
-// policy pays units back at its own rate, from the start of a period on; a write begins the next one where the last it paid
-// for ended, so that no time is paid for twice, or never.
+// policy pays units back at its own rate, from the start of a period on; a write starts the next one where the last
+// paid period ended, so that no time is paid for twice or lost.
 
 /** Units that come back at the end of a period, and its length. */
 const REFILL = 4;
 const EVERY = 5;
 
-/** When the period began, the units that were used then, and REFILL and EVERY of the policy that wrote it. */
+/** When the period began, the units used then, and REFILL and EVERY of the policy that wrote it. */
 const START = 0;
 const UNITS = 1;
 const BACK = 2;
@@ -63,7 +63,7 @@ function give(p: Nums, s: Nums, units: number, _until: number, t: number): Nums 
   return before > units ? written(p, s, before, before - units, t) : unused();
 }
 
-/** As many units as come back before MAX_COUNT ms have passed. */
+/** At most the units that come back before MAX_COUNT ms have passed. */
 function written(p: Nums, s: Nums, before: number, units: number, t: number): Nums {
   const max = Math.min(Math.floor(MAX_COUNT / p[EVERY]) * p[REFILL], MAX_COUNT);
   return [before === 0 ? t : begin(p, s, t), Math.min(units, max), p[REFILL], p[EVERY]] as Nums;

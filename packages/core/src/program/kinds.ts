@@ -9,8 +9,8 @@ import { window } from './window.ts';
 export type Kind = 'f' | 'i' | 't' | 'l' | 's' | 'c' | 'g' | 'h';
 
 /**
- * The letter with which the value of each kind begins. Two policies of one kind read each other's states, whatever their
- * numbers; a state of another kind counts as none.
+ * The first letter of the values of each kind. Two policies of one kind read each other's states, whatever their
+ * numbers; a state of another kind is treated as empty.
  */
 export const KINDS: Readonly<Record<Kind, Family>> = {
   f: window, // fixed window

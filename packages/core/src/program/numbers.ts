@@ -1,32 +1,36 @@
-// What the families share. This folder is printed as Lua 5.1 (scripts/build/to-lua.mjs): numbers, lists of numbers, if, for, functions.
-// Instants are whole milliseconds. All divisions are of whole numbers below 2^53, so that floor and ceil of a quotient are exact.
+// What the families share. This folder is printed as Lua 5.1 (scripts/build/to-lua.mjs): numbers, lists of numbers, if,
+// for, functions. Instants are whole milliseconds. All divisions are of whole numbers below 2^53, so floor and ceil of
+// a quotient are exact.
 
-/** The numbers of a policy, or of a state. A key that was never used has the state []; all others have the first ones. */
+/**
+ * The numbers of a policy or a state. A key that was never used has the state []; all other states have at least the
+ * first numbers.
+ */
 export type Nums = number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6 | 7, number>;
 
-/** The state of a key that is as if never used. */
+/** The state of an unused key. */
 export function unused(): Nums {
   return [] as number[] as Nums;
 }
 
-/** Where the numbers stand that every policy has. */
+/** The places of the numbers that every policy has. */
 export const LIMIT = 0;
 export const OVERDRAFT = 1;
 export const BLOCK_FOR = 2;
 export const MODE = 3;
-/** Of a leaky bucket: requests wait in a line, and only the last can leave it. */
+/** For a leaky bucket: requests wait in a line, and only the last can leave it. */
 export const LINE = 1;
-/** Of concurrency: units are slots, each of which is given back by its holder. */
+/** For concurrency: units are slots, and each holder gives its own back. */
 export const HELD = 2;
 
 /** The largest count: 2^52, because twice that is still exact. */
 export const MAX_COUNT = 4503599627370496;
 /** The largest number that a value may hold. */
 export const MAX_NUMBER = 9007199254740991;
-/** The longest period in milliseconds: 2^42, some 139 years. */
+/** The longest period in milliseconds: 2^42, about 139 years. */
 export const MAX_PERIOD = 4398046511104;
 
-/** Moves the first number of a state to t if it lies after it, and with it all that is counted from it. */
+/** Moves the first number of a state, and everything relative to it, back to t if it lies after t. */
 export function moveFirst(s: Nums, t: number): boolean {
   if (s[0] <= t) return false;
   s[0] = t;
@@ -58,13 +62,13 @@ export function scaleUp(count: number, to: number, from: number): number {
 // A window of `window` ms that allows `limit` units, while a policy with a longer one takes turns on the key, which allows
 // `longLimit` in `longest` ms: in any interval up to the longer window, together no more than the larger of the two alone.
 
-/** How many units may be younger than this, the unit to come included. */
+/** How many units may be younger than this, including the next unit. */
 export function roomAt(age: number, limit: number, window: number, longLimit: number, longest: number): number {
   if (age < window) return limit;
   return age < longest ? Math.max(limit * (Math.floor(age / window) + 1), longLimit) : MAX_NUMBER;
 }
 
-/** The same the other way round: how old the oldest of these units, more than `limit`, must be. Not of a limit of 0. */
+/** The inverse: how old the oldest of these units (more than `limit`) must be. Not for a limit of 0. */
 export function ageFor(units: number, limit: number, window: number, longLimit: number, longest: number): number {
   if (units <= longLimit || window >= longest) return window;
   return Math.min((Math.ceil(units / limit) - 1) * window, longest);

@@ -14,19 +14,20 @@ import {
   unused,
 } from './numbers.ts';
 
-// Sliding logs and concurrency: every taking is an entry. That of a log has the instant at which it was taken, and a policy
-// reads it by its own window; that of a slot has the instant at which it expires if its holder has not given it back.
+// Sliding logs and concurrency: each time units are taken, an entry is added. A log's entry has the instant at which
+// the units were taken, and each policy reads it by its own window; a slot's entry has the instant at which it expires
+// if its holder does not give it back.
 
-/** The length of the window, or how long a slot is kept without a sign of its holder. */
+/** The length of the window, or how long a slot lasts without renewal. */
 const TTL = 4;
 
-/** The last write, and how long before it the instant was from which others count. */
+/** The last write, and how long before it the instant was from which the others are counted. */
 const WRITTEN = 0;
 const SINCE = 1;
-/** How long a log keeps entries: for the longest window among the policies that take turns; and the limit of that policy. */
+/** How long a log keeps entries (the longest window among the policies that take turns), and that policy's limit. */
 const KEPT = 2;
 const ALLOWED = 3;
-/** Then the entries, those that leave first first: the instant of each, its units, and its holder, 0 in a log. */
+/** Then the entries, in the order in which they expire: each with its instant, units and holder (0 in a log). */
 const FIRST = 4;
 const AT = 0;
 const UNITS = 1;
@@ -35,9 +36,12 @@ const SIZE = 3;
 
 const MAX_ENTRIES = 1000;
 const MAX_NUMBERS = 4000;
-/** In a state with this many numbers or more, a shorter policy joins the entries that it does not need itself, */
+/**
+ * In a state with at least this many numbers, a policy with a shorter window merges entries that it does not need
+ * itself:
+ */
 const CROWDED = 2500;
-/** all that lie in the same hundredth of the longest window. */
+/** all entries in the same hundredth of the longest window. */
 const CELLS = 100;
 
 function reads(s: Nums): boolean {
@@ -56,7 +60,7 @@ function base(s: Nums): number {
   return s[WRITTEN] - s[SINCE];
 }
 
-/** Entries count for so long after their instant. */
+/** How long entries count after their instant. */
 function window(p: Nums): number {
   return p[MODE] === HELD ? 0 : p[TTL];
 }
@@ -84,7 +88,7 @@ function left(p: Nums, s: Nums, t: number): number {
   return room;
 }
 
-/** Where the slot of this holder with as many units begins; -1 if there is none. */
+/** Where this holder's slot of this many units begins; -1 if there is none. */
 function slotOf(p: Nums, s: Nums, units: number, t: number, holder: number): number {
   if (p[MODE] === HELD) {
     for (let i = FIRST; i < s.length; i += SIZE) {
@@ -122,7 +126,7 @@ function endsAt(s: Nums): number {
 
 function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: number): Nums {
   const own = slotOf(p, s, units, t, holder);
-  // A slot never costs more than was taken: what is charged to it later keeps it for as long as a new one.
+  // A slot never costs more than was taken: charging it later keeps it as long as a new one.
   if (until > 0 && (p[MODE] === HELD ? own < 0 : t >= until || used(p, s, t) === 0)) return s;
   const isLongest = s.length === 0 || window(p) >= s[KEPT];
   const kept = isLongest ? window(p) : s[KEPT];
@@ -146,7 +150,7 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: 
       if (ownCell === olderCell) {
         after[last + AT] = taken;
         after[last + UNITS] = (after[last + UNITS] as number) + (s[i + UNITS] as number);
-        // No one can tell any more what others took when: the longest window no longer bounds them.
+        // It is no longer known when others took what, so the longest window no longer bounds them.
         after[ALLOWED] = MAX_COUNT;
       } else after.push(taken, s[i + UNITS] as number, s[i + HOLDER] as number);
       olderCell = ownCell;
@@ -161,7 +165,10 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number, holder: 
   return after;
 }
 
-/** A log gives back what was taken at the instant of a decision, of none its newest units; concurrency a whole slot. */
+/**
+ * A log gives back the units that a decision took at its instant, or its newest units without one; concurrency gives
+ * back a whole slot.
+ */
 function give(p: Nums, s: Nums, units: number, until: number, t: number, holder: number): Nums {
   const own = slotOf(p, s, units, t, holder);
   const since = t - base(s) - window(p);

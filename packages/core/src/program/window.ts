@@ -1,11 +1,12 @@
 import type { Family } from './family.ts';
 import { isWithin, LIMIT, MAX_COUNT, MAX_NUMBER, MAX_PERIOD, moveFirst, type Nums, unused } from './numbers.ts';
 
-// Fixed windows. A state has the window of the longest policy, and if policies with shorter windows take turns with it, one
-// for those: each policy counts all units by a window of its own length, so that no one waits for the end of a longer one.
+// Fixed windows. A state has the window of the longest policy, and if policies with shorter windows take turns with it,
+// one for those: each policy counts all units by a window of its own length, so no request waits for the end of a
+// longer one.
 
 const EVERY = 4;
-/** 1 if windows begin on the clock rather than at their first unit. */
+/** 1 if windows are aligned to the clock rather than to their first unit. */
 const ON_CLOCK = 5;
 
 /** When the longest window began, its length, its units, and the limit of the policy that wrote it. */
@@ -28,7 +29,7 @@ function reads(s: Nums): boolean {
   );
 }
 
-/** When a window of this policy begins that has a unit at t. */
+/** When the window of this policy that contains t begins. */
 function begin(p: Nums, t: number): number {
   return p[ON_CLOCK] === 1 ? t - (t % p[EVERY]) : t;
 }
@@ -45,8 +46,8 @@ function used(p: Nums, s: Nums, t: number): number {
 }
 
 /**
- * Units that the longest window leaves to a shorter policy: while its own policy takes turns, the larger limit of both
- * holds in it for all.
+ * Units that the longest window leaves to a shorter policy: while its own policy takes turns, the larger of both limits
+ * applies to all in it.
  */
 function leftBeside(p: Nums, s: Nums, t: number): number {
   if (s.length === 0 || p[EVERY] >= s[LENGTH] || s[ALLOWED] === 0 || t >= s[START] + s[LENGTH]) return MAX_NUMBER;
@@ -92,7 +93,7 @@ function add(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   return after;
 }
 
-/** The windows of two lengths in which units are counted at t. */
+/** The windows, of two lengths, that count units at t. */
 function open(p: Nums, s: Nums, t: number): Nums {
   const isOpen = t < s[START] + s[LENGTH];
   const isShorter = p[EVERY] < s[LENGTH];
@@ -126,7 +127,7 @@ function give(p: Nums, s: Nums, units: number, until: number, t: number): Nums {
   return s[UNITS] === 0 && s[PART_UNITS] === 0 ? unused() : s;
 }
 
-/** The limit by which units of the window were counted last that ends at this instant; Infinity if it has none. */
+/** The limit by which units were last counted in the window that ends at this instant; Infinity if there is none. */
 export function limitUntil(s: Nums, end: number): number {
   return s[START] + s[LENGTH] === end ? s[ALLOWED] : Infinity; // an empty state ends at no instant
 }

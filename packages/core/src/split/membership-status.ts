@@ -1,15 +1,15 @@
 import { shown, StoreError } from '../errors.ts';
 import { isWeight, MAX_WEIGHT, type Confirmation, type Membership, type Members } from './membership/membership.ts';
-import { DRIFT, passedSince, type LocalTime, type MembershipClock } from './membership/membership-clock.ts';
+import { DRIFT, getPassedMs, type LocalTime, type MembershipClock } from './membership/membership-clock.ts';
 import { KnownEpochs } from './shares/known-epochs.ts';
 
-/** How much longer than a member's time to live epochs count, if `graceMs` is not given. */
+/** How much longer than a member's `ttlMs` epochs count if `graceMs` is not set. */
 const EXTRA_GRACE_MS = 1000;
 
 /** This instance's membership: the epochs it knows, when they were confirmed, and whether that is still valid. */
 export class MembershipStatus {
   readonly epochs: KnownEpochs;
-  /** Grows with every change of what shares depend on. */
+  /** Increases with every change that shares depend on. */
   version = 0;
   readonly #clock: MembershipClock;
   readonly #local: LocalTime;
@@ -20,9 +20,9 @@ export class MembershipStatus {
   /** The latest reply. */
   #latest: Confirmation | undefined;
   #lastFailure: unknown;
-  /** Its members, in an order of their own. */
+  /** Its members, as sorted text. */
   #members: string | undefined;
-  /** Until then this instance is not confirmed, because the registry was away for longer than the time to live. */
+  /** Until then, this instance is not confirmed, because the registry was away for longer than `ttlMs`. */
   #returnsAtMs = -Infinity;
   #hasLeft = false;
   readonly #joinedAtMs: number;
@@ -52,7 +52,7 @@ export class MembershipStatus {
 
   /** How long after the end of an epoch some instance may still act by it. */
   get graceMs(): number {
-    // Members with a longer time to live act by old epochs for longer.
+    // Members with a longer `ttlMs` use old epochs for longer.
     return (this.#givenGraceMs ?? this.#ttlMs + EXTRA_GRACE_MS) + this.#longestTtlMs - this.#ttlMs;
   }
 
@@ -78,7 +78,7 @@ export class MembershipStatus {
     const expires = `a member expires after ${String(this.#ttlMs)} ms, and then others may take over its share`;
     let why = 'the membership has not replied yet';
     if (this.#latest !== undefined) {
-      const passedMs = Math.round(passedSince(this.#latest, this.#local));
+      const passedMs = Math.round(getPassedMs(this.#latest, this.#local));
       why = `the latest reply of the membership is to a request sent ${String(passedMs)} ms ago; ${expires}`;
     }
     const failure = this.#lastFailure instanceof Error ? `: ${this.#lastFailure.message}` : '';
@@ -87,7 +87,7 @@ export class MembershipStatus {
   }
 
   get #isRecent(): boolean {
-    return this.#latest !== undefined && passedSince(this.#latest, this.#local) < this.#ttlMs * (1 - DRIFT);
+    return this.#latest !== undefined && getPassedMs(this.#latest, this.#local) < this.#ttlMs * (1 - DRIFT);
   }
 
   #confirm(confirmation: Confirmation): void {
@@ -116,7 +116,7 @@ export class MembershipStatus {
     this.#clock.read();
     const atMs = time?.atMs ?? this.#clock.latestMs;
     if (!continues) this.epochs.beginAt(atMs);
-    // Meanwhile others may have taken over this share: it begins again, and no sooner than that of a new member.
+    // Others may have taken over this share meanwhile, so it starts again, no sooner than a new member's.
     if (isLapsed) this.#returnsAtMs = this.#local.monotonicMs() + this.graceMs;
     const fromMs = continues && time !== undefined && changes > 0 ? time.fromMs : atMs;
     this.epochs.add(fromMs, members, continues && time !== undefined && changes !== 1);

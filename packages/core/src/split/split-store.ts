@@ -12,7 +12,7 @@ import type { Membership } from './membership/membership.ts';
 import { MembershipClock } from './membership/membership-clock.ts';
 import { MembershipStatus } from './membership-status.ts';
 import { Overlaps } from './shares/overlaps.ts';
-import { checkSplittable, fitsAt, holdTo, memberAt, readShare, type Share } from './shares/share.ts';
+import { checkSplittable, findFitTime, holdTo, findMemberTime, readShare, type Share } from './shares/share.ts';
 
 const SPLIT = {
   /**
@@ -21,7 +21,7 @@ const SPLIT = {
   membership: readMembership as Field<Membership>,
   /**
    * How long after a change of members an instance may still use the old ones: more than the membership's `ttlMs`.
-   * Default: a second more.
+   * Default: `ttlMs` plus a second.
    */
   graceMs: optional(wholeNumber(0, MAX_TIMER_MS, 'a whole number of milliseconds')) as Optional<number>,
   /** As for `memoryStore`, separately for clock windows and for everything else. Default `100_000`. */
@@ -53,7 +53,7 @@ export interface SplitStore extends Store {
 /** How often `ready` checks again. */
 const READY_POLL_MS = 50;
 const READY_TIMEOUT_MS = 60_000;
-/** Policies with different numbers that `ready` waits for, at most: limits may be created while the process runs. */
+/** How many policies with different numbers `ready` waits for: limits may be created while the process runs. */
 const MAX_EXPECTED = 1000;
 
 /**
@@ -71,7 +71,7 @@ export function splitStore(options: SplitStoreOptions): SplitStore {
   return createSplitStore(options, localTime);
 }
 
-/** {@link splitStore} with clocks other than those of this process. */
+/** {@link splitStore} with other clocks than this process's. */
 export function createSplitStore(options: SplitStoreOptions, local: LocalTime): SplitStore {
   const { membership, graceMs, maxKeys } = readOptions(options, SPLIT, 'splitStore');
   return new SharedLimits(membership, checkGrace(graceMs, membership), maxKeys, local);
@@ -94,7 +94,7 @@ class SharedLimits implements SplitStore {
   readonly #graceMs: number | undefined;
   readonly #local: LocalTime;
   readonly #clock: MembershipClock;
-  /** Windows on the clock, which follow the membership's, and what measures spans, by a clock that never jumps. */
+  /** Clock windows follow the membership's clock; everything else uses a clock that never jumps. */
   readonly #windows: MemoryStore;
   readonly #spans: MemoryStore;
   readonly #overlaps: Overlaps;
@@ -130,7 +130,7 @@ class SharedLimits implements SplitStore {
     if (this.#isClosed) throw unconfirmed('this instance has left the membership');
     const status = this.#join();
     const decides = op === 'take' || op === 'peek' || op === 'try';
-    // Blocks, resets, and what is settled with a decision, need no share.
+    // Blocks, resets and settlements need no share.
     const isOfNow = decides || ((op === 'give' || op === 'charge') && asks.some(({ until = 0 }) => until === 0));
     if (isOfNow && !status.isConfirmed && !status.isStarting) throw status.unconfirmedError();
     this.#clock.read();
@@ -185,7 +185,7 @@ class SharedLimits implements SplitStore {
 
   #untilMember(status: MembershipStatus): number {
     if (!status.isConfirmed) return Infinity;
-    const instants = [...this.#expected.values()].map((policy) => memberAt(this.#readShare(policy, status)));
+    const instants = [...this.#expected.values()].map((policy) => findMemberTime(this.#readShare(policy, status)));
     return Math.max(...instants, -Infinity) - this.#clock.earliestMs;
   }
 
@@ -198,7 +198,7 @@ class SharedLimits implements SplitStore {
     return { key, policy: share.policy, cost, until, share, memory, whole: ask };
   }
 
-  /** This instance's share of a policy now: the same object until something changes that it depends on. */
+  /** This instance's current share of a policy: the same object until something it depends on changes. */
   #readShare(policy: Policy, { version, epochs, graceMs }: MembershipStatus): Share {
     const nowMs = this.#clock.earliestMs;
     const before = this.#shares.get(policy);
@@ -215,8 +215,8 @@ class SharedLimits implements SplitStore {
   }
 
   /**
-   * Takes from all keys if all of them allow it, or from none. Each memory decides at an instant of its own, and nothing
-   * happens between.
+   * Takes from all keys if all of them allow it, or from none. Each memory decides at its own instant, and nothing
+   * happens in between.
    */
   #decide(op: Op, asks: readonly OwnAsk[]): readonly Figures[] {
     const fits = asks.map((ask) => this.#fitsNext(ask));
@@ -255,12 +255,12 @@ class SharedLimits implements SplitStore {
     const asks: Ask[] = [ask];
     if (op === 'reset' || op === 'block') {
       if (op === 'reset' || cost > 0) this.#overlaps.forget(key);
-      // Tomorrow the key may have a policy of another kind.
+      // Later, the key may have a policy of another kind.
       (memory === this.#windows ? this.#spans : this.#windows).perform(op, asks);
     } else if (windowMs === undefined) {
       if (until > 0) asks[0] = { ...ask, until: Math.max(until - this.#clock.aheadMs, 1) };
     } else if (until > 0) {
-      // What was taken while its window may have ended is in two windows, and names the end of the second one.
+      // Units taken while their window may have ended are in two windows; the decision names the end of the second.
       asks.push({ ...ask, until: until - windowMs });
       this.#overlaps.change(key, until - windowMs, op === 'give' ? -cost : cost);
     } else if (op === 'give') this.#overlaps.change(key, share.untilMs, -cost);
@@ -268,7 +268,7 @@ class SharedLimits implements SplitStore {
     return memory.perform(op, asks).figures[0] as Figures;
   }
 
-  /** Charges the windows that have surely begun with what was taken while they may have begun. */
+  /** Charges the windows that have certainly begun with what was taken while that was uncertain. */
   #carryOver(status: MembershipStatus): void {
     for (const { ask, endMs, units } of this.#overlaps.drain()) {
       const { policy, windowMs = 0 } = this.#readShare(ask.policy, status);
@@ -277,13 +277,13 @@ class SharedLimits implements SplitStore {
     }
   }
 
-  /** What the memory has answered as clients see it: with units of the whole policy, and with waits that are long enough. */
+  /** Turns the memory's answer into what clients see: units of the whole policy, and waits that are long enough. */
   #present({ key, cost, share }: OwnAsk, seen: Figures, fits: boolean): Figures {
     const { whole, next, windowMs = 0, untilMs } = share;
     const figures = [...seen] as number[] & Record<0 | 1 | 2 | 3 | 4 | 5 | 6 | 7, number>;
     const nowMs = this.#clock.earliestMs;
     const waitFor = (units: number): number => {
-      const atMs = fitsAt(share, units);
+      const atMs = findFitTime(share, units);
       return atMs === Infinity ? -1 : Math.max(atMs - nowMs, 1);
     };
     const left = this.#overlaps.leftInNext(key, share);

@@ -6,7 +6,7 @@ import { parsePrefix } from '../values/prefix.ts';
 import { readOptions, withDefault, type Field, type Options, type WithDefault } from '../values/shape.ts';
 
 const SHAPE = {
-  /** The name of your application, with which all keys begin. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. */
+  /** The name of your application. All keys begin with it. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`. */
   prefix: ((given) => parsePrefix(given, 'sqliteStore')) as Field<string>,
   /** The name of the table. Default `'sluice'`. */
   table: withDefault(parseTable, 'sluice') as WithDefault<string>,
@@ -14,7 +14,7 @@ const SHAPE = {
 
 export interface SqliteStoreOptions extends Options<typeof SHAPE> {}
 
-/** `DatabaseSync` of node:sqlite, or `Database` of better-sqlite3, as far as it is used here. */
+/** `DatabaseSync` of node:sqlite, or `Database` of better-sqlite3: the parts used here. */
 export interface SqliteDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): SqliteStatement;
@@ -25,7 +25,7 @@ export interface SqliteStatement {
   run(...values: (string | number)[]): unknown;
 }
 
-/** `Database` of node-sqlite3-wasm, as far as it is used here. */
+/** `Database` of node-sqlite3-wasm: the parts used here. */
 export interface SqliteWasmDatabase {
   exec(sql: string): unknown;
   get(sql: string, values: (string | number)[]): unknown;
@@ -37,15 +37,17 @@ export interface SqliteStore extends Store {
   readonly source: 'sqlite';
 }
 
-/** Ended keys that a write removes at most: more than it adds. */
+/** The maximum number of expired keys that a write removes: more than it adds. */
 const MAX_SWEPT = 4;
 
 /**
- * Limits in a file of SQLite, which hold over all processes of a machine and outlive them. Each call is one transaction,
- * decided by the clock of the machine. While another process writes, it waits for the `busy_timeout` of the connection, and
- * the event loop with it: set `PRAGMA busy_timeout = 50` and `PRAGMA journal_mode = WAL`. Makes its table at once.
+ * Limits in an SQLite file, which hold across all processes of a machine and survive restarts. Each call is one
+ * transaction, decided by the machine's clock. While another process writes, it blocks the event loop for up to the
+ * connection's `busy_timeout`: set `PRAGMA busy_timeout = 50` and `PRAGMA journal_mode = WAL`. Creates its table at
+ * once.
  *
- * @param database - An open database, which the store never closes. @throws Its error if the table cannot be made.
+ * @param database - An open database, which the store never closes. @throws The database's error if the table cannot be
+ * created.
  * @throws PolicyError for anything else, and for bad, missing or unknown options.
  *
  * @example
@@ -91,7 +93,7 @@ export function sqliteStore(database: SqliteDatabase | SqliteWasmDatabase, optio
 function preparing(database: SqliteDatabase | SqliteWasmDatabase): (sql: string) => SqliteStatement {
   const given: unknown = database;
   const { get, prepare } = (given ?? {}) as Partial<SqliteDatabase & SqliteWasmDatabase>;
-  // A statement of node-sqlite3-wasm that has read one row keeps the file locked; these functions do not.
+  // In node-sqlite3-wasm, a statement that has read one row keeps the file locked; these functions do not.
   if (typeof get === 'function') {
     const wasm = database as SqliteWasmDatabase;
     return (sql) => ({ get: (...values) => wasm.get(sql, values), run: (...values) => wasm.run(sql, values) });

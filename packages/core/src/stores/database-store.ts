@@ -4,46 +4,48 @@ import { DenialCache, type Send, type Waiting } from './redis/denial-cache.ts';
 import type { Store } from './store.ts';
 import { Requests, type Write } from './transaction.ts';
 
-/** What a database is sent: to write this if its keys hold these texts, and the instant is no older than `maxAgeMs`. */
+/**
+ * What is sent to the database: write this if its keys hold these values, and the instant is no older than `maxAgeMs`.
+ */
 export interface Swap {
   readonly keys: readonly string[];
-  /** In the order of the keys; undefined: nothing is kept. */
+  /** In the order of the keys; undefined: nothing is stored. */
   readonly texts: readonly (string | undefined)[];
-  /** At which it was decided, by the database's clock. */
+  /** When it was decided, by the database's clock. */
   readonly atMs: number;
   readonly maxAgeMs: number;
   readonly writes: readonly Write[];
 }
 
-/** What it answers: whether it has written, its clock, and what the keys held. */
+/** The database's answer: whether it has written, its clock, and what the keys held. */
 export interface Swapped {
   readonly isDone: boolean;
   readonly atMs: number;
   readonly texts: readonly (string | undefined)[];
 }
 
-/** Keys of one swap, more or less: a longer one would keep the locks of others waiting. */
+/** The approximate maximum of keys in one swap: a longer one would make others wait for its locks. */
 const MAX_KEYS = 256;
-/** A swap that takes longer no longer holds back the next. */
+/** A swap that takes longer than this no longer holds back the next. */
 const MAX_WAIT_MS = 100;
-/** Each time another process was faster. No longer than a caller waits. */
+/** How often to retry if another process was faster, as long as a caller waits. */
 const MAX_TRIES = 100;
-/** How old an instant may be at which was decided: twice a round trip, within these bounds. */
+/** How old the instant of a decision may be: twice a round trip, within these bounds. */
 const MIN_AGE_MS = 100;
 const MAX_AGE_MS = 2_000;
-/** Texts that are remembered. */
+/** How many values are remembered. */
 const MAX_KNOWN = 10_000;
 
 /**
- * A store in a database that compares and writes in one round trip. A decision is made over the texts that this process
- * has seen last, at an instant that the database's clock has passed, and counts if the keys still hold these texts. If
- * they do not, nothing was written, and it is made again over what they hold. So no lock outlives a round trip, whatever
+ * A store in a database that compares and writes in one round trip. A decision uses the values that this process saw
+ * last, at an instant that the database's clock has passed, and counts if the keys still hold these values. If not,
+ * nothing is written, and the decision is repeated with what they hold. So no lock outlives a round trip, whatever
  * becomes of the process.
  *
  * One swap runs at a time: what is asked for meanwhile is decided together in the next, so that this process never
  * competes with itself.
  *
- * @param swap - Compares and writes under locks. Rejects if nothing was written, or if that is not known.
+ * @param swap - Compares and writes under locks. Rejects if nothing was written, or if that is unknown.
  */
 export function databaseStore(source: string, swap: (what: Swap) => Promise<Swapped>): Store {
   const denials = new DenialCache();
@@ -105,7 +107,7 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
       const maxAgeMs = Math.min(Math.max(MIN_AGE_MS, 2 * roundTripMs), MAX_AGE_MS);
       const swapped = await swap({ keys, texts, atMs, maxAgeMs, writes });
       ({ atMs, texts } = swapped);
-      // A later instant may stand in what others are known to hold: a late answer, or a clock that has stepped back.
+      // Known values may contain a later instant, after a late answer or if the clock has stepped back.
       if (clock !== undefined && atMs < clock[0]) known.clear();
       const nowMs = performance.now();
       clock = [atMs, nowMs];
@@ -131,7 +133,7 @@ export function databaseStore(source: string, swap: (what: Swap) => Promise<Swap
   return { source, perform: (op, asks, endMs) => denials.perform(op, asks, send, endMs) };
 }
 
-/** The errors of drivers, whose codes of the network are those of Node. */
+/** Turns a driver's error into a StoreError. Drivers pass on Node's codes of network errors. */
 export function toStoreError(error: unknown): SluiceError {
   type DriverError = { readonly code?: unknown; readonly errors?: readonly { readonly code?: unknown }[] };
   const { code, errors = [] } = (error ?? {}) as DriverError;

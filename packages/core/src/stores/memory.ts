@@ -1,5 +1,5 @@
 import { StoreError, shown } from '../errors.ts';
-import { localClock, type Clock } from '../platform.ts';
+import { makeLocalClock, type Clock } from '../platform.ts';
 import { BLOCKED, RETRY_AFTER } from '../program/decide.ts';
 import { limitUntil } from '../program/window.ts';
 import {
@@ -17,7 +17,7 @@ import type { Answer, Ask, Figures, Op, Store } from './store.ts';
 
 const MEMORY = {
   /**
-   * The most keys to hold, from 1 to 16 million. A limiter with three policies has three keys per client. Default
+   * The maximum number of keys, from 1 to 16 million. A limiter with three policies has three keys per client. Default
    * `100_000`.
    */
   maxKeys: withDefault(wholeNumber(1, 16_000_000), 100_000) as WithDefault<number>,
@@ -37,12 +37,12 @@ export interface MemoryStore extends Store {
   readonly size: number;
   /** Forgets every key, blocks and slots included: for tests. */
   clear(): void;
-  /** Internal: what {@link limitUntil} says of the fixed window of a key. */
+  /** Internal: the result of {@link limitUntil} for the fixed window of a key. */
   limitUntil(key: string, endMs: number): number;
 }
 
 /**
- * The default store: the memory of this process, with the decisions and laws of every other store.
+ * The default store: the memory of this process. It decides like every other store.
  *
  * It holds at most `maxKeys` keys. If there are more, it forgets keys that have not been used for a while, but never
  * one that is denied or blocked while these are at most a quarter of `maxKeys`. So a flood of new keys does not free a
@@ -52,13 +52,13 @@ export interface MemoryStore extends Store {
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { maxKeys, clock } = readOptions(options, MEMORY, 'memoryStore');
-  return new BoundedStore(maxKeys, clock ?? localClock());
+  return new BoundedStore(maxKeys, clock ?? makeLocalClock());
 }
 
-/** The walk over old keys goes on after some requests, by a third as many keys, */
+/** After this many requests, the walk over old keys goes on by a third as many keys, */
 const REQUESTS_PER_WALK = 21;
 const REQUESTS_PER_KEY = 3;
-/** and by more than two for each key that was added meanwhile, so that ended keys go faster than new ones come. */
+/** and by more than two for each key added meanwhile, so that expired keys are removed faster than new ones arrive. */
 const KEYS_PER_ADDED = 2.5;
 
 class BoundedStore implements MemoryStore {
@@ -66,9 +66,9 @@ class BoundedStore implements MemoryStore {
   readonly #maxKeys: number;
   readonly #clock: Clock;
   readonly #keys = new Map<string, Held>();
-  /** Until when keys are denied or blocked, as far as was told; the first is the oldest. */
+  /** Until when keys are denied or blocked, as far as known; oldest first. */
   readonly #denied = new Map<string, number>();
-  /** Walks over all keys, again and again. A new walk would pass over all that were deleted at the front. */
+  /** Walks over all keys, again and again. A new walk would have to skip all deleted entries at the front. */
   #walk: MapIterator<[string, Held]>;
   #requests = 0;
   /** How many keys there were when the walk last stopped. */
@@ -133,8 +133,8 @@ class BoundedStore implements MemoryStore {
   }
 
   /**
-   * Frees denied keys if they are more than half of `maxKeys`, down to a quarter, so that this is rare: the oldest first,
-   * and blocked ones last, since an operator may have blocked them.
+   * If denied keys are more than half of `maxKeys`, frees them down to a quarter, so that this is rare: oldest first,
+   * and blocked keys last, because an operator may have blocked them.
    */
   #trimDenied(now: number): void {
     for (const [key, until] of this.#denied) if (until <= now) this.#denied.delete(key);

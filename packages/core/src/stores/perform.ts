@@ -33,13 +33,15 @@ export const KEPT_MS = 30_000;
 
 /** What a key holds: the state of one kind of policy, until when the key is blocked, 0 if it is not, and its last reset. */
 export class Held {
-  /** Of the policy that wrote the state, or of any of its kind. */
+  /** The rule of the policy that wrote the state, or of any policy of its kind. */
   rule: Pick<Rule, 'kind' | 'family'>;
   s: Nums;
   blocked: number;
-  /** The last reset of units that have not ended, and when they would have. */
+  /** The last reset that dropped units which have not expired yet, and when they would. */
   reset: { readonly at: number; readonly endsAt: number } | undefined;
-  /** Whether it was written since a memory store last looked for keys to forget; undefined once it has forgotten it. */
+  /**
+   * Whether it was written since a memory store last looked for keys to forget; undefined once the key is forgotten.
+   */
   isRecent: boolean | undefined;
 
   constructor(rule: Pick<Rule, 'kind' | 'family'>, s: Nums, blocked: number, resetAt = 0, resetEnd = 0) {
@@ -51,7 +53,7 @@ export class Held {
   }
 }
 
-/** When a key is as if never used; 0 if it is so already. */
+/** When a key will be as if never used; 0 if it already is. */
 export function readEnd({ rule, s, blocked, reset }: Held): number {
   return Math.max(s.length === 0 ? 0 : rule.family.endsAt(s), reset?.endsAt ?? 0, blocked);
 }
@@ -59,11 +61,14 @@ export function readEnd({ rule, s, blocked, reset }: Held): number {
 /** Keys in this process: those of a memory store, or those whose values another store has just read. */
 export interface Keys {
   get(key: string): Held | undefined;
-  /** Called for new keys; what was found is changed in place. */
+  /** Called for new keys; existing ones are changed in place. */
   set(key: string, held: Held): unknown;
 }
 
-/** Where a limiter remembers a key, and a store in this process what it holds: a second look-up is a fifth of a decision. */
+/**
+ * Where a limiter remembers a key, and a memory store what the key holds: a second lookup would take a fifth of a
+ * decision.
+ */
 export interface KnownKey {
   readonly key: string;
   keys: Keys | undefined;
@@ -74,21 +79,21 @@ interface KnownAsk extends Ask {
   readonly known?: KnownKey | undefined;
 }
 
-/** An ask beside what its key holds. */
+/** An ask together with what its key holds. */
 interface KeyPart extends Part {
   rule: Rule;
   held: Held | undefined;
 }
 
 /**
- * The parts of the request that is decided, made once for each place: nothing is called meanwhile that could ask again. A
- * part for each request would be a fifth of what a decision allocates.
+ * The parts of the request being decided. They are created once and reused, because nothing called meanwhile can ask
+ * again; new parts for each request would be a fifth of a decision's allocations.
  */
 const parts: KeyPart[] = [];
 const made: KeyPart[] = [];
 
 /**
- * Lets the program decide over held keys at the instant `now`, and writes what it changes.
+ * Lets the program decide over keys at the instant `now`, and writes what it changes.
  *
  * @param keeps - Whether the keys hold the same objects the next time, until they are marked as forgotten.
  */
@@ -115,7 +120,7 @@ export function perform(keys: Keys, op: Op, asks: readonly Ask[], now: number, k
     part.held = held;
     part.cost = cost;
     part.holder = holder;
-    // A state of another kind counts as none.
+    // A state of another kind is treated as empty.
     part.s = held !== undefined && held.rule.kind === rule.kind ? held.s : unused();
     part.blocked = held === undefined ? 0 : held.blocked;
     part.resetAt = held?.reset === undefined ? 0 : held.reset.at;
@@ -160,7 +165,7 @@ function write(keys: Keys, ask: Ask, { rule, held, s, blocked, resetAt, resetEnd
   if (held === undefined) {
     if (s.length === 0 && blocked === 0) return;
     const added = new Held(rule, s, blocked);
-    // Any use of a character makes V8 join a key that was made of parts. It would keep the parts, at 44 bytes a key.
+    // Reading a character makes V8 flatten a concatenated key. Otherwise it would keep the parts, at 44 bytes a key.
     added.isRecent = ask.key.charCodeAt(0) === 0;
     keys.set(ask.key, added);
     return;
@@ -170,10 +175,10 @@ function write(keys: Keys, ask: Ask, { rule, held, s, blocked, resetAt, resetEnd
   if (resetAt !== (held.reset?.at ?? 0) || resetEnd !== (held.reset?.endsAt ?? 0)) {
     held.reset = resetAt > 0 ? { at: resetAt, endsAt: resetEnd } : undefined;
   }
-  // A block leaves the state of another kind as it is, unless it resets it.
+  // A block keeps a state of another kind, unless it also resets the key.
   if (code === BLOCK && ask.cost === 0 && held.rule.kind !== rule.kind) return;
   held.rule = rule;
-  // Copied, so that no young list is kept by an old one: what replaces a state dies at once.
+  // Copied in place, so that no old object refers to a young list: replacements are garbage at once.
   if (held.s !== s && held.s.length === s.length) for (let i = 0; i < s.length; i++) held.s[i] = s[i] as number;
   else held.s = s;
 }

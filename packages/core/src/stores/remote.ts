@@ -7,27 +7,27 @@ import type { Answer, Ask, Op, Store } from './store.ts';
 
 const SHAPE = {
   /**
-   * The token of the service: its `--token`, sent as `Authorization: Bearer TOKEN`. Needed unless the service listens on
-   * the loopback.
+   * The token of the service: its `--token`, sent as `Authorization: Bearer TOKEN`. Required unless the service listens
+   * on the loopback interface.
    */
   token: optional(
-    valueThat<string>((given) => typeof given === 'string' && /^\S+$/.test(given), 'a text without spaces'),
+    valueThat<string>((given) => typeof given === 'string' && /^\S+$/.test(given), 'a string without spaces'),
   ) as Optional<string>,
 };
 
 export interface RemoteStoreOptions extends Options<typeof SHAPE> {}
 
-/** Limits behind the service. */
+/** Limits that the service enforces. */
 export interface RemoteStore extends Store {
   readonly source: 'remote';
   close(): Promise<void>;
 }
 
-/** A body of at most 64 kB, whatever the characters are. */
+/** At most 64 kB, whatever the characters. */
 const MAX_CHARACTERS = 20_000;
-/** How long a service that hangs keeps a connection. Decisions have ended long before. */
+/** How long a hung service keeps a connection. Decisions have ended long before. */
 const MAX_REQUEST_MS = 10_000;
-/** How many figures an ask has. */
+/** How many figures the answer to an ask has. */
 const FIGURES = 8;
 const KINDS: Readonly<Record<number, StoreFailureKind>> = { 401: 'denied', 403: 'denied', 503: 'connection' };
 
@@ -35,9 +35,9 @@ const KINDS: Readonly<Record<number, StoreFailureKind>> = { 401: 'denied', 403: 
 type Told = Partial<Answer> & { readonly error?: { readonly code: string; readonly detail: string } };
 
 /**
- * Limits behind the service, `sluice serve`: what one turn of the event loop asks for is one request, `POST /v1/decide`, on
- * a connection that is kept. The service decides as its own Redis would; the policies are those of this process. All
- * limiters that use the token count together.
+ * Limits behind the service, `sluice serve`: all requests of one turn of the event loop are one HTTP request, `POST
+ * /v1/decide`, on a persistent connection. The service decides as its own Redis would; the policies are those of this
+ * process. All limiters that use the token count together.
  *
  * @param url - Of the service's HTTP listener, such as `http://limits.internal:8080`.
  * @throws PolicyError for another URL, and for bad or unknown options. Nothing is sent before the first decision.
@@ -170,7 +170,7 @@ function areNumbers(figures: unknown): figures is readonly number[] {
   return Array.isArray(figures) && figures.length === FIGURES && figures.every(Number.isSafeInteger);
 }
 
-/** @param isUnsent - Whether it certainly did nothing. */
+/** @param isUnsent - Whether the call certainly had no effect. */
 function failed(
   why: string,
   kind: StoreFailureKind,

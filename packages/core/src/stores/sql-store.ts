@@ -3,14 +3,14 @@ import { getMessage, StoreError } from '../errors.ts';
 import { databaseStore, toStoreError, type Swap, type Swapped } from './database-store.ts';
 import type { Store } from './store.ts';
 
-/** A store in a database with functions of its own. */
+/** A store in a database that has stored functions. */
 export interface SqlStore<Source extends string> extends Store {
   readonly source: Source;
   /**
-   * Makes the table and the function unless they exist, as the first decision does. For deployments in which another
-   * user migrates the database: run it again after an upgrade.
+   * Creates the table and the function unless they exist, as the first decision does. For deployments in which another
+   * user migrates the database; run it again after an upgrade.
    *
-   * @throws (rejects) StoreError `SLUICE_STORE_FAILED`, which shows the SQL if the rights do not suffice.
+   * @throws (rejects) StoreError `SLUICE_STORE_FAILED`, which shows the SQL if permissions are missing.
    */
   migrate(): Promise<void>;
 }
@@ -19,11 +19,11 @@ export interface SqlStore<Source extends string> extends Store {
 export interface Dialect<Source extends string> {
   readonly source: Source;
   readonly table: string;
-  /** Make the table and the function. May be run twice, and by several processes at once. */
+  /** Creates the table and the function. May be run twice, and by several processes at once. */
   readonly statements: readonly string[];
   query(sql: string): Promise<unknown>;
   swap(what: Swap): Promise<Swapped>;
-  /** Codes of errors: the function does not exist; it may not be made; the transaction was rolled back. */
+  /** Error codes: the function does not exist; creating it is not permitted; the transaction was rolled back. */
   readonly missing: string;
   readonly denied: readonly string[];
   readonly rolledBack: readonly string[];
@@ -42,8 +42,8 @@ export function sqlStore<Source extends string>(dialect: Dialect<Source>): SqlSt
       const { kind = 'other' } = isDenied
         ? ({ kind: 'denied' } as const)
         : (toStoreError(error) as Partial<StoreError>);
-      const hint = isDenied ? `; have it run by a user who may:\n${statements.join(';\n')}` : '';
-      const why = `${source}Store cannot make its table ${table}: ${getMessage(error)}${hint}`;
+      const hint = isDenied ? `; have a user with the permission run:\n${statements.join(';\n')}` : '';
+      const why = `${source}Store cannot create its table ${table}: ${getMessage(error)}${hint}`;
       throw new StoreError('SLUICE_STORE_FAILED', why, { cause: error, kind, sent: false });
     }
   }
@@ -68,7 +68,7 @@ export function nameVersion(table: string, body: string): string {
   return `${table}_swap_${createHash('sha1').update(body).digest('hex').slice(0, 8)}`;
 }
 
-/** The number of MySQL, or the code of PostgreSQL. */
+/** MySQL's error number, or PostgreSQL's code. */
 function readCode(error: unknown): string {
   const { errno, code } = (error ?? {}) as { readonly errno?: unknown; readonly code?: unknown };
   return String(errno ?? code);

@@ -3,12 +3,12 @@ import { KINDS, type Kind } from '../program/kinds.ts';
 import { type Nums, unused } from '../program/numbers.ts';
 import { Held } from './perform.ts';
 
-// The value of a key as every store writes it, in Lua too: the letter of the kind, 1 for this format, and whole numbers
-// with commas between. If the key is blocked, the first is negative: the instant until which it is. After a reset a second
-// and a third are negative: its instant, and until when what it has forgotten would have counted; without a block the first
-// is -1 then. The others are the state.
+// The value of a key as every store writes it, in Lua too: the letter of the kind, 1 for this format, and
+// comma-separated whole numbers. If the key is blocked, the first is negative: when the block ends. After a reset, a
+// second and a third are negative: its instant, and until when the dropped units would have counted; without a block,
+// the first is then -1. The others are the state.
 
-/** Made when the first value is read: a bundle that reads none has the families of its policies alone. */
+/** Created when the first value is read: a bundle that reads none contains only the families of its policies. */
 let rules: ReadonlyMap<string | undefined, Held['rule']> | undefined;
 
 const COMMA = 44;
@@ -17,7 +17,7 @@ const ZERO = 48;
 const NINE = 57;
 
 /**
- * Reads what a value says.
+ * Reads a stored value.
  *
  * @throws StoreError with code SLUICE_STORE_KEY_FOREIGN for a value that no store has written.
  */
@@ -34,7 +34,7 @@ export function readText(key: string, text: string): Held {
   return new Held(rule, s, blocked, resetAt, resetEnd);
 }
 
-/** Whole numbers with commas between; undefined for anything else. A pattern takes four times as long. */
+/** Reads comma-separated whole numbers; undefined for anything else. A regular expression takes four times as long. */
 function readNumbers(text: string, from: number): Nums | undefined {
   const numbers = unused();
   for (let i = from; i < text.length; i++) {

@@ -5,29 +5,31 @@ import { readEnd, KEPT_MS, perform, type Held, type Keys } from './perform.ts';
 import type { Answer, Ask, Op, Store } from './store.ts';
 import { readText, writeText } from './text.ts';
 
-/** A text to be kept under a key in place of the one before. */
+/** The new value of a key. */
 export interface Write {
   readonly key: string;
-  /** At most 64 kB of ASCII; undefined: the key is removed. */
+  /** At most 64 kB of ASCII; undefined removes the key. */
   readonly text: string | undefined;
-  /** The key may be removed from this instant of the database's clock on, and need not be. 0 if `text` is undefined. */
+  /**
+   * From this instant of the database's clock on, the key may be removed, but need not be. 0 if `text` is undefined.
+   */
   readonly expiresAtMs: number;
 }
 
 /**
- * Decides over the texts that are kept under the keys, in their order (null or undefined: nothing is kept), at this instant
+ * Decides from the values stored under the keys, in the same order (null or undefined: nothing is stored), at this time
  * of the database's clock, in milliseconds since 1970. Returns what to write.
  */
 export type Decide = (texts: readonly (string | null | undefined)[], atMs: number) => readonly Write[];
 
 /**
- * Calls `decide` with the texts of these keys, and writes what it returns, in one transaction:
+ * Calls `decide` with the values of these keys, and writes what it returns, in one transaction:
  *
- * - No other transaction reads or writes one of the keys between this reading and the commit. The keys come sorted:
- *   locked in their order, they make no deadlock.
+ * - No other transaction reads or writes one of the keys between this read and the commit. The keys are sorted: lock
+ * them in this order to avoid deadlocks.
  * - The instant is read after the keys are locked.
- * - It throws or rejects if nothing was written, or if that is not known. It may begin again, and call `decide` again,
- *   only after a rollback that is certain.
+ * - It throws or rejects if nothing was written, or if that is unknown. It may start over, and call `decide` again,
+ *   only after a certain rollback.
  */
 export type Transaction = (keys: readonly string[], decide: Decide) => void | Promise<void>;
 
@@ -46,11 +48,12 @@ const TRANSACTION_STORE = {
 export interface TransactionStoreOptions extends Options<typeof TRANSACTION_STORE> {}
 
 /**
- * A store of one's own on anything that has transactions. Every policy and operation works, exactly, since the program
- * decides over the texts that are kept. It is a store in this process if `transaction` returns no promise.
+ * A store of your own on anything that has transactions. Every policy and operation works exactly, because the same
+ * program decides over the stored values. Decisions are synchronous if `transaction` returns no promise.
  *
- * Errors of `transaction` become a StoreError with code SLUICE_STORE_FAILED; a text that no store of Sluice wrote is
- * SLUICE_STORE_KEY_FOREIGN. `describeStore` of `@sluice/core/testing` tests what you write, and docs/guides/creating-a-store.md has an example.
+ * Errors of `transaction` become a StoreError with code SLUICE_STORE_FAILED; a value that no Sluice store wrote causes
+ * SLUICE_STORE_KEY_FOREIGN. `describeStore` of `@sluice/core/testing` tests your store, and
+ * docs/guides/creating-a-store.md has an example.
  *
  * @throws PolicyError for a bad or unknown option.
  */
@@ -62,7 +65,7 @@ export function transactionStore(options: TransactionStoreOptions): Store {
       const requests = new Requests([{ op, asks }]);
       try {
         const committed = transaction(requests.keys, requests.decide);
-        // What a function returns that need not return anything is no promise, as a rule.
+        // A function that need not return anything usually returns no promise.
         if (typeof (committed as Partial<Promise<void>> | undefined)?.then !== 'function') return requests.answerOf(0);
         return (committed as Promise<void>).then(
           () => requests.answerOf(0),
@@ -77,7 +80,9 @@ export function transactionStore(options: TransactionStoreOptions): Store {
   };
 }
 
-/** What is asked for in one transaction, in this order. It is decided each time the transaction begins: the last counts. */
+/**
+ * The requests of one transaction, in order. They are decided each time the transaction starts; the last time counts.
+ */
 export class Requests {
   readonly keys: readonly string[];
   readonly #requests: readonly Request[];
@@ -108,15 +113,18 @@ export class Requests {
     return held.writes();
   };
 
-  /** @throws StoreError `SLUICE_STORE_KEY_FOREIGN` if one of its keys holds what no store wrote; the others are decided. */
+  /**
+   * @throws StoreError `SLUICE_STORE_KEY_FOREIGN` if one of its keys holds a value that no store wrote; the others are
+   * decided.
+   */
   answerOf(place: number): Answer {
-    const answer = this.#answers[place] ?? unusable('transaction() ended without a call of decide()');
+    const answer = this.#answers[place] ?? unusable('transaction() ended without calling decide()');
     if (answer instanceof Error) throw answer;
     return answer;
   }
 }
 
-/** The keys of a transaction, each read when it is first needed. */
+/** The keys of a transaction, each parsed when it is first needed. */
 class ReadKeys implements Keys {
   readonly #texts: ReadonlyMap<string, string | undefined>;
   readonly #held = new Map<string, Held>();

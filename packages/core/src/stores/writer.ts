@@ -6,19 +6,19 @@ import { MAX_COUNT, type Nums } from '../program/numbers.ts';
 import { readText } from './text.ts';
 
 /**
- * The policy that wrote a value, as far as the value tells. A policy with these numbers reads what is used and until when
- * as the writer does.
+ * The policy that wrote a value, as far as the value reveals it. A policy with these numbers reads the used units and
+ * their end as the writer does.
  */
 export interface Writer {
   readonly policy: Policy;
-  /** Whether its limit is the writer's as well, or just large enough. */
+  /** Whether its limit is the writer's, or just large enough. */
   readonly tellsLimit: boolean;
-  /** Whether its other numbers are the writer's as well. No value tells `blockFor`. */
+  /** Whether its other numbers are the writer's. No value contains `blockFor`. */
   readonly tellsTimes: boolean;
 }
 
 /**
- * Reads which policy wrote a value. That of a key which is blocked and has used nothing tells the kind alone.
+ * Reads which policy wrote a value. The value of a blocked, unused key only reveals the kind.
  *
  * @throws StoreError `SLUICE_STORE_KEY_FOREIGN` for a value that no store has written.
  */
@@ -26,7 +26,7 @@ export function readWriter(key: string, text: string): Writer {
   const { rule, s } = readText(key, text);
   const isUsed = s.length > 0;
   const policy = parsePolicy(WRITERS[rule.kind](isUsed ? s : UNUSED));
-  // Joined units no longer tell the limit under which they were taken: see ALLOWED of the program.
+  // Merged units no longer reveal the limit under which they were taken: see ALLOWED in the program.
   const isJoined = rule.kind === 'g' ? s[3] === MAX_COUNT : rule.kind === 's' && s[5] === MAX_COUNT;
   return {
     policy,
@@ -41,7 +41,7 @@ function readPrecision(s: Nums): number | undefined {
   return windowMs % lengthMs === 0 && windowMs / lengthMs <= MAX_BLOCKS ? lengthMs : undefined;
 }
 
-/** In place of the numbers of a key that has used nothing. */
+/** Instead of the numbers of an unused key. */
 const UNUSED = [0, 1, 1, 1, 1, 1, 1] as number[] as Nums;
 
 const WRITERS: Readonly<Record<Kind, (s: Nums) => object>> = {

@@ -14,12 +14,12 @@ import type { Answer, Ask, Op, Store } from '../stores/store.ts';
 import { fakeClock, type FakeClock } from './fake-clock.ts';
 
 /**
- * The functions of a test runner that a suite calls. The modules `node:test`, `vitest`, `@jest/globals` and `bun:test`
- * are such objects, and so is `globalThis` if a runner puts its functions there.
+ * The functions of a test runner that the suite calls. The modules `node:test`, `vitest`, `@jest/globals` and
+ * `bun:test` have them, and so does `globalThis` if the runner puts them there.
  */
 export interface Runner {
   readonly describe: (name: string, define: () => void) => unknown;
-  /** Jest, Vitest and Bun use the time limit of a test, in milliseconds; others ignore it. */
+  /** Jest, Vitest and Bun use the timeout of a test, in milliseconds; others ignore it. */
   readonly it: (name: string, run: () => Promise<void>, timeoutMs?: number) => unknown;
 }
 
@@ -56,7 +56,7 @@ const POLICIES: Readonly<Record<string, readonly Policy[]>> = {
 };
 
 const SUBJECTS = ['a', 'b', 'c', 'd'] as const;
-/** A database may take some of these for the same. */
+/** A database may treat some of these as equal. */
 const ODD_SUBJECTS = 'Ann,ann,ann , ann,a_n,a%n,a*n,a\'n,a"n,a\\n,a\nn,a\0n,a\0m,a\\0n,ä,a\u0308,日'
   .split(',')
   .concat('x'.repeat(256), `${'x'.repeat(255)}y`);
@@ -65,9 +65,9 @@ const AT_ONCE = 60;
 const MAX_TEST_MS = 60_000;
 
 /**
- * Defines about 16 tests of a store's contract: every operation and policy is decided as by the memory store at the
- * same time; all or nothing over several keys; exact under concurrent requests; different keys stay different. It
- * asserts with `node:assert`, and closes the store at the end.
+ * Defines about 16 tests of a store's contract: every operation and policy is decided as in a memory store at the same
+ * time; all or nothing over several keys; exact under concurrent requests; different keys stay different. It asserts
+ * with `node:assert`, and closes the store at the end.
  *
  * @param name - The name of the store, which appears in the names of the tests.
  * @param runner - The module of the test runner: `node:test`, `vitest`, `@jest/globals`, `bun:test`. Default: the
@@ -90,7 +90,7 @@ export function describeStore(
   const clock = fakeClock();
   let opened: Promise<Store> | undefined;
   const openOnce = (): Promise<Store> => (opened ??= Promise.resolve(open(clock)));
-  /** Keys of earlier runs may be kept. */
+  /** Keys of earlier runs may still exist. */
   const run = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
   const test = (title: string, body: (store: Store, limiter: string) => Promise<void>): void => {
     const limiter = `${run}.${title.replace(/\W+/g, '-')}`;
@@ -128,12 +128,12 @@ function ask(subject: string, limiter: string, policy: Policy, cost = 1): Ask {
   return { key: `{${subject}}:${limiter}`, policy, cost, uncached: true };
 }
 
-/** Asks at random, and expects what the memory store answers at the same instants. */
+/** Makes random requests, and expects the memory store's answers at the same instants. */
 async function compare(store: Store, clock: FakeClock, limiter: string, policies: readonly Policy[]): Promise<void> {
-  const random = randomNumbers(limiter.length * 1_000 + policies.length);
+  const random = makeRandom(limiter.length * 1_000 + policies.length);
   const sameClock = fakeClock();
   const memory = memoryStore({ clock: sameClock });
-  /** When the units of each key leave that were taken last. */
+  /** When the units last taken from each key expire. */
   const ends = new Map<string, number>();
   for (let step = 0; step < STEPS; step++) {
     const op = pickOp(random);
@@ -155,7 +155,7 @@ async function compare(store: Store, clock: FakeClock, limiter: string, policies
 type Random = (below: number) => number;
 
 /** The same numbers for the same seed. */
-function randomNumbers(seed: number): Random {
+function makeRandom(seed: number): Random {
   let state = seed;
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -171,7 +171,7 @@ function pickOp(random: Random): Op {
 function askAtRandom(op: Op, { key, policy }: Ask, ends: ReadonlyMap<string, number>, random: Random): Ask {
   const asked = { key, policy, uncached: true, cost: random(3) === 0 ? random(10) : 1 };
   if (op === 'block') return { ...asked, cost: random(2), until: random(3) === 0 ? 0 : random(40) };
-  // A slot is taken, kept and given back by its holder.
+  // A holder takes, keeps and gives back a slot.
   if (policy.algorithm === 'concurrency') return { ...asked, holder: 1 + random(3), cost: op === 'charge' ? 0 : 1 };
   const isOfDecision = (op === 'give' || op === 'charge') && random(2) === 0;
   return isOfDecision ? { ...asked, until: ends.get(key) ?? 0 } : asked;
@@ -181,7 +181,7 @@ function countAllowed(answers: readonly Answer[]): number {
   return answers.filter(({ figures }) => figures.every((told) => told[ALLOWED] === 1)).length;
 }
 
-async function atOnce(store: Store, op: Op, asks: readonly Ask[]): Promise<Answer[]> {
+async function performAtOnce(store: Store, op: Op, asks: readonly Ask[]): Promise<Answer[]> {
   return Promise.all(Array.from({ length: AT_ONCE }, async () => store.perform(op, asks)));
 }
 
@@ -195,7 +195,7 @@ async function takeSeveralAtOnce(store: Store, limiter: string): Promise<void> {
   const narrow = ask('a', `${limiter}:narrow`, fixedWindow({ limit: 7, window: '1d' }));
   const other = ask('b', limiter, tokenBucket({ capacity: 50, refill: 1, every: '1d' }));
 
-  const answers = [...(await atOnce(store, 'take', [wide, narrow, other]))];
+  const answers = [...(await performAtOnce(store, 'take', [wide, narrow, other]))];
 
   assert.equal(countAllowed(answers), 7);
   assert.deepEqual(
@@ -207,7 +207,7 @@ async function takeSeveralAtOnce(store: Store, limiter: string): Promise<void> {
 async function chargeAtOnce(store: Store, limiter: string): Promise<void> {
   const charged = ask('a', limiter, fixedWindow({ limit: 5, window: '1d' }), 2);
 
-  await atOnce(store, 'charge', [charged]);
+  await performAtOnce(store, 'charge', [charged]);
 
   assert.equal(await readUsed(store, charged), 2 * AT_ONCE);
 }

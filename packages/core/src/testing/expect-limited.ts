@@ -3,7 +3,7 @@ import { optional, readOptions, valueThat, wholeNumber, withDefault } from '../v
 import type { Field, Optional, Options, Reader, Settings, WithDefault } from '../values/shape.ts';
 import { serve, type TestedApp } from './tested-app.ts';
 
-const text: Reader<string> = valueThat((given) => typeof given === 'string', 'a text');
+const text: Reader<string> = valueThat((given) => typeof given === 'string', 'a string');
 
 const EXPECTED = {
   /** How many requests are allowed before one is denied: a whole number, 0 for none. */
@@ -39,10 +39,10 @@ export interface TestedAnswer {
  * denied.
  *
  * The requests come from 127.0.0.1 and count like any others. If the limit refills while they are sent, give the store
- * a {@link fakeClock}. Requests in flight (`concurrency`) are not limited one after the other.
+ * a {@link fakeClock}. Requests sent one after another never reach a limit of `concurrency`.
  *
- * @param app - An Express, Koa, Fastify, NestJS or Hono application, a `node:http` server, a handler of `node:http` or
- * of fetch (which is the one with a single parameter), or a URL.
+ * @param app - An Express, Koa, Fastify, NestJS or Hono application, a `node:http` server, a `node:http` handler, a
+ * fetch handler (with a single parameter), or a URL.
  * @returns The denial.
  * @throws (rejects) AssertionError that names the unexpected response and possible causes; PolicyError for an invalid
  * option; TypeError if `app` is not an application.
@@ -77,7 +77,7 @@ function findFault(
 ): string | undefined {
   if (status === deniedStatus) return sent <= limit ? `only ${String(sent - 1)} were` : undefined;
   if (status >= 500 || status === 404) {
-    return `that is the answer of no limited route: ${body.slice(0, 200) || '(empty)'}`;
+    return `this response does not come from a limited route: ${body.slice(0, 200) || '(empty)'}`;
   }
   return sent > limit ? `${String(sent)} were` : undefined;
 }
@@ -92,10 +92,10 @@ function makeError(
   const shown = `${String(status)}${field === null ? '' : `, RateLimit: ${field}`}`;
   const isLimited = ['RateLimit', 'RateLimit-Remaining', 'X-RateLimit-Remaining'].some((name) => headers.has(name));
   const why = !isLimited
-    ? 'It has no field of a limit: no limiter acts on this route, or its options skip the request (`skip`, `allow`, `mode`, `headers`).'
+    ? 'It has no rate limit fields: no limiter acts on this route, or its options skip the request (`skip`, `allow`, `mode`, `headers`).'
     : sent <= limit
-      ? 'Does each request count once? Had an earlier test used this key? Make the application, or clear its memory store, before each test.'
-      : 'The limit is larger, has refilled meanwhile, or counts another key for each request; or `deniedStatus` is another one.';
+      ? 'Does each request count once? Did an earlier test use this key? Create the application, or clear its memory store, before each test.'
+      : 'The limit is larger, has refilled meanwhile, or counts a different key for each request; or `deniedStatus` is different.';
   return new AssertionError({
     message: `${method} ${path}: exactly ${String(limit)} requests should be allowed, but request ${String(sent)} got ${shown}: ${fault}. ${why}`,
     actual: fault,

@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from 'node:net';
 import { shown } from '../errors.ts';
 
-/** A handler of fetch: of `@sluice/web`, a route of Next.js. */
+/** A fetch handler: of `@sluice/web`, or a route of Next.js. */
 export type FetchHandler = (request: Request) => Response | Promise<Response>;
-/** A handler of `node:http`: an Express application, or a function of request and response. */
+/** A `node:http` handler: an Express application, or a function of request and response. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** An application that a test starts on a free port of 127.0.0.1, unless it listens already, and stops again. */
+/** An application that a test starts on a free port of 127.0.0.1, unless it already listens, and stops again. */
 export type TestedApp =
   | string
   | URL
@@ -33,7 +33,7 @@ export interface ServedApp {
 /** @throws TypeError for anything but an application. */
 export async function serve(app: TestedApp): Promise<ServedApp> {
   if (typeof app === 'string' || app instanceof URL) return serveAt(new URL(app));
-  // A handler of fetch has one parameter; one of node:http, and an Express application, two or three.
+  // A fetch handler has one parameter; a node:http handler or an Express application has two or three.
   if (typeof app === 'function')
     return app.length < 2 ? callFetch(app as FetchHandler) : serveServer(createServer(app as RequestListener));
   if (has(app, 'listen', 'address')) return serveServer(app as Server);
@@ -59,7 +59,7 @@ function serveAt(base: URL, close = (): void => undefined): ServedApp {
   return { send: (path, init) => fetch(new URL(path, base), { redirect: 'manual', ...init }), close };
 }
 
-/** A server that listens already is used as it is, and stays open. */
+/** A server that already listens is used as it is, and stays open. */
 async function serveServer(server: Server): Promise<ServedApp> {
   const isOpen = server.address() !== null;
   if (!isOpen) await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -72,7 +72,7 @@ async function serveServer(server: Server): Promise<ServedApp> {
   });
 }
 
-/** The second argument of a handler, as by Bun, by Deno, and by `@hono/node-server`: it tells the client's address. */
+/** The second argument of a handler, as passed by Bun, Deno and `@hono/node-server`: it has the client's address. */
 const BESIDE = {
   requestIP: () => ({ address: '127.0.0.1', family: 'IPv4', port: 0 }),
   remoteAddr: { transport: 'tcp', hostname: '127.0.0.1', port: 0 },

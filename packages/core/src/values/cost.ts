@@ -18,7 +18,7 @@ export function checkCost(cost: unknown): asserts cost is number {
 }
 
 /**
- * Checks units that are reserved, given back or reported.
+ * Checks units that are reserved, refunded or reported.
  *
  * @param expected - What they should be, for the error; and what came of them instead.
  * @throws as {@link checkCost} does.

@@ -30,7 +30,7 @@ export function parseDuration(
     const expected = 'a duration such as 60_000 (milliseconds) or "60s"';
     throw new PolicyError(
       field,
-      `${field} must be ${expected}, got ${shown(given)}; ${given === undefined ? `write for example ${field}: "1m"` : 'known units: ms, s, m, h, d'}`,
+      `${field} must be ${expected}, got ${shown(given)}; ${given === undefined ? `write, for example, ${field}: "1m"` : 'known units: ms, s, m, h, d'}`,
       code,
     );
   }

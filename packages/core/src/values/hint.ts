@@ -1,4 +1,4 @@
-/** The option here that one of another package means, or what to do instead; nothing if neither is known. */
+/** The option here that corresponds to another package's, or what to do instead; nothing if neither is known. */
 export type Elsewhere = (
   name: string,
   known: readonly string[],
@@ -6,19 +6,19 @@ export type Elsewhere = (
 
 let elsewhere: Elsewhere = () => ({});
 
-/** Makes the options of other packages known. */
+/** Registers the options of other packages. */
 export function knowElsewhere(names: Elsewhere): Elsewhere {
   return (elsewhere = names);
 }
 
-/** What to write instead of an option that does not exist: the known name that was probably meant, or all known names. */
+/** What to write instead of an unknown option: the name that was probably meant, or all known names. */
 export function suggest(name: string, known: readonly string[]): string {
   const { instead, meant = nearest(name, known) } = elsewhere(name, known);
   if (instead !== undefined) return instead;
   return meant === undefined ? `known: ${listed(known)}` : `did you mean ${JSON.stringify(meant)}?`;
 }
 
-/** The one of `known` with the smallest edit distance, if it is near enough to be meant. */
+/** The name with the smallest edit distance, if it is close enough to be the one that was meant. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;

@@ -10,10 +10,10 @@ const MAX_SUBJECT = 256;
 const UNSAFE = /^#|[{}\ud800-\udfff]/;
 
 /**
- * The subject that stores keep for a key that a caller gives: the same text, or `#` and its hash if it has more than 256
- * characters, begins with `#`, or contains a brace or a surrogate.
+ * The subject that stores keep for a caller's key: the same string, or `#` and its hash if it has more than 256
+ * characters, begins with `#`, or contains a brace or a lone surrogate.
  *
- * @throws TypeError `SLUICE_KEY_INVALID` for anything but a string that is not empty.
+ * @throws TypeError `SLUICE_KEY_INVALID` for anything but a non-empty string.
  */
 export function readSubject(key: unknown, where = 'key'): string {
   if (typeof key !== 'string' || key === '') {
@@ -24,7 +24,7 @@ export function readSubject(key: unknown, where = 'key'): string {
   return key.length > MAX_SUBJECT || UNSAFE.test(key) ? `#${hashText(key)}` : key;
 }
 
-/** Browsers count in memory alone, and hash nothing. */
+/** Browsers only count in memory, and hash nothing. */
 const crypto = /* @__PURE__ */ (() => runtime.getBuiltinModule?.('node:crypto'))();
 
 /** 128 bits of the SHA-256 of a text, in 22 characters. Over UTF-16, so that lone surrogates stay different. */

@@ -15,7 +15,7 @@ export function parseName(given: unknown, field: string): string {
 }
 
 /**
- * Checks that names differ without regard to case, as header fields compare them.
+ * Checks that names differ regardless of case, as header fields compare them.
  *
  * @throws PolicyError if two are equal.
  */
@@ -25,6 +25,6 @@ export function checkDistinct(names: readonly string[], field: string): void {
   if (repeated === -1) return;
   const first = names[lower.indexOf(lower[repeated] as string)];
   const both = `${shown(first)} and ${shown(names[repeated])}`;
-  const message = `names must be unique without regard to case, got ${both}; give one of them another name`;
+  const message = `names must be unique regardless of case, got ${both}; give one of them another name`;
   throw new PolicyError(field, message);
 }

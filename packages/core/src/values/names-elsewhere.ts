@@ -1,6 +1,6 @@
 import { knowElsewhere, type Elsewhere } from './hint.ts';
 
-/** What to write here, of which the first option that exists is meant, and the names that other limiters have for it. */
+/** What to write here (the first of these options that exists), and the names that other limiters use for it. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'window every policy': 'windowMs timeWindow ttl interval per duration',
   'every policy': 'window',
@@ -43,8 +43,8 @@ const INSTEAD: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
 ]);
 
 /**
- * How options of other packages are written here, for the errors of unknown options. It is exported so that a bundle
- * leaves it out, and every program of Node has it.
+ * How to write the options of other packages here, for errors about unknown options. Exported so that bundles leave it
+ * out while every Node program has it.
  */
 export const namesElsewhere: Elsewhere = /* @__PURE__ */ knowElsewhere((name, known) => {
   for (const [here, names] of Object.entries(ELSEWHERE)) {

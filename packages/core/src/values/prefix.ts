@@ -1,6 +1,6 @@
 import { PolicyError, shown } from '../errors.ts';
 
-/** @throws PolicyError for a value that cannot be a prefix of keys, and if there is none. */
+/** @throws PolicyError for a value that cannot be a prefix of keys, and without a value. */
 export function parsePrefix(prefix: unknown, where: string): string {
   if (typeof prefix === 'string' && /^[A-Za-z0-9._:/-]{1,64}$/.test(prefix)) return prefix;
   const call = `${where}(client, { prefix: 'shop' })`;

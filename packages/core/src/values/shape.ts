@@ -1,18 +1,18 @@
-// One shape for each options object: a row for each option, with its check, its default and its docstring. From it come
-// the types of what users write and of what the program reads, the errors, and docs/reference/options.md:
+// One shape for each options object: a row for each option, with its check, its default and its docstring. The types of
+// what users write and of what the program reads, the errors, and docs/reference/options.md all follow from it:
 //
 //     const BELL = {
-//       /** How loud it rings: a whole number from 1 to 11. */
-//       volume: wholeNumber(1, 11) as Field<number>,
-//       /** How long it rings. Default `2s`. */
-//       length: withDefault(duration(), 2_000) as WithDefault<Duration, number>,
-//       /** Who rings. */
-//       by: optional(parseName) as Optional<string>,
-//     };
-//     export interface BellOptions extends Options<typeof BELL> {}
+// /** How loud it rings: a whole number from 1 to 11. */
+// volume: wholeNumber(1, 11) as Field<number>,
+// /** How long it rings. Default `2s`. */
+// length: withDefault(duration(), 2_000) as WithDefault<Duration, number>,
+// /** Who rings. */
+// by: optional(parseName) as Optional<string>,
+// };
+// export interface BellOptions extends Options<typeof BELL> {}
 //
 //     export function ring(options: BellOptions): void {
-//       const { volume, length, by } = readOptions(options, BELL, 'ring'); // 5, 2000, undefined
+// const { volume, length, by } = readOptions(options, BELL, 'ring'); // 5, 2000, undefined
 //
 // A row is a function of the given value and its name. Declarations are made from its type, which `as` names; a row of
 // another type does not compile. The docstring ends with the default.
@@ -21,12 +21,14 @@ import { MAX_TIMER_MS } from '../platform.ts';
 import { parseDuration, type Duration } from './duration.ts';
 import { listed, suggest } from './hint.ts';
 
-/** Checks the value given for an option of this name, and returns it as it is kept. `code` is that of its errors. */
+/**
+ * Checks the value given for an option of this name, and returns the value to keep. `code` is the code of its errors.
+ */
 export type Reader<Kept> = (given: unknown, field: string, code: SluiceErrorCode) => Kept;
 
 /** An option that must be given. `Given` is what users write, `Kept` what {@link readOptions} returns. */
 export interface Field<Given, Kept = Given> extends Reader<Kept> {
-  /** Of the type alone. */
+  /** Only for the type. */
   readonly given?: Given;
 }
 
@@ -56,10 +58,10 @@ type GivenFor<Row> = Row extends { readonly given?: infer Given } ? Given : neve
 export type Settings<S> = { readonly [Name in keyof S]: S[Name] extends Reader<infer Kept> ? Kept : never };
 
 /**
- * Reads the options of a shape, and takes no others.
+ * Reads the options of a shape, and rejects all others.
  *
  * @param where - What takes the options, such as `fixedWindow` or `limits[0]`.
- * @param prefix - What errors write before the names of options, such as `cors.`.
+ * @param prefix - What errors write in front of option names, such as `cors.`.
  * @throws PolicyError with `code` for a bad value, `SLUICE_OPTION_UNKNOWN` for unknown options, `SLUICE_OPTION_INVALID`
  * if `options` is not an object.
  */
@@ -78,14 +80,14 @@ export function readOptions<S extends Shape>(
 
 const MAX_LISTED = 10;
 
-/** @throws PolicyError for a value that is no object, and for unknown options: it says what to write instead. */
+/** @throws PolicyError for a value that is not an object, and for unknown options, with what to write instead. */
 export function checkNames(
   options: unknown,
   known: readonly string[],
   where: string,
 ): asserts options is Readonly<Record<string, unknown>> {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    const example = known.includes('window') ? '; write for example { limit: 100, window: "1m" }' : '';
+    const example = known.includes('window') ? '; write, for example, { limit: 100, window: "1m" }' : '';
     const fields = known.length > MAX_LISTED ? 'of options' : `with ${listed(known)}`;
     const got = `got ${shown(options)}${example}`;
     throw new PolicyError(where, `${where} takes an object ${fields}, ${got}`, 'SLUICE_OPTION_INVALID');
@@ -103,7 +105,7 @@ export function checkNames(
   throw new PolicyError(name, `${where} has no ${what}`, 'SLUICE_OPTION_UNKNOWN');
 }
 
-/** The error of an option's value: what was expected, what came, and in `hint` what to write. */
+/** The error for an option's value: what was expected, what was given, and in `hint` what to write. */
 export function invalid(
   field: string,
   expected: string,
@@ -120,14 +122,14 @@ export function optional<Kept>(read: Reader<Kept>): Reader<Kept | undefined> & {
   return withDefault<Kept | undefined>(read, undefined);
 }
 
-/** A row for an option that may be left out, and is then kept as this. */
+/** A row for an option that may be left out, and then has this value. */
 // @__NO_SIDE_EFFECTS__
 export function withDefault<Kept>(read: Reader<Kept>, byDefault: Kept): Reader<Kept> & { mayBeLeftOut: true } {
   const row: Reader<Kept> = (given, field, code) => (given === undefined ? byDefault : read(given, field, code));
   return Object.assign(row, { mayBeLeftOut: true as const });
 }
 
-/** A value that passes a check, and is kept as it is. */
+/** A value that passes a check, and is kept unchanged. */
 // @__NO_SIDE_EFFECTS__
 export function valueThat<Kept>(is: (given: unknown) => boolean, expected: string): Reader<Kept> {
   return (given, field, code) => {
@@ -171,7 +173,7 @@ export function duration(minMs: 0 | 1 = 1): Reader<number> & { readonly given?: 
   return (given, field, code) => parseDuration(given, field, code, minMs);
 }
 
-/** An object with options of its own. Errors name them with it, such as `cors.origin`. */
+/** An object with its own options. Errors name them with it, such as `cors.origin`. */
 // @__NO_SIDE_EFFECTS__
 export function optionsOf<S extends Shape>(shape: S): Reader<Settings<S>> {
   return (given, field, code) => readOptions(given, shape, field, code, `${field}.`);

@@ -14,13 +14,13 @@ export function units(
     const isWhole = typeof given === 'number' && Number.isInteger(given) && !Object.is(given, -0);
     if (isWhole && given >= min && given <= max) return given;
     const expected = `a whole number from ${String(min)} to ${String(max)}`;
-    throw invalid(field, expected, given, code, hintFor(given, field, min, max, instead));
+    throw invalid(field, expected, given, code, findHint(given, field, min, max, instead));
   };
 }
 
 /** What to write instead of a bad number of units, if that is known. */
-function hintFor(given: unknown, field: string, min: number, max: number, instead: string): string {
-  if (given === undefined) return `; write for example ${field}: 100`;
+function findHint(given: unknown, field: string, min: number, max: number, instead: string): string {
+  if (given === undefined) return `; write, for example, ${field}: 100`;
   if (typeof given === 'string' && given.trim() !== '' && Number.isInteger(Number(given)) && Number(given) >= min) {
     return `; write ${field}: ${String(Number(given))}`;
   }

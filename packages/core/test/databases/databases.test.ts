@@ -131,7 +131,7 @@ for (const [database, first, further] of DATABASES)
           code: 'SLUICE_STORE_FAILED',
           kind: 'denied',
           message: expect.stringMatching(
-            /permission denied.*have it run by a user who may:\n.*create unlogged table/s,
+            /permission denied.*have a user with the permission run:\n.*create unlogged table/s,
           ) as unknown,
         });
       });

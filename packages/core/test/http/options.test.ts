@@ -77,7 +77,7 @@ describe('an option', () => {
   it.each<[unknown, string]>([
     [[], 'limits must be a list such as [{ name: "per-ip", '],
     [[null], 'limits[0] takes an object with name, policy, key, cost and onMissingKey, got null'],
-    [[entry, { ...entry, name: 'A' }], 'names must be unique without regard to case, got "a" and "A"'],
+    [[entry, { ...entry, name: 'A' }], 'names must be unique regardless of case, got "a" and "A"'],
     [[{ ...entry, cost: -1 }], 'limits[0].cost must be '],
     [[{ ...entry, key: [1] }], 'limits[0].key must be byIp()'],
     [

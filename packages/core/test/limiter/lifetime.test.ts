@@ -16,7 +16,7 @@ describe('a limiter’s name', () => {
 
     expect(() => createLimiter({ name: 'api', policy, store })).toThrow(TAKEN);
     expect(() => createLimiter({ name: 'API', policy, store })).toThrow(
-      /already has a limiter named "api", got "API"; give this one another name, or to share the counts write shared: true on both/,
+      /already has a limiter named "api", got "API"; give this one another name or, to share the counts, give both the same name and shared: true/,
     );
   });
 

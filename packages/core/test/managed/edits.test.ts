@@ -99,7 +99,7 @@ describe('put', () => {
     ['policy', ['orders', { limit: 5 }], 'policy must be a policy made by'],
     ['apps', ['orders', ten, { apps: 'shop' }], 'apps must be a list of applications'],
     ['apps', ['orders', ten, { apps: ['a'.repeat(129)] }], 'apps must be a list of applications, names of 1 to 128'],
-    ['by', ['orders', ten, { by: '' }], 'by must be a text of 1 to 256 characters'],
+    ['by', ['orders', ten, { by: '' }], 'by must be a string of 1 to 256 characters'],
     ['dryRun', ['orders', ten, { dryRun: true }], 'put has no option "dryRun"'],
   ])('rejects a bad %s', async (field, args, message) => {
     const { policies } = process();

@@ -160,9 +160,9 @@ describe('a record that this release cannot use', () => {
       '{"atMs":1,"life":1,"policy":{"algorithm":"magic"}}',
       'does not know its algorithm "magic"',
     ],
-    ['no JSON', '{"atMs":1,', 'it is no record of a policy'],
-    ['another value', '"hello"', 'it is no record of a policy'],
-    ['a hostile instant', '{"atMs":9007199254740993,"life":1}', 'it is no record of a policy'],
+    ['no JSON', '{"atMs":1,', 'it is not a record of a policy'],
+    ['another value', '"hello"', 'it is not a record of a policy'],
+    ['a hostile instant', '{"atMs":9007199254740993,"life":1}', 'it is not a record of a policy'],
   ])('(%s) is no policy, is left alone, and can be put again', async (_what, text, problem) => {
     await redis.admin.hset('sluice:{#policies}:records', 'orders', text);
     await redis.admin.zadd('sluice:{#policies}:changes', 5, 'orders');

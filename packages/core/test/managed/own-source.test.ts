@@ -201,7 +201,7 @@ describe('a source that misbehaves', () => {
   };
   it.each([
     ['load throws', fail, 'the store failed: broken'],
-    ['load returns nothing', () => Promise.resolve(undefined), 'returned no object of records'],
+    ['load returns nothing', () => Promise.resolve(undefined), 'did not return an object of records'],
   ])('(%s) makes decisions unavailable', async (_what, load, message) => {
     const orders = limit('orders', { load: load as unknown as PolicySource['load'] });
 

@@ -100,7 +100,7 @@ describe('the fallback', () => {
       states.push(gauges('fallback.active'));
     }
 
-    // A denial from the cache tells nothing of the store.
+    // A denial from the cache tells nothing about the store.
     expect(states).toEqual([0, 1, 1, 0].map((value) => [[{ limiter: 'api' }, value]]));
   });
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { localClock } from '../../src/platform.ts';
+import { makeLocalClock } from '../../src/platform.ts';
 
 describe('the clock of the memory store', () => {
   let dateMs = 0;
@@ -18,11 +18,11 @@ describe('the clock of the memory store', () => {
   };
 
   it('tells whole milliseconds since 1970', () => {
-    expect(localClock().now()).toBe(Math.floor(performance.timeOrigin));
+    expect(makeLocalClock().now()).toBe(Math.floor(performance.timeOrigin));
   });
 
   it('goes on as time passes', () => {
-    const clock = localClock();
+    const clock = makeLocalClock();
     const startMs = clock.now();
 
     pass(1);
@@ -32,7 +32,7 @@ describe('the clock of the memory store', () => {
   });
 
   it.each([3_600_000, -3_600_000])('does not follow a step of the system clock: %i ms', (stepMs) => {
-    const clock = localClock();
+    const clock = makeLocalClock();
     const startMs = clock.now();
 
     dateMs += stepMs;

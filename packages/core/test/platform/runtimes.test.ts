@@ -26,13 +26,13 @@ describe('a runtime without Node.js', () => {
     const text = bundle(`
       import { decisions, subscribe } from './channels.ts';
       import { findGuard } from './guard/guard.ts';
-      import { detached, isClusterWorker, localClock } from './platform.ts';
+      import { detached, isClusterWorker, makeLocalClock } from './platform.ts';
       import { warnOnce } from './warnings.ts';
       const guard = findGuard({ source: 'own', perform: () => new Promise(() => undefined) });
       subscribe(decisions, () => undefined);
       warnOnce('SLUICE_STORE_AWAY', 'away');
       done((async () => [
-        detached(() => 'run'), isClusterWorker(), decisions.hasSubscribers, localClock().now() > 1e12,
+        detached(() => 'run'), isClusterWorker(), decisions.hasSubscribers, makeLocalClock().now() > 1e12,
         await guard.perform('take', [], performance.now() + 5).catch(({ code }) => code),
       ])());`);
     let result: Promise<unknown> | undefined;

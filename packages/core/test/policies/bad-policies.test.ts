@@ -29,7 +29,7 @@ describe('an option that cannot be used', () => {
     ['fixedWindow', { limit: 5n }, /got 5n/],
     ['fixedWindow', { limit: Infinity }, /got Infinity; to limit nothing, leave the policy out/],
     ['slidingWindow', { limit: 1e15 }, /999999999999999, got 1000000000000000/],
-    ['slidingWindow', { limit: undefined }, /got undefined; write for example limit: 100/],
+    ['slidingWindow', { limit: undefined }, /got undefined; write, for example, limit: 100/],
     ['slidingLog', { limit: 1001 }, /from 0 to 1000, .*use slidingWindow/],
     ['concurrency', { limit: 1001 }, /from 0 to 1000, .*several keys/],
     ['tokenBucket', { capacity: 0 }, /got 0; to deny everything, write fixedWindow\(\{ limit: 0/],
@@ -65,7 +65,7 @@ describe('an option that cannot be used', () => {
       'fixedWindow',
       /an object with limit, window, align, blockFor and name, got undefined/,
     ],
-    ['fixedWindow', [100, '1m'], 'INVALID', 'fixedWindow', /got 100; write for example \{ limit: 100/],
+    ['fixedWindow', [100, '1m'], 'INVALID', 'fixedWindow', /got 100; write, for example, \{ limit: 100/],
     ['concurrency', [{ ...GOOD.concurrency, blockFor: 1 }], 'UNKNOWN', 'blockFor', /known: limit, ttl and name/],
   ])('of %s is not looked at while options are no object or unknown: %j', (of, args, code, field, text) => {
     const call = (): unknown => make[of](...args);

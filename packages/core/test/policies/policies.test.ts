@@ -7,7 +7,7 @@ import {
   compile,
   describePolicy,
   parsePolicy,
-  samePolicy,
+  isSamePolicy,
   scalePolicy,
   type Policy,
   type Share,
@@ -135,9 +135,9 @@ describe('a policy as plain data', () => {
   it('is the same as another if all of its numbers and names are', () => {
     const copy = JSON.parse(JSON.stringify(bucket)) as Policy;
 
-    expect(samePolicy(bucket, copy)).toBe(true);
-    expect(samePolicy(bucket, { ...copy, name: 'other' })).toBe(false);
-    expect(samePolicy(bucket, interval)).toBe(false);
+    expect(isSamePolicy(bucket, copy)).toBe(true);
+    expect(isSamePolicy(bucket, { ...copy, name: 'other' })).toBe(false);
+    expect(isSamePolicy(bucket, interval)).toBe(false);
   });
 });
 

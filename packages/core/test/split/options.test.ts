@@ -44,7 +44,7 @@ describe('options that are rejected', () => {
     ['consulMembership', 'address', { address: `http://user:${SECRET}@localhost:8500` }, /secrets go into token/],
     ['consulMembership', 'address', { address: 'http://localhost/consul' }, /without a path/],
     ['consulMembership', 'service', { service: '' }, /name of the service/],
-    ['consulMembership', 'id', { id: 7 }, /a text that is not empty/],
+    ['consulMembership', 'id', { id: 7 }, /a non-empty string/],
     ['consulMembership', 'token', { token: `${SECRET}\n` }, /visible ASCII/],
     ['consulMembership', 'ttlMs', { ttlMs: 100 }, /from 400/],
     ['consulMembership', 'tags', { tags: [] }, /tags/],
@@ -64,8 +64,8 @@ describe('options that are rejected', () => {
   it.each<[what: string, Policy, RegExp]>([
     ['windows that begin at the first unit', fixedWindow({ limit: 10, window: '1m' }), /align: "clock"/],
     ['units that come back at once', tokenBucket({ capacity: 9, refill: 9, every: '1m', mode: 'interval' }), /mode/],
-    ['an estimate', slidingCounter({ limit: 9, window: '1m' }), /would not keep its promise/],
-    ['a line for all', leakyBucket({ limit: 9, window: '1m', maxDelay: '1m' }), /would not keep its promise/],
+    ['an estimate', slidingCounter({ limit: 9, window: '1m' }), /would not add up to its guarantee/],
+    ['a line for all', leakyBucket({ limit: 9, window: '1m', maxDelay: '1m' }), /would not add up to its guarantee/],
   ])('of a limiter: a policy that cannot be split, with %s', (_what, policy, text) => {
     expect(() => createLimiter({ policy, store: new ManualMembership().store })).toThrow(
       expect.objectContaining({ code: 'SLUICE_POLICY_INVALID', message: expect.stringMatching(text) as unknown }),

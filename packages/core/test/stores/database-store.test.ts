@@ -49,11 +49,11 @@ it.each([
   [
     'denied',
     Object.assign(new Error('may not'), { code: '42501' }),
-    /make its table things: may not; have it run by a user who may:\ncreate things \[/,
+    /make its table things: may not; have a user with the permission run:\ncreate things \[/,
   ],
-  ['connection', { code: 'ECONNREFUSED' }, /cannot make its table things/],
-  ['other', new Error('disk full'), /cannot make its table things: disk full \[/],
-  ['other', undefined, /cannot make its table things/],
+  ['connection', { code: 'ECONNREFUSED' }, /cannot create its table things/],
+  ['other', new Error('disk full'), /cannot create its table things: disk full \[/],
+  ['other', undefined, /cannot create its table things/],
 ])('a table that cannot be made is %s for %j', async (kind, error, message) => {
   const store = sqlStore({
     ...{ source: 'postgres', table: 'things', statements: ['create things'] },

@@ -133,7 +133,7 @@ describe('expectLimited fails', () => {
       'a route that is not there',
       () => answer(404),
       { limit: 2 },
-      /request 1 got 404: that is the answer of no limited route/,
+      /request 1 got 404: this response does not come from a limited route/,
     ],
     ['what is not an application', 5 as never, { limit: 1 }, /takes an Express, Koa, .* got 5/],
     ['unknown options', threeTimes(), { limit: 1, limits: 2 } as never, /expectLimited has no option "limits"/],

@@ -1,4 +1,4 @@
-/** What a policy counted of a key in a minute in which it denied it: how often, and its numbers at the last denial. */
+/** A policy's denials of a key in one minute: how many, and the numbers at the last one. */
 export interface Denial {
   /** The first denial of the minute. */
   readonly atMs: number;
@@ -13,24 +13,24 @@ export interface Denial {
 /** A key that a process has denied. */
 export interface SharedKey {
   readonly limiter: string;
-  /** Its limit, as pages name it. */
+  /** Its limit, as pages refer to it. */
   readonly limit: string;
   readonly policy: string;
-  /** The key as stores have it: a long one as `#` and its hash. */
+  /** The key in stores: a long one is `#` and its hash. */
   readonly key: string;
   /** How often it was denied, at least. */
   readonly count: number;
-  /** The last ones, the last first. */
+  /** The latest denials, newest first. */
   readonly denials: readonly Denial[];
 }
 
-/** What the page of a process shares: what it has denied, and the policies that it alone may still have. */
+/** What a process's page shares: its denials, and the policies that only it may still have. */
 export interface PageRecord {
   readonly pid: number;
   readonly host: string;
-  /** Since when it has counted, by its own clock. */
+  /** When it began to count, by its own clock. */
   readonly sinceMs: number;
-  /** Denials in each minute of the last hour, the last one last. */
+  /** Denials in each minute of the last hour, newest last. */
   readonly deniedByMinute: readonly number[];
   readonly keys: readonly SharedKey[];
   /** Managed policies that their source has lost and this process still has, the first 25. */
@@ -66,7 +66,7 @@ const RECORD: Shape<PageRecord> = {
   lost: isList(MAX_SHARED_KEYS, isText),
 };
 
-/** A record as it is written. Escapes make keys longer: the keys denied least are left out then. */
+/** Writes a record. If escapes make it too long, the keys denied least are left out. */
 export function writeRecord(record: PageRecord): string {
   for (let keys = record.keys.slice(0, MAX_SHARED_KEYS); ; keys = keys.slice(0, -1)) {
     const text = JSON.stringify({ ...record, keys });
@@ -74,7 +74,7 @@ export function writeRecord(record: PageRecord): string {
   }
 }
 
-/** Reads a record. Undefined for a text that no page has written: others may write to Redis, too. */
+/** Reads a record. Undefined for a text that no page has written: other programs may write to Redis too. */
 export function readRecord(text: string): PageRecord | undefined {
   if (text.length > MAX_RECORD) return undefined;
   let record: PageRecord | undefined;
@@ -89,7 +89,7 @@ export function readRecord(text: string): PageRecord | undefined {
   return record && { ...record, keys: keys ?? [] };
 }
 
-/** The fields of a shape; undefined unless all are as it says. */
+/** The fields of a shape; undefined unless all match it. */
 function pick<T>(given: unknown, shape: Shape<T>): T | undefined {
   if (typeof given !== 'object' || given === null) return undefined;
   const names = Object.keys(shape) as (keyof T)[];

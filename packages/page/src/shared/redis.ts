@@ -2,16 +2,16 @@ import { setImmediate } from 'node:timers/promises';
 import { SharedLines, type RedisConnection } from '@sluice/core/spi';
 import { MAX_SHARED_KEYS, readRecord, writeRecord, type PageRecord, type SharedKey } from './record.ts';
 
-/** The record of a process. `ageMs`: how long ago it was written, by the clock of Redis. */
+/** The record of a process. `ageMs`: how long ago it was written, by Redis's clock. */
 export type SharedRecord = PageRecord & { readonly ageMs: number };
 
-/** How long a record outlives a process that was killed. */
+/** How long a record outlives a killed process. */
 const KEPT_MS = 30_000;
 const MAX_PROCESSES = 100;
 
 /**
- * Reads what the pages of processes share: at most a hundred records, and a megabyte. One record is parsed in each turn of
- * the event loop.
+ * Reads what the pages of several processes share: at most a hundred records, and a megabyte. Each turn of the event
+ * loop parses one record.
  *
  * @throws (rejects) StoreError.
  */
@@ -32,7 +32,7 @@ export async function shareRecord(connection: RedisConnection, record: PageRecor
   await findLines(connection).put([{ name, text: writeRecord(record) }]);
 }
 
-/** The keys that several processes have denied most, the most first. Counts add up. */
+/** The keys that several processes have denied most, in descending order. Counts are added up. */
 export function mergeDenied(records: readonly PageRecord[]): readonly SharedKey[] {
   const merged = new Map<string, SharedKey>();
   for (const key of records.flatMap(({ keys }) => keys)) {

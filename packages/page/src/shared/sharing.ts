@@ -4,19 +4,19 @@ import { readShared, shareRecord, type SharedRecord } from './redis.ts';
 
 const WRITE_EVERY_S = 5;
 const READ_EVERY_MS = 2_000;
-/** How long a reader waits for Redis before it gets what is known. */
+/** How long a reader waits for Redis before it gets the last known data. */
 const PATIENCE_MS = 500;
-/** Calls that wait for an answer: nothing more is sent to a Redis that hangs. */
+/** How many calls may wait for an answer, so that no more are sent to a hung Redis. */
 const MAX_PENDING = 5;
 
 /**
- * Shares what a page counts with those of other processes, in the Redis of the first limiter that has one: one write in
- * five seconds, and reads only while an operator looks. If it does not answer, the page says so, and nothing else happens.
+ * Shares a page's counts with those of other processes, in the Redis of the first limiter that has one: one write every
+ * five seconds, and reads only while an operator is looking. If Redis does not answer, the page only says so.
  */
 export class Sharing {
-  /** What was read last, this page included. */
+  /** The records read last, including this page's. */
   records: readonly SharedRecord[] = [];
-  /** Since when Redis has not taken counts, or has not given them; null: it does both. */
+  /** When Redis stopped accepting or returning counts; null: it does both. */
   awaySinceMs: number | null = null;
   readonly #limiters: () => readonly LimiterCore[];
   readonly #makeRecord: () => PageRecord;
@@ -29,7 +29,7 @@ export class Sharing {
     this.#makeRecord = makeRecord;
   }
 
-  /** To be called once a second. */
+  /** Call this once a second. */
   tick(): void {
     if (this.#seconds++ % WRITE_EVERY_S !== 0) return;
     void this.#try(async (connection) => {
@@ -39,7 +39,7 @@ export class Sharing {
     });
   }
 
-  /** Reads what pages have written, at most once in two seconds, and waits for half a second. Never rejects. */
+  /** Reads what pages have written, at most once every two seconds, and waits at most half a second. Never rejects. */
   async refresh(): Promise<void> {
     if (performance.now() - this.#readAtMs < READ_EVERY_MS) return;
     this.#readAtMs = performance.now();
@@ -49,7 +49,7 @@ export class Sharing {
     await inTime(read);
   }
 
-  /** Waits for what is being written. Never rejects. */
+  /** Waits for a write in progress. Never rejects. */
   async close(): Promise<void> {
     await inTime(Promise.all(this.#pending));
   }
@@ -66,7 +66,7 @@ export class Sharing {
   }
 }
 
-/** Waits for half a second. */
+/** Waits at most half a second. */
 export async function inTime(work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   await Promise.race([work, new Promise((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)))]);

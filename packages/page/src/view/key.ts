@@ -1,13 +1,13 @@
 import type { Action, KeyState } from '../key-actions.ts';
 import { Markup, markup } from './markup.ts';
-import { denialWords, outcomeWords, overrideWords, policyWords } from './words.ts';
+import { describeDenial, describeOutcome, describeOverride, describePolicyUse } from './words.ts';
 
 const MAX_DENIALS = 10;
 const OPEN = new Markup(' open');
 const LONG = { '1h': 'an hour', '1d': 'a day', '7d': 'a week', '30d': '30 days' };
 
 /**
- * The states of a key that was looked up, under each of its limits.
+ * The states of a looked-up key, under each of its limits.
  *
  * @param isBlocking - Whether the operator is about to block it, under the first one.
  */
@@ -16,7 +16,7 @@ export function viewKeys(states: readonly KeyState[], operator: string | undefin
   return markup`${states.map((state, i) => markup`<div data-place>${viewKey(state, operator, isBlocking && i === 0)}</div>`)}`;
 }
 
-/** One key under one limit: its state in words, and what can be done. */
+/** One key under one limit: its state in words, and the possible actions. */
 export function viewKey(state: KeyState, operator: string | undefined, isBlocking = false): Markup {
   const { managed, outcome, denials } = state;
   const form = (action: Action, title: string, fields?: readonly Markup[]): Markup =>
@@ -25,11 +25,11 @@ export function viewKey(state: KeyState, operator: string | undefined, isBlockin
   const override = managed?.override ?? undefined;
   return markup`<article class="${outcome}">
     <h2 tabindex="-1"><bdi>${state.key}</bdi> <small>of ${state.limiter}</small></h2>
-    <p><strong>${outcomeWords(state)}</strong></p>
-    ${state.policies.map((policy) => markup`<p>${policy.name}: ${policyWords(policy, state)}</p>`)}
-    ${denials.slice(0, MAX_DENIALS).map((denial) => markup`<p class="denial">${denialWords(denial)}</p>`)}
+    <p><strong>${describeOutcome(state)}</strong></p>
+    ${state.policies.map((policy) => markup`<p>${policy.name}: ${describePolicyUse(policy, state)}</p>`)}
+    ${denials.slice(0, MAX_DENIALS).map((denial) => markup`<p class="denial">${describeDenial(denial)}</p>`)}
     ${managed === null ? markup`<small>${inCode}</small>` : undefined}
-    ${managed && override ? markup`<p>${overrideWords(managed, override)}</p>` : undefined}
+    ${managed && override ? markup`<p>${describeOverride(managed, override)}</p>` : undefined}
     <div class="actions">
       ${outcome === 'blocked' ? form('unblock', 'Unblock') : form('block', 'Block', [viewLengths({ '10m': '10 minutes', ...LONG })])}
       ${form('reset', 'Forget what was used')}

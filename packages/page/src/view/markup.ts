@@ -7,10 +7,10 @@ export class Markup {
   }
 }
 
-/** What may stand in a template: text, a list, nothing, or what a template has made. */
+/** A part of a template: text, a list, nothing, or the result of a template. */
 type Part = Markup | string | undefined | readonly Part[];
 
-/** A template of HTML: its parts are text, in elements and in quoted attributes. */
+/** An HTML template: its parts are text, in elements and in quoted attributes. */
 export function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(texts.reduce((all, text, i) => all + write(parts[i - 1]) + text));
 }
@@ -20,7 +20,7 @@ function write(part: Part): string {
   return typeof part === 'string' ? escape(part) : (part ?? []).map(write).join('');
 }
 
-/** Control characters, and those that change the direction of a text, become symbols: `\u{202e}`. */
+/** Escapes text. Control characters, and those that change the direction of text, become symbols: `\u{202e}`. */
 function escape(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)

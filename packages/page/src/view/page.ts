@@ -2,7 +2,7 @@ import type { LimitEvent } from '@sluice/core';
 import type { ShownCounts, ShownKey, ShownLimiter, Snapshot } from '../snapshot.ts';
 import { PROGRAM, STYLE } from './app.generated.ts';
 import { markup, Markup } from './markup.ts';
-import { eventWords, msWords, number, processWords, time } from './words.ts';
+import { describeEvent, formatMs, number, describeProcesses, time } from './words.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -40,7 +40,7 @@ export function viewPage(snapshot: Snapshot): Markup {
 </main><script>${new Markup(PROGRAM)}</script></body></html>`;
 }
 
-/** What follows the counts. */
+/** The live part of the page. */
 export function viewSnapshot(snapshot: Snapshot): Markup {
   const parts = Object.entries(viewParts(snapshot));
   return markup`${parts.map(([name, content]) => markup`<div data-live="${name}">${content}</div>`)}`;
@@ -65,7 +65,7 @@ function viewHealth({ atMs, limiters, denied, lost, troubles, process: { pid, ho
   const outages = troubles.filter(({ what }) => what === 'outage').map((one) => one.atMs);
   const since = outages.length === 0 ? undefined : markup` since ${time(Math.min(...outages))}`;
   const stores = [...new Set(limiters.map(({ store }) => store))];
-  const processes = denied.others === null ? '' : `counts of ${processWords(denied.others)}, `;
+  const processes = denied.others === null ? '' : `counts of ${describeProcesses(denied.others)}, `;
   const wrong = [
     away.length === 0
       ? undefined
@@ -77,7 +77,7 @@ function viewHealth({ atMs, limiters, denied, lost, troubles, process: { pid, ho
     ...lost.map(viewLost),
     denied.awaySinceMs === null
       ? undefined
-      : markup` Redis has not taken or given counts since ${time(denied.awaySinceMs)}.`,
+      : markup` Redis has not accepted or returned counts since ${time(denied.awaySinceMs)}.`,
   ].filter((one) => one !== undefined);
   const well = `${stores.map((store) => `${store} answers`).join(', ') || 'No limiters'}, no policies lost.`;
   return markup`<p class="${wrong.length === 0 ? 'well' : 'health'}">${wrong.length === 0 ? well : wrong}
@@ -108,7 +108,7 @@ function viewPicture({ atMs, denied: { byMinute } }: Snapshot): Markup {
 }
 
 function viewDenied({ limiters, denied: { keys, others, sinceMs } }: Snapshot): Markup {
-  const whose = others === null ? 'By this process alone' : `By ${processWords(others)}`;
+  const whose = others === null ? 'By this process alone' : `By ${describeProcesses(others)}`;
   return markup`<section aria-label="Denied most"><h2>Denied most</h2><small>${whose}, since ${time(sinceMs)}.</small>
     ${keys.length === 0 ? markup`<p>None.</p>` : keys.map((key) => viewDeniedKey(key, limiters))}
   </section>`;
@@ -126,12 +126,12 @@ function viewDeniedKey({ id, key, limiter, policy, count }: ShownKey, limiters: 
 }
 
 function viewEvent(event: LimitEvent): Markup {
-  return markup`<p class="event ${event.what}">${eventWords(event)}</p>`;
+  return markup`<p class="event ${event.what}">${describeEvent(event)}</p>`;
 }
 
 function viewLimiter({ name, store, breaker, keysInMemory, p50Ms, p99Ms, policies }: ShownLimiter): Markup {
   const about = `store ${store}${store === 'memory' ? '' : `, breaker ${breaker}`}, keys in memory: ${number(keysInMemory)}`;
-  const took = p50Ms === null || p99Ms === null ? '' : `, p50 ${msWords(p50Ms)}, p99 ${msWords(p99Ms)}`;
+  const took = p50Ms === null || p99Ms === null ? '' : `, p50 ${formatMs(p50Ms)}, p99 ${formatMs(p99Ms)}`;
   return markup`<article><h3>${name} <small>${about}${took}</small></h3>${policies.map(viewPolicy)}</article>`;
 }
 

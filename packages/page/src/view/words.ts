@@ -4,14 +4,14 @@ import type { KeyState } from '../key-actions.ts';
 import type { ManagedNumbers } from '../overrides.ts';
 import { markup, type Markup } from './markup.ts';
 
-/** An instant, which the page shows by the clock of who looks at it. */
+/** An instant, which the page shows in the viewer's time zone. */
 export function time(ms: number): Markup {
   const iso = new Date(ms).toISOString();
   return markup`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
-/** Such as `87 of 100 in 1m, 13 left, 1 more at 14:02:07`. Under a block nothing is left, whatever was used. */
-export function policyWords(policy: KeyState['policies'][number], { outcome, atMs }: KeyState): Markup {
+/** Such as `87 of 100 in 1m, 13 left, 1 more at 14:02:07`. Under a block, nothing is left, whatever was used. */
+export function describePolicyUse(policy: KeyState['policies'][number], { outcome, atMs }: KeyState): Markup {
   const { used, limit, remaining, windowMs, nextAfterMs, resetAfterMs } = policy;
   const usage = `${number(used)} of ${number(limit)} in ${writeDuration(windowMs)}`;
   if (outcome === 'blocked') return markup`${usage}`;
@@ -20,8 +20,8 @@ export function policyWords(policy: KeyState['policies'][number], { outcome, atM
   return markup`${usage}, ${number(remaining)} left${next}`;
 }
 
-/** What would be decided about the key's next request. */
-export function outcomeWords({ outcome, source, retryAtMs, policies }: KeyState): Markup {
+/** The decision that the key's next request would get. */
+export function describeOutcome({ outcome, source, retryAtMs, policies }: KeyState): Markup {
   const until = retryAtMs === null ? undefined : markup` until ${time(retryAtMs)}`;
   const where = source === 'local' ? ' in this process, which counts by itself while its store does not answer' : '';
   if (outcome === 'blocked') return markup`Blocked${until}${where}.`;
@@ -32,7 +32,7 @@ export function outcomeWords({ outcome, source, retryAtMs, policies }: KeyState)
 }
 
 /** Such as `02:14:07: denied 37 times, 100 of 100 in 1m (orders)`. */
-export function denialWords({
+export function describeDenial({
   atMs,
   count,
   used,
@@ -47,7 +47,7 @@ export function denialWords({
 }
 
 /** Such as `Override of orders: fixedWindow 500 per 1h until 14:02:07, by ann (sale).` */
-export function overrideWords(
+export function describeOverride(
   { name, text }: ManagedNumbers,
   override: NonNullable<ManagedNumbers['override']>,
 ): Markup {
@@ -70,7 +70,7 @@ const WORDS: Readonly<Record<LimitEvent['what'], string>> = {
 };
 
 /** Such as `02:14:07 block ann of login: 5 of 5 used -> 5 of 5 used, blocked for 1h, by ops (a flood)`. */
-export function eventWords({ atMs, endAtMs, what, limit, key, before, after, by, reason }: LimitEvent): Markup {
+export function describeEvent({ atMs, endAtMs, what, limit, key, before, after, by, reason }: LimitEvent): Markup {
   const lasts = what === 'outage' || what === 'lost';
   const end = endAtMs === null ? markup` and lasts` : markup` to ${time(endAtMs)}`;
   const target = key === null ? markup`<bdi>${limit}</bdi>` : markup`<bdi>${key}</bdi> of <bdi>${limit}</bdi>`;
@@ -79,13 +79,13 @@ export function eventWords({ atMs, endAtMs, what, limit, key, before, after, by,
   return markup`${time(atMs)}${lasts ? end : undefined} <strong>${WORDS[what]}</strong> ${target}${change === '' ? '' : `: ${change}`}${whose}`;
 }
 
-/** A time that is known to a quarter: `0.14 ms`. */
-export function msWords(ms: number): string {
+/** A time, accurate to a quarter: `0.14 ms`. */
+export function formatMs(ms: number): string {
   return `${String(Number(ms.toPrecision(2)))} ms`;
 }
 
 /** How many processes share their counts: this one, and the others. */
-export function processWords(others: readonly unknown[]): string {
+export function describeProcesses(others: readonly unknown[]): string {
   return others.length === 0 ? '1 process' : `${number(others.length + 1)} processes`;
 }
 

@@ -4,8 +4,8 @@ import type { Service } from '../service.ts';
 import type { Route } from '../transport/http.ts';
 import { sendText } from '../transport/send.ts';
 
-/** Metrics in the format of Prometheus, for callers with rights. */
-export function metricsRoute({ access, stats }: Service, entrance: Entrance): Route {
+/** Metrics in Prometheus format, for callers with rights. */
+export function makeMetricsRoute({ access, stats }: Service, entrance: Entrance): Route {
   return {
     path: '/metrics',
     method: 'GET',

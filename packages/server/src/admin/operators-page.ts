@@ -7,7 +7,7 @@ import type { Service } from '../service.ts';
 import { isLocal } from '../transport/address.ts';
 import type { Route } from '../transport/http.ts';
 
-/** What the page answers, below `/`. */
+/** The resources of the page, below `/`. */
 const RESOURCES = ['', 'live', 'snapshot', 'key', 'block', 'unblock', 'reset', 'override', 'end-override'];
 
 /** The operators' page of a service, whose limits it shows. */
@@ -18,10 +18,10 @@ export interface ServedPage {
 }
 
 /**
- * The page on the listener of operators: for all on this machine if the listener is private, else for those with the
- * token. Undefined if there is no such listener. Counts from now on.
+ * The page on the operators' listener: for everything on this machine if the listener is private, otherwise for callers
+ * with the token. Undefined if there is no such listener. Counts from now on.
  */
-export function operatorsPage(
+export function makeOperatorsPage(
   service: Service,
   { listeners: { admin }, token, log }: Pick<Settings, 'listeners' | 'token' | 'log'>,
 ): ServedPage | undefined {

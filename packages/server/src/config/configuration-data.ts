@@ -2,15 +2,15 @@ import type { Policy } from '@sluice/core';
 import type { Place, Problem } from './configuration-error.ts';
 import type { Unit } from './units.ts';
 
-// What files contain, checked, as plain data: one thread reads it, and another decides by it.
+// The checked contents of the files as plain data: one thread reads them, and another uses them.
 
 export interface ConfigurationData {
-  /** In the order of the files. Several may have one name. */
+  /** In the order of the files. Several may share a name. */
   readonly domains: readonly { readonly name: string; readonly descriptors: readonly DescriptorData[] }[];
   readonly limits: readonly LimitData[];
   readonly forwardAuth: ForwardAuthData | undefined;
   readonly sentinelRules: readonly SentinelNumbers[];
-  /** What is not used, and is no mistake. */
+  /** Unused parts, which are no mistake. */
   readonly warnings: readonly Problem[];
 }
 
@@ -34,19 +34,19 @@ export interface DescriptorData {
 
 /** A limit of descriptors, and how it takes part in the decision. */
 export interface RuleData {
-  /** Other rules `replaces` it by this name, and it goes out as `current_limit.name`. */
+  /** Other rules refer to it in `replaces`, and responses contain it as `current_limit.name`. */
   readonly name: string | undefined;
   /** The value of `rate_limit`, for `current_limit`; undefined if the rule is `unlimited`, or has a `sluice` policy. */
   readonly rateLimit: { readonly requestsPerUnit: number; readonly unit: Unit } | undefined;
   /** The value of `sluice`. */
   readonly policy?: PolicyData;
-  /** Names of rules that are left out of a request in which this one takes part. */
+  /** Names of rules that do not apply to a request if this one does. */
   readonly replaces: readonly string[];
-  /** Decided by itself: never denies. */
+  /** Decided separately: never denies. */
   readonly shadowMode: boolean;
   /** Taken if it allows. The request is denied when no rule in quota mode allows. */
   readonly quotaMode: boolean;
-  /** `metadata` of the file, as JSON has it: for `dynamic_metadata` of the answer. */
+  /** `metadata` of the file as JSON, for the response's `dynamic_metadata`. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
@@ -57,16 +57,16 @@ export interface LimitData {
 }
 
 export interface ForwardAuthData {
-  /** Addresses and CIDR ranges whose `X-Forwarded-*` fields are believed. */
+  /** Addresses and CIDR ranges whose `X-Forwarded-*` fields are trusted. */
   readonly trustedProxies: readonly string[];
   readonly rules: readonly ForwardAuthRuleData[];
 }
 
 /** The first of several matching rules decides. */
 export interface ForwardAuthRuleData {
-  /** That of the file, or `rule-1` and so on by its place. No two rules have names that differ only in case. */
+  /** The name in the file, or `rule-1` and so on by its place. Names of two rules never differ only in case. */
   readonly name: string;
-  /** Patterns of paths, at least one: `/*` if the file has none. Methods in capitals; none: every method. */
+  /** Patterns of paths, at least one: `/*` if the file has none. Methods in upper case; none: every method. */
   readonly match: { readonly paths: readonly string[]; readonly methods: readonly string[] };
   /** `ip`, `route`, `method`, `all`, or `header:NAME`. */
   readonly key: readonly string[];
@@ -85,14 +85,14 @@ export interface SentinelNumbers {
   readonly resource: string;
   /** The application that the rule belongs to: its connected clients count for `perClient`. */
   readonly namespace: string;
-  /** Connected clients of the application that raise a count per client, at most. */
+  /** The maximum number of connected clients that raise a count per client. */
   readonly maxClients: number;
-  /** Units in a second; those of a whole interval are in proportion. */
+  /** Units per second; a whole interval has units in proportion. */
   readonly count: number;
-  /** `thresholdType` AVG_LOCAL: the count is that of one client, and the limit that times the connected ones. */
+  /** `thresholdType` AVG_LOCAL: the count is for one client, and the limit is the count times the connected clients. */
   readonly perClient: boolean;
   readonly windowIntervalMs: number;
   readonly sampleCount: number;
-  /** Counts of single values, as `formatParameter` has them. Undefined for rules without parameters. */
+  /** Counts of single values, as `formatParameter` writes them. Undefined for rules without parameters. */
   readonly values: ReadonlyMap<string, number> | undefined;
 }

@@ -12,7 +12,7 @@ export interface Problem extends Place {
   readonly message: string;
 }
 
-/** A configuration that cannot be used. Its message has a line for each problem: `path:line:column: message`. */
+/** A configuration that cannot be used. The message has a line for each problem: `path:line:column: message`. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
   /** Every problem of the files, in the order of the files and lines. */

@@ -1,32 +1,35 @@
 import type { Configuration } from './configuration.ts';
 import { loadConfiguration, readStamp, type LoadOptions } from './load-configuration.ts';
 
-/** How often the files are looked at. */
+/** How often the files are checked. */
 const LOOK_MS = 250;
 
 export interface SourceOptions extends LoadOptions {
   /**
-   * Gets each configuration, the first one too, before it becomes the current one. An error that it throws counts as a
-   * wrong file.
+   * Called with each configuration, including the first, before it becomes the current one. If it throws, the file
+   * counts as wrong.
    */
   readonly onLoad?: (configuration: Configuration) => void;
-  /** Gets why the files could not be used, once for one content: a ConfigurationError, or what could not be read. */
+  /**
+   * Called with the reason why the files could not be used, once per content: a ConfigurationError, or the error of
+   * reading them.
+   */
   readonly onError?: (error: Error) => void;
 }
 
 /**
- * The configuration of a file or a folder, loaded again after each change: a write, a rename over it, a swapped symbolic
+ * The configuration of a file or a folder, reloaded after each change: a write, a rename over it, a swapped symbolic
  * link. Files that cannot be used change nothing: the last good configuration stays.
  */
 export class ConfigurationSource {
   readonly #path: string;
   readonly #options: SourceOptions;
   #current: Configuration | undefined;
-  /** What the files were at the last look, and when they were loaded last. */
+  /** The state of the files at the last check, and at the last load. */
   #seen: string | undefined;
   #loaded: string | undefined;
   #looking: NodeJS.Timeout | undefined;
-  /** One load after the other, so that what is older does not come last. */
+  /** Loads run one after another, so that an older one never finishes last. */
   #last: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -58,13 +61,13 @@ export class ConfigurationSource {
     return this.#last;
   }
 
-  /** Follows the files no longer, and ignores what is being read. */
+  /** Stops following the files, and ignores a read in progress. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#looking);
   }
 
-  /** Loads files that have changed once they are the same in two looks: writers may take several steps. */
+  /** Loads changed files once two checks in a row find them equal, because writers may take several steps. */
   async #look(): Promise<void> {
     const stamp = await readStamp(this.#path);
     const isQuiet = stamp === this.#seen;

@@ -8,11 +8,11 @@ import { RuleNode, type Rule } from './rule-node.ts';
 import { SentinelRule } from './sentinel-rule.ts';
 import { MS_OF_UNIT } from './units.ts';
 
-/** What the service decides by: another object after each reload. */
+/** The configuration of the service: another object after each reload. */
 export interface Configuration {
   /** The rules of each domain of the rate limit service. */
   readonly domains: ReadonlyMap<string, RuleNode>;
-  /** The named limits that the native protocol decides over. */
+  /** The named limits of the native protocol. */
   readonly limits: ReadonlyMap<string, NamedLimit>;
   readonly forwardAuth: ForwardAuthSettings | undefined;
   /** The rules of Sentinel's protocol by `flowId`, and the applications that have any. */
@@ -21,7 +21,7 @@ export interface Configuration {
     readonly params: ReadonlyMap<bigint, SentinelRule>;
     readonly namespaces: ReadonlySet<string>;
   };
-  /** What the files hold that is not used, and is no mistake. */
+  /** Unused parts of the files, which are no mistake. */
   readonly warnings: readonly Problem[];
 }
 
@@ -40,15 +40,15 @@ export interface ForwardAuthRule extends ForwardAuthRuleData {
 }
 
 /**
- * The policy of a rate: a fixed window aligned to the clock, as Envoy's are. It is named by its unit, and the name is
- * part of the key: another unit is another state, another number of requests the same.
+ * The policy of a rate: a fixed window aligned to the clock, as Envoy's are. It is named after its unit, and the name
+ * is part of the key: a change of unit starts a new state, a change of the number does not.
  */
 export function makeRatePolicy({ requestsPerUnit, unit }: NonNullable<RuleData['rateLimit']>): Policy {
   return fixedWindow({ limit: requestsPerUnit, window: MS_OF_UNIT[unit], align: 'clock', name: unit });
 }
 
 /**
- * Makes the limits of a configuration.
+ * Creates the limits of a configuration.
  *
  * @throws ConfigurationError for policies that the store or the core cannot use.
  */
@@ -116,11 +116,11 @@ function readRulePolicy({ policies, managed: name }: PolicyData): RulePolicy {
   return policies.length > 1 ? policies : only;
 }
 
-/** How many limits operators are shown. */
+/** How many limits operators see. */
 const MAX_KNOWN = 1_000;
 
-/** The limits of a configuration, named ones first. */
-export function knownLimits({ domains, limits }: Configuration): Limit[] {
+/** The limits of a configuration, named limits first. */
+export function listKnownLimits({ domains, limits }: Configuration): Limit[] {
   const known = [...limits.values()].map(({ limit }) => limit);
   for (const root of domains.values()) {
     for (const { rule } of root.rules()) {

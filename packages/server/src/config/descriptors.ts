@@ -22,22 +22,22 @@ const FIELDS = [
 
 const RATE_FIELDS = ['unit', 'requests_per_unit', 'unlimited', 'name', 'replaces'] as const;
 
-/** Numbers of the protocol have 32 bits. */
+/** Numbers in the protocol have 32 bits. */
 const MAX_REQUESTS = 2 ** 32 - 1;
 
 type Fields = Readonly<Record<(typeof FIELDS)[number], YamlValue>>;
 
-/** What descriptors are below: a domain, or a descriptor. */
+/** The parent of descriptors: a domain, or a descriptor. */
 export interface Above {
   /** Its name in metrics. */
   readonly name: string;
   /** Its part of keys. */
   readonly key: string;
-  /** Where each descriptor has been defined, by its part of keys. */
+  /** Where each descriptor was defined, by its part of keys. */
   readonly places: Map<string, string>;
 }
 
-/** Reads a list of descriptors, with those below them. */
+/** Reads a list of descriptors, with their children. */
 export function readDescriptors(value: YamlValue, above: Above): readonly DescriptorData[] {
   const items = value.items('descriptors', 'maps with key, such as - key: remote_address');
   return items.flatMap((item) => readDescriptor(item, above) ?? []);
@@ -50,15 +50,13 @@ function readDescriptor(item: YamlValue, above: Above): DescriptorData | undefin
   const value = fields.value.text('value') ?? '';
   const shareThreshold = fields.share_threshold.flag('share_threshold');
   const rule = readRule(fields, key);
-  if (key === '') fields.key.problem('a descriptor needs a key that is not empty');
+  if (key === '') fields.key.problem('a descriptor needs a non-empty key');
   if (key.includes('*')) fields.key.problem(`key must not contain *, got ${quoted(key)}; patterns stand in value`);
   if (shareThreshold && !value.includes('*')) {
-    fields.share_threshold.problem(
-      'share_threshold needs a value with *; without one every value is a limit of its own',
-    );
+    fields.share_threshold.problem('share_threshold needs a value with *; without one, every value has its own limit');
   }
   for (const name of ['detailed_metric', 'value_to_metric'] as const) {
-    if (fields[name].flag(name)) fields[name].warn(`${name} changes nothing: metrics hold no values of requests`);
+    if (fields[name].flag(name)) fields[name].warn(`${name} has no effect: metrics contain no values from requests`);
   }
   const { places } = above;
   const own = { places, name: `${above.name}.${makeLabel(key, value)}`, key: above.key + makeSegment(key, value) };
@@ -73,7 +71,7 @@ function readDescriptor(item: YamlValue, above: Above): DescriptorData | undefin
   };
 }
 
-/** The rule of a descriptor. Undefined if it has none, or one that cannot be used, which is reported. */
+/** The rule of a descriptor. Undefined if it has none, or an invalid one, which is reported. */
 function readRule(fields: Fields, key: string): RuleData | undefined {
   const common = {
     shadowMode: fields.shadow_mode.flag('shadow_mode'),
@@ -90,13 +88,13 @@ function readRule(fields: Fields, key: string): RuleData | undefined {
   }
   for (const field of ['name', 'replaces'] as const) {
     if (!fields[field].isMissing)
-      fields[field].problemAtName(`${field} stands beside sluice alone; write it inside rate_limit`);
+      fields[field].problemAtName(`${field} is only valid beside sluice; write it inside rate_limit`);
   }
   const rate = readRateLimit(fields.rate_limit);
   return rate && { ...rate, ...common };
 }
 
-/** Reads `rate_limit`. Undefined if it is missing, or cannot be used, which is reported. */
+/** Reads `rate_limit`. Undefined if it is missing, or invalid, which is reported. */
 function readRateLimit(value: YamlValue): Pick<RuleData, 'name' | 'replaces' | 'rateLimit'> | undefined {
   const fields = value.record(RATE_FIELDS, 'rate_limit', 'unit and requests_per_unit');
   if (!value.isMap) return undefined;
@@ -137,10 +135,10 @@ function readNames(named: YamlValue, replacing: YamlValue): Pick<RuleData, 'name
 }
 
 /**
- * Reads `sluice`: a policy, a list of several with a name each, or a managed one. Undefined if it cannot be used,
- * which is reported.
+ * Reads `sluice`: a policy, a list of several with a name each, or a managed one. Undefined if it is invalid, which is
+ * reported.
  *
- * @param names - The name of a policy without one is the first of these that can be: it is part of the key.
+ * @param names - A policy without a name gets the first valid one of these. It is part of the key.
  */
 function readSluice(value: YamlValue, names: readonly (string | undefined)[]): PolicyData | undefined {
   const name = names.find((one) => one !== undefined && isName(one)) ?? 'limit';
@@ -153,7 +151,7 @@ function readList(value: YamlValue, options: PolicyOptions): PolicyData | undefi
   const read = items.map((item, i) => {
     const one = readPolicy(item, { ...options, where: `sluice[${String(i)}]` });
     if (one?.managed === undefined) return one;
-    item.problem('a managed policy stands alone: it cannot be one of a list');
+    item.problem('a managed policy cannot be part of a list');
     return undefined;
   });
   if (items.length === 0) value.problemAtName('sluice must hold a policy, or a list of them, got an empty list');

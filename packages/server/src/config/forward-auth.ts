@@ -17,7 +17,7 @@ export function readForwardAuth(value: YamlValue): ForwardAuthData {
   const names = new Set<string>();
   if (proxies.length === 0 && fields.rules.isList) {
     value.problem(
-      'forward_auth needs trusted_proxies: the addresses of the gateways that ask, such as [10.0.0.0/8]. Without them nothing that a gateway states is believed, and each request gets 403',
+      'forward_auth needs trusted_proxies: the addresses of the gateways that ask, such as [10.0.0.0/8]. Without them, nothing that a gateway states is trusted, and every request gets 403',
     );
   }
   return {
@@ -84,7 +84,7 @@ function readKey(value: YamlValue): readonly string[] {
   });
 }
 
-/** A text, or a list of at least one. None where it is missing. */
+/** A string, or a list of at least one. None if it is missing. */
 function readTexts(
   value: YamlValue,
   where: string,

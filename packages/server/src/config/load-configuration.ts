@@ -8,10 +8,12 @@ import type { ConfigurationData } from './configuration-data.ts';
 import { ConfigurationError, type Problem } from './configuration-error.ts';
 import { readConfiguration, type ConfigurationFile } from './read-configuration.ts';
 
-/** Files that together are shorter, in characters, are read within some milliseconds; others in a thread of their own. */
+/**
+ * Files that are shorter together, in characters, are read within milliseconds; others are read in a separate thread.
+ */
 const SHORT = 16_384;
 
-/** Bounds on reading others: a file whose aliases repeat each other takes what it gets. */
+/** Bounds on reading the others, because a file whose aliases repeat each other uses all that it may. */
 const MAX_BYTES: number = 64 * 1024 * 1024;
 const MAX_MS = 60_000;
 const MAX_HEAP_MB = 2_048;
@@ -20,13 +22,13 @@ const MAX_HEAP_MB = 2_048;
 export type ReadResult = { readonly data: ConfigurationData } | { readonly problems: readonly Problem[] };
 
 export interface LoadOptions {
-  /** Makes the limit of each rule, once. */
+  /** Creates the limit of each rule, once. */
   readonly makeLimit: MakeLimit;
 }
 
 /**
  * Loads the configuration of a file, or of the files `*.yaml` and `*.yml` of a folder, in the order of their names.
- * Hidden files and inner folders are left out. However large or bad they are, other work of this thread goes on.
+ * Hidden files and inner folders are left out. However large or bad they are, this thread continues with other work.
  *
  * @throws (rejects) ConfigurationError, or an error that says what cannot be read.
  */
@@ -38,8 +40,8 @@ export async function loadConfiguration(path: string, { makeLimit }: LoadOptions
 }
 
 /**
- * Tells the contents of a file, or of the files of a folder, from others without reading them: where links lead, sizes
- * and times. Of what cannot be read, it is the error.
+ * A stamp that changes with the contents of a file or folder, without reading them: targets of links, sizes and times,
+ * or the error if they cannot be read.
  */
 export async function readStamp(path: string): Promise<string> {
   try {
@@ -55,7 +57,7 @@ async function readFiles(path: string): Promise<readonly ConfigurationFile[]> {
     const found = await findFiles(path);
     if (found.length === 0) throw new Error('the folder has no file *.yaml or *.yml');
     const bytes = found.reduce((sum, { size }) => sum + Number(size), 0);
-    if (bytes > MAX_BYTES) throw new Error(`it has ${String(bytes)} bytes, and may have ${String(MAX_BYTES)}`);
+    if (bytes > MAX_BYTES) throw new Error(`it has ${String(bytes)} bytes, more than the ${String(MAX_BYTES)} allowed`);
     const decoder = new TextDecoder('utf-8', { fatal: true });
     return await Promise.all(
       found.map(async (one) => ({ path: one.path, text: decoder.decode(await readFile(one.path)) })),
@@ -92,7 +94,7 @@ async function readInThread(files: readonly ConfigurationFile[]): Promise<Config
     throw new ConfigurationError(result.problems);
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
-    throw new Error(`reading the configuration was given up: ${(error as Error).message}`, { cause: error });
+    throw new Error(`reading the configuration was abandoned: ${(error as Error).message}`, { cause: error });
   } finally {
     await thread.terminate();
   }

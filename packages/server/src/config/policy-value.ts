@@ -16,7 +16,7 @@ import { quoted, type YamlField, type YamlValue } from './yaml-value.ts';
 export const MAKERS = { fixedWindow, slidingWindow, slidingCounter, slidingLog, tokenBucket, leakyBucket, concurrency };
 const KINDS: readonly string[] = Object.keys(MAKERS);
 
-/** As names of policies are: they are part of header fields and keys. */
+/** The names that policies may have: they are part of header fields and keys. */
 const NAME = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;
 export const NAME_FORM = 'a letter followed by up to 63 letters, digits, ".", "-" or "_"';
 
@@ -29,7 +29,7 @@ export interface PolicyOptions {
   readonly name: string | undefined;
   /** Whether the policy may have a name of its own. */
   readonly mayName: boolean;
-  /** Why no slots can be held here. Default: they can. */
+  /** Why slots cannot be held here. Default: they can. */
   readonly noSlots?: string;
 }
 
@@ -39,8 +39,8 @@ export function isName(text: string): boolean {
 }
 
 /**
- * Reads one policy as a file writes it: `{ tokenBucket: { capacity: 20, refill: 10, every: 1s } }`, or
- * `{ managed: orders }`. Undefined if it cannot be used, which is reported.
+ * Reads one policy as a file writes it: `{ tokenBucket: { capacity: 20, refill: 10, every: 1s } }`, or `{ managed:
+ * orders }`. Undefined if it is invalid, which is reported.
  */
 export function readPolicy(value: YamlValue, options: PolicyOptions): PolicyData | undefined {
   const { where } = options;

@@ -18,8 +18,8 @@ const FIELDS = ['domain', 'descriptors', 'limits', 'forward_auth', 'sentinel'] a
 const EXPECTED = 'domain: and descriptors:, limits:, forward_auth: or sentinel:';
 
 /**
- * Reads a configuration: YAML in envoyproxy/ratelimit's format, with `sluice`, `limits`, `forward_auth` and `sentinel`
- * beside it. Several documents are as several files, and may have rules of one domain.
+ * Reads a configuration: YAML in envoyproxy/ratelimit's format, with the additions `sluice`, `limits`, `forward_auth`
+ * and `sentinel`. Several documents work like several files, and may have rules of one domain.
  *
  * @throws ConfigurationError with every problem of every file.
  */
@@ -42,10 +42,10 @@ export function readConfiguration(files: readonly ConfigurationFile[]): Configur
   };
 }
 
-/** The contents of the documents that were read so far. */
+/** The contents of the documents read so far. */
 class ConfigurationParts {
   readonly domains: ConfigurationData['domains'][number][] = [];
-  /** By name in small letters. */
+  /** By lower-case name. */
   readonly limits: Map<string, { readonly limit: LimitData; readonly place: string }> = new Map();
   readonly sentinel: SentinelReader = new SentinelReader();
   forwardAuth: { readonly data: ForwardAuthData; readonly place: string } | undefined;
@@ -60,7 +60,7 @@ class ConfigurationParts {
   #readDocument(document: YamlValue): void {
     const names = document.isMap ? document.fields('a configuration', EXPECTED).map(({ name }) => name) : [];
     if (!FIELDS.some((name) => names.includes(name))) {
-      // Without any of the fields this may be any file, so its text is not shown.
+      // Without any of these fields, this may be any file, so its text is not shown.
       document.problem(`a configuration must hold ${EXPECTED}; this holds none of them`);
       return;
     }
@@ -76,7 +76,7 @@ class ConfigurationParts {
     const domain = named.text('domain');
     const name = domain ?? '';
     if (domain === '' || named.isMissing) {
-      named.problem('descriptors need a domain that is not empty; write domain: and the name that Envoy sends');
+      named.problem('descriptors need a non-empty domain; write domain: and the name that Envoy sends');
     }
     const root = this.#roots.get(name) ?? { name, key: escapePart(name), places: new Map<string, string>() };
     this.#roots.set(name, root);

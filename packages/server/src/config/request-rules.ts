@@ -3,7 +3,7 @@ import { makeRatePolicy } from './configuration.ts';
 import type { Rule } from './rule-node.ts';
 import type { Unit } from './units.ts';
 
-/** Requests may bring any number of different limits: this many are kept, and others are made again. */
+/** Requests may bring any number of different limits: this many are kept, and others are created again. */
 const MAX_KEPT = 1_000;
 
 /** The rules of limits that requests bring themselves: `limit` of a descriptor. */
@@ -16,8 +16,8 @@ export class RequestRules {
   }
 
   /**
-   * The rule of a limit. Those of one unit, and `rate_limit` of that unit in the file, count one descriptor in the same
-   * state, so that no client gets more by bringing another number.
+   * The rule of a limit. Limits with one unit, and the file's `rate_limit` with that unit, share the state of a
+   * descriptor, so that no client gets more by sending another number.
    *
    * @param requestsPerUnit - A whole number below 2^32.
    */

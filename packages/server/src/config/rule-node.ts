@@ -12,15 +12,15 @@ export interface Rule extends RuleData {
 export interface Match {
   readonly rule: Rule;
   /**
-   * Domain and entries, joined so that no two descriptors share it. With `share_threshold` the matching
-   * pattern stands in place of the value.
+   * Domain and entries, joined so that no two descriptors share it. With `share_threshold`, the matching pattern
+   * replaces the value.
    */
   readonly key: string;
   /** The name of the rule in metrics, without values of requests. */
   readonly metric: string;
 }
 
-/** The descriptors below another that have one key. */
+/** The children of a descriptor that have the same key. */
 interface KeyRules {
   /** By value. Patterns too: a request whose value is the text of a pattern matches that pattern. */
   readonly values: Map<string, RuleNode>;
@@ -28,12 +28,12 @@ interface KeyRules {
   any: RuleNode | undefined;
 }
 
-/** A descriptor of the file with those below it, or the root of a domain. */
+/** A descriptor of the file with its children, or the root of a domain. */
 export class RuleNode {
   /** The name in metrics, without values of requests. */
   readonly name: string;
   readonly rule: Rule | undefined;
-  /** The root, the descriptors above this one, and this one. */
+  /** The path from the root to this descriptor. */
   readonly #path: readonly RuleNode[];
   /** The part that it adds to the key; undefined if that depends on the request. */
   readonly #segment: string | undefined;
@@ -55,7 +55,7 @@ export class RuleNode {
     this.#segment = segment;
   }
 
-  /** Adds descriptors that are not there yet, with those below them. */
+  /** Adds descriptors that are not there yet, with their children. */
   addAll(descriptors: readonly DescriptorData[], ruleFor: (rule: RuleData) => Rule): void {
     for (const descriptor of descriptors) {
       const { key, value, shareThreshold } = descriptor;
@@ -75,8 +75,8 @@ export class RuleNode {
   }
 
   /**
-   * The rule of a descriptor: that of its last entry, at the same depth below this node. Per level an exact key and value
-   * come first, then values with `*` in their order, then the key alone. Undefined if no rule limits it.
+   * The rule of a descriptor: the rule of its last entry, at the same depth below this node. At each level, an exact
+   * key and value come first, then values with `*` in order, then the key alone. Undefined if no rule limits it.
    */
   match(entries: readonly DescriptorEntry[]): Match | undefined {
     // eslint-disable-next-line @typescript-eslint/no-this-alias -- where the walk begins
@@ -90,7 +90,7 @@ export class RuleNode {
     return rule === undefined ? undefined : { rule, key: node.#keyFor(entries), metric: node.name };
   }
 
-  /** The rules of this descriptor and of those below, by their names in metrics, in the order of the files. */
+  /** The rules of this descriptor and its descendants, by their names in metrics, in the order of the files. */
   *rules(): Generator<{ readonly name: string; readonly rule: Rule }> {
     if (this.rule !== undefined) yield { name: this.name, rule: this.rule };
     for (const child of this.#children) yield* child.rules();

@@ -2,12 +2,12 @@
 export const PARAMETER_TYPES = ['int', 'long', 'byte', 'double', 'float', 'short', 'boolean', 'string'] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];
 
-/** A value of a parameter, as rules and requests are compared by, and keys have it: `int:5`. */
+/** The text of a parameter value, by which rules and requests are compared, and which keys contain: `int:5`. */
 export function formatParameter(type: ParameterType, value: string | number | bigint | boolean): string {
   return `${type}:${String(value)}`;
 }
 
-/** Where Java's `classType` of an exception is one of these; any other is a text, as for Sentinel. */
+/** The types for Java's `classType` of an exception; any other is a string, as in Sentinel. */
 const CLASSES: ReadonlyMap<string, ParameterType> = new Map(
   PARAMETER_TYPES.flatMap((type) => {
     const boxed = type === 'int' ? 'Integer' : type.replace(/^./, (letter) => letter.toUpperCase());
@@ -25,7 +25,7 @@ const LARGEST: Readonly<Partial<Record<ParameterType, bigint>>> = {
 /**
  * Reads `object` of an exception in a rule.
  *
- * @returns The value as {@link formatParameter} gives it, or undefined if the text is not a value of that class.
+ * @returns The value as {@link formatParameter} writes it, or undefined if the text is not a value of that class.
  */
 export function readParameter(text: string, classType: string): string | undefined {
   const type = CLASSES.get(classType) ?? 'string';

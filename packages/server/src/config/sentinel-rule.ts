@@ -3,11 +3,11 @@ import type { Limit } from '@sluice/core/spi';
 import type { MakeLimit } from '../limits.ts';
 import type { SentinelNumbers } from './configuration-data.ts';
 
-/** Limits of one rule that are kept: one for each number of clients, and each threshold of a value. */
+/** How many limits of a rule are kept: one for each number of clients, and each threshold of a value. */
 const MAX_LIMITS = 256;
 /** The largest limit of a policy. */
 const MAX_UNITS = 999_999_999_999_999;
-/** Undoes errors of doubles: 0.29 * 100 is a little below 29. */
+/** Undoes rounding errors: 0.29 * 100 is slightly below 29. */
 const ERROR = 1e-9;
 
 /** A rule of Sentinel whose units are counted in sliding windows, and its limits. */
@@ -18,7 +18,7 @@ export class SentinelRule {
   readonly #makeLimit: MakeLimit;
   readonly #limits = new Map<number, Limit>();
 
-  /** @throws PolicyError where the numbers make no limit. */
+  /** @throws PolicyError if the numbers do not make a valid limit. */
   constructor(numbers: SentinelNumbers, makeLimit: MakeLimit) {
     this.numbers = numbers;
     this.name = `${numbers.values === undefined ? 'flow' : 'param'}-${String(numbers.flowId)}`;
@@ -27,10 +27,10 @@ export class SentinelRule {
   }
 
   /**
-   * The limit now. All limits of a rule have one state, so that a client that comes or goes forgets nothing.
+   * The limit now. All limits of a rule share one state, so that no counts are lost when a client connects or leaves.
    *
    * @param clients - The connected clients of its namespace.
-   * @param value - The parameter, as `formatParameter` has it.
+   * @param value - The parameter, as `formatParameter` writes it.
    */
   limit(clients: number, value?: string): Limit {
     const { count, perClient, windowIntervalMs: window, sampleCount, values } = this.numbers;

@@ -3,7 +3,7 @@ import { readParameter } from './sentinel-parameter.ts';
 import { quoted, type YamlValue } from './yaml-value.ts';
 
 const FIELDS = ['namespace', 'maxClients', 'rules'] as const;
-/** Those that are used, of many that Sentinel's dashboard writes. */
+/** The fields that are used, of many that Sentinel's dashboard writes. */
 const RULE_FIELDS = [
   ...(['rule', 'resource', 'count', 'clusterMode', 'clusterConfig', 'paramIdx', 'paramFlowItemList'] as const),
 ] as const;
@@ -23,7 +23,7 @@ const MAX_SAMPLES = 100;
 /** The parts `sentinel` of several documents, one for each namespace. */
 export class SentinelReader {
   readonly rules: SentinelNumbers[] = [];
-  /** By namespace, where it was defined. */
+  /** Where each namespace was defined. */
   readonly #places = new Map<string, string>();
   readonly #ids = new Set<string>();
 
@@ -52,7 +52,8 @@ export class SentinelReader {
     const outer = item.pick(RULE_FIELDS, 'a rule of sentinel', RULES);
     const fields = outer.rule.isMissing ? outer : outer.rule.pick(RULE_FIELDS, 'a rule of sentinel', RULES);
     if (!fields.clusterMode.flag('clusterMode')) {
-      // No mistake: one list of Nacos has rules of both kinds, and Sentinel's server leaves these to each client, too.
+      // Not a mistake: one list in Nacos has rules of both kinds, and Sentinel's server also leaves these to each
+      // client.
       const what = `the rule of the resource ${quoted(fields.resource.text('resource') ?? '')} is not enforced here`;
       item.warn(`${what}, but by each client: it has no clusterMode: true`);
       return;

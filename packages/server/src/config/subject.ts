@@ -5,8 +5,8 @@ export interface DescriptorEntry {
 }
 
 /**
- * The key of the entries of a descriptor. No two lists of entries, and no two domains, share a key: parts are
- * joined as core's `joinParts` does it, except that they may be empty.
+ * The key of the entries of a descriptor. No two lists of entries, and no two domains, share a key: parts are joined as
+ * in core's `joinParts`, except that they may be empty.
  */
 export function makeKey(domain: string, entries: readonly DescriptorEntry[]): string {
   let joined = escapePart(domain);
@@ -19,12 +19,12 @@ export function makeSegment(key: string, value: string): string {
   return `|${escapePart(key)}|${escapePart(value)}`;
 }
 
-/** The part of one entry in a name of metrics. */
+/** The part of a metric name that one entry adds. */
 export function makeLabel(key: string, value: string): string {
   return value === '' ? key : `${key}_${value}`;
 }
 
-/** Text without bars, and different for different text. */
+/** Escapes bars, so that different texts stay different. */
 export function escapePart(text: string): string {
   return /[|%]/.test(text) ? text.replaceAll('%', '%25').replaceAll('|', '%7C') : text;
 }

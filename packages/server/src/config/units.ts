@@ -1,7 +1,7 @@
 const SECOND_MS = 1_000;
 const DAY_MS: number = 86_400 * SECOND_MS;
 
-/** The lengths that Envoy's units have: a month is 30 days, a year 365. */
+/** The lengths of Envoy's units: a month is 30 days, a year 365. */
 export const MS_OF_UNIT = {
   second: SECOND_MS,
   minute: 60 * SECOND_MS,
@@ -14,7 +14,10 @@ export const MS_OF_UNIT = {
 export type Unit = keyof typeof MS_OF_UNIT;
 export const UNITS = Object.keys(MS_OF_UNIT) as readonly Unit[];
 
-/** By their numbers in `RateLimitResponse.RateLimit.Unit`; `envoy.type.v3.RateLimitUnit`, of requests, has no week. */
+/**
+ * Units by their numbers in `RateLimitResponse.RateLimit.Unit`; `envoy.type.v3.RateLimitUnit`, of requests, has no
+ * week.
+ */
 export const UNIT_OF_NUMBER: readonly (Unit | 'unknown')[] = [
   ...(['unknown', 'second', 'minute', 'hour', 'day', 'month', 'year', 'week'] as const),
 ];

@@ -1,7 +1,7 @@
 import { type PolicyError } from '@sluice/core';
 import { readOptions } from '@sluice/core/spi';
 
-/** What is wrong with a field of an unknown name, and what was probably meant. */
+/** The message about a field with an unknown name, with the name that was probably meant. */
 export function unknownName(where: string, name: string, known: readonly string[]): string {
   const shape = Object.fromEntries(known.map((one) => [one, () => undefined]));
   try {

@@ -1,4 +1,4 @@
-/** A value of the configuration with `*`, each of which stands for any characters, or none. */
+/** A configuration value with `*`, each of which matches any characters, or none. */
 export class Wildcard {
   readonly pattern: string;
   readonly #first: string;
@@ -15,7 +15,7 @@ export class Wildcard {
     this.#least = pattern.length - (parts.length - 1);
   }
 
-  /** Takes time in proportion to the length of the value, times that of the pattern at worst. */
+  /** Takes time proportional to the length of the value, times that of the pattern at worst. */
   matches(value: string): boolean {
     if (value.length < this.#least || !value.startsWith(this.#first) || !value.endsWith(this.#last)) return false;
     const end = value.length - this.#last.length;

@@ -12,25 +12,25 @@ import {
 } from 'yaml';
 import type { Place, Problem } from './configuration-error.ts';
 
-/** Values inside values, also by aliases. */
+/** How deep values may nest, including through aliases. */
 const MAX_DEPTH = 200;
 
 const TOO_DEEP: string = `values are nested more than ${String(MAX_DEPTH)} levels deep`;
 
-/** Values that aliases repeat: aliases of aliases could stand for more than any memory holds. */
+/** How many values aliases may repeat: aliases of aliases could expand to more than any memory holds. */
 const MAX_REPEATED = 100_000;
 
-/** A file of YAML: its documents, and the problems that are found in it. */
+/** A YAML file: its documents, and the problems found in it. */
 export class YamlFile {
   readonly path: string;
   /** The content of each document. None if the text is not YAML. */
   readonly contents: readonly (Node | null)[];
   readonly #lines = new LineCounter();
   readonly #problems = new Map<string, { readonly offset: number; readonly message: string }>();
-  /** What is not used, and is no mistake. */
+  /** Unused parts, which are no mistake. */
   readonly warnings: Problem[] = [];
   readonly #targets = new Map<Alias, Node>();
-  /** How many values may still be read: as many as the text can have, and those that aliases repeat. */
+  /** How many values may still be read: as many as the text can have, plus those that aliases repeat. */
   #left: number;
 
   constructor(path: string, text: string) {
@@ -51,7 +51,7 @@ export class YamlFile {
     return this.#problems.size > 0;
   }
 
-  /** The same problem counts once, however often its place is read. */
+  /** A problem is reported once, however often its place is read. */
   problem(offset: number, message: string): void {
     this.#problems.set(`${String(offset)}:${message}`, { offset, message });
   }
@@ -78,14 +78,16 @@ export class YamlFile {
     const composer = new Composer({ merge: true, logLevel: 'silent', uniqueKeys: false });
     const documents = [...composer.compose(tokens)];
     for (const { errors, warnings } of [...documents, composer.streamInfo()]) {
-      // The text after a colon is from the file, and may be a secret: this may be any file.
+      // The text after a colon comes from the file, which may be any file, and may be a secret.
       for (const { message, pos } of [...errors, ...warnings]) this.problem(pos[0], message.split(':', 1).join(''));
     }
     for (const document of documents) this.#findTargets(document);
     return documents;
   }
 
-  /** `Composer` calls itself for each level, and V8 may end a process whose stack is full: deep files get no further. */
+  /**
+   * `Composer` recurses for each level, and V8 may end a process whose stack is full, so deep files are rejected first.
+   */
   #readTokens(text: string): readonly CST.Token[] {
     const parser = new Parser(this.#lines.addNewLine);
     const tokens: CST.Token[] = [];

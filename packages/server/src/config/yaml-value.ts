@@ -10,7 +10,7 @@ export interface YamlField {
 }
 
 const MAX_SHOWN = 60;
-/** Words for true and false of YAML 1.1, which files of envoyproxy/ratelimit may have. */
+/** YAML 1.1's words for true and false, which files of envoyproxy/ratelimit may have. */
 const TRUE = /^(?:true|y|yes|on)$/i;
 const FALSE = /^(?:false|n|no|off)$/i;
 
@@ -29,7 +29,7 @@ export class YamlValue {
     this.#depth = depth;
   }
 
-  /** Whether there is nothing, or null, which says the same. */
+  /** Whether there is nothing, or null, which means the same. */
   get isMissing(): boolean {
     return this.#node === null || (isScalar(this.#node) && this.#node.value === null);
   }
@@ -42,7 +42,7 @@ export class YamlValue {
     return isMap(this.#node);
   }
 
-  /** Where it is named. */
+  /** The place of its name. */
   get at(): Place {
     return this.#file.position(this.#at);
   }
@@ -53,13 +53,13 @@ export class YamlValue {
     return `${path}:${String(line)}`;
   }
 
-  /** Reports a problem: at a scalar itself, or at the name of a field that holds more, or nothing. */
+  /** Reports a problem: at a scalar itself, or at the name of a field with any other value or none. */
   problem(message: string): void {
     const own = isScalar(this.#node) && !this.isMissing ? this.#node.range?.[0] : undefined;
     this.#file.problem(own ?? this.#at, message);
   }
 
-  /** Reports at the name of the field what is not used, and is no mistake. */
+  /** Reports an unused part, which is no mistake, at the name of the field. */
   warn(message: string): void {
     this.#file.warnings.push({ ...this.at, message });
   }
@@ -69,7 +69,7 @@ export class YamlValue {
     this.#file.problem(this.#at, message);
   }
 
-  /** The values of a list. None of a missing list. */
+  /** The values of a list; none if it is missing. */
   items(where: string, expected: string): readonly YamlValue[] {
     if (this.isMissing) return [];
     if (isSeq(this.#node)) {
@@ -82,7 +82,7 @@ export class YamlValue {
     return [];
   }
 
-  /** The fields of a map with any names. None of a missing map. */
+  /** The fields of a map with any names; none if it is missing. */
   fields(where: string, expected: string): readonly YamlField[] {
     if (this.isMissing) return [];
     if (isMap(this.#node)) return this.#fieldsOf(this.#node, where);
@@ -90,7 +90,7 @@ export class YamlValue {
     return [];
   }
 
-  /** The fields of a map with known names, each or the place where it is missing. Reports other names. */
+  /** The fields of a map with known names, or the places where they are missing. Reports other names. */
   record<Name extends string>(
     known: readonly Name[],
     where: string,
@@ -103,7 +103,7 @@ export class YamlValue {
     return this.#choose(known, fields);
   }
 
-  /** As {@link record}, but other names are left alone. */
+  /** Like {@link record}, but ignores other names. */
   pick<Name extends string>(
     known: readonly Name[],
     where: string,
@@ -122,8 +122,8 @@ export class YamlValue {
   }
 
   /**
-   * A text: as it is written, so that `yes` and 012 stay what they are. Undefined where it is missing. Numbers with a
-   * fraction need quotes, as they do for envoyproxy/ratelimit.
+   * A string, as it is written, so that `yes` and 012 stay unchanged. Undefined if it is missing. Numbers with a
+   * fraction need quotes, as in envoyproxy/ratelimit.
    */
   text(where: string): string | undefined {
     if (this.isMissing) return undefined;
@@ -132,14 +132,14 @@ export class YamlValue {
       if (typeof node.value === 'string') return node.value;
       const isFraction = typeof node.value === 'number' && !Number.isInteger(node.value);
       if (!isFraction && node.source !== undefined) return node.source;
-      if (isFraction) this.problem(`${where} must be a text, got ${this.#shown()}; write it in quotes`);
+      if (isFraction) this.problem(`${where} must be a string, got ${this.#shown()}; write it in quotes`);
       return undefined;
     }
-    this.problem(`${where} must be a text, got ${this.#shown()}`);
+    this.problem(`${where} must be a string, got ${this.#shown()}`);
     return undefined;
   }
 
-  /** True or false; false where it is missing. */
+  /** True or false; false if it is missing. */
   flag(where: string): boolean {
     if (this.isMissing) return false;
     const source = (isScalar(this.#node) && this.#node.type === 'PLAIN' && this.#node.source) || '';
@@ -148,7 +148,7 @@ export class YamlValue {
     return false;
   }
 
-  /** A whole number. Undefined where it is missing, or something else. */
+  /** A whole number. Undefined if it is missing, or anything else. */
   whole(where: string, least: number, most: number): number | undefined {
     if (this.isMissing) return undefined;
     const { value, source = '' } = isScalar(this.#node) ? this.#node : {};
@@ -165,7 +165,7 @@ export class YamlValue {
     return undefined;
   }
 
-  /** The value as JSON has it. Times are texts. */
+  /** The value as in JSON. Times are strings. */
   plain(): unknown {
     const node = this.#node;
     if (isMap(node)) {
@@ -180,9 +180,9 @@ export class YamlValue {
   }
 
   /**
-   * The fields of a map, and those of the maps that it merges by `<<`, which its own take precedence over.
+   * The fields of a map, and those of the maps that it merges with `<<`; its own take precedence.
    *
-   * @param mayBeNumbers - Whether names may be what is not a text, and are what is written.
+   * @param mayBeNumbers - Whether names may be other scalars than strings, and are taken as written.
    */
   #fieldsOf(map: YAMLMap, where: string, mayBeNumbers = false): readonly YamlField[] {
     const fields: YamlField[] = [];
@@ -195,7 +195,7 @@ export class YamlValue {
       else if (isScalar(key) && typeof key.value === 'string') fields.push({ name: key.value, value });
       else if (isScalar(key) && (mayBeNumbers || typeof key.value === 'boolean'))
         fields.push({ name: key.source ?? String(key.value), value });
-      else this.#file.problem(at, `${where} has a field whose name is not a text; write the name in quotes`);
+      else this.#file.problem(at, `${where} has a field whose name is not a string; write the name in quotes`);
     }
     this.#reportTwice(fields, where);
     if (merged.length === 0) return fields;
@@ -207,7 +207,7 @@ export class YamlValue {
     return fields;
   }
 
-  /** Reports names that a map has more than once. */
+  /** Reports duplicate names in a map. */
   #reportTwice(fields: readonly YamlField[], where: string): void {
     const first = new Map<string, number>();
     for (const { name, value } of fields) {
@@ -216,7 +216,7 @@ export class YamlValue {
       else {
         const line = String(this.#file.position(earlier).line);
         value.problemAtName(
-          `${where} has the field ${quoted(name)} twice, the first time in line ${line}; write it once`,
+          `${where} has the field ${quoted(name)} twice, the first time on line ${line}; write it once`,
         );
       }
     }
@@ -242,7 +242,7 @@ export class YamlValue {
   }
 }
 
-/** A text as messages show it: short. */
+/** A string as messages show it: shortened. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text);
 }

@@ -18,12 +18,12 @@ interface Rules {
 
 const NO_STORE = { 'cache-control': 'no-store' };
 /**
- * 403 for all of them: nginx passes it on, and no gateway takes it for a service that failed, whose requests it may be
- * told to forward.
+ * 403 for all of them: nginx passes it on, and no gateway mistakes it for a failed service, whose requests it may be
+ * configured to forward.
  */
 const DETAILS = {
   'not trusted':
-    'the gateway is not in the trusted_proxies of forward_auth, so it is not believed; add its address there',
+    'the gateway is not in the trusted_proxies of forward_auth, so it is not trusted; add its address there',
   contradiction:
     'fields about the original request contradict each other, such as X-Forwarded-Uri and X-Original-URI, or X-Forwarded-For and X-Real-IP; a gateway removes those that it does not write itself',
   'no target': 'the gateway does not state the original target; it must send X-Forwarded-Uri or X-Original-URI',
@@ -32,12 +32,12 @@ const DETAILS = {
 
 /**
  * Forward auth for gateways: nginx's `auth_request`, Caddy's `forward_auth`, ForwardAuth of Traefik, HAProxy, and
- * Envoy's ext_authz with the path prefix `/auth`. Answers 200, or 429 for a request over its limit, both with our fields;
- * 503 if a store that failed decides to deny. Follows the configuration of the service.
+ * Envoy's ext_authz with the path prefix `/auth`. Answers 200, or 429 for a request over its limit, both with our
+ * fields; 503 if the store failed and `onStoreError` denies. Follows the service's configuration.
  */
 export function authRoutes(service: Service, clients: Clients): readonly Route[] {
   let rules: Rules | undefined;
-  /** A request that is being decided keeps those it began with. */
+  /** A request in progress keeps the rules it began with. */
   const readRules = (): Rules => {
     const { configuration, core } = service;
     const { forwardAuth } = configuration;
@@ -75,7 +75,7 @@ function warnAboutAddress(gateway: string): void {
 
 function warnAboutProxy(peer: string | undefined): void {
   if (peer === undefined) return;
-  const what = `${peer} asks for forward auth but is not in trusted_proxies, so it is not believed`;
+  const what = `${peer} asks for forward auth but is not in trusted_proxies, so it is not trusted`;
   const instead = 'If it is your gateway, add its address there.';
   warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: it gets 403. ${instead}`, 'forward_auth');
 }

@@ -5,19 +5,19 @@ import { canonicalAddress, type TrustedProxies } from '@sluice/core/http';
 /** Where gateways ask. The rest of the path, as in `/auth/orders?page=2`, is the original target, as Envoy sends it. */
 const PREFIX = '/auth';
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
-/** Stands in keys for every method that Node does not know: clients invent names. */
+/** Replaces every method that Node does not know in keys, because clients can invent names. */
 const OTHER_METHOD = '(other)';
 /** The scheme and authority of a target in absolute form. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 const TARGETS: readonly string[] = ['x-forwarded-uri', 'x-original-uri', 'x-original-url'];
 const METHOD_FIELDS: readonly string[] = ['x-forwarded-method', 'x-original-method'];
 
-/** The request that a gateway asks about, as far as the gateway is believed. */
+/** The request that a gateway asks about, as far as the gateway is trusted. */
 export interface OriginalRequest {
   readonly socket: Socket;
-  /** The address of the client, or of the gateway if that names none. A malformed address has no key. */
+  /** The client's address, or the gateway's if it states none. A malformed address has no key. */
   readonly address: string;
-  /** Whether the gateway names the client. */
+  /** Whether the gateway states the client's address. */
   readonly namesClient: boolean;
   /** Without the query. Begins with a slash. */
   readonly path: string;
@@ -25,15 +25,15 @@ export interface OriginalRequest {
   readonly statedMethod: string | undefined;
   /** The method in keys. */
   readonly method: string;
-  /** Of the request of the gateway, which passes on those of the original one. */
+  /** The header fields of the gateway's request, which include those of the original one. */
   readonly headers: IncomingMessage['headers'];
 }
 
 /**
- * Reads what a gateway asks about. A gateway writes the fields of one family and passes on what a client sends in the other,
- * so that all that are present must state the same.
+ * Reads what a gateway asks about. A gateway writes one family of fields and passes on what a client sends in the
+ * other, so all that are present must agree.
  *
- * @returns Why nothing can be decided, if the request does not tell.
+ * @returns The reason why no decision is possible, if the request lacks facts.
  */
 export function readOriginal(
   { socket, rawHeaders, headers, url = '', method: askedMethod = 'GET' }: IncomingMessage,
@@ -47,11 +47,11 @@ export function readOriginal(
     const name = (rawHeaders[i] as string).toLowerCase();
     const value = rawHeaders[i + 1] as string;
     if (value === '') continue; // it states nothing
-    if (TARGETS.includes(name)) targets.add(pathAndQuery(value));
+    if (TARGETS.includes(name)) targets.add(splitTarget(value));
     else if (METHOD_FIELDS.includes(name)) methods.add(value);
   }
   if (url.startsWith(`${PREFIX}/`)) {
-    targets.add(pathAndQuery(url.slice(PREFIX.length)));
+    targets.add(splitTarget(url.slice(PREFIX.length)));
     methods.add(askedMethod);
   }
   const forwardedFor = headers['x-forwarded-for']?.toString();
@@ -69,8 +69,8 @@ export function readOriginal(
   return { socket, address, namesClient, path, statedMethod, method: keyMethod, headers };
 }
 
-/** The target as a path and a query: that of `*`, which names no path, is below `/`. */
-function pathAndQuery(target: string): string {
+/** The target as a path and a query; `*`, which names no path, becomes a path below `/`. */
+function splitTarget(target: string): string {
   if (target.startsWith('/')) return target;
   const below = target.replace(ORIGIN, '');
   return below.startsWith('/') ? below : `/${below}`;

@@ -2,8 +2,8 @@ import { foldCase } from '@sluice/core/spi';
 import { Wildcard } from '../config/wildcard.ts';
 
 /**
- * A pattern of paths: `/login` is one path, `/api/*` is `/api` and all paths below it, `*` within a segment stands for
- * any characters but a slash. Slashes at the end of a path do not count.
+ * A pattern of paths: `/login` is one path, `/api/*` is `/api` and all paths below it, `*` within a segment matches any
+ * characters except a slash. Trailing slashes do not count.
  */
 export class PathPattern {
   readonly text: string;
@@ -20,12 +20,12 @@ export class PathPattern {
     return this.text !== foldCase(this.text);
   }
 
-  /** Takes time in proportion to the length of the pattern, and little for what a path has beyond it. */
+  /** Takes time proportional to the length of the pattern, and hardly any for the rest of a path. */
   matches(path: string): boolean {
     return this.#asWritten(path);
   }
 
-  /** As {@link matches}, but capitals do not count. The path is a result of {@link foldCase}. */
+  /** Like {@link matches}, but ignores case. The path is a result of {@link foldCase}. */
   matchesSmall(path: string): boolean {
     return this.#inSmallLetters(path);
   }
@@ -35,21 +35,19 @@ type Matcher = (path: string) => boolean;
 
 function makeMatcher(text: string): Matcher {
   const isOpen = text.endsWith('*');
-  const head = isOpen ? text.slice(0, -1) : withoutSlashes(text);
-  if (head.includes('*')) return segmentMatcher(head, isOpen);
-  if (!isOpen) return (path) => withoutSlashes(path) === head;
-  const own = head.endsWith('/') ? withoutSlashes(head) : undefined;
-  return (path) => path.startsWith(head) || withoutSlashes(path) === own;
+  const head = isOpen ? text.slice(0, -1) : trimSlashes(text);
+  if (head.includes('*')) return makeSegmentMatcher(head, isOpen);
+  if (!isOpen) return (path) => trimSlashes(path) === head;
+  const own = head.endsWith('/') ? trimSlashes(head) : undefined;
+  return (path) => path.startsWith(head) || trimSlashes(path) === own;
 }
 
-/**
- * Compares segment by segment. The last one of an open pattern is the beginning of one, behind which all may follow.
- */
-function segmentMatcher(head: string, isOpen: boolean): Matcher {
+/** Compares segment by segment. The last one of an open pattern is a prefix, which anything may follow. */
+function makeSegmentMatcher(head: string, isOpen: boolean): Matcher {
   const wildcards = head.split('/').map((segment) => new Wildcard(segment));
   const rest = isOpen ? new Wildcard(`${wildcards.pop()?.pattern ?? ''}*`) : undefined;
   return (path) => {
-    const segments = withoutSlashes(path).split('/', wildcards.length + 1); // a long path has many
+    const segments = trimSlashes(path).split('/', wildcards.length + 1); // a long path has many
     const isLong = rest === undefined ? segments.length === wildcards.length : segments.length >= wildcards.length;
     if (!isLong || wildcards.some((wildcard, i) => !wildcard.matches(segments[i] as string))) return false;
     const next = segments[wildcards.length];
@@ -57,7 +55,7 @@ function segmentMatcher(head: string, isOpen: boolean): Matcher {
   };
 }
 
-function withoutSlashes(path: string): string {
+function trimSlashes(path: string): string {
   let end = path.length;
   while (path.charCodeAt(end - 1) === SLASH) end--;
   return end === path.length ? path : path.slice(0, end);

@@ -22,7 +22,7 @@ const framework: Framework<OriginalRequest, ServerResponse> = {
   route: () => undefined,
   header: (request, name) => request.headers[name],
   user: () => undefined,
-  // It has no `rawHeaders`: what the gateway states is no sign of a proxy that is not trusted.
+  // It has no `rawHeaders`: what the gateway states is not a sign of an untrusted proxy.
   rawRequest: (request) => request,
   locals: (request) => request,
   rawResponse: (response) => response,
@@ -41,23 +41,25 @@ const framework: Framework<OriginalRequest, ServerResponse> = {
   },
 };
 
-/** Sets of routes whose limiter is kept. A client that tries spellings finds few of them. */
+/** How many sets of routes have their limiters kept. A client that tries spellings finds few of them. */
 const MAX_SETS = 256;
 
-/** The limits of routes: what decides about the requests that are held to them. */
+/** The limits of routes, which decide about the requests that they apply to. */
 export class RouteLimits {
   readonly #core: LimiterCore;
   readonly #places = new Map<RuleRoute, Place>();
   readonly #sets = new Map<string, RequestLimiter>();
 
-  /** @param core - Decides. Keys of forward auth begin with `auth`, to tell them from those of other protocols. */
+  /**
+   * @param core - Decides. Keys of forward auth begin with `auth`, to distinguish them from those of other protocols.
+   */
   constructor(core: LimiterCore) {
     this.#core = core;
   }
 
   /**
-   * Decides about a request, over the limits of all routes together, and writes the header fields; if the request is denied,
-   * the whole answer.
+   * Decides about a request, over the limits of all routes together, and writes the header fields; if the request is
+   * denied, the whole response.
    *
    * @param routes - At least one.
    * @returns Whether the request is allowed.
@@ -94,7 +96,7 @@ function makePlace(core: LimiterCore, { rule, pattern }: RuleRoute): Place {
   return new Place({ limiter, key, cost: rule.cost }, { ...framework, route: () => pattern.text });
 }
 
-/** A part that is the same in all keys of a rule. */
+/** A constant part of all keys of a rule. */
 function mark(text: string): KeyReader<OriginalRequest> {
   return { of: 'route', optional: false, read: () => text };
 }

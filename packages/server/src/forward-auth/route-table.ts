@@ -2,7 +2,7 @@ import type { ForwardAuthRule } from '../config/configuration.ts';
 import { PathPattern } from './path-pattern.ts';
 import { foldCase, listReadings } from '@sluice/core/spi';
 
-/** One pattern of a rule: what `route` means in a key. */
+/** One pattern of a rule, which `route` in a key refers to. */
 export interface RuleRoute {
   readonly rule: ForwardAuthRule;
   readonly pattern: PathPattern;
@@ -10,15 +10,15 @@ export interface RuleRoute {
   readonly index: number;
 }
 
-/** Stands for the methods that no rule names. */
+/** Represents the methods that no rule names. */
 const OTHER = '';
 
 /**
- * Finds the routes of requests. The first rule that matches decides. The upstream's reading of a path is not known, so
- * each reading of it has a first rule, and a request is held to all of those.
+ * Finds the routes of requests. The first rule that matches decides. It is unknown how the upstream reads a path, so
+ * each reading has a first rule, and all of these apply to the request.
  */
 export class RouteTable {
-  /** The routes of each method that rules name, in their order. */
+  /** The routes of each method that rules name, in order. */
   readonly #byMethod: ReadonlyMap<string, readonly RuleRoute[]>;
   readonly #hasCapitals: boolean;
 
@@ -37,10 +37,10 @@ export class RouteTable {
   }
 
   /**
-   * The routes that a request is held to, without those of rules with `skip`.
+   * The routes that apply to a request, except those of rules with `skip`.
    *
    * @param path - As the client wrote it, without a query.
-   * @param method - That of the request; HEAD counts as GET, too. Undefined: not known.
+   * @param method - The request's method; HEAD also counts as GET. Undefined: unknown.
    * @returns Undefined for a path that can be read in too many ways.
    */
   find(path: string, method: string | undefined): readonly RuleRoute[] | undefined {
@@ -57,7 +57,7 @@ export class RouteTable {
     return this.#byMethod.get(method) ?? (this.#byMethod.get(OTHER) as readonly RuleRoute[]);
   }
 
-  /** Adds the first route of a path, and the first one if capitals do not count. */
+  /** Adds the first route of a path, and the first one regardless of case. */
   #addFirst(found: RuleRoute[], routes: readonly RuleRoute[], path: string): void {
     add(
       found,
@@ -76,7 +76,7 @@ function add(found: RuleRoute[], route: RuleRoute | undefined): void {
   if (route !== undefined && !route.rule.skip && !found.includes(route)) found.push(route);
 }
 
-/** The methods that a method counts as: HEAD is GET too, and some upstreams accept small letters. */
+/** The methods that a method counts as: HEAD is also GET, and some upstreams accept lower case. */
 function listSpellings(method: string): readonly string[] {
   if (method === 'HEAD') return ['HEAD', 'GET'];
   const capitals = method.toUpperCase();

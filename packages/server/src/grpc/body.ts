@@ -1,6 +1,6 @@
 import { CallError, Status } from './status.ts';
 
-/** Before a message: one byte of flags, and its length in four bytes, most significant first. */
+/** The prefix of a message: one byte of flags, and its length in four bytes, most significant first. */
 export const PREFIX_BYTES = 5;
 
 /** Completes a message whose first five bytes were left free. */
@@ -15,8 +15,7 @@ const NOTHING = Buffer.alloc(0);
 
 /**
  * The body of a unary call: one message, in any number of chunks. An incomplete message is copied, because a chunk is a
- * view of the 64 KiB that were read from the socket together. The copy grows with what has arrived, not with what is
- * announced.
+ * view of 64 KiB read from the socket at once. The copy grows with what has arrived, not with the announced length.
  */
 export class Body {
   readonly #longest: number;
@@ -26,18 +25,18 @@ export class Body {
   #announced = Infinity;
   #isComplete = false;
 
-  /** @param longest - The longest message, in bytes. */
+  /** @param longest - The maximum length of a message, in bytes. */
   constructor(longest: number) {
     this.#longest = longest;
   }
 
-  /** The memory that an incomplete message takes, in bytes. */
+  /** The memory that an incomplete message uses, in bytes. */
   get heldBytes(): number {
     return this.#held.length;
   }
 
   /**
-   * Adds a chunk. Returns the message when it has become complete: possibly a view of the chunk.
+   * Adds a chunk. Returns the message once it is complete, possibly as a view of the chunk.
    *
    * @throws CallError `RESOURCE_EXHAUSTED` once the announced length is too large; `UNIMPLEMENTED` for a compressed
    * message, and for more than one; `INTERNAL` for unknown flags.
@@ -57,7 +56,7 @@ export class Body {
     return bytes.subarray(PREFIX_BYTES);
   }
 
-  /** @throws CallError where the body has ended without a whole message. */
+  /** @throws CallError if the body has ended without a whole message. */
   end(): void {
     if (this.#isComplete) return;
     throw this.#length === 0
@@ -65,24 +64,24 @@ export class Body {
       : new CallError(Status.INTERNAL, 'the body ends inside a message');
   }
 
-  /** How much of the message is not there yet; below 0 where there is more than a message. */
+  /** How many bytes of the message are missing; below 0 if there is more than one message. */
   #missingBytes(bytes: Buffer): number {
     if (bytes.length < PREFIX_BYTES) return PREFIX_BYTES - bytes.length;
     const length = bytes.readUInt32BE(1);
     this.#announced = PREFIX_BYTES + length;
     const flags = bytes[0] as number;
     if (flags === 1) throw new CallError(Status.UNIMPLEMENTED, 'compressed messages are not supported: use identity');
-    if (flags > 1) throw new CallError(Status.INTERNAL, `a message has the flags ${String(flags)}`);
+    if (flags > 1) throw new CallError(Status.INTERNAL, `a message has the unknown flags ${String(flags)}`);
     if (length > this.#longest) {
       throw new CallError(
         Status.RESOURCE_EXHAUSTED,
-        `a message has at most ${String(this.#longest)} bytes, got ${String(length)}`,
+        `a message may have at most ${String(this.#longest)} bytes, got ${String(length)}`,
       );
     }
     return PREFIX_BYTES + length - bytes.length;
   }
 
-  /** Copies a chunk behind what is held. Returns all of it. */
+  /** Appends a chunk to what is held, and returns all of it. */
   #withHeld(chunk: Buffer): Buffer {
     const length = this.#length + chunk.length;
     if (length > this.#held.length) {

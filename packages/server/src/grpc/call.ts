@@ -11,14 +11,14 @@ export interface Method {
   /**
    * Decodes the request.
    *
-   * @throws CallError, or WireError for bytes that are no message.
+   * @throws CallError, or WireError for bytes that are not a message.
    */
   decode(message: Buffer): unknown;
-  /** Begins to answer the call, whose request is complete. An error that it throws ends the call. */
+  /** Starts to answer the call, whose request is complete. If it throws, the call ends with that error. */
   answer(call: Call): void;
 }
 
-/** The objects that calls of one server share. */
+/** What the calls of one server share. */
 export interface CallDeps {
   readonly clients: Clients;
   readonly longestMessage: number;
@@ -45,14 +45,14 @@ export class Call {
   readonly #clients: Clients;
   readonly #client: string;
   readonly #body: Body;
-  /** Bytes of the incomplete message that count for the client. */
+  /** Bytes of the incomplete message that are charged to the client. */
   #heldBytes = 0;
-  /** Ends the call if it takes too long. Undefined once it counts no longer. */
+  /** Ends the call if it takes too long. Undefined once the call is no longer counted. */
   #timer: NodeJS.Timeout | undefined;
   #request: unknown;
   #isAnswered = false;
 
-  /** @throws CallError for a bad timeout, and where there are too many calls. */
+  /** @throws CallError for a bad timeout, and if there are too many calls. */
   constructor(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
@@ -98,7 +98,7 @@ export class Call {
     return this.stream.destroyed || this.stream.closed;
   }
 
-  /** Ends the call with its one message, which begins with a prefix. */
+  /** Ends the call with its only message, which begins with a prefix. */
   answer(message: Buffer): void {
     if (!this.#begin()) return;
     this.stream.respond(RESPONSE, WITH_TRAILERS);
@@ -112,7 +112,7 @@ export class Call {
     respondWith(this.stream, code, message);
   }
 
-  /** Ends a call that has taken too long. */
+  /** Ends a call that took too long. */
   drop(): void {
     this.#leave();
     if (this.#isAnswered) setImmediate(reset, this.stream);
@@ -143,7 +143,7 @@ export class Call {
     }
   }
 
-  /** Counts what the message takes now. @throws CallError where that is too much for the client, or for all. */
+  /** Counts the message's current size. @throws CallError if that is too much for the client, or for all clients. */
   #hold(bytes: number): void {
     const more = bytes - this.#heldBytes;
     if (more === 0 || this.#timer === undefined) return;
@@ -152,7 +152,7 @@ export class Call {
     this.#heldBytes = bytes;
   }
 
-  /** Counts no longer, with what it holds. */
+  /** Stops counting the call and what it holds. */
   #leave(): void {
     if (this.#timer === undefined) return;
     this.#hold(0);
@@ -173,7 +173,7 @@ function drop(call: Call): void {
   call.drop();
 }
 
-/** The error that a client is told. */
+/** The error that the client receives. */
 function toCallError(error: unknown): CallError {
   if (error instanceof CallError) return error;
   const isUnreadable = error instanceof WireError;
@@ -185,7 +185,7 @@ function tooMany(): CallError {
   return new CallError(Status.RESOURCE_EXHAUSTED, 'the service is overloaded');
 }
 
-/** Ends a stream with a status alone. */
+/** Ends a stream with only a status. */
 function respondWith(stream: ServerHttp2Stream, code: StatusCode, message: string): void {
   stream.respond({ ...RESPONSE, ...statusFields(code, message) }, END);
   dropRest(stream);
@@ -193,7 +193,7 @@ function respondWith(stream: ServerHttp2Stream, code: StatusCode, message: strin
 
 /**
  * Drops what the client still sends on a stream whose response is complete. A complete request needs no reset. The
- * response leaves first: Node 22 and 26 send a reset before header fields of the same turn, which are lost then.
+ * response is sent first: Node 22 and 26 send a reset before header fields of the same turn, which are then lost.
  */
 function dropRest(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded) setImmediate(resetIncomplete, stream);
@@ -204,9 +204,8 @@ function resetIncomplete(stream: ServerHttp2Stream): void {
 }
 
 /**
- * Ends an answered stream whose client does not read. Called after the connection has been read to its end, and not
- * with `CANCEL`: within reading, and with that code, Node 20 keeps resets for later, and its memory can grow without
- * end.
+ * Ends an answered stream whose client does not read. Called after all input has been read, and not with `CANCEL`:
+ * otherwise Node 20 queues resets, and its memory can grow without limit.
  */
 function reset(stream: ServerHttp2Stream): void {
   if (!stream.destroyed) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
@@ -217,10 +216,10 @@ function statusFields(code: StatusCode, message: string): Readonly<Record<string
 }
 
 /**
- * Turns streams of HTTP/2 into calls of methods: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ * Turns HTTP/2 streams into method calls: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  *
  * @param methods - By their paths, such as `/package.Service/Method`.
- * @returns A listener for streams that have begun.
+ * @returns A listener for new streams.
  */
 export function callServer(
   methods: ReadonlyMap<string, Method>,
@@ -255,5 +254,5 @@ function respondWithout(stream: ServerHttp2Stream, status: number): void {
 }
 
 function ignore(): void {
-  // An error of a stream is its client's.
+  // An error of a stream is the client's fault.
 }

@@ -1,14 +1,14 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Clients } from '../transport/clients.ts';
 
-/** A `GOAWAY` with the largest id: the client opens no further calls, and calls in flight are still answered. */
+/** A `GOAWAY` with the largest id: the client starts no new calls, and calls in flight are still answered. */
 const EVERY_STREAM: number = 2 ** 31 - 1;
-/** The client has read that once it answers a ping, or after this time. */
+/** The client has read the `GOAWAY` once it answers a ping, or after this time. */
 const MAX_PING_MS = 1000;
-/** Pings without an answer after which a connection is lost: more than one, because the process itself may be late. */
+/** A connection is lost after this many unanswered pings: more than one, because this process itself may be late. */
 const LOST_PINGS = 2;
 interface CountingSession extends ServerHttp2Session {
-  /** Our pings since the last sign of life: an answer, or a call. */
+  /** Our pings since the last sign of life (an answer or a call). */
   [UNANSWERED]?: number;
   [PEER]?: string;
 }
@@ -17,9 +17,9 @@ const UNANSWERED = Symbol('unanswered');
 const PEER = Symbol('peer');
 
 /**
- * The connections of a server: their end, and those that are lost.
- * After some errors of a client, Node 20 reads nothing more and ends nothing (frames of a wrong size, header fields
- * that cannot be decompressed), so that only pings tell such a connection from an idle one.
+ * The connections of a server: ends them, and detects lost ones. After some client errors (frames of a wrong size,
+ * header fields that cannot be decompressed), Node 20 neither reads nor closes the connection, so only pings can tell
+ * it from an idle one.
  */
 export class Sessions {
   readonly #clients: Clients;
@@ -42,7 +42,7 @@ export class Sessions {
     });
   }
 
-  /** Called with the connection of each call. Returns the client whose call it is. */
+  /** Called with the connection of each call. Returns the client that made the call. */
   called(session: ServerHttp2Session): string {
     const counting = session as CountingSession;
     counting[UNANSWERED] = 0;
@@ -50,7 +50,7 @@ export class Sessions {
     return known ?? (counting[PEER] = this.#clients.peerOf(session.socket));
   }
 
-  /** Asks all clients to leave, and waits until they have, at most this long. */
+  /** Asks all clients to leave, and waits for that, at most this long. */
   async drain(longestMs: number): Promise<void> {
     const closed = [...this.#open].map((session) => new Promise<void>((resolve) => session.once('close', resolve)));
     for (const session of this.#open) leave(session);
@@ -72,8 +72,8 @@ export class Sessions {
 }
 
 /**
- * Asks a client to leave: it makes a new connection for further calls. The connection takes what was on its way
- * meanwhile, and closes when its calls have ended.
+ * Asks a client to leave: it opens a new connection for further calls. The old one accepts calls already on their way,
+ * and closes when all its calls have ended.
  */
 function leave(session: ServerHttp2Session): void {
   if (session.destroyed || session.closed) return;
@@ -86,8 +86,8 @@ function leave(session: ServerHttp2Session): void {
 }
 
 /**
- * Node 22.23 aborts the process where a connection is destroyed while it is read, as Node itself does after a GOAWAY with an error, and
- * a call follows in the same bytes: https://github.com/nodejs/node/issues/64850
+ * Node 22.23 aborts the process if a connection is destroyed while being read (as Node itself does after a GOAWAY with
+ * an error), and a call follows in the same bytes: https://github.com/nodejs/node/issues/64850
  */
 function destroyAfterReading(session: ServerHttp2Session): void {
   const destroy = session.destroy.bind(session);
@@ -99,7 +99,7 @@ function destroyAfterReading(session: ServerHttp2Session): void {
   };
 }
 
-/** Destroys a connection that is lost, and sends a ping to others. */
+/** Destroys lost connections, and sends a ping to the others. */
 function keepAlive(session: CountingSession): void {
   if (session.destroyed || session.closed) return; // one that is closed ends with its calls, which have their time
   const unanswered = session[UNANSWERED] ?? 0;

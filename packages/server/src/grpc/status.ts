@@ -14,7 +14,7 @@ export const Status = {
 
 export type StatusCode = (typeof Status)[keyof typeof Status];
 
-/** A call that ends with a status other than OK. Its message goes to the caller. */
+/** A call that ends with a status other than OK. The caller receives its message. */
 export class CallError extends Error {
   override readonly name = 'CallError';
   readonly code: StatusCode;
@@ -25,7 +25,10 @@ export class CallError extends Error {
   }
 }
 
-/** A message as the field `grpc-message` carries it: UTF-8, with what is not printable ASCII as `%` and two digits. */
+/**
+ * A message as the field `grpc-message` carries it: UTF-8, with every byte that is not printable ASCII as `%` and two
+ * digits.
+ */
 export function encodeMessage(message: string): string {
   return message.replace(/[^ -$&-~]+/gu, (text) =>
     [...Buffer.from(text)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),

@@ -10,7 +10,7 @@ const MS_PER_UNIT: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * The milliseconds of a field `grpc-timeout`: up to eight digits and a unit.
+ * Reads the field `grpc-timeout` in milliseconds: up to eight digits and a unit.
  *
  * @throws CallError `INTERNAL`, as other servers do.
  */

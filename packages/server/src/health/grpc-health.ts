@@ -15,8 +15,8 @@ const SERVICE = 1 * 8 + DELIMITED;
 
 const writer = new WireWriter();
 
-/** `grpc.health.v1.Health/Check`. There is no `Watch`: clients that want it take its absence for health. */
-export function healthCheck(health: Health): Method {
+/** `grpc.health.v1.Health/Check`. There is no `Watch`: clients that want it treat its absence as healthy. */
+export function makeHealthCheck(health: Health): Method {
   return {
     decode: readService,
     answer: (call) => {

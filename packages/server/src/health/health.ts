@@ -2,12 +2,12 @@ import type { Route } from '../transport/http.ts';
 import { sendText } from '../transport/send.ts';
 
 export interface Health {
-  /** Whether the service takes requests: false until its first configuration is loaded, and once it shuts down. */
+  /** Whether the service takes requests: false until the first configuration is loaded, and during shutdown. */
   isServing: boolean;
 }
 
 /** `/healthcheck`, as envoyproxy/ratelimit answers it: 200 and `OK`, or 500. */
-export function healthRoute(health: Health): Route {
+export function makeHealthRoute(health: Health): Route {
   return {
     path: '/healthcheck',
     method: 'GET',

@@ -1,11 +1,11 @@
 import type { Server } from 'node:net';
-import { metricsRoute } from '../admin/metrics-route.ts';
+import { makeMetricsRoute } from '../admin/metrics-route.ts';
 import { authRoutes } from '../forward-auth/auth-route.ts';
-import { healthRoute } from '../health/health.ts';
+import { makeHealthRoute } from '../health/health.ts';
 import { decideRoute } from '../native/decide-route.ts';
 import { nativeRoutes } from '../native/routes.ts';
 import type { ListenerName, Settings } from '../options.ts';
-import { jsonRoute } from '../rls/json/json-route.ts';
+import { makeJsonRoute } from '../rls/json/json-route.ts';
 import { serveRls } from '../rls/serve-rls.ts';
 import { serveSentinel } from '../sentinel/serve-sentinel.ts';
 import type { Service } from '../service.ts';
@@ -20,7 +20,7 @@ import { listenAt } from '../transport/listen.ts';
 export interface Listener {
   readonly name: ListenerName;
   readonly address: Address;
-  /** Accepts no more connections, answers what runs, and ends what is left after `drainMs`. */
+  /** Accepts no more connections, answers running requests, and ends the rest after `drainMs`. */
   close(drainMs: number): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface Listener {
  * Opens every listener that the settings ask for.
  *
  * @param page - The routes of the operators' page.
- * @throws (rejects) when one of them cannot listen; then none does.
+ * @throws (rejects) if one of them cannot listen; then none does.
  */
 export async function openListeners(
   service: Service,
@@ -49,7 +49,7 @@ export async function openListeners(
       return { server: served.server, close: (graceMs) => (graceMs === 0 ? served.close() : served.drain()) };
     },
     http: (isPrivate) => {
-      const json = jsonRoute(service, { isPrivate });
+      const json = makeJsonRoute(service, { isPrivate });
       return serveHttp([json, ...authRoutes(service, clients), ...commonRoutes(service, isPrivate)], {
         ...http,
         tls,
@@ -86,12 +86,12 @@ export async function openListeners(
   return open;
 }
 
-/** What the listeners of programs and of operators have in common. */
+/** The routes that the listeners of programs and operators share. */
 function commonRoutes(service: Service, isPrivate: boolean): readonly Route[] {
   const entrance = { isPrivate };
   return [
-    healthRoute(service.health),
-    metricsRoute(service, entrance),
+    makeHealthRoute(service.health),
+    makeMetricsRoute(service, entrance),
     decideRoute(service, entrance),
     ...nativeRoutes(service, entrance),
   ];

@@ -10,23 +10,25 @@ import { sendJson } from '../transport/send.ts';
 
 const MAX_POLICIES = 1000;
 const MAX_ASKS = 100;
-/** Beyond every instant and every block of a limiter. Longer blocks could not be written, nor ended. */
+/**
+ * Later than every instant and longer than every block of a limiter. Longer blocks could neither be written nor ended.
+ */
 const MAX_UNTIL = 2 ** 52;
 const OPS: readonly Op[] = ['take', 'peek', 'try', 'give', 'charge', 'reset', 'block', 'renew'];
 /** A subject, and the limiter and policy, as `remoteStore` writes them. */
 const KEY = /^\{([^{}]{0,256})\}(:[\w.:@-]{1,200})$/s;
 
-/** What came from one call of a `remoteStore`. */
+/** The body of one call of a `remoteStore`. */
 interface Given {
   readonly op: Op;
   readonly asks: readonly Ask[];
 }
 
-// The body: { "policies": [...], "requests": [{ "op": "take", "asks": [[key, policy, cost, holder, until]] }] }, where a policy is
-// its place in the list. The answer: { "answers": [{ "atMs", "figures" } or { "error" }] }.
+// The body: { "policies": [...], "requests": [{ "op": "take", "asks": [[key, policy, cost, holder, until]] }] }, where
+// a policy is given by its place in the list. The answer: { "answers": [{ "atMs", "figures" } or { "error" }] }.
 /**
- * `POST /v1/decide`, for `remoteStore`. Its keys lie in a space of their own for each token, beside those of the limits in
- * the file.
+ * `POST /v1/decide`, for `remoteStore`. Its keys are in a separate space for each token, apart from those of the limits
+ * in the file.
  */
 export function decideRoute({ access, core }: Pick<Service, 'access' | 'core'>, entrance: Entrance): Route {
   return {
@@ -38,14 +40,14 @@ export function decideRoute({ access, core }: Pick<Service, 'access' | 'core'>, 
       checkJson(request);
     },
     handle: async (request, response, body) => {
-      const given = readRequests(parseJson(body), spaceFor(request.headers.authorization));
+      const given = readRequests(parseJson(body), getSpace(request.headers.authorization));
       sendJson(response, 200, { answers: await Promise.all(given.map((call) => perform(core, call))) });
     },
   };
 }
 
-/** The beginning of what follows the subject in a key. No limiter's name begins with a tilde. */
-function spaceFor(authorization = ''): string {
+/** What follows the subject in a key begins with this. No limiter's name begins with a tilde. */
+function getSpace(authorization = ''): string {
   return `:~${createHash('sha256').update(authorization).digest('base64url').slice(0, 10)}`;
 }
 
@@ -54,7 +56,7 @@ async function perform(core: LimiterCore, { op, asks }: Given): Promise<unknown>
     const { atMs, figures }: Answer = await core.send(op, asks);
     return { atMs, figures };
   } catch (error) {
-    // Messages of a store may hold addresses: clients get the code alone.
+    // A store's messages may contain addresses, so clients only get the code.
     const { code = 'SLUICE_STORE_FAILED' } = error as { readonly code?: string };
     return { error: { code, detail: 'its store does not answer' } };
   }

@@ -56,7 +56,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       allowed: { type: 'boolean' },
       ...NUMBERS,
       windowMs: whole('The window, or the time to fill the bucket, in milliseconds.'),
-      nextAfterMs: orNull({ type: 'integer' }, 'Milliseconds until one more unit is free; null if it is not known.'),
+      nextAfterMs: orNull({ type: 'integer' }, 'Milliseconds until one more unit is free; null if unknown.'),
       unit: { const: 'concurrent-requests', description: 'Units are held until they are released.' },
     },
     ['unit'],
@@ -92,7 +92,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
 const PROBLEMS: Readonly<Record<string, string>> = {
   400: 'The request is invalid. Nothing was done.',
   401: 'The token is missing or wrong. Nothing was done.',
-  403: 'A page of another origin or a foreign Host on the loopback, without the token; or the reservation or slot is none of this service. Nothing was done.',
+  403: 'A page of another origin, or a foreign Host on the loopback, without the token; or the reservation or slot was not issued by this service. Nothing was done.',
   409: 'The reservation is too old, or the limit is not managed, or not configured. Nothing was done.',
   413: 'The body is too long.',
   415: 'The body is not JSON.',

@@ -1,15 +1,15 @@
 /** The fields of a body. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** One operation of `/v1`: from here come its route, its rights and its description. */
+/** One operation of `/v1`, from which its route, its rights and its description follow. */
 export interface Operation {
   readonly summary: string;
   /** The fields of its body. */
   readonly needs: readonly string[];
   readonly may?: readonly string[];
-  /** Whether its caller needs rights: it could raise a limit, or deny others. */
+  /** Whether its caller needs rights, because it could raise a limit, or deny others. */
   readonly needsRights?: true;
-  /** The name of the schema of its answer. Undefined: 204 without a body. */
+  /** The schema name of its answer. Undefined: 204 without a body. */
   readonly answer?: 'Decision' | 'Reservation' | 'Acquisition' | 'Renewal' | 'Overrides' | 'Override' | 'Removal';
   readonly run: (fields: Fields, hasRights: boolean) => unknown;
 }

@@ -19,12 +19,12 @@ import type { Fields, Operation } from './operation.ts';
 import { Overrides } from './overrides.ts';
 import { Receipts } from './receipts.ts';
 
-/** The operations of `/v1` over the named limits of the configuration. No state of theirs is in this process. */
+/** The operations of `/v1` over the named limits of the configuration. They keep no state in this process. */
 export function makeOperations(service: Service): Readonly<Record<string, Operation>> {
   const { core } = service;
   const receipts = new Receipts(service);
   const overrides = new Overrides(service);
-  const limits = limitsOf(service);
+  const limits = makeReadLimits(service);
   const readKeys = ({ keys }: Fields, cost: unknown = 1): readonly Want[] => readWants(limits(), keys, cost as number);
   const decide = async (op: 'take' | 'peek', wants: readonly Want[]): Promise<Decision> => core.decide(op, wants);
   return {
@@ -156,9 +156,9 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
 }
 
 /**
- * Does an operation.
+ * Performs an operation.
  *
- * @throws (rejects) RequestProblem and errors of core for fields that it cannot use.
+ * @throws (rejects) RequestProblem and errors of core for invalid fields.
  */
 // eslint-disable-next-line @typescript-eslint/require-await -- async, so that every error is a rejection
 export async function runOperation(
@@ -175,7 +175,7 @@ export async function runOperation(
   return run(fields, hasRights);
 }
 
-/** Who edits keys, and why, as the timeline keeps it. */
+/** Who edits keys, and why, for the timeline. */
 function readWhy({ by, reason }: Fields): { readonly by?: string; readonly reason?: string } {
   return {
     ...(by === undefined ? {} : { by: readText(by, 'by') }),
@@ -183,8 +183,8 @@ function readWhy({ by, reason }: Fields): { readonly by?: string; readonly reaso
   };
 }
 
-/** The limits of the present configuration by their names. */
-function limitsOf(service: Service): () => ReadonlyMap<string, Limit> {
+/** The limits of the current configuration, by name. */
+function makeReadLimits(service: Service): () => ReadonlyMap<string, Limit> {
   let known: { readonly of: Configuration; readonly limits: ReadonlyMap<string, Limit> } | undefined;
   return () => {
     const { configuration } = service;
@@ -200,8 +200,8 @@ function limitsOf(service: Service): () => ReadonlyMap<string, Limit> {
 const writeFields = fieldWriter();
 
 /**
- * A decision as clients see it: without the store's error, which may hold addresses, and with `fields`, the header
- * fields of a response that it leads to, so that clients in no language have to write them.
+ * A decision as clients see it: without the store's error, which may contain addresses, and with `fields`, the header
+ * fields for the client's response, so that clients need not write them.
  */
 function write(decision: Decision): unknown {
   const own = decision.policies.length === 0 ? [] : writeFields(decision);
@@ -209,19 +209,21 @@ function write(decision: Decision): unknown {
   return { ...decision, error: undefined, fields: Object.fromEntries(fields.map(({ name, value }) => [name, value])) };
 }
 
-/** Who knows a holder is given its slot, and can release it. */
+/** Any client that knows a holder is given its slot, and can release it. */
 const MIN_HOLDER = 16;
 
-/** @throws RequestProblem 400 for a holder that other clients may guess. */
+/** @throws RequestProblem 400 for a holder that other clients could guess. */
 function checkSecret(holder: unknown): void {
   if (typeof holder !== 'string' || holder === '' || holder.length >= MIN_HOLDER) return;
   const what = `without the token of the service a holder must have at least ${String(MIN_HOLDER)} characters`;
-  throw badRequest(`${what}, because who knows it can release its slot: a random UUID; got ${String(holder.length)}`);
+  throw badRequest(
+    `${what}, because any client that knows it can release its slot: a random UUID; got ${String(holder.length)}`,
+  );
 }
 
 function readText(given: unknown, field: string): string {
   if (typeof given === 'string') return given;
-  throw badRequest(`${field} must be a text, got ${shown(given)}`);
+  throw badRequest(`${field} must be a string, got ${shown(given)}`);
 }
 
 function readWhole(given: unknown, field: string): number {

@@ -55,7 +55,9 @@ function readTarget(key: unknown, prefix: unknown): OverrideTarget {
   throw badRequest('write either key or prefix');
 }
 
-/** A policy as files write it, `{ "fixedWindow": { "limit": 500, "window": "1m" } }`, or as answers have it. */
+/**
+ * Reads a policy as files write it, `{ "fixedWindow": { "limit": 500, "window": "1m" } }`, or as answers contain it.
+ */
 function readPolicy(given: unknown): Policy {
   const [entry, ...others] = Object.entries(given ?? {}) as [string, unknown][];
   const [kind, options] = entry ?? [''];

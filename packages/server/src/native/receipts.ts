@@ -4,7 +4,7 @@ import { LimiterDecision } from '@sluice/core/spi';
 import type { Service } from '../service.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
 
-/** What a decision took, as its client keeps it: signed, so that any process of the service can settle it. */
+/** What a decision took, as kept by its client: signed, so that any process of the service can settle it. */
 interface Receipt {
   /** Tells reservations apart, so that each is settled once. */
   readonly id: string;
@@ -13,7 +13,7 @@ interface Receipt {
   /** The same by the clock of the service. */
   readonly givenAtMs: number;
   readonly cost: number;
-  /** `until` is when the units leave. */
+  /** `until` is when the units expire. */
   readonly asks: readonly (Ask & { readonly until: number })[];
 }
 
@@ -24,7 +24,7 @@ const LIFE_MS = 600_000;
 /** Remembers that a key of a reservation was settled: longer than that, because the clocks of processes differ. */
 const ONCE = fixedWindow({ limit: 1, window: 2 * LIFE_MS });
 
-/** What clients have taken, and settle, renew or release later. The client has all that is known of it. */
+/** What clients have taken, and later settle, renew or release. Only the client keeps it. */
 export class Receipts {
   readonly #service: Service;
 
@@ -32,7 +32,7 @@ export class Receipts {
     this.#service = service;
   }
 
-  /** The receipt of a decision, for its client; null if it took nothing, or not from the store. */
+  /** Writes the receipt of a decision for its client; null if it took nothing, or not from the store. */
   write(kind: ReceiptKind, decision: Decision): string | null {
     const taken = LimiterDecision.readReceipt(decision);
     if (!decision.allowed || taken === undefined || taken.isSpent || taken.isLocal) return null;
@@ -51,7 +51,7 @@ export class Receipts {
    * key in one script with the mark that it is. Units come back only while those that were taken count: kept for later,
    * they would come at once.
    *
-   * @param hasRights - Whether the caller may charge: settling above the estimate could deny a key for long.
+   * @param hasRights - Whether the caller may charge: settling above the estimate could deny a key for a long time.
    * @throws (rejects) RequestProblem; StoreError.
    */
   async settle(text: string, actual: number, hasRights: boolean): Promise<void> {
@@ -77,7 +77,7 @@ export class Receipts {
     await Promise.all(asks.map(settleOne));
   }
 
-  /** Releases slots. Again, it does nothing. */
+  /** Releases slots. Repeating it does nothing. */
   async release(text: string): Promise<void> {
     await this.#service.core.send('give', this.#open('slot', text).asks);
   }
@@ -91,8 +91,8 @@ export class Receipts {
   #open(kind: ReceiptKind, text: string): Receipt {
     const receipt = this.#service.access.seal.open(kind, text) as Receipt | undefined;
     if (receipt !== undefined) return receipt;
-    const what = `the ${kind} is none that this service has given out`;
-    const why = "several processes need the same token to know each other's";
+    const what = `the ${kind} was not issued by this service`;
+    const why = "several processes need the same token to accept each other's";
     throw new RequestProblem(403, `${what}; ${why}; nothing was done`);
   }
 }

@@ -9,7 +9,7 @@ import { openApi } from './open-api.ts';
 
 const SOON = { 'retry-after': '1' };
 
-/** The native protocol over HTTP: `POST /v1/consume` and the like, and `GET /v1/openapi.json`, which describes them. */
+/** The native protocol over HTTP: `POST /v1/consume` and the like, and `GET /v1/openapi.json`, which describes it. */
 export function nativeRoutes(service: Service, entrance: Entrance): readonly Route[] {
   const { access } = service;
   const operations = makeOperations(service);
@@ -43,14 +43,14 @@ export function nativeRoutes(service: Service, entrance: Entrance): readonly Rou
   return [...routes, document];
 }
 
-/** How errors of core are reported to a client. Other errors pass unchanged. */
+/** Turns errors of core into what a client sees. Other errors pass unchanged. */
 function readProblem(error: unknown): unknown {
   const { code, message, name } = error as { code?: unknown; message: string; name: string };
   if (error instanceof RequestProblem || typeof code !== 'string' || !code.startsWith('SLUICE_')) return error;
   if (code === 'SLUICE_LIMITER_CLOSED') return new RequestProblem(503, 'the service ends', { code }, SOON);
-  // Messages of a store may hold addresses: clients get the code alone.
+  // A store's messages may contain addresses, so clients only get the code.
   if (name === 'StoreError') {
-    return new RequestProblem(503, 'the store does not answer: the operation may have been done', { code }, SOON);
+    return new RequestProblem(503, 'the store does not answer: the operation may have been performed', { code }, SOON);
   }
   const here = code === 'SLUICE_ACQUIRE_NEEDED' ? '; over HTTP these are /v1/acquire, /v1/renew and /v1/release' : '';
   const detail = message.replace(/ \[SLUICE_[A-Z_]+\]$/, '') + here;

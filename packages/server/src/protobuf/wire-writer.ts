@@ -3,8 +3,8 @@ import { DELIMITED, FIXED64, VARINT } from './wire.ts';
 const FIRST_SIZE = 4096;
 
 /**
- * Writes fields of protobuf into a buffer of its own, which is used again for the next message. `field` is the number
- * of a field, up to 15.
+ * Writes protobuf fields into its own buffer, which is reused for the next message. `field` is the number of a field,
+ * up to 15.
  */
 export class WireWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_SIZE);
@@ -15,31 +15,31 @@ export class WireWriter {
     this.#at = prefix;
   }
 
-  /** A copy of what was written, and of the room before it. */
+  /** A copy of what was written, including the room before it. */
   finish(): Buffer {
     const copy = Buffer.allocUnsafe(this.#at);
     this.#bytes.copy(copy, 0, 0, this.#at);
     return copy;
   }
 
-  /** Writes a number that is not negative, unless it is 0, which is what a field without a value has. */
+  /** Writes a non-negative number, unless it is 0, the value of a missing field. */
   number(field: number, value: number): void {
     if (value !== 0) this.varint(field, value);
   }
 
-  /** Writes a number that is not negative, 0 as well. */
+  /** Writes a non-negative number, including 0. */
   varint(field: number, value: number): void {
     this.#room(11);
     this.#bytes[this.#at++] = field * 8 + VARINT;
     this.#varint(value);
   }
 
-  /** Writes a text, unless it is empty. */
+  /** Writes a string, unless it is empty. */
   text(field: number, value: string): void {
     if (value !== '') this.textOf(field, value);
   }
 
-  /** Writes a text, also one that is empty. */
+  /** Writes a string, even an empty one. */
   textOf(field: number, value: string): void {
     this.#room(11 + value.length * 3);
     const start = this.open(field);
@@ -47,21 +47,21 @@ export class WireWriter {
     this.close(start);
   }
 
-  /** Writes a number of type double, 0 as well. */
+  /** Writes a double, including 0. */
   double(field: number, value: number): void {
     this.#room(9);
     this.#bytes[this.#at++] = field * 8 + FIXED64;
     this.#at = this.#bytes.writeDoubleLE(value, this.#at);
   }
 
-  /** Begins a message inside. Returns what {@link close} needs. */
+  /** Begins a nested message. Returns what {@link close} needs. */
   open(field: number): number {
     this.#room(2);
     this.#bytes[this.#at++] = field * 8 + DELIMITED;
     return this.#at++;
   }
 
-  /** Ends a message inside: writes its length before it, for which {@link open} has left one byte. */
+  /** Ends a nested message: writes its length in front of it, for which {@link open} left one byte. */
   close(start: number): void {
     const length = this.#at - start - 1;
     if (length < 128) {

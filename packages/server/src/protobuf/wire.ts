@@ -8,7 +8,7 @@ const FIXED32 = 5;
 
 const MAX_FIELD = 2 ** 29 - 1;
 
-/** Bytes that are no message of protobuf. */
+/** Bytes that are not a protobuf message. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
@@ -17,7 +17,7 @@ export class WireError extends Error {
  * Reads the fields of a message in order. The caller loops `while (reader.next())` and reads the value of each field
  * that it knows by number and wire type, or calls {@link skip}.
  *
- * Every method throws WireError where the bytes end too early or mean nothing.
+ * Every method throws WireError if the bytes end too early or are invalid.
  */
 export class WireReader {
   readonly #bytes: Buffer;
@@ -42,7 +42,7 @@ export class WireReader {
     return (this.#tag = tag);
   }
 
-  /** Reads a varint of up to ten bytes. Above 2^53 the number is not exact, and never below 2^53. */
+  /** Reads a varint of up to ten bytes. Above 2^53, the number is not exact, but never below 2^53. */
   uint64(): number {
     const bytes = this.#bytes;
     const end = this.#end;
@@ -59,7 +59,7 @@ export class WireReader {
     throw truncated();
   }
 
-  /** Reads a varint, of which the lower 32 bits count, as in other parsers. */
+  /** Reads a varint and keeps the lower 32 bits, as other parsers do. */
   uint32(): number {
     const start = this.#at;
     this.uint64();
@@ -75,14 +75,14 @@ export class WireReader {
     return this.uint64() !== 0;
   }
 
-  /** Reads the length of what follows: a text, bytes, or a message. */
+  /** Reads the length of what follows: a string, bytes, or a message. */
   length(): number {
     const length = this.uint64();
     if (length > this.#end - this.#at) throw truncated();
     return length;
   }
 
-  /** Reads a text of this length. */
+  /** Reads a string of this length. */
   text(length: number): string {
     const start = this.#at;
     const end = (this.#at = start + length);
@@ -90,25 +90,25 @@ export class WireReader {
     let at = start;
     while (at < end && (bytes[at] as number) < 128) at++;
     if (at === end) return bytes.toString('latin1', start, end); // ASCII: the faster way
-    if (!isUtf8(bytes.subarray(start, end))) throw new WireError('a text is not UTF-8');
+    if (!isUtf8(bytes.subarray(start, end))) throw new WireError('a string is not UTF-8');
     return bytes.toString('utf8', start, end);
   }
 
-  /** Begins to read a message inside this one. Returns what {@link leave} needs. */
+  /** Begins to read a nested message. Returns what {@link leave} needs. */
   enter(): number {
     const outerEnd = this.#end;
     this.#end = this.length() + this.#at;
     return outerEnd;
   }
 
-  /** Ends the message inside, which has been read to its end. */
+  /** Ends the nested message, which has been read to its end. */
   leave(outerEnd: number): void {
     this.#end = outerEnd;
   }
 
   /**
-   * Skips the field whose tag was read last: it is unknown, or has another wire type than its number should have. Groups,
-   * which no message of this protocol ever had, are an error.
+   * Skips the field whose tag was read last: it is unknown, or has the wrong wire type for its number. Groups, which
+   * this protocol never used, are an error.
    */
   skip(): void {
     switch (this.#tag % 8) {

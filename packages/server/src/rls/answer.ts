@@ -14,7 +14,7 @@ import { makeMetadata } from './metadata.ts';
 import type { Outcome } from './outcomes.ts';
 
 const SECONDS = 1000;
-/** The windows that are a unit. */
+/** The windows that correspond to a unit. */
 const UNIT_OF_MS: ReadonlyMap<number, Unit> = new Map(UNITS.map((unit) => [MS_OF_UNIT[unit], unit]));
 
 /** The status of a descriptor without a limit. */
@@ -28,8 +28,8 @@ const UNLIMITED_BY_NO_RULE: DescriptorStatus = {
 const UNLIMITED: DescriptorStatus = { ...UNLIMITED_BY_NO_RULE, limitRemaining: MAX_UINT32 };
 
 /**
- * The response to a request that was decided: a status per descriptor, our header fields, and metadata. In a denied
- * request the descriptors that would have allowed it are OK, and state what is left without it.
+ * The response to a decided request: a status per descriptor, our header fields, and metadata. If the request is
+ * denied, descriptors that would have allowed it are OK, and state what is left without it.
  */
 export function makeResponse(decided: Decided): RateLimitResponse {
   const { request, plan, outcomes, allowed } = decided;
@@ -51,20 +51,20 @@ function makeStatus(outcome: Outcome): DescriptorStatus {
   const { descriptor, policies, allowed, decision } = outcome;
   const { rule } = descriptor.match;
   const code = allowed || rule.shadowMode ? OK : OVER_LIMIT;
-  const policy = decidingPolicy(policies);
+  const policy = findDecidingPolicy(policies);
   if (policy === undefined) return { ...UNLIMITED_BY_NO_RULE, code };
   return {
     code,
     currentLimit: makeCurrentLimit(outcome, policy),
     limitRemaining: allowed ? Math.min(policy.remaining, MAX_UINT32) : 0,
     secondsUntilReset: Math.ceil(
-      (rule.rateLimit === undefined ? policy.resetAfterMs : untilNextWindowMs(policy, decision.atMs)) / SECONDS,
+      (rule.rateLimit === undefined ? policy.resetAfterMs : getMsToNextWindow(policy, decision.atMs)) / SECONDS,
     ),
   };
 }
 
 /** The policy of a rule that denies longest, or has the smallest share of its limit left. */
-function decidingPolicy(policies: readonly PolicyDecision[]): PolicyDecision | undefined {
+function findDecidingPolicy(policies: readonly PolicyDecision[]): PolicyDecision | undefined {
   if (policies.length <= 1) return policies[0];
   return policies.reduce((first, second) => (isCloser(second, first) ? second : first));
 }
@@ -76,11 +76,11 @@ function isCloser(one: PolicyDecision, other: PolicyDecision): boolean {
 }
 
 /** The windows of `rate_limit` are whole multiples of their unit since 1970. */
-function untilNextWindowMs({ windowMs }: PolicyDecision, atMs: number): number {
+function getMsToNextWindow({ windowMs }: PolicyDecision, atMs: number): number {
   return windowMs - (atMs % windowMs);
 }
 
-/** Undefined where the window of a policy is no unit of the protocol. */
+/** Undefined if the policy's window is not a unit of the protocol. */
 function makeCurrentLimit({ descriptor }: Outcome, { limit, windowMs }: PolicyDecision): CurrentLimit | undefined {
   const { rateLimit, name } = descriptor.match.rule;
   const unit = rateLimit?.unit ?? UNIT_OF_MS.get(windowMs);

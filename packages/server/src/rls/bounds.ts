@@ -1,10 +1,10 @@
 import { CallError, Status } from '../grpc/status.ts';
 
-/** The longest message of a request, in bytes: the default of gRPC. */
+/** The maximum length of a request message, in bytes: gRPC's default. */
 export const MAX_MESSAGE: number = 4 * 1024 * 1024;
 /**
- * The bounds of a request. A decision over as many limits as descriptors is one call of the script, which keeps Redis
- * busy for its whole time: 256 descriptors take it some 2 ms.
+ * The bounds of a request. A decision over all descriptors' limits is one call of the script, during which Redis does
+ * nothing else: 256 descriptors take about 2 ms.
  */
 export const MAX_DESCRIPTORS = 256;
 export const MAX_ENTRIES = 64;
@@ -13,7 +13,7 @@ export const MAX_DOMAIN = 1024;
 export const MAX_KEY = 1024;
 export const MAX_VALUE = 8192;
 
-/** @throws CallError `INVALID_ARGUMENT` where a request has more of something than it may. */
+/** @throws CallError `INVALID_ARGUMENT` if a request has more of something than it may. */
 export function checkBound(found: number, most: number, what: string): void {
   if (found <= most) return;
   throw new CallError(

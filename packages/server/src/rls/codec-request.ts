@@ -4,13 +4,14 @@ import type { RateLimitDescriptor, RateLimitOverride, RateLimitRequest } from '.
 import { DELIMITED, VARINT, WireReader } from '../protobuf/wire.ts';
 
 /**
- * Decodes a `RateLimitRequest`. As protobuf has it, of a field that comes twice the last value counts, and messages
- * that come twice are merged. Unknown fields are skipped.
+ * Decodes a `RateLimitRequest`. As in protobuf, the last value of a repeated field counts, and repeated messages are
+ * merged. Unknown fields are skipped.
  *
- * The bounds are checked while it decodes, so that a request of a hundred thousand descriptors costs no more than its
+ * Bounds are checked while decoding, so that a request with a hundred thousand descriptors costs no more than its
  * bytes.
  *
- * @throws WireError for bytes that are no such message; CallError `INVALID_ARGUMENT` for more than a request may hold.
+ * @throws WireError for bytes that are not such a message; CallError `INVALID_ARGUMENT` for more than a request may
+ * hold.
  */
 export function decodeRateLimitRequest(bytes: Buffer): RateLimitRequest {
   const reader = new WireReader(bytes);

@@ -56,7 +56,7 @@ function writeFields(fields: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** A `google.protobuf.Value`. One of its kinds is always written, although it is empty. */
+/** A `google.protobuf.Value`. One of its kinds is always written, even if it is empty. */
 function writeValue(field: number, value: unknown): void {
   const wrapped = writer.open(field);
   if (typeof value === 'string') writer.textOf(3, value);

@@ -1,7 +1,7 @@
 import type { Stats } from '../stats/stats.ts';
 import type { Decided } from './decide.ts';
 
-/** Counts what was decided, by rule. Refunds are no hits. */
+/** Counts decisions by rule. Refunds are not hits. */
 export function countDecided(stats: Stats, { outcomes }: Decided): void {
   for (const { descriptor, allowed, policies, decision } of outcomes) {
     if (descriptor.isRefund) continue;

@@ -7,12 +7,12 @@ import type { RateLimitRequest } from './messages.ts';
 import { decideTogether, type Outcome } from './outcomes.ts';
 import { makePlan, type LimitedDescriptor, type Plan } from './plan.ts';
 
-/** Who asks, and for how long. */
+/** The caller, and how long it waits. */
 export interface Caller {
   readonly entrance: Entrance;
   /** The field `authorization` of the request. */
   readonly authorization: string | undefined;
-  /** When the decision is late, by `performance.now()`. Default: in `timeoutMs` of the service. */
+  /** The decision's deadline, by `performance.now()`. Default: the service's `timeoutMs` from now. */
   readonly endMs: number | undefined;
 }
 
@@ -26,17 +26,17 @@ export interface Decided {
 }
 
 /**
- * Decides about a request: finds its rules, and consumes.
+ * Decides about a request: finds its rules and consumes.
  *
  * - Descriptors that enforce are one decision, all or nothing.
- * - Each in shadow mode is decided by itself, and never denies.
- * - Of those in quota mode the ones that allow are taken. The request is denied where none does, and then takes nothing.
- * - Checks (hits of 0) come before everything else, so that what a check denies takes nothing, not even for a moment: with a check
- *   and hits in one request the decision needs two calls of the store.
- * - Refunds are made whatever is decided about the others.
+ * - Each descriptor in shadow mode is decided separately, and never denies.
+ * - Of those in quota mode, the ones that allow are charged. If none allows, the request is denied and takes nothing.
+ * - Checks (hits of 0) come before everything else, so that a request that a check denies takes nothing, not even for
+ * a moment. With checks and hits in one request, the decision needs two calls to the store.
+ * - Refunds are made regardless of the decision about the others.
  *
- * @throws CallError for a bad request (see {@link makePlan}), and `PERMISSION_DENIED` for refunds of a caller that may
- * not. Nothing is consumed then. Rejects with the core's errors.
+ * @throws CallError for a bad request (see {@link makePlan}), and `PERMISSION_DENIED` for refunds by a caller without
+ * rights. Nothing is consumed then. Rejects with the core's errors.
  */
 export function decide(service: Service, request: RateLimitRequest, caller: Caller): Decided | Promise<Decided> {
   checkRefunds(service, request, caller);
@@ -51,7 +51,7 @@ export function decide(service: Service, request: RateLimitRequest, caller: Call
   return outcomes instanceof Promise ? outcomes.then(decided) : decided(outcomes);
 }
 
-/** @throws CallError where a caller gives units back that may not. */
+/** @throws CallError if a caller without rights refunds units. */
 function checkRefunds(
   { access }: Service,
   { descriptors }: RateLimitRequest,
@@ -77,20 +77,20 @@ async function decideEach(service: Service, request: RateLimitRequest, plan: Pla
   const { core, timeoutMs } = service;
   const calls = new Calls(core, caller.endMs ?? performance.now() + timeoutMs);
   const counted = plan.limited.filter(({ isRefund }) => !isRefund);
-  // All of this is asked in one turn, so that it is one call of the store.
+  // All of this is asked in one turn, so it is one call to the store.
   const [refunded, shadow, decided] = await Promise.all([
     Promise.all(plan.limited.filter(({ isRefund }) => isRefund).map((descriptor) => calls.refund(descriptor))),
     Promise.all(counted.filter(isShadow).map((descriptor) => calls.one(descriptor))),
     calls.enforce(
       counted.filter((descriptor) => !isShadow(descriptor)),
-      // A rule in quota mode and shadow mode allows, whatever its limit says, and so one in quota mode does.
+      // A rule in both quota and shadow mode allows regardless of its limit, so one rule in quota mode allows.
       counted.some((descriptor) => isShadow(descriptor) && isQuota(descriptor)),
     ),
   ]);
   return { request, plan, allowed: decided.allowed, outcomes: [...decided.outcomes, ...shadow, ...refunded] };
 }
 
-/** The calls of one request that needs more than one decision, until an instant by `performance.now()`. */
+/** The calls of a request that needs more than one decision, with a deadline by `performance.now()`. */
 class Calls {
   readonly #core: LimiterCore;
   readonly #endMs: number;
@@ -100,16 +100,16 @@ class Calls {
     this.#endMs = endMs;
   }
 
-  /** Decides about a descriptor by itself. */
+  /** Decides about a single descriptor. */
   async one(descriptor: LimitedDescriptor): Promise<Outcome> {
     const [outcome] = await this.#together(descriptor.isCheck ? 'peek' : 'take', [descriptor]);
     return outcome as Outcome;
   }
 
   /**
-   * Gives units back, and looks at what is left then.
+   * Refunds units, then peeks at what is left.
    *
-   * @throws (rejects) CallError `UNAVAILABLE` if the store has not answered in time: it may still give them back.
+   * @throws (rejects) CallError `UNAVAILABLE` if the store has not answered in time; it may still refund them.
    */
   async refund(descriptor: LimitedDescriptor): Promise<Outcome> {
     const { limit, match, cost, isCheck } = descriptor;
@@ -122,7 +122,7 @@ class Calls {
   /**
    * Decides about descriptors that can deny: all that enforce, and at least one of those in quota mode.
    *
-   * @param isQuotaMet - Whether a descriptor in quota mode that is not among them allows.
+   * @param isQuotaMet - Whether another descriptor in quota mode allows.
    */
   async enforce(descriptors: readonly LimitedDescriptor[], isQuotaMet: boolean): Promise<Enforced> {
     const checks = descriptors.filter(({ isCheck }) => isCheck);
@@ -143,8 +143,8 @@ class Calls {
   }
 
   /**
-   * Takes units. With descriptors of both kinds, all are tried in one decision: those in quota mode that deny are left out
-   * of the next one, so that nothing is taken before it is known that everything needed allows.
+   * Takes units. With descriptors of both kinds, all are tried in one decision: those in quota mode that deny are left
+   * out of the next one, so that nothing is taken before everything needed is known to allow.
    */
   async #take(descriptors: readonly LimitedDescriptor[], isQuotaMet: boolean): Promise<Enforced> {
     if (descriptors.every(isQuota)) {

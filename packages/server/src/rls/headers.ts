@@ -6,20 +6,19 @@ import type { Outcome } from './outcomes.ts';
 
 const writeFields = fieldWriter();
 const NONE: readonly HeaderValue[] = [];
-/** Fields of a response are bounded by its client: of many policies those that deny are named first. */
+/** Clients bound the size of response fields: if there are many policies, those that deny come first. */
 const MAX_POLICIES = 16;
 /** Names that a field can hold. */
 const WRITABLE = /^[ -~]{1,64}$/;
 
 /**
- * Our header fields, for the response of the gateway: `RateLimit-Policy` and `RateLimit` with the policies that can
- * deny the request, and Retry-After where it was denied. Rules in quota mode count if they allowed it, or all if none
- * did.
+ * Our header fields for the gateway's response: `RateLimit-Policy` and `RateLimit` with the policies that can deny the
+ * request, and Retry-After if it was denied. Rules in quota mode count if they allowed it, or all if none did.
  */
 export function makeHeaders({ outcomes, allowed }: Decided): readonly HeaderValue[] {
   if (outcomes.length === 0) return NONE;
-  const binding = bindingOutcomes(outcomes);
-  const policies = namedApart(binding);
+  const binding = listBindingOutcomes(outcomes);
+  const policies = makeNamesDistinct(binding);
   const headers: HeaderValue[] = [];
   const decision = binding[0]?.decision;
   if (decision !== undefined && policies.length > 0) {
@@ -33,17 +32,17 @@ export function makeHeaders({ outcomes, allowed }: Decided): readonly HeaderValu
   return headers;
 }
 
-/** The outcomes that hold the client: none in shadow mode, and no refund. */
-function bindingOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
+/** The outcomes that bind the client: none in shadow mode, and no refunds. */
+function listBindingOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
   const enforced = outcomes.every(isEnforced) ? outcomes : outcomes.filter(isEnforced);
   return enforced.some(isMetQuota) ? enforced.filter((outcome) => outcome.allowed || !isQuota(outcome)) : enforced;
 }
 
 /**
- * The policies of a response, under names that differ, as the draft requires: rules have their own `name`, or that of
- * their policy, which for `rate_limit` is the unit. A second one of a name gets a number.
+ * The policies of a response, under distinct names, as the draft requires: rules have their own `name`, or that of
+ * their policy (for `rate_limit`, the unit). A second policy with the same name gets a number.
  */
-function namedApart(outcomes: readonly Outcome[]): readonly PolicyDecision[] {
+function makeNamesDistinct(outcomes: readonly Outcome[]): readonly PolicyDecision[] {
   const [only] = outcomes;
   if (outcomes.length === 1 && only?.descriptor.match.rule.name === undefined) return only?.policies ?? [];
   const names = new Set<string>();
@@ -69,22 +68,22 @@ function distinct(name: string, names: Set<string>): string {
 }
 
 /**
- * How long until the request can be allowed: the longest wait of what denies it, and of the rules in quota mode the
- * shortest. Infinity where waiting does not help, or nothing is known.
+ * How long until the request can be allowed: the longest wait of all rules that deny it, but the shortest of those in
+ * quota mode. Infinity if waiting does not help, or nothing is known.
  */
 function findWait(outcomes: readonly Outcome[]): number {
   let longestMs = -Infinity;
   let quotaMs: number | undefined;
   for (const outcome of outcomes) {
     if (outcome.allowed || !isEnforced(outcome)) continue;
-    const waitMs = ownWait(outcome);
+    const waitMs = getWait(outcome);
     if (isQuota(outcome)) quotaMs = Math.min(quotaMs ?? Infinity, waitMs);
     else longestMs = Math.max(longestMs, waitMs);
   }
   return quotaMs === undefined || outcomes.some(isMetQuota) ? longestMs : Math.max(longestMs, quotaMs);
 }
 
-function ownWait({ policies }: Outcome): number {
+function getWait({ policies }: Outcome): number {
   if (policies.length === 0) return Infinity;
   let waitMs = 0;
   for (const { allowed, retryAfterMs } of policies) {

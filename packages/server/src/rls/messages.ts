@@ -4,7 +4,7 @@ import type { DescriptorEntry } from '../config/subject.ts';
 export interface RateLimitRequest {
   readonly domain: string;
   readonly descriptors: readonly RateLimitDescriptor[];
-  /** The hits of descriptors that have none of their own. 0: not given, which counts as 1. */
+  /** The hits of descriptors without their own. 0: not given, which counts as 1. */
   readonly hitsAddend: number;
 }
 
@@ -14,11 +14,11 @@ export interface RateLimitDescriptor {
   readonly limit: RateLimitOverride | undefined;
   /** 0: only a check. Undefined: those of the request. */
   readonly hitsAddend: number | undefined;
-  /** Whether the hits are given back. */
+  /** Whether the hits are refunded. */
   readonly isNegativeHits: boolean;
 }
 
-/** A limit that the caller gives, in place of that of the configuration. */
+/** A limit that the caller gives instead of the configuration's. */
 export interface RateLimitOverride {
   readonly requestsPerUnit: number;
   /** A number of `envoy.type.v3.RateLimitUnit`, known or not. */
@@ -30,7 +30,7 @@ export const OK = 1;
 export const OVER_LIMIT = 2;
 export type LimitCode = typeof OK | typeof OVER_LIMIT;
 
-/** `envoy.service.ratelimit.v3.RateLimitResponse`, as far as it is used. */
+/** The used parts of `envoy.service.ratelimit.v3.RateLimitResponse`. */
 export interface RateLimitResponse {
   readonly overallCode: LimitCode;
   /** One per descriptor, in order. */

@@ -3,11 +3,11 @@ import type { Outcome } from './outcomes.ts';
 
 /**
  * The metadata of a response, which Envoy passes to logs and later filters: what decided (`source`), the policy and the
- * outcome; how long a policy that paces asks to wait (`delay_ms`); and, merged, the `metadata` of the rules that allow.
- * Undefined where no limit applies.
+ * outcome; the delay of a pacing policy (`delay_ms`); and the merged `metadata` of the rules that allow. Undefined if
+ * no limit applies.
  */
 export function makeMetadata({ outcomes, allowed }: Decided): Readonly<Record<string, unknown>> | undefined {
-  const deciding = decidingOutcome(outcomes, allowed);
+  const deciding = findDecidingOutcome(outcomes, allowed);
   if (deciding === undefined) return undefined;
   const { decision } = deciding;
   const metadata: Record<string, unknown> = {
@@ -21,8 +21,8 @@ export function makeMetadata({ outcomes, allowed }: Decided): Readonly<Record<st
   return metadata;
 }
 
-/** The first that decided as the whole was decided. */
-function decidingOutcome(outcomes: readonly Outcome[], allowed: boolean): Outcome | undefined {
+/** The first outcome that agrees with the whole decision. */
+function findDecidingOutcome(outcomes: readonly Outcome[], allowed: boolean): Outcome | undefined {
   return outcomes.find((outcome) => outcome.decision.allowed === allowed) ?? outcomes[0];
 }
 
@@ -35,7 +35,7 @@ function makeRuleMetadata(outcomes: readonly Outcome[]): Readonly<Record<string,
   return merged;
 }
 
-/** Adds fields that are not there yet; of maps on both sides the fields. */
+/** Adds missing fields, recursively for maps on both sides. */
 function merge(into: Record<string, unknown>, from: Readonly<Record<string, unknown>>): void {
   for (const [key, value] of Object.entries(from)) {
     const before = into[key];

@@ -9,7 +9,8 @@ export interface Outcome {
   /** Whether its own limit allows it. */
   readonly allowed: boolean;
   /**
-   * The decisions of its policies: none where the store failed and no fallback decided, or a managed policy is not there.
+   * The decisions of its policies: none if the store failed and no fallback decided, or a managed policy does not
+   * exist.
    */
   readonly policies: readonly PolicyDecision[];
   /** The decision that it was a part of. */
@@ -32,10 +33,10 @@ export function decideTogether(
 }
 
 /**
- * What descriptors want, each thing once: the units of those that are counted in one place add up. If their limits differ,
- * because requests bring some, the lowest counts.
+ * The wants of descriptors, one per key: units counted under the same key add up. If their limits differ, because
+ * requests bring some, the lowest counts.
  *
- * @param places - Gets the place of each descriptor among the wants.
+ * @param places - Receives the place of each descriptor among the wants.
  */
 function makeWants(descriptors: readonly LimitedDescriptor[], places: number[]): readonly Want[] {
   const wants: Want[] = [];
@@ -77,7 +78,7 @@ function readOutcomes(
   });
 }
 
-/** How many policies of a decision are those of a limit, if `first` is the next one of the decision. */
+/** How many policies of a decision belong to a limit, starting with `first`. */
 function countOf({ fixed, name }: Want['limit'], first: PolicyDecision | undefined): number {
   return fixed?.length ?? Number(first?.name === name);
 }

@@ -15,7 +15,7 @@ export interface LimitedDescriptor {
   readonly limit: Limit;
   /** Its hits, or 1 for a check. */
   readonly cost: number;
-  /** Whether its hits are 0: it is looked at, and takes nothing. */
+  /** Whether its hits are 0: it is checked, and takes nothing. */
   readonly isCheck: boolean;
   readonly isRefund: boolean;
 }
@@ -23,7 +23,7 @@ export interface LimitedDescriptor {
 /** The contents of a request. */
 export interface Plan {
   readonly limited: readonly LimitedDescriptor[];
-  /** Per descriptor, whether its rule is unlimited. Undefined where none is. */
+  /** Whether the rule of each descriptor is unlimited. Undefined if none is. */
   readonly unlimited: readonly boolean[] | undefined;
   /** Whether all limited descriptors consume and can deny: one decision. */
   readonly isPlain: boolean;
@@ -31,10 +31,10 @@ export interface Plan {
 
 /**
  * Finds the rules of a request's descriptors. A limit of the request itself takes precedence over the rules of its
- * domain; in an unknown domain nothing is limited.
+ * domain; in an unknown domain, nothing is limited.
  *
- * @throws CallError `UNKNOWN` without a domain or descriptors, as envoyproxy/ratelimit; `INVALID_ARGUMENT` for hits or
- * units that mean nothing. Nothing is consumed then.
+ * @throws CallError `UNKNOWN` without a domain or descriptors, as envoyproxy/ratelimit; `INVALID_ARGUMENT` for invalid
+ * hits or units. Nothing is consumed then.
  */
 export function makePlan(request: RateLimitRequest, { domains }: Configuration, requestRules: RequestRules): Plan {
   const { domain, descriptors } = request;
@@ -77,7 +77,7 @@ function readHits({ hitsAddend }: RateLimitRequest, descriptor: RateLimitDescrip
   if (Number.isSafeInteger(hits)) return hits;
   throw new CallError(
     Status.INVALID_ARGUMENT,
-    `hits_addend is at most ${String(Number.MAX_SAFE_INTEGER)}, got more; nothing was consumed`,
+    `hits_addend must be at most ${String(Number.MAX_SAFE_INTEGER)}, got more; nothing was consumed`,
   );
 }
 
@@ -99,7 +99,7 @@ function findMatch(
   return { rule, key: makeKey(domain, entries), metric: OVERRIDES };
 }
 
-/** The name of limits of requests in metrics: one name, because their number has no bound. */
+/** The name in metrics of all limits that requests bring: a single one, because their number is unbounded. */
 const OVERRIDES = 'override';
 
 function without(limited: readonly LimitedDescriptor[], replaced: ReadonlySet<string>): readonly LimitedDescriptor[] {

@@ -16,12 +16,12 @@ const MIN_MARGIN_MS = 1;
 
 export interface RateLimitMethodOptions {
   readonly entrance: Entrance;
-  /** Calls whose decision the store has not answered yet, at most. */
+  /** The maximum number of calls waiting for the store. */
   readonly maxInFlight: number;
 }
 
 /** `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit`. */
-export function rateLimitMethod(service: Service, options: RateLimitMethodOptions): Method {
+export function makeRateLimitMethod(service: Service, options: RateLimitMethodOptions): Method {
   const { entrance, maxInFlight } = options;
   let inFlight = 0;
   const respond = (call: Call, decided: Decided): void => {
@@ -54,8 +54,8 @@ export function rateLimitMethod(service: Service, options: RateLimitMethodOption
 }
 
 /**
- * When the decision is late, so that the answer is there before the client stops waiting. Undefined: in the service's
- * own time.
+ * The decision's deadline, so that the answer arrives before the client stops waiting. Undefined: the service's own
+ * timeout.
  */
 function readEnd({ deadlineAtMs, arrivedAtMs }: Call, timeoutMs: number): number | undefined {
   if (deadlineAtMs === undefined) return undefined;

@@ -8,39 +8,38 @@ import {
 } from 'node:http2';
 import { Server as NetServer } from 'node:net';
 import type { Entrance } from '../access.ts';
-import { healthCheck } from '../health/grpc-health.ts';
+import { makeHealthCheck } from '../health/grpc-health.ts';
 import type { Service } from '../service.ts';
 import { MAX_MESSAGE } from './bounds.ts';
 import { callServer, type Method } from '../grpc/call.ts';
 import { Sessions } from '../grpc/sessions.ts';
 import { Clients } from '../transport/clients.ts';
-import { rateLimitMethod } from './rate-limit-method.ts';
+import { makeRateLimitMethod } from './rate-limit-method.ts';
 
 export interface RlsOptions {
   /** Where this server's requests come in. Default: not private. */
   readonly entrance?: Entrance;
-  /** Those of the process. Default: those of this server alone. */
+  /** The clients of the process. Default: only those of this server. */
   readonly clients?: Clients;
-  /** Serves TLS: key, certificate, and what else `tls.createServer` takes. Default: HTTP/2 without TLS. */
+  /** Serves TLS: key, certificate, and other options of `tls.createServer`. Default: HTTP/2 without TLS. */
   readonly tls?: SecureServerOptions;
-  /** Calls that wait for the store at once; others get `RESOURCE_EXHAUSTED`. Default 1024. */
+  /** The maximum number of calls that wait for the store at once; others get `RESOURCE_EXHAUSTED`. Default 1024. */
   readonly maxInFlight?: number;
-  /** How long calls may still take while it drains, in milliseconds. Default 10 000. */
+  /** How long calls may still take during a drain, in milliseconds. Default 10 000. */
   readonly drainMs?: number;
   /**
-   * How often a connection without calls is asked whether it is still there, in milliseconds; the second time without
-   * an answer ends it. Default 5000.
+   * How often a connection without calls is pinged, in milliseconds; the second unanswered ping ends it. Default 5000.
    */
   readonly keepaliveMs?: number;
 }
 
-/** A server of Envoy's rate limit service and of health checks. The caller makes it listen. */
+/** A server for Envoy's rate limit service and health checks. The caller starts it listening. */
 export interface RlsServer {
   readonly server: Http2Server | Http2SecureServer;
-  /** How many calls have begun and not ended. */
+  /** How many calls are open. */
   readonly openCalls: number;
   /**
-   * Shuts down: is NOT_SERVING, takes no more connections, asks clients to leave, and answers what they have sent,
+   * Shuts down: reports NOT_SERVING, takes no more connections, asks clients to leave, and answers what they have sent,
    * within `drainMs`.
    */
   drain(): Promise<void>;
@@ -48,9 +47,9 @@ export interface RlsServer {
   close(): Promise<void>;
 }
 
-/** Calls at once of a connection: what others wait for when it floods (ADR 63). */
+/** The maximum concurrent calls per connection: others wait for these when it floods (ADR 63). */
 const MAX_STREAMS = 100;
-/** Bounds on what one connection can cost. A client that exceeds one loses its connection, or the stream. */
+/** Bounds on the cost of one connection. A client that exceeds one loses its connection, or the stream. */
 const HTTP2: ServerOptions = {
   maxHeaderListPairs: 64,
   maxSessionMemory: 4, // in megabytes
@@ -59,7 +58,7 @@ const HTTP2: ServerOptions = {
   maxSessionRejectedStreams: 100,
   settings: { enablePush: false, maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: 16_384 },
 };
-/** Finds clients that are gone without a word. */
+/** Detects clients that vanished without closing the connection. */
 const TCP = { keepAlive: true, keepAliveInitialDelay: 60_000, noDelay: true };
 
 const HANDSHAKE_MS = 10_000;
@@ -69,15 +68,15 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
   const { drainMs = 10_000, keepaliveMs = 5_000 } = options;
   const { clients = new Clients() } = options;
   const { health } = service;
-  const server = serverOf(options.tls);
+  const server = getServer(options.tls);
   const sessions = new Sessions(keepaliveMs, clients);
-  const rateLimit = rateLimitMethod(service, {
+  const rateLimit = makeRateLimitMethod(service, {
     entrance: options.entrance ?? { isPrivate: false },
     maxInFlight: options.maxInFlight ?? 1024,
   });
   const methods = new Map<string, Method>([
     ['/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit', rateLimit],
-    ['/grpc.health.v1.Health/Check', healthCheck(health)],
+    ['/grpc.health.v1.Health/Check', makeHealthCheck(health)],
   ]);
   clients.boundConnections(server);
   server.on('stream', callServer(methods, sessions, { clients, longestMessage: MAX_MESSAGE }));
@@ -88,7 +87,7 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
 
   const stop = (): void => {
     health.isServing = false;
-    // That of the net module: the one of newer HTTP/2 servers ends connections while calls are on their way.
+    // The `close` of the net module: that of newer HTTP/2 servers ends connections while calls are on their way.
     NetServer.prototype.close.call(server);
   };
   return {
@@ -107,7 +106,7 @@ export function serveRls(service: Service, options: RlsOptions): RlsServer {
   };
 }
 
-function serverOf(tls: SecureServerOptions | undefined): Http2Server | Http2SecureServer {
+function getServer(tls: SecureServerOptions | undefined): Http2Server | Http2SecureServer {
   return tls === undefined
     ? createServer({ ...HTTP2, ...TCP })
     : createSecureServer({ ...tls, ...HTTP2, ...TCP, handshakeTimeout: HANDSHAKE_MS, allowHTTP1: false });

@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@sluice/core';
 import { findConnection, readSubject, type RedisConnection } from '@sluice/core/spi';
 
-/** How often each process says how many clients it has, and hears of those of others. */
+/** How often each process reports its number of clients, and reads the numbers of others. */
 const EVERY_MS = 1_000;
-/** Clients of a process that has died count this long. */
+/** How long the clients of a dead process still count. */
 const LIFE_MS = 3_000;
 /** How long Redis may take: no request waits for this. */
 const PATIENCE_MS = 500;
 
 /**
- * One value: of each process its clients, and when it said so. Returns the clients of the others. Needs no rights beside
- * those of decisions.
+ * One value: each process's number of clients, and when it reported that. Returns the clients of the others. Needs no
+ * permissions beyond those for decisions.
  */
 const EXCHANGE = `
 local time = redis.call('TIME')
@@ -34,16 +34,16 @@ return others`;
 interface Namespace {
   /** Those of this process. */
   own: number;
-  /** Those of other processes, as far as is known. */
+  /** Those of other processes, as far as known. */
   others: number;
-  /** Those that other processes know of this one. */
+  /** The number that this process last reported to others. */
   told: number;
   isTelling: boolean;
 }
 
 /**
- * Counts connected clients by namespace, over all processes on one Redis. Others are seen within a second. While Redis
- * does not answer, the clients of this process count alone, because it decides alone then.
+ * Counts connected clients by namespace, across all processes on one Redis. Changes elsewhere are seen within a second.
+ * While Redis does not answer, only this process's clients count, because it then decides alone.
  */
 export class ConnectedClients {
   readonly #redis: RedisConnection | undefined;
@@ -52,14 +52,14 @@ export class ConnectedClients {
   readonly #namespaces = new Map<string, Namespace>();
   readonly #timer: NodeJS.Timeout;
 
-  /** @param isShared - Whether processes tell each other of a namespace: of those that rules name. */
+  /** @param isShared - Whether processes share the count of a namespace: those that rules name. */
   constructor(store: Store, isShared: (namespace: string) => boolean) {
     this.#redis = findConnection(store);
     this.#isShared = isShared;
     this.#timer = setInterval(() => void this.#tellAll(), EVERY_MS).unref();
   }
 
-  /** Counts clients that come; with -1, one that leaves. */
+  /** Counts a client that connects or, with -1, leaves. */
   add(name: string, change: 1 | -1): void {
     const namespace = this.#namespaces.get(name) ?? { own: 0, others: 0, told: 0, isTelling: false };
     this.#namespaces.set(name, namespace);
@@ -72,7 +72,7 @@ export class ConnectedClients {
     return own + others;
   }
 
-  /** Stops telling others, after the clients that have left. */
+  /** Stops reporting to others, once clients that left have been reported. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#tellAll();

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { PARAMETER_TYPES, formatParameter, type ParameterType } from '../config/sentinel-parameter.ts';
 
-/** The kinds of messages. Sentinel names others, CONCURRENT_FLOW_ACQUIRE and RELEASE, which have no form on the wire. */
+/** The kinds of messages. Sentinel also names CONCURRENT_FLOW_ACQUIRE and RELEASE, which have no wire format. */
 export const TYPE = { ping: 0, flow: 1, paramFlow: 2 } as const;
 
-/** `TokenResultStatus`. Clients fall back to their own limit, or let the request pass, for all but the first two. */
+/** `TokenResultStatus`. For all but the first two, clients fall back to their own limit, or let the request pass. */
 export const STATUS = { ok: 0, blocked: 1, noRule: 3, fail: -1, badRequest: -4 } as const;
 
-/** A client that says which application it is of. Undefined: a blank name. */
+/** A client that states its application. Undefined: a blank name. */
 export interface Ping {
   readonly type: typeof TYPE.ping;
   readonly xid: number;
@@ -21,7 +21,7 @@ export interface TokenRequest {
   readonly xid: number;
   readonly flowId: bigint;
   readonly count: number;
-  /** As `formatParameter` has them. */
+  /** As `formatParameter` writes them. */
   readonly values: readonly string[];
 }
 
@@ -30,12 +30,12 @@ export type Message = Ping | TokenRequest;
 /** The answer to a request for units. */
 export interface TokenResult {
   readonly status: (typeof STATUS)[keyof typeof STATUS];
-  /** -1 where several values have no number in common. */
+  /** -1 if several values have no common number. */
   readonly remaining: number;
 }
 
 const LENGTH_BYTES = 2;
-/** With the length itself. Longer messages are skipped, as by Sentinel. */
+/** Includes the length itself. Longer messages are skipped, as in Sentinel. */
 const MAX_MESSAGE_BYTES = 1_024;
 const HEAD_BYTES = 5;
 const FLOW_BYTES = 12;
@@ -44,7 +44,7 @@ const MAX_INT = 2_147_483_647;
 const NO_BYTES: Buffer = Buffer.alloc(0);
 const NO_VALUES: readonly string[] = [];
 
-/** Finds messages in what a client sends: a length of two bytes, and as many bytes. */
+/** Splits what a client sends into messages: a length in two bytes, then that many bytes. */
 export class MessageReader {
   #bytes: Buffer = NO_BYTES;
   /** Bytes of a message that is too long. */
@@ -54,7 +54,7 @@ export class MessageReader {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
   }
 
-  /** The next message without its length, once all of it has come. */
+  /** The next message without its length, once all of it has arrived. */
   next(): Buffer | undefined {
     for (;;) {
       const skipped = Math.min(this.#skip, this.#bytes.length);
@@ -77,7 +77,7 @@ export class MessageReader {
 /**
  * Reads a message.
  *
- * @returns Undefined for one that Sentinel does not answer: of an unknown type, or shorter than its own numbers say.
+ * @returns Undefined for a message that Sentinel does not answer: of an unknown type, or shorter than it claims.
  */
 export function readMessage(bytes: Buffer): Message | undefined {
   if (bytes.length < HEAD_BYTES) return undefined;
@@ -121,7 +121,7 @@ function readParamFlow(xid: number, data: Buffer): TokenRequest | undefined {
   return { type: TYPE.paramFlow, xid, flowId: data.readBigInt64BE(0), count: data.readInt32BE(8), values };
 }
 
-/** How each type is read, and in how many bytes; texts are not among them. */
+/** How to read each type of fixed size, and its number of bytes. */
 const FIXED: Readonly<
   Record<
     Exclude<ParameterType, 'string'>,
@@ -137,7 +137,7 @@ const FIXED: Readonly<
   boolean: [1, (data, at) => data.readUInt8(at) !== 0],
 };
 
-/** How many bytes a value has; below 0: it says that itself, wrongly. */
+/** How many bytes a value has; below 0 if it states an invalid length. */
 function readSize(type: ParameterType, data: Buffer, at: number): number {
   if (type !== 'string') return FIXED[type][0];
   if (at + 4 > data.length) return -1;
@@ -151,7 +151,7 @@ function readValue(type: ParameterType, data: Buffer, at: number, size: number):
     : formatParameter(type, FIXED[type][1](data, at));
 }
 
-/** Clients write texts in the encoding of their machine: bytes that are not UTF-8 stay apart as what they are. */
+/** Clients write strings in their machine's encoding: bytes that are not UTF-8 are kept distinct. */
 function readText(bytes: Buffer): string {
   return isUtf8(bytes) ? formatParameter('string', bytes.toString()) : `bytes:${bytes.toString('latin1')}`;
 }

@@ -5,21 +5,21 @@ import type { Made } from '../transport/http.ts';
 import { MessageReader, readMessage, TYPE, writePong, writeResult, type Message } from './codec.ts';
 import { Tokens } from './tokens.ts';
 
-/** What a connection is read for in one turn, in values: others have theirs before it goes on. */
+/** How many values a connection may handle in one turn, before others get theirs. */
 const VALUES_OF_TURN = 64;
-/** With more requests in flight, or bytes that its client has not read, a connection is not read. */
+/** With more requests in flight, or more bytes that its client has not read, a connection is paused. */
 const MAX_IN_FLIGHT = 4_096;
 const MAX_UNREAD_BYTES = 65_536;
-/** A client that says nothing is gone, as for Sentinel's server. */
+/** A client that is silent this long is gone, as for Sentinel's server. */
 const IDLE_MS = 600_000;
-/** How long a client has to read the last of what it was sent. */
+/** How long a client has to read the last of its responses. */
 const LAST_MS = 1_000;
 
 /**
  * Serves the token clients of Sentinel: PING, FLOW and PARAM_FLOW, with the rules of the configuration. The protocol
- * has neither secrets nor TLS: every client that reaches the listener can use units up.
+ * has neither secrets nor TLS: every client that reaches the listener can use up units.
  *
- * @param timeoutMs - How long a decision waits at most.
+ * @param timeoutMs - How long a decision may wait.
  */
 export function serveSentinel(service: Service, timeoutMs: number, clients: Clients): Made {
   const tokens = new Tokens(service, timeoutMs);
@@ -45,7 +45,7 @@ export function serveSentinel(service: Service, timeoutMs: number, clients: Clie
   };
 }
 
-/** One connection of a client. Whatever it sends is bounded, and takes no other connection's turn. */
+/** One client connection. Whatever it sends is bounded, and delays no other connection. */
 class SentinelConnection {
   readonly socket: Socket;
   readonly #tokens: Tokens;
@@ -75,13 +75,13 @@ class SentinelConnection {
     });
   }
 
-  /** Answers what was asked, and ends. The client connects again in two seconds. */
+  /** Answers open requests, and ends. The client reconnects within two seconds. */
   leave(): void {
     this.#isLeaving = true;
     this.#endIfAnswered();
   }
 
-  /** Serves what has come, and then reads on. */
+  /** Serves what has arrived, then continues reading. */
   readonly #work = (): void => {
     const { socket } = this;
     socket.cork();
@@ -126,7 +126,7 @@ class SentinelConnection {
     });
   }
 
-  /** Counts the client in a namespace, and no longer in the one before. */
+  /** Counts the client in a namespace instead of the previous one. */
   #join(namespace: string | undefined): void {
     if (namespace === this.#namespace) return;
     if (this.#namespace !== undefined) this.#tokens.clients.add(this.#namespace, -1);
@@ -149,8 +149,8 @@ class SentinelConnection {
 }
 
 /**
- * Whether a connection begins as a request of HTTP does. A page reaches the loopback of its browser's machine: its first
- * line would be skipped as a message of 20 kB, and the body behind it could use units up.
+ * Whether a connection begins like an HTTP request. A web page can reach the loopback of its browser's machine: its
+ * first line would be skipped as a message of 20 kB, and the body after it could use up units.
  */
 function isFromBrowser(chunk: Buffer): boolean {
   return /^[A-Z]{2}/.test(chunk.toString('latin1', 0, 2));

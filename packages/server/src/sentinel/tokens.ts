@@ -11,7 +11,7 @@ export class Tokens {
   readonly #service: Service;
   readonly #timeoutMs: number;
 
-  /** @param timeoutMs - How long a decision waits at most. */
+  /** @param timeoutMs - How long a decision may wait. */
   constructor(service: Service, timeoutMs: number) {
     this.#service = service;
     this.#timeoutMs = timeoutMs;
@@ -41,7 +41,7 @@ export class Tokens {
     const { namespace, maxClients, perClient, resource } = rule.numbers;
     const clients = perClient ? Math.min(this.clients.count(namespace), maxClients) : 1;
     const costs = new Map<string, number>();
-    // A value that is there twice pays twice.
+    // A value that occurs twice is charged twice.
     for (const value of values) costs.set(value, (costs.get(value) ?? 0) + count);
     const wants =
       type === TYPE.flow
@@ -55,7 +55,7 @@ export class Tokens {
     const decided = { hits: count, allowed, isShadow: false, policies, source };
     this.#service.stats.count(`sentinel.${rule.name}`, decided);
     if (!allowed) return { status: STATUS.blocked, remaining: 0 };
-    // Several values have no number in common.
+    // Several values have no common number.
     return { status: STATUS.ok, remaining: type === TYPE.flow || values.length === 1 ? remaining : -1 };
   }
 }

@@ -1,11 +1,11 @@
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 
-/** The counts of one process, as data that another process can add to its own. */
+/** The counts of one process, as data that another can add to its own. */
 export type StatsReport = readonly MetricObjectWithValues<MetricValue<string>>[];
 
-/** The processes of one service, which share its listeners: each adds what the others have counted at /metrics. */
+/** The processes of one service, which share its listeners: at /metrics, each adds what the others have counted. */
 export interface Siblings {
-  /** Gives the others what this process has counted, whenever one of them asks. */
+  /** Offers what this process has counted to the others, whenever one asks. */
   offer(own: () => Promise<StatsReport>): void;
   /** The counts of every process, this one included. */
   gather(): Promise<readonly StatsReport[]>;

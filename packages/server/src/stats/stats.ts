@@ -7,17 +7,17 @@ import { sumUp, type Siblings, type StatsReport } from './siblings.ts';
 export interface RuleDecision {
   readonly hits: number;
   readonly allowed: boolean;
-  /** Whether a denial was only noted. */
+  /** Whether a denial was only counted. */
   readonly isShadow: boolean;
   readonly policies: readonly PolicyDecision[];
-  /** What decided: `cache` if this process knew the denial by itself. */
+  /** What decided: `cache` if this process repeated a denial. */
   readonly source: string;
 }
 
 /** envoyproxy/ratelimit's `near_limit`. */
 const NEAR = 0.8;
 
-/** As envoyproxy/ratelimit names them. */
+/** Counters with the names of envoyproxy/ratelimit. */
 const COUNTERS = {
   total_hits: 'Hits of a rule.',
   over_limit: 'Hits of a rule that were denied.',
@@ -28,7 +28,7 @@ const COUNTERS = {
 } as const;
 type Counts = Record<keyof typeof COUNTERS, number>;
 
-/** The counters of the service: by rule, and what core counts of its limiters. */
+/** The counters of the service: by rule, and core's metrics of its limiters. */
 export class Stats {
   readonly #registry = new Registry();
   readonly #siblings: Siblings | undefined;
@@ -48,7 +48,7 @@ export class Stats {
     for (const [name, help] of Object.entries(COUNTERS)) {
       new Counter({
         ...{ name: `sluice_rule_${name}_total`, help, labelNames: ['rule'], registers },
-        // Written when it is read, so that a decision adds numbers and does nothing else.
+        // Formatted when read, so that a decision only adds numbers.
         collect() {
           this.reset();
           for (const [rule, counts] of rules) this.inc({ rule }, counts[name as keyof Counts]);

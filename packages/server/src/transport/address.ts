@@ -11,10 +11,9 @@ const MAX_PORT = 65_535;
 const FORM = 'a port such as 8081, host:port such as 0.0.0.0:8081, or off';
 
 /**
- * Reads the address of a listener. A port alone listens on the loopback only; a host has to be named to serve other
- * machines.
+ * Reads the address of a listener. A port alone listens only on the loopback; to serve other machines, name a host.
  *
- * @param given - A number, or text; `off` and undefined: there is no such listener.
+ * @param given - A number or a string; `off` and undefined mean no such listener.
  * @throws SluiceError `SLUICE_OPTION_INVALID` for anything else.
  */
 export function parseAddress(given: unknown, field: string): Address | undefined {
@@ -28,7 +27,7 @@ export function parseAddress(given: unknown, field: string): Address | undefined
   return { host, port: Number(port) };
 }
 
-/** As {@link parseAddress} reads it. */
+/** Writes an address as {@link parseAddress} reads it. */
 export function formatAddress({ host, port }: Address): string {
   return `${isIP(host) === 6 ? `[${host}]` : host}:${String(port)}`;
 }
@@ -42,7 +41,7 @@ function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) <= MAX_PORT;
 }
 
-/** A name or an address; IPv6 stands in brackets. */
+/** A name or an address, without the brackets of IPv6. */
 function unbracketed(host: string): string | undefined {
   if (host.startsWith('[') && host.endsWith(']')) {
     const inner = host.slice(1, -1);

@@ -2,12 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import type { Clients } from './clients.ts';
 import { badRequest, RequestProblem } from './request-problem.ts';
 
-/** The longest body, in bytes: reading a larger one as JSON would hold up all others for more than some milliseconds. */
+/**
+ * The maximum length of a body, in bytes: parsing a larger one would hold up everything else for several milliseconds.
+ */
 const MAX_BODY = 65_536;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json *(?:;|$)/i;
 const CLOSE = { connection: 'close' };
 
-/** Reads the bodies of a process: bounds each, and the bytes of those that are not whole, of each client and of all. */
+/**
+ * Reads the request bodies of a process. Bounds each body, and the bytes of incomplete ones, per client and in total.
+ */
 export class Bodies {
   readonly #clients: Clients;
 
@@ -16,14 +20,19 @@ export class Bodies {
   }
 
   /**
-   * Reads a body. The listener bounds its time.
+   * Reads a body. The listener limits the time for it.
    *
    * @throws (rejects) RequestProblem: 400 if it ends early, 413 if it is too long, 503 if its client sends too many at
-   * once. The connection ends with the answer, because what is left of the body is not read; one of a gateway goes on if
-   * it has other clients.
+   * once. The connection ends with the answer, because the rest of the body is not read; a gateway's connection stays
+   * open if it has other clients.
    */
   async read(request: IncomingMessage): Promise<Buffer> {
-    const tooLong = new RequestProblem(413, `the body has at most ${String(MAX_BODY)} bytes, got more`, {}, CLOSE);
+    const tooLong = new RequestProblem(
+      413,
+      `the body must have at most ${String(MAX_BODY)} bytes, got more`,
+      {},
+      CLOSE,
+    );
     if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) throw tooLong;
     const client = this.#clients.clientOf(request);
     const chunks: Buffer[] = [];
@@ -47,7 +56,7 @@ export class Bodies {
     const isOfGateway = this.#clients.gateways.trusts(request.socket.remoteAddress);
     if (isOfGateway) request.resume(); // what is left is dropped
     const soon = { 'retry-after': '1' };
-    const detail = 'the service reads as many bodies as it can; nothing was done';
+    const detail = 'the service is reading as many bodies as it can; nothing was done';
     return new RequestProblem(503, detail, {}, isOfGateway ? soon : { ...CLOSE, ...soon });
   }
 }
@@ -56,12 +65,12 @@ export class Bodies {
 export function checkJson({ headers }: IncomingMessage): void {
   const type = headers['content-type'];
   if (type !== undefined && JSON_TYPE.test(type)) return;
-  // Also what keeps pages from sending this: a browser asks before it sends JSON to another origin.
+  // This also keeps web pages from sending it: a browser asks before sending JSON to another origin.
   const got = type === undefined ? 'none' : JSON.stringify(type);
   throw new RequestProblem(415, `the body must be JSON: send Content-Type: application/json, got ${got}`);
 }
 
-/** @throws RequestProblem 400 for what is not JSON in UTF-8. */
+/** @throws RequestProblem 400 for anything but JSON in UTF-8. */
 export function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown;

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { SluiceError } from '@sluice/core';
 
-/** How often the files are looked at. */
+/** How often the files are checked. */
 const LOOK_MS = 2_000;
 
 /** Files in PEM form. */
@@ -26,8 +26,8 @@ export interface TlsSettings extends SecureContextOptions {
 /**
  * Reads the files of a certificate.
  *
- * @throws SluiceError `SLUICE_OPTION_INVALID`, which names the option and the file, for what cannot be read or is not
- * what its option says. Authorities are checked too: a file without any would reject every client.
+ * @throws SluiceError `SLUICE_OPTION_INVALID`, which names the option and the file, for a file that cannot be read or
+ * does not contain what its option requires. Authorities are checked too: a file without any would reject every client.
  */
 export function readTls({ cert, key, clientCa }: CertificateFiles): TlsSettings {
   const certificate = read('cert', 'a certificate in PEM form', cert, (bytes) => createSecureContext({ cert: bytes }));
@@ -46,7 +46,7 @@ export function readTls({ cert, key, clientCa }: CertificateFiles): TlsSettings 
   return { ...common, ca };
 }
 
-/** @param use - Throws for contents that are not what is expected. */
+/** @param use - Throws for unexpected contents. */
 function read(option: keyof CertificateFiles, expected: string, path: string, use: (bytes: Buffer) => unknown): Buffer {
   let bytes: Buffer | undefined;
   try {
@@ -66,12 +66,12 @@ export interface SecureServer {
 }
 
 /**
- * Gives servers the certificate again whenever the contents of its files change. Connections that are open keep theirs.
- * Files are compared with those in use from the first look on, so a change during the start counts too.
+ * Gives servers the certificate again whenever the contents of its files change. Open connections keep theirs. Files
+ * are compared with those in use from the first check on, so a change during the start counts too.
  *
- * @param used - What the servers have now.
- * @param tell - Gets why files cannot be used: the servers keep what they have.
- * @returns A function that stops looking.
+ * @param used - What the servers use now.
+ * @param tell - Called with the reason why files cannot be used; the servers then keep theirs.
+ * @returns A function that stops checking.
  */
 export function followTls(
   tls: CertificateFiles,
@@ -88,7 +88,7 @@ export function followTls(
       const settings = readTls(tls);
       for (const server of servers) server.setSecureContext(settings);
     } catch (error) {
-      tell(`the certificate stays as it was: ${(error as Error).message}`);
+      tell(`the certificate is unchanged: ${(error as Error).message}`);
     }
   };
   const looking = setInterval(() => void look(), LOOK_MS).unref();

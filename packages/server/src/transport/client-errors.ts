@@ -1,21 +1,21 @@
 import { STATUS_CODES, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How long what a client still sends is read, and how many bytes. */
+/** How long, and how many bytes, to read of what a client still sends. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 1_048_576;
 const STATUS: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
 /**
- * Answers what is no HTTP request with 400, 408 or 431, and closes the connection only after the client: a connection
- * that is closed while the client sends is reset, and the answer may be lost. A gateway takes that for a service that
- * is down, and may forward the request.
+ * Answers invalid HTTP requests with 400, 408 or 431, and closes the connection only after the client does: a
+ * connection closed while the client sends is reset, and the answer may be lost. A gateway would conclude that the
+ * service is down, and may forward the request.
  */
 export function answerClientErrors(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket;
     if (socket.destroyed || !socket.writable) {
-      // Nothing can be sent. After an answer, each further piece of the same bytes is an error of its own.
+      // Nothing can be sent. After an answer, each further chunk of the same request is another error.
       if (!socket.writableEnded || socket.bytesRead > LINGER_BYTES) socket.destroy();
       return;
     }

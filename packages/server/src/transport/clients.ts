@@ -9,20 +9,20 @@ const MIB = 1_048_576;
 const NONE: readonly string[] = [];
 
 /**
- * The clients of a process, for bounds on what waits for them: the peers of its connections; behind a gateway of
+ * The clients of a process, for per-client bounds: the peers of its connections or, behind a gateway in
  * `trusted_proxies`, the gateway's clients.
  */
 export class Clients {
   readonly #readRanges: () => readonly string[] | undefined;
   readonly #connections = new Shares(4096);
-  /** Calls of gRPC that have begun and not ended: far more than decisions take part of. */
+  /** Open gRPC calls: far more than decisions need. */
   readonly calls: Shares = new Shares(2048);
-  /** Bytes of bodies and messages that are not whole. */
+  /** Bytes of incomplete bodies and messages. */
   readonly bytes: Shares = new Shares(32 * MIB);
   #ranges: readonly string[] = NONE;
   #gateways = new TrustedProxies(NONE, 'trusted_proxies');
 
-  /** @param readRanges - The gateways of the present configuration: another list after a reload. */
+  /** @param readRanges - Returns the gateways of the current configuration: another list after a reload. */
   constructor(readRanges: () => readonly string[] | undefined = () => undefined) {
     this.#readRanges = readRanges;
   }
@@ -44,12 +44,12 @@ export class Clients {
     return nameOf(gateways.clientOf(remoteAddress, headers['x-forwarded-for']?.toString()));
   }
 
-  /** The name of the client of a connection: its peer, also if that is a gateway. */
+  /** The name of the client of a connection: its peer, even if that is a gateway. */
   peerOf({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string {
     return nameOf(remoteAddress);
   }
 
-  /** Ends connections of a peer to a server beyond the peer's share. Those of gateways do not count. */
+  /** Ends a peer's connections to a server beyond the peer's share. Those of gateways do not count. */
   boundConnections(server: Server): void {
     server.on('connection', (socket: Socket) => {
       const { remoteAddress } = socket;

@@ -9,13 +9,13 @@ import { RequestProblem } from './request-problem.ts';
 
 /** The handler of a path, or of every path below it. */
 export interface Route {
-  /** `/metrics`, or `/auth/` for every path that begins so; `/` is a path alone. */
+  /** `/metrics`, or `/auth/` for every path that begins with it; `/` is just that path. */
   readonly path: string;
-  /** Undefined: every method. `GET` takes HEAD, too, whose answer Node sends without its body. */
+  /** Undefined: every method. `GET` includes HEAD, whose answer Node sends without its body. */
   readonly method?: 'GET' | 'POST' | undefined;
-  /** Whether it is given the body. */
+  /** Whether it receives the body. */
   readonly readsBody?: boolean;
-  /** Whether it is answered also while `maxInFlight` requests run: a full service lives. */
+  /** Whether it is answered even while `maxInFlight` requests run: a busy service is healthy. */
   readonly isAlwaysServed?: boolean;
   /** Called before the body is read. @throws RequestProblem for a request that is not served. */
   readonly check?: (request: IncomingMessage) => void;
@@ -25,37 +25,38 @@ export interface Route {
 
 export interface HttpOptions {
   readonly tls?: TlsSettings | undefined;
-  /** Requests that are handled at once at most; beyond that they get 503 without any work. */
+  /** The maximum number of concurrent requests; others get 503 without any work. */
   readonly maxInFlight: number;
   readonly clients: Clients;
   readonly bodies: Bodies;
 }
 
-/** A server that is made, and does not listen yet. */
+/** A server that does not listen yet. */
 export interface Made {
   readonly server: Server | NetServer;
-  /** Accepts no more connections, answers what runs, and ends what is left after `drainMs`. */
+  /** Accepts no more connections, answers running requests, and ends the rest after `drainMs`. */
   close(drainMs: number): Promise<void>;
 }
 
 const SETTINGS = {
-  // Above what gateways accept from their clients, so that no client causes an error between its gateway and the service.
+  // More than gateways accept from their clients, so that no client causes an error between its gateway and the
+  // service.
   maxHeaderSize: 65_536,
   headersTimeout: 10_000,
   requestTimeout: 10_000,
   connectionsCheckingInterval: 2_000,
-  // Above the idle time of the usual gateways (nginx 60 s), so that the gateway closes first.
+  // Longer than the idle timeout of common gateways (nginx: 60 s), so that the gateway closes first.
   keepAliveTimeout: 75_000,
   noDelay: true,
 };
 /** How long a client may leave its answer unread. */
 const UNREAD_MS = 30_000;
 const HANDSHAKE_MS = 10_000;
-/** A client that has just opened a connection, or has just been answered over one, may be about to send. */
+/** A client that has just opened a connection, or just received an answer on it, may be about to send. */
 const UNUSED_MS = 500;
 const NO_BODY = Buffer.alloc(0);
 
-/** A server of HTTP/1.1 over routes. Requests are bounded in bytes and in time. */
+/** An HTTP/1.1 server for these routes. Requests are bounded in bytes and in time. */
 export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients, bodies }: HttpOptions): Made {
   const running = new Set<ServerResponse>();
   const sockets = new Set<Socket>();
@@ -78,7 +79,7 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
       const detail = 'the service is overloaded; nothing was done';
       throw new RequestProblem(503, detail, {}, { 'retry-after': '1' });
     }
-    // Until it is handled, not until its client has read the answer.
+    // Counts until the request is handled, not until its client has read the answer.
     inFlight++;
     try {
       const handled = route.handle(request, response, body);
@@ -117,12 +118,12 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
 
   return {
     server,
-    // Every response is now the last one of its connection, and says so: an idle connection that simply ended could have
-    // a request on its way.
+    // Every response is now the last one of its connection and says so, because an idle connection that simply ended
+    // could have a request on its way.
     close: async (drainMs) => {
       isClosing = true;
       const closed = new Promise<void>((resolve) => {
-        // That of HTTP would end idle connections at once.
+        // The `close` of HTTP servers would end idle connections at once.
         NetServer.prototype.close.call(server, () => {
           resolve();
         });
@@ -131,7 +132,7 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
       const timers = [
         setTimeout(() => {
           server.closeIdleConnections();
-          // Node takes those for busy over which nothing has come.
+          // Node treats connections that have received nothing as busy.
           for (const socket of sockets) if (socket.bytesRead === 0) socket.destroySoon();
         }, UNUSED_MS),
         setTimeout(() => {

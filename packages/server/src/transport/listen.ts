@@ -3,7 +3,7 @@ import type { AddressInfo, Server } from 'node:net';
 import type { Address } from './address.ts';
 
 /**
- * Starts to accept connections.
+ * Starts accepting connections.
  *
  * @returns The address with the port that the system chose, if port 0 was asked for.
  * @throws (rejects) the errors of the system, such as EADDRINUSE.

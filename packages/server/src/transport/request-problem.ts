@@ -1,12 +1,12 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import { sendText } from './send.ts';
 
-/** A problem of what a client sent. */
+/** A problem with what a client sent. */
 export function badRequest(detail: string, members?: Readonly<Record<string, unknown>>): RequestProblem {
   return new RequestProblem(400, `${detail}; nothing was done`, members);
 }
 
-/** Why a request is not served: what its client is told, as problem details (RFC 9457). */
+/** Why a request is not served: what its client receives, as problem details (RFC 9457). */
 export class RequestProblem extends Error {
   override readonly name = 'RequestProblem';
   readonly status: number;
@@ -14,7 +14,7 @@ export class RequestProblem extends Error {
   readonly #fields: Readonly<Record<string, string>>;
 
   /**
-   * @param members - What the problem has beside type, title, status and detail, such as `code`.
+   * @param members - Members of the problem in addition to type, title, status and detail, such as `code`.
    * @param fields - Header fields of the answer.
    */
   constructor(

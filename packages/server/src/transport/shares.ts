@@ -1,13 +1,13 @@
 /**
- * What clients have of something that is bounded. A client gets no more than what is left for all others: one alone half
- * of it, n alike an n + 1th part each, so that no few clients ever take all.
+ * Shares of a bounded resource. A client gets no more than what is left for all others: a single client half, n equal
+ * clients 1/(n + 1) each, so that a few clients can never take everything.
  */
 export class Shares {
   readonly #max: number;
   readonly #taken = new Map<string, number>();
   #all = 0;
 
-  /** How many all clients have taken. */
+  /** How many units all clients have taken. */
   get all(): number {
     return this.#all;
   }
@@ -16,7 +16,7 @@ export class Shares {
     this.#max = max;
   }
 
-  /** Takes units for a client. Returns false, and takes none, if it would have more than is left. */
+  /** Takes units for a client. Returns false, and takes none, if the client would have more than is left. */
   take(client: string, units: number): boolean {
     const own = (this.#taken.get(client) ?? 0) + units;
     if (own > this.#max - this.#all - units) return false;

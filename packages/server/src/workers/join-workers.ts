@@ -1,18 +1,18 @@
 import type { Siblings, StatsReport } from '../stats/siblings.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
-/** The link of a worker to the process that started it. */
+/** A worker's link to the process that started it. */
 export interface WorkerLink {
   /** The option `siblings` of `createServer`. */
   readonly siblings: Siblings;
-  /** Tells that the listeners accept connections. */
+  /** Reports that the listeners accept connections. */
   ready(addresses: Readonly<Partial<Record<string, string>>>): void;
-  /** Called when the worker is to read its configuration. */
+  /** Called when the worker should reload its configuration. */
   onReload(reload: () => void): void;
   /**
-   * Called when the worker is to close: it was told to, or the process that has started it has ended.
+   * Called when the worker should close: it was told to, or the process that started it has ended.
    *
-   * @param close - Gets `delayMs` for `close` of the server.
+   * @param close - Receives `delayMs` for the server's `close`.
    */
   onClose(close: (delayMs: number) => void): void;
 }

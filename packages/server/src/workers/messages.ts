@@ -1,6 +1,6 @@
 import type { StatsReport } from '../stats/siblings.ts';
 
-/** The messages of a worker to the process that started it: it is ready; it asks what all have counted; it tells what it has. */
+/** The messages of a worker to the process that started it: it is ready; it asks for all counts; it reports its own. */
 export type FromWorker =
   | { readonly sluice: 'ready'; readonly addresses: Readonly<Partial<Record<string, string>>> }
   | { readonly sluice: 'gather' }

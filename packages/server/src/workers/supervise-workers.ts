@@ -5,9 +5,9 @@ import { sumUp, type StatsReport } from '../stats/siblings.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
 export interface SuperviseOptions {
-  /** How many processes; each runs the program of this one again, as a worker of `node:cluster`. */
+  /** How many processes: each runs this program again, as a worker of `node:cluster`. */
   readonly workers: number;
-  /** Gets what operators should know. */
+  /** Called with what operators should know. */
   readonly log: (line: string) => void;
 }
 
@@ -15,15 +15,15 @@ export interface SuperviseOptions {
 export interface SupervisedWorkers {
   /** Where they accept connections. */
   readonly addresses: Readonly<Partial<Record<string, string>>>;
-  /** Each reads its configuration. */
+  /** Every process reloads its configuration. */
   reload(): void;
-  /** Each answers what it has begun, and ends, as `close` of a server. Later calls return the same promise. */
+  /** Every process answers running requests and ends, like a server's `close`. Later calls return the same promise. */
   close(options?: CloseOptions): Promise<void>;
   /** Ends all at once. */
   kill(): void;
 }
 
-/** A worker ended before it accepted connections. It has written why. */
+/** A worker ended before it accepted connections. It has printed why. */
 export class WorkerFailed extends Error {
   override readonly name = 'WorkerFailed';
   /** The exit code of the worker. */
@@ -36,16 +36,16 @@ export class WorkerFailed extends Error {
 }
 
 const REPORT_MS = 1_000;
-/** A worker that lived for less is started again after a pause, which doubles each time. */
+/** A worker that lived for less than this is restarted after a pause, which doubles each time. */
 const SHORT_LIFE_MS = 10_000;
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 10_000;
 
 /**
- * Starts processes that share the listeners, one after the other, and resolves when all accept connections. A worker
- * that ends is replaced.
+ * Starts processes that share the listeners, one after another, and resolves when all accept connections. A worker that
+ * ends is replaced.
  *
- * @throws (rejects) WorkerFailed when the first of them cannot start.
+ * @throws (rejects) WorkerFailed if the first of them cannot start.
  */
 export async function superviseWorkers({ workers, log }: SuperviseOptions): Promise<SupervisedWorkers> {
   const supervisor = new Supervisor(log);
@@ -56,7 +56,7 @@ export async function superviseWorkers({ workers, log }: SuperviseOptions): Prom
 class Supervisor implements SupervisedWorkers {
   addresses: SupervisedWorkers['addresses'] = {};
   readonly #log: (line: string) => void;
-  /** What each worker had counted when it was asked last. */
+  /** What each worker had counted when it was last asked. */
   readonly #workers = new Map<Worker, StatsReport>();
   #retired: Promise<StatsReport> = Promise.resolve([]);
   #pauseMs = MIN_PAUSE_MS;
@@ -66,7 +66,7 @@ class Supervisor implements SupervisedWorkers {
     this.#log = log;
   }
 
-  /** @throws (rejects) WorkerFailed when it ends before it is ready. */
+  /** @throws (rejects) WorkerFailed if it ends before it is ready. */
   async start(): Promise<void> {
     const startedAtMs = performance.now();
     const worker = cluster.fork();
@@ -91,7 +91,7 @@ class Supervisor implements SupervisedWorkers {
         if (!isReady) reject(new WorkerFailed(code ?? 1));
         else if (this.#closing === undefined) {
           const how = signal ?? `the exit code ${String(code)}`;
-          this.#log(`worker ${String(worker.process.pid)} ended (${how}): another one takes its place`);
+          this.#log(`worker ${String(worker.process.pid)} ended (${how}): another one replaces it`);
           this.#replace(performance.now() - startedAtMs);
         }
       });
@@ -125,13 +125,16 @@ class Supervisor implements SupervisedWorkers {
       if (this.#closing !== undefined) return;
       this.start().catch((error: unknown) => {
         if (this.#closing !== undefined) return;
-        this.#log(`${(error as Error).message}: it is started again`);
+        this.#log(`${(error as Error).message}: restarting it`);
         this.#replace(0);
       });
     }, pauseMs);
   }
 
-  /** Tells a worker what all have counted. One that does not answer in a second counts as when it was asked last. */
+  /**
+   * Sends a worker the counts of all workers. For one that does not answer within a second, its last known counts are
+   * used.
+   */
   async #tellAll(asking: Worker): Promise<void> {
     const signal = AbortSignal.timeout(REPORT_MS);
     await Promise.all(
@@ -144,7 +147,7 @@ class Supervisor implements SupervisedWorkers {
     tell(asking, { sluice: 'gathered', reports: [await this.#retired, ...this.#workers.values()] });
   }
 
-  /** Counters do not fall when a worker ends: all that it had counted stays, but for its gauges. */
+  /** Counters do not fall when a worker ends: its counts are kept, except for gauges. */
   #retire(worker: Worker): void {
     const last = this.#workers.get(worker)?.filter(({ type }) => (type as unknown) !== 'gauge');
     this.#workers.delete(worker);
@@ -155,7 +158,8 @@ class Supervisor implements SupervisedWorkers {
 
 /**
  * Closes the connections that were on their way to a worker when it ended. `node:cluster` forgets them: the accepted
- * socket stays open in this process, and its client would wait without end. Sees what cluster sends by `process.send`.
+ * socket stays open in this process, and its client would wait forever. Watches what cluster sends through
+ * `process.send`.
  */
 function closeUntaken({ process }: Worker): void {
   const untaken = new Map<unknown, { close?: () => void }>();

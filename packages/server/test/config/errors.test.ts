@@ -4,7 +4,7 @@ import { problemsOf, read, readAll } from './reading.ts';
 
 const RATE = 'rate_limit: { unit: minute, requests_per_unit: 5 }';
 const LOGIN = 'limits: { login: { fixedWindow: { limit: 5, window: 1m } } }';
-const NO_DOMAIN = 'descriptors need a domain that is not empty; write domain: and the name that Envoy sends';
+const NO_DOMAIN = 'descriptors need a non-empty domain; write domain: and the name that Envoy sends';
 const PARTS = 'domain: and descriptors:, limits:, forward_auth: or sentinel:';
 
 /** A domain whose descriptors begin in the third line. */
@@ -30,7 +30,7 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
       '  - { key: k, value: v }\n  - { key: k, value: v }',
       '4:5: the descriptor "d.k_v" has been defined at limits.yaml:3; write it once',
     ],
-    ['  - value: v', '3:5: a descriptor needs a key that is not empty'],
+    ['  - value: v', '3:5: a descriptor needs a non-empty key'],
     ['  - { key: k, ratelimit: {} }', '3:15: a descriptor has no field "ratelimit"; did you mean rate_limit?'],
     ['  - a', '3:5: a descriptor must hold key: and its name, got "a"'],
     [
@@ -51,10 +51,10 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
     ],
     [
       '  - { key: k, value: v, share_threshold: true }',
-      '3:42: share_threshold needs a value with *; without one every value is a limit of its own',
+      '3:42: share_threshold needs a value with *; without one, every value has its own limit',
     ],
     ['  - key: k*', '3:10: key must not contain *, got "k*"; patterns stand in value'],
-    [`  - { key: k, name: n, ${RATE} }`, '3:15: name stands beside sluice alone; write it inside rate_limit'],
+    [`  - { key: k, name: n, ${RATE} }`, '3:15: name is only valid beside sluice; write it inside rate_limit'],
     ['  - { key: k, metadata: m }', '3:25: metadata must hold a map of values, got "m"'],
     [
       `  - { key: k, ${RATE}, ${RATE} }`,
@@ -70,8 +70,8 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
     ['requests_per_unit', '.inf', 'requests_per_unit must be a whole number from 0 to 4294967295, got .inf'],
     ['requestsperunit', '5', 'rate_limit has no field "requestsperunit"; did you mean requests_per_unit?'],
     ['unlimited', `'true'`, 'unlimited must be true or false, got "true"'],
-    ['name', '[a]', 'name must be a text, got a list'],
-    ['name', '1.5', 'name must be a text, got 1.5; write it in quotes'],
+    ['name', '[a]', 'name must be a string, got a list'],
+    ['name', '1.5', 'name must be a string, got 1.5; write it in quotes'],
     ['replaces', 'other', 'replaces must be a list of maps with name, such as - name: other, got "other"'],
   ])('with %s: %s', (field, value, expected) => {
     const found = problemsOf(file(`  - key: k\n    rate_limit:\n      ${field}: ${value}\n`));
@@ -92,7 +92,7 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
     ],
     [
       '0.25: d\ndescriptors: []\n',
-      ['1:1: a configuration has a field whose name is not a text; write the name in quotes', `1:1: ${NO_DOMAIN}`],
+      ['1:1: a configuration has a field whose name is not a string; write the name in quotes', `1:1: ${NO_DOMAIN}`],
     ],
     ['', [`1:1: the file is empty; it must hold ${PARTS}`]],
     ['password: hunter2\n', [`1:1: a configuration must hold ${PARTS}; this holds none of them`]],
@@ -126,7 +126,7 @@ describe('a file is fine', () => {
 
 it('fields that change nothing are warned of', () => {
   expect(read(file('  - { key: k, detailed_metric: true, value_to_metric: no }')).warnings).toMatchObject([
-    { line: 3, message: 'detailed_metric changes nothing: metrics hold no values of requests' },
+    { line: 3, message: 'detailed_metric has no effect: metrics contain no values from requests' },
   ]);
 });
 
@@ -162,10 +162,10 @@ describe('several files', () => {
     expect(read).toThrow(ConfigurationError);
     expect(read).toThrow(
       [
-        'w.yaml:3:5: a descriptor needs a key that is not empty',
+        'w.yaml:3:5: a descriptor needs a non-empty key',
         'w.yaml:4:5: a descriptor has no field "keey"; did you mean key?',
-        'w.yaml:4:5: a descriptor needs a key that is not empty',
-        'b.yaml:1:1: domain must be a text, got a list',
+        'w.yaml:4:5: a descriptor needs a non-empty key',
+        'b.yaml:1:1: domain must be a string, got a list',
       ].join('\n'),
     );
   });

@@ -64,7 +64,7 @@ forward_auth:
       '3:18: paths must not be empty; leave it out, or write patterns such as /api/*',
     ],
     [`match: { paths: [null] }, ${POLICY}`, '3:26: paths must be patterns such as /api/*, got ""'],
-    [`match: { paths: [{}] }, ${POLICY}`, '3:26: paths must be a text, got a map'],
+    [`match: { paths: [{}] }, ${POLICY}`, '3:26: paths must be a string, got a map'],
     [`match: { methods: ['GET POST'] }, ${POLICY}`, '3:28: methods must be methods such as GET, got "GET POST"'],
     [`key: [ip, user], ${POLICY}`, '3:19: key must be ip, route, method, all or header:NAME, got "user"'],
     [`key: 'header:', ${POLICY}`, '3:14: key must be ip, route, method, all or header:NAME, got "header:"'],

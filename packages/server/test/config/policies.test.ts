@@ -68,7 +68,7 @@ describe('sluice, in place of rate_limit', () => {
       '5:54: sluice has two policies, fixedWindow and slidingLog; write a list of named ones',
     ],
     ['[]', '5:5: sluice must hold a policy, or a list of them, got an empty list'],
-    ['[{ managed: orders }]', '5:14: a managed policy stands alone: it cannot be one of a list'],
+    ['[{ managed: orders }]', '5:14: a managed policy cannot be part of a list'],
     ['{ managed: "-" }', `5:24: managed must be the name of a policy: ${NAME}, got "-"`],
     [`[${FIXED}, ${FIXED}]`, expect.stringMatching(/^5:5: policy\[0\] needs a name, /)],
     [

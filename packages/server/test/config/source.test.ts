@@ -146,7 +146,7 @@ describe('the first configuration', () => {
     );
     await expect(open('/dev/null')).rejects.toThrow('/dev/null: it is neither a file nor a folder');
     await writeFile(path, 'domain: d\ndescriptors: [{}]\n');
-    await expect(open(path)).rejects.toThrow(`${path}:2:15: a descriptor needs a key that is not empty`);
+    await expect(open(path)).rejects.toThrow(`${path}:2:15: a descriptor needs a non-empty key`);
   });
 });
 
@@ -225,7 +225,7 @@ describe('a large configuration', () => {
           column: 5,
           message: `the descriptor "shop.user_u1" has been defined at ${path}:4; write it once`,
         },
-        { path, line: 5_004, column: 5, message: 'a descriptor needs a key that is not empty' },
+        { path, line: 5_004, column: 5, message: 'a descriptor needs a non-empty key' },
         { path, line: 5_004, column: 7, message: 'a descriptor has no field "kee"; did you mean key?' },
       ],
     });

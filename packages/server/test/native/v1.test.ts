@@ -181,9 +181,9 @@ describe('a wrong request', () => {
     ['consume', { keys: { jobs: 'x' } }, 400, 'over HTTP these are /v1/acquire, /v1/renew and /v1/release'],
     ['refund', { keys: { jobs: 'x' } }, 400, 'holds slots, which belong to their holders'],
     ['reserve', { keys, estimate: 0 }, 400, 'estimate must be at least 1 unit, got 0'],
-    ['settle', { reservation: 5, actual: 1 }, 400, 'reservation must be a text, got 5'],
+    ['settle', { reservation: 5, actual: 1 }, 400, 'reservation must be a string, got 5'],
     ['settle', { reservation: 'x.y', actual: -1 }, 400, 'actual must be a whole number of units'],
-    ['settle', { reservation: 'x.y', actual: 1 }, 403, 'the reservation is none that this service has given out'],
+    ['settle', { reservation: 'x.y', actual: 1 }, 403, 'the reservation was not issued by this service'],
     ['acquire', { keys }, 400, 'no policy of these keys holds slots'],
     ['acquire', { keys: { jobs: 'x' }, holder: '' }, 400, 'holder must be a non-empty string'],
     ['block', { keys, duration: '5 parsecs' }, 400, 'duration must be'],
@@ -300,7 +300,7 @@ describe('what a client keeps', () => {
     await expect(serve(LIMITS, shared)).rejects.toMatchObject({
       code: 'SLUICE_OPTION_INVALID',
       message: expect.stringContaining(
-        'token (--token, SLUICE_TOKEN) must be given, the same to all replicas, got none',
+        'token (--token, SLUICE_TOKEN) must be given, the same for all replicas, got none',
       ),
     });
     await (await serve('domain: shop\ndescriptors: []', shared)).close();

@@ -87,8 +87,8 @@ describe('POST /json', () => {
     ['no domain', { descriptors: [entries('user')] }, 'the rate limit domain must not be empty'],
     ['no descriptors', { domain: 'shop' }, 'the list of descriptors must not be empty'],
     ['too many descriptors', { domain: 'shop', descriptors: many(257) }, 'at most 256, got 257'],
-    ['a number for a text', { domain: 5 }, 'domain: expected a text of whole characters, got 5'],
-    ['half a surrogate pair', { domain: '\ud800' }, 'domain: expected a text of whole characters'],
+    ['a number for a text', { domain: 5 }, 'domain: expected a well-formed string, got 5'],
+    ['half a surrogate pair', { domain: '\ud800' }, 'domain: expected a well-formed string'],
     [
       'a fraction',
       { domain: 'shop', hitsAddend: 1.5 },

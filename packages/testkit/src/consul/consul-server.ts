@@ -5,12 +5,12 @@ import { ConsulStub } from './consul-stub.ts';
 /** An agent, real or a stub. */
 export interface ConsulAgentUnderTest {
   readonly address: string;
-  /** A token that may read and write nothing, where rights are checked. */
+  /** A token without any rights, if rights are checked. */
   weakToken(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** The token that may do everything, where rights are checked. */
+/** The token with all rights, if rights are checked. */
 export const CONSUL_MANAGEMENT = '11111111-2222-3333-4444-555555555555';
 
 /**

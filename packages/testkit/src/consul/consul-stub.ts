@@ -9,7 +9,7 @@ interface Entry {
   readonly value: string;
 }
 
-/** What a registration says of an instance, as far as it matters here. */
+/** The parts of a registration that matter here. */
 interface Registered {
   readonly ID: string;
   readonly Name: string;
@@ -23,12 +23,12 @@ interface Instance {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** What questions that do not wait meet: an answer, none at all, or a connection that is cut. */
+/** How non-blocking queries fail: an answer, none at all, or a cut connection. */
 type Fault = { readonly status: number; readonly body: string } | 'hangs' | 'is cut';
 
 type Query = Readonly<Record<string, string>>;
 
-/** A status and a body: a text, or what is sent as JSON. */
+/** A status and a body: a string, or a value to send as JSON. */
 type Answer = readonly [status: number, body: unknown];
 
 const KEYS = '/v1/kv/';
@@ -38,15 +38,15 @@ const HEAVIEST = 65_535;
 const DONE: Answer = [200, ''];
 
 /**
- * A stub of Consul: the key-value store, and what an agent and the health endpoint say of services. What it answers is
- * compared with what a real one has answered: see `consulTrace`.
+ * A stub of Consul: the key-value store, and the agent and health endpoints for services. Its answers are compared with
+ * those of a real Consul: see `consulTrace`.
  */
 export class ConsulStub {
   /** The requests so far. */
   readonly asked: { readonly path: string; readonly query: Query }[] = [];
   readonly #server: Server;
   readonly #instances = new Map<string, Instance>();
-  /** By service, the index of its last change. */
+  /** The index of the last change of each service. */
   readonly #serviceIndices = new Map<string, number>();
   #entries = new Map<string, Entry>();
   #deletions = new Map<string, number>();
@@ -74,7 +74,7 @@ export class ConsulStub {
     return `http://127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`;
   }
 
-  /** The number of questions that wait for a change. */
+  /** The number of queries that wait for a change. */
   get held(): number {
     return this.#waiting.size;
   }
@@ -83,7 +83,7 @@ export class ConsulStub {
     return Promise.resolve(WEAK_TOKEN);
   }
 
-  /** As `consul kv put` does. */
+  /** Writes a key, like `consul kv put`. */
   put(key: string, value: string): void {
     const before = this.#entries.get(key);
     if (before?.value === value) return; // Consul writes nothing in this case
@@ -105,7 +105,7 @@ export class ConsulStub {
     this.#fault = fault;
   }
 
-  /** Puts this into the field `X-Consul-Index` of all answers, from now on. */
+  /** From now on, sends this as `X-Consul-Index` in all answers. */
   sayIndex(index: string | undefined): void {
     this.#fixedIndex = index;
     this.#wake();
@@ -129,7 +129,7 @@ export class ConsulStub {
     else await this.#answer(pathname, query, response);
   }
 
-  /** As Consul answers a token without rights: with what it may see, which is nothing. */
+  /** Answers like Consul to a token without rights: with the nothing that it may see. */
   #answerWeakly(path: string, response: ServerResponse): void {
     response.setHeader('X-Consul-Index', String(this.#lastIndex));
     response.setHeader('X-Consul-Results-Filtered-By-Acls', 'true');
@@ -161,7 +161,7 @@ export class ConsulStub {
     const readIndex = (): number =>
       path.startsWith(KEYS) ? this.#keysIndex(name) : (this.#serviceIndices.get(name) ?? this.#lastIndex);
     const index = Number(query['index'] ?? 0);
-    if (index > 0) await this.#hold(readIndex, index, msOf(query['wait']), response);
+    if (index > 0) await this.#hold(readIndex, index, parseMs(query['wait']), response);
     else if (this.#fault === 'is cut') response.destroy();
     else if (this.#fault !== undefined && this.#fault !== 'hangs')
       send(response, [this.#fault.status, this.#fault.body]);
@@ -183,7 +183,7 @@ export class ConsulStub {
     return entries.length === 0 ? [404, ''] : [200, entries];
   }
 
-  /** The latest change under a prefix; where there has been none, that of the whole store. */
+  /** The latest change under a prefix; if there has been none, of the whole store. */
   #keysIndex(prefix: string): number {
     const indices = [...this.#entries].map(([key, { modifyIndex }]) => [key, modifyIndex] as const);
     const below = [...indices, ...this.#deletions].filter(([key]) => key.startsWith(prefix));
@@ -232,14 +232,14 @@ export class ConsulStub {
     return DONE;
   }
 
-  /** Its check passes, until its time has passed. */
+  /** Its check passes until its ttl has passed. */
   #renew(instance: Instance): void {
     this.#turn(instance, true);
     const { Check } = instance.registered;
     if (Check === undefined) return;
     instance.timer = setTimeout(() => {
       this.#turn(instance, false);
-    }, msOf(Check.TTL));
+    }, parseMs(Check.TTL));
   }
 
   #turn(instance: Instance, isPassing: boolean): void {
@@ -273,7 +273,7 @@ export class ConsulStub {
     }
   }
 
-  /** The index of a change; those who wait look again after it. */
+  /** The index of a change, after which waiting queries look again. */
   #next(): number {
     queueMicrotask(() => {
       this.#wake();
@@ -293,7 +293,7 @@ function send(response: ServerResponse, [status, body]: Answer): void {
 }
 
 /** A time as Consul writes it, such as `30s`, in milliseconds. */
-function msOf(written = '5m'): number {
+function parseMs(written = '5m'): number {
   const [, number = '0', unit] = /^([\d.]+)(ms|s|m)$/.exec(written) ?? [];
   return Number(number) * (unit === 'ms' ? 1 : unit === 's' ? 1000 : 60_000);
 }

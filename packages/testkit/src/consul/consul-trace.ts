@@ -3,7 +3,7 @@ const ONCE_MORE = '?replace-existing-checks=true';
 const HEALTH = 'GET /v1/health/service/gateways?passing=true';
 const KEYS = 'GET /v1/kv/trace/?recurse=true';
 const BLOCKING = ' after the last index';
-/** Longer than any change takes to be seen, and shorter than a minute, after which the instance would be removed. */
+/** Longer than any change takes to be visible, and shorter than a minute, after which the instance would be removed. */
 const LONG = 'wait=30s';
 
 const instance = (id: string, passing: number): string =>
@@ -14,7 +14,7 @@ const instance = (id: string, passing: number): string =>
     Check: { CheckID: `service:${id}`, TTL: '5000ms', Status: 'passing' },
   });
 
-/** The requests that clients of ours send to an agent, one after the other. */
+/** The requests that our clients send to an agent, one after another. */
 const REQUESTS = [
   HEALTH,
   `${REGISTER}${ONCE_MORE} ${instance('a', 3)}`,
@@ -25,7 +25,7 @@ const REQUESTS = [
   'PUT /v1/agent/check/pass/service:a',
   'PUT /v1/agent/check/pass/service:unknown',
   `${HEALTH}&near=_agent&wait=100ms${BLOCKING}`,
-  // Its check is not renewed: it is gone for those who ask for instances that pass.
+  // Its check is not renewed: queries for passing instances no longer return it.
   `${HEALTH}&near=_agent&${LONG}${BLOCKING}`,
   'PUT /v1/agent/check/pass/service:a',
   `${HEALTH}&near=_agent`,
@@ -40,8 +40,8 @@ const REQUESTS = [
 ];
 
 /**
- * What an agent answers to them: what clients depend on. What differs from run to run is left out, so that the answers of a
- * stub and of a real Consul are equal.
+ * An agent's answers to them, reduced to what clients depend on and what is equal in every run, so that the answers of
+ * a stub and of a real Consul are equal.
  */
 export async function consulTrace(address: string): Promise<readonly object[]> {
   const trace = [];
@@ -66,7 +66,7 @@ export async function consulTrace(address: string): Promise<readonly object[]> {
   return trace;
 }
 
-/** How an index relates to that of the last answer about the same path. */
+/** How an index relates to the one in the last answer for the same path. */
 function relation(before: number | undefined, now: number): string {
   if (before === undefined) return 'first';
   if (now === before) return 'same';
@@ -80,7 +80,7 @@ interface Entry {
   readonly Flags?: number;
 }
 
-/** What clients read of an answer. */
+/** The parts of an answer that clients read. */
 function essence(text: string): unknown {
   if (text === '') return '';
   return (JSON.parse(text) as readonly Entry[]).map(({ Service, Key, Value, Flags }) =>

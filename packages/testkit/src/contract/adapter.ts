@@ -11,13 +11,13 @@ type Options = RateLimitOptions<AnyRequest, never>;
 type NameIn<T> = T extends unknown ? keyof T : never;
 type ValueIn<T, Name> = T extends unknown ? (Name extends keyof T ? T[Name] : never) : never;
 
-/** Options of every adapter, as scenarios write them: all that each way to define a limit has. */
+/** Options of every adapter, as scenarios write them: those of all ways to define a limit. */
 export type Limit = { readonly [Name in NameIn<Options>]?: ValueIn<Options, Name> | undefined };
 
 /** The call of a handler, the same for every framework. */
 export interface Call extends AnyRequest {
   readonly method: string;
-  /** The parsed body, where there is one. */
+  /** The parsed body, if there is one. */
   readonly body: unknown;
   /** The key and the decision, as the adapter provides them to handlers. */
   readonly rateLimit: RateLimitInfo | undefined;
@@ -30,11 +30,11 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Default empty. */
   readonly body?: string;
-  /** Instead of `body`: sent piece by piece. */
+  /** Instead of `body`: sent in chunks. */
   readonly stream?: Readable;
 }
 
-/** May throw: then the framework's own error answer is sent. */
+/** May throw: then the framework sends its own error response. */
 export type Handle = (call: Call) => Answer | Promise<Answer>;
 
 export interface Route {
@@ -42,8 +42,7 @@ export interface Route {
   /** Such as `/login` or `/users/:id`. */
   readonly path: string;
   /**
-   * Limits of this route alone, declared as is usual in the framework: a middleware of the route, its config, a
-   * decorator.
+   * Limits of only this route, declared as is usual in the framework: middleware of the route, its config, a decorator.
    */
   readonly limit?: Limit;
   readonly handle: Handle;
@@ -63,7 +62,7 @@ export interface App {
    * limiter.
    */
   readonly users?: boolean;
-  /** Change the method to that of `x-http-method-override`, ahead of the limiter or behind it, before routing. */
+  /** Change the method to that of `x-http-method-override`, before or after the limiter, but before routing. */
   readonly methodOverride?: 'before' | 'after';
 }
 
@@ -73,26 +72,28 @@ export interface RunningApp {
   close(): Promise<void>;
 }
 
-/** Why scenarios cannot be played with an adapter, by their titles. Each must exist. */
+/** Why scenarios cannot be played with an adapter, by title. Each title must exist. */
 export type Impossible = Readonly<Record<string, string>>;
 
-/** An adapter with its framework in one version: how applications are built with it, and served on a real port. */
+/** An adapter with one version of its framework: how to build applications with it, and serve them on a real port. */
 export interface AdapterUnderTest {
   /** Such as `Express 5`. */
   readonly name: string;
   start(app: App): Promise<RunningApp>;
-  /** The same over HTTP/2 without TLS, where the framework speaks it. */
+  /** The same over HTTP/2 without TLS, if the framework supports it. */
   startHttp2?(app: App): Promise<RunningApp>;
   /** Responds in the framework's own way, as an application's `onDenied` does; returns what that returns. */
   answer(response: never, answer: Answer): unknown;
-  /** The store that an application is given in place of this one, such as one that counts in it from afar. */
+  /** The store to give an application instead of this one, such as one that counts in it remotely. */
   through?(store: Store): Store;
   readonly impossible?: Impossible;
 }
 
-/** A header of what any framework gives to functions of the request, or to handlers: undefined when there is none. */
+/**
+ * A header of any framework's request, as passed to handlers or functions of the request; undefined if there is none.
+ */
 export function header(request: AnyRequest, name: string): string | undefined {
-  // A context of Hono has the request inside.
+  // A Hono context contains the request.
   const { headers } = 'headers' in request ? request : (request as { readonly req: { readonly raw: Request } }).req.raw;
   if (headers instanceof Headers) return headers.get(name) ?? undefined;
   const value = headers[name];

@@ -1,2 +1,4 @@
-/** A DOM type that the types of structured-headers need. Programs with the DOM have it, and do not read this file. */
+/**
+ * A DOM type that the types of structured-headers need. Programs with the DOM have it, and do not include this file.
+ */
 type BufferSource = ArrayBufferView | ArrayBuffer;

@@ -11,7 +11,7 @@ export function makeBytes(...lines: readonly string[]): string {
   return ['GET /items HTTP/1.1', 'Host: test', ...lines, '', ''].join('\r\n');
 }
 
-/** A connection over which this was sent. */
+/** A connection over which these bytes were sent. */
 export async function begin(port: number, bytes: string = makeBytes()): Promise<Socket> {
   const socket = await open(port);
   socket.on('error', () => undefined);
@@ -26,7 +26,7 @@ export async function leave(socket: Socket): Promise<void> {
   await closed;
 }
 
-/** A client of one request. */
+/** A client that makes one request. */
 export interface Visit {
   /** Resolves when its answer begins. */
   readonly answered: () => Promise<unknown>;
@@ -34,7 +34,7 @@ export interface Visit {
   readonly leave: () => Promise<void>;
 }
 
-/** Begins a request over a connection of its own or, over HTTP/2, over a stream of the session of all visits. */
+/** Begins a request over its own connection or, with HTTP/2, over a stream of the session that all visits share. */
 export async function visit(stage: Stage, server: Server, headers: Record<string, string> = {}): Promise<Visit> {
   if (stage.way !== 'over HTTP/2') {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
@@ -54,7 +54,7 @@ export async function visit(stage: Stage, server: Server, headers: Record<string
 
 const sessions = new WeakMap<Server, ClientHttp2Session>();
 
-/** The session of HTTP/2 with a server, which ends with the scenario. */
+/** An HTTP/2 session with a server, which ends with the scenario. */
 export async function openSession(stage: Stage, server: Server): Promise<ClientHttp2Session> {
   const known = sessions.get(server);
   if (known !== undefined) return known;
@@ -70,7 +70,7 @@ export async function openSession(stage: Stage, server: Server): Promise<ClientH
   return session;
 }
 
-/** A request of a session, which may be denied before its body is complete. */
+/** A request in a session, which may be denied before its body is complete. */
 export function stream(session: ClientHttp2Session, headers: Record<string, string> = {}): ClientHttp2Stream {
   const asked = session.request({ ':path': '/items', 'content-type': 'application/json', ...headers });
   asked.on('error', () => {});

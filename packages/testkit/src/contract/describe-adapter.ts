@@ -12,21 +12,21 @@ import { pacing } from './scenes/pacing.ts';
 import { races } from './scenes/races.ts';
 import { readers } from './scenes/readers.ts';
 import { slots } from './scenes/slots.ts';
-import { stagesFor } from './stage.ts';
+import { makeStages } from './stage.ts';
 
-/** The table. An adapter that cannot say all options, as forward auth, finds the impossible ones in it. */
+/** The table. An adapter that does not have all options, such as forward auth, finds the impossible ones here. */
 export const rows: readonly Row[] = [fields, options, keys, routes, counting].flat();
 const contract = [...rows.map(makeScene), ...[readers, races, aborts, pacing, slots].flat()];
 
-/** The contract in short, by its titles: the table, each row in one of its ways. Bun and Deno play it. */
+/** The short contract, by title: the table, with each row played in one way. Bun and Deno play it. */
 export const smoke: readonly string[] = rows.map(({ title }) => title);
 
-/** Longer than any scenario takes on a slow machine: the limits of runners are a few seconds. */
+/** Longer than any scenario takes on a slow machine: the default timeouts of runners are a few seconds. */
 const TIMEOUT_MS = factor > 1 ? 3_600_000 : 120_000;
 
 /**
- * The contract of every adapter, as tests over real HTTP: the responses byte for byte, the options, and limits that no
- * form of a request escapes.
+ * The contract of every adapter, as tests over real HTTP: the exact bytes of responses, the options, and limits that no
+ * form of request escapes.
  *
  * @param selected - Titles of scenarios, each played in one of its ways. Default: all, in all their ways.
  * @throws Error if a title names no scenario.
@@ -37,7 +37,7 @@ export function describeAdapter(adapter: AdapterUnderTest, selected?: readonly s
     if (!contract.some(({ title }) => title === named)) throw new Error(`no scenario is called "${named}"`);
   }
   describe(`the adapter of ${adapter.name}`, () => {
-    const stageOf = stagesFor(adapter);
+    const stageOf = makeStages(adapter);
     for (const [i, { title, ways, play }] of contract.entries()) {
       if (title in impossible || selected?.includes(title) === false) continue;
       for (const way of selected === undefined ? ways : ways.slice(i % ways.length).slice(0, 1)) {

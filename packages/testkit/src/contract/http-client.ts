@@ -4,24 +4,24 @@ import { text } from 'node:stream/consumers';
 
 /** A request of a test. */
 export interface Ask {
-  /** Default: that of the usual route. */
+  /** Default: the usual route's. */
   readonly method?: string;
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string;
-  /** Moves the clock of the store before it is sent. */
+  /** Moves the store's clock before sending. */
   readonly afterMs?: number;
 }
 
 /** A complete response. */
 export interface HttpAnswer {
   readonly status: number;
-  /** Names in lower case; several lines of one field joined by commas. */
+  /** Names in lower case; several lines of one field are joined by commas. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
 }
 
-/** Sends one request over a connection of its own. It normalises nothing and retries nothing. */
+/** Sends one request over its own connection. Normalizes and retries nothing. */
 export async function send(port: number, { method = 'GET', path, headers, body }: Ask): Promise<HttpAnswer> {
   const sent = request({
     ...{ host: '127.0.0.1', port, method, agent: false },
@@ -40,7 +40,7 @@ export function cost(units: number, afterMs = 0): Ask {
   return { headers: { 'X-Cost': String(units) }, afterMs };
 }
 
-/** A request of a client behind the proxy that the application trusts. */
+/** A request from a client behind the proxy that the application trusts. */
 export function from(address: string, headers: Record<string, string> = {}): Ask {
   return { headers: { 'X-Forwarded-For': address, ...headers } };
 }

@@ -1,4 +1,4 @@
-// The contract of adapters. Apart from the rest, because it needs packages that core's own tests do without.
+// The contract of adapters. Separate from the rest, because it needs packages that core's own tests do not.
 export {
   header,
   type AdapterUnderTest,

@@ -1,4 +1,4 @@
-/** The events of a test, in order. A test may wait until as many have happened as it expects. */
+/** The events of a test, in order. A test may wait for the number of events it expects. */
 export class Log<Entry = unknown> {
   readonly all: Entry[] = [];
   #waiting: { readonly count: number; readonly resolve: () => void }[] = [];

@@ -6,15 +6,15 @@ import type { Ask, HttpAnswer } from './http-client.ts';
 import { Log } from './log.ts';
 import type { Scene, Served, Stage, Way } from './stage.ts';
 
-/** A scenario that is said by options, requests and their answers. */
+/** A scenario described by options, requests and their answers. */
 export interface Row extends Served {
   readonly title: string;
   /** Default: both. */
   readonly ways?: readonly Way[];
-  /** Counts in a new store by default. A function makes options that keep something while they are used. */
+  /** Counts in a new store by default. A function creates options that hold a resource while in use. */
   readonly limit: Limit | ((tools: Tools) => Limit);
   readonly steps: readonly Step[];
-  /** What the functions of the options have logged. */
+  /** What the functions in the options have logged. */
   readonly logged?: readonly unknown[];
   /** How often handlers may run, if the framework decides which requests reach them. */
   readonly handledAtMost?: number;
@@ -29,8 +29,7 @@ export interface Tools {
 }
 
 /**
- * What is sent; the status of its answer, or one for each time that it is sent; the header fields of each answer; its
- * body.
+ * The request; the status of its answer, or one for each time it is sent; the header fields of each answer; its body.
  */
 export type Step = readonly [ask: Ask, status: Status | readonly Status[], fields?: Fields, body?: string | RegExp];
 
@@ -38,12 +37,12 @@ export type Status = number | ((status: number) => boolean);
 
 /**
  * Header fields by their names in lower case, undefined if there is none. The fields of a limiter (RateLimit...,
- * X-RateLimit..., Retry-After) are these and no others; other fields that are not listed may be there. `x-limit` is what
- * the handler was told: outcome, remaining units, key. Alone, it restricts no other field.
+ * X-RateLimit..., Retry-After) are exactly these; other fields that are not listed may be present. `x-limit` is what
+ * the handler received: outcome, remaining units, key. Alone, it restricts no other field.
  */
 export type Fields = Readonly<Record<string, string | undefined>>;
 
-/** The rows of a table by their titles: options, and what follows. */
+/** The rows of a table by title: options, and what follows from them. */
 export type Table = Readonly<Record<string, Entry>>;
 type Entry = readonly [limit: Row['limit'] | Within, ...steps: readonly Step[]];
 
@@ -52,7 +51,7 @@ interface Within {
   readonly limit: Row['limit'];
 }
 
-/** Options in another application than the usual one, or with more to expect. */
+/** Options in an unusual application, or with further expectations. */
 export function within(more: Partial<Row>, limit: Row['limit']): Within {
   return { within: more, limit };
 }
@@ -62,7 +61,7 @@ export function each<Item>(items: readonly Item[], rowOf: (item: Item) => readon
   return Object.fromEntries(items.map(rowOf).map(([title, ...entry]) => [title, entry]));
 }
 
-/** @param common - What is true of all rows. */
+/** @param common - What all rows have in common. */
 export function makeRows(table: Table, common: Partial<Row> = {}): readonly Row[] {
   return Object.entries(table).map(([title, [given, ...steps]]) => {
     const own = 'within' in given ? { ...given.within, limit: given.limit } : { limit: given };
@@ -89,7 +88,7 @@ export function shows(policy: string, state: string, retryAfter?: string): Field
   return { 'ratelimit-policy': policy, ratelimit: state, 'retry-after': retryAfter };
 }
 
-/** Those of an answer of the limiter without a decision. */
+/** The fields of the limiter's answer without a decision. */
 export const PROBLEM: Fields = { 'content-type': 'application/problem+json', 'cache-control': 'no-store' };
 export const FORBIDDEN = '{"type":"about:blank","title":"Forbidden","status":403}';
 /** Without a decision. */
@@ -101,7 +100,7 @@ export function makeScene(one: Row): Scene {
   return { ways: ['at the route', 'application-wide, answered later'], ...one, play: (stage) => playRow(one, stage) };
 }
 
-/** Sends what a row says, and compares the answers. A handler runs for the answers that are its own, and no other. */
+/** Sends a row's requests, and compares the answers. Handlers run only for the answers that are theirs. */
 async function playRow({ limit, steps, logged, handledAtMost, ...served }: Row, stage: Stage): Promise<void> {
   const { clock, store, adapter } = stage;
   const log = new Log();
@@ -121,7 +120,7 @@ async function playRow({ limit, steps, logged, handledAtMost, ...served }: Row, 
       seen.push({
         step: i,
         status: typeof wanted === 'function' && wanted(status) ? wanted : status,
-        fields: fields && defined(fieldsOf(answered, fields)),
+        fields: fields && defined(pickFields(answered, fields)),
         body: body instanceof RegExp && body.test(answered.body) ? body : body && answered.body,
       });
     }
@@ -133,7 +132,7 @@ async function playRow({ limit, steps, logged, handledAtMost, ...served }: Row, 
   if (logged !== undefined) expect(log.all).toEqual(logged);
 }
 
-function fieldsOf({ headers }: HttpAnswer, listed: Fields): Fields {
+function pickFields({ headers }: HttpAnswer, listed: Fields): Fields {
   const isTold = Object.keys(listed).join() === 'x-limit';
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => name in listed || (!isTold && OF_A_LIMITER.test(name))),

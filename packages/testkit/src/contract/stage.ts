@@ -17,7 +17,9 @@ import { send, type Ask, type HttpAnswer } from './http-client.ts';
 import { Log } from './log.ts';
 import { answeringLater } from './stores.ts';
 
-/** Where a limit is declared, and where it counts: in memory, or in one that answers later as one over a network. */
+/**
+ * Where a limit is declared, and where it counts: in memory, or in a store that answers later, as if over a network.
+ */
 export type Way = 'at the route' | 'application-wide, answered later' | 'over HTTP/2' | 'over Redis';
 
 export const BOTH: readonly Way[] = ['at the route', 'application-wide, answered later'];
@@ -44,7 +46,7 @@ export interface Served extends Pick<App, 'before' | 'trustLoopback' | 'users' |
   readonly handle?: Handle;
   /** Further routes, without limits of their own: another method, another path. */
   readonly more?: readonly Partial<Pick<Route, 'method' | 'path'>>[];
-  /** A limit of the application around the limit. */
+  /** A limit of the application, around the route's. */
   readonly outer?: Limit;
 }
 
@@ -60,22 +62,22 @@ export interface Server {
   readonly port: number;
   readonly calls: Log<RecordedCall>;
   send(ask?: Ask): Promise<HttpAnswer>;
-  /** Sends this many equal requests, one after the other. */
+  /** Sends this many equal requests, one after another. */
   statuses(count: number, ask?: Ask): Promise<number[]>;
 }
 
-/** What a scenario is played with, in one of its ways. */
+/** The tools to play a scenario in one way. */
 export interface Stage {
   readonly adapter: AdapterUnderTest;
   readonly way: Way;
   /** The clock of the stores, except of those over Redis. */
   readonly clock: FakeClock;
   readonly redis: RunningRedis;
-  /** A new store, as the way has it. */
+  /** A new store, according to the way. */
   readonly store: () => Store;
   /** Starts the usual application with this limit until the scenario ends. By default it counts in a new store. */
   serve(limit: Limit, served?: Served): Promise<Server>;
-  /** Runs when the scenario ends, before its applications stop; the last one first. */
+  /** Runs when the scenario ends, before its applications stop; last in, first out. */
   atEnd(end: () => unknown): void;
 }
 
@@ -95,7 +97,7 @@ const usual: Handle = (call) => {
   return { status: numberIn(call, 'x-status', 200), body: 'hello' };
 };
 
-/** Logs the calls of a handler, and lets its answers tell that it ran and what it was told of the limit. */
+/** Logs the calls of a handler, and makes its answers show that it ran and what it received about the limit. */
 function recording(handle: Handle, calls: Log<RecordedCall>): Handle {
   let running = 0;
   return async (call) => {
@@ -120,7 +122,7 @@ function tellLimit({ rateLimit }: Call): Record<string, string> {
   return { 'X-Limit': `${decision.outcome} ${String(decision.remaining)} ${text.replace(/[^ -~]/g, '?')}` };
 }
 
-function appFor(limit: Limit, served: Served, way: Way, calls: Log<RecordedCall>): App {
+function makeApp(limit: Limit, served: Served, way: Way, calls: Log<RecordedCall>): App {
   const { method = 'GET', path = '/items', handle = usual, more = [], outer, ...rest } = served;
   const recorded = recording(handle, calls);
   const route: Route = { method, path, handle: recorded };
@@ -132,7 +134,7 @@ function appFor(limit: Limit, served: Served, way: Way, calls: Log<RecordedCall>
 }
 
 /** Everything scenarios need. Call it inside `describe`: it starts a Redis before the tests and stops it after them. */
-export function stagesFor(adapter: AdapterUnderTest): (way: Way) => Stage {
+export function makeStages(adapter: AdapterUnderTest): (way: Way) => Stage {
   silenceWarnings(...PROVOKED);
   const redis = useRedis();
   let prefixes = 0;
@@ -160,7 +162,7 @@ export function stagesFor(adapter: AdapterUnderTest): (way: Way) => Stage {
           (limit.limiter ?? limit.store) === undefined ? { ...counted, ...limit } : limit;
         const calls = new Log<RecordedCall>();
         const outer = served.outer && { outer: complete(served.outer) };
-        const app = appFor(complete(given), { ...served, ...outer }, way, calls);
+        const app = makeApp(complete(given), { ...served, ...outer }, way, calls);
         const running = await (way === 'over HTTP/2' ? adapter.startHttp2?.(app) : adapter.start(app));
         if (running === undefined) throw new Error(`${adapter.name} does not speak HTTP/2`);
         apps.push(running);

@@ -1,7 +1,7 @@
 import type { Answer, Ask, OnStoreError, Op, Store } from '@sluice/core';
 import { Log, type Gate } from './log.ts';
 
-/** A store as over a network: decides when it is asked, and answers in a later turn of the event loop. */
+/** A store as if over a network: decides when asked, and answers in a later turn of the event loop. */
 export function answeringLater(inner: Store): Store {
   return {
     source: 'later',
@@ -13,13 +13,13 @@ export function answeringLater(inner: Store): Store {
   };
 }
 
-/** A store that a scenario looks at. */
+/** A store that a scenario observes. */
 export interface WatchedStore extends Store {
-  /** What it has performed of this kind, slots apart: they are given back by their holder. */
+  /** The operations of this kind that it has performed, except for slots, which holders give back. */
   performed(op: Op | 'release'): Log<Ask>;
 }
 
-/** @param hold - Takes are decided at once, and answered when this gate opens. */
+/** @param hold - If given, takes are decided at once, and answered when this gate opens. */
 export function watched(inner: Store, hold?: Gate): WatchedStore {
   const logs = new Map<string, Log<Ask>>();
   const performed = (op: string): Log<Ask> => {
@@ -64,7 +64,7 @@ export function failing(how: Failure): Store {
   return { source: 'later', perform: FAILURES[how] };
 }
 
-/** What follows two requests of a limit of one if its store fails. */
+/** The outcome of two requests under a limit of one if its store fails. */
 export const OUTCOMES: readonly (readonly [OnStoreError, readonly [number, number]])[] = [
   ['local', [200, 429]],
   ['allow', [200, 200]],

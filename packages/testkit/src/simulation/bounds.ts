@@ -5,7 +5,7 @@ export interface Admission {
 }
 
 /** The most units allowed in any window of the deciding clock. */
-export function mostPerWindow(admissions: readonly Admission[], windowMs: number): number {
+export function findMaxPerWindow(admissions: readonly Admission[], windowMs: number): number {
   const windows = new Map<number, number>();
   for (const { atMs, units } of admissions) {
     const index = Math.floor(Math.floor(atMs) / windowMs);
@@ -15,7 +15,7 @@ export function mostPerWindow(admissions: readonly Admission[], windowMs: number
 }
 
 /** The most units allowed in any interval as long as the window. */
-export function mostPerInterval(admissions: readonly Admission[], windowMs: number): number {
+export function findMaxPerInterval(admissions: readonly Admission[], windowMs: number): number {
   let [sum, most, oldest] = [0, 0, 0];
   for (const { atMs, units } of admissions) {
     sum += units;
@@ -27,7 +27,7 @@ export function mostPerInterval(admissions: readonly Admission[], windowMs: numb
 }
 
 /** The most units allowed in any interval beyond its refill: the least content of a bucket. */
-export function mostBeyondRefill(admissions: readonly Admission[], unitsPerMs: number): number {
+export function findMaxBeyondRefill(admissions: readonly Admission[], unitsPerMs: number): number {
   let [level, most, lastMs] = [0, 0, -Infinity];
   for (const { atMs, units } of admissions) {
     level = (lastMs === -Infinity ? 0 : Math.max(level - unitsPerMs * (atMs - lastMs), 0)) + units;

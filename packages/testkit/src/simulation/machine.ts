@@ -1,7 +1,7 @@
 import type { VirtualTime } from './virtual-time.ts';
 
 /**
- * A machine with clocks of its own: they drift, its date is wrong, it can be stopped (its clocks continue) and
+ * A machine with its own clocks: they drift, its date is wrong, and it can be stopped (its clocks continue) or
  * suspended (its monotonic clock stops).
  */
 export class Machine {
@@ -15,7 +15,7 @@ export class Machine {
   #waiting: (() => void)[] = [];
   isDead = false;
 
-  /** @param rate - How fast its clocks run, 1 when right. */
+  /** @param rate - How fast its clocks run; 1 is correct. */
   constructor(time: VirtualTime, { rate, dateOffsetMs }: { rate: number; dateOffsetMs: number }) {
     this.#time = time;
     this.#rate = rate;
@@ -46,7 +46,7 @@ export class Machine {
     return !this.isDead && this.#time.nowMs >= Math.max(this.#suspendedUntilMs, this.#stoppedUntilMs);
   }
 
-  /** Stops its programs for this long. */
+  /** Stops its programs for this time. */
   stop(ms: number): void {
     this.#stoppedUntilMs = Math.max(this.#stoppedUntilMs, this.#time.nowMs + ms);
     this.#wakeAt(this.#stoppedUntilMs);
@@ -59,7 +59,7 @@ export class Machine {
     this.#wakeAt(this.#suspendedUntilMs);
   }
 
-  /** Runs a program's callback now or, when the machine sleeps, as soon as it is awake. */
+  /** Runs a program's callback now or, if the machine sleeps, as soon as it wakes up. */
   run(act: () => void): void {
     if (this.isDead) return;
     if (this.isAwake) act();

@@ -7,7 +7,7 @@ interface Scheduled {
 /** True time, which the clock of the store or registry shows: it advances from event to event. */
 export class VirtualTime {
   nowMs: number;
-  /** The next one last. */
+  /** Sorted so that the next event is last. */
   readonly #scheduled: Scheduled[] = [];
 
   constructor(nowMs: number) {
@@ -28,7 +28,7 @@ export class VirtualTime {
     return this.at(this.nowMs + ms, act);
   }
 
-  /** Runs everything that is due until then, promises included. */
+  /** Runs everything due until then, promises included. */
   async runUntil(endMs: number): Promise<void> {
     for (let next = this.#scheduled.at(-1); next !== undefined && next.atMs <= endMs; next = this.#scheduled.at(-1)) {
       this.#scheduled.pop();

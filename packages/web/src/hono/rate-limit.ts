@@ -37,7 +37,7 @@ export interface RateLimitMiddleware<E extends Env = Env> extends MiddlewareHand
  * Hono middleware, for `app.use` or a route. A request over the limit gets 429. When the store fails, `onStoreError`
  * decides. The key and the decision are `c.var.rateLimit`.
  *
- * For an application with types of its own, `rateLimit<Env>(options)` uses them in the functions.
+ * For an application with its own types, use `rateLimit<Env>(options)`.
  *
  * @example
  * ```ts
@@ -107,7 +107,7 @@ const maker: ResponseMaker<Context> = {
   },
 };
 
-/** Sets a response that has all fields. Hono would add those of the one before to it. */
+/** Sets a response that has all fields. Hono would add those of the previous response to it. */
 function replace(c: Context, response: Response): Response {
   c.res = undefined;
   c.res = response;
@@ -115,8 +115,8 @@ function replace(c: Context, response: Response): Response {
 }
 
 /**
- * Prepares an error for Hono's error handler, which knows how to send one that has a response. The fields are on the
- * context too, so that the responses of any error handler have them.
+ * Prepares an error for Hono's error handler, which knows how to send one that has a response. The fields are also on
+ * the context, so that the response of any error handler has them.
  */
 function prepare(c: Context, error: RateLimitError): void {
   const { message, status, headers } = error;

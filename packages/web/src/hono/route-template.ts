@@ -5,14 +5,14 @@ import { matchedRoutes } from 'hono/route';
 const ALL = 'ALL';
 
 /**
- * The template of the route that answers a request, with the paths of the applications around it, as Hono's router has
+ * The template of the route that answers a request, with the paths of the surrounding applications, as Hono's router
  * matched it. Middleware is not a route. Undefined if the request matches none.
  */
 export function routeTemplate(c: Context): string | undefined {
   const routes = matchedRoutes(c);
   let open: string | undefined;
   for (const { method, path, handler } of routes) {
-    // As Hono's own tools tell them apart: middleware takes `next`.
+    // Hono's own tools tell them apart in the same way: middleware takes `next`.
     if (method !== ALL || handler.length < 2) return path;
     if (!/^\/?\*?$/.test(path)) open = path;
   }

@@ -2,7 +2,7 @@
 import { computed, onBeforeUnmount, onMounted, ref, shallowRef, watch } from 'vue';
 import {
   MAX_CLIENTS,
-  busiestClients,
+  findBusiestClients,
   checkPolicies,
   countColumns,
   countTotals,
@@ -46,7 +46,7 @@ export function usePlayground() {
   const totals = computed(() => countTotals(answers.value, windowMs.value, isShared.value));
   /** The clients that are shown, with their columns. */
   const rows = computed(() =>
-    busiestClients(traffic.value, MAX_CLIENTS).map((client) => ({
+    findBusiestClients(traffic.value, MAX_CLIENTS).map((client) => ({
       client,
       name: names.value[client] ?? '',
       columns: countColumns(answers.value, traffic.value.spanMs, client),

@@ -5,17 +5,17 @@ import { FormatString } from './format-string.ts';
 import { JsonLines } from './json-lines.ts';
 
 export const FORMATS = 'combined, json, json:time=PATH,..., csv, csv:NAME,...';
-/** Lines that are tried. */
-const TRIED = 20;
+/** How many lines are tried. */
+const MAX_TRIED = 20;
 
 const EXAMPLE = `'$remote_addr [$time_local] "$request" $status'`;
-/** What errors about lines of an unknown format end with. */
+/** The end of errors about lines of an unknown format. */
 export const WRITE_FORMAT = `write --format with one of ${FORMATS}, or with a format string such as ${EXAMPLE}`;
 
 /**
- * Makes the format that `--format` names: one for each log.
+ * Creates the format that `--format` names: one for each log.
  *
- * @throws UsageError for a text that is no format.
+ * @throws UsageError for a text that is not a format.
  */
 export function formatMaker(text: string): () => LogFormat {
   const [, kind = text, names = ''] = /^(json|csv)(?::(.*))?$/s.exec(text) ?? [];
@@ -47,14 +47,14 @@ function readNames(kind: string, text: string): Partial<Names> {
 /**
  * The format of a log, by its first lines.
  *
- * @throws UsageError if they are of none.
+ * @throws UsageError if they match none.
  */
 export function detectFormat(lines: readonly string[], name: string): LogFormat {
-  const tried = lines.slice(0, TRIED);
+  const tried = lines.slice(0, MAX_TRIED);
   for (const make of [() => new JsonLines(), () => FormatString.combined(), () => new Csv()]) {
     const format = make();
     const read = tried.filter((line) => readEntry(format, line) !== undefined);
     if (read.length * 2 > tried.length) return make();
   }
-  throw new UsageError(`${name}: the first lines are of no known format; ${WRITE_FORMAT}`);
+  throw new UsageError(`${name}: the first lines match no known format; ${WRITE_FORMAT}`);
 }

@@ -3,13 +3,13 @@ import { namesAmong, present, type LogFormat, type Names, type Row } from './ent
 const SEPARATORS = [',', ';', '\t'];
 
 /**
- * Lines of values as of RFC 4180, with commas, semicolons or tabs between. The first line has the names, unless they are
- * given.
+ * Lines of values as in RFC 4180, separated by commas, semicolons or tabs. The first line has the names, unless they
+ * are given.
  */
 export class Csv implements LogFormat {
   readonly name = 'csv';
   names: Names = namesAmong([]);
-  /** Names that take the place of the usual ones. */
+  /** Names that replace the usual ones. */
   readonly #own: Partial<Names>;
   #columns: ReadonlyMap<string, number> | undefined;
   #separator: string | undefined;

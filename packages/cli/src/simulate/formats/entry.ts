@@ -1,6 +1,6 @@
 import { readInstant } from './instants.ts';
 
-/** The fields of one line, by the names that its format gives them. An empty one, or `-`, is undefined. */
+/** The fields of one line, by their names in the format. An empty field, or `-`, is undefined. */
 export interface Row {
   get(name: string): string | undefined;
 }
@@ -9,11 +9,11 @@ export interface Row {
 export interface LogFormat {
   readonly name: string;
   readonly names: Names;
-  /** The fields of a line; undefined if it is of another format; null if it holds names and no request. */
+  /** The fields of a line; undefined if it has another format; null if it holds names instead of a request. */
   read(line: string): Row | undefined | null;
 }
 
-/** By what is needed of a request, the fields that may hold it, the first of which is taken. */
+/** For each part of a request, the fields that may hold it; the first one found is used. */
 export type Names = Readonly<Record<Part, readonly string[]>>;
 export type Part = keyof typeof USUAL;
 
@@ -43,11 +43,11 @@ export function namesAmong(fields: readonly string[]): Names {
   return Object.fromEntries(among) as Names;
 }
 
-/** One request of a log. What only some reports and keys need is read when they do. */
+/** One request of a log. Parts that only some reports and keys need are read on demand. */
 export class Entry {
   /** When it counts, in milliseconds since 1970. */
   atMs: number;
-  /** The client as the log names it; undefined if it does not. */
+  /** The client as the log names it, if it does. */
   readonly address: string | undefined;
   readonly #row: Row;
   readonly #names: Names;
@@ -69,7 +69,7 @@ export class Entry {
     return this.get('method') ?? /^\S+/.exec(this.get('request') ?? '')?.[0];
   }
 
-  /** The path without query and, if the target is a whole URL, without its origin; `-` if the log has none. */
+  /** The path without its query and, if the target is a whole URL, its origin; `-` if the log has none. */
   get path(): string {
     const target = this.get('path') ?? /^\S+ (.*?)(?: HTTP\/[\d.]+)?$/.exec(this.get('request') ?? '')?.[1] ?? '-';
     return target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '') || '/';
@@ -85,14 +85,14 @@ export class Entry {
   }
 }
 
-/** The request of a line; undefined for a line of another format, null for one with names. */
+/** The request of a line; undefined for a line in another format, null for one with names. */
 export function readEntry(format: LogFormat, line: string): Entry | undefined | null {
   const row = format.read(line);
   if (row === undefined || row === null) return row;
   const atMs = readInstant(pick(row, format.names.time));
   if (atMs === undefined) return undefined;
   const address = pick(row, format.names.address);
-  // Of a list of forwarding addresses, the last one is from the proxy itself.
+  // In a list of forwarded addresses, the last one is from the proxy itself.
   const last = address?.includes(',') === true ? address.slice(address.lastIndexOf(',') + 1).trim() : address;
   return new Entry(atMs, last, row, format.names);
 }
@@ -105,7 +105,7 @@ function pick(row: Row, names: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** The value of a field; undefined for `-` and an empty text. */
+/** The value of a field; undefined for `-` and an empty string. */
 export function present(value: string): string | undefined {
   return value === '' || value === '-' ? undefined : value;
 }

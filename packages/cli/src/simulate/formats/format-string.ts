@@ -9,7 +9,7 @@ interface Piece {
 
 const NGINX = /\$(?:\{(\w+)\}|(\w+))/g;
 const APACHE = /%[<>]?(?:\{([^}]*)\})?([a-zA-Z])/g;
-/** Apache's letters, by the names that nginx has for the same. */
+/** Apache's letters, with nginx's names for the same fields. */
 const LETTERS: Readonly<Record<string, string>> = {
   ...{ a: 'remote_addr', h: 'remote_addr', u: 'remote_user', t: 'time_local', r: 'request' },
   ...{ m: 'request_method', U: 'uri', s: 'status' },
@@ -19,14 +19,14 @@ const COMBINED =
   '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"';
 const FORWARDED = 'http_x_forwarded_for';
 
-/** Lines by a format string: nginx's (`$remote_addr`) or Apache's (`%h`). */
+/** Lines in a format string: nginx's (`$remote_addr`) or Apache's (`%h`). */
 export class FormatString implements LogFormat {
   readonly name: string;
   readonly names: Names;
   readonly #before: string;
   readonly #pieces: readonly Piece[];
   readonly #places: ReadonlyMap<string, number>;
-  /** How many fields a line has at least. */
+  /** The minimum number of fields in a line. */
   readonly #min: number;
 
   /** @throws UsageError for a text without fields or without a time, and with two fields side by side. */
@@ -48,7 +48,7 @@ export class FormatString implements LogFormat {
     this.#min = given === COMBINED ? names.indexOf('status') + 1 : names.length;
   }
 
-  /** The combined and the common format of Apache and nginx, also with fields behind them. */
+  /** The combined and common formats of Apache and nginx, possibly followed by other fields. */
   static combined(): FormatString {
     return new FormatString(COMBINED);
   }
@@ -61,7 +61,7 @@ export class FormatString implements LogFormat {
     for (let i = 0; i < pieces.length; i++) {
       const { name, after } = pieces[i] as Piece;
       let end = findEnd(line, at, after);
-      // A list without quotes goes on behind each comma.
+      // An unquoted list continues after each comma.
       if (name === FORWARDED) while (line[end - 1] === ',') end = line.indexOf(after, end + 1);
       if (end === -1) {
         if (i < this.#min - 1) return undefined;
@@ -72,14 +72,14 @@ export class FormatString implements LogFormat {
       if (at > line.length) break;
     }
     if (spans.length < 2 * this.#min) return undefined;
-    // A host and its port in front, as in Apache's vhost_combined, is no client.
+    // A leading host and port, as in Apache's vhost_combined, is not a client.
     const first = line.slice(spans[0], spans[1]);
     if (pieces[0]?.name === 'remote_addr' && first.includes(' ')) return undefined;
     return new Fields(line, spans, this.#places);
   }
 }
 
-/** Fields that are cut out of their line when they are needed. */
+/** Fields, cut out of their line on demand. */
 class Fields implements Row {
   readonly #line: string;
   readonly #spans: readonly number[];
@@ -97,7 +97,10 @@ class Fields implements Row {
   }
 }
 
-/** Where a field ends; -1 if the line has no end of it. A quote within quotes has an odd number of backslashes before it. */
+/**
+ * Where a field ends; -1 if the line does not contain its end. A quote within quotes has an odd number of backslashes
+ * before it.
+ */
 function findEnd(line: string, at: number, after: string): number {
   if (after === '') return line.length;
   let end = line.indexOf(after, at);
@@ -125,9 +128,7 @@ function readPieces(given: string): { readonly before: string; readonly pieces: 
     const next = matches[i + 1];
     const after = text.slice(match.index + match[0].length, next?.index ?? text.length);
     if (after === '' && next !== undefined) {
-      throw new UsageError(
-        `--format has nothing between ${match[0]} and ${next[0]}, so that they cannot be told apart`,
-      );
+      throw new UsageError(`--format has nothing between ${match[0]} and ${next[0]}, so they cannot be told apart`);
     }
     return { name: isNginx ? (match[1] ?? match[2] ?? '') : readApache(match), after };
   });

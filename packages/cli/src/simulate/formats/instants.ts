@@ -1,17 +1,17 @@
 const MONTHS: readonly string[] = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** `17/May/2015:10:05:03 +0000`, as Apache and nginx write it, also in brackets or with a part of a second. */
+/** `17/May/2015:10:05:03 +0000`, as Apache and nginx write it, possibly in brackets or with fractions of a second. */
 const CLF = /^\[?(\d\d)\/(\w{3})\/(\d{4}):(\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)(?: ([+-])(\d\d)(\d\d))?\]?$/;
 const ZONE = /[zZ]$|[+-]\d\d:?\d\d$/;
 /** The end of the year 9999. */
 const LAST_MS = 253_402_300_800_000;
 
-/** Most lines have the stamp of the line before. */
+/** Most lines have the same timestamp as the line before. */
 let last: { readonly text: string; readonly atMs: number | undefined } = { text: '', atMs: undefined };
 
 /**
- * Reads an instant in any usual form, in milliseconds since 1970: ISO 8601, also with slashes, a space or a comma before
- * the part of a second, and in UTC if it has no zone; seconds, milliseconds, microseconds or nanoseconds since 1970, told
- * apart by their size; `17/May/2015:10:05:03 +0000`. Undefined for any other text.
+ * Reads an instant in any usual form, in milliseconds since 1970: ISO 8601, also with slashes, a space, or a comma
+ * before the fraction, and in UTC if it has no zone; seconds, milliseconds, microseconds or nanoseconds since 1970,
+ * distinguished by their size; `17/May/2015:10:05:03 +0000`. Undefined for any other text.
  */
 export function readInstant(text: string | undefined): number | undefined {
   if (text === undefined || text.length > 64) return undefined;
@@ -23,7 +23,7 @@ export function readInstant(text: string | undefined): number | undefined {
 }
 
 function parse(text: string): number {
-  if (/^\d+(\.\d+)?$/.test(text)) return ofNumber(Number(text));
+  if (/^\d+(\.\d+)?$/.test(text)) return readNumber(Number(text));
   const clf = CLF.exec(text);
   if (clf === null) {
     const iso = text.replace(/(:\d\d),(?=\d)/, '$1.').replace(/^(\d{4})\/(\d\d)\/(?=\d\d)/, '$1-$2-');
@@ -38,7 +38,7 @@ function parse(text: string): number {
   return minuteMs + Math.floor(Number(second) * 1000 + 1e-4);
 }
 
-function ofNumber(value: number): number {
+function readNumber(value: number): number {
   if (value < 1e11) return value * 1000 + 1e-4;
   return value < 1e14 ? value : value / (value < 1e17 ? 1e3 : 1e6);
 }

@@ -22,7 +22,10 @@ export class JsonLines implements LogFormat {
   }
 }
 
-/** A value by its name, or by a path of names. A list stands for its first item, as header fields are written. */
+/**
+ * A value by its name, or by a path of names. A list is read as its first item, because header fields are written as
+ * lists.
+ */
 function at(record: object, path: string): unknown {
   const direct = (record as Record<string, unknown>)[path];
   if (direct !== undefined || !path.includes('.')) return first(direct);

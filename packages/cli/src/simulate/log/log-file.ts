@@ -11,13 +11,13 @@ const PROBED = 1000;
 export class LogFile {
   readonly name: string;
   lines = 0;
-  /** Lines that are no request, and the number of the first of them. */
+  /** The number of lines that are not requests, and the line number of the first. */
   unreadable = 0;
   firstUnreadable: number | undefined;
   format: LogFormat | undefined;
   readonly #stream: Readable;
 
-  /** @param makeFormat - Undefined: the first lines tell. */
+  /** @param makeFormat - Undefined: detected from the first lines. */
   constructor(path: string, makeFormat: (() => LogFormat) | undefined) {
     this.name = path === '-' ? 'standard input' : path;
     this.format = makeFormat?.();
@@ -25,7 +25,7 @@ export class LogFile {
   }
 
   /**
-   * The requests in the order of the log, some at a time.
+   * The requests in the order of the log, in batches.
    *
    * @throws (rejects) UsageError if most lines are of another format.
    */
@@ -51,7 +51,7 @@ export class LogFile {
     if (this.format !== undefined) this.#check(this.format);
   }
 
-  /** Ends the reading, also before the end of the log: a program that writes into a pipe is told. */
+  /** Stops reading, possibly before the end of the log: a program writing into a pipe is notified. */
   close(): void {
     this.#stream.destroy();
   }
@@ -59,11 +59,11 @@ export class LogFile {
   #check({ name }: LogFormat): void {
     if (this.unreadable * 2 <= this.lines) return;
     const where = `${this.name}:${String(this.firstUnreadable)}`;
-    throw new UsageError(`${where}: most lines are not of the format ${name}; ${WRITE_FORMAT}`);
+    throw new UsageError(`${where}: most lines do not match the format ${name}; ${WRITE_FORMAT}`);
   }
 }
 
-/** Merges logs by time: the next entry is the earliest of theirs. */
+/** Merges logs by time: the next entry is the earliest of all logs. */
 export async function* merge(files: readonly LogFile[]): AsyncGenerator<readonly Entry[]> {
   const heads = files.map((file) => ({ batches: file.entries(), batch: [] as readonly Entry[], next: 0 }));
   for (;;) {

@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { UsageError } from '../../failure.ts';
 
 const CHUNK = 256 * 1024;
-/** A longer line is no request, and not held. */
+/** A longer line is not a request, and is not kept. */
 const MAX_LINE = 1024 * 1024;
 
 /** The bytes of a log: a file, or the standard input for `-`. */
@@ -14,9 +14,9 @@ export function openLog(path: string): Readable {
 }
 
 /**
- * The lines of a log, which may be compressed by gzip, some at a time.
+ * The lines of a log, possibly gzipped, in batches.
  *
- * @throws (rejects) UsageError for a log that cannot be read, or is no text.
+ * @throws (rejects) UsageError for a log that cannot be read, or is not text.
  */
 export async function* readLines(stream: Readable, name: string): AsyncGenerator<readonly string[]> {
   const decoder = new StringDecoder('utf8');
@@ -25,7 +25,7 @@ export async function* readLines(stream: Readable, name: string): AsyncGenerator
   try {
     for await (const chunk of await unpacked(stream)) {
       let text = decoder.write(chunk);
-      // The mark of UTF-8 and, in a log that was emptied while its server went on writing, zeros.
+      // The byte order mark and, in a log truncated while its server kept writing, zeros.
       if (isFirst) text = text.replace(/^[\0\ufeff]+/, '');
       if (isFirst && text.includes('\0')) throw new Error(NO_TEXT);
       isFirst &&= text === '';
@@ -43,7 +43,7 @@ export async function* readLines(stream: Readable, name: string): AsyncGenerator
   if (rest !== '') yield [rest];
 }
 
-const NO_TEXT = "it is no text; write 'zstdcat LOG | sluice simulate -', or bzcat, xzcat, unzip -p, iconv -f UTF-16";
+const NO_TEXT = "it is not text; write 'zstdcat LOG | sluice simulate -', or bzcat, xzcat, unzip -p, iconv -f UTF-16";
 
 async function unpacked(stream: Readable): Promise<AsyncIterable<Buffer>> {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;

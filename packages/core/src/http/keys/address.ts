@@ -5,11 +5,11 @@ const IPV6_CHARACTERS = /^[\da-f:.]+$/i;
 const MAPPED = '::ffff:';
 
 /**
- * The canonical form of an address, which all its spellings share; undefined if the text is not an address.
+ * The canonical form of an address, the same for all its spellings; undefined if the text is not an address.
  *
- * IPv4-mapped (`::ffff:0:0/96`) and NAT64 (`64:ff9b::/96`) addresses, in any notation, become the IPv4 address
- * inside. Zone, port and brackets are removed. Other IPv6 addresses are cut to `ipv6Prefix` bits, because one client
- * owns all addresses below; the loopback stays as it is.
+ * IPv4-mapped (`::ffff:0:0/96`) and NAT64 (`64:ff9b::/96`) addresses, in any notation, become the IPv4 address inside.
+ * Zone, port and brackets are removed. Other IPv6 addresses are cut to `ipv6Prefix` bits, because one client owns all
+ * addresses in that network; the loopback stays as it is.
  */
 export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
   if (IPV4.test(text)) return text;
@@ -17,11 +17,11 @@ export function canonicalAddress(text: string, ipv6Prefix: number): string | und
     const inner = text.slice(MAPPED.length); // how a server that listens on IPv6 writes IPv4 clients
     if (IPV4.test(inner)) return inner;
   }
-  const address = withoutDecoration(text);
+  const address = stripDecoration(text);
   if (IPV4.test(address)) return address;
   const groups = parseIpv6(address);
   if (groups === undefined) return undefined;
-  const embedded = embeddedIpv4(groups);
+  const embedded = getEmbeddedIpv4(groups);
   if (embedded !== undefined) return embedded;
   if (groups.every((group, i) => group === (i === 7 ? 1 : 0))) return '::1';
   const kept = groups.map(
@@ -35,14 +35,14 @@ export function canonicalAddress(text: string, ipv6Prefix: number): string | und
  * An address as eight groups of 16 bits, the same for all its spellings; IPv4 as `::ffff:a.b.c.d`. Undefined if the
  * text is not an address.
  */
-export function addressBits(text: string): readonly number[] | undefined {
+export function readAddressBits(text: string): readonly number[] | undefined {
   const groups = parseBits(text);
   return groups !== undefined && isNat64(groups) ? mapped(groups[6] as number, groups[7] as number) : groups;
 }
 
-/** As {@link addressBits}, but a NAT64 address stays an IPv6 address. */
+/** As {@link readAddressBits}, but a NAT64 address stays an IPv6 address. */
 export function parseBits(text: string): readonly number[] | undefined {
-  const address = withoutDecoration(text);
+  const address = stripDecoration(text);
   const ipv4 = parseIpv4(address);
   return ipv4 === undefined ? parseIpv6(address) : mapped(...ipv4);
 }
@@ -52,7 +52,7 @@ function mapped(high: number, low: number): readonly number[] {
 }
 
 /** Without brackets, port and zone: `[fe80::1%eth0]:443` is `fe80::1`. */
-function withoutDecoration(text: string): string {
+function stripDecoration(text: string): string {
   let address = text;
   if (address.startsWith('[')) {
     const end = address.indexOf(']');
@@ -78,7 +78,7 @@ function parseIpv4(text: string): readonly [number, number] | undefined {
   return [a * 256 + b, c * 256 + d];
 }
 
-/** Eight groups of 16 bits, or undefined. Read by the parser of URLs, which every runtime has. */
+/** Eight groups of 16 bits, or undefined. Uses the URL parser, which every runtime has. */
 function parseIpv6(text: string): readonly number[] | undefined {
   if (!IPV6_CHARACTERS.test(text) || !URL.canParse(`http://[${text}]`)) return undefined;
   const [before = [], after = []] = compressed(text).split('::').map(readGroups);
@@ -94,12 +94,12 @@ function compressed(ipv6: string): string {
   return new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
 }
 
-function embeddedIpv4(groups: readonly number[]): string | undefined {
+function getEmbeddedIpv4(groups: readonly number[]): string | undefined {
   const [high = 0, low = 0] = groups.slice(6);
   return isIpv4(groups) || isNat64(groups) ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : undefined;
 }
 
-/** Whether eight groups are an IPv4 address, mapped. */
+/** Whether eight groups are an IPv4-mapped address. */
 export function isIpv4([a, b, c, d, e, f]: readonly number[]): boolean {
   return a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff;
 }

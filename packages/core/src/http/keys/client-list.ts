@@ -1,5 +1,5 @@
 import { PolicyError, shown } from '../../errors.ts';
-import { addressBits, isIpv4, parseBits } from './address.ts';
+import { readAddressBits, isIpv4, parseBits } from './address.ts';
 
 /** The addresses whose first `prefix` bits equal those of `bits`, eight groups of 16 bits. */
 interface Range {
@@ -8,9 +8,9 @@ interface Range {
 }
 
 /**
- * Matches text that is meant as an address or a range: dotted numbers, or groups between colons, with what people add
- * to them. When it cannot be parsed, it is rejected: taken as a key, it would match no request. A key of several
- * parts contains a bar, which no address does.
+ * Matches text that was meant as an address or a range: dotted numbers, or groups between colons, with what people add
+ * to them. If such text cannot be parsed, it is rejected: as a key, it would match no request. A key of several parts
+ * contains a bar, which no address does.
  */
 const LIKE_AN_ADDRESS =
   /^\s*\[?(\d+(\.\d+){3}|[\da-f]*:[\da-f]*:[\da-f:.]*)([\]%:/\s-][^|]*)?$|^\s*\d+(\.(\d+|\*)){0,3}\.?\/\d+\s*$|^\s*\d+(\.\d+)*\.\*/i;
@@ -61,7 +61,7 @@ export class ClientList {
 
   hasAddress(address: string | undefined): boolean {
     if (address === undefined || this.#ranges.length === 0) return false;
-    const bits = addressBits(address);
+    const bits = readAddressBits(address);
     return bits !== undefined && this.#ranges.some((range) => isWithin(bits, range));
   }
 
@@ -73,12 +73,12 @@ export class ClientList {
 function parseRange(text: string): Range | undefined {
   const slash = text.indexOf('/');
   if (slash === -1) {
-    const bits = addressBits(text);
+    const bits = readAddressBits(text);
     return bits && { bits, prefix: 128 };
   }
   const address = text.slice(0, slash);
   const written = text.slice(slash + 1);
-  const bits = addressBits(address);
+  const bits = readAddressBits(address);
   if (bits === undefined || !/^\d{1,3}$/.test(written)) return undefined;
   const ofIpv4 = !/:.*:/.test(address); // an IPv4 address has at most one colon, before its port
   const prefix = Number(written);

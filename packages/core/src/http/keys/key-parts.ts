@@ -7,7 +7,7 @@ import { canonicalAddress } from './address.ts';
 /** The value of a part of a key. Undefined, null and '' mean that the request has no key. */
 export type KeyValue = string | number | null | undefined;
 
-/** A part of a key that is read in the framework's own way. Returned by the `by...` functions. */
+/** A part of a key that the framework reads. Returned by the `by...` functions. */
 export interface KeyReader<Request, Response = unknown> {
   readonly read: (
     request: Request,
@@ -16,7 +16,7 @@ export interface KeyReader<Request, Response = unknown> {
   ) => KeyValue | Promise<KeyValue>;
   /** Whether requests without it are common, so that one limit among several skips them by default. */
   readonly optional: boolean;
-  /** Set if it reads one of these. With a key of such parts alone, CORS preflights count by the address. */
+  /** Set if it reads one of these. If a key has only such parts, CORS preflights are counted by the address. */
   readonly of?: 'address' | 'route' | 'method';
 }
 
@@ -57,7 +57,7 @@ export function byIp<Request>(options: ByIpOptions = {}): AddressReader<Request>
   const read = (request: Request, reader: FrameworkReader<Request, never>): string | undefined => {
     const address = reader.address(request);
     if (address === undefined) return undefined;
-    // Consecutive requests often come over one connection, with the same text.
+    // Consecutive requests often come over one connection, with the same address.
     if (address !== last) {
       canonical = canonicalAddress(address, ipv6Prefix);
       last = address;
@@ -73,16 +73,16 @@ export function readsAddress<Request>(part: unknown): part is AddressReader<Requ
 }
 
 /**
- * The part by which CORS preflights count: the address, also where a key of address, route and method alone has none.
- * Undefined for a key that is made of more.
+ * The part by which CORS preflights are counted: the address, even if a key of only route and method has none.
+ * Undefined if the key contains anything else.
  */
-export function addressForPreflights(parts: readonly KeyPart<object>[]): AddressReader<object> | undefined {
+export function findPreflightAddress(parts: readonly KeyPart<object>[]): AddressReader<object> | undefined {
   if (!parts.every((part) => typeof part === 'object' && part.of !== undefined)) return undefined;
   return parts.find((part) => readsAddress<object>(part)) ?? byIp<object>();
 }
 
-/** The error about an option that needs the client's address, where requests have none. */
-export function addressMissing(field: string, whatToWrite: string): PolicyError {
+/** The error for an option that needs the client's address if requests have none. */
+export function makeAddressError(field: string, whatToWrite: string): PolicyError {
   return new PolicyError(
     'address',
     `${field} needs the client's address, which a fetch Request does not carry; ${whatToWrite}`,
@@ -94,8 +94,8 @@ export function addressMissing(field: string, whatToWrite: string): PolicyError 
 const UNMATCHED = '(unmatched)';
 
 /**
- * The template of the matched route with its mount path, such as `/users/:id`, never the URL, which has many spellings.
- * All requests without a route share one key.
+ * The template of the matched route with its mount path, such as `/users/:id`, never the URL, which can be spelled in
+ * many ways. All requests without a route share one key.
  */
 export function byRoute<Request>(): KeyReader<Request> {
   return {
@@ -145,7 +145,7 @@ const FIELD_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 /**
  * A header field. A client can send any value, so use it only for verified fields, or together with `byIp()`.
  *
- * @throws PolicyError for what no field can be named.
+ * @throws PolicyError if it is not a valid field name.
  */
 export function byHeader<Request>(name: string): KeyReader<Request> {
   if (typeof name !== 'string' || !FIELD_NAME.test(name)) {
@@ -162,7 +162,7 @@ export function byAll<Request>(): KeyReader<Request> {
   return { optional: false, read: () => '*' };
 }
 
-/** Passing one of these uncalled is a mistake that would be taken for a function of the request. */
+/** Passing one of these without calling it is a mistake: it would be taken for a function of the request. */
 const FACTORIES: ReadonlySet<unknown> = new Set([byAll, byHeader, byIp, byMethod, byRoute, byUser]);
 
 /** Reads the key of a request; undefined if it has none. */
@@ -196,18 +196,18 @@ export function parseKey(given: unknown = byIp(), field: string): readonly KeyPa
  * Turns a key into a function.
  *
  * @param parts - What {@link parseKey} returned.
- * @throws PolicyError for a part that requests do not have here.
+ * @throws PolicyError for a part that requests do not have in this framework.
  */
-export function keyFunction(parts: readonly KeyPart<object>[], reader: AnyReader, field: string): ReadKey {
+export function makeReadKey(parts: readonly KeyPart<object>[], reader: AnyReader, field: string): ReadKey {
   const readers = parts.map((part): PartReader => {
     if (typeof part === 'function') return { read: (request, _reader, response) => part(request, response) };
-    if (reader.noAddress !== undefined && readsAddress(part)) throw addressMissing(field, reader.noAddress);
+    if (reader.noAddress !== undefined && readsAddress(part)) throw makeAddressError(field, reader.noAddress);
     return part;
   });
   const [only] = readers;
   if (readers.length === 1 && only !== undefined) {
     if (readsAddress<object>(only)) return only.read;
-    return (...call) => mapMaybe(only.read(...call), partText);
+    return (...call) => mapMaybe(only.read(...call), formatPart);
   }
   // One part after the other: in parallel, the rejection of a second part would be unhandled.
   const readFrom = (start: number, values: KeyValue[], ...call: Parameters<ReadKey>): ReturnType<ReadKey> => {
@@ -226,13 +226,11 @@ export function isOptionalKey(parts: readonly KeyPart<object>[]): boolean {
   return parts.some((part) => typeof part === 'object' && part.optional);
 }
 
-/**
- * Joins parts to one key; undefined if a part is missing. Different lists of parts never make the same key.
- */
+/** Joins parts into one key; undefined if a part is missing. Different lists of parts never make the same key. */
 export function joinParts(values: readonly KeyValue[]): string | undefined {
   let joined = '';
   for (let i = 0; i < values.length; i++) {
-    const text = partText(values[i]);
+    const text = formatPart(values[i]);
     if (text === undefined) return undefined;
     joined +=
       (i === 0 ? '' : '|') +
@@ -242,7 +240,7 @@ export function joinParts(values: readonly KeyValue[]): string | undefined {
 }
 
 /** A part as text, unescaped; undefined if it is missing. */
-function partText(value: KeyValue): string | undefined {
+function formatPart(value: KeyValue): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
   if (value === undefined || value === null) return undefined;
   if (Number.isFinite(value)) return String(value);

@@ -1,15 +1,15 @@
 /**
- * A path that all upstreams read alike, up to capitals: no escapes, no parameters, no empty segment, no dot at the end
- * of one.
+ * A path that all upstreams read alike, apart from upper and lower case: no escapes, no parameters, no empty segment,
+ * no segment that ends with a dot.
  */
 const UNAMBIGUOUS = /^(?:\/\.*[\w~!$&'()*+,=:@-]+(?:\.+[\w~!$&'()*+,=:@-]+)*)*\/?$/;
 const MAX_READINGS = 16;
-/** The most characters of all readings together, so that a long path costs no more time than a short one. */
+/** The maximum length of all readings together, so that a long path takes no more time than a short one. */
 const MAX_CHARACTERS = 8_192;
 
 /**
- * The changes of servers and routers to a path before they compare it with their routes: each makes some of them, in
- * its own order.
+ * What servers and routers do to a path before they compare it with their routes: each does some of this, in its own
+ * order.
  */
 const STEPS: readonly ((path: string) => string)[] = [
   decode,
@@ -21,7 +21,7 @@ const STEPS: readonly ((path: string) => string)[] = [
   (path) => path.replaceAll(/;[^/]*/g, ''), // parameters of a segment, RFC 3986, section 3.3
   (path) => path.replaceAll(/(?<![. ])(?!(?<=\/)\.{1,2}(?:\/|$))[. ]+(?=\/|$)/g, ''), // as Windows with names of files
   (path) => path.replace(/;.*$/s, ''), // as the beginning of a query
-  // A string of C ends at NUL, a line of a pattern at its end; URL leaves tabs and line ends out.
+  // A C string ends at NUL, `.` in a pattern stops at a line end, and URL drops tabs and line ends.
   // eslint-disable-next-line no-control-regex -- they are meant
   (path) => path.replace(/[\0-\x1f\x7f?#].*$/s, ''),
   // eslint-disable-next-line no-control-regex -- they are meant
@@ -29,11 +29,11 @@ const STEPS: readonly ((path: string) => string)[] = [
 ];
 
 /**
- * The forms that an upstream may give a path before it looks for a route, the path as written first. Paths of few
- * characters have one; `/a%2Fb` is `/a%2Fb` for some upstreams, `/a/b` for others.
+ * The forms that an upstream may give a path before it looks for a route, the path as written first. Plain paths have
+ * one; `/a%2Fb` is `/a%2Fb` for some upstreams, `/a/b` for others.
  *
  * @param path - Without its query. Each character is a byte, as Node reads header fields.
- * @returns Undefined for a path with more than 16 forms, or long ones: no client writes such a path by mistake.
+ * @returns Undefined for a path with more than 16 forms, or very long ones: no client writes such a path by mistake.
  */
 export function listReadings(path: string): readonly string[] | undefined {
   if (UNAMBIGUOUS.test(path)) return [path];
@@ -55,8 +55,8 @@ export function listReadings(path: string): readonly string[] | undefined {
 const NOT_ASCII = /[^\0-\x7f]/;
 
 /**
- * A path without a difference between capitals and small letters, as upstreams compare that ignore it: some also take
- * `\u017f` (a long s) for `s`, and `\u212a` (the sign of kelvin) for `k`.
+ * Folds the case of a path, as case-insensitive upstreams do: some also take `\u017f` (a long s) for `s`, and `\u212a`
+ * (the sign of kelvin) for `k`.
  */
 export function foldCase(path: string): string {
   return NOT_ASCII.test(path) ? path.toUpperCase().toLowerCase() : path.toLowerCase();
@@ -66,12 +66,12 @@ function decode(path: string): string {
   return decodeEscapes(path, /(?:%[0-9a-f]{2})+/gi);
 }
 
-/** As routers do that split a path before they decode it. */
+/** Decodes as routers do that split a path before decoding it. */
 function decodeWithoutSeparators(path: string): string {
   return decodeEscapes(path, /(?:%(?!2f|5c)[0-9a-f]{2})+/gi);
 }
 
-/** Decodes once. Bytes that are no UTF-8 become U+FFFD. */
+/** Decodes once. Bytes that are not valid UTF-8 become U+FFFD. */
 function decodeEscapes(path: string, escapes: RegExp): string {
   const decodeAs = (encoding: 'latin1' | 'utf8'): string =>
     path.replaceAll(escapes, (written) => Buffer.from(written.replaceAll('%', ''), 'hex').toString(encoding));

@@ -1,14 +1,14 @@
 import { ClientList } from './client-list.ts';
 
-/** The proxies whose header fields are believed: a list of addresses and CIDR ranges. */
+/** The proxies whose header fields are trusted: a list of addresses and CIDR ranges. */
 export class TrustedProxies extends ClientList {
   trusts(address: string | undefined): boolean {
     return this.hasAddress(address);
   }
 
   /**
-   * The address of the client: the last one in the list that is not that of a trusted proxy, or else the first one.
-   * Without a list it is that of the peer.
+   * The client's address: the last one in the list that is not a trusted proxy's, or otherwise the first. Without a
+   * list, it is the peer's.
    *
    * @param peer - A trusted proxy, which has written the last entry.
    * @param forwardedFor - The field `X-Forwarded-For`. Its entries need not be addresses.

@@ -1,6 +1,6 @@
 import type { RawRequest, RawResponse } from '../framework.ts';
 
-/** Callbacks by socket: one listener a socket serves all requests that are pipelined on it. */
+/** Callbacks by socket: one listener per socket serves all requests pipelined on it. */
 const closeListeners = new WeakMap<object, Set<() => void>>();
 
 /** Whether the client of an unanswered request is gone. */
@@ -16,7 +16,7 @@ export function isGone({ socket }: RawRequest, response: RawResponse | undefined
 
 /**
  * Whether a response has ended: it was sent completely, or its client is gone. Node 20 closes some streams of HTTP/2
- * without an event, so what must not outlive the response asks from time to time.
+ * without an event, so whatever must not outlive the response checks this from time to time.
  */
 export function hasEnded(request: RawRequest, response: RawResponse): boolean {
   return isGone(request, response) || (response.stream ?? response).writableFinished === true;
@@ -24,7 +24,7 @@ export function hasEnded(request: RawRequest, response: RawResponse): boolean {
 
 /**
  * Calls back when a response closes: it was sent completely, it was cut off, or the client left before it. Does not
- * call back for one that {@link isGone} already.
+ * call back if it {@link isGone} already.
  *
  * @returns Removes the listeners. Call it in any case.
  */
@@ -36,7 +36,7 @@ export function onClose(
   response?.once('close', onClosed);
   // With HTTP/1 pipelining, a response behind others has no socket yet and emits no close. With HTTP/2 the socket is
   // shared by all streams.
-  const shared = stream === undefined ? sharedListeners(socket) : undefined;
+  const shared = stream === undefined ? getSharedListeners(socket) : undefined;
   shared?.add(onClosed);
   return () => {
     response?.off('close', onClosed);
@@ -44,7 +44,7 @@ export function onClose(
   };
 }
 
-function sharedListeners(socket: RawRequest['socket']): Set<() => void> | undefined {
+function getSharedListeners(socket: RawRequest['socket']): Set<() => void> | undefined {
   if (socket?.once === undefined) return undefined;
   let listeners = closeListeners.get(socket);
   if (listeners === undefined) {

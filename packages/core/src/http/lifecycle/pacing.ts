@@ -7,22 +7,22 @@ import type { MaybePromise } from '../maybe.ts';
 import { GONE, type Plan } from '../plan.ts';
 import { isGone, onClose } from './disconnect.ts';
 
-/** A request that may have to wait until it starts. */
+/** A request that may have to wait before it starts. */
 export interface Pacing {
   readonly core: LimiterCore;
-  /** How many more requests may be held: the option `maxPaced` less those that are. */
+  /** How many more requests may be held: `maxPaced` minus those held now. */
   readonly paced: { free: number };
   readonly raw: RawRequest;
   readonly rawResponse: RawResponse | undefined;
 }
 
 /**
- * Decides, and holds a request that is allowed with a delay until it may start. Its client may leave during the wait: its
- * place becomes free again if no other request is behind it.
+ * Decides, and holds a request that is allowed with a delay until it may start. If its client leaves during the wait,
+ * its place becomes free unless another request is behind it.
  *
  * Holds at most `maxPaced` requests. Further requests are denied, and take nothing.
  *
- * @param decide - Takes the units, or with `peek` none, and publishes nothing.
+ * @param decide - Takes the units (none with `peek`) without publishing the decision.
  * @param report - Reports the decision to the application.
  */
 export async function decidePaced(
@@ -35,7 +35,8 @@ export async function decidePaced(
     core.publish('take', decision, startMs);
     return report(decision);
   };
-  // Before the store is called: of many concurrent requests, those that find no room here must take nothing there.
+  // Checked before the store is called: of many concurrent requests, those that find no room here must take nothing
+  // there.
   const hasRoom = paced.free > 0;
   let places = hasRoom ? 1 : 0;
   paced.free -= places;
@@ -79,9 +80,9 @@ function isDelayed({ allowed, delayMs }: Decision): boolean {
 }
 
 /**
- * Waits until `dueMs` (by `performance.now()`), never less. Resolves to false if the client left before.
+ * Waits until `dueMs` (by `performance.now()`), never less. Resolves to false if the client left first.
  *
- * @param left - Called in the tick in which the client leaves, because the next request may be decided in that tick.
+ * @param left - Called in the same tick as the client leaves, because the next request may be decided in it.
  */
 async function waitUntil(
   dueMs: number,

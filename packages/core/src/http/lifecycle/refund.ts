@@ -12,7 +12,7 @@ import { isGone, onClose } from './disconnect.ts';
 /** The status of a response that was cut off, for the rules by status: a failure. */
 const ABORTED = 499;
 
-/** Gives units back when the response has ended, by the option `refund` of the places that took them. */
+/** Refunds units when the response has ended, as the option `refund` of the places that took them says. */
 export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: Call, decision: Decision): void {
   const { request, response, wants } = call;
   const rawResponse = framework.rawResponse(response);
@@ -37,15 +37,15 @@ export function refundOnResponse(framework: AnyReader, core: LimiterCore, call: 
       givingBack.has(((ask as PolicyAsk).want as HttpWant).refund) ? ask.cost : 0;
     await settle(core, decision, 'give', unitsFor);
   };
-  whenEnded(framework.rawRequest(request), rawResponse, (isCut) => void ended(isCut).catch(warnAboutRefund));
+  onEnd(framework.rawRequest(request), rawResponse, (isCut) => void ended(isCut).catch(warnAboutRefund));
 }
 
 function warnAboutRefund(error: unknown): void {
   warnOnce('SLUICE_REFUND_FAILED', `a refund failed, so its units stay used: ${getMessage(error)}`);
 }
 
-/** Calls back once: when a response has been sent completely, or was cut off, or its client has left before it. */
-function whenEnded(request: RawRequest, response: RawResponse, ended: (isCut: boolean) => void): void {
+/** Calls back once: when a response has been sent completely or cut off, or its client has left first. */
+function onEnd(request: RawRequest, response: RawResponse, ended: (isCut: boolean) => void): void {
   if (isGone(request, response)) {
     ended(!isSent(request, response));
     return;
@@ -65,8 +65,8 @@ function whenEnded(request: RawRequest, response: RawResponse, ended: (isCut: bo
 }
 
 /**
- * Whether a response that has finished was sent completely: one that was cut off emits `finish` too. Asks the request
- * for its socket, because a response that is pipelined behind others has none yet.
+ * Whether a response that has finished was sent completely: one that was cut off emits `finish` too. Reads the socket
+ * from the request, because a response pipelined behind others has none yet.
  */
 function isSent({ socket }: RawRequest, { writableEnded, stream }: RawResponse): boolean {
   if (stream === undefined) return socket?.destroyed !== true;

@@ -7,7 +7,9 @@ import { warnOnce } from '../../warnings.ts';
 import type { RawRequest, RawResponse } from '../framework.ts';
 import { hasEnded, onClose } from './disconnect.ts';
 
-/** Node 20 closes some streams of HTTP/2 without an event, so a response that holds slots is looked at from time to time. */
+/**
+ * Node 20 closes some streams of HTTP/2 without an event, so a response that holds slots is checked from time to time.
+ */
 const CHECKS_PER_TTL = 3;
 
 /**

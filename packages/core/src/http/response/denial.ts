@@ -45,7 +45,7 @@ export function denialFor(
   if (decision.outcome === 'unavailable') return problem(503, 'Service Unavailable', 'The rate limiter cannot decide');
   if (decision.outcome === 'unconfigured') return problem(403, 'Forbidden', 'No rate limit is configured for this');
   const violated = decision.policies.filter(({ allowed }) => !allowed).map(({ name }) => name);
-  const waitMs = knownWait(decision, slotRetryAfterMs);
+  const waitMs = findKnownWait(decision, slotRetryAfterMs);
   const waitS = waitMs === undefined ? undefined : Math.max(seconds(waitMs), 1);
   const status = decision.outcome === 'blocked' ? statuses.blocked : statuses.denied;
   const detail = explain(decision, violated, waitS);
@@ -77,8 +77,10 @@ function explain(
   return retryAfterMs === null ? `${why}, and waiting does not help.` : `${why}. Try again later.`;
 }
 
-/** The longest known wait. When a slot becomes free is unknown, unless the key is blocked: then the block ends. */
-function knownWait({ retryAfterMs, policies }: Decision, slotRetryAfterMs: number | undefined): number | undefined {
+/**
+ * The longest known wait. The time until a slot is free is unknown, unless the key is blocked: then it is the block's.
+ */
+function findKnownWait({ retryAfterMs, policies }: Decision, slotRetryAfterMs: number | undefined): number | undefined {
   if (retryAfterMs === null) return undefined;
   let longest: number | undefined;
   for (const { allowed, unit, retryAfterMs: ownMs, nextAfterMs } of policies) {
@@ -91,17 +93,17 @@ function knownWait({ retryAfterMs, policies }: Decision, slotRetryAfterMs: numbe
 /** The response to a request without a key. */
 export function missingKeyDenial({ missingKey }: DenialStatuses): Denial {
   const reason = 'This request could not be identified';
-  return problem(missingKey, titleFor(missingKey), reason, `${reason}.`);
+  return problem(missingKey, getTitle(missingKey), reason, `${reason}.`);
 }
 
-/** The response to a client on a `deny` list. It states its status alone. */
+/** The response to a client on a `deny` list. It contains only the status. */
 export function forbiddenDenial({ deny }: DenialStatuses): Denial {
-  return problem(deny, titleFor(deny), titleFor(deny));
+  return problem(deny, getTitle(deny), getTitle(deny));
 }
 
-function titleFor(status: number): string {
+function getTitle(status: number): string {
   if (status === 403) return 'Forbidden';
-  // Asked for here, and not imported: not every runtime has it.
+  // Looked up here instead of imported, because not every runtime has it.
   const http = runtime.getBuiltinModule?.('node:http');
   return http?.STATUS_CODES[status] ?? 'Denied';
 }

@@ -33,12 +33,12 @@ const MAX_INTEGER = 999_999_999_999_999;
 /**
  * Turns the option `headers` into a function.
  *
- * @throws PolicyError if it is no format.
+ * @throws PolicyError if it is not a format.
  */
 export function fieldWriter(option: HeadersOption = 'draft-11'): FieldWriter {
   if (option === false) return () => [];
   const formats: readonly unknown[] = Array.isArray(option) ? option : [option];
-  const writers = formats.map(writerFor);
+  const writers = formats.map(makeWriter);
   if (formats.filter((format) => typeof format === 'string').length > 1) {
     throw new PolicyError('headers', `${FORMATS}; got ${formats.map(shown).join(' and ')}`, 'SLUICE_OPTION_INVALID');
   }
@@ -46,7 +46,7 @@ export function fieldWriter(option: HeadersOption = 'draft-11'): FieldWriter {
   return writers.length === 1 && only !== undefined ? only : (decision) => writers.flatMap((write) => write(decision));
 }
 
-function writerFor(format: unknown): FieldWriter {
+function makeWriter(format: unknown): FieldWriter {
   if (format === 'draft-11') return draft11();
   if (format === 'draft-7') return draft7;
   if (format === 'draft-6') return draft6;
@@ -61,7 +61,7 @@ export function field(name: string, value: string): Field {
 
 /**
  * Lists of named items, one per policy. `t` is the time until one unit more than `r` is available. Slots have no
- * window, and no time except that of a block.
+ * window, and a time only during a block.
  */
 function draft11(): FieldWriter {
   let [quota, last] = ['', undefined as PolicyDecision | undefined];
@@ -70,7 +70,7 @@ function draft11(): FieldWriter {
     for (let i = 0; i < policies.length; i++) {
       const own = policies[i] as PolicyDecision;
       const { name, limit, windowMs, unit, remaining, nextAfterMs } = own;
-      // Most decisions are of the policy of the last one: its text is the same.
+      // Most decisions have the same policy as the last one, and so the same text.
       if (last?.name !== name || last.limit !== limit || last.windowMs !== windowMs || last.unit !== unit) {
         last = own;
         const per = unit === undefined ? `w=${String(seconds(windowMs))}` : `qu="${unit}"`;
@@ -89,24 +89,24 @@ function draft11(): FieldWriter {
 }
 
 function draft7(decision: Decision): readonly Field[] {
-  const { limit, remaining, resetAfterMs } = decidingPolicy(decision);
+  const { limit, remaining, resetAfterMs } = findDecidingPolicy(decision);
   const state = `limit=${String(limit)}, remaining=${String(remaining)}, reset=${String(seconds(resetAfterMs))}`;
-  return [field('RateLimit-Policy', unnamedQuotas(decision)), field('RateLimit', state)];
+  return [field('RateLimit-Policy', formatQuotas(decision)), field('RateLimit', state)];
 }
 
 function draft6(decision: Decision): readonly Field[] {
-  const { limit, remaining, resetAfterMs } = decidingPolicy(decision);
+  const { limit, remaining, resetAfterMs } = findDecidingPolicy(decision);
   return [
     field('RateLimit-Limit', String(limit)),
     field('RateLimit-Remaining', String(remaining)),
     field('RateLimit-Reset', String(seconds(resetAfterMs))),
-    field('RateLimit-Policy', unnamedQuotas(decision)),
+    field('RateLimit-Policy', formatQuotas(decision)),
   ];
 }
 
 function legacy(unit: 'epoch' | 'delta'): FieldWriter {
   return (decision) => {
-    const { limit, remaining, resetAfterMs } = decidingPolicy(decision);
+    const { limit, remaining, resetAfterMs } = findDecidingPolicy(decision);
     const reset = seconds(unit === 'epoch' ? decision.atMs + resetAfterMs : resetAfterMs);
     return [
       field('X-RateLimit-Limit', String(limit)),
@@ -116,7 +116,7 @@ function legacy(unit: 'epoch' | 'delta'): FieldWriter {
   };
 }
 
-function unnamedQuotas({ policies }: Decision): string {
+function formatQuotas({ policies }: Decision): string {
   return policies
     .map(({ limit, windowMs, unit }) =>
       unit === undefined ? `${String(limit)};w=${String(seconds(windowMs))}` : `${String(limit)};comment="${unit}"`,
@@ -125,7 +125,7 @@ function unnamedQuotas({ policies }: Decision): string {
 }
 
 /** The older formats report one policy: the one that decided. */
-function decidingPolicy({ policies, policy }: Decision): PolicyDecision {
+function findDecidingPolicy({ policies, policy }: Decision): PolicyDecision {
   return policies.find(({ name }) => name === policy) ?? (policies[0] as PolicyDecision);
 }
 

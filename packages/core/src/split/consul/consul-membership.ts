@@ -26,16 +26,19 @@ const CONSUL = {
 
 export interface ConsulMembershipOptions extends Options<typeof CONSUL> {}
 
-/** From the beginning of one query to that of the next, however often members change. */
+/** From the start of one query to the start of the next, however often members change. */
 const EVERY_MS = 200;
-/** A query waits for this part of the time that its answer counts, so that a lost one leaves time for the next. */
+/**
+ * A query waits for this part of the time for which its answer is valid, so that a lost query leaves time for the next.
+ */
 const WAITS = 4;
 const MAX_SHOWN = 200;
 
 /**
  * A membership by the health of a service in Consul: the instances whose checks pass are the members, and their
- * `Weights.Passing` are their weights, which a balancer configured from Consul uses too. One blocking query at a time,
- * which is answered when something changes. The shares keep the limit as a {@link Confirmation} without time describes.
+ * `Weights.Passing` are their weights, which a load balancer configured from Consul also uses. It makes one blocking
+ * query at a time, which Consul answers when something changes. The shares keep the limit as described for a
+ * {@link Confirmation} without time.
  *
  * @throws PolicyError for a bad or unknown option. Nothing is sent before a limiter uses it. No error holds the token.
  */
@@ -45,19 +48,19 @@ export function consulMembership(options: ConsulMembershipOptions): Membership {
   return poll(id, ask, { ttlMs, everyMs: EVERY_MS }, localTime);
 }
 
-/** What `fetch` throws has the reason in its cause, which has a code alone if several addresses failed. */
+/** An error of `fetch` has the reason in its cause; if several addresses failed, the cause has only a code. */
 interface FetchError extends Error {
   readonly cause?: { readonly message?: string; readonly code?: string };
 }
 
-/** A part of what the endpoint says of an instance. */
+/** The parts of the endpoint's entry for an instance that are used here. */
 interface Entry {
   readonly Service: { readonly ID: string; readonly Weights?: { readonly Passing?: number } };
 }
 
 /**
- * Asks for the instances of a service whose checks pass, with the weights that the registry gives them. The first
- * request is answered at once, later ones when something changes, or after `waitMs` and up to a sixteenth more.
+ * Asks for the instances of a service whose checks pass, with their weights in the registry. Consul answers the first
+ * request at once, later ones when something changes, or after `waitMs` plus up to a sixteenth.
  */
 function askHealthyInstances(
   {
@@ -78,13 +81,13 @@ function askHealthyInstances(
   return async (signal) => {
     const before = index;
     index = 0; // after a failure the next request is answered at once
-    // `near` makes the agent ask its servers. Without it, an agent that has lost them repeats what it knew.
+    // `near` makes the agent ask its servers. Without it, an agent that has lost its servers repeats what it knew.
     const blocking = before > 0 ? { index: String(before), wait: `${String(waitMs)}ms` } : {};
     const query = new URLSearchParams({ passing: 'true', near: '_agent', ...blocking });
     const url = new URL(`${path}?${query.toString()}`, address);
     const headers: Record<string, string> = token === undefined ? {} : { 'X-Consul-Token': token };
     try {
-      // The target of a redirect would get the token, and be believed.
+      // The target of a redirect would receive the token and be trusted.
       const response = await fetch(url, { headers, redirect: 'error', signal });
       const text = await response.text();
       if (response.status !== 200) throw failed('SLUICE_STORE_FAILED', `${String(response.status)} ${text.trim()}`);
@@ -100,8 +103,8 @@ function askHealthyInstances(
 }
 
 /**
- * The index to wait from, as Consul's documentation of blocking queries requires: an index that goes back (a snapshot
- * that was restored) begins again with 0, and one that is not above 0 would not block.
+ * The index to wait from, as Consul's documentation of blocking queries requires: after an index that went back (a
+ * restored snapshot), start again with 0; an index that is not above 0 would not block.
  */
 function readIndex(headers: Headers, before: number, invalidAnswer: (why: string) => StoreError): number {
   const index = Number(headers.get('x-consul-index') ?? NaN);
@@ -137,13 +140,13 @@ function isEntry(entry: unknown): entry is Entry {
   return typeof (entry as Partial<Entry> | null)?.Service?.ID === 'string';
 }
 
-/** Anything else would be in the error of fetch. */
+/** Checked here, because an error of fetch would show it. */
 function readToken(given: unknown, field: string): string {
   if (typeof given === 'string' && /^[\x21-\x7e]+$/.test(given)) return given;
-  throw invalid(field, 'a text of visible ASCII characters', typeof given === 'string' ? 'another text' : given);
+  throw invalid(field, 'a string of visible ASCII characters', typeof given === 'string' ? 'another text' : given);
 }
 
-/** The address may hold a password, and is not shown. */
+/** The address may contain a password, so it is not shown. */
 function readOrigin(given: unknown, field: string): string {
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
   const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';

@@ -1,17 +1,17 @@
 import { StoreError } from '../../errors.ts';
 import { readTime, type AskedAt, type LocalTime } from './membership-clock.ts';
 
-/** How a registry is asked again and again. */
+/** How often a registry is asked. */
 export interface Pace {
-  /** From the beginning of a request to that of the next one. */
+  /** From the start of one request to the start of the next. */
   readonly everyMs: number;
-  /** How long an answer counts, from when it was asked for. */
+  /** How long an answer is valid, from when its request was sent. */
   readonly ttlMs: number;
-  /** The longest pause while no answer counts. Pauses double up to it. */
+  /** The longest pause while there is no valid answer. Pauses double up to this. */
   readonly maxPauseMs: number;
 }
 
-/** Pauses vary by this part of them, so that instances that started together do not ask together. */
+/** Pauses vary by this fraction, so that instances that started together do not ask together. */
 const JITTER = 0.1;
 
 /**
@@ -19,7 +19,7 @@ const JITTER = 0.1;
  * another one can be answered in time.
  *
  * @param ask - Its signal is aborted when the answer would be too late, or is not wanted any more.
- * @param answered - Gets each answer that is in time. What it throws is a failure.
+ * @param answered - Receives each answer that is in time. If it throws, that counts as a failure.
  * @returns Ends that.
  */
 export function askAgain<Answer>(

@@ -2,11 +2,11 @@ import { startTimer, stopTimer } from '../../platform.ts';
 
 /** The clocks and timers of a process. */
 export interface LocalTime {
-  /** Milliseconds that never go back, and stand still while a virtual machine is suspended: `performance.now()`. */
+  /** Milliseconds that never go back, and stop while a virtual machine is suspended: `performance.now()`. */
   monotonicMs(): number;
-  /** Milliseconds since 1970, as far as the system knows: `Date.now()`. */
+  /** Milliseconds since 1970 by the system's clock: `Date.now()`. */
   dateMs(): number;
-  /** Calls back after this time. Returns what cancels that. */
+  /** Calls back after this time. Returns a function that cancels it. */
   after(ms: number, call: () => void): () => void;
 }
 
@@ -34,11 +34,11 @@ export function readTime(time: LocalTime): AskedAt {
 }
 
 /** How long ago a request was sent, by the clock that has advanced more. */
-export function passedSince({ askedAtMs, askedAtDateMs }: AskedAt, time: LocalTime): number {
+export function getPassedMs({ askedAtMs, askedAtDateMs }: AskedAt, time: LocalTime): number {
   return Math.max(time.monotonicMs() - askedAtMs, time.dateMs() - askedAtDateMs);
 }
 
-/** How much faster or slower than the membership's clock that of a process may run: a thousandth is 86 s a day. */
+/** How much faster or slower than the membership's clock a process's clock may run: a thousandth is 86 s a day. */
 export const DRIFT: number = 1 / 1000;
 
 /** A reading of the membership's clock: it showed `atMs` at some time after the request was sent. */
@@ -58,8 +58,8 @@ export class MembershipClock {
   #readingAheadMs = -Infinity;
 
   /**
-   * The clock that measures spans. It never advances faster than the membership's clock. Whole milliseconds, starting
-   * at the date of the process.
+   * The clock that measures spans, in whole milliseconds. It never advances faster than the membership's clock, and
+   * starts at the process's date.
    */
   slowMs: number;
   /** The membership's clock shows at least this. It goes back only after {@link forget}. */
@@ -85,7 +85,7 @@ export class MembershipClock {
     this.slowMs = Math.floor(this.#slowAt(monotonicMs));
     if (this.#reading === undefined) {
       const passedMs = this.#startMs + monotonicMs - this.#startMonotonicMs;
-      // The date advances while a machine is suspended. It is followed forwards only.
+      // The date advances while a machine is suspended. It is only followed forwards.
       this.earliestMs = this.latestMs = Math.floor(Math.max(passedMs, this.#local.dateMs(), this.earliestMs));
       return;
     }
@@ -104,7 +104,7 @@ export class MembershipClock {
     const aheadMs = Math.floor(reading.atMs - this.#slowAt(this.#local.monotonicMs()));
     this.#readingAheadMs = Math.max(this.#readingAheadMs, aheadMs);
     const before = this.#reading === undefined ? Infinity : this.#latestBy(this.#reading);
-    // An older reading can be the better one. If the two contradict each other, time stood still here: the new one
+    // An older reading can be more precise. If the two contradict each other, time stood still here, and the new one
     // counts.
     if (before < reading.atMs || this.#latestBy(reading) < before) this.#reading = reading;
   }
@@ -119,6 +119,6 @@ export class MembershipClock {
   }
 
   #latestBy(reading: Reading): number {
-    return Math.floor(reading.atMs + 1 + passedSince(reading, this.#local) * (1 + DRIFT));
+    return Math.floor(reading.atMs + 1 + getPassedMs(reading, this.#local) * (1 + DRIFT));
   }
 }

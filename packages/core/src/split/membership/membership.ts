@@ -4,14 +4,14 @@ import type { AskedAt } from './membership-clock.ts';
 export type Members = Readonly<Record<string, number>>;
 
 /**
- * A reply of a registry: its present members. With `time` the limit is kept in every case. Without, windows follow the
- * clocks of the instances, so at a boundary more than the limit may be allowed by as much as the clocks differ; otherwise
+ * A reply of a registry: its present members. With `time` the limit is kept in every case. Without it, windows follow
+ * the clocks of the instances, which may allow more than the limit at a boundary if the clocks differ; apart from that,
  * the limit holds as long as all instances get the same answer and it changes at most once within `ttlMs`. An instance
  * that gets no reply for `ttlMs` counts as new afterwards, because others may have taken over its share.
  */
 export interface Confirmation extends AskedAt {
   readonly members: Members;
-  /** Of a registry that keeps time, and counts how often its members change. */
+  /** Set by a registry that keeps time and counts how often its members change. */
   readonly time?: RegistryTime;
 }
 
@@ -19,11 +19,11 @@ export interface Confirmation extends AskedAt {
 export interface RegistryTime {
   /** When it replied. It never goes back. */
   readonly atMs: number;
-  /** When this instance became a member. Another instant than before: it was not one in between. */
+  /** When this instance became a member. If it differs from before, the instance was not a member in between. */
   readonly joinedAtMs: number;
   /** How often the members have changed so far. */
   readonly changes: number;
-  /** When they changed last. */
+  /** When they last changed. */
   readonly fromMs: number;
   /** The longest `ttlMs` of any member. */
   readonly longestTtlMs: number;

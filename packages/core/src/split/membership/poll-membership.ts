@@ -15,7 +15,7 @@ import type { Membership, Members } from './membership.ts';
 
 /**
  * Asks a registry for the present members: the weight of each by its id, whole numbers from 1 to 1 000 000. Rejects if
- * the registry does not say.
+ * the registry does not answer.
  *
  * @param signal - Aborted when the answer would be too late, or the store is closed.
  */
@@ -27,7 +27,7 @@ export const MAX_PERIOD_MS = 86_400_000;
 /** The id of an instance in a registry. */
 export const memberId: Reader<string> = /* @__PURE__ */ valueThat(
   (given) => typeof given === 'string' && given !== '',
-  'the id of this instance among the members, a text that is not empty',
+  'the id of this instance among the members, a non-empty string',
 );
 
 /** Milliseconds from one request to the next. */
@@ -57,10 +57,10 @@ export interface PollMembershipOptions extends Options<typeof POLL> {}
 const MAX_PAUSE_MS = 10_000;
 
 /**
- * A membership by any registry that lists its members when it is asked, such as the DNS or the API of Kubernetes. The
- * shares keep the limit as a {@link Confirmation} without time describes.
+ * A membership for any registry that lists its members when asked, such as DNS or the Kubernetes API. The shares keep
+ * the limit as described for a {@link Confirmation} without time.
  *
- * @throws PolicyError for a bad or unknown option. Nothing is asked before a limiter uses it.
+ * @throws PolicyError for a bad or unknown option. Nothing is sent before a limiter uses it.
  */
 export function pollMembership(options: PollMembershipOptions): Membership {
   const { id, members, everyMs, ttlMs } = readOptions(options, POLL, 'pollMembership');
@@ -89,18 +89,18 @@ export function poll(
   };
 }
 
-/** How long an answer counts: a lost one must leave time for another. */
+/** How long an answer is valid: a lost request must leave time for another. */
 export function readTtl(ttlMs: number | undefined, everyMs: number): number {
   if (ttlMs === undefined || ttlMs >= 2 * everyMs) return ttlMs ?? 3 * everyMs;
   throw invalid('ttlMs', `at least ${String(2 * everyMs)} milliseconds (two requests)`, ttlMs);
 }
 
-/** A registry that lists no members has lost them: the last answer counts on for its time. */
+/** A registry that lists no members has lost them: the last answer stays valid for its time. */
 function checkAnswer(members: unknown): Members {
   if (typeof members === 'object' && members !== null && !Array.isArray(members)) {
     if (Object.keys(members).length > 0) return members as Members;
     throw new StoreError('SLUICE_STORE_REPLY_INVALID', 'the registry lists no members');
   }
   const expected = 'an object with the weight of each member by its id';
-  throw new StoreError('SLUICE_STORE_REPLY_INVALID', `expected ${expected} of the registry, got ${shown(members)}`);
+  throw new StoreError('SLUICE_STORE_REPLY_INVALID', `expected ${expected} from the registry, got ${shown(members)}`);
 }

@@ -4,7 +4,7 @@ import { askAgain } from '../membership/ask-again.ts';
 import { isWeight, MAX_WEIGHT, type Confirmation, type Membership, type Members } from '../membership/membership.ts';
 import type { LocalTime } from '../membership/membership-clock.ts';
 
-/** Sends a heartbeat: this instance's weight, 0 when it leaves, and the last change of the members that it knows. */
+/** Sends a heartbeat: this instance's weight, 0 when it leaves, and the last change of members that it knows. */
 export type SendHeartbeat = (weight: number, change: string) => Promise<unknown>;
 
 export interface HeartbeatSettings {
@@ -43,7 +43,7 @@ export function heartbeats(
       );
       return async () => {
         end();
-        // If the message is lost, the registry drops this member after its time to live.
+        // If the message is lost, the registry drops this member after its `ttlMs`.
         const left = send(0, '').catch(() => undefined);
         await Promise.race([left, sleep(MAX_LEAVE_MS, undefined, { ref: false })]);
       };
@@ -51,17 +51,17 @@ export function heartbeats(
   };
 }
 
-/** The number of a change of the members, its instant, and the id of the instance that made it. */
+/** The number of a change of members, its instant, and the id of the instance that made it. */
 const CHANGE = /^(\d+) (\d+) [\w-]+$/;
 const MEMBERS = /^([\w-]+=\d+( |$))*$/;
 
-/** @throws StoreError `SLUICE_STORE_REPLY_INVALID` if the reply has another form. */
+/** @throws StoreError `SLUICE_STORE_REPLY_INVALID` for an unexpected reply. */
 function readReply(reply: unknown): Pick<Confirmation, 'members' | 'time'> & { readonly change: string } {
   const [at, ttl, joined, change = '', text = '?'] = Array.isArray(reply) ? reply.map(String) : [];
   const [, count, from] = CHANGE.exec(change) ?? [];
   const [atMs, longestTtlMs, joinedAtMs, changes, fromMs] = [at, ttl, joined, count, from].map(Number) as TimeNumbers;
   if (![atMs, longestTtlMs, joinedAtMs, changes].every(Number.isSafeInteger) || !MEMBERS.test(text)) {
-    const message = `the reply to a heartbeat has an unknown form: ${shown(reply)}`;
+    const message = `unexpected reply to a heartbeat: ${shown(reply)}`;
     throw new StoreError('SLUICE_STORE_REPLY_INVALID', message);
   }
   const members = text.split(' ').map((member) => member.split('=') as [string, string]);

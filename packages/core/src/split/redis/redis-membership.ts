@@ -18,7 +18,7 @@ const readWeight: Reader<() => number> = (given, field) => {
 
 const REDIS = {
   /**
-   * This instance's part of every limit, relative to the weights of the others: a whole number from 1 to 1 000 000, or
+   * This instance's share of every limit, relative to the weights of the others: a whole number from 1 to 1 000 000, or
    * a function that returns one, called at every heartbeat. Default `1`.
    */
   weight: withDefault(readWeight, () => 1) as WithDefault<number | (() => number), () => number>,
@@ -35,7 +35,7 @@ const REDIS = {
    */
   ttlMs: optional(period) as Optional<number>,
   /**
-   * The name of your application, with which the key begins. Required with a client or URL. Default: the prefix of the
+   * The name of your application, which the key begins with. Required with a client or URL. Default: the prefix of the
    * store that is given.
    */
   prefix: optional((given) => parsePrefix(given, 'redisMembership')) as Optional<string>,
@@ -62,7 +62,7 @@ export function redisMembership(
 ): Membership {
   const { weight, group, heartbeatMs, ttlMs: ttl, prefix } = readOptions(options, REDIS, 'redisMembership');
   const ttlMs = readTtl(ttl, heartbeatMs);
-  // The connection of a store is used, and never closed here.
+  // Uses the store's connection, and never closes it.
   const connect = (): RedisConnection =>
     (typeof redis === 'object' ? findConnection(redis as RedisStore) : undefined) ??
     connectTo(redis as AnyRedisClient | string, prefix, 'redisMembership');

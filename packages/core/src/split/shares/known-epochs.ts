@@ -1,18 +1,18 @@
 import type { Members } from '../membership/membership.ts';
-import { floorShare, getMemberShare, type Member } from './largest-remainder.ts';
+import { getFlooredShare, getMemberShare, type Member } from './largest-remainder.ts';
 
 /** What this instance knows of one epoch. */
 export interface KnownEpoch {
   /** When the next epoch began; `Infinity` for the latest epoch. */
   readonly untilMs: number;
-  /** This instance's weight; 0 if it was not a member, or does not know. */
+  /** This instance's weight; 0 if it was not a member, or if that is unknown. */
   readonly weight: number;
   /** The sum of all weights. */
   readonly total: number;
   readonly lightest: number;
-  /** Absent if others may have known other members meanwhile. */
+  /** Absent if others may have known different members meanwhile. */
   readonly members?: readonly Member[];
-  /** Shares that have been computed, by the units of the whole. */
+  /** Computed shares, by the units of the whole limit. */
   readonly shares: Map<number, number>;
 }
 
@@ -20,12 +20,14 @@ export interface KnownEpoch {
 const MAX_EPOCHS = 128;
 
 /**
- * The epochs of a membership that one instance knows, oldest first and without gaps: the instance counts as no member
- * for any time it has no report of. Epochs are kept forever. The oldest are merged, which never makes a share larger.
+ * The epochs of a membership that one instance knows, oldest first and without gaps: the instance counts as absent for
+ * any time that it knows nothing about. Epochs are kept forever. The oldest are merged, which never makes a share
+ * larger.
  *
- * While all instances know all epochs, each takes the smallest of its shares by the largest remainder, and these add up
- * to no more than those of any one epoch. An instance that has missed epochs rounds its shares down as long as those
- * count: all instances that have a share were members in each of them, so their exact parts add up to less than all.
+ * While all instances know all epochs, each takes the smallest of its shares by largest remainder, and these add up to
+ * no more than those of any single epoch. An instance that has missed epochs rounds its shares down as long as those
+ * epochs count: all instances with a share were members in each of them, so their exact parts add up to less than the
+ * whole.
  */
 export class KnownEpochs {
   readonly #id: string;
@@ -40,7 +42,7 @@ export class KnownEpochs {
     return this.#epochs;
   }
 
-  /** Forgets everything: nothing is known before this instant. */
+  /** Forgets everything before this instant. */
   beginAt(fromMs: number): void {
     this.#epochs = [{ weight: 0, total: 1, lightest: 1, members: [], shares: new Map(), untilMs: fromMs }];
   }
@@ -48,7 +50,7 @@ export class KnownEpochs {
   /**
    * Adds the next epoch, which began at `fromMs`.
    *
-   * @param hasMissed - Whether there were others between it and the last one.
+   * @param hasMissed - Whether epochs between it and the last one were missed.
    */
   add(fromMs: number, members: Members, hasMissed: boolean): void {
     const { members: before, ...last } = this.#epochs.pop() as KnownEpoch;
@@ -75,7 +77,7 @@ export class KnownEpochs {
   readShares(units: number, epochs: readonly KnownEpoch[]): readonly number[] {
     const isExact = epochs.every(({ members }) => members !== undefined);
     return epochs.map(({ weight, total, members = [], shares }) => {
-      if (!isExact) return floorShare(units, weight, total);
+      if (!isExact) return getFlooredShare(units, weight, total);
       if (weight === 0) return 0;
       const share = shares.get(units) ?? getMemberShare(units, members, this.#id);
       shares.set(units, share);

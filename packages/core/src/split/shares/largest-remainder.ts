@@ -3,8 +3,8 @@ export type Member = readonly [id: string, weight: number];
 
 /**
  * The share of one member in whole units, by the method of the largest remainder: each member gets its part rounded
- * down, and the units that are left go one each to the members with the largest remainders, in the order of their ids
- * if remainders are equal. The shares of all members add up to exactly `units`.
+ * down, and the remaining units go, one each, to the members with the largest remainders (by id if equal). The shares
+ * of all members add up to exactly `units`.
  */
 export function getMemberShare(units: number, members: readonly Member[], id: string): number {
   const total = members.reduce((sum, [, weight]) => sum + BigInt(weight), 0n);
@@ -24,6 +24,6 @@ export function getMemberShare(units: number, members: readonly Member[], id: st
 }
 
 /** `units * weight / total`, rounded down. Exact, even if the product does not fit a double. */
-export function floorShare(units: number, weight: number, total: number): number {
+export function getFlooredShare(units: number, weight: number, total: number): number {
   return Number((BigInt(units) * BigInt(weight)) / BigInt(total));
 }

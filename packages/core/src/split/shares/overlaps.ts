@@ -2,7 +2,7 @@ import type { Ask } from '../../stores/store.ts';
 import type { MembershipClock } from '../membership/membership-clock.ts';
 import type { Share } from './share.ts';
 
-/** A key's units of one window, and the ask by which they were taken last. */
+/** A key's units in one window, and the ask that last took some. */
 interface Overlap {
   readonly ask: Ask;
   /** When the window ends by the membership's clock. */
@@ -10,13 +10,15 @@ interface Overlap {
   units: number;
 }
 
-/** Keys, at most: a flood of keys takes no more memory, and is denied until the window has surely ended. */
+/**
+ * The maximum number of keys: a flood of keys takes no more memory, and is denied until the window has certainly ended.
+ */
 const MAX_OVERLAPS = 10_000;
 
 /**
- * What was allowed while a window on the clock may have ended, because the membership's clock is known as an interval.
- * These units count in that window and in the next. So no window of the true clock holds more than the share, and an
- * uncertain clock alone denies no request.
+ * What was allowed while a clock window may or may not have ended, because the membership's clock is only known as an
+ * interval. These units count in that window and in the next, so no window of the true clock holds more than the share,
+ * and an uncertain clock alone denies no request.
  */
 export class Overlaps {
   readonly #clock: MembershipClock;
@@ -26,7 +28,10 @@ export class Overlaps {
     this.#clock = clock;
   }
 
-  /** Units that a key may take beside those that are in the next window already; no bound if that has surely not begun. */
+  /**
+   * Units that a key may take in addition to those already counted in the next window; unlimited if that window has
+   * certainly not begun.
+   */
   leftInNext(key: string, share: Share): number {
     if (!this.#mayHaveEnded(share)) return Infinity;
     const overlap = this.#overlaps.get(place(key, share.untilMs));
@@ -42,7 +47,7 @@ export class Overlaps {
     this.#overlaps.set(place(key, share.untilMs), { ask, endMs: share.untilMs, units: units + cost });
   }
 
-  /** Gives back units that were taken while the window may have ended, or charges them again. */
+  /** Refunds units that were taken while the window may have ended, or charges them again. */
   change(key: string, endMs: number, units: number): void {
     const overlap = this.#overlaps.get(place(key, endMs));
     if (overlap !== undefined) overlap.units = Math.max(overlap.units + units, 0);
@@ -52,7 +57,7 @@ export class Overlaps {
     for (const [at, { ask }] of this.#overlaps) if (ask.key === key) this.#overlaps.delete(at);
   }
 
-  /** Removes and returns the units of windows that have surely ended. */
+  /** Removes and returns the units of windows that have certainly ended. */
   drain(): readonly Overlap[] {
     if (this.#overlaps.size === 0) return [];
     const ended = [...this.#overlaps].filter(([, { endMs }]) => endMs <= this.#clock.earliestMs);

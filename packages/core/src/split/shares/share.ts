@@ -13,7 +13,7 @@ export function checkSplittable(policy: Policy): asserts policy is SplittablePol
   const { algorithm } = policy;
   if (algorithm === 'slidingWindow' || algorithm === 'tokenBucket') return;
   if (algorithm === 'fixedWindow' && policy.align === 'clock') return;
-  const why = 'its shares together would not keep its promise';
+  const why = 'its shares would not add up to its guarantee';
   const instead = 'use fixedWindow with align: "clock", slidingWindow, tokenBucket without mode, or a redisStore';
   throw new PolicyError('policy', `splitStore cannot split the policy ${describePolicy(policy)}: ${why}; ${instead}`);
 }
@@ -24,18 +24,18 @@ interface CountedEpoch {
   readonly units: number;
   readonly weight: number;
   readonly total: number;
-  /** From when on it counts no more, by the membership's clock; `Infinity` for the latest one. */
+  /** When it stops counting, by the membership's clock; `Infinity` for the latest epoch. */
   readonly endsAtMs: number;
 }
 
-/** This instance's share of a policy, as it is from now on until `untilMs` by the membership's clock, if no epoch begins. */
+/** This instance's share of a policy, valid until `untilMs` by the membership's clock, unless an epoch begins. */
 export interface Share {
   /** The policy as this instance counts it. */
   readonly policy: Policy;
   /** Units of the whole policy. */
   readonly whole: number;
   readonly untilMs: number;
-  /** The length of windows that follow the clock; undefined if there are none. Then `untilMs` is the end of the window. */
+  /** The length of clock-aligned windows; undefined for other policies. Then `untilMs` is the end of the window. */
   readonly windowMs: number | undefined;
   /** Units that this instance may allow in the next window. */
   readonly next: number;
@@ -45,8 +45,8 @@ export interface Share {
 
 /**
  * This instance's share of a policy at the instant `nowMs` of the membership's clock: the smallest in all epochs that
- * count. An epoch counts until no instance acts by it any more, after the grace time, and until what was allowed by it
- * has ended: for windows on the clock the window, for sliding windows a window, for buckets the time that fills them.
+ * count. An epoch counts until no instance uses it any more, after the grace time, and until what it allowed has
+ * expired: the end of the window for clock windows, one window for sliding windows, the time to fill them for buckets.
  */
 export function readShare(policy: SplittablePolicy, epochs: KnownEpochs, graceMs: number, nowMs: number): Share {
   const windowMs = policy.algorithm === 'fixedWindow' ? policy.windowMs : undefined;
@@ -54,7 +54,7 @@ export function readShare(policy: SplittablePolicy, epochs: KnownEpochs, graceMs
   const whole = compile(policy).limit;
   let longestMs = 0;
   const ended = epochs.list.toReversed().map((epoch): [KnownEpoch, number] => {
-    longestMs = Math.max(longestMs, outlastsMs(policy, epoch));
+    longestMs = Math.max(longestMs, getOutlastMs(policy, epoch));
     return [epoch, epoch.untilMs + graceMs + longestMs];
   });
   const counting = ended.filter(([, atMs]) => atMs > sinceMs);
@@ -63,7 +63,7 @@ export function readShare(policy: SplittablePolicy, epochs: KnownEpochs, graceMs
     counting.map(([epoch]) => epoch),
   );
   const counted = counting.map(([{ weight, total }, atMs], i): CountedEpoch => {
-    // A share of a window on the clock grows with the next window.
+    // A share of a clock window grows with the next window.
     const endsAtMs = windowMs === undefined ? atMs : Math.ceil(atMs / windowMs) * windowMs;
     return { units: shares[i] as number, weight, total, endsAtMs };
   });
@@ -72,7 +72,10 @@ export function readShare(policy: SplittablePolicy, epochs: KnownEpochs, graceMs
   return { policy: scale(policy, counted), whole, untilMs, windowMs, next, counted };
 }
 
-/** The share of a key whose window has been counted by fewer units: what is more counts from the next window on. */
+/**
+ * The share of a key whose current window was counted with fewer units: the larger share applies from the next window
+ * on.
+ */
 export function holdTo(units: number, share: Share): Share {
   const { policy, counted, untilMs } = share;
   const whole = { weight: 1, total: 1 };
@@ -81,12 +84,12 @@ export function holdTo(units: number, share: Share): Share {
 }
 
 /** When this instance's share reaches this number of units, by the membership's clock; `Infinity` if it never does. */
-export function fitsAt({ counted }: Share, units: number): number {
+export function findFitTime({ counted }: Share, units: number): number {
   return Math.max(...counted.map((epoch) => (epoch.units < units ? epoch.endsAtMs : -Infinity)));
 }
 
-/** When this instance has been a member in every epoch that counts, and so has its share. */
-export function memberAt({ counted }: Share): number {
+/** When this instance will have been a member in every epoch that counts, and so has its share. */
+export function findMemberTime({ counted }: Share): number {
   return Math.max(...counted.map(({ weight, endsAtMs }) => (weight === 0 ? endsAtMs : -Infinity)));
 }
 
@@ -95,15 +98,16 @@ function smallest(counted: readonly CountedEpoch[]): number {
 }
 
 /** How long an epoch still counts after its end and the grace time. */
-function outlastsMs(policy: SplittablePolicy, { total, lightest }: KnownEpoch): number {
+function getOutlastMs(policy: SplittablePolicy, { total, lightest }: KnownEpoch): number {
   if (policy.algorithm === 'fixedWindow') return 0;
   if (policy.algorithm === 'slidingWindow') return policy.windowMs;
   const { capacity, overdraft, refill, everyMs } = policy;
-  // Each bucket has up to a unit more than its part by rounding, and the lightest one takes longest to pay for that.
+  // By rounding, each bucket has up to a unit more than its part, and the one with the smallest weight takes longest to
+  // pay for it.
   return Math.ceil(((capacity + overdraft + total / lightest) * everyMs) / refill) + 1;
 }
 
-/** The policy with the smallest share in each respect. A share that cannot be counted exactly is none. */
+/** The policy with the smallest share in each respect. A share that cannot be counted exactly becomes no share. */
 function scale(policy: SplittablePolicy, counted: readonly CountedEpoch[]): Policy {
   const { weight, total } = counted.reduce((least, epoch) => (isLess(epoch, least) ? epoch : least));
   try {

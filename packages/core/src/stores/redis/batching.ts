@@ -4,14 +4,14 @@ import { hashTag } from './cluster.ts';
 import type { ScriptRunner } from './run-script.ts';
 
 /**
- * Gathers what one turn of the event loop asks for in one call. No request waits for others: the first one leaves as soon
- * as the current task ends; while calls are in flight, requests leave at the end of the turn.
+ * Gathers the requests of one turn of the event loop in one call. No request waits for others: the first one leaves as
+ * soon as the current task ends; while calls are in flight, requests leave at the end of the turn.
  */
 export class Batching {
   readonly #scripts: ScriptRunner;
   readonly #prefix: string;
   readonly #isCluster: boolean;
-  /** By tag, the last one that takes requests. */
+  /** For each tag, the last call that still takes requests. */
   #byTag = new Map<string, Call>();
   #calls: Call[] = [];
   #inFlight = 0;
@@ -38,7 +38,7 @@ export class Batching {
     else setImmediate(this.flush);
   }
 
-  /** Sends everything that waits. */
+  /** Sends all waiting requests. */
   readonly flush = (): void => {
     this.#isScheduled = false;
     const calls = this.#calls;

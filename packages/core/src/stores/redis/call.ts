@@ -9,12 +9,12 @@ import type { Waiting } from './denial-cache.ts';
 import { SCRIPTS, type Script, type ScriptName } from './lua/generated/scripts.generated.ts';
 
 /**
- * A call never does more than this, so that the server decides the next one while this process reads the answers of the last:
- * with all that 64 callers ask for in one call, the two would take turns.
+ * The maximum work of one call, so that the server runs the next call while this process reads the replies of the last.
+ * If all requests of 64 callers were one call, the two would take turns.
  */
 const MAX_WORK = 32;
 const MAX_COUNT = 1000;
-/** The work of a request that is equal to one in the call, compared with that of one key. */
+/** The work of a request equal to another in the call, relative to that of one key. */
 const EQUAL_WORK = 0.05;
 
 const FAMILY: Readonly<Record<Kind, ScriptName>> = {
@@ -31,14 +31,14 @@ const FAMILY: Readonly<Record<Kind, ScriptName>> = {
 /** Who waits for a request. */
 export type Caller = Pick<Waiting, 'resolve' | 'reject'>;
 
-/** A request of a call, and who waits for it: a caller for each time that it is made. */
+/** A request of a call, with its callers: one for each time it was made. */
 interface Request {
   readonly op: Op;
   readonly asks: readonly Ask[];
   readonly callers: Caller[];
 }
 
-/** What is sent for a call: see lua/program/perform.lua. */
+/** What a call sends: see lua/program/perform.lua. */
 export interface Written {
   readonly script: Script;
   readonly keys: readonly string[];
@@ -48,11 +48,11 @@ export interface Written {
 /** The requests of one call of a script, in order. Equal decisions are one request. */
 export class Call {
   readonly #requests: Request[] = [];
-  /** The last decision over each key: made when there is a second one. */
+  /** The last decision over each key: created when there is a second decision. */
   #byKey: Map<string, Request> | undefined;
   #work = 0;
   #prefix = '';
-  /** Whether the reply contains figures, not values, because states are long. */
+  /** Whether the reply contains figures instead of values, because states are long. */
   #tellsFigures = false;
 
   /** Adds a request, unless the call is full. */
@@ -74,7 +74,7 @@ export class Call {
   #findEqual(op: Op, asks: readonly Ask[]): Request | undefined {
     const last = this.#requests[this.#requests.length - 1];
     if (last === undefined) return undefined;
-    // What is asked between two operations stays there, and each edit is a request of its own.
+    // Requests between two operations stay in place, and each edit is a separate request.
     if (last.op !== op || OPS[op] >= GIVE) {
       this.#byKey = undefined;
       return undefined;
@@ -82,11 +82,14 @@ export class Call {
     const byKey = (this.#byKey ??= new Map(last.asks.map(({ key }) => [key, last])));
     const found = byKey.get((asks[0] as Ask).key);
     if (found === undefined || found.callers.length >= MAX_COUNT || !areEqual(found.asks, asks)) return undefined;
-    // It would move before what asked for one of its keys meanwhile.
+    // It would overtake a later request for one of its keys.
     return asks.every(({ key }) => byKey.get(key) === found) ? found : undefined;
   }
 
-  /** Writes the requests as the script reads them: each policy once, and requests that differ in their keys alone as one run. */
+  /**
+   * Writes the requests as the script reads them: each policy once, and requests that differ only in their keys as one
+   * run.
+   */
   write(prefix: string): Written {
     this.#prefix = prefix;
     const requests = this.#requests;
@@ -119,7 +122,7 @@ export class Call {
     return { script, keys, args: [kinds, `[${numbers}[${runs.slice(1)}]]`] };
   }
 
-  /** What most processes ask most of the time. The arguments are written once for each policy. */
+  /** The usual case, in a fast path: the arguments are written once for each policy. */
   #writeUsual({ asks }: Request): Written {
     const { key, policy } = asks[0] as Ask;
     const rule = compile(policy);
@@ -129,7 +132,9 @@ export class Call {
     return { script: SCRIPTS[FAMILY[rule.kind]], keys: [`${this.#prefix}:${key}`], args };
   }
 
-  /** Answers the callers: runs the program over the values that the script found, or reads the figures that it answers. */
+  /**
+   * Answers the callers: runs the program over the values that the script found, or reads the figures that it returned.
+   */
   answer(reply: unknown): void {
     const lines = toText(reply)?.split('\n') ?? [];
     const atMs = /^[1-9]\d{0,15}$/.test(lines[0] ?? '') ? Number(lines[0]) : Number.NaN;
@@ -181,7 +186,7 @@ export function areEqual(some: readonly Ask[], others: readonly Ask[]): boolean 
   return true;
 }
 
-/** Whether two requests differ in their keys at most. */
+/** Whether two requests differ at most in their keys. */
 function differInKeys(one: Request, other: Request): boolean {
   if (one.op !== other.op || one.callers.length !== other.callers.length) return false;
   if (one.asks.length !== other.asks.length) return false;
@@ -193,12 +198,12 @@ function differInKeys(one: Request, other: Request): boolean {
   return true;
 }
 
-/** Whether the script answers figures, because the state is long. */
+/** Whether the script returns figures, because the state is long. */
 function isLong({ kind }: Rule): boolean {
   return kind === 'g' || kind === 'h';
 }
 
-/** The time of the script for one key, compared with that of a fixed window. */
+/** The script's time for one key, relative to that of a fixed window. */
 function estimateWork(rule: Rule): number {
   if (isLong(rule)) return 1 + rule.limit / 50;
   return rule.kind === 's' ? 2 : 1;
@@ -224,7 +229,7 @@ function writeRun({ op, asks, callers }: Request, length: number, policies: Read
   return text;
 }
 
-/** The line of a request: the figures of each key with commas between, "!" for a value that is no state. */
+/** The line of a request: the comma-separated figures of each key, or "!" for a value that is not a state. */
 function readFigures(asks: readonly Ask[], line: string, prefix: string): Figures[] {
   const parts = line.split(';');
   return asks.map(({ key }, i) => {
@@ -235,7 +240,7 @@ function readFigures(asks: readonly Ask[], line: string, prefix: string): Figure
   });
 }
 
-/** Clients may return bytes. */
+/** Clients may return bytes instead of strings. */
 function toText(reply: unknown): string | undefined {
   if (reply instanceof Uint8Array)
     return Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength).toString('latin1');
@@ -243,6 +248,6 @@ function toText(reply: unknown): string | undefined {
 }
 
 function strange(reply: unknown): StoreError {
-  const expected = 'instead of lines with an instant and what each key held';
+  const expected = 'instead of lines with a time and the values of keys';
   return new StoreError('SLUICE_STORE_REPLY_INVALID', `the script returned ${shown(reply)} ${expected}`);
 }

@@ -5,7 +5,7 @@ import { warnOnce } from '../../warnings.ts';
 import { OPS } from '../perform.ts';
 import type { Answer, Ask, Figures, Op } from '../store.ts';
 
-/** Performs a request on keys of one node. */
+/** Performs a request on the keys of one node. */
 export type Perform = (op: Op, asks: readonly Ask[]) => Promise<Answer>;
 
 /** The asks of one subject, and their places in the request. */
@@ -14,7 +14,7 @@ interface Group {
   readonly places: number[];
 }
 
-/** What a cluster hashes of a key. Keys with one tag are on one node, and can be decided together. */
+/** The part of a key that a cluster hashes. Keys with the same tag are on one node, and can be decided together. */
 export function hashTag(key: string): string {
   return key.slice(key.indexOf('{') + 1, key.indexOf('}'));
 }
@@ -41,10 +41,10 @@ export function isAllowed({ figures }: Answer): boolean {
 }
 
 /**
- * Edits each key for itself, or decides over keys of several nodes, which no script can do at once: all are peeked at
- * first, and those that deny are asked again, which starts their blocks. If all allow, all take; if one denies after all,
- * the others give back. Never more than the limit is allowed. For a moment, units are missing that a denied request gives
- * back.
+ * Edits each key separately, or decides over keys on several nodes, which no single script can do: peeks at all keys
+ * first, and asks those that deny again, which starts their blocks. If all allow, takes from all; if one then denies
+ * after all, the others are refunded. Never allows more than the limit, but units that a denied request gives back are
+ * missing for a moment.
  */
 export async function performOnNodes(op: Op, asks: readonly Ask[], perform: Perform): Promise<Answer> {
   const isEdit = OPS[op] >= GIVE;
@@ -93,7 +93,10 @@ async function giveBack({ asks }: Group, before: Answer, after: Answer, perform:
   });
 }
 
-/** One answer from several, as of the latest. Keys are as if never used at the instants of their own nodes. */
+/**
+ * Joins several answers into one, at the latest instant. When a key is as if never used depends on its own node's
+ * clock.
+ */
 function join(groups: readonly Group[], answers: readonly Answer[]): Answer {
   const atMs = Math.max(...answers.map((answer) => answer.atMs));
   const figures: Figures[] = [];

@@ -7,21 +7,20 @@ import type { Store } from '../store.ts';
 import { adoptClient, type AnyRedisClient } from './clients/adopt.ts';
 import { OwnClient } from './clients/own-client.ts';
 import type { Port } from './clients/port.ts';
-import { withoutSecrets } from './clients/redis-url.ts';
+import { removeSecrets } from './clients/redis-url.ts';
 import { toStoreError } from './failure.ts';
 
-/** A way to the Redis of a store, for anything other than decisions. */
+/** A connection to a store's Redis, for anything other than decisions. */
 export interface RedisConnection {
   readonly prefix: string;
-  /** That of the application. */
+  /** The application's timeline. */
   readonly timeline: Timeline;
-  /**
-   * Runs a script over keys of one hash tag, which get no prefix here. Rejects with a StoreError.
-   */
+  /** Runs a script over keys with one hash tag, without adding the prefix. Rejects with a StoreError. */
   eval(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /**
-   * Calls `listener` for every message of a channel, and each time it is subscribed, because messages may have been lost
-   * until then. Subscribes again by itself; without effect if the client cannot subscribe. Returns what ends it.
+   * Calls `listener` for every message of a channel, and each time it is subscribed, because messages may have been
+   * lost until then. Resubscribes by itself; does nothing if the client cannot subscribe. Returns a function that ends
+   * it.
    */
   subscribe(channel: string, listener: () => void): () => void;
   /** Ends the connection if it was made for a URL. */
@@ -33,34 +32,35 @@ const opened = new WeakMap<Store, { readonly through: object; readonly port: Por
 
 export function rememberConnection(store: Store, through: object, port: Port, prefix: string): void {
   opened.set(store, { through, port, prefix });
-  rememberTimeline(store, timelineAt(through, port, prefix));
+  rememberTimeline(store, findTimelineAt(through, port, prefix));
 }
 
-/** How long after its end a subscription is made again. */
+/** How long after its end a subscription is renewed. */
 const SUBSCRIBE_AGAIN_MS = 2000;
 
 /** A connection through the client of a Redis store; undefined for any other store. */
 export function findConnection(store: Store): RedisConnection | undefined {
   const known = opened.get(store);
-  return known && connectionThrough(known.through, known.port, known.prefix);
+  return known && makeConnection(known.through, known.port, known.prefix);
 }
 
 /**
  * A connection through a client, or to a URL.
  *
  * @param where - The function that was called, for errors: `redisSource`.
- * @throws PolicyError for a value that is no client, and without a valid prefix. Nothing is opened before its first use.
+ * @throws PolicyError for a value that is not a client, and without a valid prefix. Nothing is opened before its first
+ * use.
  */
 export function connectTo(client: AnyRedisClient | string, prefix: unknown, where: string): RedisConnection {
   const checked = parsePrefix(prefix, where);
   const port = findPort(client, where);
-  return connectionThrough(typeof client === 'string' ? port : client, port, checked, typeof client === 'string');
+  return makeConnection(typeof client === 'string' ? port : client, port, checked, typeof client === 'string');
 }
 
 const timelines = new WeakMap<object, Map<string, Timeline>>();
 
 /** The timeline of an application, one for each client. */
-function timelineAt(through: object, port: Port, prefix: string): Timeline {
+function findTimelineAt(through: object, port: Port, prefix: string): Timeline {
   const byPrefix = timelines.get(through) ?? new Map<string, Timeline>();
   timelines.set(through, byPrefix);
   const connection = { prefix, eval: makeEval(port) };
@@ -80,10 +80,10 @@ function makeEval(port: Port): RedisConnection['eval'] {
   };
 }
 
-function connectionThrough(through: object, port: Port, prefix: string, isOwn = false): RedisConnection {
+function makeConnection(through: object, port: Port, prefix: string, isOwn = false): RedisConnection {
   return {
     prefix,
-    timeline: timelineAt(through, port, prefix),
+    timeline: findTimelineAt(through, port, prefix),
     eval: makeEval(port),
     subscribe(channel, listener) {
       let stop: (() => void) | undefined;
@@ -120,7 +120,7 @@ export function findPort(given: unknown, where: string, connectTimeoutMs?: numbe
   const url = (given as { url?: unknown } | null | undefined)?.url;
   throw new PolicyError(
     'client',
-    `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}${typeof url === 'string' ? `; write ${where}(${shown(withoutSecrets(url))}, { prefix: 'shop' })` : ''}${given === undefined ? '; is the environment variable with the URL set?' : ''}`,
+    `${where} takes a client of ioredis, iovalkey or node-redis, an object with evalsha(sha1, keys, args) and eval(script, keys, args), or a URL, got ${shown(given)}${typeof url === 'string' ? `; write ${where}(${shown(removeSecrets(url))}, { prefix: 'shop' })` : ''}${given === undefined ? '; is the environment variable with the URL set?' : ''}`,
     'SLUICE_OPTION_INVALID',
   );
 }

@@ -5,10 +5,10 @@ import { areEqual } from './call.ts';
 
 const MAX_ENTRIES = 10_000;
 const MAX_AGE_MS = 1000;
-/** Hash cells of keys. Two keys in one cell only lose entries that could have been kept. */
+/** The number of hash cells for keys. If two keys share a cell, entries may be dropped early, which is harmless. */
 const CELLS = 32_768;
 
-/** A request that waits for its answer: the store calls one of the two functions, once. */
+/** A waiting request: the store calls one of the two functions, once. */
 export interface Waiting {
   readonly op: Op;
   readonly asks: readonly Ask[];
@@ -26,7 +26,7 @@ interface Entry {
   /** When it was answered, and until when it may be used, by `performance.now()`. */
   readonly answeredMs: number;
   readonly endMs: number;
-  /** How many writes there were before it was asked for. */
+  /** How many writes there were before the request. */
   readonly writes: number;
 }
 
@@ -37,11 +37,11 @@ interface Entry {
 export class DenialCache {
   /** By keys and costs. */
   readonly #entries = new Map<string, Entry>();
-  /** For each cell of keys, which of the writes of this process was its last. */
+  /** For each cell, the number of this process's last write. */
   readonly #written = new Uint32Array(CELLS);
   #writes = 0;
 
-  /** The answer to a request: a denial that is remembered, or what the store answers. */
+  /** Answers a request: with a remembered denial, or with the store's answer. */
   perform(op: Op, asks: readonly Ask[], send: Send, endMs = Infinity): Answer | Promise<Answer> {
     const isDecision = op === 'take' || op === 'try';
     const denial = isDecision ? this.#find(asks) : undefined;
@@ -71,7 +71,7 @@ export class DenialCache {
     });
   }
 
-  /** Before a request that may make more available is sent, and again when it is answered or has failed. */
+  /** Called before sending a request that may make more available, and again once it is answered or has failed. */
   #wrote(asks: readonly Ask[]): void {
     this.#writes++;
     for (const { key } of asks) this.#written[findCell(key)] = this.#writes;
@@ -85,7 +85,7 @@ export class DenialCache {
     if (entry === undefined || asks.some(({ uncached }) => uncached === true)) return undefined;
     const nowMs = performance.now();
     if (areEqual(entry.asks, asks) && nowMs < entry.endMs && !this.#isWritten(entry)) {
-      return countedDown(entry.answer, Math.floor(nowMs - entry.answeredMs));
+      return countDown(entry.answer, Math.floor(nowMs - entry.answeredMs));
     }
     this.#entries.delete(name); // also if a policy is another object now
     return undefined;
@@ -99,7 +99,7 @@ export class DenialCache {
       if (uncached === true || compile(policy).holds) return;
       const figures = answer.figures[i] as Figures;
       const retryAfterMs = figures[RETRY_AFTER] as number;
-      // A millisecond less, because the clock of the store shows whole ones.
+      // A millisecond less, because the store's clock shows whole milliseconds.
       if (!isAllowed(figures) && retryAfterMs > 0) maxAgeMs = Math.min(maxAgeMs, retryAfterMs - 1);
     }
     const entry = { asks, answer, answeredMs: performance.now(), endMs: sentMs + maxAgeMs, writes };
@@ -125,8 +125,8 @@ function makeName(asks: readonly Ask[]): string {
   return asks.map(({ key, cost }) => `${String(cost)} ${key}`).join('\n');
 }
 
-/** The answer as of some milliseconds later. The waits are at least as long as those of the store. */
-function countedDown({ atMs, figures }: Answer, ms: number): Answer {
+/** The answer some milliseconds later. Its waits are at least as long as the store's would be. */
+function countDown({ atMs, figures }: Answer, ms: number): Answer {
   return {
     atMs: atMs + ms,
     figures: figures.map((all) => {

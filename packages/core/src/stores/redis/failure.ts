@@ -16,15 +16,18 @@ const WORDS: Readonly<Record<string, StoreFailureKind>> = {
   MASTERDOWN: 'cluster',
   NOREPLICAS: 'cluster',
 };
-/** The first word of the server's message. Before Redis 7 it follows a prefix about the script, and one of Upstash's client. */
+/**
+ * The first word of the server's message. Before Redis 7, a prefix about the script precedes it, and with Upstash's
+ * client, another one.
+ */
 const WORD = /^(?:ERR Error running script.*? |Command failed: )?-?([A-Z]+)\b/s;
 
 /** The messages of clients without a connection, each in its own words. */
-const CONNECTION =
+const CONNECTION_MESSAGES =
   /no connection|client (that you passed )?is (closed|offline)|connection (is )?(closed?|ended|lost|refused|reset|in subscriber mode)|socket (closed|hang up)|stream isn't writeable|max retries per request|failed to refresh slots cache|none of startup nodes|all sentinels are unreachable/i;
 const CONNECTION_NAMES =
   /^(MaxRetriesPerRequestError|ClusterAllFailedError|Client(Closed|Offline)Error|SocketClosedUnexpectedlyError|SocketTimeoutError|ConnectionTimeoutError|DisconnectsClientError|ReconnectStrategyError|RootNodesUnavailableError|ConnectionError|ClosingError|AggregateError)$/;
-/** Those that never had the call in their hands. */
+/** Messages that mean the call was never sent. */
 const NOT_SENT = /stream isn't writeable|client is (closed|offline)/i;
 
 /** Subjects are in braces. Servers cut quotes off, so a subject can also end with the message. */
@@ -37,20 +40,20 @@ const WRONG_PASSWORD = '; the user or the password of the URL, or of the options
 /**
  * The error of a call as a Sluice error, without the subjects of keys in its message.
  *
- * @param sent - False if the call surely was not sent.
+ * @param sent - False if the call was certainly not sent.
  */
 export function toStoreError(error: unknown, sent = true): SluiceError {
   if (isSluiceError(error)) return error;
   const message = getMessage(error);
   const hint = /\bNOAUTH\b/.test(message) ? NEEDS_PASSWORD : /\bWRONGPASS\b/.test(message) ? WRONG_PASSWORD : '';
   return new StoreError('SLUICE_STORE_FAILED', `Redis did not decide: ${message.replace(SUBJECT, '{...}')}${hint}`, {
-    cause: error instanceof Error ? withoutCommand(error) : error,
-    kind: kindBy(message, error),
+    cause: error instanceof Error ? removeCommand(error) : error,
+    kind: findKind(message, error),
     sent: sent && !NOT_SENT.test(message),
   });
 }
 
-function kindBy(message: string, error: unknown, isCause = false): StoreFailureKind {
+function findKind(message: string, error: unknown, isCause = false): StoreFailureKind {
   const word = WORD.exec(message)?.[1] ?? '';
   const kind = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
   if (kind !== undefined) return kind;
@@ -59,16 +62,16 @@ function kindBy(message: string, error: unknown, isCause = false): StoreFailureK
     if (error.name === 'TimeoutError' || /time(d )?out/i.test(message)) return 'timeout';
     const { code } = error as NodeJS.ErrnoException;
     if (CONNECTION_NAMES.test(error.name) || (typeof code === 'string' && /^E[A-Z]+$/.test(code))) return 'connection';
-    if (error.cause instanceof Error && !isCause) return kindBy(error.cause.message, error.cause, true);
+    if (error.cause instanceof Error && !isCause) return findKind(error.cause.message, error.cause, true);
   }
-  return CONNECTION.test(message) ? 'connection' : 'other';
+  return CONNECTION_MESSAGES.test(message) ? 'connection' : 'other';
 }
 
 /**
- * The error without the `command` that ioredis attaches: its arguments would put the keys of clients, or a password, into
- * logs. A copy, because the other is not ours.
+ * The error without the `command` that ioredis attaches: its arguments would put clients' keys, or a password, into
+ * logs. A copy, because the original is not ours.
  */
-export function withoutCommand(error: Error): Error {
+export function removeCommand(error: Error): Error {
   if (!('command' in error)) return error;
   const copy = new Error(error.message, error.cause === undefined ? undefined : { cause: error.cause });
   copy.name = error.name;

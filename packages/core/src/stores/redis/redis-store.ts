@@ -15,7 +15,7 @@ import { ScriptRunner } from './run-script.ts';
 
 const SHAPE = {
   /**
-   * The name of your application, with which all keys begin, so that two applications on one Redis do not share limits
+   * The name of your application, which all keys begin with, so that two applications on one Redis do not share limits
    * by accident. 1 to 64 letters, digits, `.`, `_`, `-`, `:` and `/`.
    */
   prefix: ((given) => parsePrefix(given, 'redisStore')) as Field<string>,
@@ -53,11 +53,11 @@ export interface RedisStore extends Store {
  * RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it makes one
  * with ioredis at the first decision, and closes it with the store.
  * @throws PolicyError for any other client, for a missing prefix, and for bad or unknown options; StoreError
- * `SLUICE_REDIS_CLIENT_MISSING` for a URL without the package ioredis (in a bundle only the first call tells).
+ * `SLUICE_REDIS_CLIENT_MISSING` for a URL without the package ioredis (in a bundle, only at the first call).
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions): RedisStore;
-// Two overloads, so that the functions of an inline object have types.
-// eslint-disable-next-line @typescript-eslint/unified-signatures
+// Two overloads, so that the functions of an inline object are typed. eslint-disable-next-line
+// @typescript-eslint/unified-signatures
 export function redisStore(client: AnyRedisClient | string, options: RedisStoreOptions): RedisStore;
 export function redisStore(client: AnyRedisClient | string, options: RedisStoreOptions): RedisStore {
   const { prefix, connectTimeoutMs } = readOptions((options as unknown) ?? {}, SHAPE, 'redisStore');

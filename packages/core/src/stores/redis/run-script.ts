@@ -3,7 +3,7 @@ import type { Port } from './clients/port.ts';
 import { toStoreError } from './failure.ts';
 import type { Script } from './lua/generated/scripts.generated.ts';
 
-/** In a cluster each node has to receive a script, and they do so one after the other. */
+/** In a cluster, each node has to receive a script, one after the other. */
 const MAX_TRIES = 16;
 
 /**
@@ -12,7 +12,7 @@ const MAX_TRIES = 16;
  */
 export class ScriptRunner {
   readonly #port: Port;
-  /** How each script was last sent in full: other calls wait for that, instead of sending many kilobytes each. */
+  /** The last full transfer of each script: other calls wait for it instead of each sending many kilobytes. */
   readonly #loads = new Map<Script, Promise<unknown>>();
 
   constructor(port: Port) {

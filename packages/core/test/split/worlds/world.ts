@@ -1,9 +1,9 @@
 import { jest } from '@jest/globals';
 import {
   Machine,
-  mostBeyondRefill,
-  mostPerInterval,
-  mostPerWindow,
+  findMaxBeyondRefill,
+  findMaxPerInterval,
+  findMaxPerWindow,
   VirtualTime,
   type Admission,
   type Random,
@@ -128,10 +128,10 @@ export abstract class World<P extends Plan = Plan> {
     const { units, windowMs, overdraft } = this.plan;
     const rate = units / windowMs;
     const over: Readonly<Record<Kind, (admissions: readonly Admission[]) => number>> = {
-      fixed: (admissions) => mostPerWindow(admissions, windowMs) - units,
+      fixed: (admissions) => findMaxPerWindow(admissions, windowMs) - units,
       // Clocks are read in whole milliseconds.
-      sliding: (admissions) => mostPerInterval(admissions, windowMs - 1) - units,
-      bucket: (admissions) => Math.floor(mostBeyondRefill(admissions, rate) - units - overdraft - rate),
+      sliding: (admissions) => findMaxPerInterval(admissions, windowMs - 1) - units,
+      bucket: (admissions) => Math.floor(findMaxBeyondRefill(admissions, rate) - units - overdraft - rate),
     };
     const places = new Set(this.all.flatMap(({ admissions }) => [...admissions.keys()]));
     return [...places].flatMap((place) => {

@@ -15,10 +15,10 @@ import { encodeJsonRequest } from './write-request.ts';
 import { formatResponse } from './write-response.ts';
 
 /**
- * `POST /json`, as envoyproxy/ratelimit has it: a `RateLimitRequest` as JSON, answered with a `RateLimitResponse`. 200
- * where the request is allowed, 429 where it is denied.
+ * `POST /json`, as in envoyproxy/ratelimit: a `RateLimitRequest` as JSON, answered with a `RateLimitResponse`. 200 if
+ * the request is allowed, 429 if it is denied.
  */
-export function jsonRoute(service: Service, entrance: Entrance): Route {
+export function makeJsonRoute(service: Service, entrance: Entrance): Route {
   return {
     path: '/json',
     method: 'POST',

@@ -9,14 +9,14 @@ type Write = (field: number, value: unknown, at: string) => void;
 const writer = new WireWriter();
 /** `envoy.type.v3.RateLimitUnit`. */
 const UNITS = UNIT_OF_NUMBER.slice(0, 7).map((unit) => unit.toUpperCase());
-/** A number as JSON writes it, which protobuf's JSON also has as a text. */
+/** A number as JSON writes it; protobuf's JSON also allows it as a string. */
 const NUMBER = /^\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** The largest number that JSON can hold below 2^64. */
 const MAX_UINT64 = 2 ** 64 - 2 ** 11;
 const MAX_SHOWN = 64;
 
 const text: Write = (field, value, at) => {
-  if (typeof value !== 'string' || !value.isWellFormed()) throw wrong(at, 'a text of whole characters', value);
+  if (typeof value !== 'string' || !value.isWellFormed()) throw wrong(at, 'a well-formed string', value);
   writer.text(field, value);
 };
 
@@ -34,14 +34,14 @@ function whole(max: number): Write {
   };
 }
 
-/** The value of an enum is given by its name or by its number, known or not. */
+/** The value of an enum: its name, or its number, known or not. */
 const unit: Write = (field, value, at) => {
   const number = typeof value === 'string' ? UNITS.indexOf(value) : value;
   if (number === -1) throw wrong(at, `one of ${UNITS.join(', ')}`, value);
   whole(MAX_UINT32)(field, number, at);
 };
 
-/** A message around a number, whose JSON is the number alone. */
+/** A message that wraps a number: its JSON is just the number. */
 const wrapped: Write = (field, value, at) => {
   const start = writer.open(field);
   whole(MAX_UINT64)(1, value, at);
@@ -97,9 +97,9 @@ const REQUEST: Fields = {
 };
 
 /**
- * Writes a `RateLimitRequest`, which came as protobuf's JSON (https://protobuf.dev/programming-guides/json), as a message.
+ * Writes a `RateLimitRequest`, given as protobuf's JSON (https://protobuf.dev/programming-guides/json), as a message.
  *
- * @throws CallError `INVALID_ARGUMENT` for other JSON; it names the field, what was expected, and what came.
+ * @throws CallError `INVALID_ARGUMENT` for other JSON; it names the field, what was expected and what was given.
  */
 export function encodeJsonRequest(json: unknown): Buffer {
   writer.begin(0);

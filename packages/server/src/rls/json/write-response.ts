@@ -1,7 +1,7 @@
 import { UNIT_OF_NUMBER } from '../../config/units.ts';
 import { OK, type DescriptorStatus, type LimitCode, type RateLimitResponse } from '../messages.ts';
 
-/** Writes a `RateLimitResponse` as protobuf's JSON, which leaves out what has no value. */
+/** Writes a `RateLimitResponse` as protobuf's JSON, which leaves out empty values. */
 export function formatResponse(response: RateLimitResponse): string {
   const { overallCode, statuses, responseHeadersToAdd, dynamicMetadata } = response;
   return JSON.stringify({

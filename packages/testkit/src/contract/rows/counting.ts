@@ -147,7 +147,7 @@ const alone = makeRows({
   ]),
 });
 
-/** Several limits of one place, decided together, all or nothing. */
+/** Several limits of one place that are decided together, all or nothing. */
 const together = makeRows(
   {
     'several limits take nothing of any when one denies, and the longest wait is told (B25)': [

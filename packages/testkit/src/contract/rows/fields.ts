@@ -67,7 +67,7 @@ const thrown: readonly (readonly [string, number, () => Limit])[] = [
   ['a request while the store is away', 503, () => ({ store: failing('rejects'), onStoreError: 'deny' })],
 ];
 
-/** What answers say of a limit. The clock starts at 12:00:00.25. */
+/** What answers say about a limit. The clock starts at 12:00:00.25. */
 export const fields: readonly Row[] = makeRows({
   // Byte for byte.
   'the fields of a first answer state what is left, and until when (V1)': [
@@ -144,7 +144,7 @@ export const fields: readonly Row[] = makeRows({
     [{}, 429, { ...shown, 'access-control-expose-headers': names, 'retry-after': '60' }],
   ]),
 
-  // None without a decision, or with an unknown one.
+  // None without a decision, or with an unknown decision.
   'the fields are missing if a request is skipped, and those of the application stay (V14)': [
     within({ handle: () => ({ headers: { 'X-Own': 'kept' } }) }, { policy: once, skip: () => true }),
     [{}, [200, 200], { ...UNTOLD, 'x-own': 'kept', 'cache-control': undefined }],

@@ -38,7 +38,7 @@ const precedences: readonly (readonly [string, Limit])[] = [
   ['a key over the same key', { deny: ['k'], allow: ['k'] }],
 ];
 
-/** Header fields by which clients claim other addresses. */
+/** Header fields with which clients claim other addresses. */
 const forged: readonly NonNullable<Ask['headers']>[] = [
   ...[
     ...['X-Forwarded-For', 'X-Real-IP', 'CF-Connecting-IP', 'True-Client-IP', 'X-Client-IP', 'X-Cluster-Client-IP'],
@@ -53,11 +53,11 @@ const inOneNetwork = Array.from(
   { length: 64 },
   (_, i) => `2001:db8:1:2:${(i * 257).toString(16)}:${i.toString(16)}::1`,
 );
-/** The first is allowed, and all others are the same client. */
+/** The first is allowed, and all others come from the same client. */
 const oneClient = (addresses: readonly string[]): readonly Step[] =>
   addresses.map((address, i) => [from(address), i === 0 ? 200 : 429]);
 
-/** Whose budget a request uses. */
+/** The budget that a request uses. */
 const budgets = makeRows({
   ...each(kinds, ([what, key, headers, text]) => [
     `a key may be ${what}, and is told to the handler with the decision`,
@@ -107,7 +107,7 @@ const budgets = makeRows({
   ],
 });
 
-/** Clients by their addresses, in every spelling. */
+/** Clients by address, in every spelling. */
 const addresses = makeRows(
   {
     ...each(ranges, ([what, entry, listed, other]) => [

@@ -32,7 +32,7 @@ function called<T>({ log }: Tools, name: string, value: T): T {
   return value;
 }
 
-/** A limit whose policies are stored under their names. */
+/** A limit with policies stored by name. */
 function stored(limits: Readonly<Record<string, number>>, more: Limit = {}): () => Limit {
   const records = Object.entries(limits).map(([name, limit]): [string, unknown] => [
     name,
@@ -47,7 +47,7 @@ const ofAll = { name: 'of-all', policy: managed('orders'), key: byAll() };
 const perIpAndOfAll: Limit = { policy: undefined, limits: [perIp, ofAll] };
 const ofPlan: Limit = { policy: (request) => managed(String(header(request, 'x-plan'))) };
 
-/** Which policy, for which requests, and who is told. */
+/** Which policy applies, to which requests, and what is reported. */
 export const options: readonly Row[] = makeRows({
   ...each(functions, ([what, policy]) => [
     `a policy that is ${what} gives each request the limit of its plan`,

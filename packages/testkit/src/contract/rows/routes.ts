@@ -120,7 +120,7 @@ const others: readonly (readonly [string, Ask])[] = [
   ['a path that no route matches', { path: '/nowhere' }],
 ];
 
-/** What is no preflight of a browser, or has no handler. */
+/** Requests that are not a browser's preflight, or have no handler. */
 const counted = makeRows(
   {
     ...each(others, ([what, ask]) => [

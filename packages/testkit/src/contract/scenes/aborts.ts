@@ -10,7 +10,7 @@ import { watched } from '../stores.ts';
 
 const held = { headers: { 'X-Held': 'yes' } };
 
-/** Requests that ask for it are handled once a gate opens; the others at once. */
+/** Requests that ask for it are handled once a gate opens, others at once. */
 function holding(body = 'hello') {
   const handlers = gate();
   const handle: Handle = async (call) => {

@@ -8,10 +8,10 @@ import { Log } from '../log.ts';
 import { BOTH, exactly, scene, type RecordedCall, type Scene, type Stage } from '../stage.ts';
 import { watched } from '../stores.ts';
 
-/** More than timers of the runtime alone. */
+/** More than the runtime's own timers. */
 const MANY = 30;
 const SOME = 15;
-/** One an hour, so that a waiting request waits longer than any test. */
+/** One per hour, so that a waiting request waits longer than any test. */
 const hourly = leakyBucket({ name: 'pace', limit: 1, window: '1h', maxDelay: '2d' });
 const daily = fixedWindow({ name: 'window', limit: 100, window: '1d' });
 
@@ -29,7 +29,7 @@ async function hourlyScene(stage: Stage) {
   return {
     ...{ server, decisions, gives: store.performed('give') },
     left: async () => (await limiter.peek('127.0.0.1')).policies.map(({ remaining }) => remaining),
-    /** Begins this many requests, each when the one before is decided. */
+    /** Begins this many requests, each after the decision on the previous one. */
     visits: async (count: number): Promise<Visit[]> => {
       const begun: Visit[] = [];
       for (let i = 0; i < count; i++) {
@@ -49,7 +49,7 @@ export const pacing: readonly Scene[] = [
 
     const answers = await Promise.all(Array.from({ length: 50 }, async () => server.send(sentNow())));
     const denied = answers.filter(({ status }) => status === 429);
-    // A busy machine begins several at once, in an order of its own.
+    // A busy machine begins several at once, in any order.
     const delays = server.calls.all.map((call) => call.rateLimit?.decision.delayMs ?? NaN);
     const early = server.calls.all.filter((call, i) => waitedMs(call) < (delays[i] ?? NaN));
 

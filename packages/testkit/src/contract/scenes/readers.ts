@@ -5,7 +5,7 @@ import { exchange } from '../../raw-http.ts';
 import { makeBytes } from '../connections.ts';
 import { AT_THE_ROUTE, BOTH, exactly, scene, type Scene } from '../stage.ts';
 
-/** What others make of the answers, and of the limiter behind them. */
+/** How others read the answers, and use the limiter behind them. */
 export const readers: readonly Scene[] = [
   scene('the fields are lists for an independent reader of structured fields', AT_THE_ROUTE, async (stage) => {
     const limits = [

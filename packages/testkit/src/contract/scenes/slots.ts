@@ -22,7 +22,7 @@ const makeSlots = (limit: number) => concurrency({ limit, ttl: '1h', name: 'in-f
 /** When a client leaves: before the decision, while the handler runs, or during the answer. */
 const MOMENTS = ['undecided', 'handled', 'answered'];
 
-/** A limiter of requests in flight that frees no slot by itself while a test runs. */
+/** A limiter of requests in flight whose slots do not expire during a test. */
 function inFlight(store: Store, limit: number): Limiter {
   return createLimiter({ name: 'in-flight', policy: makeSlots(limit), ...exactly(store) });
 }

@@ -13,7 +13,7 @@ export interface UpstashClient {
 export type AnyRedisClient = RedisClient | IoredisClient | NodeRedisClient | UpstashClient;
 
 /**
- * The port of a client that the caller passed; undefined for anything else.
+ * The port of a client that the caller passed; undefined for any other value.
  *
  * @throws PolicyError for a client of Valkey GLIDE, which needs a wrapper.
  */
@@ -26,7 +26,7 @@ export function adoptClient(client: unknown): Port | undefined {
   if (!('customCommand' in client)) return undefined;
   throw new PolicyError(
     'client',
-    'redisStore takes a client of Valkey GLIDE as an object with evalsha and eval that call its customCommand: see docs/guides/redis-clients.md',
+    'redisStore takes a Valkey GLIDE client wrapped in an object with evalsha and eval that call its customCommand: see docs/guides/redis-clients.md',
     'SLUICE_OPTION_INVALID',
   );
 }

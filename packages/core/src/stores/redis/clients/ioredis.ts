@@ -1,6 +1,6 @@
 import type { Port } from './port.ts';
 
-/** A client or Cluster of ioredis 5 or 6, or of iovalkey, as far as it is used here. */
+/** A client or Cluster of ioredis 5 or 6, or of iovalkey: the parts used here. */
 export interface IoredisClient {
   evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
   eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
@@ -11,7 +11,7 @@ export interface IoredisClient {
   duplicate?(...overrides: unknown[]): unknown;
 }
 
-/** What was sent and has no reply yet. In no public type. */
+/** Commands that were sent and have no reply yet. Not in a public type. */
 interface WithQueue {
   readonly commandQueue?: { peekBack?(): { readonly command: { pipelineIndex?: number } } | undefined };
 }
@@ -28,16 +28,16 @@ export function isIoredis(client: object): client is IoredisClient {
   return typeof (client as Partial<IoredisClient>).defineCommand === 'function';
 }
 
-/** While one of these lasts, ioredis queues what it is given. */
+/** In one of these states, ioredis queues commands. */
 const CONNECTING: ReadonlySet<string> = new Set(['wait', 'connecting', 'connect']);
 
 export function adoptIoredis(client: IoredisClient): Port {
   let wasReady = false;
   return {
-    evalsha: (sha1, keys, args) => sentOnce(client, client.evalsha(sha1, keys.length, ...keys, ...args)),
-    eval: (script, keys, args) => sentOnce(client, client.eval(script, keys.length, ...keys, ...args)),
+    evalsha: (sha1, keys, args) => preventResend(client, client.evalsha(sha1, keys.length, ...keys, ...args)),
+    eval: (script, keys, args) => preventResend(client, client.eval(script, keys.length, ...keys, ...args)),
     cluster: client.isCluster === true,
-    // Calls are queued for the first connection alone: later ones would count long after their requests have ended.
+    // Calls are queued only for the first connection: later ones would count long after their requests have ended.
     whyAway: () => {
       const { status = 'ready' } = client;
       if (status === 'ready') wasReady = true;
@@ -53,18 +53,19 @@ export function adoptIoredis(client: IoredisClient): Port {
 }
 
 /**
- * By default ioredis sends again what has no reply when the connection breaks, and it would count twice. Of a pipeline
- * that has some replies it sends nothing again: what was sent last is marked as if it were in the middle of one.
+ * By default, ioredis resends commands without a reply when the connection breaks, and they would count twice. It
+ * resends nothing of a pipeline that has some replies, so the last command is marked as if it were in the middle of
+ * one.
  */
-function sentOnce(client: IoredisClient & WithQueue, reply: Promise<unknown>): Promise<unknown> {
+function preventResend(client: IoredisClient & WithQueue, reply: Promise<unknown>): Promise<unknown> {
   const last = client.commandQueue?.peekBack?.();
   if (last !== undefined) last.command.pipelineIndex ??= Number.NaN;
   return reply;
 }
 
 /**
- * In a cluster any node works because messages go to all of them. The connection does not reconnect by itself because
- * timers of ioredis would keep the process alive.
+ * In a cluster, any node works, because messages go to all of them. The connection does not reconnect by itself,
+ * because ioredis's timers would keep the process alive.
  */
 function subscribe(client: IoredisClient, channel: string, onMessage: () => void, onEnd: () => void): () => void {
   const node = client.isCluster === true ? client.nodes?.('all')[0] : client;

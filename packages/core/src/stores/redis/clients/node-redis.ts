@@ -1,13 +1,13 @@
 import type { Port } from './port.ts';
 
-/** A client, pool, cluster or sentinel of node-redis (the package `redis`), as far as it is used here. */
+/** A client, pool, cluster or sentinel of node-redis (the package `redis`): the parts used here. */
 export interface NodeRedisClient {
   evalSha(sha1: string, call: { keys: string[]; arguments: string[] }): Promise<unknown>;
   eval(script: string, call: { keys: string[]; arguments: string[] }): Promise<unknown>;
   readonly isOpen: boolean;
   readonly isReady?: boolean;
   duplicate?(overrides: object): unknown;
-  /** Only of a cluster. In no public type. */
+  /** Only in a cluster. Not in a public type. */
   readonly slots?: unknown;
   readonly options?: { readonly socket?: object | undefined } | undefined;
 }
@@ -23,7 +23,7 @@ interface Subscriber {
   destroy(): void;
 }
 
-/** Whether it is a client of this kind. The result of `client.legacy()` is not: it takes callbacks. */
+/** Whether it is a node-redis client. The result of `client.legacy()` is not one: it takes callbacks. */
 export function isNodeRedis(client: object): client is NodeRedisClient {
   const { evalSha, eval: evaluate, isOpen } = client as Partial<NodeRedisClient>;
   return typeof evalSha === 'function' && typeof evaluate === 'function' && typeof isOpen === 'boolean';
@@ -36,8 +36,8 @@ export function adoptNodeRedis(client: NodeRedisClient): Port {
     evalsha: (sha1, keys, args) => client.evalSha(sha1, { keys: [...keys], arguments: [...args] }),
     eval: (script, keys, args) => client.eval(script, { keys: [...keys], arguments: [...args] }),
     cluster,
-    // A closed cluster would fail in odd ways, and a closed sentinel would not respond. What is queued while there is no
-    // connection would count long after its request has ended: only the first connection is waited for.
+    // A closed cluster fails in odd ways, and a closed sentinel never responds. Calls queued while there is no
+    // connection would count long after their requests have ended, so only the first connection is waited for.
     whyAway: () => {
       if (client.isOpen) {
         if (client.isReady !== false) wasReady = true;
@@ -53,7 +53,7 @@ export function adoptNodeRedis(client: NodeRedisClient): Port {
   };
 }
 
-/** A cluster has its own connection for messages. */
+/** A cluster has a separate connection for messages. */
 function subscribeAt(client: NodeRedisClient, channel: string, onMessage: () => void, onEnd: () => void): () => void {
   const cluster = client as unknown as Subscriber;
   cluster.subscribe(channel, onMessage).then(onMessage, onEnd);
@@ -62,7 +62,7 @@ function subscribeAt(client: NodeRedisClient, channel: string, onMessage: () => 
   };
 }
 
-/** Pools and sentinels cannot make a connection for messages. */
+/** Pools and sentinels cannot open a connection for messages. */
 function subscribe(client: NodeRedisClient, channel: string, onMessage: () => void, onEnd: () => void): () => void {
   const subscriber = client.duplicate?.({ socket: { ...client.options?.socket, reconnectStrategy: false } }) as
     Subscriber | undefined;

@@ -1,35 +1,35 @@
 import type { Redis } from 'ioredis';
 import { StoreError } from '../../../errors.ts';
 import { detached, isMissing, startTimer, stopTimer, type Timer } from '../../../platform.ts';
-import { toStoreError, withoutCommand } from '../failure.ts';
+import { toStoreError, removeCommand } from '../failure.ts';
 import { adoptIoredis } from './ioredis.ts';
 import type { Port } from './port.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
-/** How long the first calls wait until the server has accepted the connection, at least. */
+/** The minimum time that the first calls wait for the server to accept the connection. */
 const ACCEPT_TIMEOUT_MS = 500;
-/** How long they wait from then on for the first reply. */
+/** How long they then wait for the first reply. */
 const CONNECT_TIMEOUT_MS = 250;
 /** How long one attempt to connect may take: an attempt that hangs delays the next one. */
 const ATTEMPT_TIMEOUT_MS = 2000;
-/** A connection without replies for so long is dead: TCP would wait a quarter of an hour for a host that is gone. */
+/** A connection without replies for this long is dead: TCP would wait a quarter of an hour for a host that is gone. */
 const DEAD_AFTER_MS = 3000;
 const MAX_PAUSE_MS = 500;
 
 /**
  * A client for a URL (`redis://`, `rediss://`), made with ioredis at the first call.
  *
- * It fails at once while there is no connection, sends nothing twice, and reconnects by itself, also when the server
- * turns out to be a replica, because its name may point to another server now. An open client keeps the process alive,
+ * It fails at once while there is no connection, sends nothing twice, and reconnects by itself, even if the server
+ * turns out to be a replica, because its name may now point to another server. An open client keeps the process alive,
  * as every connection does.
  */
 export class OwnClient implements Port {
   readonly #address: RedisAddress;
   readonly #connectTimeoutMs: number;
   #redis: Redis | undefined;
-  /** Undefined while there is no connection. */
+  /** Undefined without a connection. */
   #port: Port | undefined;
-  /** Settles when the first connection was made or given up. */
+  /** Settles when the first connection has been made or given up. */
   #opening: Promise<void> | undefined;
   #hasOpened = false;
   /** Why there is no connection. */
@@ -79,7 +79,7 @@ export class OwnClient implements Port {
   }
 
   /**
-   * Calls once the first connection was made or given up; never waits later on.
+   * Calls once the first connection has been made or given up; never waits after that.
    *
    * @throws (rejects) StoreError if there is no connection, and `SLUICE_REDIS_CLIENT_MISSING`.
    */
@@ -117,14 +117,14 @@ export class OwnClient implements Port {
         resolve();
         if (this.#redis !== redis) return;
         this.#port = undefined;
-        if (error !== undefined) this.#trouble = withoutCommand(error);
+        if (error !== undefined) this.#trouble = removeCommand(error);
       };
       redis.once('connect', () => {
         stopTimer(timer);
         timer = startTimer(this.#connectTimeoutMs, resolve);
       });
       redis.on('connect', () => (this.#trouble = undefined));
-      // What is asked after the store was closed opens it again, which must not keep the process alive.
+      // A call after the store was closed reopens it, which must not keep the process alive.
       if (this.#closings > 0) {
         const inside = redis as unknown as { stream?: Timer; reconnectTimeout?: Timer };
         redis.on('connect', () => inside.stream?.unref?.());
@@ -165,15 +165,15 @@ function makeRedis(Client: typeof Redis, url: string): Redis {
     connectTimeout: ATTEMPT_TIMEOUT_MS,
     socketTimeout: DEAD_AFTER_MS,
     disconnectTimeout: 50,
-    // Both need more permissions than the scripts. A server that is loading returns an error itself.
+    // Both need more permissions than the scripts do. A server that is loading returns an error anyway.
     enableReadyCheck: false,
     disableClientInfo: true,
   });
 }
 
 /**
- * Waits for the first reply: to a script that is nowhere, which needs no further right. Selects the database here, because
- * ioredis goes on in database 0 if the server denies it.
+ * Waits for the first reply, to a script that does not exist, which needs no further permission. Selects the database
+ * here, because ioredis continues in database 0 if the server denies it.
  */
 async function introduce(redis: Redis, db: number): Promise<void> {
   const [selected, run] = await Promise.allSettled([

@@ -1,6 +1,6 @@
 import { PolicyError, shown } from '../../../errors.ts';
 
-/** A server, as a URL for ioredis without its database. */
+/** A server: a URL for ioredis without the database, and the database. */
 export interface RedisAddress {
   readonly url: string;
   readonly db: number;
@@ -23,7 +23,7 @@ export function parseRedisUrl(text: string): RedisAddress {
     const expected = `a Redis URL looks like ${form} writes them, the number of a database and no query`;
     // A URL usually comes from the environment.
     const hint = text.trim() === '' ? '; is the environment variable with the URL set?' : '';
-    const got = `got ${shown(withoutSecrets(text))}${hint}; to set options of the client, pass a client`;
+    const got = `got ${shown(removeSecrets(text))}${hint}; to set options of the client, pass a client`;
     throw new PolicyError('client', `${expected}, ${got}`, 'SLUICE_OPTION_INVALID');
   }
   const name = `${url.host === '' ? 'localhost' : url.host}${Number(db) === 0 ? '' : `/${db}`}`;
@@ -35,8 +35,8 @@ function isDecodable(text: string): boolean {
   return !/%(?![\da-f]{2})/i.test(text);
 }
 
-/** All text before the last `@`, and in a query, may be a password. */
-export function withoutSecrets(text: string): string {
+/** Any text before the last `@`, or in a query, may be a password. */
+export function removeSecrets(text: string): string {
   const scheme = /^[a-z]+:\/\//i.exec(text)?.[0] ?? '';
   const at = text.lastIndexOf('@');
   const query = text.search(/[?#]/);

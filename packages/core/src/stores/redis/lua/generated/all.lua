@@ -26,7 +26,7 @@ local function window_endsAt(s)
   return (#s == 7 and math_max(end_, s[5] + s[6]) or end_)
 end
 
--- When a window of this policy begins that has a unit at t.
+-- When the window of this policy that contains t begins.
 local function window_begin(p, t)
   return (p[6] == 1 and t - (t % p[5]) or t)
 end
@@ -46,8 +46,8 @@ local function window_used(p, s, t)
   return ((#s == 7 and p[5] < s[2]) and s[7] or s[3])
 end
 
--- Units that the longest window leaves to a shorter policy: while its own policy takes turns, the larger limit of both
--- holds in it for all.
+-- Units that the longest window leaves to a shorter policy: while its own policy takes turns, the larger of both limits
+-- applies to all in it.
 local function window_leftBeside(p, s, t)
   if #s == 0 or p[5] >= s[2] or s[4] == 0 or t >= s[1] + s[2] then
     return 9007199254740991
@@ -64,7 +64,7 @@ local function window_freeAt(p, s, units, t)
   return (window_leftBeside(p, s, t) < units and math_max(at, end_) or at)
 end
 
--- Moves the first number of a state to t if it lies after it, and with it all that is counted from it.
+-- Moves the first number of a state, and everything relative to it, back to t if it lies after t.
 local function numbers_moveFirst(s, t)
   if s[1] <= t then
     return false
@@ -91,7 +91,7 @@ local function window_restart(start, length, t)
   return (start % length == 0 and t - (t % length) or t)
 end
 
--- The windows of two lengths in which units are counted at t.
+-- The windows, of two lengths, that count units at t.
 local function window_open(p, s, t)
   local isOpen = t < s[1] + s[2]
   local isShorter = p[5] < s[2]
@@ -192,7 +192,7 @@ local function interval_emptyAt(p, s)
   return s[1] + math_ceil(s[2] / p[5]) * p[6]
 end
 
--- As many units as come back before MAX_COUNT ms have passed.
+-- At most the units that come back before MAX_COUNT ms have passed.
 local function interval_written(p, s, before, units, t)
   local max = math_min(math_floor(4503599627370496 / p[6]) * p[5], 4503599627370496)
   return { (before == 0 and t or interval_begin(p, s, t)), math_min(units, max), p[5], p[6] }
@@ -328,7 +328,7 @@ local function blocks_endsAt(s)
   return s[1] + s[5]
 end
 
--- The same the other way round: how old the oldest of these units, more than `limit`, must be. Not of a limit of 0.
+-- The inverse: how old the oldest of these units (more than `limit`) must be. Not for a limit of 0.
 local function numbers_ageFor(units, limit, window, longLimit, longest)
   if units <= longLimit or window >= longest then
     return window
@@ -400,7 +400,7 @@ local function blocks_used(p, s, t)
   return blocks_sum(s, t - p[6])
 end
 
--- Where the units are counted that were taken at that instant; -1 if they are gone.
+-- Where units taken at that instant are counted; -1 if they are gone.
 local function blocks_placeOf(p, s, at)
   if at >= (s[1] - s[3]) then
     return 3
@@ -417,7 +417,7 @@ local function blocks_placeOf(p, s, at)
   return place
 end
 
--- The state with a new block, and the blocks before it that are kept.
+-- The state with a new block, and the earlier blocks that are kept.
 local function blocks_opened(p, s, units, t)
   local begin = math_max(t - (t % p[5]), math_min((s[1] - s[3]) + s[2], s[1] + 1))
   local kept = math_max(p[6], s[5])
@@ -500,7 +500,7 @@ local function blocks_give(p, s, units, until_, t)
   return (blocks_sum(s, 0) == 0 and {} or s)
 end
 
--- How many units may be younger than this, the unit to come included.
+-- How many units may be younger than this, including the next unit.
 local function numbers_roomAt(age, limit, window, longLimit, longest)
   if age < window then
     return limit
@@ -554,7 +554,7 @@ local function counter_endsAt(s)
   return (#s == 9 and math_max(counter_goneAt(s, 0), counter_goneAt(s, 5)) or counter_goneAt(s, 0))
 end
 
--- What counts at t of the window that stands from a place on.
+-- What still counts at t of the window stored at this place.
 local function counter_counted(s, from, t)
   local length = s[from + 2]
   local left = (s[from + 1]) + length - t
@@ -578,7 +578,7 @@ local function counter_countedFrom(s, from, room, t)
   return end_ + length - math_floor((room * length) / units)
 end
 
--- Where the window of this policy stands; -1 if the state has none of its length.
+-- The place of this policy's window; -1 if the state has none of its length.
 local function counter_placeOf(p, s)
   if s[2] == p[5] then
     return 0
@@ -586,7 +586,7 @@ local function counter_placeOf(p, s)
   return ((#s == 9 and s[5 + 2] == p[5]) and 5 or -1)
 end
 
--- The state as one window of this policy's length, in which the units of windows of another length began.
+-- The state as one window of this policy's length, with the units of windows of other lengths.
 local function counter_own(p, s)
   local from = counter_placeOf(p, s)
   if from >= 0 then
@@ -602,7 +602,7 @@ local function counter_own(p, s)
   return after
 end
 
--- What the longest window may count for a shorter policy: while its own policy takes turns, the larger limit of both.
+-- What the longest window may count for a shorter policy: the larger of both limits, while its own policy takes turns.
 local function counter_maxBeside(p, s)
   return ((s[5] > 0 and p[5] < s[2]) and math_max(s[5], p[1]) or 9007199254740991)
 end
@@ -635,7 +635,7 @@ local function counter_used(p, s, t)
   return (s[2] == p[5] and counter_counted(s, 0, t) or counter_counted(counter_own(p, s), 0, t))
 end
 
--- Adds units, or with less than 0 takes some, where those are counted that are gone at `until`: 0 is the newest.
+-- Adds units (or removes them, if negative) where the units that expire at `until` are counted; 0 means the newest.
 local function counter_edited(p, s, units, until_)
   local window = counter_own(p, s)
   local end_ = window[1] + window[2]
@@ -764,7 +764,7 @@ local function slots_endsAt(s)
   return (s[1] - s[2]) + (s[#s - 3 + 1]) + s[3]
 end
 
--- Where the slot of this holder with as many units begins; -1 if there is none.
+-- Where this holder's slot of this many units begins; -1 if there is none.
 local function slots_slotOf(p, s, units, t, holder)
   if p[4] == 2 then
     for i = 4, #s - 1, 3 do
@@ -868,7 +868,8 @@ local function slots_add(p, s, units, until_, t, holder)
   return after
 end
 
--- A log gives back what was taken at the instant of a decision, of none its newest units; concurrency a whole slot.
+-- A log gives back the units that a decision took at its instant, or its newest units without one; concurrency gives
+-- back a whole slot.
 local function slots_give(p, s, units, until_, t, holder)
   local own = slots_slotOf(p, s, units, t, holder)
   local since = t - (s[1] - s[2]) - ((p[4] == 2 and 0 or p[5]))
@@ -918,7 +919,8 @@ local function decide_copy(s)
   return all
 end
 
--- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
+-- How many ms until a key allows its part of a request: 0 now, -1 never. Uses conditions instead of Math.max, because
+-- calls are slow in Lua.
 local function decide_waitFor(part, now)
   local p = part.p
   local blocked = (part.blocked > now and part.blocked - now or 0)
@@ -937,7 +939,7 @@ local function decide_waitFor(part, now)
   return (wait > blocked and wait or blocked)
 end
 
--- In how many ms a request that a leaky bucket allows may start.
+-- How many ms until a request that a leaky bucket allows may start.
 local function decide_delayOf(part, now)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
@@ -945,8 +947,8 @@ local function decide_delayOf(part, now)
   return math_max(part.f.emptyAt(part.p, part.s) - now, 0)
 end
 
--- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
--- for it: not for a cost that never fits, nor while the key is blocked.
+-- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the
+-- key for it, which it does not do for a cost that never fits or while the key is blocked.
 local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do
@@ -1005,9 +1007,9 @@ local function decide_decide(parts, op, now)
   return allowed
 end
 
--- Edits one key, which is written only if it has something of this kind, or gets it. `until` is when the units leave that
--- are given back or charged, or for how many ms a block lasts: 0 ends it. A block with a cost resets the key, too. What a
--- reset has forgotten is not given back, nor charged more: but for slots, `holder` is when the units were taken.
+-- Edits one key, and writes it only if it has a state of this kind or gets one. `until` is when the refunded or charged
+-- units expire, or how many ms a block lasts: 0 ends it. A block with a cost also resets the key. Units that a reset
+-- dropped are neither refunded nor charged further: except for slots, `holder` is when the units were taken.
 local function decide_change(part, op, until_, now)
   part.endsAt = 0
   if part.resetEnd <= now then

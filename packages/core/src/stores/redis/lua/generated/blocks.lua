@@ -26,7 +26,7 @@ local function blocks_endsAt(s)
   return s[1] + s[5]
 end
 
--- The same the other way round: how old the oldest of these units, more than `limit`, must be. Not of a limit of 0.
+-- The inverse: how old the oldest of these units (more than `limit`) must be. Not for a limit of 0.
 local function numbers_ageFor(units, limit, window, longLimit, longest)
   if units <= longLimit or window >= longest then
     return window
@@ -55,7 +55,7 @@ local function blocks_freeAt(p, s, units, t)
   return free
 end
 
--- Moves the first number of a state to t if it lies after it, and with it all that is counted from it.
+-- Moves the first number of a state, and everything relative to it, back to t if it lies after t.
 local function numbers_moveFirst(s, t)
   if s[1] <= t then
     return false
@@ -107,7 +107,7 @@ local function blocks_used(p, s, t)
   return blocks_sum(s, t - p[6])
 end
 
--- Where the units are counted that were taken at that instant; -1 if they are gone.
+-- Where units taken at that instant are counted; -1 if they are gone.
 local function blocks_placeOf(p, s, at)
   if at >= (s[1] - s[3]) then
     return 3
@@ -124,7 +124,7 @@ local function blocks_placeOf(p, s, at)
   return place
 end
 
--- The state with a new block, and the blocks before it that are kept.
+-- The state with a new block, and the earlier blocks that are kept.
 local function blocks_opened(p, s, units, t)
   local begin = math_max(t - (t % p[5]), math_min((s[1] - s[3]) + s[2], s[1] + 1))
   local kept = math_max(p[6], s[5])
@@ -193,7 +193,8 @@ local function decide_copy(s)
   return all
 end
 
--- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
+-- How many ms until a key allows its part of a request: 0 now, -1 never. Uses conditions instead of Math.max, because
+-- calls are slow in Lua.
 local function decide_waitFor(part, now)
   local p = part.p
   local blocked = (part.blocked > now and part.blocked - now or 0)
@@ -212,7 +213,7 @@ local function decide_waitFor(part, now)
   return (wait > blocked and wait or blocked)
 end
 
--- In how many ms a request that a leaky bucket allows may start.
+-- How many ms until a request that a leaky bucket allows may start.
 local function decide_delayOf(part, now)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
@@ -220,8 +221,8 @@ local function decide_delayOf(part, now)
   return math_max(blocks_emptyAt(part.p, part.s) - now, 0)
 end
 
--- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
--- for it: not for a cost that never fits, nor while the key is blocked.
+-- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the
+-- key for it, which it does not do for a cost that never fits or while the key is blocked.
 local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do

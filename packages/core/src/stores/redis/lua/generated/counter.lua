@@ -29,7 +29,7 @@ local function counter_endsAt(s)
   return (#s == 9 and math_max(counter_goneAt(s, 0), counter_goneAt(s, 5)) or counter_goneAt(s, 0))
 end
 
--- What counts at t of the window that stands from a place on.
+-- What still counts at t of the window stored at this place.
 local function counter_counted(s, from, t)
   local length = s[from + 2]
   local left = (s[from + 1]) + length - t
@@ -53,7 +53,7 @@ local function counter_countedFrom(s, from, room, t)
   return end_ + length - math_floor((room * length) / units)
 end
 
--- Where the window of this policy stands; -1 if the state has none of its length.
+-- The place of this policy's window; -1 if the state has none of its length.
 local function counter_placeOf(p, s)
   if s[2] == p[5] then
     return 0
@@ -61,7 +61,7 @@ local function counter_placeOf(p, s)
   return ((#s == 9 and s[5 + 2] == p[5]) and 5 or -1)
 end
 
--- The state as one window of this policy's length, in which the units of windows of another length began.
+-- The state as one window of this policy's length, with the units of windows of other lengths.
 local function counter_own(p, s)
   local from = counter_placeOf(p, s)
   if from >= 0 then
@@ -77,7 +77,7 @@ local function counter_own(p, s)
   return after
 end
 
--- What the longest window may count for a shorter policy: while its own policy takes turns, the larger limit of both.
+-- What the longest window may count for a shorter policy: the larger of both limits, while its own policy takes turns.
 local function counter_maxBeside(p, s)
   return ((s[5] > 0 and p[5] < s[2]) and math_max(s[5], p[1]) or 9007199254740991)
 end
@@ -90,7 +90,7 @@ local function counter_freeAt(p, s, units, t)
   return math_max(at, counter_countedFrom(s, 0, counter_maxBeside(p, s) - units, t))
 end
 
--- Moves the first number of a state to t if it lies after it, and with it all that is counted from it.
+-- Moves the first number of a state, and everything relative to it, back to t if it lies after t.
 local function numbers_moveFirst(s, t)
   if s[1] <= t then
     return false
@@ -119,7 +119,7 @@ local function counter_used(p, s, t)
   return (s[2] == p[5] and counter_counted(s, 0, t) or counter_counted(counter_own(p, s), 0, t))
 end
 
--- Adds units, or with less than 0 takes some, where those are counted that are gone at `until`: 0 is the newest.
+-- Adds units (or removes them, if negative) where the units that expire at `until` are counted; 0 means the newest.
 local function counter_edited(p, s, units, until_)
   local window = counter_own(p, s)
   local end_ = window[1] + window[2]
@@ -218,7 +218,8 @@ local function decide_copy(s)
   return all
 end
 
--- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
+-- How many ms until a key allows its part of a request: 0 now, -1 never. Uses conditions instead of Math.max, because
+-- calls are slow in Lua.
 local function decide_waitFor(part, now)
   local p = part.p
   local blocked = (part.blocked > now and part.blocked - now or 0)
@@ -237,7 +238,7 @@ local function decide_waitFor(part, now)
   return (wait > blocked and wait or blocked)
 end
 
--- In how many ms a request that a leaky bucket allows may start.
+-- How many ms until a request that a leaky bucket allows may start.
 local function decide_delayOf(part, now)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
@@ -245,8 +246,8 @@ local function decide_delayOf(part, now)
   return math_max(counter_emptyAt(part.p, part.s) - now, 0)
 end
 
--- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
--- for it: not for a cost that never fits, nor while the key is blocked.
+-- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the
+-- key for it, which it does not do for a cost that never fits or while the key is blocked.
 local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do

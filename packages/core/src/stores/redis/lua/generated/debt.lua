@@ -44,7 +44,7 @@ local function debt_freeAt(p, s, units, t)
   return (beyond > 0 and t + math_ceil(beyond / p[5]) or t)
 end
 
--- Moves the first number of a state to t if it lies after it, and with it all that is counted from it.
+-- Moves the first number of a state, and everything relative to it, back to t if it lies after t.
 local function numbers_moveFirst(s, t)
   if s[1] <= t then
     return false
@@ -86,7 +86,8 @@ local function decide_copy(s)
   return all
 end
 
--- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
+-- How many ms until a key allows its part of a request: 0 now, -1 never. Uses conditions instead of Math.max, because
+-- calls are slow in Lua.
 local function decide_waitFor(part, now)
   local p = part.p
   local blocked = (part.blocked > now and part.blocked - now or 0)
@@ -105,7 +106,7 @@ local function decide_waitFor(part, now)
   return (wait > blocked and wait or blocked)
 end
 
--- In how many ms a request that a leaky bucket allows may start.
+-- How many ms until a request that a leaky bucket allows may start.
 local function decide_delayOf(part, now)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
@@ -113,8 +114,8 @@ local function decide_delayOf(part, now)
   return math_max(debt_emptyAt(part.p, part.s) - now, 0)
 end
 
--- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
--- for it: not for a cost that never fits, nor while the key is blocked.
+-- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the
+-- key for it, which it does not do for a cost that never fits or while the key is blocked.
 local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do

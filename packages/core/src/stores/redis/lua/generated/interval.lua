@@ -29,7 +29,7 @@ local function interval_freeAt(p, s, units, t)
   return (beyond > 0 and interval_begin(p, s, t) + math_ceil(beyond / p[5]) * p[6] or t)
 end
 
--- Moves the first number of a state to t if it lies after it, and with it all that is counted from it.
+-- Moves the first number of a state, and everything relative to it, back to t if it lies after t.
 local function numbers_moveFirst(s, t)
   if s[1] <= t then
     return false
@@ -46,7 +46,7 @@ local function interval_emptyAt(p, s)
   return s[1] + math_ceil(s[2] / p[5]) * p[6]
 end
 
--- As many units as come back before MAX_COUNT ms have passed.
+-- At most the units that come back before MAX_COUNT ms have passed.
 local function interval_written(p, s, before, units, t)
   local max = math_min(math_floor(4503599627370496 / p[6]) * p[5], 4503599627370496)
   return { (before == 0 and t or interval_begin(p, s, t)), math_min(units, max), p[5], p[6] }
@@ -66,7 +66,8 @@ local function decide_copy(s)
   return all
 end
 
--- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
+-- How many ms until a key allows its part of a request: 0 now, -1 never. Uses conditions instead of Math.max, because
+-- calls are slow in Lua.
 local function decide_waitFor(part, now)
   local p = part.p
   local blocked = (part.blocked > now and part.blocked - now or 0)
@@ -85,7 +86,7 @@ local function decide_waitFor(part, now)
   return (wait > blocked and wait or blocked)
 end
 
--- In how many ms a request that a leaky bucket allows may start.
+-- How many ms until a request that a leaky bucket allows may start.
 local function decide_delayOf(part, now)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
@@ -93,8 +94,8 @@ local function decide_delayOf(part, now)
   return math_max(interval_emptyAt(part.p, part.s) - now, 0)
 end
 
--- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
--- for it: not for a cost that never fits, nor while the key is blocked.
+-- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the
+-- key for it, which it does not do for a cost that never fits or while the key is blocked.
 local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do

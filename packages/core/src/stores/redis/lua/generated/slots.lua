@@ -26,7 +26,7 @@ local function slots_endsAt(s)
   return (s[1] - s[2]) + (s[#s - 3 + 1]) + s[3]
 end
 
--- Where the slot of this holder with as many units begins; -1 if there is none.
+-- Where this holder's slot of this many units begins; -1 if there is none.
 local function slots_slotOf(p, s, units, t, holder)
   if p[4] == 2 then
     for i = 4, #s - 1, 3 do
@@ -38,7 +38,7 @@ local function slots_slotOf(p, s, units, t, holder)
   return -1
 end
 
--- The same the other way round: how old the oldest of these units, more than `limit`, must be. Not of a limit of 0.
+-- The inverse: how old the oldest of these units (more than `limit`) must be. Not for a limit of 0.
 local function numbers_ageFor(units, limit, window, longLimit, longest)
   if units <= longLimit or window >= longest then
     return window
@@ -66,7 +66,7 @@ local function slots_freeAt(p, s, units, t, holder)
   return free
 end
 
--- Moves the first number of a state to t if it lies after it, and with it all that is counted from it.
+-- Moves the first number of a state, and everything relative to it, back to t if it lies after t.
 local function numbers_moveFirst(s, t)
   if s[1] <= t then
     return false
@@ -147,7 +147,7 @@ local function slots_add(p, s, units, until_, t, holder)
   return after
 end
 
--- How many units may be younger than this, the unit to come included.
+-- How many units may be younger than this, including the next unit.
 local function numbers_roomAt(age, limit, window, longLimit, longest)
   if age < window then
     return limit
@@ -177,7 +177,8 @@ local function decide_copy(s)
   return all
 end
 
--- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
+-- How many ms until a key allows its part of a request: 0 now, -1 never. Uses conditions instead of Math.max, because
+-- calls are slow in Lua.
 local function decide_waitFor(part, now)
   local p = part.p
   local blocked = (part.blocked > now and part.blocked - now or 0)
@@ -196,7 +197,7 @@ local function decide_waitFor(part, now)
   return (wait > blocked and wait or blocked)
 end
 
--- In how many ms a request that a leaky bucket allows may start.
+-- How many ms until a request that a leaky bucket allows may start.
 local function decide_delayOf(part, now)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
@@ -204,8 +205,8 @@ local function decide_delayOf(part, now)
   return math_max(slots_emptyAt(part.p, part.s) - now, 0)
 end
 
--- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
--- for it: not for a cost that never fits, nor while the key is blocked.
+-- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the
+-- key for it, which it does not do for a cost that never fits or while the key is blocked.
 local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do

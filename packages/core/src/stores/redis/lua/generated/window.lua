@@ -26,7 +26,7 @@ local function window_endsAt(s)
   return (#s == 7 and math_max(end_, s[5] + s[6]) or end_)
 end
 
--- When a window of this policy begins that has a unit at t.
+-- When the window of this policy that contains t begins.
 local function window_begin(p, t)
   return (p[6] == 1 and t - (t % p[5]) or t)
 end
@@ -46,8 +46,8 @@ local function window_used(p, s, t)
   return ((#s == 7 and p[5] < s[2]) and s[7] or s[3])
 end
 
--- Units that the longest window leaves to a shorter policy: while its own policy takes turns, the larger limit of both
--- holds in it for all.
+-- Units that the longest window leaves to a shorter policy: while its own policy takes turns, the larger of both limits
+-- applies to all in it.
 local function window_leftBeside(p, s, t)
   if #s == 0 or p[5] >= s[2] or s[4] == 0 or t >= s[1] + s[2] then
     return 9007199254740991
@@ -64,7 +64,7 @@ local function window_freeAt(p, s, units, t)
   return (window_leftBeside(p, s, t) < units and math_max(at, end_) or at)
 end
 
--- Moves the first number of a state to t if it lies after it, and with it all that is counted from it.
+-- Moves the first number of a state, and everything relative to it, back to t if it lies after t.
 local function numbers_moveFirst(s, t)
   if s[1] <= t then
     return false
@@ -91,7 +91,7 @@ local function window_restart(start, length, t)
   return (start % length == 0 and t - (t % length) or t)
 end
 
--- The windows of two lengths in which units are counted at t.
+-- The windows, of two lengths, that count units at t.
 local function window_open(p, s, t)
   local isOpen = t < s[1] + s[2]
   local isShorter = p[5] < s[2]
@@ -146,7 +146,8 @@ local function decide_copy(s)
   return all
 end
 
--- In how many ms a key allows its part of a request: 0 now, -1 never. Conditions rather than Math.max: Lua pays for calls.
+-- How many ms until a key allows its part of a request: 0 now, -1 never. Uses conditions instead of Math.max, because
+-- calls are slow in Lua.
 local function decide_waitFor(part, now)
   local p = part.p
   local blocked = (part.blocked > now and part.blocked - now or 0)
@@ -165,7 +166,7 @@ local function decide_waitFor(part, now)
   return (wait > blocked and wait or blocked)
 end
 
--- In how many ms a request that a leaky bucket allows may start.
+-- How many ms until a request that a leaky bucket allows may start.
 local function decide_delayOf(part, now)
   if part.wait ~= 0 or #part.s == 0 or part.cost == 0 then
     return 0
@@ -173,8 +174,8 @@ local function decide_delayOf(part, now)
   return math_max(window_emptyAt(part.p, part.s) - now, 0)
 end
 
--- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the key
--- for it: not for a cost that never fits, nor while the key is blocked.
+-- Takes from all parts if all of them allow it, or from none. A denial writes nothing, unless its own policy blocks the
+-- key for it, which it does not do for a cost that never fits or while the key is blocked.
 local function decide_decide(parts, op, now)
   local allowed = true
   for i = 0, #parts - 1 do
