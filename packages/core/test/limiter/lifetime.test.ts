@@ -111,6 +111,23 @@ describe('closing', () => {
     expect(store.calls.at(-1)).toBe('close');
     expect(store.calls.filter((op) => op !== 'peek')).toHaveLength(3); // a peek tells the timeline what was before
   });
+
+  it.each([
+    ['units', policy],
+    ['a slot', concurrency({ limit: 1, ttl: '1h' })],
+  ])('gives back %s that a call has just taken', async (_what, taken) => {
+    const store = new WatchedStore();
+    const shared = { policy: taken, store, shared: true, denialCache: false };
+    const [here, there] = [createLimiter(shared), createLimiter(shared)];
+    store.turns = 5;
+    const running = here.run('k', () => 'ran');
+    const closed = here.close();
+
+    await expect(running).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    await closed;
+
+    expect((await there.peek('k')).used).toBe(0);
+  });
 });
 
 const REQUESTS = 10_000;
