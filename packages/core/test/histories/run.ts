@@ -121,6 +121,13 @@ async function startCluster({ losses }: Notes): Promise<World> {
       async handOver() {
         await admin.failover(key());
       },
+      async moveSlot() {
+        const moved = key();
+        const owner = await admin.primaryOf(moved);
+        const others = await Promise.all(['ann', 'bob', 'cid'].map((one) => admin.primaryOf(`{${one}}`)));
+        const to = others.find((node) => node !== owner);
+        if (to !== undefined) await admin.moveSlot(await admin.slotOf(moved), to, () => sleep(30));
+      },
       async failOver() {
         const fromMs = Date.now();
         const killed = await admin.killPrimaryOf(key());
