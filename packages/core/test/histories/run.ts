@@ -107,7 +107,9 @@ async function startCluster({ losses }: Notes): Promise<World> {
   const { nodes, admin, stop } = await startRedisCluster(3, { replicas: 1 });
   const key = (): string => `{${pick(['ann', 'bob', 'cid'])}}`;
   return {
-    endpoints: Array.from({ length: PROCESSES }, (_, i) => ({ url: nodes[i % 3]?.storeUrl ?? '', client: 'cluster' })),
+    endpoints: Array.from({ length: PROCESSES }, (_, i) => ({
+      ...{ url: nodes[i % 3]?.storeUrl ?? '', client: i === 2 ? 'node-redis cluster' : 'cluster' },
+    })),
     faults: {
       async stop() {
         const node = await admin.primaryOf(key());
