@@ -45,7 +45,7 @@ export interface Instance {
 }
 
 /** How many live at once, at most. */
-const MAX_INSTANCES = 7;
+export const MAX_INSTANCES = 7;
 /** The longest latency of a message without troubles. */
 export const WELL_MS = 5;
 /** A whole second, so that windows begin as people expect. */
