@@ -27,6 +27,10 @@ function work(): {
   return made;
 }
 
+const fail = (): never => {
+  throw new Error('broken');
+};
+
 describe('run', () => {
   it('calls the function with the decision, and resolves as it does', async () => {
     const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1s' }) });
@@ -57,12 +61,7 @@ describe('run', () => {
   });
 
   it.each([
-    [
-      'throws',
-      () => {
-        throw new Error('broken');
-      },
-    ],
+    ['throws', fail],
     ['rejects', async () => Promise.reject(new Error('broken'))],
   ])('releases the slot when the function %s', async (_how, fn) => {
     const limiter = createLimiter({ policy });

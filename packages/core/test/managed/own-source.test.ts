@@ -220,13 +220,7 @@ describe('managed', () => {
   it.each([
     ['there is no such policy', 'nothing', {}, { onUnconfigured: 'deny' }, false],
     ['it was removed', 'removed', { removed: { policy: null } }, { onUnconfigured: 'allow' }, true],
-    [
-      'the application "b" is not in its list of apps',
-      'orders',
-      { orders: { policy: ten, apps: ['a'] } },
-      { app: 'b' },
-      false,
-    ],
+    ['"b" is not in its list of apps', 'orders', { orders: { policy: ten, apps: ['a'] } }, { app: 'b' }, false],
     ['it is only for some applications', 'orders', { orders: { policy: ten, apps: ['a'] } }, {}, false],
   ])('is unconfigured if %s', async (why, name, records, options, allowed) => {
     const decision = await limit(name, table(records), options).consume('ann');

@@ -248,17 +248,11 @@ describe('two policies of one kind that take turns on a key, in any order', () =
     }
   });
 
+  const largest = { capacity: 1e15 - 1, refill: 1, every: '1ms', mode: 'interval' } as const;
+  const slow = { capacity: 1, refill: 1, every: '30d' } as const;
   it.each([
-    [
-      'buckets',
-      tokenBucket({ capacity: 4e12, refill: 4e12, every: '1s' }),
-      tokenBucket({ capacity: 1, refill: 1, every: '30d' }),
-    ],
-    [
-      'buckets that are refilled at intervals',
-      tokenBucket({ capacity: 1e15 - 1, refill: 1, every: '1ms', mode: 'interval' }),
-      tokenBucket({ capacity: 1, refill: 1, every: '30d', mode: 'interval' }),
-    ],
+    ['buckets', tokenBucket({ capacity: 4e12, refill: 4e12, every: '1s' }), tokenBucket(slow)],
+    ['buckets refilled at intervals', tokenBucket(largest), tokenBucket({ ...slow, mode: 'interval' })],
     ['fixed windows', fixedWindow({ limit: 1e15 - 1, window: '1ms' }), fixedWindow({ limit: 1, window: '30d' })],
     ['sliding counters', slidingCounter({ limit: 1e12, window: '1s' }), slidingCounter({ limit: 1, window: '30d' })],
     ['sliding windows', slidingWindow({ limit: 1e15 - 1, window: '1ms' }), slidingWindow({ limit: 1, window: '30d' })],

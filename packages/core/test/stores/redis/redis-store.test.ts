@@ -117,11 +117,7 @@ describe('redisStore', () => {
       { prefix, connectTimeoutMs: bad },
       'connectTimeoutMs must be a whole number of milliseconds from 1 to',
     ]),
-    [
-      { evalsha: async () => '', eval: async () => '' },
-      { prefix, connectTimeoutMs: 9 },
-      'connectTimeoutMs needs a URL',
-    ],
+    [{ evalsha: () => '', eval: () => '' }, { prefix, connectTimeoutMs: 9 }, 'connectTimeoutMs needs'],
     ['http://user:s3cret@host', { prefix }, 'redis://user:password@host:6379/0'],
     ['127.0.0.1:6379', { prefix }, 'redis://user:password@host:6379/0'],
     ['redis//user:s3cret@host', { prefix }, 'redis://user:password@host:6379/0'],
