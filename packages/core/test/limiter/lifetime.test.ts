@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { concurrency, createLimiter, fixedWindow, memoryStore, type Limiter } from '@sluice/core';
+import { concurrency, createLimiter, fixedWindow, memoryStore } from '@sluice/core';
 import { WatchedStore } from './watched-store.ts';
 
 setFlagsFromString('--expose-gc');

@@ -59,11 +59,7 @@ export class RedisWorld extends World<RedisPlan> {
     return new Promise((resolve) => {
       this.carry(instance, () => {
         const reply = this.registry.heartbeat(call, Math.floor(this.time.nowMs));
-        this.carry(instance, () => {
-          instance.machine.run(() => {
-            resolve(reply);
-          });
-        });
+        this.carry(instance, () => instance.machine.run(() => resolve(reply)));
       });
     });
   }
@@ -71,12 +67,8 @@ export class RedisWorld extends World<RedisPlan> {
 
 const REDIS_TROUBLES: readonly [Trouble<RedisWorld>, ...Trouble<RedisWorld>[]] = [
   ...TROUBLES,
-  (world) => {
-    world.startAnywhere();
-  },
-  (world) => {
-    world.endAny();
-  },
+  (world) => world.startAnywhere(),
+  (world) => world.endAny(),
   // One replaces another.
   (world) => {
     world.endAny();

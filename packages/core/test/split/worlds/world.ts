@@ -213,9 +213,7 @@ export async function live<W extends World>(
   };
   demand();
   for (let i = random.integer(1, 16); i > 0; i--) {
-    world.later(random.integer(ms / 4, ms), () => {
-      random.pick(troubles)(world);
-    });
+    world.later(random.integer(ms / 4, ms), () => random.pick(troubles)(world));
   }
   await time.runUntil(beganMs + ms);
   return world;
