@@ -6,19 +6,19 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import * as jest from '@jest/globals';
-import { expectWarnings, sqlServers, startTcpProxy, until, type SqlServer } from '@sluice/testkit';
+import { expectWarnings, sqlServers, startTcpProxy, until, type SqlServer, type TcpProxy } from '@sluice/testkit';
 import { build } from 'esbuild';
 import { createConnection, createPool } from 'mysql2/promise';
 import { Client, Pool } from 'pg';
 import postgres from 'postgres';
-import { createLimiter, fixedWindow, type Limiter, type Store } from '../../src/index.ts';
+import { createLimiter, fixedWindow, type Store } from '../../src/index.ts';
 import { mysqlStore } from '../../src/mysql/index.ts';
 import { postgresStore } from '../../src/postgres/index.ts';
 import { ALLOWED, USED } from '../../src/program/decide.ts';
 import type { Answer } from '../../src/stores/store.ts';
 import { describeStore } from '../../src/testing/index.ts';
 
-const { afterAll, afterEach, beforeAll, describe, expect, it } = jest;
+const { afterAll, beforeAll, describe, expect, it } = jest;
 
 type SqlStore = Store & { migrate(): Promise<void> };
 
@@ -98,6 +98,12 @@ for (const [database, first, further] of DATABASES)
       const { store, close } = by(url);
       closing.push(close);
       return store;
+    };
+    const openProxy = async (): Promise<TcpProxy> => {
+      const { hostname, port } = new URL(server.url);
+      const proxy = await startTcpProxy({ host: hostname, port: Number(port) });
+      closing.unshift(() => proxy.close());
+      return proxy;
     };
     beforeAll(async () => {
       server = await (sqlServers[database] as () => Promise<SqlServer>)();
@@ -189,11 +195,7 @@ for (const [database, first, further] of DATABASES)
     }, 60_000);
 
     it('decides over a slow connection', async () => {
-      const { hostname, port } = new URL(server.url);
-      const proxy = await startTcpProxy({ host: hostname, port: Number(port) });
-      closing.unshift(() => {
-        proxy.close();
-      });
+      const proxy = await openProxy();
       const store = open(first, proxy.through(server.url));
       const limiter = createLimiter({ name: 'slow', limit: 5, window: '1h', store, timeoutMs: 5_000 });
       await limiter.consume('ann');
@@ -205,30 +207,22 @@ for (const [database, first, further] of DATABASES)
       await limiter.close();
     });
 
-    describe('that hangs, and whose connections break', () => {
-      let limiter: Limiter;
-      afterEach(() => limiter.close());
+    it('that hangs, and whose connections break, is replaced by the memory within the time of a request, and decides again', async () => {
+      const proxy = await openProxy();
+      const limiter = createLimiter({ limit: 1000, window: '1h', store: open(first, proxy.through(server.url)) });
+      await until('it decides', async () => (await limiter.consume('ann')).source !== 'local');
 
-      it('is replaced by the memory within the time of a request, and decides again', async () => {
-        const { hostname, port } = new URL(server.url);
-        const proxy = await startTcpProxy({ host: hostname, port: Number(port) });
-        closing.unshift(() => {
-          proxy.close();
-        });
-        limiter = createLimiter({ limit: 1000, window: '1h', store: open(first, proxy.through(server.url)) });
-        await until('it decides', async () => (await limiter.consume('ann')).source !== 'local');
+      proxy.hang();
+      const sources: string[] = [];
+      for (let i = 0; i < 6; i++) sources.push((await limiter.consume('ann')).source);
+      const { error } = await limiter.consume('ann');
+      await proxy.heal();
+      proxy.cut();
 
-        proxy.hang();
-        const sources: string[] = [];
-        for (let i = 0; i < 6; i++) sources.push((await limiter.consume('ann')).source);
-        const { error } = await limiter.consume('ann');
-        await proxy.heal();
-        proxy.cut();
-
-        expect(sources).toEqual(Array.from({ length: 6 }, () => 'local'));
-        expect(error).toMatchObject({ code: 'SLUICE_BREAKER_OPEN' });
-        await until('it decides again', async () => (await limiter.consume('ann')).source !== 'local');
-      });
+      expect(sources).toEqual(Array.from({ length: 6 }, () => 'local'));
+      expect(error).toMatchObject({ code: 'SLUICE_BREAKER_OPEN' });
+      await until('it decides again', async () => (await limiter.consume('ann')).source !== 'local');
+      await limiter.close();
     });
   });
 

@@ -36,20 +36,13 @@ const openBreaker = async (): Promise<{ readonly store: FakeStore; readonly guar
 };
 
 describe('a store that keeps failing', () => {
-  it('is called five times, and then no more', async () => {
+  it('is called five times, and then rejected at once, by an error of its own each time with the last failure', async () => {
     const store = storeThat('fails');
     const guard = new Guard(store);
 
     await ask(guard, 4);
     expect(guard.state).toBe('closed');
-    const outcomes = await ask(guard, 3);
-
-    expect(outcomes).toEqual(['SLUICE_STORE_FAILED', 'SLUICE_BREAKER_OPEN', 'SLUICE_BREAKER_OPEN']);
-    expect([guard.state, store.asked.length]).toEqual(['open', 5]);
-  });
-
-  it('is rejected at once, by an error of its own each time, which has the last failure as its cause', async () => {
-    const { guard } = await openBreaker();
+    expect(await ask(guard, 1)).toEqual(['SLUICE_STORE_FAILED']);
     const rejections = [1, 2].map(() => {
       try {
         return guard.perform('take', ASKS, performance.now() + 100);
@@ -58,10 +51,9 @@ describe('a store that keeps failing', () => {
       }
     });
 
+    expect([guard.state, store.asked.length]).toEqual(['open', 5]);
     expect(rejections[0]).toMatchObject({
-      code: 'SLUICE_BREAKER_OPEN',
-      kind: 'open',
-      sent: false,
+      ...{ code: 'SLUICE_BREAKER_OPEN', kind: 'open', sent: false },
       cause: expect.objectContaining({ message: 'away' }) as unknown,
     });
     expect(rejections[0]).not.toBe(rejections[1]);
@@ -94,18 +86,13 @@ describe('a store that keeps failing', () => {
 });
 
 describe('a store that is late', () => {
-  it('fails if five calls in a row waited for 100 ms', async () => {
-    const guard = new Guard(storeThat('hangs'));
-
-    const outcomes = await ask(guard, 6);
+  it.each<[string, FakeStore['behaviour']]>([
+    ['fails if five calls in a row waited for 100 ms', 'hangs'],
+    ['fails although its answers come after the calls were given up', { answersAfterMs: 150 }],
+  ])('%s', async (_title, behaviour) => {
+    const outcomes = await ask(new Guard(storeThat(behaviour)), 6);
 
     expect(outcomes).toEqual([...Array<string>(5).fill('SLUICE_STORE_TIMEOUT'), 'SLUICE_BREAKER_OPEN']);
-  });
-
-  it('fails although its answers come after the calls were given up', async () => {
-    const guard = new Guard(storeThat({ answersAfterMs: 150 }));
-
-    expect((await ask(guard, 6)).at(-1)).toBe('SLUICE_BREAKER_OPEN');
   });
 
   it('fails once by a call that is late and rejects afterwards', async () => {
@@ -178,7 +165,7 @@ describe('a probe', () => {
     expect(await ask(guard, 1)).toEqual(['SLUICE_REDIS_CLIENT_MISSING']);
   });
 
-  it('is not sent any more once the last limiter of the store has left', async () => {
+  it('is not sent any more once the last limiter of the store has left, nor for calls that fail afterwards', async () => {
     const store = storeThat('fails');
     const guard = new Guard(store);
     const leave = [guard.join('one'), guard.join('two')];
@@ -189,19 +176,11 @@ describe('a probe', () => {
     expect(store.probes).toBe(1);
     leave[1]?.();
     await pass(10_000);
-
-    expect([guard.state, store.probes, jest.getTimerCount()]).toEqual(['closed', 1, 0]);
-  });
-
-  it('is not sent for calls that fail after the last limiter of the store has left', async () => {
-    const store = storeThat('fails');
-    const guard = new Guard(store);
-    guard.join('one')();
-
+    expect(jest.getTimerCount()).toBe(0);
     await ask(guard, 10);
     await pass(10_000);
 
-    expect([guard.state, store.probes]).toEqual(['closed', 0]);
+    expect([guard.state, store.probes]).toEqual(['closed', 1]);
   });
 
   it('does not hear of calls from before it closed the breaker', async () => {
@@ -222,14 +201,9 @@ describe('a probe', () => {
 });
 
 describe('the channel sluice:breaker', () => {
-  const messages: BreakerMessage[] = [];
-  const listen = (): (() => void) => {
-    messages.length = 0;
-    return subscribe(breakers, (message) => messages.push(message));
-  };
-
   it('has every change of state, with the limiters of the store, and why', async () => {
-    const stop = listen();
+    const messages: BreakerMessage[] = [];
+    const stop = subscribe(breakers, (message) => messages.push(message));
     const store = storeThat('fails');
     const guard = new Guard(store);
     guard.join('api');
@@ -273,25 +247,25 @@ describe('the channel sluice:breaker', () => {
 describe('an outage', () => {
   it('is warned of once for each kind of failure, and its end each time, with the times of both', async () => {
     const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const store = storeThat({
-      failsWith: new StoreError('SLUICE_STORE_FAILED', 'no connection', { kind: 'connection' }),
-    });
+    const store = storeThat('answers');
     const guard = new Guard(store);
     guard.join('warned');
-    await ask(guard, 5);
-    store.behaviour = 'answers';
-    await pass(100);
-    store.behaviour = { failsWith: new StoreError('SLUICE_STORE_FAILED', 'no such right', { kind: 'denied' }) };
-    await ask(guard, 5);
-    store.behaviour = 'answers';
-    await pass(100);
-    store.behaviour = { failsWith: new StoreError('SLUICE_STORE_FAILED', 'no such right', { kind: 'denied' }) };
-    await ask(guard, 5);
+    for (const [message, kind] of [
+      ['no connection', 'connection'],
+      ['no such right', 'denied'],
+      ['no such right', 'denied'],
+    ] as const) {
+      store.behaviour = { failsWith: new StoreError('SLUICE_STORE_FAILED', message, { kind }) };
+      await ask(guard, 5);
+      store.behaviour = 'answers';
+      await pass(100);
+    }
 
     expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
       expect.stringMatching(/^The redis store of "warned" keeps failing \(connection\): no connection\. Since \d{4}-/),
       expect.stringMatching(/^The redis store of "warned" is back: it was down from \d{4}-.*Z to \d{4}-.*Z\.$/),
       expect.stringMatching(/^The redis store of "warned" keeps failing \(denied\): no such right/),
+      expect.stringMatching(/^The redis store of "warned" is back/),
       expect.stringMatching(/^The redis store of "warned" is back/),
     ]);
   });

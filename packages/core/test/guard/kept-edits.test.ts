@@ -10,24 +10,27 @@ expectWarnings('SLUICE_STORE_AWAY');
 
 const { pass } = useFakeTime();
 const RELEASE: readonly Ask[] = [{ ...(ASKS[0] as Ask), policy: concurrency({ limit: 1, ttl: '1m' }), holder: 7 }];
-const unsent = { failsWith: new StoreError('SLUICE_STORE_FAILED', 'no connection', { sent: false }) };
-const perhapsSent = { failsWith: new StoreError('SLUICE_STORE_FAILED', 'connection lost', { sent: true }) };
+const failsWith = (message: string, sent: boolean) => ({
+  failsWith: new StoreError('SLUICE_STORE_FAILED', message, { sent }),
+});
+const unsent = failsWith('no connection', false);
+const perhapsSent = failsWith('connection lost', true);
 
-const openGuard = async (store: FakeStore): Promise<Guard> => {
-  store.behaviour = 'fails';
+/** A store and its guard, whose breaker has opened if the store fails. */
+async function guarded(behaviour: FakeStore['behaviour'] = 'fails'): Promise<{ store: FakeStore; guard: Guard }> {
+  const store = Object.assign(new FakeStore(), { behaviour });
   const guard = new Guard(store);
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < (behaviour === 'fails' ? 5 : 0); i++) {
     await Promise.resolve(guard.perform('take', ASKS, performance.now() + 100)).catch(() => undefined);
   }
   store.asked.length = 0;
-  return guard;
-};
+  return { store, guard };
+}
 const gives = (store: FakeStore): number => store.asked.filter(({ op }) => op === 'give').length;
 
 describe('an edit that is kept', () => {
   it('is sent once, as soon as the breaker closes', async () => {
-    const store = new FakeStore();
-    const guard = await openGuard(store);
+    const { store, guard } = await guarded();
     guard.keep('give', ASKS);
     store.behaviour = 'answers';
 
@@ -39,21 +42,19 @@ describe('an edit that is kept', () => {
   });
 
   it('is sent in half a second if the breaker never opened, and again while it surely was not sent', async () => {
-    const store = Object.assign(new FakeStore(), { behaviour: unsent });
-    const guard = new Guard(store);
+    const { store, guard } = await guarded(unsent);
     guard.keep('give', ASKS);
 
     await pass(500);
     expect(gives(store)).toBe(1);
-    Object.assign(store, { behaviour: 'answers' });
+    store.behaviour = 'answers';
     await pass(2_000);
 
     expect(gives(store)).toBe(2);
   });
 
   it('is dropped when the last limiter of the store has left, because it would open the store again', async () => {
-    const store = new FakeStore();
-    const guard = await openGuard(store);
+    const { store, guard } = await guarded();
     const leave = guard.join('one');
     guard.keep('give', ASKS);
     store.behaviour = 'answers';
@@ -64,31 +65,22 @@ describe('an edit that is kept', () => {
     expect(store.asked).toEqual([]);
   });
 
-  it('is never sent again if it may have been executed', async () => {
-    const store = Object.assign(new FakeStore(), { behaviour: perhapsSent });
-    const guard = new Guard(store);
-    guard.keep('give', ASKS);
-
-    await pass(5_000);
-
-    expect(gives(store)).toBe(1);
-  });
-
-  it('is sent again even then if it is a release, which names its holder', async () => {
-    const store = Object.assign(new FakeStore(), { behaviour: perhapsSent });
-    const guard = new Guard(store);
-    guard.keep('give', RELEASE);
+  it.each([
+    ['never sent again if it may have been executed', ASKS, 1],
+    ['sent again even then if it is a release, which names its holder', RELEASE, 3],
+  ])('is %s', async (_what, asks, times) => {
+    const { store, guard } = await guarded(perhapsSent);
+    guard.keep('give', asks);
 
     await pass(1_000);
-    Object.assign(store, { behaviour: 'answers' });
+    store.behaviour = 'answers';
     await pass(5_000);
 
-    expect(gives(store)).toBe(3);
+    expect(gives(store)).toBe(times);
   });
 
   it('is dropped after 10 s, and no timer is left', async () => {
-    const store = new FakeStore();
-    const guard = await openGuard(store);
+    const { store, guard } = await guarded();
     const leave = guard.join('api');
     guard.keep('give', RELEASE);
 
@@ -102,8 +94,7 @@ describe('an edit that is kept', () => {
   });
 
   it('is one of at most a thousand', async () => {
-    const store = new FakeStore();
-    const guard = await openGuard(store);
+    const { store, guard } = await guarded();
     for (let i = 0; i < 1_500; i++) guard.keep('give', ASKS);
     store.behaviour = 'answers';
 

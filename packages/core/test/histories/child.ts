@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
-import { createClient } from 'redis';
+import { createClient, createCluster } from 'redis';
 import { createLimiter, redisStore, type Decision, type RedisStore, type StoreError } from '../../src/index.ts';
 import { SCRIPTS } from '../../src/stores/redis/lua/generated/scripts.generated.ts';
 import { KINDS, SEVERAL, SLOTS } from './kinds.ts';
@@ -28,7 +28,7 @@ let ticks = 0;
 setInterval(() => ticks++, 10).unref();
 const MAX_TICKS = 18;
 
-if (client !== 'cluster') {
+if (!client.endsWith('cluster')) {
   for (const script of Object.values(SCRIPTS) as { sha1: string; source: string }[]) {
     const ahead = `(redis.call("GET", "${AHEAD}") or 0)`;
     script.source = script.source.replace('now = time[1] * 1000', `now = ${ahead} + time[1] * 1000`);
@@ -47,6 +47,17 @@ async function openStore(): Promise<RedisStore> {
     return redisStore(redis, { prefix: 'sluice' });
   }
   const { hostname, port, username, password } = new URL(url);
+  if (client === 'node-redis cluster') {
+    const socket = { host: hostname, port: Number(port) };
+    const redis = createCluster({
+      rootNodes: [{ socket }],
+      defaults: { username, password, disableOfflineQueue: true },
+    });
+    redis.on('error', () => undefined);
+    disconnect = redis.destroy.bind(redis);
+    await redis.connect();
+    return redisStore(redis, { prefix: 'sluice' });
+  }
   const redis =
     client === 'ioredis'
       ? new Redis(url, { retryStrategy: () => 50 })

@@ -6,7 +6,7 @@ export const AHEAD = 'sluice:ahead';
 
 export interface ChildOptions {
   readonly url: string;
-  readonly client: 'url' | 'ioredis' | 'node-redis' | 'cluster';
+  readonly client: 'url' | 'ioredis' | 'node-redis' | 'cluster' | 'node-redis cluster';
   /** Which of the two numbers of every kind it uses. */
   readonly side: 0 | 1;
   readonly number: number;

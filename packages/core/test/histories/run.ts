@@ -107,7 +107,9 @@ async function startCluster({ losses }: Notes): Promise<World> {
   const { nodes, admin, stop } = await startRedisCluster(3, { replicas: 1 });
   const key = (): string => `{${pick(['ann', 'bob', 'cid'])}}`;
   return {
-    endpoints: Array.from({ length: PROCESSES }, (_, i) => ({ url: nodes[i % 3]?.storeUrl ?? '', client: 'cluster' })),
+    endpoints: Array.from({ length: PROCESSES }, (_, i) => ({
+      ...{ url: nodes[i % 3]?.storeUrl ?? '', client: i === 2 ? 'node-redis cluster' : 'cluster' },
+    })),
     faults: {
       async stop() {
         const node = await admin.primaryOf(key());
@@ -120,6 +122,13 @@ async function startCluster({ losses }: Notes): Promise<World> {
       },
       async handOver() {
         await admin.failover(key());
+      },
+      async moveSlot() {
+        const moved = key();
+        const owner = await admin.primaryOf(moved);
+        const others = await Promise.all(['ann', 'bob', 'cid'].map((one) => admin.primaryOf(`{${one}}`)));
+        const to = others.find((node) => node !== owner);
+        if (to !== undefined) await admin.moveSlot(await admin.slotOf(moved), to, () => sleep(30));
       },
       async failOver() {
         const fromMs = Date.now();

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { concurrency, createLimiter, fixedWindow, memoryStore, type Limiter } from '@sluice/core';
+import { concurrency, createLimiter, fixedWindow, memoryStore } from '@sluice/core';
 import { WatchedStore } from './watched-store.ts';
 
 setFlagsFromString('--expose-gc');
@@ -31,15 +31,9 @@ describe('a limiter’s name', () => {
     expect(() => createLimiter({ name: 'api', policy, store, ...other })).toThrow(TAKEN);
   });
 
-  it('is free again when its limiter is closed', async () => {
+  it('is free again when its limiter is closed, or dropped and never closed', async () => {
     const store = memoryStore();
     await createLimiter({ name: 'api', policy, store }).close();
-
-    expect(createLimiter({ name: 'api', policy, store }).name).toBe('api');
-  });
-
-  it('is free again when its limiter was dropped, and never closed', async () => {
-    const store = memoryStore();
     createLimiter({ name: 'api', policy, store });
     await new Promise(setImmediate);
     collectGarbage();
@@ -63,22 +57,19 @@ describe('a limiter that is closed', () => {
     expect(order).toEqual(['decided', 'closed']);
   });
 
-  it.each<[method: keyof Limiter, ...args: unknown[]]>([
-    ['consume'],
-    ['peek'],
-    ['refund'],
-    ['charge', 1],
-    ['reset'],
-    ['block', '1s'],
-    ['unblock'],
-  ])('denies %s', async (method, ...args) => {
-    const limiter = createLimiter({ policy });
-    await limiter.close();
+  it.each(['consume', 'peek', 'refund', 'charge', 'reset', 'block', 'unblock'] as const)(
+    'denies %s',
+    async (method) => {
+      const limiter = createLimiter({ policy });
+      await limiter.close();
 
-    const call = (limiter[method] as (...args: unknown[]) => Promise<unknown>).bind(limiter);
+      const call = (limiter[method] as (...args: unknown[]) => Promise<unknown>).bind(limiter);
 
-    await expect(call('key', ...args)).rejects.toMatchObject({ name: 'SluiceError', code: 'SLUICE_LIMITER_CLOSED' });
-  });
+      const more = method === 'charge' ? [1] : method === 'block' ? ['1s'] : [];
+
+      await expect(call('key', ...more)).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    },
+  );
 
   it('closes its store, once, when no other limiter uses it', async () => {
     const store = new WatchedStore();
@@ -100,16 +91,34 @@ describe('closing', () => {
     const limiter = createLimiter({ policy, store });
     const decision = await limiter.consume('ann');
 
-    const edited =
-      edit === 'refund'
-        ? limiter.refund(decision)
-        : edit === 'block'
-          ? limiter.block('ann', '1h')
-          : limiter[edit]('ann');
+    const edits = {
+      reset: () => limiter.reset('ann'),
+      block: () => limiter.block('ann', '1h'),
+      unblock: () => limiter.unblock('ann'),
+      refund: () => limiter.refund(decision),
+    };
+    const edited = edits[edit]();
     await Promise.all([limiter.close(), edited]);
 
     expect(store.calls.at(-1)).toBe('close');
     expect(store.calls.filter((op) => op !== 'peek')).toHaveLength(3); // a peek tells the timeline what was before
+  });
+
+  it.each([
+    ['units', policy],
+    ['a slot', concurrency({ limit: 1, ttl: '1h' })],
+  ])('gives back %s that a call has just taken', async (_what, taken) => {
+    const store = new WatchedStore();
+    const shared = { policy: taken, store, shared: true, denialCache: false };
+    const [here, there] = [createLimiter(shared), createLimiter(shared)];
+    store.turns = 5;
+    const running = here.run('k', () => 'ran');
+    const closed = here.close();
+
+    await expect(running).rejects.toMatchObject({ code: 'SLUICE_LIMITER_CLOSED' });
+    await closed;
+
+    expect((await there.peek('k')).used).toBe(0);
   });
 });
 

@@ -69,32 +69,23 @@ describe('a reservation', () => {
 });
 
 describe('a settlement that fails', () => {
-  it('is not tried again, for it may have happened, and rejects nothing', async () => {
-    const store = new WatchedStore();
-    const limiter = createLimiter({ policy, store });
-    const { settle } = await limiter.reserve('key', 2);
-    store.isAway = true;
-
-    await settle(5);
-
-    store.isAway = false;
-    await settle(5);
-    expect(store.calls).toEqual(['take', 'charge']);
-  });
-
-  it('is sent when the store is back, if it surely was not sent', async () => {
+  it('is not tried again, for it may have happened, and rejects nothing; it is if it surely was not sent', async () => {
     jest.useFakeTimers();
     const store = new WatchedStore();
     const limiter = createLimiter({ policy, store });
-    const { settle } = await limiter.reserve('key', 2);
+    const [perhapsSent, unsent] = [await limiter.reserve('key', 2), await limiter.reserve('other', 2)];
+    store.isAway = true;
+    await perhapsSent.settle(5);
     store.isAway = 'unsent';
-    await settle(5);
+    await unsent.settle(5);
 
     store.isAway = false;
+    await perhapsSent.settle(5);
     await jest.advanceTimersByTimeAsync(1000);
     jest.useRealTimers();
 
-    expect(await remaining(limiter)).toBe(5);
+    expect(store.calls).toEqual(['take', 'take', 'charge', 'charge', 'charge']);
+    expect([await remaining(limiter), await remaining(limiter, 'other')]).toEqual([8, 5]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { concurrency, createLimiter, fixedWindow, memoryStore, type Store } from '@sluice/core';
+import { concurrency, createLimiter, fixedWindow, memoryStore } from '@sluice/core';
 import { useFakeTime } from '../guard/fake-store.ts';
+import { WatchedStore } from './watched-store.ts';
 
 const TTL_MS = 3_000;
 const policy = concurrency({ limit: 1, ttl: TTL_MS });
@@ -25,6 +26,10 @@ function work(): {
   };
   return made;
 }
+
+const fail = (): never => {
+  throw new Error('broken');
+};
 
 describe('run', () => {
   it('calls the function with the decision, and resolves as it does', async () => {
@@ -56,12 +61,7 @@ describe('run', () => {
   });
 
   it.each([
-    [
-      'throws',
-      () => {
-        throw new Error('broken');
-      },
-    ],
+    ['throws', fail],
     ['rejects', async () => Promise.reject(new Error('broken'))],
   ])('releases the slot when the function %s', async (_how, fn) => {
     const limiter = createLimiter({ policy });
@@ -100,12 +100,12 @@ describe('run', () => {
   });
 
   it('aborts the signal of the function when renewals fail until the ttl ends', async () => {
-    const inner = memoryStore();
-    const perform: Store['perform'] = async (op, asks) =>
-      op === 'renew' ? Promise.reject(new Error('away')) : Promise.resolve(inner.perform(op, asks));
-    const limiter = createLimiter({ policy, store: { source: 'redis', perform } });
+    const store = new WatchedStore();
+    const limiter = createLimiter({ policy, store });
     const long = work();
     const running = limiter.run('k', long.fn);
+    await pass(0);
+    store.isAway = true;
     await pass(TTL_MS - 1);
     const before = long.signal?.aborted;
     await pass(TTL_MS / 3 + 1);
@@ -117,17 +117,13 @@ describe('run', () => {
   });
 
   it('holds no slot that no store has given: its function is not aborted for one', async () => {
-    const inner = memoryStore();
-    let isAway = true;
-    const perform: Store['perform'] = async (op, asks) => {
-      if (isAway) throw new Error('away');
-      return Promise.resolve(inner.perform(op, asks));
-    };
-    const limiter = createLimiter({ policy, store: { source: 'redis', perform }, onStoreError: 'allow' });
+    const store = new WatchedStore();
+    store.isAway = true;
+    const limiter = createLimiter({ policy, store, onStoreError: 'allow' });
     const long = work();
     const running = limiter.run('k', long.fn);
     await pass(0);
-    isAway = false;
+    store.isAway = false;
     await pass(TTL_MS * 2);
 
     expect(long.signal?.aborted).toBe(false);
@@ -141,11 +137,7 @@ describe('run', () => {
     const running = limiter.run('k', long.fn);
     const fn = jest.fn(() => 'called');
     const abort = new AbortController();
-    const waiting = [
-      limiter.run('k', fn, { signal: abort.signal }),
-      limiter.run('k', fn, { maxWaitMs: 100 }),
-      limiter.run('k', fn),
-    ];
+    const waiting = [{ signal: abort.signal }, { maxWaitMs: 100 }, {}].map((options) => limiter.run('k', fn, options));
     const results = Promise.allSettled(waiting);
 
     abort.abort(new Error('left'));
@@ -154,23 +146,19 @@ describe('run', () => {
     long.end();
     await running;
 
-    const reasons = (await results).map(
-      (result) => (result as PromiseRejectedResult).reason as { code?: string; message: string },
-    );
-    expect(reasons.map(({ code, message }) => code ?? message)).toEqual([
-      'left',
-      'SLUICE_WAIT_TIMEOUT',
-      'SLUICE_LIMITER_CLOSED',
+    expect(await results).toMatchObject([
+      { reason: { message: 'left' } },
+      { reason: { code: 'SLUICE_WAIT_TIMEOUT' } },
+      { reason: { code: 'SLUICE_LIMITER_CLOSED' } },
     ]);
     expect(fn).not.toHaveBeenCalled();
   });
 
   it('sees within 250 ms a slot that another process has released', async () => {
     const store = memoryStore();
-    const perform: Store['perform'] = async (op, asks) => Promise.resolve(store.perform(op, asks));
     const shared = { name: 'jobs', shared: true, policy, denialCache: false } as const;
     const [here, there] = [
-      createLimiter({ ...shared, store: { source: 'redis', perform } }),
+      createLimiter({ ...shared, store: new WatchedStore(store) }),
       createLimiter({ ...shared, store }),
     ];
     const { release } = await there.acquire('k');

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import {
   createLimiter,
   fixedWindow,
@@ -64,7 +64,13 @@ function storeOfNow(): MemoryStore {
   return memoryStore({ clock: { now: () => 1_795_262_400_000 + performance.now() - startMs } });
 }
 
-/** What becomes of the requests of a plan where each waits. */
+/** Without what would come after the end of the run. */
+const inTime = (ended: readonly Ended[]): readonly Ended[] =>
+  ended.map(({ allowedAtMs, leftAtMs }) =>
+    (allowedAtMs ?? leftAtMs ?? TIME_MS) < TIME_MS ? { allowedAtMs, leftAtMs } : {},
+  );
+
+/** What becomes of the requests of a plan where each waits. No timer is left behind. */
 async function waited(policy: Policy, plan: readonly Planned[]): Promise<readonly Ended[]> {
   const startMs = performance.now();
   const limiter = createLimiter({ policy, store: storeOfNow() });
@@ -84,10 +90,9 @@ async function waited(policy: Policy, plan: readonly Planned[]): Promise<readonl
     });
     await jest.advanceTimersByTimeAsync(1);
   }
-  const known = ended.map(({ allowedAtMs, leftAtMs }) =>
-    (allowedAtMs ?? leftAtMs ?? TIME_MS) < TIME_MS ? { allowedAtMs, leftAtMs } : {},
-  );
+  const known = inTime(ended);
   await limiter.close();
+  expect(jest.getTimerCount()).toBe(0);
   return known;
 }
 
@@ -123,17 +128,14 @@ async function tried(policy: Policy, plan: readonly Planned[]): Promise<readonly
     await tryLine(ms);
     await jest.advanceTimersByTimeAsync(1);
   }
-  const known = ended.map(({ allowedAtMs, leftAtMs }) =>
-    (allowedAtMs ?? leftAtMs ?? TIME_MS) < TIME_MS ? { allowedAtMs, leftAtMs } : {},
-  );
   await limiter.close();
-  return known;
+  return inTime(ended);
 }
 
-describe.each(POLICIES)('requests that wait for %s', (name, policy) => {
-  const isPaced = name === 'leakyBucket';
-
-  it('are allowed in the order of their calls, in the millisecond in which the first in line fits', async () => {
+it.each(POLICIES)(
+  'requests that wait for %s are allowed in the order of their calls, in the millisecond in which the first in line fits',
+  async (name, policy) => {
+    const isPaced = name === 'leakyBucket';
     const random = seeded(SEED);
     for (let i = 0; i < cases(40); i++) {
       // One that is aborted in its delay frees a position that others are behind of already; costs above 2 never fit.
@@ -145,12 +147,5 @@ describe.each(POLICIES)('requests that wait for %s', (name, policy) => {
         ended: await tried(policy, plan),
       });
     }
-  });
-
-  it('leave no timer behind', async () => {
-    const plan = planOf(seeded(SEED));
-    await waited(policy, plan);
-
-    expect(jest.getTimerCount()).toBe(0);
-  });
-});
+  },
+);

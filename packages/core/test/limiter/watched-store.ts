@@ -8,6 +8,8 @@ export class WatchedStore implements Store {
   isAway: boolean | 'unsent' = false;
   /** Turns of the event loop until it answers. */
   turns = 0;
+  /** Whether it decides, but its answer is lost. */
+  isMute = false;
   readonly #memory: Store;
 
   constructor(memory: Store = memoryStore()) {
@@ -20,7 +22,8 @@ export class WatchedStore implements Store {
     if (this.isAway !== false) {
       throw new StoreError('SLUICE_STORE_FAILED', 'away', { kind: 'connection', sent: this.isAway !== 'unsent' });
     }
-    return this.#memory.perform(op, asks);
+    const answer = await this.#memory.perform(op, asks);
+    return this.isMute ? new Promise(() => undefined) : answer;
   }
 
   close(): void {

@@ -61,27 +61,18 @@ describe('put', () => {
     expect(await process().policies.get('orders')).toMatchObject({ policy: twenty });
   });
 
-  it('says that another kind starts afresh, and which overrides it removes', async () => {
+  it('says that a reset starts afresh and keeps the overrides, and that another kind does and which it removes', async () => {
     const { policies } = process();
     await policies.put('orders', ten);
     await policies.override('orders', 'ann', twenty);
     await policies.override('orders', { prefix: 'org-' }, twenty);
 
+    const reset = await policies.put('orders', ten, { reset: true });
     const put = await policies.put('orders', slidingWindow({ limit: 10, window: '1h' }));
 
+    expect(reset).toMatchObject({ change: 'changed', startsAfresh: true, removedOverrides: [] });
     expect(put).toMatchObject({ startsAfresh: true, removedOverrides: ['ann', { prefix: 'org-' }] });
     expect(await process().policies.overrides('orders')).toEqual([]);
-  });
-
-  it('says that a reset starts afresh, and keeps the overrides', async () => {
-    const { policies } = process();
-    await policies.put('orders', ten);
-    await policies.override('orders', 'ann', twenty);
-
-    const put = await policies.put('orders', ten, { reset: true });
-
-    expect(put).toMatchObject({ change: 'changed', startsAfresh: true, removedOverrides: [] });
-    expect(await policies.overrides('orders')).toHaveLength(1);
   });
 
   it('keeps its instant ahead of the one before, even if the clock of the server is behind', async () => {
@@ -193,27 +184,18 @@ describe('an override', () => {
     expect(follower.copy.find('orders', '#b')).toEqual(ten);
   });
 
-  it('ends when it is removed, and a shorter prefix counts again', async () => {
+  it.each(['ann', { prefix: 'a' }, 'k'.repeat(300)])('of %j ends by what it is listed under', async (target) => {
     const { policies, follower } = process();
+    const key = typeof target === 'string' ? target : 'ann';
     await policies.put('orders', ten);
-    await policies.override('orders', { prefix: 'a' }, twenty);
+    await policies.override('orders', target, twenty);
+    expect(follower.copy.find('orders', key)).toEqual(twenty);
+    const [{ target: listed } = { target }] = await policies.overrides('orders');
 
-    expect(await policies.removeOverride('orders', { prefix: 'a' })).toBe(true);
+    expect(await policies.removeOverride('orders', listed)).toBe(true);
 
-    expect(await policies.removeOverride('orders', { prefix: 'a' })).toBe(false);
-    expect(follower.copy.find('orders', 'ann')).toEqual(ten);
-  });
-
-  it('of a long key ends by the hash under which it is listed', async () => {
-    const { policies, follower } = process();
-    const token = 'k'.repeat(300);
-    await policies.put('orders', ten);
-    await policies.override('orders', token, twenty);
-    const [{ target } = {}] = await policies.overrides('orders');
-
-    expect(await policies.removeOverride('orders', target as string)).toBe(true);
-
-    expect(follower.copy.find('orders', token)).toEqual(ten);
+    expect(await policies.removeOverride('orders', listed)).toBe(false);
+    expect(follower.copy.find('orders', key)).toEqual(ten);
   });
 
   it('ends by the clock of the server, whatever that of the process', async () => {

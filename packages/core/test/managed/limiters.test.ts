@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { until } from '@sluice/testkit';
+import { describe, expect, it } from '@jest/globals';
+import { until, useClosing } from '@sluice/testkit';
 import { createLimiter, fixedWindow, redisStore, type Limiter } from '../../src/index.ts';
 import { createPolicies, managed } from '../../src/managed/index.ts';
 import { useWorld } from './use-policies.ts';
@@ -9,22 +9,18 @@ const { redis, process } = useWorld();
 const ten = fixedWindow({ limit: 10, window: '1h' });
 const twenty = fixedWindow({ limit: 20, window: '1h' });
 
-const limiters: Limiter[] = [];
-afterEach(async () => {
-  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()));
-});
+const closeLater = useClosing();
 
 /** A limiter of one process more. */
 function limiter(options: object = {}): Limiter {
-  const made = createLimiter({
+  const made: Limiter = createLimiter({
     policy: managed('orders'),
     store: redisStore(process().connection, { prefix: 'sluice' }),
     onStoreError: 'throw',
     timeoutMs: 10_000,
     ...options,
   } as never);
-  limiters.push(made);
-  return made;
+  return closeLater(made);
 }
 
 describe('limiters with a managed policy', () => {

@@ -155,11 +155,7 @@ describe('a process that may not write', () => {
 
 describe('a record that this release cannot use', () => {
   it.each([
-    [
-      'an unknown algorithm',
-      '{"atMs":1,"life":1,"policy":{"algorithm":"magic"}}',
-      'does not know its algorithm "magic"',
-    ],
+    ['an unknown algorithm', '{"atMs":1,"life":1,"policy":{"algorithm":"magic"}}', 'not know its algorithm "magic"'],
     ['no JSON', '{"atMs":1,', 'it is not a record of a policy'],
     ['another value', '"hello"', 'it is not a record of a policy'],
     ['a hostile instant', '{"atMs":9007199254740993,"life":1}', 'it is not a record of a policy'],

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, jest } from '@jest/globals';
-import { useRedis, type RunningRedis } from '@sluice/testkit';
+import { beforeEach, jest } from '@jest/globals';
+import { useClosing, useRedis, type RunningRedis } from '@sluice/testkit';
 import { Redis } from 'ioredis';
 import { createPolicies, redisSource, type Policies } from '../../src/managed/index.ts';
 import { findFollower } from '../../src/managed/policies.ts';
@@ -18,7 +18,6 @@ export interface Process {
 /** A Redis of the test file, empty before every test, and processes that are closed after it. */
 export interface World {
   readonly redis: RunningRedis;
-  /** What was warned of in this test: code and message. */
   readonly warnings: readonly string[];
   process(url?: string): Process;
 }
@@ -34,33 +33,36 @@ export async function takeSnapshot(admin: Redis): Promise<() => Promise<void>> {
   };
 }
 
-export function useWorld(): World {
-  const redis = useRedis();
-  const ends: (() => unknown)[] = [];
+/** What was warned of in this test: code and message. */
+export function useWarnings(): readonly string[] {
   const warnings: string[] = [];
-  beforeEach(async () => {
+  beforeEach(() => {
     warnings.length = 0;
     jest.spyOn(process, 'emitWarning').mockImplementation((message, options) => {
       warnings.push(`${String((options as { code?: string }).code)}: ${String(message)}`);
     });
-    await redis.admin.flushall();
   });
-  afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  });
+  return warnings;
+}
+
+export function useWorld(): World {
+  const redis = useRedis();
+  const closeLater = useClosing();
+  const warnings = useWarnings();
+  beforeEach(() => redis.admin.flushall());
   return {
     redis,
     warnings,
     process(url = redis.server.url) {
       const connection = new Redis(url, { disconnectTimeout: 50, retryStrategy: () => 50 });
       connection.on('error', () => undefined);
-      ends.push(() => {
+      closeLater(() => {
         connection.disconnect();
       });
       const policies = createPolicies(redisSource(connection, { prefix: 'sluice' }));
       const follower = findFollower(policies, {} as Store);
       const follow = async (): Promise<void> => {
-        ends.push(follower.enter());
+        closeLater(follower.enter());
         await follower.firstLoad();
       };
       return { policies, follower, connection, follow };

@@ -3,7 +3,7 @@ import { Counter, Registry, register as defaultRegister } from 'prom-client';
 import { breakers, decisions, storeErrors } from '../../src/channels.ts';
 import { forget } from '../../src/observe/live-limiters.ts';
 import { collectMetrics } from '../../src/observe/metrics.ts';
-import { decide, DENIAL, useLiveLimiters } from './publish.ts';
+import { changeBreaker, decide, DENIAL, failStore, useLiveLimiters } from './publish.ts';
 
 const live = useLiveLimiters();
 let register: Registry;
@@ -16,49 +16,119 @@ afterEach(() => {
   stop();
 });
 
-/** The samples of metrics as a page shows them. */
-const samples = async (of = register): Promise<string[]> =>
-  (await of.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+/** The samples of one metric, or of all, as a page shows them. */
+const samples = async (name = '', of = register): Promise<string[]> =>
+  (await of.metrics()).split('\n').filter((line) => line.startsWith(name) && line !== '' && !line.startsWith('#'));
 
-describe('collectMetrics', () => {
-  it('shows what happened, and what limiters are at present', async () => {
-    const limiter = live({}, { keysInMemory: 3 });
+describe('what happened', () => {
+  it('is counted by its labels, and decisions are timed; a peek consumes nothing and denies no request', async () => {
     decide();
     decide(DENIAL);
     decide(DENIAL);
+    decide(DENIAL, 'peek');
 
-    expect(await samples()).toEqual(
+    expect(await samples('sluice_decisions_total')).toEqual([
+      'sluice_decisions_total{limiter="api",policy="hourly",outcome="allowed",source="memory"} 1',
+      'sluice_decisions_total{limiter="api",policy="hourly",outcome="denied",source="memory"} 2',
+    ]);
+    expect(await samples('sluice_decision_duration_seconds')).toEqual(
       expect.arrayContaining([
-        'sluice_decisions_total{limiter="api",policy="hourly",outcome="allowed",source="memory"} 1',
-        'sluice_decisions_total{limiter="api",policy="hourly",outcome="denied",source="memory"} 2',
         'sluice_decision_duration_seconds_bucket{le="0.00005",limiter="api",source="memory"} 0',
         'sluice_decision_duration_seconds_sum{limiter="api",source="memory"} 0.75',
-        'sluice_breaker_state{limiter="api",state="closed"} 1',
-        'sluice_fallback_active{limiter="api"} 0',
-        'sluice_keys_in_memory{limiter="api"} 3',
-        'sluice_limit{limiter="api",policy="hourly"} 10',
       ]),
     );
-
-    forget(limiter);
-    expect((await samples()).filter((line) => /breaker_state|fallback|keys_in|limit\{/.test(line))).toEqual([]);
   });
 
+  it('is near its limit if it allowed and left at most a fifth of it', async () => {
+    decide({ remaining: 3 });
+    decide(DENIAL);
+    decide({ remaining: 0, limit: 0 });
+    expect(await samples('sluice_near_limit')).toEqual([]);
+
+    decide({ remaining: 2 });
+
+    expect(await samples('sluice_near_limit')).toEqual(['sluice_near_limit_total{limiter="api",policy="hourly"} 1']);
+  });
+
+  it('is a failure of the store by its kind, probes too for each limiter: an outage that lasts does not look over', async () => {
+    failStore();
+    changeBreaker('closed', 'open');
+    changeBreaker('open', 'half-open');
+    changeBreaker('half-open', 'open');
+
+    expect(await samples('sluice_store_errors')).toEqual([
+      'sluice_store_errors_total{limiter="api",store="redis",kind="timeout"} 2',
+      'sluice_store_errors_total{limiter="login",store="redis",kind="timeout"} 1',
+    ]);
+    expect(await samples('sluice_breaker_transitions_total{limiter="api"')).toEqual([
+      'sluice_breaker_transitions_total{limiter="api",state="open"} 2',
+      'sluice_breaker_transitions_total{limiter="api",state="half-open"} 1',
+    ]);
+  });
+});
+
+describe('what a limiter is at present', () => {
+  it('is shown until it is closed', async () => {
+    const policies = () => [
+      { name: 'hourly', limit: 2 },
+      { name: 'burst', limit: 20 },
+    ];
+    const limiter = live({ policies }, { keysInMemory: 3, lostPolicies: ['orders', 'mail'] });
+
+    expect(await samples()).toEqual([
+      'sluice_breaker_state{limiter="api",state="open"} 0',
+      'sluice_breaker_state{limiter="api",state="half-open"} 0',
+      'sluice_breaker_state{limiter="api",state="closed"} 1',
+      'sluice_fallback_active{limiter="api"} 0',
+      'sluice_keys_in_memory{limiter="api"} 3',
+      'sluice_limit{limiter="api",policy="hourly"} 2',
+      'sluice_limit{limiter="api",policy="burst"} 20',
+      'sluice_policies_lost{limiter="api"} 2',
+    ]);
+    forget(limiter);
+    expect(await samples()).toEqual([]);
+  });
+
+  it('is what several of its name hold, once for each store, and the breaker furthest from closed', async () => {
+    const store = {};
+    live({ store }, { keysInMemory: 2, breaker: 'half-open' });
+    live({ store }, { keysInMemory: 2, breaker: 'half-open' });
+    live({}, { keysInMemory: 1 });
+    live({}, { store: 'memory' });
+
+    expect(await samples('sluice_keys')).toEqual(['sluice_keys_in_memory{limiter="api"} 3']);
+    expect(await samples('sluice_breaker_state{limiter="api",state="half-open"}')).toEqual([
+      'sluice_breaker_state{limiter="api",state="half-open"} 1',
+    ]);
+  });
+
+  it('is on its fallback until the store decides again, or the breaker closes', async () => {
+    live({});
+    const acts = [
+      ...(['local', 'cache', 'redis', 'none'] as const).map((source) => () => decide({ source })),
+      () => changeBreaker('half-open', 'closed'),
+    ];
+    const states: string[] = [];
+    for (const act of acts) {
+      act();
+      states.push(...(await samples('sluice_fallback')).map((line) => line.slice(-1)));
+    }
+
+    // A denial from the cache tells nothing of the store.
+    expect(states).toEqual(['1', '1', '0', '1', '0']);
+  });
+});
+
+describe('collectMetrics', () => {
   it('removes its metrics, stops listening, and may be called again', async () => {
     stop();
-    expect([decisions, storeErrors, breakers].map(({ hasSubscribers }) => hasSubscribers)).toEqual([
-      false,
-      false,
-      false,
-    ]);
-    expect(register.getMetricsAsArray()).toEqual([]);
+    const channels = [decisions, storeErrors, breakers].map(({ hasSubscribers }) => hasSubscribers);
+    expect([channels, register.getMetricsAsArray()]).toEqual([[false, false, false], []]);
 
     stop = collectMetrics({ register });
     decide();
 
-    expect((await samples()).filter((line) => line.includes('decisions_total'))).toEqual([
-      expect.stringMatching(/ 1$/),
-    ]);
+    expect(await samples('sluice_decisions_total')).toEqual([expect.stringMatching(/ 1$/)]);
   });
 
   it('may be ended twice, and removes no metric of a later call', () => {
@@ -87,7 +157,7 @@ describe('collectMetrics', () => {
 
     decide();
 
-    expect((await samples(defaultRegister))[0]).toMatch(/^shop_limits_decisions_total\{limiter="api"/);
+    expect(await samples('shop_limits_decisions_total{limiter="api"', defaultRegister)).toHaveLength(1);
     end();
   });
 

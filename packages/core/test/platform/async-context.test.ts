@@ -33,51 +33,34 @@ async function storedDuring(act: () => Promise<unknown>): Promise<WeakRef<object
   return new WeakRef(stored);
 }
 
-const guardOver = (behaviour: FakeStore['behaviour']): Guard =>
-  new Guard(Object.assign(new FakeStore(), { behaviour }));
+const stopLater: ReturnType<typeof startTimer>[] = [];
 const askFor = async (guard: Guard, ms: number): Promise<unknown> =>
   guard.perform('take', ASKS, performance.now() + ms);
 
 describe('what an application stores for a request is free again when the request has ended', () => {
   it('unless a timer was made in it: so this test would see one', async () => {
     let timer: NodeJS.Timeout | undefined;
+    const make = async (): Promise<unknown> => Promise.resolve((timer = setTimeout(() => undefined, 3_600_000)));
 
-    const isFreed = await isFreedAfter(
-      async () => Promise.resolve((timer = setTimeout(() => undefined, 3_600_000))),
-      5,
-    );
+    const isFreed = await isFreedAfter(make, 5);
     clearTimeout(timer);
 
     expect(isFreed).toBe(false);
   });
 
-  it('that started a timer of ours', async () => {
-    const timer = startTimer(3_600_000, () => undefined);
+  it.each<[string, behaviour: FakeStore['behaviour'], act: (guard: Guard) => unknown]>([
+    ['that started a timer of ours', 'answers', () => stopLater.push(startTimer(3_600_000, () => undefined))],
+    ['whose call started the timer of all deadlines', 'answers', (guard) => askFor(guard, 60_000)],
+    [
+      'that opened the breaker, and starts its probes',
+      'fails',
+      (guard) => Promise.all([1, 2, 3, 4, 5].map(() => askFor(guard, 100))),
+    ],
+    ['that left an edit to be sent later', 'fails', (guard) => guard.keep('give', ASKS)],
+  ])('%s', async (_what, behaviour, act) => {
+    const guard = new Guard(Object.assign(new FakeStore(), { behaviour }));
 
-    expect(await isFreedAfter(async () => Promise.resolve(timer))).toBe(true);
-    stopTimer(timer);
-  });
-
-  it('whose call started the timer of all deadlines', async () => {
-    const guard = guardOver('answers');
-
-    expect(await isFreedAfter(() => askFor(guard, 60_000))).toBe(true);
-  });
-
-  it('that opened the breaker, and starts its probes', async () => {
-    const guard = guardOver('fails');
-    const fiveTimes = () => Promise.all([1, 2, 3, 4, 5].map(() => askFor(guard, 100)));
-
-    expect(await isFreedAfter(fiveTimes)).toBe(true);
-  });
-
-  it('that left an edit to be sent later', async () => {
-    const guard = guardOver('fails');
-    const keep = async (): Promise<void> => {
-      guard.keep('give', ASKS);
-      return Promise.resolve();
-    };
-
-    expect(await isFreedAfter(keep)).toBe(true);
+    expect(await isFreedAfter(async () => act(guard))).toBe(true);
+    for (const timer of stopLater.splice(0)) stopTimer(timer);
   });
 });

@@ -58,13 +58,7 @@ describe('an option that cannot be used', () => {
     ['fixedWindow', [{ windowMs: 60_000 }], 'UNKNOWN', 'windowMs', /"windowMs" \(got 60000\); did you mean "window"\?/],
     ['fixedWindow', [{ limt: 5 }], 'UNKNOWN', 'limt', /did you mean "limit"\?/],
     ['fixedWindow', [{ xyzzy: 1 }], 'UNKNOWN', 'xyzzy', /known: limit, window, align, blockFor and name \[/],
-    [
-      'fixedWindow',
-      [],
-      'INVALID',
-      'fixedWindow',
-      /an object with limit, window, align, blockFor and name, got undefined/,
-    ],
+    ['fixedWindow', [], 'INVALID', 'fixedWindow', /with limit, window, align, blockFor and name, got undefined/],
     ['fixedWindow', [100, '1m'], 'INVALID', 'fixedWindow', /got 100; write, for example, \{ limit: 100/],
     ['concurrency', [{ ...GOOD.concurrency, blockFor: 1 }], 'UNKNOWN', 'blockFor', /known: limit, ttl and name/],
   ])('of %s is not looked at while options are no object or unknown: %j', (of, args, code, field, text) => {

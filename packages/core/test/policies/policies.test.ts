@@ -31,37 +31,24 @@ const slots = concurrency({ limit: 4, ttl: '30s' });
 describe('a policy', () => {
   it('is frozen data with its numbers in milliseconds', () => {
     expect(fixedWindow({ limit: 5, window: '1m', blockFor: '1h', name: 'login' })).toStrictEqual({
-      algorithm: 'fixedWindow',
-      name: 'login',
-      blockForMs: 3_600_000,
-      limit: 5,
-      windowMs: 60_000,
-      align: 'first-hit',
+      ...{ algorithm: 'fixedWindow', name: 'login', blockForMs: 3_600_000 },
+      ...{ limit: 5, windowMs: 60_000, align: 'first-hit' },
     });
     expect(Object.isFrozen(fixed)).toBe(true);
   });
 
-  it.each<[Policy, string, readonly number[], windowMs: number]>([
-    [fixed, 'f', [10, 0, 0, 0, 60_000, 0], 60_000],
-    [fixedWindow({ limit: 0, window: '9ms', align: 'clock' }), 'f', [0, 0, 0, 0, 9, 1], 9],
-    [sliding, 's', [9, 0, 0, 0, 6_000, 60_000], 60_000],
-    [slidingWindow({ limit: 9, window: '25ms', blockFor: 50 }), 's', [9, 0, 50, 0, 3, 27], 25],
-    [counter, 'c', [6, 0, 0, 0, 60_000], 60_000],
-    [log, 'g', [6, 0, 0, 0, 60_000], 60_000],
-    [bucket, 't', [20, 6, 0, 0, 1, 100, 2_000], 2_000],
-    [tokenBucket({ capacity: 3, refill: 3, every: '7s' }), 't', [3, 0, 0, 0, 3, 7_000, 21_000], 7_000],
-    [interval, 'i', [20, 0, 0, 0, 10, 1_000], 2_000],
-    [leaky, 'l', [3, 0, 0, 1, 1, 1_000, 3_500], 60_000],
-    [slots, 'h', [4, 0, 0, 2, 30_000], 30_000],
-  ])('compiles to the numbers of the program: %j', (policy, kind, numbers, windowMs) => {
-    expect(compile(policy)).toMatchObject({ kind, numbers, limit: numbers[0], windowMs });
-  });
+  it('tells its window, whether it holds slots, and whether it delays requests', () => {
+    const short = slidingWindow({ limit: 9, window: '25ms' });
+    const told = [fixed, short, bucket, tokenBucket({ capacity: 3, refill: 3, every: '7s' }), interval, leaky, slots];
 
-  it('says whether it holds slots or delays requests', () => {
-    expect([slots, leaky, fixed].map(compile)).toMatchObject([
-      { holds: true, paces: false },
-      { holds: false, paces: true },
-      { holds: false, paces: false },
+    expect(told.map(compile).map(({ windowMs, holds, paces }) => [windowMs, holds, paces])).toEqual([
+      [60_000, false, false],
+      [25, false, false],
+      [2_000, false, false],
+      [7_000, false, false],
+      [2_000, false, false],
+      [60_000, false, true],
+      [30_000, true, false],
     ]);
   });
 
@@ -100,25 +87,17 @@ describe('a policy as plain data', () => {
     expect(parsePolicy(fixed)).toBe(fixed);
   });
 
-  it('has one rule for each object', () => {
-    const data = JSON.parse(JSON.stringify(fixed)) as Policy;
-
-    expect(compile(data)).toBe(compile(data));
-  });
-
-  it('is not followed when it changes', () => {
+  it('is not followed when it changes, and has one rule', () => {
     const mine = { ...fixed, limit: 3 };
     const parsed = parsePolicy(mine);
     mine.limit = 500;
 
     expect(compile(parsed).limit).toBe(3);
+    expect(compile(parsed)).toBe(compile(parsed));
   });
 
   it.each<[unknown, RegExp]>([
-    [
-      fixedWindow,
-      /policy must be a policy made by .*, got the function fixedWindow, which was not called; write fixedW/,
-    ],
+    [fixedWindow, /policy must be .*, got the function fixedWindow, which was not called; write fixedW/],
     [undefined, /got undefined \[/],
     [null, /got null/],
     [[fixed], /got an array of 1/],
@@ -151,22 +130,12 @@ describe('a share of a policy', () => {
     ['a part of a counter', counter, 0.5, { limit: 3 }],
     ['a part of a log', log, 0.5, { limit: 3 }],
     ['some of the slots', slots, 0.5, { limit: 2 }],
-    [
-      'a smaller bucket that is slower by as much',
-      bucket,
-      0.25,
-      { capacity: 5, refill: 10, everyMs: 4_000, overdraft: 1 },
-    ],
+    ['a smaller, slower bucket', bucket, 0.25, { capacity: 5, refill: 10, everyMs: 4_000, overdraft: 1 }],
     ['a part of what comes back at once', interval, 0.25, { capacity: 5, refill: 2, everyMs: 1_000 }],
     ['one unit at once, less often', interval, 0.05, { capacity: 1, refill: 1, everyMs: 2_000 }],
     ['a slower pace', leaky, 0.25, { limit: 60, windowMs: 240_000, maxDelayMs: 2_500 }],
     ['exactly these units', sliding, { units: 4, weight: 1, total: 2 }, { limit: 4 }],
-    [
-      'exactly this rate',
-      bucket,
-      { units: 6, weight: 2, total: 7 },
-      { capacity: 6, refill: 1, everyMs: 350, overdraft: 1 },
-    ],
+    ['this rate', bucket, { units: 6, weight: 2, total: 7 }, { capacity: 6, refill: 1, everyMs: 350, overdraft: 1 }],
     ['no unit at all, for a bucket too', bucket, { units: 0, weight: 1, total: 50 }, { capacity: 0, overdraft: 0 }],
   ])('is %s', (_what, policy, share, expected) => {
     expect(scalePolicy({ ...policy, name: 'api' }, share)).toMatchObject({ ...expected, name: 'api' });

@@ -3,7 +3,6 @@ import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
 import fc from 'fast-check';
 import { ALLOWED, DELAY, RESET_AFTER, RETRY_AFTER, USED } from '../../src/program/decide.ts';
 import { compile, type Policy } from '../../src/policies/index.ts';
-import type { Ask } from '../../src/stores/store.ts';
 import { anyPolicy, NAMES, type KindName } from './any-policy.ts';
 import { describeModel, modelOf, waitFor } from './models.ts';
 import { ProgramStore, START } from './stores.ts';
@@ -33,25 +32,16 @@ function holds(kind: KindName, law: (policy: Policy, used: readonly Step[]) => v
 
 /** A key of its own, and requests for it. */
 class Subject {
-  readonly store: ProgramStore;
+  readonly store = new ProgramStore();
   readonly policy: Policy;
-  readonly #key: string;
   #holder = 0;
 
-  constructor(policy: Policy, store = new ProgramStore(), key = 'one') {
-    this.#key = key;
-    this.store = store;
+  constructor(policy: Policy) {
     this.policy = policy;
-    store.clock.atMs = START;
-  }
-
-  ask(cost: number, holder: number = ++this.#holder): Ask {
-    const ask = { key: this.#key, policy: this.policy, cost };
-    return this.policy.algorithm === 'concurrency' ? { ...ask, holder } : ask;
   }
 
   figures(op: 'take' | 'peek', cost: number): readonly number[] {
-    return this.store.perform(op, [this.ask(cost)]).figures[0] ?? [];
+    return this.store.ask(op, this.policy, cost, { holder: ++this.#holder });
   }
 
   use(used: readonly Step[]): readonly number[] {
@@ -138,18 +128,16 @@ describe('the program', () => {
     fc.assert(
       fc.property(all, steps, (policies, used) => {
         const store = new ProgramStore();
-        const subjects = policies.map((policy, i) => new Subject(policy, store, String(i)));
         const models = policies.map(modelOf);
+        let holder = 0;
         for (const { afterMs, cost } of used) {
           store.clock.advance(afterMs);
           const t = store.clock.atMs;
           const waits = models.map((model) => waitFor(model, cost, t));
           if (waits.every((wait) => wait === 0)) for (const model of models) model.take(cost, t);
 
-          const { figures } = store.perform(
-            'take',
-            subjects.map((subject) => subject.ask(cost)),
-          );
+          const asks = policies.map((policy, i) => ({ key: String(i), policy, cost, holder: ++holder }));
+          const { figures } = store.perform('take', asks);
 
           expect(figures.map((told) => told[RETRY_AFTER])).toEqual(waits);
           expect(figures.map((told) => told[USED])).toEqual(models.map((model) => Math.ceil(model.used(t))));

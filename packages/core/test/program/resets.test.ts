@@ -6,7 +6,7 @@ import { slidingCounter } from '../../src/policies/sliding-counter.ts';
 import { slidingLog } from '../../src/policies/sliding-log.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { tokenBucket } from '../../src/policies/token-bucket.ts';
-import { RESET_AFTER, RETRY_AFTER, USED } from '../../src/program/decide.ts';
+import { RESET_AFTER, RETRY_AFTER } from '../../src/program/decide.ts';
 import { ProgramStore } from './stores.ts';
 
 const bucket = { capacity: 9, refill: 1, every: '1m' } as const;
@@ -24,32 +24,22 @@ const POLICIES: readonly (readonly [name: string, policy: Policy])[] = [
 describe('after a reset', () => {
   describe.each(POLICIES)('%s', (_name, policy) => {
     /** A key on which five units were taken, then a reset, then three. */
-    function takeTwice(
-      betweenMs: number,
-      edits: readonly ('reset' | 'block')[] = ['reset'],
-    ): { store: ProgramStore; first: object; second: object } {
+    function takeTwice(betweenMs: number, edits: readonly ('reset' | 'block')[] = ['reset']) {
       const store = new ProgramStore();
-      const take = (cost: number): object => {
-        const { atMs, figures } = store.perform('take', [{ key: 'one', policy, cost }]);
-        return { key: 'one', policy, cost, until: atMs + (figures[0]?.[RESET_AFTER] ?? 0), holder: atMs };
+      const take = (cost: number) => {
+        const until = store.clock.atMs + (store.ask('take', policy, cost)[RESET_AFTER] ?? 0);
+        const more = { until, holder: store.clock.atMs };
+        return (op: 'give' | 'charge') => (store.ask(op, policy, cost, more), store.used(policy));
       };
       const first = take(5);
       store.clock.advance(betweenMs);
-      for (const op of edits) store.perform(op, [{ key: 'one', policy, cost: 0, until: 0 }]);
+      for (const op of edits) store.ask(op, policy, 0, { until: 0 });
       store.clock.advance(betweenMs);
-      return { store, first, second: take(3) };
+      return { first, second: take(3) };
     }
-    const used = (store: ProgramStore): number | undefined =>
-      store.perform('peek', [{ key: 'one', policy, cost: 0 }]).figures[0]?.[USED];
 
     it('in its millisecond, gives nothing back and charges all: what was taken may have been taken later', () => {
-      const [given, charged] = (['give', 'charge'] as const).map((op) => {
-        const { store, second } = takeTwice(0);
-        store.perform(op, [second as never]);
-        return used(store);
-      });
-
-      expect([given, charged]).toEqual([3, 6]);
+      expect([takeTwice(0).second('give'), takeTwice(0).second('charge')]).toEqual([3, 6]);
     });
 
     it.each([
@@ -57,19 +47,11 @@ describe('after a reset', () => {
       [10, ['reset', 'reset']],
       [10, ['reset', 'block']],
     ] as const)('neither gives back nor charges what was taken before it: %i ms apart, after %p', (ms, edits) => {
-      for (const op of ['give', 'charge'] as const) {
-        const { store, first } = takeTwice(ms, edits);
-        store.perform(op, [first as never]);
-
-        expect(used(store)).toBe(3);
-      }
+      expect([takeTwice(ms, edits).first('give'), takeTwice(ms, edits).first('charge')]).toEqual([3, 3]);
     });
 
     it('gives back what was taken later', () => {
-      const { store, second } = takeTwice(10);
-      store.perform('give', [second as never]);
-
-      expect(used(store)).toBe(0);
+      expect(takeTwice(10).second('give')).toBe(0);
     });
   });
 });
@@ -78,17 +60,16 @@ describe('after a reset and a shorter use', () => {
   it.each(['continuous', 'interval'] as const)('a bucket gives nothing back of before: %s', (mode) => {
     const policy = tokenBucket({ ...bucket, mode });
     const store = new ProgramStore();
-    const ask = { key: 'one', policy };
-    const { atMs, figures } = store.perform('take', [{ ...ask, cost: 9 }]);
-    store.perform('reset', [{ ...ask, cost: 0 }]);
-    store.perform('take', [{ ...ask, cost: 1 }]);
+    const { atMs } = store.clock;
+    const until = atMs + (store.ask('take', policy, 9)[RESET_AFTER] ?? 0);
+    store.ask('reset', policy, 0);
+    store.ask('take', policy, 1);
     store.clock.advance(61_000);
-    store.perform('take', [{ ...ask, cost: 9 }]);
+    store.ask('take', policy, 9);
 
-    const until = atMs + (figures[0]?.[RESET_AFTER] ?? 0);
-    store.perform('give', [{ ...ask, cost: 9, until, holder: atMs }]);
+    store.ask('give', policy, 9, { until, holder: atMs });
 
-    expect(store.perform('peek', [{ ...ask, cost: 0 }]).figures[0]?.[USED]).toBe(9);
+    expect(store.used(policy)).toBe(9);
   });
 });
 
@@ -102,18 +83,18 @@ describe('a clock that ran ahead', () => {
     const long = make({ limit: 1000, window: '2h', ...options });
     for (const aheadMs of [3_600_000, 600_000]) {
       const store = new ProgramStore();
-      store.perform('take', [{ key: 'one', policy: long, cost: 1 }]);
+      store.ask('take', long);
       store.clock.advance(aheadMs);
-      store.perform('take', [{ key: 'one', policy: long, cost: 1 }]);
-      store.perform('take', [{ key: 'one', policy: short, cost: 4 }]);
-      store.perform('take', [{ key: 'one', policy: short, cost: 1 }]);
+      store.ask('take', long);
+      store.ask('take', short, 4);
+      store.ask('take', short);
       store.clock.atMs -= aheadMs;
 
-      const peeked = store.perform('peek', [{ key: 'one', policy: short, cost: 5 }]).figures[0];
-      const taken = store.perform('take', [{ key: 'one', policy: short, cost: 5 }]).figures[0];
+      const peeked = store.ask('peek', short, 5);
+      const taken = store.ask('take', short, 5);
 
       expect(taken).toEqual(peeked);
-      expect(taken?.[RETRY_AFTER]).toBeLessThanOrEqual(120_000);
+      expect(taken[RETRY_AFTER]).toBeLessThanOrEqual(120_000);
     }
   });
 });

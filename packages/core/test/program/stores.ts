@@ -1,4 +1,6 @@
 import type { Redis } from 'ioredis';
+import type { Policy } from '../../src/policies/index.ts';
+import { USED } from '../../src/program/decide.ts';
 import { perform, type Held } from '../../src/stores/perform.ts';
 import { redisStore } from '../../src/stores/redis/redis-store.ts';
 import type { Answer, Ask, Op } from '../../src/stores/store.ts';
@@ -20,6 +22,20 @@ export class ProgramStore implements Clocked {
 
   perform(op: Op, asks: readonly Ask[]): Answer {
     return perform(this.keys, op, asks, this.clock.now());
+  }
+
+  /** Asks for the key `one`. */
+  ask(op: Op, policy: Policy, cost = 1, more: Partial<Ask> = {}): readonly number[] {
+    return this.perform(op, [{ key: 'one', policy, cost, ...more }]).figures[0] ?? [];
+  }
+
+  used(policy: Policy): number | undefined {
+    return this.ask('peek', policy, 0)[USED];
+  }
+
+  /** The numbers that the key `one` holds. */
+  get state(): readonly number[] | undefined {
+    return this.keys.get('one')?.s;
   }
 }
 

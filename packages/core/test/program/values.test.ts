@@ -44,8 +44,8 @@ const POLICIES: Readonly<Record<Kind, Policy>> = {
 /** What a policy writes for its first unit. */
 function stateOf(policy: Policy): string {
   const store = new ProgramStore();
-  store.perform('take', [{ key: KEY, policy, cost: 1, holder: 8 }]);
-  return writeText(store.keys.get(KEY) as Held).slice(2);
+  store.ask('take', policy, 1, { holder: 8 });
+  return writeText(store.keys.get('one') as Held).slice(2);
 }
 
 /** What a take answers that finds this value, and what it leaves: in memory, in a transaction, in the script of its family, in that of all. */

@@ -33,6 +33,9 @@ function poll(answer: AskMembers, { everyMs = 1000, ttlMs = 3000 } = {}): Polled
   return polled;
 }
 
+const answerAfter = (ms: number, members: Record<string, number>): Promise<Record<string, number>> =>
+  new Promise((resolve) => time.after(ms, () => resolve(members)));
+
 async function pass(ms: number): Promise<void> {
   time.after(0, () => undefined); // answers that have come are heard first
   await time.runUntil(time.nowMs + ms);
@@ -42,14 +45,7 @@ const pausesOf = ({ askedAtMs }: Polled): number[] => askedAtMs.slice(1).map((at
 
 describe('a membership by polling', () => {
   it('asks again after everyMs, varied by a tenth, however long an answer takes', async () => {
-    const polled = poll(
-      () =>
-        new Promise((resolve) => {
-          time.after(400, () => {
-            resolve({ a: 1 });
-          });
-        }),
-    );
+    const polled = poll(() => answerAfter(400, { a: 1 }));
     await pass(20_000);
 
     const pauses = pausesOf(polled);
@@ -74,11 +70,7 @@ describe('a membership by polling', () => {
     const signals: AbortSignal[] = [];
     const polled = poll((signal) => {
       signals.push(signal);
-      return new Promise((resolve) => {
-        time.after(signals.length === 1 ? 1600 : 10, () => {
-          resolve({ a: signals.length === 1 ? 9 : 1 });
-        });
-      });
+      return signals.length === 1 ? answerAfter(1600, { a: 9 }) : answerAfter(10, { a: 1 });
     });
     await pass(1499);
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);

@@ -54,17 +54,6 @@ describe('instances that share a limit over Redis', () => {
       async () => (await allowedBy(light, `b${String(Math.random())}`)) === 8,
     );
   });
-
-  it('see a weight that changes', async () => {
-    let weight = 1;
-    const one = limiterOf(redisMembership(registry.admin, { ...FAST, weight: () => weight }));
-    limiterOf(redisMembership(registry.admin, FAST));
-    await Promise.all(stores.map((store) => store.ready()));
-
-    weight = 4;
-
-    await until('eight of ten', async () => (await allowedBy(one, `c${String(Math.random())}`)) === 8);
-  });
 });
 
 describe('a membership', () => {

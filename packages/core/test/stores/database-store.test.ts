@@ -74,28 +74,28 @@ describe('a swap', () => {
   afterEach(() => {
     jest.restoreAllMocks();
   });
+  /** A database that takes its time, and what it was sent. */
+  const slowStore = (tookMs: number, isDone: boolean) => {
+    const sent: Swap[] = [];
+    const store = databaseStore('a database', (what) => {
+      sent.push(what);
+      nowMs += tookMs;
+      return Promise.resolve({ isDone, atMs: what.atMs, texts: what.texts });
+    });
+    return { store, sent };
+  };
 
   it('that another process has come before is tried again for as long as its callers wait', async () => {
-    let swaps = 0;
-    const store = databaseStore('a database', ({ texts }) => {
-      swaps++;
-      nowMs += 20;
-      return Promise.resolve({ isDone: false, atMs: 1, texts });
-    });
+    const { store, sent } = slowStore(20, false);
 
     const taken = store.perform('take', [ask('ann')], nowMs + 50);
 
     await expect(taken).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED', sent: false });
-    expect(swaps).toBe(3);
+    expect(sent).toHaveLength(3);
   });
 
   it('counts at an instant that is older than its round trip', async () => {
-    const sent: Swap[] = [];
-    const store = databaseStore('a database', (what) => {
-      sent.push(what);
-      nowMs += 120;
-      return Promise.resolve({ isDone: true, atMs: what.atMs, texts: what.texts });
-    });
+    const { store, sent } = slowStore(120, true);
 
     for (let i = 0; i < 2; i++) await store.perform('take', [ask('ann')]);
 

@@ -18,19 +18,13 @@ describe('an option of another package', () => {
     expect(namesElsewhere('constructor', KNOWN)).toEqual({});
   });
 
-  it.each([
-    ['windowMs', 'window'],
-    ['timeWindow', 'window'],
-    ['duration', 'window'],
-    ['max', 'limit'],
-    ['keyGenerator', 'key'],
-    ['keyPrefix', 'name'],
-    ['standardHeaders', 'headers'],
-    ['statusCode', 'status'],
-    ['message', 'onDenied'],
-    ['passOnStoreError', 'onStoreError'],
-    ['algorithm', 'policy'],
-  ])('%s is answered with the name to write: %s', (name, meant) => {
+  it.each(
+    Object.entries({
+      ...{ windowMs: 'window', timeWindow: 'window', duration: 'window', max: 'limit', keyGenerator: 'key' },
+      ...{ keyPrefix: 'name', standardHeaders: 'headers', statusCode: 'status', message: 'onDenied' },
+      ...{ passOnStoreError: 'onStoreError', algorithm: 'policy' },
+    }),
+  )('%s is answered with the name to write: %s', (name, meant) => {
     expect(errorFor({ [name]: 5 })).toContain(`did you mean "${meant}"?`);
   });
 

@@ -45,7 +45,7 @@ describe('options read by their shape', () => {
     [
       { volume: 'low', everyMs: 2 ** 31 },
       'everyMs',
-      'a whole number of milliseconds from 1 to 2147483647, got 2147483648',
+      'whole number of milliseconds from 1 to 2147483647, got 2147483648',
     ],
     [{ volume: 'low', call: 5 }, 'call', 'call must be a function, got 5'],
     [{ volume: 'low', tune: { notes: 'yes' } }, 'tune.notes', 'tune.notes must be true or false, got "yes"'],

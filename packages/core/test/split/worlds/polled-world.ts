@@ -27,9 +27,7 @@ export class PolledWorld extends World<PolledPlan> {
   begin(): void {
     this.start(this.random.pick([1, 1, 3, 9]));
     const { id, weight } = this.all.at(-1) as Instance;
-    this.later(this.random.integer(0, this.plan.ttlMs), () => {
-      this.list(id, weight);
-    });
+    this.later(this.random.integer(0, this.plan.ttlMs), () => this.list(id, weight));
   }
 
   /** The registry has noticed: an instance has this weight from now on, or as soon as changes are far enough apart. */
@@ -81,17 +79,13 @@ const ALL: readonly [Trouble<PolledWorld>, ...Trouble<PolledWorld>[]] = [
   ...TROUBLES,
   moodFor('away'),
   moodFor('empty'),
-  (world) => {
-    world.begin();
-  },
+  (world) => world.begin(),
   // A process is killed, and the registry notices sooner or later.
   (world) => {
     const one = world.any();
     if (one === undefined) return;
     world.end(one, 'crashes');
-    world.later(world.random.integer(0, 2 * world.plan.ttlMs), () => {
-      world.list(one.id, undefined);
-    });
+    world.later(world.random.integer(0, 2 * world.plan.ttlMs), () => world.list(one.id, undefined));
   },
   // A process is killed, and another of the same id begins before anybody notices.
   (world) => {
@@ -109,9 +103,7 @@ const ALL: readonly [Trouble<PolledWorld>, ...Trouble<PolledWorld>[]] = [
     const one = world.any();
     if (one === undefined) return;
     world.list(one.id, undefined);
-    world.later(world.random.integer(0, 2 * world.plan.ttlMs), () => {
-      world.list(one.id, one.weight);
-    });
+    world.later(world.random.integer(0, 2 * world.plan.ttlMs), () => world.list(one.id, one.weight));
   },
 ];
 

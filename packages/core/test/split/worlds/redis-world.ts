@@ -2,7 +2,17 @@ import { seeded, type Machine, type Random } from '@sluice/testkit';
 import type { Membership } from '../../../src/split/membership/membership.ts';
 import { heartbeats } from '../../../src/split/redis/heartbeats.ts';
 import { RegistryModel, type HeartbeatCall } from './registry-model.ts';
-import { live, TROUBLES, WELL_MS, World, type Instance, type Kind, type Plan, type Trouble } from './world.ts';
+import {
+  live,
+  MAX_INSTANCES,
+  TROUBLES,
+  WELL_MS,
+  World,
+  type Instance,
+  type Kind,
+  type Plan,
+  type Trouble,
+} from './world.ts';
 
 export interface RedisPlan extends Plan {
   readonly heartbeatMs: number;
@@ -13,10 +23,6 @@ export interface RedisPlan extends Plan {
 /** Instances that share limits over a registry as Redis keeps it, with clocks that are all wrong. */
 export class RedisWorld extends World<RedisPlan> {
   readonly registry: RegistryModel = new RegistryModel();
-  /** Instances that have had a reply of the registry since all was well. */
-  readonly #heard = new Set<Instance>();
-  /** Messages on their way that were sent before all was well. */
-  #old = 0;
 
   membershipOf(instance: () => Instance, id: string, machine: Machine): Membership {
     const { heartbeatMs, ttlMs } = this.plan;
@@ -38,99 +44,31 @@ export class RedisWorld extends World<RedisPlan> {
     if (one !== undefined) this.end(one, this.random.pick(['leaves', 'crashes']));
   }
 
-  /** Ends all troubles. Lets time pass until no instance sleeps, and each has had a reply. */
-  async heal(): Promise<void> {
+  /** Lets time pass without troubles until all of the limit is to be had: every member is known, and has its share. */
+  async heal(kinds: readonly Kind[]): Promise<void> {
     this.becomeWell();
-    await this.#until(() => this.#old === 0 && this.live.every((one) => this.#heard.has(one) && one.machine.isAwake));
-  }
-
-  /** Lets time pass until the registry lists the live instances with their weights. */
-  async listed(): Promise<void> {
-    await this.#until(() => this.registry.lists(this.live));
-  }
-
-  /**
-   * When all of the limit is to be had at the latest, if the last epoch that the registry began is the last one.
-   *
-   * Heartbeats add nothing to that: all instances learn of the epoch within the grace time, and of the instant at
-   * which it began. What they leave is how far the clock that is certain is behind the registry's: as long as an
-   * answer is under way, the roundings, and two thousandths (drift, and as much allowed for) of what has passed since
-   * the last one.
-   */
-  dueAtMs(kind: Kind): number {
-    const { windowMs, graceMs, heartbeatMs } = this.plan;
-    const overAtMs = (this.registry.begun.at(-1)?.atMs ?? NaN) + graceMs;
-    const dueMs = {
-      fixed: () => Math.ceil(overAtMs / windowMs) * windowMs,
-      sliding: () => overAtMs + windowMs,
-      bucket: () => this.#filledAtMs() + graceMs,
-    }[kind]();
-    return dueMs + WELL_MS + 3 + (1.1 * heartbeatMs + 2 * WELL_MS) / 500;
-  }
-
-  /** When the buckets of every epoch but the last are full again: the lightest takes longest to pay for its last unit. */
-  #filledAtMs(): number {
-    const { windowMs, units, overdraft, ttlMs } = this.plan;
-    const { begun } = this.registry;
-    let [atMs, longestMs] = [-Infinity, 0];
-    // After the end of an epoch it takes as long as in that epoch, or in any later one.
-    for (const [i, { spread }] of [...begun.entries()].toReversed()) {
-      longestMs = Math.max(longestMs, Math.ceil(((units + overdraft + spread) * windowMs) / units) + 1);
-      // An instance that has missed what came next counts it on until the epoch that it has heard of.
-      const endMs = begun[i + 1]?.atMs ?? -Infinity;
-      const heard = begun.findLast((later) => later.atMs <= endMs + 2 * ttlMs);
-      atMs = Math.max(atMs, Math.max(endMs, heard?.atMs ?? endMs) + longestMs);
-    }
-    return atMs;
-  }
-
-  /** What does not come about in this time never does. */
-  async #until(isSo: () => boolean): Promise<void> {
-    const { heartbeatMs, ttlMs } = this.plan;
-    const endMs = this.time.nowMs + 20 * ttlMs;
-    while (!isSo()) {
-      if (this.time.nowMs > endMs) throw new Error(`not so within ${String(20 * ttlMs)} ms: ${String(isSo)}`);
-      await this.time.runUntil(this.time.nowMs + heartbeatMs / 10);
-    }
+    const { ttlMs, graceMs, windowMs, units, overdraft, heaviest } = this.plan;
+    // An instance sleeps, and its messages are late, for some ttlMs; the share of a bucket's lightest member fills last.
+    const bucketMs = ((units + overdraft + MAX_INSTANCES * heaviest) * windowMs) / units + graceMs;
+    const shareMs = kinds.includes('bucket') ? bucketMs : 2 * windowMs;
+    await this.time.runUntil(this.time.nowMs + 6 * ttlMs + graceMs + shareMs);
   }
 
   /** A message to the registry and its answer. */
   #call(instance: Instance, call: HeartbeatCall): Promise<unknown> {
-    const { isWell } = this;
     return new Promise((resolve) => {
       this.carry(instance, () => {
         const reply = this.registry.heartbeat(call, Math.floor(this.time.nowMs));
-        this.carry(instance, () => {
-          instance.machine.run(() => {
-            if (isWell) this.#heard.add(instance);
-            resolve(reply);
-          });
-        });
+        this.carry(instance, () => instance.machine.run(() => resolve(reply)));
       });
-    });
-  }
-
-  override carry(instance: Instance, arrive: () => void): void {
-    if (this.isWell || instance.isCutOff) {
-      super.carry(instance, arrive);
-      return;
-    }
-    this.#old++;
-    this.time.after(this.random.integer(0, instance.latencyMs * 1000) / 1000, () => {
-      this.#old--;
-      if (!instance.isCutOff) arrive();
     });
   }
 }
 
 const REDIS_TROUBLES: readonly [Trouble<RedisWorld>, ...Trouble<RedisWorld>[]] = [
   ...TROUBLES,
-  (world) => {
-    world.startAnywhere();
-  },
-  (world) => {
-    world.endAny();
-  },
+  (world) => world.startAnywhere(),
+  (world) => world.endAny(),
   // One replaces another.
   (world) => {
     world.endAny();
@@ -183,21 +121,14 @@ export async function liveOnRedis(seed: number, heaviest: number): Promise<Redis
   return live(world, REDIS_TROUBLES, random.integer(4, 12) * (world.plan.graceMs + world.plan.windowMs));
 }
 
-/** What all instances together are allowed by each kind of policy when all of the limit is due after one more change. */
+/** What all instances together are allowed by each kind of policy some time after one more change. */
 export async function settle(world: RedisWorld, kinds: readonly Kind[]): Promise<number[]> {
-  await world.heal();
+  await world.heal([]);
   const change = world.random.pick(['start', 'end', 'weight']);
   const [one] = world.live;
   if (change === 'end') world.endAny();
   if (change === 'weight' && one !== undefined) one.weight = (one.weight % world.plan.heaviest) + 1;
   if (change === 'start' || world.live.length === 0) world.startAnywhere(2);
-  await world.listed();
-  const allowed: number[] = [];
-  for (const kind of kinds) {
-    const dueMs = world.dueAtMs(kind);
-    if (dueMs < world.time.nowMs) throw new Error(`too late for ${kind} to be looked at when it is due`);
-    await world.time.runUntil(dueMs);
-    allowed.push(world.grabAll(kind, 'fresh'));
-  }
-  return allowed;
+  await world.heal(kinds);
+  return kinds.map((kind) => world.grabAll(kind, 'fresh'));
 }

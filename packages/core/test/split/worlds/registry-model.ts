@@ -16,18 +16,9 @@ interface Member {
   readonly joinedAtMs: number;
 }
 
-/** An epoch that has begun, as far as waits depend on it. */
-export interface BegunEpoch {
-  readonly atMs: number;
-  /** The weight of all members by that of the lightest. */
-  readonly spread: number;
-}
-
 /** The registry of one group, as heartbeat.lua keeps it in Redis. */
 export class RegistryModel {
   readonly #members = new Map<string, Member>();
-  /** All epochs so far. */
-  readonly begun: BegunEpoch[] = [];
   #change = '0';
   #latestMs = 0;
   #ttlMs = 0;
@@ -41,17 +32,11 @@ export class RegistryModel {
     const { weight: before, joinedAtMs = nowMs } = this.#members.get(id) ?? {};
     if (weight > 0) this.#members.set(id, { weight, heardAtMs: nowMs, joinedAtMs });
     else this.#members.delete(id);
-    if (isSwept || weight !== (before ?? 0)) this.#begin(nowMs, id);
+    if (isSwept || weight !== (before ?? 0)) {
+      this.#change = `${String(Number(this.#change.split(' ')[0]) + 1)} ${String(nowMs)} ${id}`;
+    }
     const members = [...this.#members].map(([other, { weight: its }]) => `${other}=${String(its)}`);
     return [nowMs, this.#ttlMs, joinedAtMs, this.#change, change === this.#change ? '' : members.join(' ')];
-  }
-
-  /** Whether it lists exactly these members, by id and weight. */
-  lists(members: readonly { readonly id: string; readonly weight: number }[]): boolean {
-    return (
-      members.length === this.#members.size &&
-      members.every(({ id, weight }) => this.#members.get(id)?.weight === weight)
-    );
   }
 
   /** Forgets everything, as when Redis restarts empty. */
@@ -67,12 +52,5 @@ export class RegistryModel {
     const gone = [...this.#members].filter(([other, one]) => other !== id && one.heardAtMs + this.#ttlMs <= nowMs);
     for (const [other] of gone) this.#members.delete(other);
     return gone.length > 0;
-  }
-
-  #begin(nowMs: number, by: string): void {
-    const weights = [...this.#members.values()].map(({ weight }) => weight);
-    const total = weights.reduce((sum, weight) => sum + weight, 0);
-    this.begun.push({ atMs: nowMs, spread: total / Math.min(total, ...weights) || 1 });
-    this.#change = `${String(Number(this.#change.split(' ')[0]) + 1)} ${String(nowMs)} ${by}`;
   }
 }

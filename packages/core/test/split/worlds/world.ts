@@ -45,7 +45,7 @@ export interface Instance {
 }
 
 /** How many live at once, at most. */
-const MAX_INSTANCES = 7;
+export const MAX_INSTANCES = 7;
 /** The longest latency of a message without troubles. */
 export const WELL_MS = 5;
 /** A whole second, so that windows begin as people expect. */
@@ -213,9 +213,7 @@ export async function live<W extends World>(
   };
   demand();
   for (let i = random.integer(1, 16); i > 0; i--) {
-    world.later(random.integer(ms / 4, ms), () => {
-      random.pick(troubles)(world);
-    });
+    world.later(random.integer(ms / 4, ms), () => random.pick(troubles)(world));
   }
   await time.runUntil(beganMs + ms);
   return world;

@@ -1,6 +1,5 @@
 import { fixedWindow } from '../../../src/policies/fixed-window.ts';
 import type { Policy } from '../../../src/policies/index.ts';
-import type { RedisClient } from '../../../src/stores/redis/clients/port.ts';
 import type { Answer, Ask, Store } from '../../../src/stores/store.ts';
 
 export const five: Policy = fixedWindow({ limit: 5, window: '1h' });
@@ -25,22 +24,4 @@ export async function failure(promise: Promise<unknown> | Answer): Promise<unkno
   const answer = await Promise.resolve(promise).catch((error: unknown) => ({ error }));
   if (!(typeof answer === 'object' && answer !== null && 'error' in answer)) throw new Error('it did not reject');
   return answer.error;
-}
-
-/** Another client, and what it was asked: `evalsha`, or `eval` and how many keys. */
-export function recorded(client: RedisClient): { readonly client: RedisClient; readonly calls: string[] } {
-  const calls: string[] = [];
-  return {
-    calls,
-    client: {
-      evalsha: (sha1, keys, args) => {
-        calls.push(`evalsha ${String(keys.length)}`);
-        return client.evalsha(sha1, keys, args);
-      },
-      eval: (script, keys, args) => {
-        calls.push(`eval ${String(keys.length)}`);
-        return client.eval(script, keys, args);
-      },
-    },
-  };
 }

@@ -1,20 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Decoder, GlideClient } from '@valkey/valkey-glide';
 import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis-5';
 import { Redis as Valkey } from 'iovalkey';
 import { createClient, createClientPool, RESP_TYPES } from 'redis';
-import { startRedis, startTcpProxy, until, type RedisServer, type TcpProxy } from '@sluice/testkit';
+import { startRedis, startTcpProxy, until, useClosing, type RedisServer, type TcpProxy } from '@sluice/testkit';
 import { slidingLog } from '../../../src/policies/sliding-log.ts';
 import type { AnyRedisClient } from '../../../src/stores/redis/clients/adopt.ts';
 import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-store.ts';
 import { allowed, ask, failure, five, remaining } from './asks.ts';
 import { openIoredis, openNodeRedis, wrapGlide, type Opened } from './open-client.ts';
 
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
+const closeLater = useClosing();
 
 // As the default user: GLIDE asks for PING before it uses a connection, which the user of the tests may not.
 async function glide({ host }: RedisServer, port: number, defaultDecoder: Decoder): Promise<Opened> {
@@ -57,23 +54,16 @@ describe.each(Object.entries(SINGLE))('over %s, a store', (_name, open) => {
   let server: RedisServer;
   let relay: TcpProxy;
   let store: RedisStore;
-  let end: Opened['end'];
   beforeAll(async () => {
     server = await startRedis();
   });
   afterAll(() => server.stop());
   beforeEach(async () => {
-    relay = await startTcpProxy(server);
-    const opened = await open(relay.through(server.storeUrl), server, relay.port);
-    end = opened.end;
-    store = redisStore(opened.client, { prefix: 'sluice' });
-    closing.push(
-      () => store.close(),
-      () => end?.(),
-      () => {
-        relay.close();
-      },
-    );
+    relay = closeLater(await startTcpProxy(server));
+    const { client, end } = await open(relay.through(server.storeUrl), server, relay.port);
+    store = redisStore(client, { prefix: 'sluice' });
+    closeLater(() => end?.());
+    closeLater(store);
     await store.perform('reset', [ask('ann'), ask('bob'), ask('cid')]);
   });
 
@@ -99,8 +89,7 @@ describe.each(Object.entries(SINGLE))('over %s, a store', (_name, open) => {
   });
 
   it('sends nothing again when it is cut off after Redis has decided', async () => {
-    const direct = redisStore(server.storeUrl, { prefix: 'sluice' });
-    closing.push(() => direct.close());
+    const direct = closeLater(redisStore(server.storeUrl, { prefix: 'sluice' }));
     await store.perform('take', [ask('ann', five, 4)]);
 
     relay.loseAnswers();
@@ -121,13 +110,10 @@ describe.each(Object.entries(SINGLE))('over %s, a store', (_name, open) => {
 
   it('sends nothing later that was asked while Redis was away', async () => {
     const away = await startRedis();
-    const opened = await open(away.storeUrl, away, away.port);
-    const other = redisStore(opened.client, { prefix: 'sluice' });
-    closing.push(
-      () => other.close(),
-      () => opened.end?.(),
-      () => away.stop(),
-    );
+    closeLater(() => away.stop());
+    const { client, end } = await open(away.storeUrl, away, away.port);
+    closeLater(() => end?.());
+    const other = closeLater(redisStore(client, { prefix: 'sluice' }));
     await other.perform('take', [ask('ann')]);
 
     await away.kill();

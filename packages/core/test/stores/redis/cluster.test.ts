@@ -16,7 +16,7 @@ import { openIoredis, openNodeRedis, wrapGlide, type Opened } from './open-clien
 
 /** Nodes that each hold the keys of one subject, what they were asked, and which of them fail. */
 class Nodes {
-  readonly #memory = memoryStore();
+  readonly memory = memoryStore();
   readonly asked: string[] = [];
   readonly failing = new Set<string>();
   /** Called before a node decides. */
@@ -28,28 +28,22 @@ class Nodes {
     await new Promise(setImmediate);
     this.onAsk(op, subject);
     if (this.failing.has(`${op} ${subject}`)) throw new Error(`${subject} is away`);
-    return this.#memory.perform(op, asks);
+    return this.memory.perform(op, asks);
   };
 
   decide(...asks: readonly Ask[]): Promise<Answer> {
     return performOnNodes('take', asks, this.perform);
   }
 
-  take(one: Ask, cost: number): void {
-    void this.#memory.perform('take', [{ ...one, cost }]);
-  }
-
+  /** Units that a key has left, once what was begun has ended. */
   async left(one: Ask): Promise<number | undefined> {
-    const { figures } = await this.perform('peek', [one]);
-    return figures[0]?.[1];
+    for (let i = 0; i < 10; i++) await new Promise(setImmediate);
+    return (await this.perform('peek', [one])).figures[0]?.[1];
   }
 }
 
 const ANN = ask('ann');
 const ALL = ask('all');
-const settled = async (): Promise<void> => {
-  for (let i = 0; i < 10; i++) await new Promise(setImmediate);
-};
 
 describe('a decision over keys of several nodes', () => {
   it('asks only the keys that deny again, which starts their blocks, and takes nothing elsewhere', async () => {
@@ -72,11 +66,10 @@ describe('a decision over keys of several nodes', () => {
     const nodes = new Nodes();
     const bucket = ask('ann', tokenBucket({ capacity: 5, refill: 1, every: '1h' }), 2);
     nodes.onAsk = (op, subject) => {
-      if (`${op} ${subject}` === 'take all') nodes.take(ALL, 5); // by another process
+      if (`${op} ${subject}` === 'take all') nodes.memory.perform('take', [{ ...ALL, cost: 5 }]); // by another process
     };
 
     const { figures } = await nodes.decide(bucket, ALL);
-    await settled();
 
     expect(figures.map((of) => of[0])).toEqual([1, 0]);
     expect(await nodes.left(bucket)).toBe(5);
@@ -89,7 +82,6 @@ describe('a decision over keys of several nodes', () => {
     nodes.failing.add('take all');
 
     await expect(nodes.decide(slot, ALL)).rejects.toThrow('all is away');
-    await settled();
 
     expect(await nodes.left(slot)).toBe(1);
   });
@@ -100,7 +92,7 @@ describe('a decision over keys of several nodes', () => {
     const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
 
     await expect(nodes.decide(ANN, ALL)).rejects.toThrow('all is away');
-    await settled();
+    await nodes.left(ALL);
 
     expect(warned.mock.calls.map(([, options]) => options)).toEqual([
       expect.objectContaining({ code: 'SLUICE_REFUND_FAILED' }),

@@ -83,25 +83,16 @@ describe('a denial', () => {
     expect(await sourceOf('try', ANN)).toBe('cache');
   });
 
-  it('is passed by a peek, and by who asks so', async () => {
-    await exhaust(ANN);
-
+  it('is passed by a peek, and by who asks so, whose denial is not remembered either, nor that of a slot', async () => {
+    await exhaust({ ...ANN, uncached: true });
+    expect(await sourceOf('take', ANN)).toBe('redis');
     expect(await sourceOf('peek', ANN)).toBe('redis');
     expect(await sourceOf('take', { ...ANN, uncached: true })).toBe('redis');
-  });
 
-  it('of who asks past the cache is not remembered', async () => {
-    await exhaust({ ...ANN, uncached: true });
-
-    expect(await sourceOf('take', ANN)).toBe('redis');
-  });
-
-  it('of a slot is not remembered', async () => {
-    const slot = { ...ask('ann', concurrency({ limit: 1, ttl: '1m' })), holder: 1 };
-    await other.perform('take', [slot]);
-    await store.perform('take', [{ ...slot, holder: 2 }]);
-
-    expect(await sourceOf('take', { ...slot, holder: 2 })).toBe('redis');
+    const slot = { ...ask('ann', concurrency({ limit: 1, ttl: '1m' })), holder: 2 };
+    await other.perform('take', [{ ...slot, holder: 1 }]);
+    await store.perform('take', [slot]);
+    expect(await sourceOf('take', slot)).toBe('redis');
   });
 
   it.each<[Op, number]>([

@@ -31,10 +31,7 @@ describe('the kind of a failure', () => {
     ['WRONGPASS invalid username-password pair or user is disabled.', 'denied'],
     ['ERR ACL failure in script: No permissions to access a key', 'denied'],
     ["The user executing the script can't run this command or subcommand script: abc", 'denied'],
-    [
-      "ERR Error running script (call to f_abc): @user_script:213: @user_script: 213: -READONLY You can't write against a read only replica.",
-      'readonly',
-    ],
+    ["ERR Error running script (call to f_abc): @user_script:213: -READONLY You can't write against a", 'readonly'],
     ['Socket timeout. Expecting data, but did not receive any in 3000ms.', 'timeout'],
     ['CLUSTERDOWN The cluster is down', 'cluster'],
     ['MASTERDOWN Link with MASTER is down', 'cluster'],
@@ -74,15 +71,10 @@ describe('a failure', () => {
   });
 
   it('is one of the decision if the client throws at once', async () => {
-    const store = redisStore(
-      {
-        evalsha: () => {
-          throw new Error('Connection is closed.');
-        },
-        eval: () => Promise.resolve(''),
-      },
-      { prefix: 'sluice' },
-    );
+    const evalsha = (): never => {
+      throw new Error('Connection is closed.');
+    };
+    const store = redisStore({ evalsha, eval: evalsha }, { prefix: 'sluice' });
 
     expect(await failure(store.perform('take', [ask('ann')]))).toMatchObject({ kind: 'connection' });
   });
@@ -115,16 +107,12 @@ describe('a reply', () => {
     for (const error of errors) expect(error).toMatchObject({ code: 'SLUICE_STORE_REPLY_INVALID', kind: 'reply' });
   });
 
-  it.each(['1795262400250\n1,2', '1795262400250\nx,1,1,1,1,1,1,1'])(
-    'with odd figures is an error: %j',
-    async (reply) => {
-      const log = ask('ann', slidingLog({ limit: 5, window: '1m' }));
+  it.each(['1,2', 'x,1,1,1,1,1,1,1'])('with odd figures is an error: %j', async (figures) => {
+    const log = ask('ann', slidingLog({ limit: 5, window: '1m' }));
+    const failed = failure(storeOn(`1795262400250\n${figures}`).perform('take', [log]));
 
-      expect(await failure(storeOn(reply).perform('take', [log]))).toMatchObject({
-        code: 'SLUICE_STORE_REPLY_INVALID',
-      });
-    },
-  );
+    expect(await failed).toMatchObject({ code: 'SLUICE_STORE_REPLY_INVALID' });
+  });
 
   it.each([
     ['text', '1795262400250\n'],

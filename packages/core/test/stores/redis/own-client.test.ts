@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   connectTo,
   freePort,
@@ -7,6 +10,7 @@ import {
   startTcpProxy,
   STORE_USER,
   until,
+  useClosing,
   useRedis,
   type RedisServer,
   type TcpProxy,
@@ -15,28 +19,20 @@ import { redisStore, type RedisStore } from '../../../src/stores/redis/redis-sto
 import { ask, failure, remaining } from './asks.ts';
 
 const redis = useRedis();
-const closing: (() => unknown)[] = [];
+const closeLater = useClosing();
 beforeEach(async () => {
   await redis.admin.flushall();
 });
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
 
 function storeAt(url: string, connectTimeoutMs?: number): RedisStore {
-  const store = redisStore(url, { prefix: 'sluice', ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }) });
-  closing.push(() => store.close());
-  return store;
+  return closeLater(redisStore(url, { prefix: 'sluice', ...(connectTimeoutMs !== undefined && { connectTimeoutMs }) }));
 }
 
 async function openProxy(
   server: RedisServer = redis.server,
   target: { readonly host: string; readonly port: number } = server,
 ): Promise<{ readonly proxy: TcpProxy; readonly url: string }> {
-  const proxy = await startTcpProxy(target);
-  closing.push(() => {
-    proxy.close();
-  });
+  const proxy = closeLater(await startTcpProxy(target));
   return { proxy, url: proxy.through(server.storeUrl) };
 }
 
@@ -76,6 +72,22 @@ describe('the first connection to a URL', () => {
     await proxy.heal();
     await until('Redis decides', () => take(store).catch(() => undefined));
     expect(await remaining(store, ask('ann'))).toEqual([4]);
+  });
+
+  it('is waited for less than two seconds if the server does not accept it', async () => {
+    const server = await startRedis(['--tcp-backlog', '1']);
+    closeLater(() => server.stop());
+    server.pause();
+    for (let isFull = false; !isFull;) {
+      const socket = connect(server.port, '127.0.0.1').on('error', () => undefined);
+      closeLater(() => socket.destroy());
+      isFull = await Promise.race([once(socket, 'connect').then(() => false), sleep(300).then(() => true)]);
+    }
+    const startMs = performance.now();
+
+    expect(await failure(take(storeAt(server.storeUrl)))).toMatchObject({ kind: 'connection', sent: false });
+
+    expect(performance.now() - startMs).toBeLessThan(1900); // 500 ms; one attempt to connect may take 2000 ms
   });
 
   it('is not waited for if it is rejected', async () => {
@@ -148,7 +160,8 @@ describe('the connection to a URL', () => {
 
   it('leads to the new primary when the server is a replica now, and sends nothing twice', async () => {
     const [first, second] = await Promise.all([startRedis(), startRedis()]);
-    closing.push(first.stop, second.stop);
+    closeLater(first.stop);
+    closeLater(second.stop);
     const target = { host: first.host, port: first.port };
     const { url } = await openProxy(first, target);
     const store = storeAt(url);
@@ -177,14 +190,12 @@ describe('the connection to a URL', () => {
 
   it('counts in the database of the URL once the server selects it, which it did not while it was busy', async () => {
     const server = await startRedis(['--busy-reply-threshold', '1']);
+    closeLater(() => server.stop());
     const [admin, killer] = [connectTo(server.url), connectTo(server.url)];
-    closing.push(
-      () => {
-        admin.disconnect();
-        killer.disconnect();
-      },
-      () => server.stop(),
-    );
+    closeLater(() => {
+      admin.disconnect();
+      killer.disconnect();
+    });
     await killer.ping();
     const killed = failure(admin.eval('while true do end', 0));
     await until('it is busy', async () => /BUSY/.test(String(await failure(killer.ping()))));

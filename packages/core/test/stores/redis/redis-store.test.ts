@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import * as runner from '@jest/globals';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { connectTo, startRedis, until, useRedis } from '@sluice/testkit';
+import { createLimiter } from '../../../src/limiter/create-limiter.ts';
 import { slidingWindow } from '../../../src/policies/sliding-window.ts';
 import { redisStore } from '../../../src/stores/redis/redis-store.ts';
 import { describeStore } from '../../../src/testing/describe-store.ts';
@@ -36,6 +38,22 @@ describe('a store in Redis', () => {
       kind: 'denied',
     });
     await store.close();
+  });
+
+  it('misses no answer that waits in the socket while this process stalls', async () => {
+    const store = redisStore(redis.client, { prefix: 'sluice' });
+    await store.ready();
+    const limiter = createLimiter({ limit: 9, window: '1h', store, timeoutMs: 20 });
+
+    const decision = limiter.consume('ann');
+    await new Promise(setImmediate); // sent
+    // Ends some time after the server has answered what was sent to it before.
+    const program = `
+      const socket = require('node:net').connect(${String(redis.server.port)}, '127.0.0.1', () => socket.write('PING\\r\\n'));
+      socket.once('data', () => setTimeout(() => socket.destroy(), 50));`;
+    spawnSync(process.execPath, ['-e', program]);
+
+    expect((await decision).source).toBe('redis');
   });
 });
 
@@ -99,11 +117,7 @@ describe('redisStore', () => {
       { prefix, connectTimeoutMs: bad },
       'connectTimeoutMs must be a whole number of milliseconds from 1 to',
     ]),
-    [
-      { evalsha: async () => '', eval: async () => '' },
-      { prefix, connectTimeoutMs: 9 },
-      'connectTimeoutMs needs a URL',
-    ],
+    [{ evalsha: () => '', eval: () => '' }, { prefix, connectTimeoutMs: 9 }, 'connectTimeoutMs needs'],
     ['http://user:s3cret@host', { prefix }, 'redis://user:password@host:6379/0'],
     ['127.0.0.1:6379', { prefix }, 'redis://user:password@host:6379/0'],
     ['redis//user:s3cret@host', { prefix }, 'redis://user:password@host:6379/0'],
