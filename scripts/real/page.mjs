@@ -8,7 +8,7 @@ import axe from 'axe-core';
 import { createLimiter, fixedWindow, memoryStore, redisStore, slidingWindow } from '../../packages/core/dist/index.js';
 import { createPolicies, managed, redisSource } from '../../packages/core/dist/managed.js';
 import { findConnection } from '../../packages/core/dist/spi.js';
-import { page as makeOperatorsPage } from '@sluice/page';
+import { page as operatorsPage } from '@sluice/page';
 import { shareRecord } from '@sluice/page/spi';
 import { startRedis } from '../../packages/testkit/dist/redis-server.js';
 import { CHROMIUM_ARGS, findChromium } from '../setup/find-chromium.mjs';
@@ -35,7 +35,7 @@ const orders = createLimiter({
   policies,
   store: memoryStore(),
 });
-const handler = makeOperatorsPage({ token: TOKEN, log: (change) => changes.push(change) });
+const handler = operatorsPage({ token: TOKEN, log: (change) => changes.push(change) });
 const server = createServer((request, response) => void handler(request, response));
 let browser;
 let page;
@@ -222,7 +222,7 @@ for (const [name, options] of [
 test('the page shows what all processes deny and when, and opens a key of another one', async () => {
   const store = redisStore(redis.url, { prefix: 'sluice' });
   const shared = createLimiter({ name: 'carts', policy: fixedWindow({ limit: 3, window: '1h' }), store });
-  const sharing = makeOperatorsPage({ token: TOKEN, limiters: [shared], share: true, log: () => undefined });
+  const sharing = operatorsPage({ token: TOKEN, limiters: [shared], share: true, log: () => undefined });
   const second = createServer((request, response) => void sharing(request, response)).listen(0, '127.0.0.1');
   await once(second, 'listening');
   try {

@@ -205,13 +205,13 @@ export type RateLimitOptions<Request, Response, Early = Response> = SharedOption
 
 const readClients: Reader<ClientList> = (given, name) => new ClientList(given, name);
 const aFunction: Reader<undefined> = optional(functionThat<never>('a function'));
-const status = (name: keyof DenialStatuses): Reader<number> =>
+const readStatus = (name: keyof DenialStatuses): Reader<number> =>
   withDefault(wholeNumber(400, 599), DENIAL_STATUSES[name]);
 const STATUSES = {
-  denied: status('denied'),
-  blocked: status('blocked'),
-  deny: status('deny'),
-  missingKey: status('missingKey'),
+  denied: readStatus('denied'),
+  blocked: readStatus('blocked'),
+  deny: readStatus('deny'),
+  missingKey: readStatus('missingKey'),
 };
 const REFUND = {
   when: valueThat<RefundWhen<object, unknown>>(

@@ -49,7 +49,7 @@ it.each([
   [
     'denied',
     Object.assign(new Error('may not'), { code: '42501' }),
-    /make its table things: may not; have a user with the permission run:\ncreate things \[/,
+    /create its table things: may not; have a user with the permission run:\ncreate things \[/,
   ],
   ['connection', { code: 'ECONNREFUSED' }, /cannot create its table things/],
   ['other', new Error('disk full'), /cannot create its table things: disk full \[/],

@@ -31,7 +31,7 @@ export function joinWorkers(): WorkerLink {
     if (message.sluice === 'close') close(message.delayMs);
     if (message.sluice === 'report') {
       void own().then((report) => {
-        tell({ sluice: 'report', report });
+        sendMessage({ sluice: 'report', report });
       });
     }
     if (message.sluice === 'gathered') {
@@ -45,17 +45,17 @@ export function joinWorkers(): WorkerLink {
       gather: () =>
         new Promise((resolve) => {
           waiting.add(resolve);
-          tell({ sluice: 'gather' });
+          sendMessage({ sluice: 'gather' });
         }),
     },
     ready: (addresses) => {
-      tell({ sluice: 'ready', addresses });
+      sendMessage({ sluice: 'ready', addresses });
     },
     onReload: (listener) => (reload = listener),
     onClose: (listener) => (close = listener),
   };
 }
 
-function tell(message: FromWorker): void {
+function sendMessage(message: FromWorker): void {
   if (process.connected) process.send?.(message);
 }

@@ -58,7 +58,7 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
     ['  - { key: k, metadata: m }', '3:25: metadata must hold a map of values, got "m"'],
     [
       `  - { key: k, ${RATE}, ${RATE} }`,
-      '3:67: a descriptor has the field "rate_limit" twice, the first time in line 3; write it once',
+      '3:67: a descriptor has the field "rate_limit" twice, the first time on line 3; write it once',
     ],
   ])('with descriptors %j', (descriptors, expected) => {
     expect(problemsOf(file(descriptors))).toEqual([expected]);
@@ -82,7 +82,7 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
     ["'''\n", ["2:1: Missing closing 'quote"]],
     [
       'domain: d\ndomain: e\n',
-      ['2:1: a configuration has the field "domain" twice, the first time in line 1; write it once'],
+      ['2:1: a configuration has the field "domain" twice, the first time on line 1; write it once'],
     ],
     ['descriptors:\n', [`1:1: ${NO_DOMAIN}`]],
     [`domain: ''\n`, [`1:9: ${NO_DOMAIN}`]],

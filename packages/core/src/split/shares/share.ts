@@ -68,7 +68,7 @@ export function readShare(policy: SplittablePolicy, epochs: KnownEpochs, graceMs
     return { units: shares[i] as number, weight, total, endsAtMs };
   });
   const untilMs = windowMs === undefined ? Math.min(...counted.map(({ endsAtMs }) => endsAtMs)) : sinceMs + windowMs;
-  const next = smallest(counted.filter(({ endsAtMs }) => endsAtMs > untilMs));
+  const next = findSmallestShare(counted.filter(({ endsAtMs }) => endsAtMs > untilMs));
   return { policy: scale(policy, counted), whole, untilMs, windowMs, next, counted };
 }
 
@@ -93,7 +93,7 @@ export function findMemberTime({ counted }: Share): number {
   return Math.max(...counted.map(({ weight, endsAtMs }) => (weight === 0 ? endsAtMs : -Infinity)));
 }
 
-function smallest(counted: readonly CountedEpoch[]): number {
+function findSmallestShare(counted: readonly CountedEpoch[]): number {
   return Math.min(...counted.map(({ units }) => units));
 }
 
@@ -111,7 +111,7 @@ function getOutlastMs(policy: SplittablePolicy, { total, lightest }: KnownEpoch)
 function scale(policy: SplittablePolicy, counted: readonly CountedEpoch[]): Policy {
   const { weight, total } = counted.reduce((least, epoch) => (isLess(epoch, least) ? epoch : least));
   try {
-    return scalePolicy(policy, { units: smallest(counted), weight, total });
+    return scalePolicy(policy, { units: findSmallestShare(counted), weight, total });
   } catch (error) {
     if (!isSluiceError(error)) throw error;
     return scalePolicy(policy, { units: 0, weight, total });
