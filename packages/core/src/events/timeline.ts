@@ -97,7 +97,9 @@ export class Timeline {
     const { nowMs, lines } = await this.#list.read();
     for (const { name, text } of lines) {
       const event = this.#texts.get(name) === text ? undefined : parseEvent(text);
-      if (event !== undefined && !this.#unsent.has(name) && !this.#lasting.has(name)) this.#known.set(name, event);
+      if (event === undefined || this.#unsent.has(name) || this.#lasting.has(name)) continue;
+      // One that is ahead of the server, by a wrong clock or written by others, would stay longer than those that follow.
+      this.#known.set(name, { ...event, atMs: Math.min(event.atMs, nowMs) });
     }
     this.#texts = new Map(lines.map(({ name, text }) => [name, text]));
     const isFull = lines.length >= MAX_EVENTS;

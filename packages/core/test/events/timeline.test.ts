@@ -140,6 +140,19 @@ describe('the timeline in Redis', () => {
     expect((await readEvents({ store: newStore() }))[0]?.reason).toHaveLength(1_000);
   });
 
+  it('has what happens now first, whatever others have written of the future', async () => {
+    const store = newStore();
+    const future = (i: number): string => JSON.stringify(eventOf({ atMs: 8.64e15 - i, key: 'false' }));
+    const lines = Array.from({ length: 1_000 }, (_, i) => `${String(Date.now() + 60_000)} f-${String(i)} ${future(i)}`);
+    await redis.admin.set(LIST, lines.join('\n'));
+    await readEvents({ store });
+    await findTimeline(store).add(eventOf({ key: 'true' }));
+
+    const [last, next] = await readEvents({ store });
+    expect([last?.key, next?.key]).toEqual(['true', 'false']);
+    expect(next?.atMs).toBeLessThanOrEqual(Date.now());
+  });
+
   it('is read by limit and by key, with what concerns every key', async () => {
     const store = newStore(redis.admin);
     const policies = createPolicies(store);

@@ -7,8 +7,8 @@ const PREFIX = '/auth';
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 /** Replaces every method that Node does not know in keys, because clients can invent names. */
 const OTHER_METHOD = '(other)';
-/** The scheme and authority of a target in absolute form. */
-const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+/** The scheme and authority of a target in absolute form. Caddy and other programs in Go also read `http:/login`. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#]*)?/i;
 const TARGETS: readonly string[] = ['x-forwarded-uri', 'x-original-uri', 'x-original-url'];
 const METHOD_FIELDS: readonly string[] = ['x-forwarded-method', 'x-original-method'];
 

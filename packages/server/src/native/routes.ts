@@ -3,7 +3,7 @@ import type { Service } from '../service.ts';
 import { checkJson, parseJson } from '../transport/bodies.ts';
 import type { Route } from '../transport/http.ts';
 import { RequestProblem } from '../transport/request-problem.ts';
-import { sendJson } from '../transport/send.ts';
+import { sendJson, sendText } from '../transport/send.ts';
 import { makeOperations, runOperation } from './operations.ts';
 import { openApi } from './open-api.ts';
 
@@ -13,7 +13,7 @@ const SOON = { 'retry-after': '1' };
 export function nativeRoutes(service: Service, entrance: Entrance): readonly Route[] {
   const { access } = service;
   const operations = makeOperations(service);
-  const described = openApi(operations);
+  const described = JSON.stringify(openApi(operations));
   const routes = Object.entries(operations).map(([name, operation]): Route => {
     return {
       path: `/v1/${name}`,
@@ -37,7 +37,7 @@ export function nativeRoutes(service: Service, entrance: Entrance): readonly Rou
     path: '/v1/openapi.json',
     method: 'GET',
     handle: (_request, response) => {
-      sendJson(response, 200, described);
+      sendText(response, 200, described, 'application/json');
     },
   };
   return [...routes, document];

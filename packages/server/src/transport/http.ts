@@ -52,6 +52,8 @@ const SETTINGS = {
 /** How long a client may leave its answer unread. */
 const UNREAD_MS = 30_000;
 const HANDSHAKE_MS = 10_000;
+/** Requests of a connection that are unanswered, or came in this turn, at most: gateways send one after the other. */
+const MAX_PIPELINED = 100;
 /** A client that has just opened a connection, or just received an answer on it, may be about to send. */
 const UNUSED_MS = 500;
 const NO_BODY = Buffer.alloc(0);
@@ -59,7 +61,8 @@ const NO_BODY = Buffer.alloc(0);
 /** An HTTP/1.1 server for these routes. Requests are bounded in bytes and in time. */
 export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients, bodies }: HttpOptions): Made {
   const running = new Set<ServerResponse>();
-  const sockets = new Set<Socket>();
+  /** For each connection its requests that are unanswered, or came in this turn of the event loop. */
+  const sockets = new Map<Socket, number>();
   const exact = new Map(routes.map((route) => [route.path, route]));
   const below = routes.filter(({ path }) => path.length > 1 && path.endsWith('/'));
   let isClosing = false;
@@ -88,10 +91,23 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
       inFlight--;
     }
   };
+  const leave = (socket: Socket): void => {
+    const requests = sockets.get(socket);
+    if (requests !== undefined) sockets.set(socket, requests - 1);
+  };
   const ended = function (this: ServerResponse): void {
     running.delete(this);
+    setImmediate(leave, this.req.socket);
   };
   const listener: RequestListener = (request, response) => {
+    const { socket } = request;
+    const requests = (sockets.get(socket) ?? 0) + 1;
+    // Node hands over in one turn all that has come, thousands of requests: others would wait for seconds.
+    if (requests > MAX_PIPELINED) {
+      socket.destroy();
+      return;
+    }
+    sockets.set(socket, requests);
     running.add(response);
     response.on('close', ended);
     if (isClosing) response.setHeader('connection', 'close');
@@ -112,7 +128,7 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
   clients.boundConnections(server);
   answerClientErrors(server);
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
-    sockets.add(socket);
+    sockets.set(socket, 0);
     socket.once('close', () => sockets.delete(socket));
   });
 
@@ -133,7 +149,7 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
         setTimeout(() => {
           server.closeIdleConnections();
           // Node treats connections that have received nothing as busy.
-          for (const socket of sockets) if (socket.bytesRead === 0) socket.destroySoon();
+          for (const socket of sockets.keys()) if (socket.bytesRead === 0) socket.destroySoon();
         }, UNUSED_MS),
         setTimeout(() => {
           server.closeAllConnections();

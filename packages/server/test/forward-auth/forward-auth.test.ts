@@ -221,6 +221,7 @@ describe('requests are held', () => {
       ['GET', '/login', []],
       ['POST', '/api/1', ['write']],
       ['DELETE', '/api', ['api']],
+      ['POST', 'http:/login', ['login']],
       ['OPTIONS', '*', []],
       ['HEAD', '/head', ['head', 'get']],
     ];

@@ -39,6 +39,7 @@ async function start(options: Partial<HttpOptions> = {}): Promise<void> {
       path: '/read',
       method: 'GET',
       handle: (_asked, response) => {
+        asked++;
         sendText(response, 200, 'text');
       },
     },
@@ -60,6 +61,7 @@ async function start(options: Partial<HttpOptions> = {}): Promise<void> {
     {
       path: '/later',
       handle: async (_asked, response) => {
+        asked++;
         later.push(response);
         await once(response, 'finish');
       },
@@ -120,6 +122,21 @@ describe('clients that are slow', () => {
 
     expect(await makeStatus('/write', { method: 'POST', body: 'x' })).toBe(200);
   });
+
+  it.each(['/read', '/later'])(
+    'lose a connection over which they ask for %s more than 100 times at once',
+    async (path) => {
+      await start({ maxInFlight: 1000 });
+      const request = `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+      open().write(request.repeat(100));
+      await until('all are answered', () => asked === 100);
+      const socket = open().resume();
+      socket.write(request.repeat(1000));
+      await until('it is ended', () => socket.closed || socket.readableEnded);
+
+      expect(asked).toBe(200);
+    },
+  );
 
   it('get 503 while all places are taken, and the service still says that it lives', async () => {
     await start({ maxInFlight: 2 });
