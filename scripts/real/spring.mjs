@@ -6,10 +6,11 @@ import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 import { freePort } from '../../packages/testkit/dist/free-port.js';
 import { startRedis } from '../../packages/testkit/dist/redis-server.js';
-import { maven, Programs, root, until } from './programs.mjs';
+import { startProgram } from '../../packages/testkit/dist/program.js';
+import { maven, root, serve } from './programs.mjs';
 
 const example = `${root}examples/spring-cloud-gateway`;
-const programs = new Programs();
+const programs = [];
 let redis;
 let upstream;
 let service;
@@ -21,16 +22,18 @@ async function startGateway({ onError = 'allow', ahead = false } = {}) {
   const port = await freePort();
   const java = ['java', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-jar', `${example}/target/gateway.jar`];
   const [command, ...args] = ahead ? ['faketime', '-f', '+1h', ...java] : java;
-  const { child } = programs.start(command, args, {
+  const env = {
+    ...process.env,
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
     SERVER_PORT: String(port),
     SLUICE_URL: `http://127.0.0.1:${servicePort}`,
     SLUICE_ON_ERROR: onError,
     SLUICE_TIMEOUT: '10s', // for a machine that does more than this
     UPSTREAM: `http://127.0.0.1:${upstream.address().port}`,
-  });
-  child.stdout.resume();
-  await until('the gateway is ready', () => fetch(`http://127.0.0.1:${port}/`).catch(() => undefined));
+  };
+  // In a group of its own: faketime is the parent of what it starts.
+  const isReady = () => fetch(`http://127.0.0.1:${port}/`);
+  programs.push(await startProgram(command, args, isReady, { env, detached: true }));
   return port;
 }
 
@@ -51,7 +54,7 @@ before(async () => {
   await once(upstream, 'listening');
   servicePort = await freePort();
   const limits = `${example}/limits.yaml`;
-  service = await programs.serve(limits, { http: servicePort }, '--redis', redis.url, '--timeout', '5s');
+  service = await serve(limits, { http: servicePort }, '--redis', redis.url, '--timeout', '5s');
   gateways = await Promise.all([
     startGateway(),
     startGateway({ ahead: true }),
@@ -59,7 +62,8 @@ before(async () => {
   ]);
 });
 after(async () => {
-  await programs.close();
+  for (const { pid } of programs) process.kill(-pid, 'SIGKILL');
+  await service?.kill();
   upstream?.close();
   await redis?.stop();
 });
@@ -90,7 +94,7 @@ test('a request without a key is denied by the gateway, and takes nothing', asyn
 });
 
 test('without the service, on-error decides', async () => {
-  await service.end();
+  await service.kill();
 
   const [allow, , deny] = gateways;
   const allowed = await Promise.all(Array.from({ length: 8 }, () => ask(allow, 'ada')));
