@@ -1,6 +1,7 @@
 // Runs examples/spring-cloud-gateway: two gateways whose clocks are an hour apart, one service on Redis, one upstream.
 // Needs a JDK 17, Maven and faketime (Debian: maven, faketime). Run `npm run build` first.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
@@ -20,21 +21,25 @@ let gateways;
 
 async function startGateway({ onError = 'allow', ahead = false } = {}) {
   const port = await freePort();
-  const java = ['java', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-jar', `${example}/target/gateway.jar`];
-  const [command, ...args] = ahead ? ['faketime', '-f', '+1h', ...java] : java;
+  const java = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-jar', `${example}/target/gateway.jar`];
   const env = {
     ...process.env,
-    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    ...(ahead && anHourAhead()),
     SERVER_PORT: String(port),
     SLUICE_URL: `http://127.0.0.1:${servicePort}`,
     SLUICE_ON_ERROR: onError,
     SLUICE_TIMEOUT: '10s', // for a machine that does more than this
     UPSTREAM: `http://127.0.0.1:${upstream.address().port}`,
   };
-  // In a group of its own: faketime is the parent of what it starts.
-  const isReady = () => fetch(`http://127.0.0.1:${port}/`);
-  programs.push(await startProgram(command, args, isReady, { env, detached: true }));
+  programs.push(await startProgram('java', java, () => fetch(`http://127.0.0.1:${port}/`), { env }));
   return port;
+}
+
+/** What faketime sets for a program: without it, so that Java is no child of another program. */
+function anHourAhead() {
+  const set = execFileSync('faketime', ['-f', '+1h', 'env'], { encoding: 'utf8' }).split('\n');
+  const faked = set.filter((line) => /^(LD_PRELOAD|FAKETIME)=/.test(line)).map((line) => line.split('='));
+  return { FAKETIME_DONT_FAKE_MONOTONIC: '1', ...Object.fromEntries(faked) };
 }
 
 async function ask(port, user) {
@@ -55,14 +60,14 @@ before(async () => {
   servicePort = await freePort();
   const limits = `${example}/limits.yaml`;
   service = await serve(limits, { http: servicePort }, '--redis', redis.url, '--timeout', '5s');
-  gateways = await Promise.all([
-    startGateway(),
-    startGateway({ ahead: true }),
-    startGateway({ onError: 'deny', ahead: true }),
-  ]);
+  gateways = [
+    await startGateway(),
+    await startGateway({ ahead: true }),
+    await startGateway({ onError: 'deny', ahead: true }),
+  ];
 });
 after(async () => {
-  for (const { pid } of programs) process.kill(-pid, 'SIGKILL');
+  await Promise.all(programs.map((program) => program.kill()));
   await service?.kill();
   upstream?.close();
   await redis?.stop();
