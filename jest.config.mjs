@@ -71,6 +71,7 @@ export default {
   testTimeout: process.env.SLUICE_DEPTH === 'deep' ? 3_600_000 : 120_000,
   // Tests wait for servers, windows and processes for more than a third of their time: three at a time use two cores.
   maxWorkers: 3,
+  reporters: ['default', `${import.meta.dirname}/scripts/test/left-out.mjs`],
   // Node does not free the modules of a test file that has ended: after a hundred files a worker mostly collects garbage.
   // A worker whose heap has grown to this size is replaced between two files.
   workerIdleMemoryLimit: '1GB',
