@@ -8,10 +8,13 @@ import { after, before, test } from 'node:test';
 import { freePort } from '../../packages/testkit/dist/free-port.js';
 import { startRedis } from '../../packages/testkit/dist/redis-server.js';
 import { startProgram } from '../../packages/testkit/dist/program.js';
+import { until } from '../../packages/testkit/dist/until.js';
 import { maven, root, serve } from './programs.mjs';
 
 const example = `${root}examples/spring-cloud-gateway`;
 const programs = [];
+/** Java starts slowly beside other work. */
+const LONG_MS = 300_000;
 let redis;
 let upstream;
 let service;
@@ -31,7 +34,8 @@ async function startGateway({ onError = 'allow', ahead = false } = {}) {
     SLUICE_TIMEOUT: '10s', // for a machine that does more than this
     UPSTREAM: `http://127.0.0.1:${upstream.address().port}`,
   };
-  programs.push(await startProgram('java', java, () => fetch(`http://127.0.0.1:${port}/`), { env }));
+  programs.push(await startProgram('java', java, () => true, { env }));
+  await until('the gateway is ready', () => fetch(`http://127.0.0.1:${port}/`), LONG_MS);
   return port;
 }
 
