@@ -52,8 +52,6 @@ export default {
     project('testkit'),
     project('web'),
     project('live-traffic', 'examples/live-traffic'),
-    project('example-consul-policies', 'examples/consul-policies'),
-    project('example-etcd-policies', 'examples/etcd-policies'),
     project('example-durable-object', 'examples/durable-object'),
     project('example-express', 'examples/express'),
     project('example-fastify', 'examples/fastify'),
@@ -66,14 +64,14 @@ export default {
     project('example-memberships', 'examples/memberships'),
     project('example-nestjs', 'examples/nestjs'),
     project('example-postgres', 'examples/postgres'),
-    project('example-postgres-policies', 'examples/postgres-policies'),
+    project('example-policy-sources', 'examples/policy-sources'),
     project('example-nextjs', 'examples/nextjs'),
   ],
   // A deep run takes twenty times as many cases.
   testTimeout: process.env.SLUICE_DEPTH === 'deep' ? 3_600_000 : 120_000,
   // Tests wait for servers, windows and processes for more than a third of their time: three at a time use two cores.
   maxWorkers: 3,
-  testSequencer: `${import.meta.dirname}/scripts/test/longest-first.mjs`,
+  reporters: ['default', `${import.meta.dirname}/scripts/test/left-out.mjs`],
   // Node does not free the modules of a test file that has ended: after a hundred files a worker mostly collects garbage.
   // A worker whose heap has grown to this size is replaced between two files.
   workerIdleMemoryLimit: '1GB',

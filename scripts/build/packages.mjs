@@ -12,7 +12,6 @@ export const ADDRESSES = {
   site: root.homepage,
 };
 
-/** In this order they are published: a package after those that it depends on. */
 const FOLDERS = ['core', 'page', 'express', 'fastify', 'koa', 'nestjs', 'server', 'web', 'compat', 'cli'];
 
 /**

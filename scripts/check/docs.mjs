@@ -64,7 +64,8 @@ for (const file of documents) {
 
 for (const [file, most] of [
   ['README.md', 600],
-  ...Object.keys(PACKAGES).map((folder) => [`packages/${folder}/README.md`, 300]),
+  // Of which 24 tell how to pack it until a registry has it.
+  ...Object.keys(PACKAGES).map((folder) => [`packages/${folder}/README.md`, 324]),
 ]) {
   const words = read(file)
     .split(/^## Reference$/m, 1)[0]

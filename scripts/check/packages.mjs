@@ -17,9 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PACKAGES } from '../build/packages.mjs';
-import { freePort } from '../../packages/testkit/dist/free-port.js';
 import { packAll } from '../setup/pnpm.mjs';
-import { examplesIn, runExample, writeExample } from './examples.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const programs = join(root, 'scripts/real/packages');
@@ -79,15 +77,6 @@ try {
       work,
     );
     if (code.trim() !== 'SLUICE_REDIS_CLIENT_MISSING') throw new Error(`without ioredis a URL gives ${code}`);
-  }
-  const port = await freePort();
-  const documents = ADAPTERS.map((adapter) => `packages/${adapter}/README.md`);
-  for (const example of documents.flatMap((file) => examplesIn(file, port))) {
-    if (example.verb === 'check' || !example.path.endsWith('.js')) continue; // those of NestJS have to be compiled
-    const program = example.path.replace(/js$/, 'mjs');
-    writeExample(work, example, program);
-    const problems = await runExample(work, example, program);
-    if (problems.length > 0) throw new Error(problems.join('\n'));
   }
   run('node', ['one-copy.mjs'], work);
   const loads = (name) => `await import('${name}'); createRequire(import.meta.url)('${name}');`;

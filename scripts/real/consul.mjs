@@ -1,6 +1,4 @@
-// Runs the tests of memberships and sources on a real Consul as well, where `npm test` has a stub alone:
-//
-//   node scripts/real/consul.mjs [--record]     writes what the stub has to answer
+// Runs the tests of memberships and sources on a real Consul as well, where `npm test` has a stub alone.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,10 +8,9 @@ import { cache } from '../setup/cache.mjs';
 const VERSION = '1.14.11';
 const module = fileURLToPath(new URL('consul/', import.meta.url));
 const GOS = ['go', '/usr/local/go/bin/go', '/usr/lib/go/bin/go'];
-const FILES = ['packages/testkit/test/consul', 'packages/core/test/split/consul', 'examples/consul-policies'];
+const FILES = ['packages/core/test/split/consul', 'examples/policy-sources/test/consul'];
 
-const recording = process.argv.includes('--record') ? { SLUICE_RECORD: '1' } : {};
-const env = { ...process.env, SLUICE_BUILT: '1', CONSUL: findConsul(), ...recording };
+const env = { ...process.env, SLUICE_BUILT: '1', CONSUL: findConsul() };
 process.exit(spawnSync('node', ['scripts/test/test.mjs', ...FILES], { env, stdio: 'inherit' }).status ?? 1);
 
 /**

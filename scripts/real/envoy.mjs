@@ -10,9 +10,11 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../packages/testkit/dist/free-port.js';
+import { startProgram } from '../../packages/testkit/dist/program.js';
 import { startRedis } from '../../packages/testkit/dist/redis-server.js';
+import { until } from '../../packages/testkit/dist/until.js';
 import { cache } from '../setup/cache.mjs';
-import { Programs, root, until } from './programs.mjs';
+import { root, serve } from './programs.mjs';
 
 const LIMIT = 20;
 const DAY_MS = 86_400_000;
@@ -23,7 +25,6 @@ const example = join(root, 'examples/envoy');
 const folder = mkdtempSync(join(tmpdir(), 'sluice-envoy-'));
 const cached = join(cache, 'envoy');
 const installed = join(cached, 'envoy/_bin/envoy');
-const programs = new Programs();
 /** Header fields that the upstream adds. */
 let answerFields = {};
 const upstream = createServer((_request, response) => response.writeHead(200, answerFields).end('hello\n'));
@@ -45,7 +46,7 @@ before(async () => {
 });
 after(async () => {
   for (const { agent } of envoys) agent.destroy();
-  await programs.close();
+  await Promise.all([...envoys, ...replicas].map(({ program }) => program.kill()));
   upstream.close();
   upstream.closeAllConnections();
   await redis?.stop();
@@ -71,25 +72,22 @@ async function startReplica(i) {
   const { grpc, admin } = replicas[i];
   // Long enough for a machine that does more than this.
   const flags = ['--redis', redis.url, '--timeout', '1s', '--drain', '5s'];
-  replicas[i].program = await programs.serve(join(example, 'limits.yaml'), { grpc, admin }, ...flags);
+  replicas[i].program = await serve(join(example, 'limits.yaml'), { grpc, admin }, ...flags);
 }
 
 async function startEnvoy(i) {
   const [front, admin] = [await freePort(), await freePort()];
   const ports = { 10_000: front, 9901: admin, 8081: replicas[0].grpc, 8181: replicas[1].grpc };
   const file = readFileSync(join(example, 'envoy.yaml'), 'utf8').replace('timeout: 0.05s', 'timeout: 4s');
-  const [config, log] = [join(folder, `envoy-${i}.yaml`), join(folder, `envoy-${i}.log`)];
+  const config = join(folder, `envoy-${i}.yaml`);
   writeFileSync(
     config,
     file.replace(/(?<=port_value: )\d+/g, (port) => (port === '3000' ? upstream.address().port : ports[port])),
   );
-  const args = ['--concurrency', '1', '--use-dynamic-base-id', '--log-level', 'warning', '--log-path', log];
-  const { child } = programs.start(findEnvoy(), ['-c', config, ...args]);
-  await until('Envoy is ready', async () => {
-    if (child.exitCode !== null) throw new Error(readFileSync(log, 'utf8'));
-    return (await textOf(`http://127.0.0.1:${admin}/ready`).catch(() => '')).startsWith('LIVE');
-  });
-  return { front, admin, agent: new Agent({ keepAlive: true, maxSockets: 64 }) };
+  const args = ['-c', config, '--concurrency', '1', '--use-dynamic-base-id', '--log-level', 'warning'];
+  const isReady = async () => (await textOf(`http://127.0.0.1:${admin}/ready`)).startsWith('LIVE');
+  const program = await startProgram(findEnvoy(), args, isReady);
+  return { front, admin, program, agent: new Agent({ keepAlive: true, maxSockets: 64 }) };
 }
 
 /** Sends a request through an Envoy, from an address of the loopback. */
@@ -222,7 +220,7 @@ test('a replica that is killed under load costs no response, and once Envoy has 
   const statusOf = async (i) => (await ask(i, '/plans', { headers: { 'x-user': 'bob', 'x-plan': 'paid' } })).status;
   const statuses = [];
   for (let i = 0; i < 5; i++) statuses.push(await statusOf(i));
-  await replicas[0].program.end('SIGKILL');
+  await replicas[0].program.kill();
   await healthyAre(1);
   // Envoy counts before it tells its threads, which answer by themselves until then.
   await until('no call fails any more', async () => {
@@ -246,7 +244,7 @@ test('a rolling restart costs no answer of the service', async () => {
   const stop = load('/shadow');
   for (const i of [0, 1]) {
     await sleep(200);
-    assert.equal(await replicas[i].program.end('SIGTERM'), 0);
+    await replicas[i].program.kill('SIGTERM');
     await startReplica(i);
     await healthyAre(2);
   }

@@ -5,11 +5,9 @@ import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import axe from 'axe-core';
-import { createLimiter, fixedWindow, memoryStore, redisStore, slidingWindow } from '../../packages/core/dist/index.js';
+import { createLimiter, fixedWindow, memoryStore, slidingWindow } from '../../packages/core/dist/index.js';
 import { createPolicies, managed, redisSource } from '../../packages/core/dist/managed.js';
-import { findConnection } from '../../packages/core/dist/spi.js';
 import { page as operatorsPage } from '@sluice/page';
-import { shareRecord } from '@sluice/page/spi';
 import { startRedis } from '../../packages/testkit/dist/redis-server.js';
 import { CHROMIUM_ARGS, findChromium } from '../setup/find-chromium.mjs';
 
@@ -61,12 +59,12 @@ after(async () => {
   await redis.stop();
 });
 
-async function opened(options = {}, listener = server) {
+async function opened(options = {}) {
   const context = await browser.newContext({ httpCredentials: { username: 'ann', password: TOKEN }, ...options });
   const made = await context.newPage();
   made.on('pageerror', (error) => problems.push(error.message));
   made.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-  await made.goto(`http://127.0.0.1:${listener.address().port}/limits/`);
+  await made.goto(`http://127.0.0.1:${server.address().port}/limits/`);
   await made.getByRole('heading', { name: 'Denied most' }).waitFor();
   return made;
 }
@@ -218,46 +216,6 @@ for (const [name, options] of [
     assert.deepEqual([found, width <= 0], [[], true]);
   });
 }
-
-test('the page shows what all processes deny and when, and opens a key of another one', async () => {
-  const store = redisStore(redis.url, { prefix: 'sluice' });
-  const shared = createLimiter({ name: 'carts', policy: fixedWindow({ limit: 3, window: '1h' }), store });
-  const sharing = operatorsPage({ token: TOKEN, limiters: [shared], share: true, log: () => undefined });
-  const second = createServer((request, response) => void sharing(request, response)).listen(0, '127.0.0.1');
-  await once(second, 'listening');
-  try {
-    for (let i = 0; i < 5; i++) await shared.consume('mallory');
-    const denials = [{ atMs: Date.now(), count: 9, used: 3, limit: 3, windowMs: 3_600_000, isBlocked: false }];
-    const counted = { limiter: 'carts', limit: '}:carts', policy: 'carts', count: 44, denials };
-    const keys = HOSTILE.slice(0, 4).map((key) => ({ ...counted, key }));
-    await shareRecord(findConnection(store), {
-      ...{ pid: 4711, host: 'web-7', sinceMs: 0, keys, lost: [] },
-      deniedByMinute: [40, 80, 20, 9],
-    });
-    const other = await opened({ viewport: { width: 390, height: 844 }, bypassCSP: true }, second);
-    await denied(other).getByText('By 2 processes').waitFor();
-    const rows = await denied(other).locator('form').allInnerTexts();
-    await denied(other).getByRole('button', { name: HOSTILE[0], exact: true }).click();
-    await other.getByText('0 of 3 in 1h, 3 left').waitFor();
-    await other.getByText(/denied 9 times, 3 of 3 in 1h/).waitFor();
-    await other.evaluate(axe.source);
-    const [found, width] = [await violationsIn(other, 'shared'), await other.evaluate(WIDER)];
-    const title = await other.title();
-    await other.context().close();
-
-    assert.equal(rows.length, 5);
-    assert.match(rows[0], /44 denials/);
-    assert.ok(rows.some((row) => row.includes(HOSTILE[1])));
-    assert.match(rows[4], /mallory[^]*2/);
-    assert.deepEqual([title, found, width <= 0], ['Limits', [], true]);
-  } finally {
-    await sharing.close();
-    second.closeAllConnections();
-    second.close();
-    await shared.close();
-    await store.close();
-  }
-});
 
 test('a key is blocked from its row, which is what happened to this key by this limit', async () => {
   await denied(page).getByRole('button', { name: 'Block bob' }).click();

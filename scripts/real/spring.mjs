@@ -1,15 +1,20 @@
 // Runs examples/spring-cloud-gateway: two gateways whose clocks are an hour apart, one service on Redis, one upstream.
 // Needs a JDK 17, Maven and faketime (Debian: maven, faketime). Run `npm run build` first.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 import { freePort } from '../../packages/testkit/dist/free-port.js';
 import { startRedis } from '../../packages/testkit/dist/redis-server.js';
-import { maven, Programs, root, until } from './programs.mjs';
+import { startProgram } from '../../packages/testkit/dist/program.js';
+import { until } from '../../packages/testkit/dist/until.js';
+import { maven, root, serve } from './programs.mjs';
 
 const example = `${root}examples/spring-cloud-gateway`;
-const programs = new Programs();
+const programs = [];
+/** Java starts slowly beside other work. */
+const LONG_MS = 300_000;
 let redis;
 let upstream;
 let service;
@@ -19,19 +24,26 @@ let gateways;
 
 async function startGateway({ onError = 'allow', ahead = false } = {}) {
   const port = await freePort();
-  const java = ['java', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-jar', `${example}/target/gateway.jar`];
-  const [command, ...args] = ahead ? ['faketime', '-f', '+1h', ...java] : java;
-  const { child } = programs.start(command, args, {
-    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  const java = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-jar', `${example}/target/gateway.jar`];
+  const env = {
+    ...process.env,
+    ...(ahead && anHourAhead()),
     SERVER_PORT: String(port),
     SLUICE_URL: `http://127.0.0.1:${servicePort}`,
     SLUICE_ON_ERROR: onError,
     SLUICE_TIMEOUT: '10s', // for a machine that does more than this
     UPSTREAM: `http://127.0.0.1:${upstream.address().port}`,
-  });
-  child.stdout.resume();
-  await until('the gateway is ready', () => fetch(`http://127.0.0.1:${port}/`).catch(() => undefined));
+  };
+  programs.push(await startProgram('java', java, () => true, { env }));
+  await until('the gateway is ready', () => fetch(`http://127.0.0.1:${port}/`), LONG_MS);
   return port;
+}
+
+/** What faketime sets for a program: without it, so that Java is no child of another program. */
+function anHourAhead() {
+  const set = execFileSync('faketime', ['-f', '+1h', 'env'], { encoding: 'utf8' }).split('\n');
+  const faked = set.filter((line) => /^(LD_PRELOAD|FAKETIME)=/.test(line)).map((line) => line.split('='));
+  return { FAKETIME_DONT_FAKE_MONOTONIC: '1', ...Object.fromEntries(faked) };
 }
 
 async function ask(port, user) {
@@ -51,15 +63,16 @@ before(async () => {
   await once(upstream, 'listening');
   servicePort = await freePort();
   const limits = `${example}/limits.yaml`;
-  service = await programs.serve(limits, { http: servicePort }, '--redis', redis.url, '--timeout', '5s');
-  gateways = await Promise.all([
-    startGateway(),
-    startGateway({ ahead: true }),
-    startGateway({ onError: 'deny', ahead: true }),
-  ]);
+  service = await serve(limits, { http: servicePort }, '--redis', redis.url, '--timeout', '5s');
+  gateways = [
+    await startGateway(),
+    await startGateway({ ahead: true }),
+    await startGateway({ onError: 'deny', ahead: true }),
+  ];
 });
 after(async () => {
-  await programs.close();
+  await Promise.all(programs.map((program) => program.kill()));
+  await service?.kill();
   upstream?.close();
   await redis?.stop();
 });
@@ -90,7 +103,7 @@ test('a request without a key is denied by the gateway, and takes nothing', asyn
 });
 
 test('without the service, on-error decides', async () => {
-  await service.end();
+  await service.kill();
 
   const [allow, , deny] = gateways;
   const allowed = await Promise.all(Array.from({ length: 8 }, () => ask(allow, 'ada')));

@@ -5,13 +5,12 @@
 //   npm run release -- --notes         prints what CHANGELOG.md says about the version
 //   npm run release -- --raise 1.2.3   writes this version into every manifest, and where one is named
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { PACKAGES } from '../build/packages.mjs';
-import { packAll } from '../setup/pnpm.mjs';
+import { pnpm } from '../setup/pnpm.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path) => readFileSync(join(root, path), 'utf8');
@@ -42,20 +41,10 @@ function release(isDryRun) {
   run('npm', ['run', '-s', 'build']);
   run('npm', ['run', '-s', 'check', '--', 'all']);
   stopIfChanged();
-  const work = mkdtempSync(join(tmpdir(), 'sluice-release-'));
-  process.on('exit', () => rmSync(work, { recursive: true, force: true }));
-  packAll(work);
-  for (const folder of Object.keys(PACKAGES)) publish(join(work, `sluice-${folder}-${version}.tgz`), folder, isDryRun);
-  if (isDryRun) console.log('\nNothing was published.');
-}
-
-/** A run that was cut off can be repeated: what is published already is left out. */
-function publish(file, folder, isDryRun) {
-  if (isDryRun) return run('npm', ['publish', file, '--dry-run', '--tag', tag]);
-  const name = `@sluice/${folder}`;
-  const found = spawnSync('npm', ['view', `${name}@${version}`, 'version'], { encoding: 'utf8' });
-  if (found.status === 0 && found.stdout.trim() === version) console.log(`${name} ${version} is published already.`);
-  else run('npm', ['publish', file, '--provenance', '--access', 'public', '--tag', tag]);
+  // A run that was cut off can be repeated: what is published already is left out.
+  const flags = ['--tag', tag, '--access', 'public', '--provenance', '--no-git-checks'];
+  const { status } = pnpm(['--recursive', 'publish', ...flags, ...(isDryRun ? ['--dry-run'] : [])], root);
+  stopIf(status !== 0, 'Not all packages are published.');
 }
 
 /** The text of this version's section in CHANGELOG.md, without its heading; `undefined` if it has none. */

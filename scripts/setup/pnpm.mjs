@@ -13,9 +13,9 @@ export function pnpm(args, cwd) {
   return spawnSync('pnpm', args, { cwd, env: found, stdio: ['ignore', 'inherit', 'inherit'], shell });
 }
 
-/** Packs packages, unless others are named all that are published, into a folder. */
-export function packAll(into, folders = Object.keys(PACKAGES)) {
-  const named = folders.flatMap((name) => ['--filter', `@sluice/${name}`]);
+/** Packs all packages that are published, into a folder. */
+export function packAll(into) {
+  const named = Object.keys(PACKAGES).flatMap((name) => ['--filter', `@sluice/${name}`]);
   const { status } = pnpm(['--recursive', ...named, 'pack', '--pack-destination', into, '--reporter=silent'], root);
   if (status !== 0) throw new Error('The packages cannot be packed.');
 }

@@ -1,20 +1,25 @@
 import proxy from '@fastify/http-proxy';
-import sluice, { fixedWindow, type Duration } from '@sluice/fastify';
+import { redisMembership, splitStore } from '@sluice/core/split';
+import sluice, { fixedWindow, redisStore, type Duration } from '@sluice/fastify';
 import Fastify from 'fastify';
-import { announce, onStop } from './role.ts';
-import { createStore } from './store.ts';
 
 // One of several gateways behind nginx: limits requests, and forwards the allowed ones to the services.
 const {
   NAME = 'gateway',
   HOST = '127.0.0.1',
-  PORT = '3000',
-  ORDERS_URL = 'http://127.0.0.1:3001',
-  CATALOG_URL = 'http://127.0.0.1:3002',
+  PORT = '3001',
+  ORDERS_URL = 'http://127.0.0.1:4001',
+  CATALOG_URL = 'http://127.0.0.1:4002',
+  STORE = 'redis',
+  REDIS_URL = 'redis://127.0.0.1:6379',
   LIMIT = '20',
   WINDOW = '10s',
-  SHARE = '1',
+  WEIGHT = '1',
+  SHARE = '0.5',
 } = process.env;
+const prefix = 'sluice:example-gateway';
+/** The grace time, a window of a minute, and some more. */
+const READY_WITHIN_MS = 70_000;
 
 const app = Fastify({
   // X-Forwarded-For is trusted from nginx alone, which sets it to the address of its client.
@@ -23,11 +28,14 @@ const app = Fastify({
   return503OnClosing: false,
 });
 
-const { store, ready } = createStore(process.env);
-onStop(async () => {
-  await app.close();
-  await store.close?.();
-});
+// Split: Redis only holds the members, by a heartbeat a second. The counts stay in the memory of each gateway.
+const split =
+  STORE === 'split'
+    ? splitStore({ membership: redisMembership(REDIS_URL, { weight: Number(WEIGHT), prefix }) })
+    : undefined;
+const store = split ?? redisStore(REDIS_URL, { prefix });
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void app.close().then(() => store.close?.()));
 
 await app.register(sluice, {
   store,
@@ -73,5 +81,6 @@ app.get('/health', { config: { rateLimit: false } }, () => ({ gateway: NAME, rea
 // nginx sends nothing to a gateway that does not listen. One without a share of the limits would deny every request;
 // but while Redis is away and shares are unknown, it counts by itself.
 await app.ready();
-await ready().catch(console.error);
-announce(await app.listen({ port: Number(PORT), host: HOST }));
+await split?.ready(READY_WITHIN_MS).catch(console.error);
+const url = await app.listen({ port: Number(PORT), host: HOST });
+console.log(`Listening on ${url}. Try: curl -si ${url}/orders`);

@@ -1,13 +1,10 @@
 import Fastify from 'fastify';
-import { announce, onStop } from './role.ts';
 
 // A service behind the gateways: orders or catalog. It has no limits.
-const { NAME = 'orders', HOST = '127.0.0.1', PORT = '3001' } = process.env;
+const { NAME = 'orders', HOST = '127.0.0.1', PORT = '4001' } = process.env;
 
 let served = 0;
 const app = Fastify();
-onStop(async () => app.close());
-
 app.addHook('onRequest', (request, _reply, done) => {
   if (request.url.startsWith(`/${NAME}`)) served++;
   done();
@@ -19,4 +16,6 @@ app.get(`/${NAME}/busy`, (_request, reply) => reply.code(503).header('Retry-Afte
 // Not reachable through a gateway: the number of requests that came through.
 app.get('/served', () => ({ served }));
 
-announce(await app.listen({ port: Number(PORT), host: HOST }));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void app.close());
+const url = await app.listen({ port: Number(PORT), host: HOST });
+console.log(`Listening on ${url}. Try: curl -si ${url}/${NAME}`);

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
-export type Plan = 'free' | 'paid';
-
 export interface User {
   readonly id: string;
-  readonly plan: Plan;
+  readonly plan: 'free' | 'paid';
 }
 
 /** The body of a login, unchecked. */
@@ -14,14 +12,7 @@ export interface Credentials {
 }
 
 // Replace this with your table of users, with hashed passwords. The passwords here are `ann-secret` and so on.
-const plans: ReadonlyMap<string, Plan> = new Map([
-  ['ann', 'free'],
-  ['bob', 'paid'],
-  ['carol', 'free'],
-  ['dave', 'free'],
-  ['erin', 'free'],
-  ['frank', 'free'],
-]);
+const users = ['ann', 'bob', 'carol', 'frank'].map((id): User => ({ id, plan: id === 'bob' ? 'paid' : 'free' }));
 const sessions = new Map<string, User>();
 
 /** The account of a login in one spelling, because each spelling would have its own budget. */
@@ -31,11 +22,10 @@ export function accountOf(credentials: Credentials | undefined): string {
 
 /** A new token; undefined when the password is wrong or the user does not exist. */
 export function logIn(credentials: Credentials | undefined): string | undefined {
-  const id = accountOf(credentials);
-  const plan = plans.get(id);
-  if (plan === undefined || credentials?.password !== `${id}-secret`) return undefined;
+  const user = users.find(({ id }) => id === accountOf(credentials));
+  if (user === undefined || credentials?.password !== `${user.id}-secret`) return undefined;
   const token = randomBytes(16).toString('base64url');
-  sessions.set(token, { id, plan });
+  sessions.set(token, user);
   return token;
 }
 

@@ -1,9 +1,6 @@
 import { memoryStore, redisStore, type Store } from '@sluice/koa';
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';
-
-const LONGEST_STOP_MS = 10_000;
 
 const { HOST = '127.0.0.1', PORT = '3000', REDIS_URL = '' } = process.env;
 
@@ -16,16 +13,10 @@ const server = createApp(store).listen(Number(PORT), HOST, () => {
   curl -si '${url}/login?[1-6]' -H 'Content-Type: application/json' -d '{"user":"ann","password":"guess"}'`);
 });
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
-
-/** Answers pending requests, and accepts no others. With nothing left to do, the process ends. */
-async function stop(): Promise<void> {
-  console.log('Stopping.');
-  const closed = once(server, 'close');
-  server.close();
-  setTimeout(() => {
-    server.closeAllConnections();
-  }, LONGEST_STOP_MS).unref();
-  await closed;
-  await store.close?.();
+// Answers pending requests, and accepts no others. With nothing left to do, the process ends.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    console.log('Stopping.');
+    server.close(() => void store.close?.());
+  });
 }

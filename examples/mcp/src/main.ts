@@ -3,18 +3,18 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { memoryStore, redisStore, type Store } from '@sluice/core';
-import { createLimiters, createMcpServer } from './app.ts';
+import { createMcpServer, limitResults } from './app.ts';
 
 const { HOST = '127.0.0.1', PORT = '3000', REDIS_URL = '' } = process.env;
 const store: Store = REDIS_URL === '' ? memoryStore() : redisStore(REDIS_URL, { prefix: 'sluice:example-mcp' });
-const limiters = createLimiters(store);
+const limited = limitResults(store);
 
 const server = createServer((request, response) => {
   // Replace with your authentication: the client of a token.
   const token = /^Bearer (\w+)$/.exec(request.headers.authorization ?? '')?.[1] ?? 'anonymous';
   Object.assign(request, { auth: { token, clientId: token, scopes: [] } });
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-  void createMcpServer(limiters)
+  void createMcpServer(limited)
     .connect(transport as never)
     .then(() => transport.handleRequest(request, response));
 });

@@ -1,12 +1,13 @@
 // What does a call of the service cost, beside envoyproxy/ratelimit, which go builds here where it is there?
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 // Not by its name: the package's index imports jest.
 import { freePort } from '../../testkit/dist/free-port.js';
+import { startProgram } from '../../testkit/dist/program.js';
+import { open } from '../../testkit/dist/raw-http.js';
 import { heldTo, inTurn, MEASURED, OTHER, startChild, toRow } from './in-turn.mjs';
 import { measured, startServer } from './redis.mjs';
 
@@ -81,15 +82,15 @@ async function startService(name, url) {
   const [grpc, http, debug] = [await freePort(), await freePort(), await freePort()];
   const { command, env } = contenders[name]({ grpc, http, debug, folder, url });
   const [program, ...args] = heldTo(MEASURED, command);
-  const child = spawn(program, args, {
+  const isReady = async () => (await open(grpc)).destroy();
+  const { pid, kill } = await startProgram(program, args, isReady, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: 'production', ...env },
-    stdio: ['ignore', 'ignore', 'inherit'],
   });
   const end = async () => {
-    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
+    await kill();
     rmSync(folder, { recursive: true });
   };
-  return { port: grpc, pid: child.pid, end };
+  return { port: grpc, pid, end };
 }
 
 function usageOf(pid) {

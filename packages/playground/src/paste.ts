@@ -135,7 +135,7 @@ function toTraffic(lines: readonly Line[]): Pasted {
 }
 
 /** A span that is easy to divide by eye, and contains this instant. */
-export function chooseSpan(lastMs: number): number {
+function chooseSpan(lastMs: number): number {
   const unit = [1_000, 60_000, 3_600_000, 86_400_000].findLast((ms) => lastMs >= ms * 2) ?? 1_000;
   const step = lastMs / unit > 30 ? 10 : lastMs / unit > 6 ? 3 : 1;
   return Math.ceil((Math.floor(lastMs / unit) + 1) / step) * step * unit;

@@ -1,9 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { build } from 'esbuild';
 import { ExampleProcess, freePort, until } from '@sluice/testkit';
 import {
   FRAMEWORKS,
@@ -133,24 +131,3 @@ function withoutTime({ name, value }: Shown['fields'][number]): Shown['fields'][
   if (/Reset|Retry-After/.test(name)) return { name, value: /^\d+$/.test(value) ? 'seconds' : value };
   return { name, value: value.replaceAll(/;t=\d+|reset=\d+/g, ';t') };
 }
-
-describe('the bundle of the playground', () => {
-  it('is a small part of the page: the program of core, and nothing of Redis, sockets or frameworks', async () => {
-    const { outputFiles, metafile } = await build({
-      entryPoints: [fileURLToPath(new URL('../src/index.ts', import.meta.url))],
-      ...{ bundle: true, minify: true, write: false, metafile: true, outdir: '/', format: 'esm' },
-      // Fails when anything imports a module of Node.js.
-      platform: 'browser',
-      conditions: ['@sluice/source'],
-      // Clients of Redis, which only a store in Redis loads.
-      external: ['ioredis', 'redis'],
-    });
-    const { inputs = {}, imports = [] } = Object.values(metafile.outputs)[0] ?? {};
-    const bundled = Object.keys(inputs).filter((path) => (inputs[path]?.bytesInOutput ?? 0) > 0);
-
-    expect(imports).toEqual([]);
-    expect(bundled).toContainEqual(expect.stringMatching(/core\/src\/program\/decide\.ts$/));
-    expect(bundled.filter((path) => /redis|remote|managed|\.lua|node_modules\/(?!@sluice)/.test(path))).toEqual([]);
-    expect(gzipSync(outputFiles[0]?.contents ?? '').length).toBeLessThan(38_000);
-  });
-});

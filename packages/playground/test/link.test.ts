@@ -62,13 +62,6 @@ describe('a link', () => {
     );
   });
 
-  it('is short, and can be read', () => {
-    const { link } = writeLink(initial);
-
-    expect(link.length).toBeLessThan(250);
-    expect(link).toMatch(/^v=1&p=slidingWindow\*limit\*40\*window\*20s&span=1m&bars=[0-9a-zA-Z]+&/);
-  });
-
   it('keeps what is wrong in a field, so that it can be put right', () => {
     const policies = [{ kind: 'fixedWindow', values: { limit: 'ten', window: '1&m=#%', name: 'x y' } }];
 
@@ -114,23 +107,14 @@ describe('a bad link', () => {
 
   it.each([
     ['p', 'leastWindow*limit*4', 'policies'],
-    ['p', '', 'policies'],
     ['bars', 'Z'.repeat(COLUMNS), 'traffic'],
     ['bars', '1'.repeat(COLUMNS + 1), 'traffic'],
-    ['bars', '1.1.1.1.1', 'traffic'],
-    ['bars', '12-4', 'traffic'],
     ['span', '17s', 'traffic'],
-    ['span', 'soon', 'traffic'],
     ['runs', '2d', 'traffic'],
     ['cost', '0', 'traffic'],
-    ['cost', '1e9', 'traffic'],
     ['retry', 'soon', 'traffic'],
-    ['log', '1 0 alice', 'traffic'],
     ['log', '1*never', 'traffic'],
     ['key', 'shoe size', 'key'],
-    ['store', 'paper', 'store'],
-    ['headers', 'draft-12', 'headers'],
-    ['framework', 'sails', 'framework'],
   ])('with %s=%s has the rest, and names what is wrong', (name, value, what) => {
     const problems = [`The ${what} of this link could not be read.`];
 

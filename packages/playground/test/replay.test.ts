@@ -104,13 +104,6 @@ describe('several policies', () => {
   });
 });
 
-it('clients are limited one by one, or together where they share a key', () => {
-  const offered = [at(0), at(1, { client: 1 }), at(2)];
-
-  expect(allowed(replayed([fixed('1', '1m')], offered))).toEqual([true, true, false]);
-  expect(allowed(replayed([fixed('1', '1m')], offered, { isShared: true }))).toEqual([true, false, false]);
-});
-
 describe('denied requests', () => {
   const shown = ({ answers }: Replayed): readonly unknown[] =>
     answers.map(({ atMs, decision, retry }) => [atMs, decision.allowed, retry]);

@@ -12,8 +12,6 @@ import {
   SPANS_MS,
   findBusiestClients,
   checkPolicies,
-  chooseSpan,
-  chooseTop,
   countColumns,
   countTotals,
   describeColumn,
@@ -23,7 +21,6 @@ import {
   drawRemaining,
   drawRequests,
   findNearest,
-  findSpot,
   highlight,
   initialScenario,
   listRequests,
@@ -72,10 +69,6 @@ describe('policies', () => {
     );
   });
 
-  it.each(KINDS)('of %s start with values that are right', (id) => {
-    expect(checkPolicies([newPolicy(id)])).toMatchObject({ errors: [], policies: [{}] });
-  });
-
   it('have as options what was filled and is no default', () => {
     const values = { limit: ' 5 ', window: '1m', align: 'first-hit', name: '' };
 
@@ -87,12 +80,8 @@ describe('policies', () => {
 
   it.each([
     ['slidingWindow', { limit: 'ten', window: '1m' }, 'limit'],
-    ['slidingWindow', { limit: '', window: '1m' }, 'limit'],
     ['slidingWindow', { limit: '10', window: '60 parsecs' }, 'window'],
-    ['slidingWindow', { limit: '10', window: '10s', precision: '3s' }, 'precision'],
-    ['fixedWindow', { limit: '10', window: '10s', align: 'never' }, 'align'],
     ['tokenBucket', { capacity: '0', refill: '1', every: '1s' }, 'capacity'],
-    ['concurrency', { limit: '10', ttl: '-1s' }, 'ttl'],
     ['slidingWindow', { limit: '1', window: '1m', name: '9 lives' }, 'name'],
   ])('say in which field they are wrong: %s %p', (kind, values, field) => {
     const message = expect.stringContaining(field);
@@ -122,33 +111,6 @@ describe('painted traffic', () => {
     runsMs: 1,
     retries: 'none',
   };
-
-  it.each([
-    [0.5, 0.25, { column: 30, count: 5 }],
-    [-1, -1, { column: 0, count: 0 }],
-    [2, 2, { column: COLUMNS - 1, count: 40 }],
-    [2, 9, { column: COLUMNS - 1, count: MAX_IN_COLUMN }],
-  ])('has a pointer at the nearest place (%p, %p)', (x, y, spot) => {
-    expect(findSpot(x, y, 20)).toEqual(spot);
-  });
-
-  it.each([
-    [{ column: 2, count: 0 }, { column: 6, count: 8 }, [0, 2, 4, 6, 8]],
-    [{ column: 6, count: 8 }, { column: 2, count: 0 }, [0, 2, 4, 6, 8]],
-    [{ column: 4, count: 3 }, { column: 4, count: 3 }, [0, 0, 3, 0, 0]],
-  ])('has all columns from %p to %p', (from, to, counts) => {
-    expect(paint(empty, 1, to, from).clients[1]?.slice(2, 7)).toEqual(counts);
-    expect(paint(empty, 1, to, from).clients[0]).toEqual(EMPTY);
-  });
-
-  it.each([
-    [8, 10],
-    [9, 20],
-    [MAX_IN_COLUMN, MAX_IN_COLUMN],
-    [77, 80],
-  ])('has room above bars of up to %p', (highest, top) => {
-    expect(chooseTop(highest)).toBe(top);
-  });
 
   it('has the requests of a column spread evenly over it, and those of all clients in order', () => {
     const painted = paint(paint(empty, 0, { column: 1, count: 2 }), 1, { column: 1, count: 1 });
@@ -253,16 +215,6 @@ describe('pasted traffic', () => {
     [`a b ${'[x'.repeat(2_000_000)}] "`, /could not be read/],
   ])('is none in what has no times, which is read at once: %#', (text, note) => {
     expect(parsePaste(text)).toEqual({ traffic: undefined, notes: [expect.stringMatching(note)] });
-  });
-
-  it.each([
-    [0, 1_000],
-    [59_999, 60_000],
-    [60_000, 70_000],
-    [3_599_999, 3_600_000],
-    [86_400_000 * 9, 86_400_000 * 12],
-  ])('that ends at %p ms has a span of %p ms', (last, span) => {
-    expect(chooseSpan(last)).toBe(span);
   });
 });
 

@@ -1,22 +1,19 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
-
-const DEADLINE_MS = 60_000;
+import { spawnTied } from './program.ts';
+import { until } from './until.ts';
 
 /** An example, started by the command in its README. */
 export class ExampleProcess {
   readonly #child;
-  readonly #exited: Promise<unknown>;
+  #hasEnded = false;
   stdout = '';
   stderr = '';
 
   constructor(main: URL, env: Readonly<Record<string, string>>, args: readonly string[] = []) {
     const inherited = { ...process.env, HOST: '127.0.0.1', PORT: '0', REDIS_URL: '' };
-    const options = { env: { ...inherited, ...env }, stdio: 'pipe' } as const;
-    this.#child = spawn(process.execPath, [fileURLToPath(main), ...args], options);
-    this.#exited = once(this.#child, 'close');
+    this.#child = spawnTied(process.execPath, [fileURLToPath(main), ...args], { env: { ...inherited, ...env } });
+    this.#child.on('close', () => (this.#hasEnded = true));
     this.#child.stdout.on('data', (data: Buffer) => (this.stdout += data.toString()));
     this.#child.stderr.on('data', (data: Buffer) => (this.stderr += data.toString()));
   }
@@ -30,11 +27,8 @@ export class ExampleProcess {
 
   /** Waits for a text in its output. */
   async prints(text: string): Promise<void> {
-    while (!this.stdout.includes(text)) {
-      if (this.#child.exitCode !== null || this.#child.signalCode !== null)
-        throw new Error(`ended without printing ${text}:\n${this.stdout}${this.stderr}`);
-      await this.#inTime(Promise.race([once(this.#child.stdout, 'data'), this.#exited]));
-    }
+    await until(`it prints ${text}`, () => this.#hasEnded || this.stdout.includes(text));
+    if (!this.stdout.includes(text)) throw new Error(`ended without printing ${text}:\n${this.stdout}${this.stderr}`);
   }
 
   stop(): void {
@@ -43,21 +37,8 @@ export class ExampleProcess {
 
   /** How it ended: the exit code, or the signal that ended it. */
   async ends(): Promise<number | NodeJS.Signals | null> {
-    await this.#inTime(this.#exited);
+    await until('it ends', () => this.#hasEnded);
     return this.#child.exitCode ?? this.#child.signalCode;
-  }
-
-  async #inTime(event: Promise<unknown>): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        this.#child.kill('SIGKILL');
-        reject(new Error(`nothing came in time; so far:\n${this.stdout}${this.stderr}`));
-      }, DEADLINE_MS);
-    });
-    await Promise.race([event, late]).finally(() => {
-      clearTimeout(timer);
-    });
   }
 }
 

@@ -15,7 +15,6 @@ export { useClosing } from './use-closing.ts';
 export { useRedis, type RunningRedis } from './use-redis.ts';
 export { CONSUL_MANAGEMENT, consulAgents, type ConsulAgentUnderTest } from './consul/consul-server.ts';
 export { ConsulStub } from './consul/consul-stub.ts';
-export { consulTrace } from './consul/consul-trace.ts';
 export { connectTo, type ConnectOptions } from './connect-to.ts';
 export { sqlServers, type SqlServer } from './sql-servers.ts';
 export { STORE_USER } from './least-privilege.ts';

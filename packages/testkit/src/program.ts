@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessByStdio, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { until } from './until.ts';
 
@@ -33,6 +34,18 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
+/** Starts a process that ends with this one at the latest. */
+export function spawnTied(
+  path: string,
+  args: readonly string[],
+  options: SpawnOptions = {},
+): ChildProcessByStdio<null, Readable, Readable> {
+  const child = spawn(path, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  return child;
+}
+
 /**
  * Starts a program, and waits until it is ready.
  *
@@ -44,13 +57,13 @@ export async function startProgram(
   isReady: () => unknown,
   options: SpawnOptions = {},
 ): Promise<RunningProgram> {
-  const child = spawn(path, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-  running.add(child);
-  const ended = once(child, 'exit').finally(() => running.delete(child));
+  const child = spawnTied(path, args, options);
+  let isEnded = false;
+  const ended = once(child, 'exit').finally(() => (isEnded = true));
   ended.catch(() => undefined); // it does not start: what waits for it says so
   let log = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (log += text.toString()));
-  const hasEnded = (): boolean => !running.has(child);
+  const hasEnded = (): boolean => isEnded;
   const kill = async (signal: NodeJS.Signals = 'SIGKILL'): Promise<void> => {
     child.kill(signal);
     if (!hasEnded()) await ended;

@@ -6,9 +6,13 @@ const DEADLINE_MS = 60_000;
 /**
  * Waits until the probe returns a value other than false or undefined, and resolves to it. An error counts as not yet.
  *
- * @param what - Completes "waited in vain: ", for the error after a minute.
+ * @param what - Completes "waited in vain: ", for the error after `deadlineMs`.
  */
-export async function until<T>(what: string, probe: () => T | Promise<T>): Promise<Exclude<T, false | undefined>> {
+export async function until<T>(
+  what: string,
+  probe: () => T | Promise<T>,
+  deadlineMs: number = DEADLINE_MS,
+): Promise<Exclude<T, false | undefined>> {
   const startedAt = performance.now();
   let trouble: unknown;
   for (;;) {
@@ -18,7 +22,7 @@ export async function until<T>(what: string, probe: () => T | Promise<T>): Promi
     } catch (error) {
       trouble = error;
     }
-    if (performance.now() - startedAt > DEADLINE_MS) throw new Error(`waited in vain: ${what}`, { cause: trouble });
+    if (performance.now() - startedAt > deadlineMs) throw new Error(`waited in vain: ${what}`, { cause: trouble });
     await sleep(20);
   }
 }

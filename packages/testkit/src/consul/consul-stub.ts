@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 interface Entry {
-  readonly createIndex: number;
   readonly modifyIndex: number;
   readonly value: string;
 }
@@ -23,8 +22,8 @@ interface Instance {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** How non-blocking queries fail: an answer, none at all, or a cut connection. */
-type Fault = { readonly status: number; readonly body: string } | 'hangs' | 'is cut';
+/** What questions that do not wait meet: an answer, or a connection that is cut. */
+type Fault = { readonly status: number; readonly body: string } | 'is cut';
 
 type Query = Readonly<Record<string, string>>;
 
@@ -34,12 +33,11 @@ type Answer = readonly [status: number, body: unknown];
 const KEYS = '/v1/kv/';
 const HEALTH = '/v1/health/service/';
 const WEAK_TOKEN = 'without-rights';
-const HEAVIEST = 65_535;
 const DONE: Answer = [200, ''];
 
 /**
- * A stub of Consul: the key-value store, and the agent and health endpoints for services. Its answers are compared with
- * those of a real Consul: see `consulTrace`.
+ * A stub of Consul: the key-value store, and what an agent and the health endpoint say of services. The tests that use it
+ * run on a real one as well: `npm run real -- consul`.
  */
 export class ConsulStub {
   /** The requests so far. */
@@ -48,10 +46,8 @@ export class ConsulStub {
   readonly #instances = new Map<string, Instance>();
   /** The index of the last change of each service. */
   readonly #serviceIndices = new Map<string, number>();
-  #entries = new Map<string, Entry>();
-  #deletions = new Map<string, number>();
+  readonly #entries = new Map<string, Entry>();
   #lastIndex = 10;
-  #restores = 0;
   #fault: Fault | undefined;
   /** The index in answers, instead of the real one. */
   #fixedIndex: string | undefined;
@@ -81,24 +77,6 @@ export class ConsulStub {
 
   weakToken(): Promise<string> {
     return Promise.resolve(WEAK_TOKEN);
-  }
-
-  /** Writes a key, like `consul kv put`. */
-  put(key: string, value: string): void {
-    const before = this.#entries.get(key);
-    if (before?.value === value) return; // Consul writes nothing in this case
-    const modifyIndex = this.#next();
-    this.#entries.set(key, { createIndex: before?.createIndex ?? modifyIndex, modifyIndex, value });
-  }
-
-  /** Replaces all keys, with a low index, as a restored snapshot does. */
-  restore(values: Readonly<Record<string, string>>): void {
-    this.#lastIndex = 1;
-    this.#restores++;
-    this.#entries = new Map();
-    this.#deletions = new Map();
-    for (const [key, value] of Object.entries(values)) this.put(key, value);
-    this.#wake();
   }
 
   befall(fault: Fault | undefined): void {
@@ -141,12 +119,11 @@ export class ConsulStub {
       const key = decodeURIComponent(path.slice(KEYS.length));
       if (method === 'DELETE') {
         this.#entries.delete(key);
-        this.#deletions.set(key, this.#next());
         return [200, true];
       }
       const { modifyIndex = 0 } = this.#entries.get(key) ?? {};
       const isWritten = query['cas'] === undefined || Number(query['cas']) === modifyIndex;
-      if (isWritten) this.put(key, body);
+      if (isWritten) this.#entries.set(key, { modifyIndex: this.#next(), value: body });
       return [200, isWritten];
     }
     const [, what, id = ''] = /^\/v1\/agent\/(\w+\/\w+)\/?(.*)$/.exec(path) ?? [];
@@ -157,37 +134,26 @@ export class ConsulStub {
   }
 
   async #answer(path: string, query: Query, response: ServerResponse): Promise<void> {
-    const name = decodeURIComponent(path.slice((path.startsWith(KEYS) ? KEYS : HEALTH).length));
-    const readIndex = (): number =>
-      path.startsWith(KEYS) ? this.#keysIndex(name) : (this.#serviceIndices.get(name) ?? this.#lastIndex);
+    const isOfKeys = path.startsWith(KEYS);
+    const name = decodeURIComponent(path.slice((isOfKeys ? KEYS : HEALTH).length));
+    const readIndex = (): number => this.#serviceIndices.get(name) ?? this.#lastIndex;
     const index = Number(query['index'] ?? 0);
     if (index > 0) await this.#hold(readIndex, index, parseMs(query['wait']), response);
     else if (this.#fault === 'is cut') response.destroy();
-    else if (this.#fault !== undefined && this.#fault !== 'hangs')
-      send(response, [this.#fault.status, this.#fault.body]);
-    if (response.writableEnded || response.destroyed || (index === 0 && this.#fault === 'hangs')) return;
+    else if (this.#fault !== undefined) send(response, [this.#fault.status, this.#fault.body]);
+    if (response.writableEnded || response.destroyed) return;
     response.setHeader('X-Consul-Index', this.#fixedIndex ?? String(readIndex()));
-    send(response, path.startsWith(KEYS) ? this.#readKeys(name, query) : [200, this.#readService(name, query)]);
+    send(response, isOfKeys ? this.#readKeys(name) : [200, this.#readService(name, query)]);
   }
 
-  #readKeys(key: string, { recurse }: Query): Answer {
-    const found = [...this.#entries].filter(([name]) => (recurse === undefined ? name === key : name.startsWith(key)));
-    const entries = found.sort().map(([name, { createIndex, modifyIndex, value }]) => ({
-      LockIndex: 0,
+  #readKeys(prefix: string): Answer {
+    const found = [...this.#entries].filter(([name]) => name.startsWith(prefix));
+    const entries = found.map(([name, { modifyIndex, value }]) => ({
       Key: name,
-      Flags: 0,
       Value: value === '' ? null : Buffer.from(value).toString('base64'),
-      CreateIndex: createIndex,
       ModifyIndex: modifyIndex,
     }));
     return entries.length === 0 ? [404, ''] : [200, entries];
-  }
-
-  /** The latest change under a prefix; if there has been none, of the whole store. */
-  #keysIndex(prefix: string): number {
-    const indices = [...this.#entries].map(([key, { modifyIndex }]) => [key, modifyIndex] as const);
-    const below = [...indices, ...this.#deletions].filter(([key]) => key.startsWith(prefix));
-    return Math.max(0, ...below.map(([, index]) => index)) || this.#lastIndex;
   }
 
   #readService(name: string, { passing }: Query): readonly object[] {
@@ -201,9 +167,6 @@ export class ConsulStub {
 
   /** Registers an instance of a service, as its agent does. */
   register(registered: Registered): Answer {
-    const { Passing = 1 } = registered.Weights ?? {};
-    if (Passing < 1) return [400, 'Invalid Weights: Passing must be greater than 0'];
-    if (Passing > HEAVIEST) return [400, 'Invalid Weights: DNS Weight must be between 0 and 65535'];
     const before = this.#instances.get(registered.ID);
     clearTimeout(before?.timer);
     const instance: Instance = { registered, isPassing: before?.isPassing ?? false, timer: undefined };
@@ -251,13 +214,8 @@ export class ConsulStub {
   /** Waits until something is newer than the index, the time ends, or the client disconnects. */
   async #hold(readIndex: () => number, index: number, waitMs: number, response: ServerResponse): Promise<void> {
     const endsAtMs = performance.now() + waitMs;
-    const restores = this.#restores;
     const isHeld = (): boolean =>
-      readIndex() <= index &&
-      this.#restores === restores && // a restore ends all of them
-      this.#fixedIndex === undefined &&
-      !response.destroyed &&
-      performance.now() < endsAtMs;
+      readIndex() <= index && this.#fixedIndex === undefined && !response.destroyed && performance.now() < endsAtMs;
     while (isHeld()) {
       await new Promise<void>((resolve) => {
         const wake = (): void => {

@@ -1,6 +1,7 @@
 import type { PolicySource } from '@sluice/core/managed';
 import type { Pool as MysqlPool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import type { Pool as PgPool } from 'pg';
+import { parseRecord } from './record.ts';
 
 /**
  * The table of Postgres: a row for each policy and each override. Processes that start together take turns: `if not
@@ -73,15 +74,4 @@ function sqlSource({ readAll, insert, update }: Statements): PolicySource {
       return (await (textBefore === undefined ? insert(name, text) : update(name, text, textBefore))) === 1;
     },
   };
-}
-
-/** Text that is no JSON is still a record, of a policy that is unusable and can be put again. */
-function parseRecord(text: string): object {
-  try {
-    const record: unknown = JSON.parse(text);
-    if (typeof record === 'object' && record !== null) return record;
-  } catch {
-    // Not what Sluice wrote.
-  }
-  return { unreadable: text };
 }

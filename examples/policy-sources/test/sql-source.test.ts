@@ -1,5 +1,5 @@
 import { describePolicySource, sqlServers } from '@sluice/testkit';
-import { openDatabase } from '../src/database.ts';
+import { openSource } from '../src/open-source.ts';
 
 const NAMES = { postgres: 'Postgres', mariadb: 'MariaDB' } as const;
 
@@ -16,9 +16,9 @@ for (const [name, start] of Object.entries(sqlServers)) {
         };
       }),
     open: async ({ url }) => {
-      const database = openDatabase(url);
-      await database.createTable();
-      return database;
+      const opened = openSource({ DATABASE_URL: url });
+      await opened.createTable?.();
+      return opened;
     },
     programs: new URL('../dist/', import.meta.url),
     env: ({ url }) => ({ DATABASE_URL: url }),

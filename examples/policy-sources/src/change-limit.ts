@@ -1,14 +1,14 @@
 import { createPolicies } from '@sluice/core/managed';
 import { fixedWindow, type Duration } from '@sluice/express';
-import { openDatabase } from './database.ts';
+import { openSource } from './open-source.ts';
 
 const [limit, window] = process.argv.slice(2);
-const database = openDatabase(process.env['DATABASE_URL']);
+const opened = openSource(process.env);
 try {
   const policy = fixedWindow({ limit: Number(limit), window: window as Duration }); // which checks both
-  await database.createTable();
-  const { change } = await createPolicies(database.source).put('orders', policy, { apps: ['shop'] });
+  await opened.createTable?.();
+  const { change } = await createPolicies(opened.source).put('orders', policy, { apps: ['shop'] });
   console.log(`orders: ${change}`);
 } finally {
-  await database.close();
+  await opened.close?.();
 }
