@@ -35,7 +35,9 @@ describe('a list of clients', () => {
       expect.objectContaining({
         code: 'SLUICE_OPTION_INVALID',
         field: 'deny[1]',
-        message: expect.stringMatching(/^deny\[1\] must be an address, a CIDR range .* \(one of IPv4 in dots\), or a key, got /s),
+        message: expect.stringMatching(
+          /^deny\[1\] must be an address, a CIDR range .* \(one of IPv4 in dots\), or a key, got /s,
+        ),
       }),
     );
   });

@@ -81,4 +81,14 @@ describe('the response of a denial', () => {
     });
     expect([response.headers.size, response.body]).toEqual([0, undefined]);
   });
+
+  it('is an error with throw: true, with the fields of all limiters', async () => {
+    const [limiter, response] = [await denying({ throw: true }), new PlainResponse()];
+    response.headers.set('ratelimit-policy', '"outer";q=3').set('ratelimit', '"outer";r=2');
+
+    await expect((async () => limiter.limit({}, response))()).rejects.toMatchObject({
+      ...{ name: 'RateLimitError', status: 429, statusCode: 429, expose: true },
+      headers: { RateLimit: '"outer";r=2, "default";r=0;t=86400' },
+    });
+  });
 });
