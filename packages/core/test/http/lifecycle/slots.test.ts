@@ -59,19 +59,6 @@ function scene(options: object = {}) {
 }
 
 describe('the slot of a request', () => {
-  it('is released once, however often the response ends, and leaves no listener', async () => {
-    const { store, visit, free } = scene();
-    const response = new PlainResponse();
-    const statuses = [await visit(response), await visit()];
-
-    response.finish();
-    response.emit('close');
-    await turns();
-
-    expect([statuses, await free(), store.count('give')]).toEqual([[200, 429], 1, 1]);
-    expect(response.eventNames()).toEqual([]);
-  });
-
   it.each<[string, (response: PlainResponse) => void]>([
     ['was sent completely', (response) => (response.writableFinished = true)],
     ['has a stream that is closed', (response) => (response.stream = { closed: true })],
@@ -117,17 +104,5 @@ describe('the slot of a request', () => {
 
     expect([warnings, status, await visit()]).toEqual([['SLUICE_SLOT_LOST'], 200, 429]);
     other.leave();
-  });
-
-  it('is not held without a response, which has no end', async () => {
-    const store = new CountingStore();
-    const framework = { ...plainFramework, rawResponse: () => undefined };
-    const own = place({ policy: concurrency({ limit: 1, ttl: TTL_MS }), store, key: () => 'all' }, framework);
-    const limiter = new RequestLimiter([own], framework);
-
-    for (let i = 0; i < 2; i++) {
-      await expect(limiter.plan({}, new PlainResponse())).rejects.toMatchObject({ code: 'SLUICE_ACQUIRE_NEEDED' });
-    }
-    expect(store.count('give')).toBe(2);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { concurrency, fixedWindow, memoryStore, type Policy } from '@sluice/core';
+import { concurrency, fixedWindow, memoryStore } from '@sluice/core';
 import { fieldWriter, type HeadersOption } from '@sluice/core/http';
 import { fakeClock } from '@sluice/core/testing';
 import { lines, PlainResponse, sending } from '../plain-framework.ts';
@@ -59,20 +59,6 @@ describe('the fields', () => {
     const fields = await fieldsOf({ headers: false, ...options });
 
     expect(fields).toEqual(['Cache-Control: no-store', ...expected.map((seconds) => `Retry-After: ${seconds}`)]);
-  });
-
-  it('state the numbers of a policy as they are now, also after a thousand other policies', async () => {
-    const plan = (limit: number, name = 'plan') => fixedWindow({ name, limit, window: '1m' });
-    const others = Array.from({ length: 1_001 }, (_, i) => plan(1, `p${String(i)}`));
-    const policies = [plan(5), plan(7), ...others, plan(7)];
-    const send = sending({ policy: () => policies.shift() as Policy });
-
-    const quotas: (string | undefined)[] = [];
-    while (policies.length > 0) quotas.push((await send()).fields[0]?.value);
-
-    expect(quotas.filter((quota) => quota?.startsWith('"plan"'))).toEqual(
-      ['5', '7', '7'].map((q) => `"plan";q=${q};w=60`),
-    );
   });
 
   it.each(['draft-8', true, null, {}, { legacy: 'minutes' }, ['draft-11', 'draft-7'], ['draft-6', 'draft-6']])(
