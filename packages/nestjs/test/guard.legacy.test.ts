@@ -1,4 +1,3 @@
-/* eslint-disable @typescript-eslint/no-extraneous-class -- modules of Nest are empty */
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, it, jest } from '@jest/globals';
@@ -8,7 +7,6 @@ import {
   Get,
   HttpException,
   Injectable,
-  Module,
   Scope,
   UseGuards,
   type ArgumentsHost,
@@ -194,20 +192,6 @@ describe.each(platforms)('the guard on %s', (platform) => {
     const { statuses } = await serve(platform, rootOf({ policy: upTo(2) }, { controllers: [Guarded] }));
 
     expect(await statuses('/', 3)).toEqual([200, 200, 429]);
-  });
-
-  it('comes after a global one that authenticates: of the root module, or of one imported before', async () => {
-    const authentication = { provide: APP_GUARD, useClass: Authentication };
-    class Users {}
-    Module({ providers: [authentication] })(Users);
-    const limits = RateLimitModule.forRoot({ policy: upTo(1), key: byUser() });
-    const headers = { 'x-user': 'ann' };
-    for (const root of [{ imports: [limits], providers: [authentication] }, { imports: [Users, limits] }]) {
-      const { fetch } = await serve(platform, { controllers: [Pages], ...root });
-
-      expect((await fetch('/page', { headers })).status).toBe(200);
-      expect((await fetch('/page', { headers })).status).toBe(429);
-    }
   });
 
   it('stands behind the one that authenticates, with guard: false', async () => {
