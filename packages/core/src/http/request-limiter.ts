@@ -20,9 +20,6 @@ import { respond } from './respond.ts';
 import { denialFor, forbiddenDenial } from './response/denial.ts';
 import { stepsThrough, type Step } from './steps.ts';
 
-/** The first requests are all looked at for mistakes in the settings of proxies, later ones from time to time. */
-const FIRST_REQUESTS = 128;
-
 /**
  * Properties of every middleware, with which a handler can reset or block a key of it:
  * `await login.limiter.reset(await login.keyFor(request))`.
@@ -162,7 +159,7 @@ export class RequestLimiter {
       return this.#preflight(call);
     }
     const number = this.#requests++;
-    if (number < FIRST_REQUESTS || number % 64 === 0) warnAboutProxies(framework, request, number === 0);
+    if (number % 64 === 0) warnAboutProxies(framework, request, number === 0);
     return this.#steps(call);
   }
 

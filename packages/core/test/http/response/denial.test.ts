@@ -36,7 +36,7 @@ describe('the body of a denial', () => {
 
   it.each<[string, object, number, string]>([
     ['a used up limit', {}, 420, 'Quota Exceeded'],
-    ['an address on the list deny', { deny: ['192.0.2.1'] }, 404, 'Not Found'],
+    ['an address on the list deny', { deny: ['192.0.2.1'] }, 404, 'Denied'],
     ['a missing key', { key: byUser() }, 499, 'Denied'],
     ['a blocked key', { policy: { ...once('1d'), blockForMs: 1_000 } }, 451, 'Quota Exceeded'],
   ])('has the option status for %s', async (_what, options, status, title) => {
