@@ -123,17 +123,6 @@ describe('a request', () => {
     expect((await limiter.peek('ann0')).remaining).toBe(0);
     await expect(keyFor(unknown)).rejects.toMatchObject({ name: 'TypeError', code: 'SLUICE_KEY_INVALID' });
   });
-
-  it('has its key for keyFor even if it was skipped', async () => {
-    const requests = new RequestLimiter(
-      [place({ policy: hourly(1), key: byUser(), skip: () => true })],
-      plainFramework,
-    );
-    const request = { user: 'ann' };
-    await requests.plan(request, new PlainResponse());
-
-    await expect(requests.keyFor(request)).resolves.toBe('ann');
-  });
 });
 
 describe('a response that another has begun while the store was asked', () => {
