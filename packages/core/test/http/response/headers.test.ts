@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { concurrency, fixedWindow, memoryStore } from '@sluice/core';
+import { concurrency, fixedWindow, memoryStore, tokenBucket } from '@sluice/core';
 import { fieldWriter, type HeadersOption } from '@sluice/core/http';
 import { fakeClock } from '@sluice/core/testing';
 import { lines, PlainResponse, sending } from '../plain-framework.ts';
@@ -37,6 +37,15 @@ describe('the fields', () => {
     [{ legacy: 'epoch' }, 'X-RateLimit-Limit: 1', 'X-RateLimit-Remaining: 0', 'X-RateLimit-Reset: 1795348801'],
   ])('of several policies in %j state all, or the deciding one', async (headers, ...expected) => {
     expect(await fieldsOf({ policy: [calls, daily], headers })).toEqual([...expected, ...DAY]);
+  });
+
+  it('of a bucket state when the next unit comes, and all in whole seconds, rounded up', async () => {
+    const bucket = tokenBucket({ name: 'bucket', capacity: 10, refill: 10, every: '60s' });
+
+    expect(await fieldsOf({ policy: [bucket, fixedWindow({ name: 'odd', limit: 5, window: 1500 })] })).toEqual([
+      'RateLimit-Policy: "bucket";q=10;w=60, "odd";q=5;w=2',
+      'RateLimit: "bucket";r=8;t=6, "odd";r=3;t=2',
+    ]);
   });
 
   it.each<[HeadersOption, ...string[]]>([
