@@ -51,7 +51,7 @@ const OWN_OPTIONS: readonly string[] = ['hook'];
  * at their first request. Only the nearest limit decides about a request.
  */
 export class Limits {
-  /** By Fastify's object for a route, or for the 404s of a scope; null if it has no limit. */
+  /** By the config that Fastify keeps for a route, or for the 404s of a scope; null for none. */
   readonly #ofRoute = new WeakMap<object, PlacedLimit | null>();
   /** By the options and the place, so that HEAD and GET share one. */
   readonly #routes = new WeakMap<object, Map<string, PlacedLimit>>();
@@ -71,11 +71,11 @@ export class Limits {
   limiterFor(request: FastifyRequest, hook: LimitHook): PlacedLimit['requests'] | undefined {
     // Limits declared before the plugin become known at the first hook.
     if (hook !== 'onRequest' && !this.#hooks.has(hook)) return undefined;
-    const route = findRoute(request);
-    let limit = route && this.#ofRoute.get(route);
+    const { config } = request.routeOptions;
+    let limit = this.#ofRoute.get(config);
     if (limit === undefined) {
       limit = this.#limitFor(request) ?? null;
-      if (route !== undefined) this.#ofRoute.set(route, limit);
+      this.#ofRoute.set(config, limit);
     }
     return limit?.hook === hook ? limit.requests : undefined;
   }
@@ -189,17 +189,4 @@ export class Limits {
 /** The scope around a scope. */
 function around(app: FastifyInstance): FastifyInstance {
   return Object.getPrototypeOf(app) as FastifyInstance;
-}
-
-/** Fastify's symbol for the object of a route, known after the first request; null if there is none. */
-let routeSymbol: symbol | null | undefined;
-
-/**
- * The object that Fastify stores for the route of a request, and for the 404s of a scope: `routeOptions` makes a new
- * object at each access. Undefined if it is not found.
- */
-function findRoute(request: FastifyRequest): object | undefined {
-  routeSymbol ??=
-    Object.getOwnPropertySymbols(request).find(({ description }) => description === 'fastify.context') ?? null;
-  return routeSymbol === null ? undefined : (request as unknown as Record<symbol, object | undefined>)[routeSymbol];
 }

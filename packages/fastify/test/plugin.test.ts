@@ -51,17 +51,6 @@ describe('the limit of the plugin', () => {
     expect(all.map(({ headers }) => headers.get('ratelimit'))).toEqual(FIELDS_OF_FIVE);
   });
 
-  it('denies in its own format, past an error handler', async () => {
-    const app = await limited({ policy: one });
-    app.setErrorHandler((_error, _request, reply) => reply.code(500).send('mine'));
-    app.get('/a', () => 'a');
-
-    const [, denied] = await answersOf(app, '/a', '/a');
-
-    expect(denied?.status).toBe(429);
-    expect(await denied?.json()).toMatchObject({ 'violated-policies': ['default'] });
-  });
-
   it('may be left out: then the limits of routes inherit what it says', async () => {
     const store = counting();
     const app = await limited({ store, key: byHeader('x-key'), onMissingKey: 'shared', headers: 'draft-6' });

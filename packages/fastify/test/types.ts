@@ -1,5 +1,4 @@
 import sluice, {
-  RateLimit,
   byIp,
   byUser,
   createLimiter,
@@ -8,7 +7,7 @@ import sluice, {
   type RateLimitInfo,
   type RouteLimitOptions,
 } from '@sluice/fastify';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 
 // What this file says is checked by the compiler: it must compile, and what is marked must not.
 
@@ -23,7 +22,6 @@ const policy = fixedWindow({ limit: 5, window: '1m' });
 
 /** Never called. */
 export async function registers(app: FastifyInstance): Promise<void> {
-  await app.register(sluice, { limit: 100, window: '1m' });
   await app.register(sluice, { store: memoryStore(), key: byUser((request) => request.account?.id) });
   await app.register(sluice, {
     policy: (request) => (request.account === undefined ? policy : [policy]),
@@ -48,17 +46,11 @@ export function declares(app: FastifyInstance): void {
   const kept: RouteLimitOptions = { policy, key: [byIp(), byUser((request: FastifyRequest) => request.account?.id)] };
   app.get('/kept', { config: { rateLimit: kept } }, () => '');
   app.get('/b', { config: { rateLimit: false } }, (request): RateLimitInfo | undefined => request.rateLimit);
-  // @ts-expect-error there is no such hook
-  app.get('/c', { config: { rateLimit: { policy, hook: 'onSend' } } }, () => '');
 
   const login = app.rateLimit({ policy });
   app.post<{ Body: { name: string } }>('/login', { onRequest: login, preHandler: [login] }, async (request) => {
     await login.limiter.reset(await login.keyFor(request));
     return request.body.name;
-  });
-  const several = app.rateLimit({ limits: [{ name: 'user', policy, key: byUser((request) => request.account?.id) }] });
-  app.get('/d', { preParsing: several }, async (request) => {
-    await several.limiter.reset(await several.keyFor(request));
   });
   // @ts-expect-error the limiter has its store
   app.rateLimit({ limiter: createLimiter({ policy }), store: memoryStore() });
@@ -70,11 +62,4 @@ export function http2(): void {
   void app.register(sluice, { policy, key: byUser((request) => request.account?.id) });
   const limit = app.rateLimit({ policy });
   app.get('/a', { onRequest: limit, config: { rateLimit: { policy } } }, async (request) => limit.keyFor(request));
-}
-
-export class Orders {
-  @RateLimit({ policy, key: byUser((request: FastifyRequest) => request.account?.id) })
-  list(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    return reply.send(request.rateLimit?.decision.remaining);
-  }
 }

@@ -16,8 +16,6 @@ export type RootModule = ModuleMetadata;
 interface Prepared {
   /** Trust X-Forwarded-For from 127.0.0.1. */
   readonly trustLoopback?: boolean;
-  /** Trust X-Forwarded-For from every address, which no production application should do. */
-  readonly trustAllAddresses?: boolean;
   /** Speak HTTP/2, without TLS. Fastify alone can. */
   readonly http2?: boolean;
   readonly prepare?: (app: INestApplication) => void;
@@ -36,18 +34,18 @@ export interface Served {
 export async function serve(
   platform: Platform,
   metadata: RootModule,
-  { trustLoopback = false, trustAllAddresses = false, http2 = false, prepare }: Prepared = {},
+  { trustLoopback = false, http2 = false, prepare }: Prepared = {},
 ): Promise<Served> {
   // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- as modules of Nest are
   class Root {}
   Module(metadata)(Root);
   const express = new ExpressAdapter();
-  if (trustLoopback || trustAllAddresses) express.set('trust proxy', trustAllAddresses || 'loopback');
+  if (trustLoopback) express.set('trust proxy', 'loopback');
   const adapter =
     platform === 'Express'
       ? express
       : new FastifyAdapter({
-          trustProxy: trustAllAddresses || (trustLoopback && '127.0.0.1'),
+          trustProxy: trustLoopback && '127.0.0.1',
           ...(http2 && { http2 }),
         } as object);
   // Else Nest would end the process with a start that fails.

@@ -1,19 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Controller, Get, Injectable, Req, type ExecutionContext } from '@nestjs/common';
+import { Injectable, type ExecutionContext } from '@nestjs/common';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
   RateLimit,
   RateLimitGuard,
   RateLimitModule,
-  SkipRateLimit,
   byIp,
   byRoute,
   byUser,
-  createLimiter,
   fixedWindow,
-  type Decision,
   type KeyByLimit,
-  type Limiter,
   type NestRequest,
   type NestResponse,
   type RateLimitException,
@@ -52,7 +48,6 @@ const policy = fixedWindow({ limit: 5, window: '1m' });
 
 /** Never called. */
 export function options(): void {
-  RateLimit({ limiter: createLimiter({ policy }) });
   RateLimit({
     policy: () => policy,
     key: [byIp(), byUser(({ user }) => user?.id), byUser(({ tenant }) => tenant), byRoute()],
@@ -60,7 +55,6 @@ export function options(): void {
   RateLimit({
     limits: [{ name: 'user', policy, key: byUser((request) => request.user?.sub), cost: ({ url }) => url.length }],
   });
-  RateLimit({ policy, onDenied: (_request, response, decision) => response.status(503).send(decision.policy) });
   RateLimit({ policy, onDenied: (_request, _response, decision) => ({ slow: decision.policy }) });
   // All that a platform has, by its name or by that of a parameter.
   RateLimit<Request, Response>({
@@ -69,19 +63,14 @@ export function options(): void {
     onDenied: (_request, response) => response.json({}),
   });
   RateLimit<FastifyRequest, FastifyReply>({ policy, key: (request) => request.routeOptions.url });
-  RateLimit({ policy, key: (request: Request) => request.account?.id });
   // @ts-expect-error -- limits that are not there
   RateLimit({});
   // @ts-expect-error -- what only Fastify has
   RateLimit({ policy, key: (request) => String(request.routeOptions) });
-  // @ts-expect-error -- a number for a name
-  SkipRateLimit(5);
 }
 
 /** Never called. */
 export function modules(): void {
-  RateLimitModule.forRoot();
-  RateLimitModule.forRoot({ policy, guard: false, key: byUser((request) => request.user?.id) });
   RateLimitModule.forRoot({ headers: 'draft-7', guard: OwnGuard, skip: (request) => request.url === '/' });
   RateLimitModule.forRoot<FastifyRequest>({ policy, key: byUser((request) => request.hostname) });
   RateLimitModule.forRootAsync({
@@ -89,13 +78,10 @@ export function modules(): void {
     useFactory: (limit: number) => Promise.resolve({ limit, window: '1m', key: byUser(({ ip }: NestRequest) => ip) }),
   });
   RateLimitModule.forRootAsync({ useClass: Factory, guard: false });
-  RateLimitModule.forRootAsync({ useExisting: Factory });
   // @ts-expect-error -- no option of the module
   RateLimitModule.forRoot({ policy, routes: true });
   // @ts-expect-error -- a class that is no guard
   RateLimitModule.forRoot({ policy, guard: Factory });
-  // @ts-expect-error -- what are no options
-  RateLimitModule.forRootAsync({ useFactory: () => 5 });
 }
 
 @Injectable()
@@ -123,19 +109,6 @@ export function replies(express: Response, fastify: FastifyReply): readonly Nest
 
 /** Never called. */
 export async function limiters(limits: RateLimits, request: FastifyRequest): Promise<void> {
-  const login: Limiter = limits.limiter('login');
-  await login.reset(await limits.keyFor('login', request));
   const several = limits.limiter<KeyByLimit>('several');
   await several.reset(await limits.keyFor<KeyByLimit>('several', request));
-}
-
-@Controller()
-@RateLimit({ policy })
-@SkipRateLimit('default')
-export class Orders {
-  @Get()
-  @SkipRateLimit()
-  list(@Req() request: Request): Decision | undefined {
-    return request.rateLimit?.decision;
-  }
 }

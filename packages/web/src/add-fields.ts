@@ -1,48 +1,30 @@
 import { exposeFields, type Plan } from '@sluice/core/http';
-import type { Exchange } from './exchange.ts';
 import { copyResponse } from './responses.ts';
 
 type Fields = Plan['fields'];
 
-const CHANGES: unique symbol = Symbol('changes');
-interface Changed {
-  /** The fields that were changed, with their earlier values, and the visit that changed them. */
-  [CHANGES]: { readonly visit: number; readonly before: Record<string, string | null> } | undefined;
-}
-
 /**
- * Adds header fields to a response of the application, which stays the same object if its fields can be changed. Fields
- * that the application has set stay. Lists are appended to: items of outer limiters come first.
+ * Adds header fields to a response of the application, which stays the same object if it has a body and its fields can be
+ * changed. A field that the application has set stays. Lists are added to: those of outer limiters come first.
  *
  * @param exposes - Whether scripts of other origins may read the fields.
  */
-export function addFields(response: Response, fields: Fields, exposes: boolean, exchange: Exchange): Response {
-  if (response.status < 200) return response; // an upgrade or an error has no fields
-  const earlier = (response as unknown as Changed)[CHANGES];
-  // Without a body, it is a constant that has the fields of another request. A body is sent only once.
-  if (earlier !== undefined && earlier.visit !== exchange.visit && response.body === null) {
-    const copy = copyResponse(response);
-    for (const [name, value] of Object.entries(earlier.before)) {
-      if (value === null) copy.headers.delete(name);
-      else copy.headers.set(name, value);
-    }
-    return addFields(copy, fields, exposes, exchange);
-  }
-  if (fields.length === 0) return response;
+export function addFields(response: Response, fields: Fields, exposes: boolean): Response {
+  // An upgrade or an error has no fields.
+  if (fields.length === 0 || response.status < 200) return response;
   try {
-    return writeFields(response, fields, exposes, exchange);
+    // Without a body it may be a constant, which is returned for other requests too.
+    if (response.body !== null) return writeFields(response, fields, exposes);
   } catch {
-    // The fields of redirects and of fetched responses cannot be changed.
-    return writeFields(copyResponse(response), fields, exposes, exchange);
+    // The fields of fetched responses cannot be changed.
   }
+  return writeFields(copyResponse(response), fields, exposes);
 }
 
-function writeFields(response: Response, fields: Fields, exposes: boolean, { visit }: Exchange): Response {
+function writeFields(response: Response, fields: Fields, exposes: boolean): Response {
   const { headers } = response;
-  const known = ((response as unknown as Changed)[CHANGES] ??= { visit, before: {} });
   for (const { name, value, append } of fields) {
     const before = headers.get(name);
-    if (!(name in known.before)) known.before[name] = before;
     if (before === null) headers.set(name, value);
     else if (append) headers.set(name, `${value}, ${before}`);
   }

@@ -44,7 +44,7 @@ export function deny<Req extends object>(
     if (isResponse(value)) {
       // 200 is the status of a response created without one.
       const denying = value.status === 200 ? copyResponse(value, value.body, denial.status) : value;
-      return addFields(maker.adopt?.(request, denying) ?? denying, all, exposes, exchange);
+      return addFields(maker.adopt?.(request, denying) ?? denying, all, exposes);
     }
     throw new TypeError(`onDenied must return a Response, or undefined for one without a body, got ${shown(value)}`);
   });

@@ -7,8 +7,6 @@ import { copyResponse } from './responses.ts';
 type RawRequest = ReturnType<FrameworkReader<object, object>['rawRequest']>;
 type Event = 'close' | 'finish';
 
-let visits = 0;
-
 const LATEST: unique symbol = Symbol('latest exchange');
 interface Exchanged {
   [LATEST]?: Exchange;
@@ -24,9 +22,7 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
   readonly incoming: Request;
   /** The arguments of the handler after the request. */
   readonly context: readonly unknown[];
-  /** The same number for all nested limited handlers. */
-  readonly visit: number;
-  /** Whether a handler is running in it. */
+  /** Whether a handler runs in it. */
   isOpen: boolean;
   /** What limiters keep about the request, shared with the handlers around this one. */
   readonly locals: object;
@@ -65,7 +61,6 @@ export class Exchange<Req extends object = object> implements RawRequest, RawRes
     let outer = Exchange.of(request);
     while (outer !== undefined && !outer.isOpen) outer = outer.#outer;
     this.#outer = outer;
-    this.visit = outer?.visit ?? visits++;
     this.locals = { ...outer?.locals };
     (request as Exchanged)[LATEST] = this;
   }

@@ -18,7 +18,7 @@ export function limitHandler(handler: Handler, { requests, maker, open }: Limits
     const proceed = (plan: Plan): unknown => {
       if (plan.info !== undefined) request.rateLimit = plan.info;
       if (plan.denial !== undefined || plan.isGone) return deny(exchange, plan, maker);
-      return mapMaybe(handler(request, ...context), (result) => withFields(result, plan, exchange));
+      return mapMaybe(handler(request, ...context), (result) => withFields(result, plan));
     };
     try {
       const ended = mapMaybe(mapMaybe(requests.plan(request, exchange), proceed), (result) => end(result, exchange));
@@ -37,8 +37,8 @@ export function checkRequest(request: unknown): void {
   );
 }
 
-function withFields(result: unknown, { fields, settings }: Plan, exchange: Exchange): unknown {
-  return isResponse(result) ? addFields(result, fields, settings?.cors === true, exchange) : result;
+function withFields(result: unknown, { fields, settings }: Plan): unknown {
+  return isResponse(result) ? addFields(result, fields, settings?.cors === true) : result;
 }
 
 function end(result: unknown, exchange: Exchange): unknown {

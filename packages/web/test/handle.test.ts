@@ -51,12 +51,9 @@ describe('a limited handler', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  it.each([
-    ['the same request', (request: Request) => request],
-    ['a request that is made again', (request: Request) => new Request(request)],
-  ])('puts the fields of several limits around %s into one list, the outer one first', async (_what, pass) => {
+  it('puts the fields of several limits around a request that is made again into one list, the outer one first', async () => {
     const inner = limitOf(1).handle(async () => Promise.resolve(hello()));
-    const limited = limitOf(9, { name: 'outer' }).handle((request: Request) => inner(pass(request)));
+    const limited = limitOf(9, { name: 'outer' }).handle((request: Request) => inner(new Request(request)));
 
     const answers = [await limited(get()), await limited(get())];
 
@@ -66,55 +63,19 @@ describe('a limited handler', () => {
     ]);
   });
 
-  it('passes errors on, thrown or rejected', async () => {
-    const thrown = limitOf(9).handle((): Response => {
-      throw new Error('thrown');
-    });
-    const rejected = limitOf(9).handle(async (): Promise<Response> => Promise.reject(new Error('rejected')));
-
-    expect(() => thrown(get())).toThrow('thrown');
-    await expect(rejected(get())).rejects.toThrow('rejected');
-  });
-
-  it('returns nothing if the handler returns nothing, as one of Bun that has upgraded a request', () => {
-    expect(limitOf(1).handle(() => undefined)(get())).toBeUndefined();
-  });
-
-  it('denies with deniedHeaders, so that browsers of another origin can read it', async () => {
-    const limited = limitOf(1, {
-      cors: true,
-      deniedHeaders: (request: Request) => ({ 'access-control-allow-origin': request.headers.get('origin') }),
-    }).handle(hello);
-    const asked = { headers: { Origin: 'https://shop.example' } };
-    await limited(get('/', asked));
-
-    const { headers } = await limited(get('/', asked));
-
-    expect(headers.get('access-control-allow-origin')).toBe('https://shop.example');
-    expect(headers.get('access-control-expose-headers')).toBe('RateLimit, RateLimit-Policy, Retry-After');
-  });
-
-  it('takes deniedHeaders as Headers too, and reports what are no fields', () => {
-    const limited = limitOf(1, { deniedHeaders: new Headers({ 'X-Reason': 'slow down' }) }).handle(hello);
+  it('takes deniedHeaders of a function, and reports what are no fields', () => {
+    const limited = limitOf(1, { deniedHeaders: ({ method }: Request) => new Headers({ 'X-Reason': method }) }).handle(
+      hello,
+    );
     void limited(get());
 
-    expect((limited(get()) as Response).headers.get('x-reason')).toBe('slow down');
+    expect((limited(get()) as Response).headers.get('x-reason')).toBe('GET');
     expect(() => limitOf(1, { deniedHeaders: 'x-reason: slow down' })).toThrow('deniedHeaders must be an object');
     expect(() => limitOf(1, { deniedHeaders: { 'x reason': 'slow down' } })).toThrow('x reason');
   });
 
   it.each([{ fetch: hello }, undefined])('is not made of %p', (handler) => {
     expect(() => limitOf(1).handle(handler as never)).toThrow('handle takes a fetch handler');
-  });
-
-  it('denies with its own status if onDenied returns a response without one', async () => {
-    const limited = limitOf(1, { onDenied: () => Response.json({ error: 'slow down' }) }).handle(hello);
-    void limited(get());
-
-    const denied = limited(get()) as Response;
-
-    expect([denied.status, denied.headers.get('retry-after')]).toEqual([429, '60']);
-    expect(await denied.json()).toEqual({ error: 'slow down' });
   });
 
   it('is an error if onDenied returns no response', () => {
@@ -197,7 +158,9 @@ describe('a checked request', () => {
     const holding = rateLimit({ policy: concurrency({ limit: 1, ttl: '1m' }), key: byAll() });
 
     await expect(refunding.check(get())).rejects.toMatchObject({ code: 'SLUICE_OPTION_INVALID' });
-    await expect(holding.check(get())).rejects.toMatchObject({ code: 'SLUICE_ACQUIRE_NEEDED' });
+    for (let i = 0; i < 2; i++) {
+      await expect(holding.check(get())).rejects.toMatchObject({ code: 'SLUICE_ACQUIRE_NEEDED' }); // and free again
+    }
   });
 });
 
@@ -282,8 +245,7 @@ describe('a slot', () => {
   it('is free after nothing was returned, as if Bun has upgraded the request', async () => {
     const limit = slot();
 
-    await limit.handle(() => undefined)(get());
-
+    expect(limit.handle(() => undefined)(get())).toBeUndefined();
     await isFree(limit);
   });
 

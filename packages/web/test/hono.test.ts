@@ -8,7 +8,6 @@ import {
   fromCloudflare,
   fromNode,
   fromProxy,
-  fromVercel,
   memoryStore,
   rateLimit,
 } from '@sluice/web/hono';
@@ -31,13 +30,12 @@ describe('the option address', () => {
     ['a function of the context', (c: Context) => c.req.header('x-peer')],
     ['fromProxy of such a function', fromProxy(['10.0.0.0/8'], (c: Context) => c.req.header('x-peer'))],
     ['fromCloudflare', fromCloudflare],
-    ['fromVercel', fromVercel],
     ['fromNode', fromNode],
   ])('may be %s', async (_what, address) => {
     const app = new Hono();
     app.get('/', limitOf(9, { key: byIp(), address }), (c) => c.text(String(c.var.rateLimit?.key)));
     const ip = '203.0.113.1';
-    const headers = { 'X-Peer': ip, 'CF-Connecting-IP': ip, 'X-Real-IP': ip };
+    const headers = { 'X-Peer': ip, 'CF-Connecting-IP': ip };
 
     const answer = await app.request('/', { headers }, { incoming: { socket: { remoteAddress: ip } } });
 

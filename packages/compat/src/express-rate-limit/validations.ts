@@ -144,8 +144,7 @@ export function getValidations(validate: boolean | EnabledValidations, logger: L
   const disable = (): void => {
     for (const name of Object.keys(enabled)) enabled[name] = false;
   };
-  // When logged, the options show which checks are on, not their functions.
-  const validations = { enabled, disable, [Symbol.for('nodejs.util.inspect.custom')]: () => enabled };
+  const validations = { enabled, disable };
   for (const [name, check] of Object.entries(CHECKS)) {
     const checkOnce = (...args: unknown[]): void => {
       if (!(enabled[name] ?? enabled['default'])) return;

@@ -1,7 +1,6 @@
 import { PolicyError, shown } from '../errors.ts';
 import { asError, type AnyFramework } from './framework.ts';
 import { namedByPlace } from './inherit.ts';
-import { Place } from './place.ts';
 import { limitRequests } from './request-limiter.ts';
 
 type Method = (this: unknown, ...args: never[]) => unknown;
@@ -36,15 +35,14 @@ interface MethodCall {
  * unless the options have a name.
  *
  * @param readCall - Reads the arguments of the method.
- * @throws PolicyError for bad or unknown options, when the class is defined; for a name that is taken, with a standard
- * decorator, when the class is first instantiated.
+ * @throws PolicyError for bad or unknown options and for a name that is taken: with a standard decorator, when the class
+ * is first instantiated; else when it is defined.
  */
 export function limitMethods(
   options: object,
   framework: AnyFramework,
   readCall: (args: readonly unknown[]) => MethodCall,
 ): MethodDecorator {
-  new Place(options, framework); // for its errors: a standard decorator makes its limiter with the first instance
   const limit = (method: Method, owner: string, name: string | symbol): Method => {
     const text = typeof name === 'symbol' ? (name.description ?? 'symbol') : name;
     const requests = limitRequests(namedByPlace(options, `${owner || 'Handlers'}.${text}`), framework);

@@ -2,7 +2,6 @@ import { warnOnce } from '../warnings.ts';
 import { joinLines, type AnyReader } from './framework.ts';
 import { ClientList } from './keys/client-list.ts';
 
-const UNIX_SOCKET = 'a Unix socket';
 /** Loopback, private, unique local and link-local addresses. */
 const PRIVATE = /* @__PURE__ */ new ClientList(
   '127.0.0.0/8 ::1 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 169.254.0.0/16 fe80::/10'.split(' '),
@@ -17,20 +16,14 @@ export function warnAboutProxies(framework: AnyReader, request: object, isFirst:
   const named = joinLines(framework.header(request, 'x-forwarded-for'));
   if (named === undefined) return;
   const { socket } = framework.rawRequest(request);
-  // On a Unix socket, a client has an address only if the proxy states it.
-  const peer = socket?.destroyed === false ? (socket.remoteAddress ?? UNIX_SOCKET) : undefined;
-  if (peer === undefined || (framework.address(request) ?? UNIX_SOCKET) !== peer) return;
-  if (peer !== UNIX_SOCKET && !PRIVATE.hasAddress(peer)) return;
+  const peer = socket?.destroyed === false ? socket.remoteAddress : undefined;
+  if (peer === undefined || framework.address(request) !== peer || !PRIVATE.hasAddress(peer)) return;
   // A request of the proxy itself, such as a health check: it does not show whether the proxy is trusted.
   if (named.split(',').some((address) => address.trim() === peer)) return;
   const what = `a request came from ${peer} with X-Forwarded-For, which the application does not trust`;
-  const effect = 'behind a proxy, all clients share its budget, or have no address on a Unix socket';
+  const effect = 'behind a proxy, all clients share its budget';
   const instead = 'Set the proxy trust of your framework to the addresses of your proxies, or to the first hop';
-  warnOnce(
-    'SLUICE_PROXY_NOT_TRUSTED',
-    `${what}: ${effect}. ${instead}. Without a proxy, silence this warning.`,
-    peer === UNIX_SOCKET ? peer : '',
-  );
+  warnOnce('SLUICE_PROXY_NOT_TRUSTED', `${what}: ${effect}. ${instead}. Without a proxy, silence this warning.`);
 }
 
 /** For a Fastify application, its option `trustProxy`, which is stored under a symbol that may not be found. */

@@ -30,10 +30,6 @@ describe('the options of an inner place', () => {
   ])('inherit %s', (_what, outer, inner, inherited) => {
     expect(inheritOptions(outer, inner, ['hook'])).toEqual({ ...inner, ...inherited });
   });
-
-  it('are rejected if they do not exist, and would be lost', () => {
-    expect(() => inheritOptions({ store }, { polcy: policy })).toThrow('rateLimit has no option "polcy"');
-  });
 });
 
 describe('options', () => {

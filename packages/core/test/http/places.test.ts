@@ -15,17 +15,6 @@ function over(...options: readonly object[]): RequestLimiter {
 const storeThat = (perform: Store['perform']): Store => ({ source: 'redis', perform });
 const away = () => storeThat(async () => Promise.reject(new Error('away')));
 
-describe('several limiters of one request', () => {
-  it('add to the lists of each other, whatever fields come before these', async () => {
-    const headers = [{ legacy: 'epoch' }, 'draft-11'];
-    const [request, response] = [{}, new PlainResponse()];
-
-    for (const name of ['outer', 'inner']) await over({ name, headers }).limit(request, response);
-
-    expect(response.headers.get('ratelimit')).toBe('"outer";r=0;t=3600, "inner";r=0;t=3600');
-  });
-});
-
 describe('several places over one request', () => {
   it('take everything or nothing, in one call of the store', async () => {
     const store = remembering();
@@ -133,17 +122,6 @@ describe('a request', () => {
     expect([await keyFor(ann), await keyFor({ user: 'bob' })]).toEqual(['ann0', 'bob1']);
     expect((await limiter.peek('ann0')).remaining).toBe(0);
     await expect(keyFor(unknown)).rejects.toMatchObject({ name: 'TypeError', code: 'SLUICE_KEY_INVALID' });
-  });
-
-  it('has its key for keyFor even if it was skipped', async () => {
-    const requests = new RequestLimiter(
-      [place({ policy: hourly(1), key: byUser(), skip: () => true })],
-      plainFramework,
-    );
-    const request = { user: 'ann' };
-    await requests.plan(request, new PlainResponse());
-
-    await expect(requests.keyFor(request)).resolves.toBe('ann');
   });
 });
 

@@ -75,7 +75,7 @@ export function rateLimit(options: object): RateLimitMiddleware {
       }
       await next(); // its errors have become responses here, unless they are no errors of JavaScript
       const response = c.finalized ? c.res : undefined;
-      const ended = addFields(response ?? new Response(), plan.fields, plan.settings?.cors === true, exchange);
+      const ended = addFields(response ?? new Response(), plan.fields, plan.settings?.cors === true);
       const sent = exchange.endWith(ended);
       if (response !== undefined && sent !== response) replace(c, sent);
       return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLimiter, fixedWindow, tokenBucket, type Limiter } from '@sluice/core';
+import { createLimiter, fixedWindow, type Limiter } from '@sluice/core';
 import { limitTokens } from '@sluice/web/ai';
 import { generateText, simulateReadableStream, streamText, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
@@ -85,14 +85,6 @@ describe('a model with a limit of tokens', () => {
       ) as unknown,
     });
     expect([model.doGenerateCalls.length, await usedBy(limiter)]).toEqual([0, 50]);
-  });
-
-  it('counts beyond the estimate what was used beyond it', async () => {
-    const limiter = createLimiter({ policy: tokenBucket({ capacity: 100, refill: 1, every: '1h' }) });
-
-    await limit(answering(usage(100, 400)), limiter, { estimate: () => 10 }).doGenerate({ prompt });
-
-    expect(await usedBy(limiter)).toBe(500);
   });
 
   it('has several budgets as one decision, by a key that is found in the call', async () => {

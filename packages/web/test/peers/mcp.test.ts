@@ -78,22 +78,6 @@ describe('the budget of a call', () => {
     expect(await call(limited, { sessionId: 'desktop' })).toBe(true);
   });
 
-  it('is several at once, as one decision', async () => {
-    const limits = [
-      { name: 'per-session', policy: fixedWindow({ limit: 1, window: '1h' }) },
-      { name: 'per-user', policy: fixedWindow({ limit: 2, window: '1h' }) },
-    ] as const;
-    const limited = limitTools({
-      limiter: createLimiter({ limits }),
-      key: ({ user = 'guest', session = 'none' }) => ({ 'per-session': session, 'per-user': user }),
-    });
-
-    expect(await call(limited, ann)).toBe(true);
-    expect(await call(limited, ann)).toBe(false); // and takes nothing from the user
-    expect(await call(limited, { ...ann, sessionId: 's2' })).toBe(true);
-    expect(await call(limited, { ...ann, sessionId: 's3' })).toBe(false);
-  });
-
   it('is an error if there is neither a user nor a session, and no key', async () => {
     await expect(call(limitTools({ limiter: perHour(1) }), {})).rejects.toMatchObject({
       code: 'SLUICE_KEY_INVALID',

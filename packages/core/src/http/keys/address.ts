@@ -32,19 +32,15 @@ export function canonicalAddress(text: string, ipv6Prefix: number): string | und
 }
 
 /**
- * An address as eight groups of 16 bits, the same for all its spellings; IPv4 as `::ffff:a.b.c.d`. Undefined if the
- * text is not an address.
+ * An address as eight groups of 16 bits, the same for all its spellings; IPv4 as `::ffff:a.b.c.d`, also within NAT64.
+ * Undefined if the text is not an address.
  */
 export function readAddressBits(text: string): readonly number[] | undefined {
-  const groups = parseBits(text);
-  return groups !== undefined && isNat64(groups) ? mapped(groups[6] as number, groups[7] as number) : groups;
-}
-
-/** As {@link readAddressBits}, but a NAT64 address stays an IPv6 address. */
-export function parseBits(text: string): readonly number[] | undefined {
   const address = stripDecoration(text);
   const ipv4 = parseIpv4(address);
-  return ipv4 === undefined ? parseIpv6(address) : mapped(...ipv4);
+  if (ipv4 !== undefined) return mapped(...ipv4);
+  const groups = parseIpv6(address);
+  return groups !== undefined && isNat64(groups) ? mapped(groups[6] as number, groups[7] as number) : groups;
 }
 
 function mapped(high: number, low: number): readonly number[] {

@@ -1,5 +1,5 @@
 import { PolicyError, shown } from '../../errors.ts';
-import { readAddressBits, isIpv4, parseBits } from './address.ts';
+import { readAddressBits, isIpv4 } from './address.ts';
 
 /** The addresses whose first `prefix` bits equal those of `bits`, eight groups of 16 bits. */
 interface Range {
@@ -38,7 +38,7 @@ export class ClientList {
       } else if (typeof entry !== 'string' || entry === '' || LIKE_AN_ADDRESS.test(entry)) {
         throw new PolicyError(
           `${field}[${String(i)}]`,
-          `${field}[${String(i)}] must be an address, a CIDR range such as "10.0.0.0/8" or "2001:db8::/32", or a key, got ${shown(entry)}`,
+          `${field}[${String(i)}] must be an address, a CIDR range such as "10.0.0.0/8" or "2001:db8::/32" (one of IPv4 in dots), or a key, got ${shown(entry)}`,
           'SLUICE_OPTION_INVALID',
         );
       } else {
@@ -71,25 +71,20 @@ export class ClientList {
 }
 
 function parseRange(text: string): Range | undefined {
-  const slash = text.indexOf('/');
-  if (slash === -1) {
-    const bits = readAddressBits(text);
-    return bits && { bits, prefix: 128 };
-  }
-  const address = text.slice(0, slash);
-  const written = text.slice(slash + 1);
+  const [address = '', written, ...rest] = text.split('/');
   const bits = readAddressBits(address);
-  if (bits === undefined || !/^\d{1,3}$/.test(written)) return undefined;
-  const ofIpv4 = !/:.*:/.test(address); // an IPv4 address has at most one colon, before its port
+  if (bits === undefined || written === undefined) return bits && { bits, prefix: 128 };
+  const isDotted = !/:.*:/.test(address); // with one colon at most, before a port
+  // `::ffff:10.0.0.0/8` and `64:ff9b::/96` may be meant as a range of IPv4 or of IPv6.
+  if (isIpv4(bits) !== isDotted || rest.length > 0 || !/^\d{1,3}$/.test(written)) return undefined;
   const prefix = Number(written);
-  if (prefix > (ofIpv4 ? 32 : 128)) return undefined;
-  if (ofIpv4) return { bits, prefix: 96 + prefix };
-  // A prefix under 96 bits covers more than the IPv4 addresses in IPv6, so it is a range of IPv6.
-  return { bits: prefix < 96 ? (parseBits(address) ?? bits) : bits, prefix };
+  if (prefix > (isDotted ? 32 : 128)) return undefined;
+  return { bits, prefix: isDotted ? 96 + prefix : prefix };
 }
 
+/** `::/0` covers all of IPv6, and no IPv4 address. */
 function isWithin(bits: readonly number[], range: Range): boolean {
-  if (range.prefix < 96 && isIpv4(bits)) return false; // ::/0 covers all of IPv6, and no IPv4 address
+  if (isIpv4(bits) !== isIpv4(range.bits)) return false;
   for (let group = 0, left = range.prefix; left > 0; group++, left -= 16) {
     const mask = left >= 16 ? 0xffff : (0xffff << (16 - left)) & 0xffff;
     if ((((bits[group] as number) ^ (range.bits[group] as number)) & mask) !== 0) return false;

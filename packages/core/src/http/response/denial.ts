@@ -1,6 +1,5 @@
 import { SluiceError } from '../../errors.ts';
 import type { Decision } from '../../limiter/decision.ts';
-import { runtime } from '../../platform.ts';
 import { field, seconds, type Field } from './headers.ts';
 
 /** The response to a denied request: problem details (RFC 9457) and the header fields that go with them. */
@@ -102,10 +101,7 @@ export function forbiddenDenial({ deny }: DenialStatuses): Denial {
 }
 
 function getTitle(status: number): string {
-  if (status === 403) return 'Forbidden';
-  // Looked up here instead of imported, because not every runtime has it.
-  const http = runtime.getBuiltinModule?.('node:http');
-  return http?.STATUS_CODES[status] ?? 'Denied';
+  return status === 403 ? 'Forbidden' : 'Denied';
 }
 
 /** The response to a request that no limit could decide. */

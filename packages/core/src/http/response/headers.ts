@@ -27,9 +27,6 @@ export type FieldWriter = (decision: Decision) => readonly Field[];
 const FORMATS =
   'headers must be "draft-11", "draft-7", "draft-6", { legacy: "epoch" | "delta" }, a list of these with at most one draft, or false';
 
-/** The largest integer of a structured field: RFC 9651, section 3.3.1. */
-const MAX_INTEGER = 999_999_999_999_999;
-
 /**
  * Turns the option `headers` into a function.
  *
@@ -74,10 +71,10 @@ function draft11(): FieldWriter {
       if (last?.name !== name || last.limit !== limit || last.windowMs !== windowMs || last.unit !== unit) {
         last = own;
         const per = unit === undefined ? `w=${String(seconds(windowMs))}` : `qu="${unit}"`;
-        quota = `"${name}";q=${String(Math.min(limit, MAX_INTEGER))};${per}`;
+        quota = `"${name}";q=${String(limit)};${per}`;
       }
-      const state = `"${name}";r=${String(Math.min(remaining, MAX_INTEGER))}`;
-      const timed = nextAfterMs === null ? state : `${state};t=${String(seconds(nextAfterMs))}`;
+      const state = `"${name}";r=${String(remaining)}`;
+      const timed = nextAfterMs === null ? state : `${state};t=${String(Math.ceil(nextAfterMs / 1000))}`;
       quotas = i === 0 ? quota : `${quotas}, ${quota}`;
       states = i === 0 ? timed : `${states}, ${timed}`;
     }
@@ -129,7 +126,7 @@ function findDecidingPolicy({ policies, policy }: Decision): PolicyDecision {
   return policies.find(({ name }) => name === policy) ?? (policies[0] as PolicyDecision);
 }
 
-/** Milliseconds in whole seconds, rounded up, at most the largest integer of a structured field. */
+/** Milliseconds in whole seconds, rounded up. */
 export function seconds(ms: number): number {
-  return Math.min(Math.ceil(ms / 1000), MAX_INTEGER);
+  return Math.ceil(ms / 1000);
 }

@@ -42,18 +42,6 @@ describe('a key of several parts', () => {
     },
   );
 
-  it('reads no part after one that rejects, whose rejection would be unhandled', async () => {
-    const read: string[] = [];
-    const failing = (name: string) => async () => {
-      read.push(name);
-      return Promise.reject(new Error(name));
-    };
-
-    await expect(sending({ policy, key: [failing('first'), failing('second')] })()).rejects.toThrow('first');
-
-    expect(read).toEqual(['first']);
-  });
-
   it('takes any thenable for a promise', async () => {
     const late = {
       then(resolve: (value: string) => void) {

@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { fixedWindow, leakyBucket, memoryStore, type Decision } from '@sluice/core';
 import { byAll, RequestLimiter } from '@sluice/core/http';
@@ -70,18 +69,6 @@ describe('a request that is allowed with a delay', () => {
     await turns();
 
     expect([fates(all), await left()]).toEqual([['runs', 'failed'], [50]]);
-  });
-
-  it('leaves with the socket of pipelined requests, which has one listener for all', async () => {
-    const socket = new EventEmitter();
-    const all = scene().visits(12, { socket });
-    await turns();
-    const listeners = socket.listenerCount('close');
-
-    socket.emit('close');
-    await turns();
-
-    expect([listeners, fates(all).filter((fate) => fate === 'left').length]).toEqual([1, 11]);
   });
 });
 

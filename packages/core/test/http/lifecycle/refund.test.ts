@@ -23,20 +23,6 @@ function scene(...refunds: readonly unknown[]) {
 }
 
 describe('a refund', () => {
-  it('happens once, and never after the response was cut off', async () => {
-    const { limiter, left } = scene('on-success');
-    const [whole, cut, other] = [new PlainResponse(), new PlainResponse(), new PlainResponse()];
-    for (const response of [whole, cut, other]) await limiter.plan({}, response);
-
-    whole.finish();
-    whole.finish();
-    cut.leave();
-    cut.finish();
-
-    expect(await left()).toEqual([3]);
-    expect([whole, cut].map((response) => response.eventNames())).toEqual([[], []]);
-  });
-
   it.each<[string, object, (response: PlainResponse) => void]>([
     ['over HTTP/1', { socket: { destroyed: true } }, () => undefined],
     ['over HTTP/2', {}, (response) => Object.assign(response, { stream: { rstCode: 8 }, writableEnded: true })],

@@ -1,13 +1,5 @@
-import {
-  concurrency,
-  createLimiter,
-  fixedWindow,
-  slidingWindow,
-  tokenBucket,
-  type Decision,
-  type Policy,
-} from '@sluice/core';
-import { byAll, byHeader } from '@sluice/core/http';
+import { fixedWindow, slidingWindow, type Decision } from '@sluice/core';
+import { byHeader } from '@sluice/core/http';
 import { readCost, numberIn, type Limit } from '../adapter.ts';
 import { after, cost, withKey } from '../http-client.ts';
 import { each, get, PROBLEM, makeRows, shows, UNTOLD, within, type Fields, type Row } from '../row.ts';
@@ -30,8 +22,6 @@ const denied = { ...allowed, 'retry-after': '60' };
 const unstored = { ...denied, 'cache-control': 'no-store' };
 const sixty = '"default";q=100;w=60';
 const both = '"burst";q=10;w=1, "daily";q=1000;w=86400';
-const bucket = '"api";q=10;w=60';
-const slots = shows('"in-flight";q=2;qu="concurrent-requests"', '"in-flight";r=0');
 const burstAndDaily: Limit['limits'] = [
   { name: 'burst', policy: fixedWindow({ limit: 10, window: '1s' }), cost: (asked) => numberIn(asked, 'x-burst', 1) },
   { name: 'daily', policy: fixedWindow({ limit: 1000, window: '1d', align: 'clock' }), cost: readCost },
@@ -88,23 +78,6 @@ export const fields: readonly Row[] = makeRows({
     [cost(993, 2000), 200],
     [{}, 429, shows(both, '"burst";r=9;t=1, "daily";r=0;t=43198', '43198'), usedUp('daily', '43198 seconds')],
   ],
-  'the fields of a bucket state when the next unit comes (V6)': [
-    { name: 'api', policy: tokenBucket({ capacity: 10, refill: 10, every: '60s' }), cost: readCost },
-    [{}, 200, shows(bucket, '"api";r=9;t=6')],
-    [cost(8), 200],
-    [{}, 200, shows(bucket, '"api";r=0;t=6')],
-    [after(250), 429, shows(bucket, '"api";r=0;t=6', '6')],
-    [after(5750), 200, shows(bucket, '"api";r=0;t=6')],
-  ],
-  'the fields of slots state how many are free, without a time, which is unknown (V7)': [
-    ({ store }) => {
-      const policy = concurrency({ limit: 2, ttl: '1h' });
-      const limiter = createLimiter({ name: 'in-flight', policy, store: store() });
-      return { limiter, key: byAll(), skip: async () => (await limiter.acquire('*')).decision.limit === 0 };
-    },
-    [{}, 200, slots],
-    [{}, 429, { ...slots, ...PROBLEM }, /\["in-flight"\]/],
-  ],
   'the fields of a limit of the application and one of the route are two members each, the outer one first (V12)': [
     within(
       { ways: AT_THE_ROUTE, outer: globally },
@@ -116,20 +89,6 @@ export const fields: readonly Row[] = makeRows({
     { policy: once },
     get(200),
     [{ method: 'HEAD' }, 429, { ...denied, ...PROBLEM }, ''],
-  ],
-  'the fields of a window state whole seconds, rounded up (V16)': [
-    {
-      limits: [500, 1500].map((window) => ({ name: `w${String(window)}`, policy: fixedWindow({ limit: 5, window }) })),
-    },
-    [{}, 200, shows('"w500";q=5;w=1, "w1500";q=5;w=2', '"w500";r=4;t=1, "w1500";r=4;t=2')],
-  ],
-  'the fields of a limit that was lowered below the used units never go below zero (V17)': [
-    () => {
-      const plans = [200, 100].map((limit) => fixedWindow({ name: 'plan', limit, window: '60s' }));
-      return { policy: () => plans.shift() as Policy, cost: readCost };
-    },
-    [cost(120), 200, shows('"plan";q=200;w=60', '"plan";r=80;t=60')],
-    [{}, 429, shows('"plan";q=100;w=60', '"plan";r=0;t=60', '60')],
   ],
   ...each(formats, ([written, option, shown]) => [
     `headers: ${written} writes exactly these fields, allowed or denied`,
@@ -169,12 +128,6 @@ export const fields: readonly Row[] = makeRows({
       [withKey(key), 200],
       [{ ...withKey(key), path: `/items?q=${key}` }, 429, { ...denied, ...PROBLEM }, usedUp('default', '60 seconds')],
     ]),
-  ],
-  'a denial ends after the seconds in Retry-After': [
-    { policy: once },
-    get(200, 429),
-    [after(59_999), 429, shows('"default";q=1;w=60', '"default";r=0;t=1', '1')],
-    [after(1), 200],
   ],
   'a denial passes the request and the decision to onDenied, and has the fields whatever it sends': [
     within({ logged: [['denied', 60_000]] }, ({ log, answer }) => ({

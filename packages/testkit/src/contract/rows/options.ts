@@ -110,10 +110,6 @@ export const options: readonly Row[] = makeRows({
     stored({}),
     [{}, 403, PROBLEM, FORBIDDEN],
   ],
-  'a managed policy that does not exist reaches the framework’s error handler with throw: true': [
-    stored({}, { throw: true }),
-    [{}, 403, { 'cache-control': 'no-store' }],
-  ],
   ...each([{ onUnconfigured: 'allow' }, { mode: 'report' }] as const, (more) => [
     `a managed policy that does not exist lets requests pass with ${JSON.stringify(more)}`,
     stored({}, more),
@@ -125,7 +121,6 @@ export const options: readonly Row[] = makeRows({
     [onPlan('paid'), [200, 200, 429]],
     [onPlan('forged'), 403],
   ],
-  'a managed policy that is missing among several denies': [stored({}, perIpAndOfAll), [{}, 403, {}]],
   'a managed policy that is missing among several leaves the others with onUnconfigured: "allow", also for refunds': [
     stored({}, { ...perIpAndOfAll, onUnconfigured: 'allow', refund: 'on-success' }),
     [{}, [200, 200, 200], shows('"per-ip";q=2;w=3600', '"per-ip";r=1;t=3600')],
