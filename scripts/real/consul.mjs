@@ -8,7 +8,7 @@ import { cache } from '../setup/cache.mjs';
 const VERSION = '1.14.11';
 const module = fileURLToPath(new URL('consul/', import.meta.url));
 const GOS = ['go', '/usr/local/go/bin/go', '/usr/lib/go/bin/go'];
-const FILES = ['packages/core/test/split/consul', 'examples/policy-sources/test/consul'];
+const FILES = ['packages/core/test/split/consul', 'examples/policy-sources/test/consul', 'examples/gateway'];
 
 const env = { ...process.env, SLUICE_BUILT: '1', CONSUL: findConsul() };
 process.exit(spawnSync('node', ['scripts/test/test.mjs', ...FILES], { env, stdio: 'inherit' }).status ?? 1);

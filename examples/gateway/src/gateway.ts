@@ -1,5 +1,5 @@
 import proxy from '@fastify/http-proxy';
-import { redisMembership, splitStore } from '@sluice/core/split';
+import { consulMembership, redisMembership, splitStore } from '@sluice/core/split';
 import sluice, { fixedWindow, redisStore, type Duration } from '@sluice/fastify';
 import Fastify from 'fastify';
 
@@ -12,6 +12,7 @@ const {
   CATALOG_URL = 'http://127.0.0.1:4002',
   STORE = 'redis',
   REDIS_URL = 'redis://127.0.0.1:6379',
+  CONSUL_HTTP_ADDR = '',
   LIMIT = '20',
   WINDOW = '10s',
   WEIGHT = '1',
@@ -28,11 +29,13 @@ const app = Fastify({
   return503OnClosing: false,
 });
 
-// Split: Redis only holds the members, by a heartbeat a second. The counts stay in the memory of each gateway.
-const split =
-  STORE === 'split'
-    ? splitStore({ membership: redisMembership(REDIS_URL, { weight: Number(WEIGHT), prefix }) })
-    : undefined;
+// Split: a registry only holds the members and their weights: Redis by a heartbeat a second, or Consul, where each gateway is
+// registered. The counts stay in the memory of each gateway.
+const membership =
+  CONSUL_HTTP_ADDR === ''
+    ? redisMembership(REDIS_URL, { weight: Number(WEIGHT), prefix })
+    : consulMembership({ address: CONSUL_HTTP_ADDR, service: 'gateways', id: NAME });
+const split = STORE === 'split' ? splitStore({ membership }) : undefined;
 const store = split ?? redisStore(REDIS_URL, { prefix });
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void app.close().then(() => store.close?.()));

@@ -4,8 +4,10 @@ import { Agent, request as sendRequest, type IncomingHttpHeaders, type IncomingM
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { ExampleProcess, findProgram, freePort, startProgram, useRedis } from '@sluice/testkit';
+import { consulAgents, ExampleProcess, findProgram, freePort, startProgram, useRedis } from '@sluice/testkit';
 import { afterEach, describe, expect, it } from '@jest/globals';
+
+type Env = Readonly<Record<string, string>>;
 
 const redis = useRedis();
 const endings: (() => unknown)[] = [];
@@ -13,7 +15,7 @@ afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
 
-async function startRole(file: string, env: Readonly<Record<string, string>>): Promise<[ExampleProcess, number]> {
+async function startRole(file: string, env: Env): Promise<[ExampleProcess, number]> {
   const role = new ExampleProcess(new URL(`../dist/${file}.js`, import.meta.url), env);
   endings.push(async () => {
     role.stop();
@@ -23,7 +25,7 @@ async function startRole(file: string, env: Readonly<Record<string, string>>): P
 }
 
 /** Starts the services, a gateway for each weight, and nginx with the configuration of the example on other ports. */
-async function startAll(weights: readonly number[], env: Readonly<Record<string, string>>) {
+async function startAll(weights: readonly number[], env: Env) {
   const [[, orders], [, catalog]] = (await Promise.all(
     ['orders', 'catalog'].map((NAME) => startRole('service', { NAME })),
   )) as [[ExampleProcess, number], [ExampleProcess, number]];
@@ -75,7 +77,7 @@ function newClient(port: number, maxSockets = 8) {
   endings.push(() => {
     agent.destroy();
   });
-  const send = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> => {
+  const send = async (path: string, headers: Env = {}): Promise<Answer> => {
     const request = sendRequest({ host: '127.0.0.1', port, localAddress, agent, path, headers }).end();
     const [answer] = (await once(request, 'response')) as [IncomingMessage];
     return { status: answer.statusCode, headers: answer.headers, body: await json(answer) };
@@ -143,23 +145,42 @@ describe('a limit in Redis', () => {
   });
 });
 
-it('a limit that three gateways split 3:1:1 is allowed in every window, but for at most 5 %, by the weights', async () => {
-  const LIMIT = 100;
-  const WINDOW_MS = 3000; // so long that a slow machine sends enough in it
-  const window = { LIMIT: String(LIMIT), WINDOW: `${String(WINDOW_MS)}ms` };
-  const { port } = await startAll([3, 1, 1], { STORE: 'split', REDIS_URL: redis.server.url, ...window });
-  const client = newClient(port, 16);
-  /** Whole windows, without the first two: shares grow only after the grace time. */
-  const wholeWindows = (of: readonly Answer[]) => byWindow(of, WINDOW_MS).slice(3, -1);
-  const busy = (of: readonly Answer[]) => wholeWindows(of).filter(({ offered }) => offered >= 3 * LIMIT);
-  const answers: Answer[] = [];
-  while (busy(answers).length < 3) answers.push(...(await client.sendMany(200, '/orders')));
+type Registered = (weights: readonly number[]) => Promise<Env>;
 
-  expect([seen(answers), seen(answers, 'x-counted-in')]).toEqual([['200', '429'], ['split']]);
-  expect(wholeWindows(answers).filter(({ allowed }) => allowed > LIMIT)).toEqual([]);
-  expect(busy(answers).filter(({ allowed }) => allowed < 0.95 * LIMIT)).toEqual([]);
-  for (const [gateway, share] of Object.entries({ 'gateway-1': 60, 'gateway-2': 20, 'gateway-3': 20 })) {
-    const own = answers.filter(({ headers }) => headers['x-gateway'] === gateway);
-    expect(wholeWindows(own).filter(({ allowed }) => allowed > share)).toEqual([]);
-  }
-});
+/** Registers the gateways in Consul, as whatever starts them does. Nginx has the same weights. */
+const registries = consulAgents().map(([name, start]): [string, Registered] => [
+  name,
+  async (weights) => {
+    const consul = await start();
+    endings.push(() => consul.close());
+    for (const [i, Passing] of weights.entries()) {
+      const body = { ID: `gateway-${String(i + 1)}`, Name: 'gateways', Weights: { Passing, Warning: 1 } };
+      await fetch(`${consul.address}/v1/agent/service/register`, { method: 'PUT', body: JSON.stringify(body) });
+    }
+    return { CONSUL_HTTP_ADDR: consul.address };
+  },
+]);
+
+it.each<[string, Registered]>([['Redis', () => Promise.resolve({ REDIS_URL: redis.server.url })], ...registries])(
+  'a limit that three gateways split 3:1:1, by %s, is allowed in every window, but for at most 5 %%',
+  async (_name, register) => {
+    const LIMIT = 100;
+    const WINDOW_MS = 3000; // so long that a slow machine sends enough in it
+    const window = { LIMIT: String(LIMIT), WINDOW: `${String(WINDOW_MS)}ms` };
+    const { port } = await startAll([3, 1, 1], { STORE: 'split', ...(await register([3, 1, 1])), ...window });
+    const client = newClient(port, 16);
+    /** Whole windows, without the first two: shares grow only after the grace time. */
+    const wholeWindows = (of: readonly Answer[]) => byWindow(of, WINDOW_MS).slice(3, -1);
+    const busy = (of: readonly Answer[]) => wholeWindows(of).filter(({ offered }) => offered >= 3 * LIMIT);
+    const answers: Answer[] = [];
+    while (busy(answers).length < 3) answers.push(...(await client.sendMany(200, '/orders')));
+
+    expect([seen(answers), seen(answers, 'x-counted-in')]).toEqual([['200', '429'], ['split']]);
+    expect(wholeWindows(answers).filter(({ allowed }) => allowed > LIMIT)).toEqual([]);
+    expect(busy(answers).filter(({ allowed }) => allowed < 0.95 * LIMIT)).toEqual([]);
+    for (const [gateway, share] of Object.entries({ 'gateway-1': 60, 'gateway-2': 20, 'gateway-3': 20 })) {
+      const own = answers.filter(({ headers }) => headers['x-gateway'] === gateway);
+      expect(wholeWindows(own).filter(({ allowed }) => allowed > share)).toEqual([]);
+    }
+  },
+);
