@@ -95,26 +95,19 @@ describe('a first connection', () => {
     return Object.assign(new FakeStore(), { behaviour, opening: () => opening });
   };
 
-  it('is waited for as long as it takes, and the call has its whole time from then on', async () => {
-    const store = connectingFor(240, { answersAfterMs: 90 });
-
-    const answer = new Guard(store).perform('take', ASKS, performance.now() + 100);
-    await pass(239);
+  it.each<[string, ms: number, FakeStore['behaviour'], outcome: object]>([
+    ['as long as it takes, and the call has its whole time from then on', 240, { answersAfterMs: 90 }, { atMs: 0 }],
+    ['no longer than that and the time of the call', 250, 'hangs', TIMEOUT],
+  ])('is waited for %s', async (_what, ms, behaviour, outcome) => {
+    const store = connectingFor(ms, behaviour);
+    const answer = Promise.resolve(new Guard(store).perform('take', ASKS, performance.now() + 100));
+    const ended = answer.catch((error: unknown) => error);
+    await pass(ms - 1);
     const askedMeanwhile = store.calls;
-    await pass(91);
+    await pass(103);
 
     expect(askedMeanwhile).toBe(0);
-    expect(await answer).toMatchObject({ atMs: 0 });
-  });
-
-  it('is waited for no longer than that and the time of the call', async () => {
-    const answer = Promise.resolve(
-      new Guard(connectingFor(250, 'hangs')).perform('take', ASKS, performance.now() + 100),
-    );
-    const failure = answer.catch((error: unknown) => error);
-    await pass(352);
-
-    expect(await failure).toMatchObject(TIMEOUT);
+    expect(await ended).toMatchObject(outcome);
   });
 });
 
