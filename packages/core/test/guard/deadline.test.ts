@@ -18,10 +18,9 @@ describe('the deadline of a call', () => {
     );
     return seen;
   };
-  const storeThat = (behaviour: FakeStore['behaviour']): FakeStore => Object.assign(new FakeStore(), { behaviour });
 
   it('ends the wait for a store that does not answer, and not earlier, of each of several calls', async () => {
-    const store = storeThat('hangs');
+    const store = new FakeStore('hangs');
     const [slow, quick] = [call(store, 100), call(store, 20)];
 
     await pass(22);
@@ -34,7 +33,7 @@ describe('the deadline of a call', () => {
   });
 
   it('ends at once if the request has no time left: the store is not asked', () => {
-    const store = storeThat('answers');
+    const store = new FakeStore('answers');
     const guard = new Guard(store);
 
     expect(() => guard.perform('take', ASKS, performance.now())).toThrow(
@@ -44,8 +43,8 @@ describe('the deadline of a call', () => {
   });
 
   it('gives the store 40 ms more after a stall of this process, once', async () => {
-    const answering = call(storeThat({ answersAfterMs: 130 }), 100);
-    const hanging = call(storeThat('hangs'), 100);
+    const answering = call(new FakeStore({ answersAfterMs: 130 }), 100);
+    const hanging = call(new FakeStore('hangs'), 100);
 
     stall(300);
     await pass(120);
@@ -57,7 +56,7 @@ describe('the deadline of a call', () => {
   });
 
   it('comes also if the process stalls again before it has read the answers that are there', async () => {
-    const seen = call(storeThat('hangs'), 100);
+    const seen = call(new FakeStore('hangs'), 100);
 
     stall(300);
     setTimeout(stall, 100, 50); // after the timer of the deadline, and before what comes in is read
@@ -67,7 +66,7 @@ describe('the deadline of a call', () => {
   });
 
   it('leaves those 40 ms to the other limiters of the request', async () => {
-    const store = storeThat('hangs');
+    const store = new FakeStore('hangs');
     const guard = new Guard(store);
     const endMs = performance.now() + 100;
     const first = Promise.resolve(guard.perform('take', ASKS, endMs)).catch(() => undefined);
@@ -92,7 +91,7 @@ describe('a first connection', () => {
         resolve();
       }, ms);
     });
-    return Object.assign(new FakeStore(), { behaviour, opening: () => opening });
+    return Object.assign(new FakeStore(behaviour), { opening: () => opening });
   };
 
   it.each<[string, ms: number, FakeStore['behaviour'], outcome: object]>([
@@ -146,7 +145,7 @@ describe('fake timers of a test that has ended', () => {
     const guard = new Guard(new FakeStore());
     await guard.perform('take', ASKS, performance.now() + 50);
     jest.useRealTimers();
-    const hanging = new Guard(Object.assign(new FakeStore(), { behaviour: 'hangs' as const }));
+    const hanging = new Guard(new FakeStore('hangs'));
 
     const failure = Promise.resolve(hanging.perform('take', ASKS, performance.now() + 60)).catch(
       (error: unknown) => error,
