@@ -18,10 +18,9 @@ describe('the deadline of a call', () => {
     );
     return seen;
   };
-  const storeThat = (behaviour: FakeStore['behaviour']): FakeStore => Object.assign(new FakeStore(), { behaviour });
 
   it('ends the wait for a store that does not answer, and not earlier, of each of several calls', async () => {
-    const store = storeThat('hangs');
+    const store = new FakeStore('hangs');
     const [slow, quick] = [call(store, 100), call(store, 20)];
 
     await pass(22);
@@ -34,7 +33,7 @@ describe('the deadline of a call', () => {
   });
 
   it('ends at once if the request has no time left: the store is not asked', () => {
-    const store = storeThat('answers');
+    const store = new FakeStore('answers');
     const guard = new Guard(store);
 
     expect(() => guard.perform('take', ASKS, performance.now())).toThrow(
@@ -44,8 +43,8 @@ describe('the deadline of a call', () => {
   });
 
   it('gives the store 40 ms more after a stall of this process, once', async () => {
-    const answering = call(storeThat({ answersAfterMs: 130 }), 100);
-    const hanging = call(storeThat('hangs'), 100);
+    const answering = call(new FakeStore({ answersAfterMs: 130 }), 100);
+    const hanging = call(new FakeStore('hangs'), 100);
 
     stall(300);
     await pass(120);
@@ -57,7 +56,7 @@ describe('the deadline of a call', () => {
   });
 
   it('comes also if the process stalls again before it has read the answers that are there', async () => {
-    const seen = call(storeThat('hangs'), 100);
+    const seen = call(new FakeStore('hangs'), 100);
 
     stall(300);
     setTimeout(stall, 100, 50); // after the timer of the deadline, and before what comes in is read
@@ -67,7 +66,7 @@ describe('the deadline of a call', () => {
   });
 
   it('leaves those 40 ms to the other limiters of the request', async () => {
-    const store = storeThat('hangs');
+    const store = new FakeStore('hangs');
     const guard = new Guard(store);
     const endMs = performance.now() + 100;
     const first = Promise.resolve(guard.perform('take', ASKS, endMs)).catch(() => undefined);
@@ -92,29 +91,22 @@ describe('a first connection', () => {
         resolve();
       }, ms);
     });
-    return Object.assign(new FakeStore(), { behaviour, opening: () => opening });
+    return Object.assign(new FakeStore(behaviour), { opening: () => opening });
   };
 
-  it('is waited for as long as it takes, and the call has its whole time from then on', async () => {
-    const store = connectingFor(240, { answersAfterMs: 90 });
-
-    const answer = new Guard(store).perform('take', ASKS, performance.now() + 100);
-    await pass(239);
+  it.each<[string, ms: number, FakeStore['behaviour'], outcome: object]>([
+    ['as long as it takes, and the call has its whole time from then on', 240, { answersAfterMs: 90 }, { atMs: 0 }],
+    ['no longer than that and the time of the call', 250, 'hangs', TIMEOUT],
+  ])('is waited for %s', async (_what, ms, behaviour, outcome) => {
+    const store = connectingFor(ms, behaviour);
+    const answer = Promise.resolve(new Guard(store).perform('take', ASKS, performance.now() + 100));
+    const ended = answer.catch((error: unknown) => error);
+    await pass(ms - 1);
     const askedMeanwhile = store.calls;
-    await pass(91);
+    await pass(103);
 
     expect(askedMeanwhile).toBe(0);
-    expect(await answer).toMatchObject({ atMs: 0 });
-  });
-
-  it('is waited for no longer than that and the time of the call', async () => {
-    const answer = Promise.resolve(
-      new Guard(connectingFor(250, 'hangs')).perform('take', ASKS, performance.now() + 100),
-    );
-    const failure = answer.catch((error: unknown) => error);
-    await pass(352);
-
-    expect(await failure).toMatchObject(TIMEOUT);
+    expect(await ended).toMatchObject(outcome);
   });
 });
 
@@ -153,7 +145,7 @@ describe('fake timers of a test that has ended', () => {
     const guard = new Guard(new FakeStore());
     await guard.perform('take', ASKS, performance.now() + 50);
     jest.useRealTimers();
-    const hanging = new Guard(Object.assign(new FakeStore(), { behaviour: 'hangs' as const }));
+    const hanging = new Guard(new FakeStore('hangs'));
 
     const failure = Promise.resolve(hanging.perform('take', ASKS, performance.now() + 60)).catch(
       (error: unknown) => error,

@@ -13,7 +13,11 @@ type Behaviour =
 export class FakeStore implements Store {
   readonly source = 'redis';
   readonly asked: { readonly op: Op; readonly keys: readonly string[]; readonly endMs: number | undefined }[] = [];
-  behaviour: Behaviour = 'answers';
+  behaviour: Behaviour;
+
+  constructor(behaviour: Behaviour = 'answers') {
+    this.behaviour = behaviour;
+  }
 
   perform(op: Op, asks: readonly Ask[], endMs?: number): Promise<Answer> {
     this.asked.push({ op, keys: asks.map(({ key }) => key), endMs });

@@ -18,7 +18,7 @@ const perhapsSent = failsWith('connection lost', true);
 
 /** A store and its guard, whose breaker has opened if the store fails. */
 async function guarded(behaviour: FakeStore['behaviour'] = 'fails'): Promise<{ store: FakeStore; guard: Guard }> {
-  const store = Object.assign(new FakeStore(), { behaviour });
+  const store = new FakeStore(behaviour);
   const guard = new Guard(store);
   for (let i = 0; i < (behaviour === 'fails' ? 5 : 0); i++) {
     await Promise.resolve(guard.perform('take', ASKS, performance.now() + 100)).catch(() => undefined);

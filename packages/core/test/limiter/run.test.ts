@@ -9,15 +9,12 @@ const policy = concurrency({ limit: 1, ttl: TTL_MS });
 const { pass } = useFakeTime();
 
 /** A function that runs until it is told to end. */
-function work(): {
-  readonly fn: (running: { signal: AbortSignal }) => Promise<string>;
-  end: () => void;
-  signal?: AbortSignal;
-} {
+function work() {
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
-  const made: ReturnType<typeof work> = {
-    fn: async ({ signal }) => {
+  const made = {
+    signal: undefined as AbortSignal | undefined,
+    fn: async ({ signal }: { signal: AbortSignal }): Promise<string> => {
       made.signal = signal;
       await ended;
       return 'done';

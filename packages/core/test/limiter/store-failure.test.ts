@@ -78,17 +78,8 @@ describe.each([
     const decision = await limiterWith(mode).consume('key', 2);
 
     expect(decision).toMatchObject({
-      ...{
-        allowed,
-        outcome: 'unavailable',
-        source: 'none',
-        policy: 'failing',
-        cost: 2,
-        limit: 0,
-        remaining: 0,
-        used: 0,
-      },
-      ...{ retryAfterMs: allowed ? 0 : null, resetAfterMs: 0, delayMs: 0, policies: [], error: { code } },
+      ...{ allowed, outcome: 'unavailable', source: 'none', policy: 'failing', cost: 2, error: { code }, policies: [] },
+      ...{ limit: 0, remaining: 0, used: 0, retryAfterMs: allowed ? 0 : null, resetAfterMs: 0, delayMs: 0 },
     });
     await expect(limiterWith(mode).refund(decision)).rejects.toMatchObject({ code: 'SLUICE_DECISION_UNKNOWN' });
   });
@@ -110,7 +101,7 @@ describe('while the store is away', () => {
       () => limiter.unblock('key'),
       () => limiter.block('key', '1m'),
     ]) {
-      await expect(edit()).rejects.toThrow(/SLUICE_STORE_FAILED|SLUICE_BREAKER_OPEN/);
+      await expect(edit()).rejects.toMatchObject({ name: 'StoreError' });
     }
     if (mode === 'local') expect(await limiter.consume('key')).toMatchObject({ outcome: 'blocked', source: 'local' });
   });

@@ -58,7 +58,7 @@ describe('what an application stores for a request is free again when the reques
     ],
     ['that left an edit to be sent later', 'fails', (guard) => guard.keep('give', ASKS)],
   ])('%s', async (_what, behaviour, act) => {
-    const guard = new Guard(Object.assign(new FakeStore(), { behaviour }));
+    const guard = new Guard(new FakeStore(behaviour));
 
     expect(await isFreedAfter(async () => act(guard))).toBe(true);
     for (const timer of stopLater.splice(0)) stopTimer(timer);

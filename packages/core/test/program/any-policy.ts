@@ -14,6 +14,11 @@ const WINDOWS = ['1ms', '2ms', '7ms', '25ms', '100ms', '1s', '7s', '1m', '1d', '
 
 type Maker = (random: Random, blockFor: { readonly blockFor?: Duration }) => Policy;
 const limit = (random: Random): number => (random.percent(10) ? 0 : random.pick(LIMITS));
+const window = (random: Random, blockFor: object) => ({
+  limit: limit(random),
+  window: random.pick(WINDOWS),
+  ...blockFor,
+});
 const bucket =
   (mode: 'continuous' | 'interval'): Maker =>
   (random, blockFor) =>
@@ -28,18 +33,12 @@ const bucket =
 
 /** A policy of each kind, with numbers that exist in practice and at the edges. */
 const KINDS = {
-  fixedWindow: (random, blockFor) =>
-    fixedWindow({
-      limit: limit(random),
-      window: random.pick(WINDOWS),
-      align: random.pick(['clock', 'first-hit']),
-      ...blockFor,
-    }),
-  slidingWindow: (random, blockFor) =>
-    slidingWindow({ limit: limit(random), window: random.pick(WINDOWS), ...blockFor }),
-  slidingCounter: (random, blockFor) =>
-    slidingCounter({ limit: limit(random), window: random.pick(WINDOWS), ...blockFor }),
-  slidingLog: (random, blockFor) => slidingLog({ limit: limit(random), window: random.pick(WINDOWS), ...blockFor }),
+  fixedWindow: (random, blockFor) => {
+    return fixedWindow({ ...window(random, {}), align: random.pick(['clock', 'first-hit']), ...blockFor });
+  },
+  slidingWindow: (random, blockFor) => slidingWindow(window(random, blockFor)),
+  slidingCounter: (random, blockFor) => slidingCounter(window(random, blockFor)),
+  slidingLog: (random, blockFor) => slidingLog(window(random, blockFor)),
   tokenBucket: bucket('continuous'),
   intervalBucket: bucket('interval'),
   leakyBucket: (random) =>

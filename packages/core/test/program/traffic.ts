@@ -6,6 +6,9 @@ import { key, START } from './stores.ts';
 
 export type Request = readonly [op: Op, asks: readonly Ask[]];
 
+const EDITS = ['give', 'charge', 'reset', 'block', 'renew'] as const;
+const OPS = ['take', 'take', 'take', 'peek', 'try', ...EDITS] as const;
+
 /** Random turns of one to some requests each, on the keys of some policies. */
 export class Traffic {
   readonly #random: Random;
@@ -51,18 +54,7 @@ export class Traffic {
 
   #request(): Request {
     const random = this.#random;
-    const op = random.pick([
-      'take',
-      'take',
-      'take',
-      'peek',
-      'try',
-      'give',
-      'charge',
-      'reset',
-      'block',
-      'renew',
-    ] as const);
+    const op = random.pick(OPS);
     const isDecision = op === 'take' || op === 'peek' || op === 'try';
     const cost = random.pick([isDecision || op === 'block' ? 0 : 1, 1, 1, 1, 2, 3, 50]);
     const holder = random.integer(1, 3);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until, useRedis } from '@sluice/testkit';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { expectWarnings, until, useClosing, useRedis } from '@sluice/testkit';
 import {
   concurrency,
   createLimiter,
@@ -15,6 +15,8 @@ import {
 } from '../../src/index.ts';
 import { createPolicies, managed, redisSource } from '../../src/managed/index.ts';
 import { redisMembership, splitStore } from '../../src/split/index.ts';
+
+expectWarnings('SLUICE_POLICIES_LOST');
 
 const guide = readFileSync(new URL('../../../../docs/guides/redis-permissions.md', import.meta.url), 'utf8');
 
@@ -31,13 +33,10 @@ const CHANGER = readRights('| processes that change them');
 const MEMBER = readRights('A member of [`redisMembership`](split.md) needs\n');
 
 const redis = useRedis();
-const closing: (() => unknown)[] = [];
+const closeLater = useClosing();
 beforeEach(async () => {
   await redis.admin.flushall();
   await redis.admin.acl('LOG', 'RESET');
-});
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
 });
 
 /** A URL of a user that has these rights, and no others. */
@@ -52,11 +51,6 @@ async function denied(): Promise<readonly unknown[]> {
   return log.map((entry) => entry[entry.indexOf('object') + 1]);
 }
 
-function closedLater<T extends { close(): unknown }>(made: T): T {
-  closing.push(() => made.close());
-  return made;
-}
-
 describe('the rights of the guide', () => {
   it('are read from it', () => {
     expect([STORE, FOLLOWER, NOTIFIED, CHANGER, MEMBER].map((rights) => rights.length)).toEqual([8, 5, 2, 9, 9]);
@@ -69,7 +63,7 @@ describe('the rights of the guide', () => {
       ...[tokenBucket({ capacity: 2, refill: 1, every: '1m' }), leakyBucket({ ...options, maxDelay: '1m' })],
       tokenBucket({ capacity: 2, refill: 1, every: '1m', mode: 'interval' }),
     ];
-    const store = closedLater(redisStore(await userWith(STORE), { prefix: 'sluice' }));
+    const store = closeLater(redisStore(await userWith(STORE), { prefix: 'sluice' }));
     const make = (policy: (typeof kinds)[number] | ReturnType<typeof concurrency>, i: number): Limiter =>
       createLimiter({ name: `limit-${String(i)}`, policy, store, onStoreError: 'throw', timeoutMs: 10_000 });
 
@@ -90,10 +84,10 @@ describe('the rights of the guide', () => {
 
   it('are enough to change managed policies, to follow them, and to write back what is lost', async () => {
     const all = [...STORE, ...FOLLOWER, ...NOTIFIED, ...CHANGER];
-    const store = closedLater(redisStore(await userWith(all), { prefix: 'sluice' }));
-    const policies = closedLater(createPolicies(redisSource(await userWith(all), { prefix: 'sluice' })));
+    const store = closeLater(redisStore(await userWith(all), { prefix: 'sluice' }));
+    const policies = closeLater(createPolicies(redisSource(await userWith(all), { prefix: 'sluice' })));
     const limiter = createLimiter({ policy: managed('orders'), app: 'shop', policies, store, timeoutMs: 10_000 });
-    closing.push(() => limiter.close());
+    closeLater(limiter);
     const orders = fixedWindow({ limit: 5, window: '1m' });
 
     await policies.put('orders', orders, { apps: ['shop'] });
@@ -110,7 +104,7 @@ describe('the rights of the guide', () => {
 
   it('are enough for a user that only changes policies', async () => {
     const rights = [...readRights('A user that only changes policies needs '), ...FOLLOWER, ...CHANGER];
-    const policies = closedLater(createPolicies(redisSource(await userWith(rights), { prefix: 'sluice' })));
+    const policies = closeLater(createPolicies(redisSource(await userWith(rights), { prefix: 'sluice' })));
 
     await policies.put('orders', fixedWindow({ limit: 5, window: '1m' }), { apps: ['shop'] });
     expect(await policies.remove('orders')).toBe(true);
@@ -119,12 +113,12 @@ describe('the rights of the guide', () => {
   });
 
   it('are enough for a limiter that only follows, by polling', async () => {
-    const operator = closedLater(createPolicies(redisSource(redis.server.url, { prefix: 'sluice' })));
+    const operator = closeLater(createPolicies(redisSource(redis.server.url, { prefix: 'sluice' })));
     await operator.put('orders', fixedWindow({ limit: 5, window: '1m' }), { apps: ['shop'] });
-    const store = closedLater(redisStore(await userWith([...STORE, ...FOLLOWER]), { prefix: 'sluice' }));
+    const store = closeLater(redisStore(await userWith([...STORE, ...FOLLOWER]), { prefix: 'sluice' }));
 
     const limiter = createLimiter({ policy: managed('orders'), app: 'shop', store, timeoutMs: 10_000 });
-    closing.push(() => limiter.close());
+    closeLater(limiter);
 
     expect((await limiter.consume('ann')).limit).toBe(5);
     await operator.put('orders', fixedWindow({ limit: 7, window: '1m' }), { apps: ['shop'] });
@@ -134,7 +128,7 @@ describe('the rights of the guide', () => {
 
   it('are enough for a member of a split limit', async () => {
     const membership = redisMembership(await userWith(MEMBER), { prefix: 'sluice', heartbeatMs: 50, ttlMs: 2000 });
-    const store = closedLater(splitStore({ membership, graceMs: 2100 }));
+    const store = closeLater(splitStore({ membership, graceMs: 2100 }));
     const policy = fixedWindow({ limit: 4, window: '200ms', align: 'clock' });
     const limiter = createLimiter({ policy, store, onStoreError: 'throw' });
     await store.ready();

@@ -2,15 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CONSUL_MANAGEMENT, consulAgents, ConsulStub, until, type ConsulAgentUnderTest } from '@sluice/testkit';
 import { consulMembership, type ConsulMembershipOptions, type Members } from '../../src/split/index.ts';
 
-/** What a membership that has joined was told. */
-interface Joined {
-  readonly seen: Members[];
-  readonly errors: string[];
-}
-
 const leaves: (() => unknown)[] = [];
 
-function join(address: string, options: Partial<ConsulMembershipOptions> = {}): Joined {
+/** Joins, and returns what the membership is told. */
+function join(address: string, options: Partial<ConsulMembershipOptions> = {}) {
   const [seen, errors]: [Members[], string[]] = [[], []];
   const membership = consulMembership({ address, service: 'gateways', id: 'a', ...options });
   leaves.push(
@@ -33,7 +28,7 @@ function inspected(error: unknown): string {
 }
 
 /** The members of the last answer, in the order of their ids. */
-const latest = ({ seen }: Joined): string =>
+const latest = ({ seen }: ReturnType<typeof join>): string =>
   JSON.stringify(Object.fromEntries(Object.entries(seen.at(-1) ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))));
 
 /** Registers an instance, as a deployment does. */
@@ -59,7 +54,7 @@ describe.each(consulAgents())('a service in %s', (_name, start) => {
     await agent.close();
   });
 
-  const member = (service = 'gateways'): Joined => join(agent.address, { service });
+  const member = (service = 'gateways') => join(agent.address, { service });
 
   it('has its instances as members, with their weights, and loses one at once when it is removed', async () => {
     const one = member();

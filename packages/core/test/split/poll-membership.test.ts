@@ -10,18 +10,11 @@ afterEach(() => {
   leave();
 });
 
-interface Polled {
-  /** When it was asked, from the beginning. */
-  readonly askedAtMs: number[];
-  readonly seen: object[];
-  readonly errors: string[];
-}
-
 /** A membership with exact clocks, whose registry answers as the test says. */
-function poll(answer: AskMembers, { everyMs = 1000, ttlMs = 3000 } = {}): Polled {
+function poll(answer: AskMembers, { everyMs = 1000, ttlMs = 3000 } = {}) {
   const machine = new Machine(time, { rate: 1, dateOffsetMs: 0 });
   const beganMs = time.nowMs;
-  const polled: Polled = { askedAtMs: [], seen: [], errors: [] };
+  const polled = { askedAtMs: [] as number[], seen: [] as object[], errors: [] as string[] };
   const ask: AskMembers = (signal) => {
     polled.askedAtMs.push(time.nowMs - beganMs);
     return answer(signal);
@@ -41,7 +34,8 @@ async function pass(ms: number): Promise<void> {
   await time.runUntil(time.nowMs + ms);
 }
 
-const pausesOf = ({ askedAtMs }: Polled): number[] => askedAtMs.slice(1).map((atMs, i) => atMs - (askedAtMs[i] ?? 0));
+const pausesOf = ({ askedAtMs }: ReturnType<typeof poll>): number[] =>
+  askedAtMs.slice(1).map((atMs, i) => atMs - (askedAtMs[i] ?? 0));
 
 describe('a membership by polling', () => {
   it('asks again after everyMs, varied by a tenth, however long an answer takes', async () => {

@@ -1,30 +1,22 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, redisStore, slidingWindow, type Limiter } from '../../src/index.ts';
-import { redisMembership, splitStore, type Membership, type SplitStore } from '../../src/split/index.ts';
-import { until, useRedis } from '@sluice/testkit';
+import { redisMembership, splitStore, type Membership } from '../../src/split/index.ts';
+import { until, useClosing, useRedis } from '@sluice/testkit';
 
 const registry = useRedis();
 beforeEach(async () => {
   await registry.admin.flushall();
 });
 
-const stores: SplitStore[] = [];
-afterEach(async () => {
-  await Promise.all(stores.splice(0).map((store) => store.close()));
-});
+const closeLater = useClosing();
 
 const TIMES = { heartbeatMs: 50, ttlMs: 2000 };
 const FAST = { prefix: 'sluice', ...TIMES };
 
-function storeOf(membership: Membership): SplitStore {
-  const store = splitStore({ membership, graceMs: 2100 });
-  stores.push(store);
-  return store;
-}
-
 function limiterOf(membership: Membership, limit = 10): Limiter {
   const policy = slidingWindow({ limit, window: '200ms' });
-  return createLimiter({ policy, store: storeOf(membership), onStoreError: 'throw' });
+  const store = closeLater(splitStore({ membership, graceMs: 2100 }));
+  return createLimiter({ policy, store, onStoreError: 'throw' });
 }
 
 async function allowedBy(limiter: Limiter, key: string): Promise<number> {
@@ -40,8 +32,6 @@ describe('instances that share a limit over Redis', () => {
   it('share it by their weights, and take over the share of one that leaves', async () => {
     const light = limiterOf(redisMembership(registry.admin, FAST), 8);
     const heavy = limiterOf(redisMembership(registry.server.url, { ...FAST, weight: 3 }), 8);
-    await Promise.all(stores.map((store) => store.ready()));
-
     await until('a quarter and three quarters', async () => {
       const key = String(Math.random());
       return (await allowedBy(light, key)) === 2 && (await allowedBy(heavy, key)) === 6;

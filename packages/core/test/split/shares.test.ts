@@ -10,33 +10,23 @@ const members = fc
   .map((list): readonly Member[] => list);
 const units = fc.oneof(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 1, max: 999_999_999_999_999 }));
 
-describe('the shares of all members', () => {
-  it('add up to the units exactly', () => {
-    fc.assert(
-      fc.property(units, members, (whole, all) => {
-        const sum = all.reduce((added, [id]) => added + getMemberShare(whole, all, id), 0);
+it('the shares of all members add up to the units exactly, each less than a unit away from what its weight says', () => {
+  fc.assert(
+    fc.property(units, members, (whole, all) => {
+      const total = all.reduce((sum, [, weight]) => sum + BigInt(weight), 0n);
+      let sum = 0n;
+      for (const [id, weight] of all) {
+        const share = BigInt(getMemberShare(whole, all, id));
+        const exactly = BigInt(whole) * BigInt(weight);
+        sum += share;
 
-        expect(sum).toBe(whole);
-      }),
-      { numRuns: cases(100), seed: testSeed(42) },
-    );
-  });
-
-  it('are less than a unit away from what the weights say', () => {
-    fc.assert(
-      fc.property(units, members, (whole, all) => {
-        const total = all.reduce((sum, [, weight]) => sum + BigInt(weight), 0n);
-        for (const [id, weight] of all) {
-          const share = BigInt(getMemberShare(whole, all, id));
-          const exactly = BigInt(whole) * BigInt(weight);
-
-          expect(share * total - exactly).toBeLessThan(total);
-          expect(exactly - share * total).toBeLessThan(total);
-        }
-      }),
-      { numRuns: cases(100), seed: testSeed(42) },
-    );
-  });
+        expect(share * total - exactly).toBeLessThan(total);
+        expect(exactly - share * total).toBeLessThan(total);
+      }
+      expect(sum).toBe(BigInt(whole));
+    }),
+    { numRuns: cases(100), seed: testSeed(42) },
+  );
 });
 
 describe('a share', () => {
@@ -50,7 +40,6 @@ describe('a share', () => {
     ['b, of ten', 10, three, 'b', 3],
     ['a, of ten: the one left over', 10, three, 'a', 4],
     ['c, of two', 2, three, 'c', 0],
-    ['who weighs three of five, of 500', 500, [['x', 3], ...three.slice(1)] as readonly Member[], 'x', 300],
     ['who is none of them', 10, three, 'z', 0],
   ])('is that of %s', (_name, whole, all, id, share) => {
     expect(getMemberShare(whole, all, id)).toBe(share);

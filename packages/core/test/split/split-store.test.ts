@@ -6,6 +6,7 @@ import {
   slidingLog,
   slidingWindow,
   tokenBucket,
+  type Limiter,
   type Policy,
 } from '../../src/index.ts';
 import { allowedBy, ManualMembership, settled } from './manual-membership.ts';
@@ -142,35 +143,29 @@ describe('units that are given back', () => {
 });
 
 describe('a unit that may lie in one of two windows, because the clock is known to within ten milliseconds', () => {
-  const atBoundary = () => settled({ me: 1 }, 10);
+  const atBoundary = (): { hand: ManualMembership; limiter: Limiter } => {
+    const hand = settled({ me: 1 }, 10);
+    return { hand, limiter: hand.limiter(perMinute(10)) };
+  };
 
-  it('is denied if the first one is used up, until the next has surely begun', async () => {
-    const hand = atBoundary();
-    const limiter = hand.limiter(perMinute(10));
+  it('is denied if one of them is used up: until the next has surely begun, or for the rest of both', async () => {
+    const { hand, limiter } = atBoundary();
+    await limiter.consume('both', 10);
+    expect(await limiter.consume('both')).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 60_132 });
     hand.live(59_000, 10);
     await limiter.consume('key', 10);
     hand.live(1000, 10);
 
-    const { allowed, retryAfterMs } = await limiter.consume('key');
-    hand.pass(retryAfterMs ?? 0);
-
-    expect({ allowed, retryAfterMs }).toEqual({ allowed: false, retryAfterMs: 6 });
+    expect(await limiter.consume('key')).toMatchObject({ allowed: false, retryAfterMs: 6 });
+    hand.pass(6);
     expect(await allowedBy(limiter)).toBe(10);
-  });
-
-  it('is denied if the next one is used up, for the rest of both', async () => {
-    const limiter = atBoundary().limiter(perMinute(10));
-    await limiter.consume('key', 10);
-
-    expect(await limiter.consume('key')).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 60_132 });
   });
 
   it.each([
     ['given back to', 4, 10 - 4],
     ['charged to', 9, 10 - 9],
   ])('is %s both', async (_how, actual, left) => {
-    const hand = atBoundary();
-    const limiter = hand.limiter(perMinute(10));
+    const { hand, limiter } = atBoundary();
     const { settle } = await limiter.reserve('key', 6);
     await settle(actual);
     hand.live(1000, 10);
@@ -250,18 +245,16 @@ describe('a key', () => {
   });
 });
 
-describe('a plain registry', () => {
-  it('whose weights are invalid is reported', () => {
+describe('the store', () => {
+  it('reports invalid weights of a plain registry', () => {
     const hand = new ManualMembership();
     hand.limiter(perMinute(10));
 
-    expect(() => {
-      hand.confirmUntimed({ me: 0.5 });
-    }).toThrow(/weight of a member must be a whole number from 1 to 1000000, got 0.5 for "me"/);
+    expect(() => hand.confirmUntimed({ me: 0.5 })).toThrow(
+      /weight of a member must be a whole number from 1 to 1000000, got 0.5 for "me"/,
+    );
   });
-});
 
-describe('the store', () => {
   it('is ready when its instance has been a member for long enough, and no earlier', async () => {
     const hand = new ManualMembership();
     hand.limiter(slidingWindow({ limit: 10, window: '10s' }));

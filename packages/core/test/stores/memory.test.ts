@@ -5,33 +5,18 @@ import fc from 'fast-check';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import type { Policy } from '../../src/policies/index.ts';
 import { ALLOWED, BLOCKED, REMAINING, RETRY_AFTER, USED } from '../../src/program/decide.ts';
-import { memoryStore, type MemoryStore } from '../../src/stores/memory.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
 import type { Op } from '../../src/stores/store.ts';
-import { fakeClock, type FakeClock } from '../../src/testing/fake-clock.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
 
 const MINUTE = 60_000;
 const twice = fixedWindow({ limit: 2, window: '1m' });
 
-interface Setup {
-  readonly store: MemoryStore;
-  readonly clock: FakeClock;
-  readonly ask: (op: Op, subject: string, more?: { policy?: Policy; cost?: number; until?: number }) => Told;
-  /** Uses keys up, so that they are denied. */
-  readonly exhaust: (...subjects: readonly string[]) => void;
-}
-
-interface Told {
-  readonly allowed: boolean;
-  readonly remaining: number;
-  readonly used: number;
-  readonly retryAfterMs: number;
-  readonly blockedMs: number;
-}
-
-function setup(maxKeys: number): Setup {
+/** A store, its clock, and what asks it for a subject, or uses subjects up so that they are denied. */
+function setup(maxKeys: number) {
   const clock = fakeClock();
   const store = memoryStore({ maxKeys, clock });
-  const ask: Setup['ask'] = (op, subject, more) => {
+  const ask = (op: Op, subject: string, more?: { policy?: Policy; cost?: number; until?: number }) => {
     const { figures } = store.perform(op, [{ key: `{${subject}}:default`, policy: twice, cost: 1, ...more }]);
     const told = (place: number): number => figures[0]?.[place] ?? Number.NaN;
     const times = { retryAfterMs: told(RETRY_AFTER), blockedMs: told(BLOCKED) };

@@ -7,15 +7,8 @@ const NOW = 1_900_000_000_000;
 const policy = fixedWindow({ limit: 5, window: '1m' });
 const ask = (key: string, more?: Partial<Ask>): Ask => ({ key, policy, cost: 1, ...more });
 
-interface Texts {
-  readonly store: Store;
-  readonly texts: Map<string, string>;
-  /** What each transaction locked and wrote. */
-  readonly locked: (readonly string[])[];
-  readonly written: (readonly Write[])[];
-}
-
-function keepTexts(): Texts {
+/** A store over a map of texts, and what each transaction locked and wrote. */
+function keepTexts() {
   const texts = new Map<string, string>();
   const locked: (readonly string[])[] = [];
   const written: (readonly Write[])[] = [];

@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { GlideClusterClient } from '@valkey/valkey-glide';
 import { Cluster } from 'ioredis';
 import { Cluster as Cluster5 } from 'ioredis-5';
 import { createCluster } from 'redis';
-import { startRedisCluster, STORE_USER, until, type RedisCluster } from '@sluice/testkit';
+import { startRedisCluster, STORE_USER, until, useClosing, type RedisCluster } from '@sluice/testkit';
 import { concurrency } from '../../../src/policies/concurrency.ts';
 import { fixedWindow } from '../../../src/policies/fixed-window.ts';
 import { tokenBucket } from '../../../src/policies/token-bucket.ts';
@@ -118,8 +118,7 @@ const CLIENTS = {
 
 describe('a Redis Cluster', () => {
   let cluster: RedisCluster;
-  let store: RedisStore;
-  let end: (() => unknown) | undefined;
+  const closeLater = useClosing();
   beforeAll(async () => {
     cluster = await startRedisCluster(3, { nodeTimeoutMs: 60_000 });
   });
@@ -127,15 +126,16 @@ describe('a Redis Cluster', () => {
   beforeEach(async () => {
     for (const node of cluster.nodes) await cluster.admin.clientOf(node).flushall();
   });
-  afterEach(async () => {
-    await end?.();
-  });
+  async function storeBy(open: (cluster: RedisCluster) => Promise<Opened>): Promise<RedisStore> {
+    const { client, end } = await open(cluster);
+    closeLater(() => end?.());
+    return redisStore(client, { prefix: 'sluice' });
+  }
 
   describe.each(Object.entries(CLIENTS))('by a client of %s', (_name, open) => {
+    let store: RedisStore;
     beforeEach(async () => {
-      const made = await open(cluster);
-      end = made.end;
-      store = redisStore(made.client, { prefix: 'sluice' });
+      store = await storeBy(open);
     });
 
     it('decides on many keys of one turn, each on its node, and edits them', async () => {
@@ -168,15 +168,13 @@ describe('a Redis Cluster', () => {
   });
 
   it('receives a script once for each node, however many calls need it', async () => {
-    const made = await CLIENTS['ioredis 6'](cluster);
-    end = made.end;
+    const store = await storeBy(CLIENTS['ioredis 6']);
     const asks = Array.from({ length: 60 }, (_, i) => ask(`subject-${String(i)}`));
     for (const node of cluster.nodes) {
       await cluster.admin.clientOf(node).script('FLUSH');
       await cluster.admin.clientOf(node).config('RESETSTAT');
     }
 
-    store = redisStore(made.client, { prefix: 'sluice' });
     await Promise.all(asks.map(async (one) => store.perform('take', [one])));
 
     for (const node of cluster.nodes)

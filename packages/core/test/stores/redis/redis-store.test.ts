@@ -95,28 +95,24 @@ const prefix = 'sluice';
 
 describe('redisStore', () => {
   it.each<[client: unknown, options: unknown, text: string]>([
-    ...[undefined, '', 'two words', '{app}', 'x'.repeat(65)].map((bad): [unknown, unknown, string] => [
-      'redis://127.0.0.1',
-      { prefix: bad },
-      "redisStore(client, { prefix: 'shop' })",
-    ]),
-    ...[undefined, '', ' '].map((bad): [unknown, unknown, string] => [
-      bad,
-      { prefix },
-      'is the environment variable with the URL set?',
-    ]),
-    ...[null, 5, {}].map((bad): [unknown, unknown, string] => [
-      bad,
-      { prefix },
-      'an object with evalsha(sha1, keys, args) and eval(script, keys, args)',
-    ]),
+    ...[undefined, '', 'two words', '{app}', 'x'.repeat(65)].map((bad): [unknown, unknown, string] => {
+      return ['redis://127.0.0.1', { prefix: bad }, "redisStore(client, { prefix: 'shop' })"];
+    }),
+    ...[undefined, '', ' '].map((bad): [unknown, unknown, string] => {
+      return [bad, { prefix }, 'is the environment variable with the URL set?'];
+    }),
+    ...[null, 5, {}].map((bad): [unknown, unknown, string] => {
+      return [bad, { prefix }, 'an object with evalsha(sha1, keys, args) and eval(script, keys, args)'];
+    }),
     [{ customCommand: () => undefined }, { prefix }, 'evalsha and eval'],
     [{ url: 'redis://user:s3cret@host' }, { prefix }, 'write redisStore('],
-    ...[0, -1, 1.5, '2s', Infinity].map((bad): [unknown, unknown, string] => [
-      'redis://127.0.0.1',
-      { prefix, connectTimeoutMs: bad },
-      'connectTimeoutMs must be a whole number of milliseconds from 1 to',
-    ]),
+    ...[0, -1, 1.5, '2s', Infinity].map((bad): [unknown, unknown, string] => {
+      return [
+        'redis://127.0.0.1',
+        { prefix, connectTimeoutMs: bad },
+        'must be a whole number of milliseconds from 1 to',
+      ];
+    }),
     [{ evalsha: () => '', eval: () => '' }, { prefix, connectTimeoutMs: 9 }, 'connectTimeoutMs needs'],
     ['http://user:s3cret@host', { prefix }, 'redis://user:password@host:6379/0'],
     ['127.0.0.1:6379', { prefix }, 'redis://user:password@host:6379/0'],
