@@ -205,7 +205,7 @@ class SourcePolicies implements Policies {
       const isSameKind = before !== undefined && compile(before).kind === compile(rule).kind;
       const startsAfresh = before !== undefined && (reset || !isSameKind);
       const isEqual = isSameKind && isSamePolicy(before, rule) && JSON.stringify(apps) === JSON.stringify(record.apps);
-      const isUnchanged = isEqual && !reset;
+      const isUnchanged = isEqual && !reset && held?.problem === undefined;
       const change = before === undefined ? 'created' : isUnchanged ? 'unchanged' : 'changed';
       const removed = before === undefined || isSameKind ? [] : this.follower.copy.overrides(name);
       const removedOverrides = removed.map(([target]) => writeTarget(target));
@@ -264,7 +264,11 @@ class SourcePolicies implements Policies {
       const before =
         (typeof target === 'string' ? copy.find(name, target) : copy.findByPrefix(name, target.prefix)) ?? base;
       const old = copy.override(name, parsed);
-      const isEqual = old !== undefined && isSamePolicy(old.policy, rule) && old.record.untilMs === untilMs;
+      const isEqual =
+        old !== undefined &&
+        old.problem === undefined &&
+        isSamePolicy(old.policy, rule) &&
+        old.record.untilMs === untilMs;
       const change = old === undefined ? 'created' : isEqual ? 'unchanged' : 'changed';
       return {
         draft: isEqual ? undefined : { policy: rule, life: record.life, untilMs, by, reason },

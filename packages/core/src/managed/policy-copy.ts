@@ -1,5 +1,6 @@
 import { compile, type Policy } from '../policies/index.ts';
 import { readSubject } from '../values/key.ts';
+import { warnOnce } from '../warnings.ts';
 import { readRecord, type Held } from './record.ts';
 import { readRecordName, writeRecordName, type Target } from './target.ts';
 
@@ -21,11 +22,20 @@ export class PolicyCopy {
     this.#now = now;
   }
 
-  /** Keeps a record, unless the known one was put later. Returns whether the given one is now valid. */
+  /**
+   * Keeps a record, unless the known one was put later. A policy stays in force if the record that replaces it cannot be
+   * used. Returns whether the given one is now valid.
+   */
   adopt(name: string, given: unknown): boolean {
     const before = this.#records.get(name);
-    const held = readRecord(given);
-    if (before !== undefined && before.record.atMs > held.record.atMs) return false;
+    let held = readRecord(given);
+    const { atMs } = held.record;
+    if (before !== undefined && before.record.atMs > atMs) return false;
+    if (held.problem !== undefined && before?.policy !== undefined) {
+      const message = `The new record of ${name} cannot be used (${held.problem}). The policy that was read before stays in force.`;
+      warnOnce('SLUICE_POLICIES_AWAY', message, name);
+      held = { ...before, record: { ...before.record, atMs }, problem: held.problem };
+    }
     this.#records.set(name, held);
     const { policy, target } = readRecordName(name);
     if (target === undefined) return true;

@@ -171,6 +171,19 @@ describe('a record that this release cannot use', () => {
     expect(await policies.put('orders', ten)).toMatchObject({ change: 'created' });
     expect(await read('orders')).toEqual(ten);
   });
+
+  it('leaves the policy in force that was read before, says so, and is replaced by the next put', async () => {
+    const { policies } = process();
+    await policies.put('orders', ten);
+    const text = `{"atMs":${String(Date.now() + 60_000)},"life":1,"policy":{"algorithm":"magic"}}`;
+    await redis.admin.hset('sluice:{#policies}:records', 'orders', text);
+    await redis.admin.lpush('sluice:{#policies}:revisions', '1');
+
+    expect(await policies.get('orders')).toMatchObject({ policy: ten });
+    expect(warnings).toContainEqual(expect.stringContaining('SLUICE_POLICIES_AWAY'));
+    expect(await policies.put('orders', ten)).toMatchObject({ change: 'changed' });
+    expect(await read('orders')).toEqual(ten);
+  });
 });
 
 describe('removals', () => {
