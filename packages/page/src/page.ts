@@ -8,8 +8,9 @@ import { limitId, listCores, listLimits, type KnownLimit, type LimitedKey } from
 import type { Operator } from './operators.ts';
 import type { PageSettings } from './options.ts';
 import { Recorder } from './recorder.ts';
+import { mergeDenied } from './shared/redis.ts';
 import { inTime, Sharing } from './shared/sharing.ts';
-import { listOthers, makeRecord, takeSnapshot } from './snapshot.ts';
+import { listOthers, makeRecord, shareKey, takeSnapshot } from './snapshot.ts';
 import { CONTENT_POLICY } from './view/app.generated.ts';
 import { viewKey, viewKeys } from './view/key.ts';
 import { viewPage, viewSnapshot } from './view/page.ts';
@@ -56,26 +57,20 @@ export class Page {
 
   /** The limits that a key with this subject may be under: those that have denied it know its numbers. */
   readonly #find = (subject: string): readonly KnownLimit[] => [
-    ...this.#recorder.seen(subject),
+    ...this.#recorder.denied.find(subject),
     ...listLimits(this.#settings.limiters),
   ];
 
   /** The denials of a key in the last hour, of all processes that share theirs. */
   readonly #denialsOf = ({ core, limit, subject }: LimitedKey): KeyState['denials'] => {
-    const isOf = ({ core: other, limit: known }: LimitedKey): boolean =>
-      other.name === core.name && limitId(other, known) === limitId(core, limit);
-    const own = this.#recorder
-      .seen(subject)
-      .filter(isOf)
-      .flatMap((item) => {
-        return this.#recorder.denialsOf(item).map((denial) => ({ ...denial, policy: item.policy }));
-      });
     const id = limitId(core, limit);
-    const shared = listOthers(this.#sharing).flatMap(({ keys }) => {
-      const others = keys.filter((one) => one.limiter === core.name && one.limit === id && one.key === subject);
-      return others.flatMap(({ policy, denials }) => denials.map((denial) => ({ ...denial, policy })));
-    });
-    return [...own, ...shared].toSorted((a, b) => b.atMs - a.atMs);
+    const own = this.#recorder.denied.find(subject).map(shareKey);
+    const keys = [...own, ...listOthers(this.#sharing).flatMap((one) => one.keys)].filter(
+      (one) => one.limiter === core.name && one.limit === id && one.key === subject,
+    );
+    return mergeDenied([{ keys }])
+      .flatMap(({ policy, denials }) => denials.map((denial) => ({ ...denial, policy })))
+      .toSorted((a, b) => b.atMs - a.atMs);
   };
 
   /** What changed and broke, as far as it is known within half a second, the last first. */

@@ -1,6 +1,6 @@
-/** What a policy counted of a key in a minute in which it denied it: how often, and its numbers at the last denial. */
+/** How often a key was denied in a minute by a policy, or by a block, and the numbers at the last denial. */
 export interface Denial {
-  /** The first denial of the minute. */
+  /** The first one. */
   readonly atMs: number;
   readonly count: number;
   readonly used: number;
@@ -41,6 +41,7 @@ export interface PageRecord {
 export const MINUTES = 60;
 export const MAX_SHARED_KEYS = 25;
 export const MAX_SHARED_DENIALS = 3;
+const MINUTE_MS = 60_000;
 const MAX_RECORD = 12_288;
 const MAX_TEXT = 512;
 
@@ -65,6 +66,17 @@ const RECORD: Shape<PageRecord> = {
   keys: isList(MAX_SHARED_KEYS, (key) => pick(key, KEY) !== undefined),
   lost: isList(MAX_SHARED_KEYS, isText),
 };
+
+/** Adds a denial to those of its minute and kind. A block that begins within a minute is not why it was denied before. */
+export function addDenial(all: Denial[], { atMs, count, ...numbers }: Denial): void {
+  const minute = Math.floor(atMs / MINUTE_MS);
+  const isOne = (one: Denial): boolean =>
+    one.isBlocked === numbers.isBlocked && Math.floor(one.atMs / MINUTE_MS) === minute;
+  const at = all.findLastIndex(isOne);
+  const known = all[at];
+  if (known === undefined) all.push({ atMs, count, ...numbers });
+  else all[at] = { atMs: known.atMs, count: known.count + count, ...numbers };
+}
 
 /** A record as it is written. Escapes make keys longer: the keys denied least are left out then. */
 export function writeRecord(record: PageRecord): string {
