@@ -25,10 +25,13 @@ export interface KeyState {
   readonly policies: readonly PolicyDecision[];
   /** By minute of the last hour, the last first. */
   readonly denials: readonly (Denial & { readonly policy: string })[];
+  /** What changed or broke for it, the last first. */
+  readonly events: readonly LimitEvent[];
 }
 
 const MAX_KEY = 4_096;
 const MAX_LIMITS = 200;
+const MAX_EVENTS = 20;
 const MAX_LENGTH_MS = 366 * 86_400_000;
 /** Operators wait longer than requests do. */
 const PATIENCE_MS = 3_000;
@@ -181,8 +184,16 @@ export class KeyActions {
       atMs,
       policies: isUnsure ? [] : decision.policies,
       denials: this.#known.denialsOf(key),
+      events: listEvents(key),
     };
   }
+}
+
+/** Those of its limiter and of its managed policy. */
+function listEvents({ core, limit, subject }: LimitedKey): readonly LimitEvent[] {
+  const timeline = findTimeline(core.store);
+  const events = [core.name, limit.mark?.name ?? core.name].flatMap((name) => timeline.select(name, subject));
+  return [...new Set(events)].toSorted((a, b) => b.atMs - a.atMs).slice(0, MAX_EVENTS);
 }
 
 function isUsed({ outcome, policies, denials }: KeyState): boolean {

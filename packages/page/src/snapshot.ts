@@ -158,7 +158,10 @@ function showLimiters({ only, recorder }: Shown): readonly ShownLimiter[] {
       const policies = readPresent(limit);
       return policies.length === 0
         ? [[limit.name, null]]
-        : policies.map((one) => [one.name, describePolicy(one.policy)]);
+        : policies.map((one) => [
+            one.name,
+            `${describePolicy(one.policy)}${limit.mark?.name === undefined ? '' : ', managed'}`,
+          ]);
     });
     const counted = [...counts.values()].filter(({ limiter }) => limiter === core.name);
     const texts = new Map([...counted.map(({ policy }) => [policy, null] as const), ...known]);

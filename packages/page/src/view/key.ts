@@ -1,8 +1,8 @@
 import type { Action, KeyState } from '../key-actions.ts';
 import { Markup, markup } from './markup.ts';
-import { denialWords, outcomeWords, overrideWords, policyWords } from './words.ts';
+import { denialWords, eventWords, outcomeWords, overrideWords, policyWords } from './words.ts';
 
-const MAX_DENIALS = 10;
+const MAX_LINES = 12;
 const OPEN = new Markup(' open');
 const LONG = { '1h': 'an hour', '1d': 'a day', '7d': 'a week', '30d': '30 days' };
 
@@ -18,16 +18,20 @@ export function viewKeys(states: readonly KeyState[], operator: string | undefin
 
 /** One key under one limit: its state in words, and what can be done. */
 export function viewKey(state: KeyState, operator: string | undefined, isBlocking = false): Markup {
-  const { managed, outcome, denials } = state;
+  const { managed, outcome, limiter } = state;
+  const history = [
+    ...state.events.map((event) => ({ atMs: event.atMs, words: eventWords(event) })),
+    ...state.denials.map((denial) => ({ atMs: denial.atMs, words: denialWords(denial, limiter) })),
+  ].toSorted((a, b) => b.atMs - a.atMs);
   const form = (action: Action, title: string, fields?: readonly Markup[]): Markup =>
     viewForm(state, operator, { action, title, fields, isOpen: isBlocking && action === 'block' });
   const inCode = 'Its limit is in code or in a file. A key of a managed policy can be given other numbers here.';
   const override = managed?.override ?? undefined;
   return markup`<article class="${outcome}">
-    <h2 tabindex="-1"><bdi>${state.key}</bdi> <small>of ${state.limiter}</small></h2>
+    <h2 tabindex="-1"><bdi>${state.key}</bdi> <small>of ${limiter}</small></h2>
     <p><strong>${outcomeWords(state)}</strong></p>
     ${state.policies.map((policy) => markup`<p>${policy.name}: ${policyWords(policy, state)}</p>`)}
-    ${denials.slice(0, MAX_DENIALS).map((denial) => markup`<p class="denial">${denialWords(denial)}</p>`)}
+    ${history.slice(0, MAX_LINES).map(({ words }) => markup`<p>${words}</p>`)}
     ${managed === null ? markup`<small>${inCode}</small>` : undefined}
     ${managed && override ? markup`<p>${overrideWords(managed, override)}</p>` : undefined}
     <div class="actions">

@@ -53,7 +53,7 @@ function viewParts(snapshot: Snapshot): Readonly<Record<'health' | 'denied' | 'l
     denied: markup`${viewPicture(snapshot)}${viewDenied(snapshot)}`,
     events: markup`${events.length === 0 ? markup`<p>Nothing.</p>` : events.map(viewEvent)}`,
     limiters: markup`<section aria-label="Limiters"><h2>Limiters</h2>
-      <small>Decisions of this process in the last hour.</small>
+      <small>Decisions of this process in the last hour. <code>sluice policy put</code> changes a managed policy for all.</small>
       ${limiters.length === 0 ? markup`<p>There are none in this process.</p>` : limiters.map(viewLimiter)}
     </section>`,
   };
@@ -77,11 +77,11 @@ function viewHealth({ atMs, limiters, denied, lost, troubles, process: { pid, ho
     ...lost.map(viewLost),
     denied.awaySinceMs === null
       ? undefined
-      : markup` Redis has not taken or given counts since ${time(denied.awaySinceMs)}.`,
+      : markup` The counts of other processes are missing since ${time(denied.awaySinceMs)}.`,
   ].filter((one) => one !== undefined);
   const well = `${stores.map((store) => `${store} answers`).join(', ') || 'No limiters'}, no policies lost.`;
   return markup`<p class="${wrong.length === 0 ? 'well' : 'health'}">${wrong.length === 0 ? well : wrong}
-    <small>${processes}seen by ${String(pid)} on ${host} at ${time(atMs)}</small></p>`;
+    <small>${processes}seen by process ${String(pid)} on ${host} at ${time(atMs)}</small></p>`;
 }
 
 const MAX_LISTED = 5;
