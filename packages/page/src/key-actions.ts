@@ -37,19 +37,10 @@ const MAX_LENGTH_MS = 366 * 86_400_000;
 const PATIENCE_MS = 3_000;
 /** By how many bits of an IPv6 address limiters count: see `byIp`. */
 const IPV6_PREFIXES = [64, 56, 48, 128] as const;
-const EDIT = ['id', 'by', 'reason'];
 
-/** What can be done, each with its fields. */
-export const ACTIONS = {
-  key: ['key', 'id', 'open'],
-  block: [...EDIT, 'duration'],
-  unblock: EDIT,
-  reset: EDIT,
-  override: [...EDIT, 'options', 'duration'],
-  'end-override': EDIT,
-} as const satisfies Record<string, readonly string[]>;
-
-export type Action = keyof typeof ACTIONS;
+/** What can be done. */
+export const ACTIONS = ['key', 'block', 'unblock', 'reset', 'override', 'end-override'] as const;
+export type Action = (typeof ACTIONS)[number];
 type Change = Exclude<Action, 'key'>;
 
 /** A change that can be made, and how its effect is seen. */

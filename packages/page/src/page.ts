@@ -2,7 +2,7 @@ import type { LimitEvent } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
 import { findTimeline, type LimiterCore } from '@sluice/core/spi';
 import { PageProblem, respond, respondProblem, type PageRequest, type PageResponse } from './exchange.ts';
-import { readFields } from './fields.ts';
+import type { Fields } from './fields.ts';
 import { ACTIONS, KeyActions, type Action, type KeyState } from './key-actions.ts';
 import { limitId, listCores, listLimits, type KnownLimit, type LimitedKey } from './limits.ts';
 import type { Operator } from './operators.ts';
@@ -117,7 +117,7 @@ export class Page {
       const expected = 'the header fields Content-Type: application/json and X-Sluice-Page: 1';
       throw new PageProblem(415, `send JSON with ${expected}; nothing was done`);
     }
-    const fields = readFields(await request.body(MAX_BODY), ACTIONS[action]);
+    const fields = ((await request.body(MAX_BODY)) ?? {}) as Fields;
     const isPage = request.header('accept') === 'text/html'; // and not a program
     if (action === 'key') {
       await this.#sharing?.refresh();
@@ -135,7 +135,7 @@ function respondJson(value: unknown): PageResponse {
 }
 
 function isAction(name: string): name is Action {
-  return Object.hasOwn(ACTIONS, name);
+  return (ACTIONS as readonly string[]).includes(name);
 }
 
 function isKnown(name: string): boolean {

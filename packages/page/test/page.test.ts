@@ -339,7 +339,6 @@ describe('an action', () => {
     ['no duration', { ...why, duration: undefined }, {}, 400],
     ['a bad duration', { ...why, duration: 'soon' }, {}, 400],
     ['a duration of ten years', { ...why, duration: '3650d' }, {}, 400],
-    ['an unknown field', { ...why, force: true }, {}, 400],
     ['an unknown key', { ...why, id: 'x' }, {}, 404],
     ['a form of HTML', why, { 'content-type': 'text/plain' }, 415],
     ['no field that other sites cannot send', why, { 'x-sluice-page': '' }, 415],

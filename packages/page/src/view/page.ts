@@ -119,7 +119,7 @@ function viewDeniedKey({ id, key, limiter, policy, count }: ShownKey, limiters: 
   const [field, value] = id === null ? ['key', key] : ['id', id];
   return markup`<form class="denied" data-action="key"><input type="hidden" name="${field}" value="${value}">
     <button class="key"><bdi>${key}</bdi></button>
-    <span class="count">${number(count)} denials</span>
+    <span>${number(count)} denials</span>
     <span class="limit">${limiter === policy ? limiter : `${limiter} · ${policy}`} <small>${numbers ?? ''}</small></span>
     <button name="open" value="block" aria-label="Block ${key}">Block …</button>
   </form>`;
