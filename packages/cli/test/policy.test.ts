@@ -173,15 +173,17 @@ describe('denied --redis', () => {
     const key = (name: string, count: number): PageRecord['keys'][number] => ({
       ...{ limiter: 'api', limit: 'api', policy: 'api', key: name, count, denials: [] },
     });
+    const denials = [{ atMs: 1_000, count: 1, used: 0, limit: 5, windowMs: 60_000, isBlocked: true }];
     const record = { sinceMs: 0, deniedByMinute: [], lost: [] };
-    await shareRecord(connection, { ...record, pid: 1, host: 'web-1', keys: [key('ann\u202e', 5)] });
+    await shareRecord(connection, { ...record, pid: 1, host: 'web-1', keys: [{ ...key('ann\u202e', 5), denials }] });
     await shareRecord(connection, { ...record, pid: 2, host: 'web-2', keys: [key('bob', 9)] });
 
     const { code, out } = await cli.sluice('denied', '--redis', cli.url);
 
     expect(code).toBe(0);
     expect(out).toMatch(/process 1 on web-1, from 1970-01-01T00:00:00.000Z to \S+ ago\n/);
-    expect(out).toMatch(/\nKEY +LIMITER +POLICY +DENIALS\nbob +api +api +9\nann\\u\{202e\} +api +api +5$/);
+    expect(out).toMatch(/\nKEY +LIMITER +POLICY +DENIALS +LAST DENIED\nbob +api +api +9 +-\n/);
+    expect(out).toMatch(/\nann\\u\{202e\} +api +api +5 +1970-01-01T00:00:01.000Z: once, blocked$/);
   });
 
   it('fails if no process shares its counts', async () => {

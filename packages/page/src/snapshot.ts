@@ -67,7 +67,7 @@ export interface ShownKeys {
 }
 
 /** `id`: null if only another process knows its limit. */
-export type ShownKey = Omit<SharedKey, 'limit' | 'denials'> & { readonly id: string | null };
+export type ShownKey = Omit<SharedKey, 'limit'> & { readonly id: string | null };
 
 /** What snapshots are taken of. */
 export interface Shown {
@@ -125,11 +125,11 @@ function showDenied(shown: Shown): ShownKeys {
   const records = readRecords(shown);
   const others = records.slice(1);
   const denied = mergeDenied(records).slice(0, MAX_SHARED_KEYS);
-  const keys = denied.map(({ limit, key: subject, limiter, policy, count }) => {
-    const seen = recorder.denied.find(subject).find(({ core }) => core.name === limiter);
-    const key = seen ?? findKey([limiter, limit, subject], find);
+  const keys = denied.map(({ limit, key: subject, ...shared }) => {
+    const seen = recorder.denied.find(subject).find(({ core }) => core.name === shared.limiter);
+    const key = seen ?? findKey([shared.limiter, limit, subject], find);
     const shownKey = showKey(key ?? { key: subject, length: subject.length });
-    return { limiter, policy, count, key: shownKey, id: key === undefined ? null : writeId(key) };
+    return { ...shared, key: shownKey, id: key === undefined ? null : writeId(key) };
   });
   return {
     sinceMs: Math.min(...records.map(({ sinceMs }) => sinceMs)),

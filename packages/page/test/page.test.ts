@@ -182,9 +182,10 @@ describe('a snapshot', () => {
 
     const { denied } = await snapshotOf(made);
 
+    const denial = (count: number, used: number): unknown => expect.objectContaining({ count, used, limit: used });
     expect(denied.keys).toEqual([
-      { id: expect.any(String), limiter: 'api', policy: 'api', key: 'bob', count: 6 },
-      { id: expect.any(String), limiter: 'both', policy: 'per-user', key: 'ann', count: 3 },
+      { id: expect.any(String), limiter: 'api', policy: 'api', key: 'bob', count: 6, denials: [denial(6, 2)] },
+      { id: expect.any(String), limiter: 'both', policy: 'per-user', key: 'ann', count: 3, denials: [denial(3, 1)] },
     ]);
   });
 

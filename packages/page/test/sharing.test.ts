@@ -245,12 +245,4 @@ describe('what others have written to Redis', () => {
 
     expect(mergeLost(records)).toHaveLength(25);
   });
-
-  it('is what this version knows, and no more', async () => {
-    const record = recordOf({ keys: [keyOf('ann', 3)] });
-    const more = { more: 'x' };
-    await shareRecord(connection(), { ...record, ...more, keys: [{ ...keyOf('ann', 3), ...more }] });
-
-    expect(await readShared(connection())).toEqual([{ ...record, ageMs: expect.any(Number) }]);
-  });
 });

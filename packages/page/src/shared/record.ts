@@ -58,12 +58,12 @@ const DENIAL: Shape<Denial> = {
 };
 const KEY: Shape<SharedKey> = {
   ...{ limiter: isText, limit: isText, policy: isText, key: isText, count: isCount },
-  denials: isList(MAX_SHARED_DENIALS, (denial) => pick(denial, DENIAL) !== undefined),
+  denials: isList(MAX_SHARED_DENIALS, (denial) => isShaped(denial, DENIAL)),
 };
 const RECORD: Shape<PageRecord> = {
   ...{ pid: isCount, host: isText, sinceMs: isInstant },
   deniedByMinute: isList(MINUTES, isCount),
-  keys: isList(MAX_SHARED_KEYS, (key) => pick(key, KEY) !== undefined),
+  keys: isList(MAX_SHARED_KEYS, (key) => isShaped(key, KEY)),
   lost: isList(MAX_SHARED_KEYS, isText),
 };
 
@@ -89,22 +89,15 @@ export function writeRecord(record: PageRecord): string {
 /** Reads a record. Undefined for a text that no page has written: others may write to Redis, too. */
 export function readRecord(text: string): PageRecord | undefined {
   if (text.length > MAX_RECORD) return undefined;
-  let record: PageRecord | undefined;
   try {
-    record = pick(JSON.parse(text), RECORD);
+    const record: unknown = JSON.parse(text);
+    return isShaped(record, RECORD) ? record : undefined;
   } catch {
     return undefined; // no JSON
   }
-  const keys = record?.keys.map((key) => {
-    return { ...(pick(key, KEY) as SharedKey), denials: key.denials.map((one) => pick(one, DENIAL) as Denial) };
-  });
-  return record && { ...record, keys: keys ?? [] };
 }
 
-/** The fields of a shape; undefined unless all are as it says. */
-function pick<T>(given: unknown, shape: Shape<T>): T | undefined {
-  if (typeof given !== 'object' || given === null) return undefined;
+function isShaped<T>(given: unknown, shape: Shape<T>): given is T {
   const names = Object.keys(shape) as (keyof T)[];
-  const isRead = names.every((name) => shape[name]((given as T)[name]));
-  return isRead ? (Object.fromEntries(names.map((name) => [name, (given as T)[name]])) as T) : undefined;
+  return typeof given === 'object' && given !== null && names.every((name) => shape[name]((given as T)[name]));
 }
