@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
 import { createPolicies, managed } from '@sluice/core/managed';
 import { shareRecord, type PageRecord } from '@sluice/page/spi';
-import { connectTo } from '@sluice/core/spi';
+import { connectTo, findTimeline } from '@sluice/core/spi';
 import { until } from '@sluice/testkit';
 import { useCli } from './sluice.ts';
 
@@ -93,14 +93,19 @@ describe('policy put', () => {
 });
 
 describe('policy list, get and remove', () => {
-  it('list what Redis has lost, and the processes that still have it', async () => {
+  it('list what Redis has lost, and the processes that still have it; events tell how long', async () => {
     await put();
     const record = { host: 'web-1', sinceMs: 0, deniedByMinute: [], keys: [] };
     const connection = connectTo(cli.admin, 'sluice', 'test');
     for (const pid of [1, 2]) await shareRecord(connection, { ...record, pid, lost: ['mail'] });
 
     const { out } = await cli.sluice('policy', 'list');
+    const [atMs, numbers] = [Date.now(), { before: '2 records', after: 'written back' }];
+    const timeline = findTimeline(redisStore(cli.admin, { prefix: 'sluice' }));
+    await timeline.add({ ...numbers, atMs, endAtMs: atMs + 13, what: 'lost', limit: 'mail' });
+    const events = await cli.sluice('events', '--limit', 'mail');
 
+    expect(events.out).toMatch(/ lost +mail +- +for 13ms: 2 records -> written back +- +-$/);
     expect(out).toMatch(/\nlost from Redis: mail, still in process \d on web-1, \d on web-1: put it again$/);
   });
 

@@ -5,7 +5,7 @@ import { PageProblem } from './exchange.ts';
 import { readReason, readText, type Fields, type Reason } from './fields.ts';
 import { MAX_ID, readId, showKey, writeId, type FindLimits } from './key-names.ts';
 import { keyUnder, limitId, type LimitedKey } from './limits.ts';
-import { planEnd, planOverride, readManaged, type ManagedNumbers } from './overrides.ts';
+import { planEnd, planOverride, readManaged, type ManagedNumbers, type Plan } from './overrides.ts';
 import type { Denial } from './shared/record.ts';
 
 /** The state of a key under one limit. */
@@ -42,14 +42,6 @@ const IPV6_PREFIXES = [64, 56, 48, 128] as const;
 export const ACTIONS = ['key', 'block', 'unblock', 'reset', 'override', 'end-override'] as const;
 export type Action = (typeof ACTIONS)[number];
 type Change = Exclude<Action, 'key'>;
-
-/** A change that can be made, and how its effect is seen. */
-interface Plan {
-  /** Before it and afterwards, in words. */
-  readonly numbers: Pick<LimitEvent, 'before' | 'after'>;
-  readonly make: () => Promise<unknown>;
-  readonly isDone: (state: KeyState) => boolean;
-}
 
 /** What a page knows of keys beside their stores. */
 export interface Known {
@@ -99,7 +91,7 @@ export class KeyActions {
   async act(action: Change, fields: Fields, operator: string | undefined): Promise<KeyState> {
     const reason = readReason(fields, operator);
     const key = readId(readText(fields, 'id', MAX_ID), this.#known.find);
-    const { numbers, make, isDone } = await this.#plan(action, key, fields, reason);
+    const { make, isDone, ...numbers } = await this.#plan(action, key, fields, reason);
     let failure: Error | undefined;
     try {
       await make();
@@ -114,15 +106,8 @@ export class KeyActions {
       );
     }
     const what = action === 'end-override' ? 'removeOverride' : action;
-    const event = {
-      atMs: Date.now(),
-      endAtMs: null,
-      what,
-      limit: key.core.nameInTimeline(key.limit),
-      key: key.subject,
-      ...numbers,
-      ...reason,
-    } as const;
+    const place = { limit: key.core.nameInTimeline(key.limit), key: key.subject };
+    const event = { atMs: Date.now(), endAtMs: null, what, ...place, ...numbers, ...reason } as const;
     // What has failed has told nothing.
     if (failure !== undefined) void findTimeline(key.core.store).add(event);
     this.#log(event);
@@ -130,16 +115,10 @@ export class KeyActions {
   }
 
   async #plan(action: Change, key: LimitedKey, fields: Fields, reason: Reason): Promise<Plan> {
+    if (action === 'end-override') return planEnd(key, reason);
     const hasLength = action === 'block' || (action === 'override' && (fields['duration'] ?? '') !== '');
     const lengthMs = hasLength ? readLength(fields) : undefined;
-    const length = lengthMs === undefined ? '' : `for ${writeDuration(lengthMs)}`;
-    if (action === 'override' || action === 'end-override') {
-      const { before, after, make } =
-        action === 'override' ? await planOverride(key, fields, reason, lengthMs) : await planEnd(key, reason);
-      const isDone = ({ managed }: KeyState): boolean =>
-        action === 'override' ? managed?.text === after : managed?.override === null;
-      return { numbers: { before, after: `${after} ${length}`.trim() }, make, isDone };
-    }
+    if (action === 'override') return planOverride(key, fields['options'], reason, lengthMs);
     const before = action === 'reset' ? await this.#read(key) : undefined;
     const usedBefore = (i: number): number => before?.policies[i]?.used ?? 0;
     const edit = { until: lengthMs ?? 0, ...reason, endMs: performance.now() + PATIENCE_MS };
@@ -149,7 +128,8 @@ export class KeyActions {
         : (outcome === 'blocked') === (action === 'block');
     const op = action === 'reset' ? action : 'block';
     const make = (): Promise<void> => editKeys(key.core, op, [makeWant(key)], edit);
-    return { numbers: { before: null, after: length || null }, make, isDone };
+    const after = lengthMs === undefined ? null : `for ${writeDuration(lengthMs)}`;
+    return { before: null, after, make, isDone };
   }
 
   #readAll(keys: readonly LimitedKey[]): Promise<readonly KeyState[]> {
