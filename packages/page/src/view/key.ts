@@ -31,7 +31,6 @@ export function viewKey(state: KeyState, operator: string | undefined, isBlockin
     <h2 tabindex="-1"><bdi>${state.key}</bdi> <small>of ${limiter}</small></h2>
     <p><strong>${outcomeWords(state)}</strong></p>
     ${state.policies.map((policy) => markup`<p>${policy.name}: ${policyWords(policy, state)}</p>`)}
-    ${history.slice(0, MAX_LINES).map(({ words }) => markup`<p>${words}</p>`)}
     ${managed === null ? markup`<small>${inCode}</small>` : undefined}
     ${managed && override ? markup`<p>${overrideWords(managed, override)}</p>` : undefined}
     <div class="actions">
@@ -40,6 +39,7 @@ export function viewKey(state: KeyState, operator: string | undefined, isBlockin
       ${managed ? form('override', 'Another limit for this key', viewNumbers(managed)) : undefined}
       ${managed && override ? form('end-override', 'End override') : undefined}
     </div>
+    ${history.slice(0, MAX_LINES).map(({ words }) => markup`<p>${words}</p>`)}
   </article>`;
 }
 
