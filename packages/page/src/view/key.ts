@@ -4,6 +4,7 @@ import { denialWords, eventWords, outcomeWords, overrideWords, policyWords } fro
 
 const MAX_LINES = 12;
 const OPEN = new Markup(' open');
+const YOUR_NAME = markup`<label>Your name <input name="by" required maxlength="100" autocomplete="username"></label>`;
 const LONG = { '1h': 'an hour', '1d': 'a day', '7d': 'a week', '30d': '30 days' };
 
 /**
@@ -23,8 +24,16 @@ export function viewKey(state: KeyState, operator: string | undefined, isBlockin
     ...state.events.map((event) => ({ atMs: event.atMs, words: eventWords(event) })),
     ...state.denials.map((denial) => ({ atMs: denial.atMs, words: denialWords(denial, limiter) })),
   ].toSorted((a, b) => b.atMs - a.atMs);
-  const form = (action: Action, title: string, fields?: readonly Markup[]): Markup =>
-    viewForm(state, operator, { action, title, fields, isOpen: isBlocking && action === 'block' });
+  const form = (action: Action, title: string, ...fields: readonly Markup[]): Markup =>
+    markup`<details name="action"${isBlocking && action === 'block' ? OPEN : undefined}><summary>${title} …</summary>
+      <form data-action="${action}">
+        <small><bdi>${state.key}</bdi>, under the limits of ${limiter}, in every process that shares its store.</small>
+        <input type="hidden" name="id" value="${state.id}">${fields}
+        <label>Reason <input name="reason" required maxlength="200" autocomplete="off"></label>
+        ${operator === undefined ? YOUR_NAME : undefined}
+        <p role="alert"></p>
+        <button class="primary">${title}</button>
+      </form></details>`;
   const inCode = 'Its limit is in code or in a file. A key of a managed policy can be given other numbers here.';
   const override = managed?.override ?? undefined;
   return markup`<article class="${outcome}">
@@ -34,33 +43,13 @@ export function viewKey(state: KeyState, operator: string | undefined, isBlockin
     ${managed === null ? markup`<small>${inCode}</small>` : undefined}
     ${managed && override ? markup`<p>${overrideWords(managed, override)}</p>` : undefined}
     <div class="actions">
-      ${outcome === 'blocked' ? form('unblock', 'Unblock') : form('block', 'Block', [viewLengths({ '10m': '10 minutes', ...LONG })])}
+      ${outcome === 'blocked' ? form('unblock', 'Unblock') : form('block', 'Block', viewLengths({ '10m': '10 minutes', ...LONG }))}
       ${form('reset', 'Forget what was used')}
-      ${managed ? form('override', 'Another limit for this key', viewNumbers(managed)) : undefined}
+      ${managed ? form('override', 'Another limit for this key', ...viewNumbers(managed)) : undefined}
       ${managed && override ? form('end-override', 'End override') : undefined}
     </div>
     ${history.slice(0, MAX_LINES).map(({ words }) => markup`<p>${words}</p>`)}
   </article>`;
-}
-
-interface FormParts {
-  readonly action: Action;
-  readonly title: string;
-  readonly fields: readonly Markup[] | undefined;
-  readonly isOpen: boolean;
-}
-
-function viewForm({ id, key, limiter }: KeyState, operator: string | undefined, parts: FormParts): Markup {
-  const { action, title, fields, isOpen } = parts;
-  const name = markup`<label>Your name <input name="by" required maxlength="100" autocomplete="username"></label>`;
-  return markup`<details name="action"${isOpen ? OPEN : undefined}><summary>${title} …</summary><form data-action="${action}">
-    <small><bdi>${key}</bdi>, under the limits of ${limiter}, in every process that shares its store.</small>
-    <input type="hidden" name="id" value="${id}">${fields}
-    <label>Reason <input name="reason" required maxlength="200" autocomplete="off"></label>
-    ${operator === undefined ? name : undefined}
-    <p role="alert"></p>
-    <button class="${action === 'block' ? 'danger' : 'primary'}">${title}</button>
-  </form></details>`;
 }
 
 function viewLengths(lengths: Readonly<Record<string, string>>): Markup {
