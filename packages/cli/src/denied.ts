@@ -1,17 +1,12 @@
 import type { Command } from 'commander';
-import { mergeDenied, readShared } from '@sluice/page/spi';
+import { writeDuration } from '@sluice/core/spi';
+import { mergeDenied, readShared, type SharedKey } from '@sluice/page/spi';
 import { Failure } from './failure.ts';
 import { addServiceOptions, ask, type ServiceFlags } from './service.ts';
 import { makePrint, withRedis } from './session.ts';
 import { printable, table, writeInstant, writeWait } from './text.ts';
 
-/** A key, and how often it was denied, at least. */
-interface Denied {
-  readonly limiter: string;
-  readonly policy: string;
-  readonly key: string;
-  readonly count: number;
-}
+type Denied = Omit<SharedKey, 'limit'>;
 
 export const ADMIN = 'http://127.0.0.1:6070';
 export const TAKES: string = `--service takes the admin listener of a service, such as ${ADMIN}, or the URL of an application's page`;
@@ -73,6 +68,14 @@ async function printShared(command: Command): Promise<void> {
 
 function formatKeys(keys: readonly Denied[]): string {
   if (keys.length === 0) return 'no key was denied';
-  const rows = keys.map(({ key, limiter, policy, count }) => [key, limiter, policy, String(count)]);
-  return table(['KEY', 'LIMITER', 'POLICY', 'DENIALS'], rows);
+  const rows = keys.map(({ key, limiter, policy, count, denials: [last] }) => [
+    ...[key, limiter, policy, String(count)],
+    last === undefined ? '-' : `${writeInstant(last.atMs)}: ${denialText(last)}`,
+  ]);
+  return table(['KEY', 'LIMITER', 'POLICY', 'DENIALS', 'LAST DENIED'], rows);
+}
+
+function denialText({ count, isBlocked, used, limit, windowMs }: SharedKey['denials'][number]): string {
+  const why = isBlocked ? 'blocked' : `${String(used)} of ${String(limit)} in ${writeDuration(windowMs)}`;
+  return `${count === 1 ? 'once' : `${String(count)} times`}, ${why}`;
 }

@@ -50,16 +50,9 @@ export function addEvents(sluice: Command): void {
 function formatTable(events: readonly LimitEvent[]): string {
   const rows = events.map(({ atMs, endAtMs, what, limit, key, before, after, by, reason }) => {
     const lasted = endAtMs === null ? [] : [`for ${writeWait(endAtMs - atMs)}`];
-    const change = [before, after].filter((one) => one !== null).join(' -> ');
-    return [
-      writeInstant(atMs),
-      what,
-      limit,
-      key ?? '-',
-      [...lasted, change].join(' ').trim(),
-      by ?? '-',
-      reason ?? '-',
-    ];
+    const changed = [before, after].filter((one) => one !== null).join(' -> ');
+    const change = [...lasted, changed].filter((one) => one !== '').join(': ');
+    return [writeInstant(atMs), what, limit, key ?? '-', change, by ?? '-', reason ?? '-'];
   });
   return table(['AT', 'WHAT', 'LIMIT', 'KEY', 'CHANGE', 'BY', 'REASON'], rows);
 }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, redisStore, silenceWarnings, type Limiter } from '@sluice/core';
 import { createPolicies, managed } from '@sluice/core/managed';
 import { shareRecord, type PageRecord } from '@sluice/page/spi';
-import { connectTo } from '@sluice/core/spi';
+import { connectTo, findTimeline } from '@sluice/core/spi';
 import { until } from '@sluice/testkit';
 import { useCli } from './sluice.ts';
 
@@ -93,14 +93,19 @@ describe('policy put', () => {
 });
 
 describe('policy list, get and remove', () => {
-  it('list what Redis has lost, and the processes that still have it', async () => {
+  it('list what Redis has lost, and the processes that still have it; events tell how long', async () => {
     await put();
     const record = { host: 'web-1', sinceMs: 0, deniedByMinute: [], keys: [] };
     const connection = connectTo(cli.admin, 'sluice', 'test');
     for (const pid of [1, 2]) await shareRecord(connection, { ...record, pid, lost: ['mail'] });
 
     const { out } = await cli.sluice('policy', 'list');
+    const [atMs, numbers] = [Date.now(), { before: '2 records', after: 'written back' }];
+    const timeline = findTimeline(redisStore(cli.admin, { prefix: 'sluice' }));
+    await timeline.add({ ...numbers, atMs, endAtMs: atMs + 13, what: 'lost', limit: 'mail' });
+    const events = await cli.sluice('events', '--limit', 'mail');
 
+    expect(events.out).toMatch(/ lost +mail +- +for 13ms: 2 records -> written back +- +-$/);
     expect(out).toMatch(/\nlost from Redis: mail, still in process \d on web-1, \d on web-1: put it again$/);
   });
 
@@ -173,15 +178,17 @@ describe('denied --redis', () => {
     const key = (name: string, count: number): PageRecord['keys'][number] => ({
       ...{ limiter: 'api', limit: 'api', policy: 'api', key: name, count, denials: [] },
     });
+    const denials = [{ atMs: 1_000, count: 1, used: 0, limit: 5, windowMs: 60_000, isBlocked: true }];
     const record = { sinceMs: 0, deniedByMinute: [], lost: [] };
-    await shareRecord(connection, { ...record, pid: 1, host: 'web-1', keys: [key('ann\u202e', 5)] });
+    await shareRecord(connection, { ...record, pid: 1, host: 'web-1', keys: [{ ...key('ann\u202e', 5), denials }] });
     await shareRecord(connection, { ...record, pid: 2, host: 'web-2', keys: [key('bob', 9)] });
 
     const { code, out } = await cli.sluice('denied', '--redis', cli.url);
 
     expect(code).toBe(0);
     expect(out).toMatch(/process 1 on web-1, from 1970-01-01T00:00:00.000Z to \S+ ago\n/);
-    expect(out).toMatch(/\nKEY +LIMITER +POLICY +DENIALS\nbob +api +api +9\nann\\u\{202e\} +api +api +5$/);
+    expect(out).toMatch(/\nKEY +LIMITER +POLICY +DENIALS +LAST DENIED\nbob +api +api +9 +-\n/);
+    expect(out).toMatch(/\nann\\u\{202e\} +api +api +5 +1970-01-01T00:00:01.000Z: once, blocked$/);
   });
 
   it('fails if no process shares its counts', async () => {

@@ -12,18 +12,7 @@ export interface Reason {
 const MAX_REASON = 200;
 const MAX_NAME = 100;
 
-/** @throws PageProblem 400 unless it is an object with only these fields. */
-export function readFields(body: unknown, known: readonly string[]): Fields {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new PageProblem(400, 'the body must be a JSON object; nothing was done');
-  }
-  const unknown = Object.keys(body).find((name) => !known.includes(name));
-  if (unknown === undefined) return body as Fields;
-  const name = JSON.stringify(unknown.slice(0, MAX_NAME));
-  throw new PageProblem(400, `unknown field ${name}; known: ${known.join(', ')}; nothing was done`);
-}
-
-/** @throws PageProblem 400 for anything but a non-empty string of at most this length. */
+/** @throws PageProblem 400 for anything but a text that is not empty and not longer than this. */
 export function readText(fields: Fields, name: string, max: number): string {
   const given = fields[name];
   if (typeof given === 'string' && given !== '' && given.length <= max) return given;

@@ -53,8 +53,7 @@ export function makeHandler(answer: Answer, close: () => Promise<void>, path: st
     const [first, second] = args;
     if (first instanceof Request) return answerFetch(answer, first, path);
     if (isFastify(first)) return registerRoutes(answer, first, path);
-    if (typeof second === 'function')
-      return answerKoa(answer, first as KoaContext, second as () => Promise<unknown>, path);
+    if (typeof second === 'function') return answerKoa(answer, args as Parameters<typeof answerKoa>[1], path);
     return answerNode(answer, args as Parameters<typeof answerNode>[1], path);
   };
   return Object.assign(handle, { close }) as unknown as PageHandler;
@@ -77,20 +76,17 @@ async function answerFetch(answer: Answer, request: Request, path: string | unde
 
 async function answerNode(
   answer: Answer,
-  [request, response, next]: readonly [NodeRequest, ServerResponse, ((error?: unknown) => void) | undefined],
+  [request, response, next]: readonly [NodeRequest, ServerResponse, (() => unknown) | undefined],
   path: string | undefined,
 ): Promise<void> {
-  const { baseUrl } = request;
-  const base = path ?? (baseUrl === undefined || baseUrl === '' ? undefined : baseUrl);
-  const answered = await answer(readNode(request, request, base));
+  const answered = await answer(readNode(request, request, path ?? (request.baseUrl || undefined)));
   if (answered === undefined && next !== undefined) next();
   else write(answered, response);
 }
 
 async function answerKoa(
   answer: Answer,
-  context: KoaContext,
-  next: () => Promise<unknown>,
+  [context, next]: readonly [KoaContext, () => Promise<unknown>],
   path: string | undefined,
 ): Promise<void> {
   const { req, res, originalUrl, mountPath } = context;

@@ -5,7 +5,7 @@ import { PageProblem } from './exchange.ts';
 import { readReason, readText, type Fields, type Reason } from './fields.ts';
 import { MAX_ID, readId, showKey, writeId, type FindLimits } from './key-names.ts';
 import { keyUnder, limitId, type LimitedKey } from './limits.ts';
-import { planEnd, planOverride, readManaged, type ManagedNumbers } from './overrides.ts';
+import { planEnd, planOverride, readManaged, type ManagedNumbers, type Plan } from './overrides.ts';
 import type { Denial } from './shared/record.ts';
 
 /** The state of a key under one limit. */
@@ -25,39 +25,25 @@ export interface KeyState {
   readonly policies: readonly PolicyDecision[];
   /** By minute of the last hour, newest first. */
   readonly denials: readonly (Denial & { readonly policy: string })[];
+  /** What changed or broke for it, the last first. */
+  readonly events: readonly LimitEvent[];
 }
 
 const MAX_KEY = 4_096;
 const MAX_LIMITS = 200;
+const MAX_EVENTS = 20;
 const MAX_LENGTH_MS = 366 * 86_400_000;
 /** Operators wait longer than requests do. */
 const PATIENCE_MS = 3_000;
 /** How many bits of an IPv6 address limiters may count by: see `byIp`. */
 const IPV6_PREFIXES = [64, 56, 48, 128] as const;
-const EDIT = ['id', 'by', 'reason'];
 
-/** The possible actions, each with its fields. */
-export const ACTIONS = {
-  key: ['key', 'id', 'open'],
-  block: [...EDIT, 'duration'],
-  unblock: EDIT,
-  reset: EDIT,
-  override: [...EDIT, 'options', 'duration'],
-  'end-override': EDIT,
-} as const satisfies Record<string, readonly string[]>;
-
-export type Action = keyof typeof ACTIONS;
+/** What can be done. */
+export const ACTIONS = ['key', 'block', 'unblock', 'reset', 'override', 'end-override'] as const;
+export type Action = (typeof ACTIONS)[number];
 type Change = Exclude<Action, 'key'>;
 
-/** A planned change, and how to see its effect. */
-interface Plan {
-  /** The state before and after, in words. */
-  readonly numbers: Pick<LimitEvent, 'before' | 'after'>;
-  readonly make: () => Promise<unknown>;
-  readonly isDone: (state: KeyState) => boolean;
-}
-
-/** What a page knows about keys, apart from their stores. */
+/** What a page knows of keys beside their stores. */
 export interface Known {
   readonly find: FindLimits;
   readonly denialsOf: (key: LimitedKey) => KeyState['denials'];
@@ -105,7 +91,7 @@ export class KeyActions {
   async act(action: Change, fields: Fields, operator: string | undefined): Promise<KeyState> {
     const reason = readReason(fields, operator);
     const key = readId(readText(fields, 'id', MAX_ID), this.#known.find);
-    const { numbers, make, isDone } = await this.#plan(action, key, fields, reason);
+    const { make, isDone, ...numbers } = await this.#plan(action, key, fields, reason);
     let failure: Error | undefined;
     try {
       await make();
@@ -118,32 +104,19 @@ export class KeyActions {
       throw failure ?? new PageProblem(409, `the store accepted the ${action}, but the key is still ${state.outcome}`);
     }
     const what = action === 'end-override' ? 'removeOverride' : action;
-    const event = {
-      atMs: Date.now(),
-      endAtMs: null,
-      what,
-      limit: key.core.nameInTimeline(key.limit),
-      key: key.subject,
-      ...numbers,
-      ...reason,
-    } as const;
-    // A failed read tells nothing.
+    const place = { limit: key.core.nameInTimeline(key.limit), key: key.subject };
+    const event = { atMs: Date.now(), endAtMs: null, what, ...place, ...numbers, ...reason } as const;
+    // What has failed has told nothing.
     if (failure !== undefined) void findTimeline(key.core.store).add(event);
     this.#log(event);
     return state;
   }
 
   async #plan(action: Change, key: LimitedKey, fields: Fields, reason: Reason): Promise<Plan> {
+    if (action === 'end-override') return planEnd(key, reason);
     const hasLength = action === 'block' || (action === 'override' && (fields['duration'] ?? '') !== '');
     const lengthMs = hasLength ? readLength(fields) : undefined;
-    const length = lengthMs === undefined ? '' : `for ${writeDuration(lengthMs)}`;
-    if (action === 'override' || action === 'end-override') {
-      const { before, after, make } =
-        action === 'override' ? await planOverride(key, fields, reason, lengthMs) : await planEnd(key, reason);
-      const isDone = ({ managed }: KeyState): boolean =>
-        action === 'override' ? managed?.text === after : managed?.override === null;
-      return { numbers: { before, after: `${after} ${length}`.trim() }, make, isDone };
-    }
+    if (action === 'override') return planOverride(key, fields['options'], reason, lengthMs);
     const before = action === 'reset' ? await this.#read(key) : undefined;
     const usedBefore = (i: number): number => before?.policies[i]?.used ?? 0;
     const edit = { until: lengthMs ?? 0, ...reason, endMs: performance.now() + PATIENCE_MS };
@@ -153,7 +126,8 @@ export class KeyActions {
         : (outcome === 'blocked') === (action === 'block');
     const op = action === 'reset' ? action : 'block';
     const make = (): Promise<void> => editKeys(key.core, op, [makeWant(key)], edit);
-    return { numbers: { before: null, after: length || null }, make, isDone };
+    const after = lengthMs === undefined ? null : `for ${writeDuration(lengthMs)}`;
+    return { before: null, after, make, isDone };
   }
 
   #readAll(keys: readonly LimitedKey[]): Promise<readonly KeyState[]> {
@@ -179,8 +153,16 @@ export class KeyActions {
       atMs,
       policies: isUnsure ? [] : decision.policies,
       denials: this.#known.denialsOf(key),
+      events: listEvents(key),
     };
   }
+}
+
+/** Those of its limiter and of its managed policy. */
+function listEvents({ core, limit, subject }: LimitedKey): readonly LimitEvent[] {
+  const timeline = findTimeline(core.store);
+  const events = [core.name, limit.mark?.name ?? core.name].flatMap((name) => timeline.select(name, subject));
+  return [...new Set(events)].toSorted((a, b) => b.atMs - a.atMs).slice(0, MAX_EVENTS);
 }
 
 function isUsed({ outcome, policies, denials }: KeyState): boolean {

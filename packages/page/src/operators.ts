@@ -7,7 +7,7 @@ export interface Operator {
 }
 
 /** What `authorize` may return: whether the request may use the page, or who sends it. */
-export type Authorized = boolean | string | { readonly name: string } | null | undefined;
+export type Authorized = boolean | string | null | undefined;
 
 /** Determines who sent a request; undefined: a client that may not use the page. */
 export type FindOperator = (request: PageRequest) => Promise<Operator | undefined>;
@@ -33,8 +33,7 @@ export function findByAuthorize(authorize: (request: never) => Authorized | Prom
   return async (request) => {
     const found = await authorize(request.native as never);
     if (found === true) return { name: undefined };
-    if (typeof found === 'string' && found !== '') return { name: found };
-    return typeof found === 'object' && found !== null ? { name: found.name } : undefined;
+    return typeof found === 'string' && found !== '' ? { name: found } : undefined;
   };
 }
 

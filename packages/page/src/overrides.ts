@@ -2,7 +2,8 @@ import { describePolicy, parsePolicy, type Policy } from '@sluice/core';
 import { createPolicies, type Policies, type PolicyOverride } from '@sluice/core/managed';
 import { findConnection, writeDuration } from '@sluice/core/spi';
 import { PageProblem } from './exchange.ts';
-import type { Fields, Reason } from './fields.ts';
+import type { Reason } from './fields.ts';
+import type { KeyState } from './key-actions.ts';
 import type { LimitedKey } from './limits.ts';
 
 /** The managed policy of a key, the numbers that apply to the key, and its override. */
@@ -36,11 +37,13 @@ export async function readManaged(key: LimitedKey): Promise<ManagedNumbers | nul
   return { name, text: describePolicy(current), options: writeOptions(current), override };
 }
 
-/** A planned change of a key's numbers. */
-export interface NumbersPlan {
-  readonly before: string;
-  readonly after: string;
+/** A change that can be made, and how its effect is seen. */
+export interface Plan {
+  /** Before it and afterwards, in words. */
+  readonly before: string | null;
+  readonly after: string | null;
   readonly make: () => Promise<unknown>;
+  readonly isDone: (state: KeyState) => boolean;
 }
 
 /**
@@ -51,15 +54,20 @@ export interface NumbersPlan {
  */
 export async function planOverride(
   key: LimitedKey,
-  fields: Fields,
+  options: unknown,
   reason: Reason,
   lengthMs: number | undefined,
-): Promise<NumbersPlan> {
+): Promise<Plan> {
   const { name, policies, current } = await findManagedWhole(key);
-  const after = readOptions(current, fields['options']);
+  const policy = readOptions(current, options);
+  const text = describePolicy(policy);
   const until = lengthMs === undefined ? undefined : Date.now() + lengthMs;
-  const make = (): Promise<unknown> => policies.override(name, key.key, after, { until, ...reason });
-  return { before: describePolicy(current), after: describePolicy(after), make };
+  return {
+    before: describePolicy(current),
+    after: lengthMs === undefined ? text : `${text} for ${writeDuration(lengthMs)}`,
+    make: () => policies.override(name, key.key, policy, { until, ...reason }),
+    isDone: ({ managed }) => managed?.text === text,
+  };
 }
 
 /**
@@ -67,13 +75,14 @@ export async function planOverride(
  *
  * @throws (rejects) PageProblem 409 if there is none.
  */
-export async function planEnd(key: LimitedKey, reason: Reason): Promise<NumbersPlan> {
+export async function planEnd(key: LimitedKey, reason: Reason): Promise<Plan> {
   const { name, policies, current, base } = await findManagedWhole(key);
   const make = async (): Promise<void> => {
     if (await policies.removeOverride(name, key.key, { ...reason })) return;
     throw new PageProblem(409, 'this key has no override of its own; nothing was done');
   };
-  return { before: describePolicy(current), after: describePolicy(base), make };
+  const isDone = ({ managed }: KeyState): boolean => managed?.override === null;
+  return { before: describePolicy(current), after: describePolicy(base), make, isDone };
 }
 
 async function findManaged({ core: { context }, limit, key }: LimitedKey): Promise<Managed | undefined> {

@@ -2,14 +2,15 @@ import type { LimitEvent } from '@sluice/core';
 import { canonicalAddress } from '@sluice/core/http';
 import { findTimeline, type LimiterCore } from '@sluice/core/spi';
 import { PageProblem, respond, respondProblem, type PageRequest, type PageResponse } from './exchange.ts';
-import { readFields } from './fields.ts';
+import type { Fields } from './fields.ts';
 import { ACTIONS, KeyActions, type Action, type KeyState } from './key-actions.ts';
 import { limitId, listCores, listLimits, type KnownLimit, type LimitedKey } from './limits.ts';
 import type { Operator } from './operators.ts';
 import type { PageSettings } from './options.ts';
 import { Recorder } from './recorder.ts';
+import { mergeDenied } from './shared/redis.ts';
 import { inTime, Sharing } from './shared/sharing.ts';
-import { listOthers, makeRecord, takeSnapshot } from './snapshot.ts';
+import { listOthers, makeRecord, shareKey, takeSnapshot } from './snapshot.ts';
 import { CONTENT_POLICY } from './view/app.generated.ts';
 import { viewKey, viewKeys } from './view/key.ts';
 import { viewPage, viewSnapshot } from './view/page.ts';
@@ -56,26 +57,20 @@ export class Page {
 
   /** The limits that a key with this subject may be under: those that denied it know its numbers. */
   readonly #find = (subject: string): readonly KnownLimit[] => [
-    ...this.#recorder.seen(subject),
+    ...this.#recorder.denied.find(subject),
     ...listLimits(this.#settings.limiters),
   ];
 
   /** The denials of a key in the last hour, by all processes that share theirs. */
   readonly #denialsOf = ({ core, limit, subject }: LimitedKey): KeyState['denials'] => {
-    const isOf = ({ core: other, limit: known }: LimitedKey): boolean =>
-      other.name === core.name && limitId(other, known) === limitId(core, limit);
-    const own = this.#recorder
-      .seen(subject)
-      .filter(isOf)
-      .flatMap((item) => {
-        return this.#recorder.denialsOf(item).map((denial) => ({ ...denial, policy: item.policy }));
-      });
     const id = limitId(core, limit);
-    const shared = listOthers(this.#sharing).flatMap(({ keys }) => {
-      const others = keys.filter((one) => one.limiter === core.name && one.limit === id && one.key === subject);
-      return others.flatMap(({ policy, denials }) => denials.map((denial) => ({ ...denial, policy })));
-    });
-    return [...own, ...shared].toSorted((a, b) => b.atMs - a.atMs);
+    const own = this.#recorder.denied.find(subject).map(shareKey);
+    const keys = [...own, ...listOthers(this.#sharing).flatMap((one) => one.keys)].filter(
+      (one) => one.limiter === core.name && one.limit === id && one.key === subject,
+    );
+    return mergeDenied([{ keys }])
+      .flatMap(({ policy, denials }) => denials.map((denial) => ({ ...denial, policy })))
+      .toSorted((a, b) => b.atMs - a.atMs);
   };
 
   /** What changed and broke, as far as it is known within half a second, newest first. */
@@ -122,7 +117,7 @@ export class Page {
       const expected = 'the header fields Content-Type: application/json and X-Sluice-Page: 1';
       throw new PageProblem(415, `send JSON with ${expected}; nothing was done`);
     }
-    const fields = readFields(await request.body(MAX_BODY), ACTIONS[action]);
+    const fields = ((await request.body(MAX_BODY)) ?? {}) as Fields;
     const isPage = request.header('accept') === 'text/html'; // and not a program
     if (action === 'key') {
       await this.#sharing?.refresh();
@@ -140,7 +135,7 @@ function respondJson(value: unknown): PageResponse {
 }
 
 function isAction(name: string): name is Action {
-  return Object.hasOwn(ACTIONS, name);
+  return (ACTIONS as readonly string[]).includes(name);
 }
 
 function isKnown(name: string): boolean {

@@ -1,15 +1,7 @@
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { watchDecisions, type LimiterCore, type SeenDecision } from '@sluice/core/spi';
-import { Durations } from './durations.ts';
-import type { LimitedKey } from './limits.ts';
-import { MINUTES, type Denial } from './shared/record.ts';
-import { TopKeys } from './top-keys.ts';
-
-/** A key that was denied, and the policy that denied it. */
-export interface DeniedKey extends LimitedKey {
-  readonly policy: string;
-  /** By minute of the period, newest last. */
-  readonly denials: Denial[];
-}
+import { DeniedKeys } from './denied-keys.ts';
+import { MINUTES } from './shared/record.ts';
 
 /** A limiter's decisions by one policy, for each minute of the last hour. */
 export interface PolicyCounts {
@@ -23,19 +15,20 @@ const MAX_KEY = 256;
 /** Functions may return policies with any name: further ones are not counted. */
 const MAX_POLICIES = 1_000;
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
-/** Three of them are an hour. */
-const PERIOD_S = 1_200;
+const MINUTE_S = 60;
+const HOUR_S = 3_600;
+/** Durations from a microsecond to 100 s, to a hundredth. */
+const NANOSECONDS = { lowest: 1_000, highest: 1e11, figures: 2 };
 
 /** Counts the decisions of this process, by limiter and policy, and finds the keys denied most. */
 export class Recorder {
   readonly startedAtMs: number = Date.now();
-  readonly denied: TopKeys<DeniedKey> = new TopKeys(this.startedAtMs);
-  /** By limiter and policy. Limiters with one name count as one, as in metrics. */
+  readonly denied: DeniedKeys = new DeniedKeys();
+  /** By limiter and policy. Limiters of one name count as one, as in metrics. */
   readonly counts = new Map<string, PolicyCounts>();
-  /** How long decisions take, by limiter. */
-  readonly durations = new Map<string, Durations>();
-  /** The place of the current minute in counts by minute. */
+  /** How long decisions take, in nanoseconds, by limiter, since the hour began. */
+  readonly durations = new Map<string, RecordableHistogram>();
+  /** The place of the present minute in counts by minute. */
   #minute = 0;
   readonly #only: ReadonlySet<LimiterCore> | undefined;
   readonly #stop: () => void;
@@ -52,24 +45,13 @@ export class Recorder {
       this.#record(seen);
     });
     this.#timer = setInterval(() => {
-      this.tick();
+      this.#tick();
       everySecond();
     }, SECOND_MS);
     this.#timer.unref();
   }
 
-  /** The keys with this subject among those denied most, with the limits that decided. */
-  seen(subject: string): readonly DeniedKey[] {
-    return [...this.denied.items().values()].filter((item) => item.subject === subject);
-  }
-
-  /** The denials of a key in the last hour, newest first. */
-  denialsOf({ core, policy, subject }: Pick<DeniedKey, 'core' | 'policy' | 'subject'>): readonly Denial[] {
-    const kept = this.denied.find(`${core.name} ${policy} ${subject}`);
-    return kept.flatMap(({ denials }) => denials.toReversed());
-  }
-
-  /** Counts in the order of minutes, the current one last. */
+  /** Counts in the order of their minutes, the present one last. */
   inOrder(byMinute: Uint32Array): readonly number[] {
     return [...byMinute.subarray(this.#minute + 1), ...byMinute.subarray(0, this.#minute + 1)];
   }
@@ -80,13 +62,10 @@ export class Recorder {
   }
 
   /** What happens every second. */
-  tick(): void {
-    this.#seconds++;
-    if (this.#seconds % PERIOD_S === 0) {
-      this.denied.turn(Date.now());
-      for (const durations of this.durations.values()) durations.fade();
-    }
-    if (this.#seconds % 60 !== 0) return;
+  #tick(): void {
+    if (++this.#seconds % MINUTE_S !== 0) return;
+    this.denied.expire(Date.now());
+    if (this.#seconds % HOUR_S === 0) for (const durations of this.durations.values()) durations.reset();
     this.#minute = (this.#minute + 1) % MINUTES;
     for (const { allowed, denied } of this.counts.values()) allowed[this.#minute] = denied[this.#minute] = 0;
   }
@@ -100,19 +79,14 @@ export class Recorder {
     const want = wants[at];
     if (want === undefined || (outcome !== 'denied' && outcome !== 'blocked')) return; // not because of its key
     const { limit, subject, key } = want;
-    const { denials } = this.denied.add(`${core.name} ${policy} ${subject}`, () => ({
+    const { used, limit: max, windowMs } = policies[at] as (typeof policies)[number];
+    const isBlocked = outcome === 'blocked';
+    const denial = { atMs: Date.now(), count: 1, used, limit: max, windowMs, isBlocked };
+    this.denied.add(`${core.name} ${policy} ${subject}`, denial, () => ({
       ...{ core, limit, policy, subject, isUnsure: false, length: key.length, denials: [] },
       // A copy, because a slice would keep the whole text.
       key: key.length > MAX_KEY ? Buffer.from(key.slice(0, MAX_KEY)).toString() : key,
     }));
-    const { used, limit: max, windowMs } = policies[at] as (typeof policies)[number];
-    const [last, nowMs] = [denials.at(-1), Date.now()];
-    const isSame = last !== undefined && Math.floor(last.atMs / MINUTE_MS) === Math.floor(nowMs / MINUTE_MS);
-    const { atMs, count } = isSame ? last : { atMs: nowMs, count: 0 };
-    const isBlocked = outcome === 'blocked';
-    denials[isSame ? denials.length - 1 : denials.length] = {
-      ...{ atMs, count: count + 1, used, limit: max, windowMs, isBlocked },
-    };
   }
 
   #count(limiter: string, policy: string, allowed: boolean, durationMs: number): void {
@@ -122,9 +96,9 @@ export class Recorder {
       if (this.counts.size >= MAX_POLICIES) return;
       counts = { limiter, policy, allowed: new Uint32Array(MINUTES), denied: new Uint32Array(MINUTES) };
       this.counts.set(name, counts);
-      if (!this.durations.has(limiter)) this.durations.set(limiter, new Durations());
+      if (!this.durations.has(limiter)) this.durations.set(limiter, createHistogram(NANOSECONDS));
     }
-    this.durations.get(limiter)?.add(durationMs);
+    this.durations.get(limiter)?.record(Math.max(1, Math.round(durationMs * 1e6)));
     const byMinute = allowed ? counts.allowed : counts.denied;
     byMinute[this.#minute] = (byMinute[this.#minute] as number) + 1;
   }

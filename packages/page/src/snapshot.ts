@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { describePolicy, type LimitEvent } from '@sluice/core';
 import type { Limit, LimiterCore } from '@sluice/core/spi';
+import { countOf, type DeniedKey } from './denied-keys.ts';
 import { findKey, showKey, writeId, type FindLimits } from './key-names.ts';
 import { limitId, listCores } from './limits.ts';
 import type { Recorder } from './recorder.ts';
@@ -8,7 +9,9 @@ import { MAX_SHARED_DENIALS, MAX_SHARED_KEYS, MINUTES, type PageRecord, type Sha
 import { mergeDenied, mergeLost } from './shared/redis.ts';
 import type { Sharing } from './shared/sharing.ts';
 
-/** Everything that the page shows by default. */
+const HOUR_MS = 3_600_000;
+
+/** All that the page shows without a question. */
 export interface Snapshot {
   readonly atMs: number;
   readonly process: { readonly pid: number; readonly host: string; readonly sinceMs: number };
@@ -34,7 +37,7 @@ export interface ShownLimiter {
   readonly store: string;
   readonly breaker: string;
   readonly keysInMemory: number;
-  /** The median and the 99th percentile of decision times, accurate to a quarter. Null without decisions. */
+  /** How long half of the decisions take, and 99 of a hundred. Null without any. */
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
   readonly policies: readonly ShownCounts[];
@@ -64,7 +67,7 @@ export interface ShownKeys {
 }
 
 /** `id`: null if only another process knows its limit. */
-export type ShownKey = Omit<SharedKey, 'limit' | 'denials'> & { readonly id: string | null };
+export type ShownKey = Omit<SharedKey, 'limit'> & { readonly id: string | null };
 
 /** The sources of a snapshot. */
 export interface Shown {
@@ -94,18 +97,22 @@ export function takeSnapshot(shown: Shown, operator: string | undefined): Snapsh
 
 /** The current record of a page, to share. */
 export function makeRecord(recorder: Recorder, only: Shown['only']): PageRecord {
-  const { denied, counts } = recorder;
-  const keys = denied
-    .ranked()
-    .slice(0, MAX_SHARED_KEYS)
-    .map(({ item, count }) => {
-      const { core, limit, policy, subject } = item;
-      const denials = recorder.denialsOf(item).slice(0, MAX_SHARED_DENIALS);
-      return { limiter: core.name, limit: limitId(core, limit), policy, key: subject, count, denials };
-    });
+  const { denied, counts, startedAtMs } = recorder;
+  const keys = denied.rank(MAX_SHARED_KEYS).map((key) => {
+    const shared = shareKey(key);
+    return { ...shared, denials: shared.denials.slice(0, MAX_SHARED_DENIALS) };
+  });
   const deniedByMinute = addUp([...counts.values()].map((one) => recorder.inOrder(one.denied)));
   const lost = [...new Set(listCores(only).flatMap((core) => core.status().lostPolicies))].slice(0, MAX_SHARED_KEYS);
-  return { pid: process.pid, host: hostname(), sinceMs: denied.sinceMs, deniedByMinute, keys, lost };
+  const sinceMs = Math.max(startedAtMs, Date.now() - HOUR_MS);
+  return { pid: process.pid, host: hostname(), sinceMs, deniedByMinute, keys, lost };
+}
+
+/** A key as other processes are told of it, with all its denials. */
+export function shareKey(key: DeniedKey): SharedKey {
+  const { core, limit, policy, subject, denials } = key;
+  const about = { limiter: core.name, limit: limitId(core, limit), policy, key: subject };
+  return { ...about, count: countOf(key), denials: denials.toReversed() };
 }
 
 /** The current record of this process, and those of others. */
@@ -118,11 +125,11 @@ function showDenied(shown: Shown): ShownKeys {
   const records = readRecords(shown);
   const others = records.slice(1);
   const denied = mergeDenied(records).slice(0, MAX_SHARED_KEYS);
-  const keys = denied.map(({ limit, key: subject, limiter, policy, count }) => {
-    const seen = recorder.seen(subject).find(({ core }) => core.name === limiter);
-    const key = seen ?? findKey([limiter, limit, subject], find);
+  const keys = denied.map(({ limit, key: subject, ...shared }) => {
+    const seen = recorder.denied.find(subject).find(({ core }) => core.name === shared.limiter);
+    const key = seen ?? findKey([shared.limiter, limit, subject], find);
     const shownKey = showKey(key ?? { key: subject, length: subject.length });
-    return { limiter, policy, count, key: shownKey, id: key === undefined ? null : writeId(key) };
+    return { ...shared, key: shownKey, id: key === undefined ? null : writeId(key) };
   });
   return {
     sinceMs: Math.min(...records.map(({ sinceMs }) => sinceMs)),
@@ -151,7 +158,10 @@ function showLimiters({ only, recorder }: Shown): readonly ShownLimiter[] {
       const policies = readPresent(limit);
       return policies.length === 0
         ? [[limit.name, null]]
-        : policies.map((one) => [one.name, describePolicy(one.policy)]);
+        : policies.map((one) => [
+            one.name,
+            `${describePolicy(one.policy)}${limit.mark?.name === undefined ? '' : ', managed'}`,
+          ]);
     });
     const counted = [...counts.values()].filter(({ limiter }) => limiter === core.name);
     const texts = new Map([...counted.map(({ policy }) => [policy, null] as const), ...known]);
@@ -160,9 +170,9 @@ function showLimiters({ only, recorder }: Shown): readonly ShownLimiter[] {
       return { name, text, allowed: sum(allowed), denied: sum(denied), deniedByMinute: recorder.inOrder(denied) };
     });
     const { store, breaker, keysInMemory } = core.status();
-    const [p50Ms, p99Ms] = [0.5, 0.99].map((part) => durations.get(core.name)?.quantile(part) ?? null);
-    const times = { p50Ms: p50Ms ?? null, p99Ms: p99Ms ?? null };
-    return { name: core.name, store, breaker, keysInMemory, ...times, policies };
+    const took = durations.get(core.name);
+    const readMs = (percent: number): number | null => (took?.count ? took.percentile(percent) / 1e6 : null);
+    return { name: core.name, store, breaker, keysInMemory, p50Ms: readMs(50), p99Ms: readMs(99), policies };
   });
 }
 

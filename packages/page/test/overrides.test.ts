@@ -66,6 +66,22 @@ describe('an override of one key', () => {
     expect(log).toMatchObject([change]);
   });
 
+  it('stands among the denials of its key, and the changes for all, with who made it and why', async () => {
+    const { limiter, policies, made } = await openShop();
+    await limiter.consume('ann', 2);
+    const { id, managed } = await stateOf(made);
+    await ask(made, 'override', { id, options: { ...managed?.options, limit: '5' }, ...why });
+    await policies.put('orders', fixedWindow({ limit: 3, window: '1h' }), { by: 'eve', reason: 'slow' });
+
+    const { text } = await ask(made, 'key', { key: 'ann' }, { fields: { accept: 'text/html' } });
+
+    const words = text.replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ');
+    expect(words).toMatch(
+      / policy orders : .*3 per 1h for shop, by eve \(slow\) .* override ann of orders : .* denied once, 1 of 2 in/,
+    );
+    expect((await ask(made, 'live')).text).toContain('fixedWindow 3 per 1h, managed');
+  });
+
   it('of a long key concerns that key', async () => {
     const { limiter, made } = await openShop();
     const key = 'k'.repeat(300);

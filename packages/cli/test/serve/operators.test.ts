@@ -61,7 +61,9 @@ describe('a service that denies', () => {
     const events = await runHere(['events', '--key', 'bob', '--limit', 'login', ...at(one)]);
     const none = await runHere(['events', '--key', 'eve', ...at(one)]);
 
-    expect(denied.out).toMatch(/^from .*\nKEY +LIMITER +POLICY +DENIALS\nann\\u\{202e\} +service +login +3$/);
+    expect(denied.out).toMatch(
+      /^from .*\nKEY +LIMITER +POLICY +DENIALS +LAST DENIED\nann\\u\{202e\} +service +login +3 +\S+Z: 3 times, 2 of 2 in 1h$/,
+    );
     expect(JSON.parse(asJson.out)).toMatchObject({ keys: [{ key: 'ann\u202e', policy: 'login', count: 3 }] });
     expect([blocked, unblocked, reset].map(({ code, out }) => [code, out])).toEqual([
       [0, expect.stringMatching(/^blocked bob under login until \S+Z \(in 10m\), by ops: x$/)],

@@ -1,6 +1,6 @@
-/** A policy's denials of a key in one minute: how many, and the numbers at the last one. */
+/** How often a key was denied in a minute by a policy, or by a block, and the numbers at the last denial. */
 export interface Denial {
-  /** The first denial of the minute. */
+  /** The first one. */
   readonly atMs: number;
   readonly count: number;
   readonly used: number;
@@ -41,6 +41,7 @@ export interface PageRecord {
 export const MINUTES = 60;
 export const MAX_SHARED_KEYS = 25;
 export const MAX_SHARED_DENIALS = 3;
+const MINUTE_MS = 60_000;
 const MAX_RECORD = 12_288;
 const MAX_TEXT = 512;
 
@@ -57,16 +58,27 @@ const DENIAL: Shape<Denial> = {
 };
 const KEY: Shape<SharedKey> = {
   ...{ limiter: isText, limit: isText, policy: isText, key: isText, count: isCount },
-  denials: isList(MAX_SHARED_DENIALS, (denial) => pick(denial, DENIAL) !== undefined),
+  denials: isList(MAX_SHARED_DENIALS, (denial) => isShaped(denial, DENIAL)),
 };
 const RECORD: Shape<PageRecord> = {
   ...{ pid: isCount, host: isText, sinceMs: isInstant },
   deniedByMinute: isList(MINUTES, isCount),
-  keys: isList(MAX_SHARED_KEYS, (key) => pick(key, KEY) !== undefined),
+  keys: isList(MAX_SHARED_KEYS, (key) => isShaped(key, KEY)),
   lost: isList(MAX_SHARED_KEYS, isText),
 };
 
-/** Writes a record. If escapes make it too long, the keys denied least are left out. */
+/** Adds a denial to those of its minute and kind. A block that begins within a minute is not why it was denied before. */
+export function addDenial(all: Denial[], { atMs, count, ...numbers }: Denial): void {
+  const minute = Math.floor(atMs / MINUTE_MS);
+  const isOne = (one: Denial): boolean =>
+    one.isBlocked === numbers.isBlocked && Math.floor(one.atMs / MINUTE_MS) === minute;
+  const at = all.findLastIndex(isOne);
+  const known = all[at];
+  if (known === undefined) all.push({ atMs, count, ...numbers });
+  else all[at] = { atMs: known.atMs, count: known.count + count, ...numbers };
+}
+
+/** A record as it is written. Escapes make keys longer: the keys denied least are left out then. */
 export function writeRecord(record: PageRecord): string {
   for (let keys = record.keys.slice(0, MAX_SHARED_KEYS); ; keys = keys.slice(0, -1)) {
     const text = JSON.stringify({ ...record, keys });
@@ -77,22 +89,15 @@ export function writeRecord(record: PageRecord): string {
 /** Reads a record. Undefined for a text that no page has written: other programs may write to Redis too. */
 export function readRecord(text: string): PageRecord | undefined {
   if (text.length > MAX_RECORD) return undefined;
-  let record: PageRecord | undefined;
   try {
-    record = pick(JSON.parse(text), RECORD);
+    const record: unknown = JSON.parse(text);
+    return isShaped(record, RECORD) ? record : undefined;
   } catch {
     return undefined; // no JSON
   }
-  const keys = record?.keys.map((key) => {
-    return { ...(pick(key, KEY) as SharedKey), denials: key.denials.map((one) => pick(one, DENIAL) as Denial) };
-  });
-  return record && { ...record, keys: keys ?? [] };
 }
 
-/** The fields of a shape; undefined unless all match it. */
-function pick<T>(given: unknown, shape: Shape<T>): T | undefined {
-  if (typeof given !== 'object' || given === null) return undefined;
+function isShaped<T>(given: unknown, shape: Shape<T>): given is T {
   const names = Object.keys(shape) as (keyof T)[];
-  const isRead = names.every((name) => shape[name]((given as T)[name]));
-  return isRead ? (Object.fromEntries(names.map((name) => [name, (given as T)[name]])) as T) : undefined;
+  return typeof given === 'object' && given !== null && names.every((name) => shape[name]((given as T)[name]));
 }

@@ -1,6 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { SharedLines, type RedisConnection } from '@sluice/core/spi';
-import { MAX_SHARED_KEYS, readRecord, writeRecord, type PageRecord, type SharedKey } from './record.ts';
+import {
+  addDenial,
+  MAX_SHARED_KEYS,
+  readRecord,
+  writeRecord,
+  type Denial,
+  type PageRecord,
+  type SharedKey,
+} from './record.ts';
 
 /** The record of a process. `ageMs`: how long ago it was written, by Redis's clock. */
 export type SharedRecord = PageRecord & { readonly ageMs: number };
@@ -32,14 +40,15 @@ export async function shareRecord(connection: RedisConnection, record: PageRecor
   await findLines(connection).put([{ name, text: writeRecord(record) }]);
 }
 
-/** The keys that several processes have denied most, in descending order. Counts are added up. */
-export function mergeDenied(records: readonly PageRecord[]): readonly SharedKey[] {
+/** The keys that several processes have denied most, the most first. Counts add up. */
+export function mergeDenied(records: readonly Pick<PageRecord, 'keys'>[]): readonly SharedKey[] {
   const merged = new Map<string, SharedKey>();
   for (const key of records.flatMap(({ keys }) => keys)) {
     const name = JSON.stringify([key.limiter, key.policy, key.key]);
     const { count, denials } = merged.get(name) ?? { count: 0, denials: [] };
-    const all = [...denials, ...key.denials].toSorted((a, b) => b.atMs - a.atMs);
-    merged.set(name, { ...key, count: count + key.count, denials: all });
+    const all: Denial[] = [];
+    for (const one of [...denials, ...key.denials].toSorted((a, b) => a.atMs - b.atMs)) addDenial(all, one);
+    merged.set(name, { ...key, count: count + key.count, denials: all.reverse() });
   }
   return [...merged.values()].toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
 }

@@ -53,7 +53,7 @@ function viewParts(snapshot: Snapshot): Readonly<Record<'health' | 'denied' | 'l
     denied: markup`${viewPicture(snapshot)}${viewDenied(snapshot)}`,
     events: markup`${events.length === 0 ? markup`<p>Nothing.</p>` : events.map(viewEvent)}`,
     limiters: markup`<section aria-label="Limiters"><h2>Limiters</h2>
-      <small>Decisions of this process in the last hour.</small>
+      <small>Decisions of this process in the last hour. <code>sluice policy put</code> changes a managed policy for all.</small>
       ${limiters.length === 0 ? markup`<p>There are none in this process.</p>` : limiters.map(viewLimiter)}
     </section>`,
   };
@@ -77,11 +77,11 @@ function viewHealth({ atMs, limiters, denied, lost, troubles, process: { pid, ho
     ...lost.map(viewLost),
     denied.awaySinceMs === null
       ? undefined
-      : markup` Redis has not accepted or returned counts since ${time(denied.awaySinceMs)}.`,
+      : markup` The counts of other processes are missing since ${time(denied.awaySinceMs)}.`,
   ].filter((one) => one !== undefined);
   const well = `${stores.map((store) => `${store} answers`).join(', ') || 'No limiters'}, no policies lost.`;
   return markup`<p class="${wrong.length === 0 ? 'well' : 'health'}">${wrong.length === 0 ? well : wrong}
-    <small>${processes}seen by ${String(pid)} on ${host} at ${time(atMs)}</small></p>`;
+    <small>${processes}seen by process ${String(pid)} on ${host} at ${time(atMs)}</small></p>`;
 }
 
 const MAX_LISTED = 5;
@@ -119,7 +119,7 @@ function viewDeniedKey({ id, key, limiter, policy, count }: ShownKey, limiters: 
   const [field, value] = id === null ? ['key', key] : ['id', id];
   return markup`<form class="denied" data-action="key"><input type="hidden" name="${field}" value="${value}">
     <button class="key"><bdi>${key}</bdi></button>
-    <span class="count">${number(count)} denials</span>
+    <span>${number(count)} denials</span>
     <span class="limit">${limiter === policy ? limiter : `${limiter} · ${policy}`} <small>${numbers ?? ''}</small></span>
     <button name="open" value="block" aria-label="Block ${key}">Block …</button>
   </form>`;

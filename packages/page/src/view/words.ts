@@ -31,19 +31,12 @@ export function describeOutcome({ outcome, source, retryAtMs, policies }: KeySta
   return markup`Not blocked. Its numbers depend on the request, and this process has not denied it lately.`;
 }
 
-/** Such as `02:14:07: denied 37 times, 100 of 100 in 1m (orders)`. */
-export function describeDenial({
-  atMs,
-  count,
-  used,
-  limit,
-  windowMs,
-  isBlocked,
-  policy,
-}: KeyState['denials'][number]): Markup {
+/** Such as `02:14:07: denied 37 times, 100 of 100 in 1m`, with the policy unless its limiter has the same name. */
+export function describeDenial(denial: KeyState['denials'][number], limiter: string): Markup {
+  const { atMs, count, used, limit, windowMs, isBlocked, policy } = denial;
   const often = count === 1 ? 'once' : `${number(count)} times`;
   const why = isBlocked ? 'blocked' : `${number(used)} of ${number(limit)} in ${writeDuration(windowMs)}`;
-  return markup`${time(atMs)}: denied ${often}, ${why} <small>${policy}</small>`;
+  return markup`${time(atMs)}: denied ${often}, ${why} <small>${policy === limiter ? '' : policy}</small>`;
 }
 
 /** Such as `Override of orders: fixedWindow 500 per 1h until 14:02:07, by ann (sale).` */
@@ -71,12 +64,12 @@ const WORDS: Readonly<Record<LimitEvent['what'], string>> = {
 
 /** Such as `02:14:07 block ann of login: 5 of 5 used -> 5 of 5 used, blocked for 1h, by ops (a flood)`. */
 export function describeEvent({ atMs, endAtMs, what, limit, key, before, after, by, reason }: LimitEvent): Markup {
-  const lasts = what === 'outage' || what === 'lost';
-  const end = endAtMs === null ? markup` and lasts` : markup` to ${time(endAtMs)}`;
+  const isOpen = endAtMs === null && (what === 'outage' || what === 'lost');
+  const end = endAtMs === null ? undefined : markup` to ${time(endAtMs)}`;
   const target = key === null ? markup`<bdi>${limit}</bdi>` : markup`<bdi>${key}</bdi> of <bdi>${limit}</bdi>`;
   const change = [before, after].filter((one) => one !== null).join(' → ');
   const whose = `${by === null ? '' : `, by ${by}`}${reason === null ? '' : ` (${reason})`}`;
-  return markup`${time(atMs)}${lasts ? end : undefined} <strong>${WORDS[what]}</strong> ${target}${change === '' ? '' : `: ${change}`}${whose}`;
+  return markup`${isOpen ? 'since ' : ''}${time(atMs)}${end} <strong>${WORDS[what]}</strong> ${target}${change === '' ? '' : `: ${change}`}${whose}`;
 }
 
 /** A time, accurate to a quarter: `0.14 ms`. */
