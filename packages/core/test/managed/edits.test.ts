@@ -3,12 +3,9 @@ import { fixedWindow } from '../../src/policies/fixed-window.ts';
 import { slidingWindow } from '../../src/policies/sliding-window.ts';
 import { until } from '@sluice/testkit';
 import type { OverrideOptions } from '../../src/managed/index.ts';
-import { useWorld } from './use-policies.ts';
+import { ten, twenty, useWorld } from './use-policies.ts';
 
 const { redis, process } = useWorld();
-
-const ten = fixedWindow({ limit: 10, window: '1h' });
-const twenty = fixedWindow({ limit: 20, window: '1h' });
 
 describe('put', () => {
   it('keeps a policy with the instant of the server, who put it and why', async () => {

@@ -1,12 +1,8 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { startTcpProxy, until } from '@sluice/testkit';
-import { fixedWindow } from '../../src/policies/fixed-window.ts';
-import { useWorld, type Process } from './use-policies.ts';
+import { ten, twenty, useWorld, type Process } from './use-policies.ts';
 
 const { redis, process, warnings } = useWorld();
-
-const ten = fixedWindow({ limit: 10, window: '1h' });
-const twenty = fixedWindow({ limit: 20, window: '1h' });
 
 /** How many records processes have read, and how often they have asked. */
 async function countReads(): Promise<{ readonly records: number; readonly calls: number }> {
@@ -106,8 +102,8 @@ describe('a process that follows Redis', () => {
   it('rejects at once while the source is known to fail, before it was ever read', async () => {
     const one = process('redis://127.0.0.1:1');
     const first = one.follow();
-    await expect(first).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+    await expect(first).rejects.toMatchObject({ name: 'StoreError' });
 
-    await expect(one.follower.firstLoad()).rejects.toMatchObject({ code: 'SLUICE_STORE_FAILED' });
+    await expect(one.follower.firstLoad()).rejects.toMatchObject({ name: 'StoreError' });
   });
 });

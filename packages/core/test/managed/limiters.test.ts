@@ -1,13 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { until, useClosing } from '@sluice/testkit';
-import { createLimiter, fixedWindow, redisStore, type Limiter } from '../../src/index.ts';
+import { createLimiter, redisStore, type Limiter } from '../../src/index.ts';
 import { createPolicies, managed } from '../../src/managed/index.ts';
-import { useWorld } from './use-policies.ts';
+import { ten, twenty, useWorld } from './use-policies.ts';
 
 const { redis, process } = useWorld();
-
-const ten = fixedWindow({ limit: 10, window: '1h' });
-const twenty = fixedWindow({ limit: 20, window: '1h' });
 
 const closeLater = useClosing();
 

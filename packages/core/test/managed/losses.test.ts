@@ -2,12 +2,10 @@ import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { until } from '@sluice/testkit';
 import { fixedWindow } from '../../src/policies/fixed-window.ts';
-import { takeSnapshot, useWorld, type Process } from './use-policies.ts';
+import { takeSnapshot, ten, twenty, useWorld, type Process } from './use-policies.ts';
 
 const { redis, process, warnings } = useWorld();
 
-const ten = fixedWindow({ limit: 10, window: '1h' });
-const twenty = fixedWindow({ limit: 20, window: '1h' });
 const thirty = fixedWindow({ limit: 30, window: '1h' });
 
 async function followers(count: number): Promise<Process[]> {

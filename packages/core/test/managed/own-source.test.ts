@@ -1,12 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { until, useClosing } from '@sluice/testkit';
-import { createLimiter, fixedWindow, memoryStore, readEvents, type Limiter } from '../../src/index.ts';
+import { createLimiter, memoryStore, readEvents, type Limiter } from '../../src/index.ts';
 import type { LimiterCore } from '../../src/limiter/core.ts';
 import { createPolicies, managed, redisSource, type PolicySource } from '../../src/managed/index.ts';
-import { useWarnings } from './use-policies.ts';
-
-const ten = fixedWindow({ limit: 10, window: '1h' });
-const twenty = fixedWindow({ limit: 20, window: '1h' });
+import { ten, twenty, useWarnings } from './use-policies.ts';
 
 /** A table in memory, whose put compares. */
 function table(records: Record<string, unknown> = {}): PolicySource & { readonly records: Record<string, unknown> } {

@@ -1,6 +1,7 @@
 import { beforeEach, jest } from '@jest/globals';
 import { useClosing, useRedis, type RunningRedis } from '@sluice/testkit';
 import { Redis } from 'ioredis';
+import { fixedWindow, type FixedWindowPolicy } from '../../src/policies/fixed-window.ts';
 import { createPolicies, redisSource, type Policies } from '../../src/managed/index.ts';
 import { findFollower } from '../../src/managed/policies.ts';
 import type { Follower } from '../../src/managed/follower.ts';
@@ -21,6 +22,9 @@ export interface World {
   readonly warnings: readonly string[];
   process(url?: string): Process;
 }
+
+export const ten: FixedWindowPolicy = fixedWindow({ limit: 10, window: '1h' });
+export const twenty: FixedWindowPolicy = fixedWindow({ limit: 20, window: '1h' });
 
 const KEYS = ['records', 'changes', 'revisions'].map((part) => `sluice:{#policies}:${part}`);
 
