@@ -78,10 +78,6 @@ describe.each(frameworks)('byRoute() on $version', ({ version, express }) => {
         '/v2/tenants/2/users/2/login': '/:version/tenants/:tenant/users/:user/login',
       },
     ],
-    'another for each of two mount paths with parameters': [
-      (app) => ['/tenants/:id', '/shops/:id'].map((path) => app.use(path, newRouter().get('/list', limit, ok))),
-      { '/tenants/shops/list': '/tenants/:id/list', '/shops/tenants/list': '/shops/:id/list' },
-    ],
     'a star and the route if a router hides how an application is mounted': [
       (app) => app.use('/:hidden', newRouter().use('/shop', newHidden().get('/list', limit, ok))),
       { '/Hidden/Shop/list': '*/list', '/%68idden/shop/list': '*/list' },
@@ -139,10 +135,6 @@ describe.each(frameworks)('byRoute() on $version', ({ version, express }) => {
     'the mount path of the limiter, without its parameters': [
       (app) => app.use('/early/:id', limit, ok),
       { '/early/1/a': '/early/:id', '/early/2': '/early/:id' },
-    ],
-    'one for all of a router without routes': [
-      (app) => app.use('/inner/:id', newRouter().use(limit, ok)),
-      { '/inner/1/a': '(unmatched)', '/inner/2/b': '(unmatched)' },
     ],
     'the mount path of an application that has not been entered': [
       (app) => app.use(limit).use('/shop', express().get('/orders/:id', ok)),

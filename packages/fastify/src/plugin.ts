@@ -108,12 +108,10 @@ function install(app: FastifyInstance): Limits {
     ready();
   });
   app.addHook('onClose', async () => limits.close());
-  for (const name of LIMIT_HOOKS)
-    addHook(
-      app,
-      name,
-      limitBy((request) => limits.limiterFor(request, name)),
-    );
+  for (const name of LIMIT_HOOKS) {
+    const hook = limitBy((request) => limits.limiterFor(request, name));
+    (app.addHook as (name: LimitHook, hook: Hook) => unknown)(name, hook);
+  }
   return limits;
 
   function rateLimit(this: FastifyInstance, options: RouteLimitOptions): RateLimitHook {
@@ -147,8 +145,4 @@ function limitBy(find: (request: FastifyRequest) => RequestLimiter | undefined):
     if (limiter === undefined) done();
     else limiter.limitThen(request, reply, done);
   };
-}
-
-function addHook(app: FastifyInstance, name: LimitHook, hook: Hook): void {
-  (app.addHook as (name: LimitHook, hook: Hook) => unknown)(name, hook);
 }

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { betterAuthStorage, type BetterAuthStorage, type BetterAuthStorageOptions } from '@sluice/compat/better-auth';
 import { memoryStore, redisStore, silenceWarnings } from '@sluice/core';
 import { fakeClock } from '@sluice/core/testing';
-import { useRedis } from '@sluice/testkit';
 import { betterAuth, type BetterAuthOptions } from 'better-auth';
 import { memoryAdapter } from 'better-auth/adapters/memory';
 
@@ -46,8 +45,6 @@ async function statuses(count: number, ask: () => Promise<Response>): Promise<re
 const SIGN_IN = '/sign-in/email';
 
 describe('better-auth', () => {
-  const redis = useRedis();
-
   it('allows what its rule allows, of requests at once too, by address and path', async () => {
     const ask = application({});
 
@@ -91,14 +88,6 @@ describe('better-auth', () => {
     }
 
     expect(seen).toEqual([200, 200, 200, 200, 200, 200]);
-  });
-
-  it('has one limit in two processes with Redis', async () => {
-    const make = (): Ask => application({ store: redisStore(redis.client, { prefix: 'sluice' }), timeoutMs: 60_000 });
-
-    const both = [make(), make()].map(async (ask) => statuses(6, async () => ask('/ok')));
-
-    expect((await Promise.all(both)).flat().filter((status) => status === 200)).toHaveLength(5);
   });
 
   it('counts in memory while Redis is away', async () => {
