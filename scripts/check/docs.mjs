@@ -16,6 +16,7 @@ import {
 import { dirname, join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { anchorOf } from '../../site/anchors.mjs';
 import { ADDRESSES, PACKAGES } from '../build/packages.mjs';
 import { examplesIn, runExample, writeExample } from './examples.mjs';
 
@@ -149,13 +150,5 @@ function compile(folder) {
 }
 
 function anchorsOf(markdown) {
-  const headings = [...markdown.matchAll(/^#+ (.*)$/gm)].map((match) => match[1]);
-  return new Set(
-    headings.map((heading) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\w\- ]/g, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
+  return new Set([...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading)));
 }

@@ -189,7 +189,6 @@ function prepared(name, { adapters, dependencies, prepare, source }, examples) {
 /** The files of the example, as an application of Next.js has them. */
 function useNextExample(folder) {
   cpSync(join(root, 'examples/nextjs/src'), join(folder, 'src'), { recursive: true });
-  rmSync(join(folder, 'src/main.ts'));
   const compilerOptions = { allowImportingTsExtensions: true, noEmit: true, strict: true };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
 }

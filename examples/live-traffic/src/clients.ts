@@ -17,63 +17,50 @@ export interface ClientKind {
 }
 
 /** One client, with an address of its own, until its life ends. */
-class Visitor {
-  readonly #url: string;
-  readonly #address: string;
-  readonly #kind: ClientKind;
-  readonly #life: AbortSignal;
+type Visitor = ReturnType<typeof createVisitor>;
+
+function createVisitor(
+  url: string,
+  address: string,
+  kind: Pick<ClientKind, 'sent' | 'answered' | 'denied'>,
+  life: AbortSignal,
+) {
   /** When the server has something left again, by its fields `RateLimit` and `Retry-After`. */
-  #freeAtMs = 0;
+  let freeAtMs = 0;
 
-  constructor(url: string, address: string, kind: ClientKind, life: AbortSignal) {
-    this.#url = url;
-    this.#address = address;
-    this.#kind = kind;
-    this.#life = life;
+  async function pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: life }).catch(() => undefined);
   }
 
-  get isActive(): boolean {
-    return !this.#life.aborted;
-  }
-
-  /** Waits for the least time, and as long as the server has said that nothing remains. */
-  async waitAsTold(leastMs: number): Promise<void> {
-    await this.pause(Math.max(leastMs, this.#freeAtMs - performance.now()));
-  }
-
-  async pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#life }).catch(() => undefined);
-  }
-
-  async get(path: string): Promise<void> {
-    await this.#send(path, {});
-  }
-
-  async logIn(user: string, password: string): Promise<void> {
-    await this.#send('/login', { method: 'POST', body: new URLSearchParams({ user, password }) });
-  }
-
-  async #send(path: string, init: RequestInit): Promise<void> {
-    const headers = { 'X-Forwarded-For': this.#address };
+  async function send(path: string, init: RequestInit = {}): Promise<void> {
     try {
-      const response = await fetch(this.#url + path, { ...init, headers });
+      const response = await fetch(url + path, { ...init, headers: { 'X-Forwarded-For': address } });
       await response.arrayBuffer();
-      const isDenied = response.status === 429;
-      this.#kind[isDenied ? 'denied' : 'answered']++;
+      kind[response.status === 429 ? 'denied' : 'answered']++;
       for (const [, left, seconds] of (response.headers.get('ratelimit') ?? '').matchAll(/;r=(\d+);t=(\d+)/g)) {
-        if (left === '0') this.#freeAtMs = Math.max(this.#freeAtMs, performance.now() + Number(seconds) * 1000);
+        if (left === '0') freeAtMs = Math.max(freeAtMs, performance.now() + Number(seconds) * 1000);
       }
     } catch {
       // The run has ended: the server is closed.
     }
-    this.#kind.sent++;
+    kind.sent++;
   }
+
+  return {
+    pause,
+    isActive: (): boolean => !life.aborted,
+    /** Waits for the least time, and as long as the server has said that nothing remains. */
+    waitAsTold: (leastMs: number) => pause(Math.max(leastMs, freeAtMs - performance.now())),
+    get: (path: string) => send(path),
+    logIn: (user: string, password: string) =>
+      send('/login', { method: 'POST', body: new URLSearchParams({ user, password }) }),
+  };
 }
 
 /** Logs in, then reads and searches at the pace of a person. */
 async function readAround(visitor: Visitor): Promise<void> {
   await visitor.logIn(`reader-${String(Math.random())}`, PASSWORD);
-  while (visitor.isActive) {
+  while (visitor.isActive()) {
     await visitor.waitAsTold(150 + Math.random() * 200);
     await (Math.random() < 0.3 ? visitor.get('/search?q=lock') : visitor.get(anyArticle()));
   }
@@ -81,7 +68,7 @@ async function readAround(visitor: Visitor): Promise<void> {
 
 /** Reads as fast as it may: until `RateLimit` says that nothing remains. */
 async function crawl(visitor: Visitor): Promise<void> {
-  while (visitor.isActive) {
+  while (visitor.isActive()) {
     await visitor.get(anyArticle());
     await visitor.waitAsTold(10);
   }
@@ -89,7 +76,7 @@ async function crawl(visitor: Visitor): Promise<void> {
 
 /** Sends thirty searches at once, then pauses, like a badly written page. */
 async function burst(visitor: Visitor): Promise<void> {
-  while (visitor.isActive) {
+  while (visitor.isActive()) {
     await Promise.all(Array.from({ length: 30 }, () => visitor.get('/search?q=weir')));
     await visitor.pause(2500);
   }
@@ -105,7 +92,7 @@ async function hammer(visitor: Visitor): Promise<void> {
 
 /** Repeats a request until its life ends, at most once in this time. */
 async function repeat(visitor: Visitor, pauseMs: number, send: (i: number) => Promise<void>): Promise<void> {
-  for (let i = 1; visitor.isActive; i++) {
+  for (let i = 1; visitor.isActive(); i++) {
     await send(i);
     await visitor.pause(pauseMs);
   }
@@ -151,7 +138,7 @@ export function startTraffic(url: string): { readonly kinds: readonly ClientKind
   setMaxListeners(0, life.signal); // every client waits on it
   const kinds = KINDS.map((kind) => ({ ...kind, sent: 0, answered: 0, denied: 0 }));
   const lives = kinds.flatMap((kind) =>
-    kind.addresses.map((address) => kind.behave(new Visitor(url, address, kind, life.signal))),
+    kind.addresses.map((address) => kind.behave(createVisitor(url, address, kind, life.signal))),
   );
   return {
     kinds,

@@ -6,7 +6,6 @@ import { useRedis, type RunningRedis } from './use-redis.ts';
 const SERVICE_LIMIT = 60;
 const REPORT_LIMIT = 3;
 const LOGIN_LIMIT = 5;
-const ACCOUNT_LIMIT = 20;
 const FREE_LIMIT = 10;
 
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
@@ -89,13 +88,6 @@ export function describeExample(main: URL): void {
       await example.ends();
     });
 
-    it('prints where it listens, and two commands to try', () => {
-      const url = `http://127.0.0.1:${String(port)}`;
-
-      expect(example.stdout).toContain(`Listening on ${url}`);
-      expect(example.stdout.match(new RegExp(`curl -si '${url}/.*`, 'g'))).toHaveLength(2);
-    });
-
     it('allows each address 60 requests a minute, routes or not, whatever other addresses it states', async () => {
       const [busy, quiet] = [newClient(), newClient()];
       for (let i = 0; i < SERVICE_LIMIT - 2; i++) await busy.get('/', { 'x-forwarded-for': quiet.address });
@@ -165,7 +157,7 @@ export function describeExample(main: URL): void {
     });
   });
 
-  it('counts users and failures of logins together in two processes on one Redis', async () => {
+  it('counts users together in two processes on one Redis', async () => {
     const both = [await startOnRedis(main, redis), await startOnRedis(main, redis)];
     const ports = both.map(([, port]) => port);
     const orders = [];
@@ -173,14 +165,7 @@ export function describeExample(main: URL): void {
       const client = new ExampleClient(port);
       orders.push(...(await client.statuses(6, '/orders', await client.authorization('ann'))));
     }
-    for (let i = 0; i < ACCOUNT_LIMIT / LOGIN_LIMIT; i++) {
-      const one = new ExampleClient(ports[i % 2] as number);
-      for (let guess = 0; guess < LOGIN_LIMIT; guess++) await one.logIn('frank', 'guess');
-    }
-    const logins = await Promise.all(ports.map((port) => new ExampleClient(port).logIn('frank')));
-
     expect(orders).toEqual([...times(FREE_LIMIT, 200), 429, 429]);
-    expect(logins.map(({ status }) => status)).toEqual([429, 429]);
     for (const [example] of both) {
       example.stop();
       expect(await example.ends()).toBe(0);
