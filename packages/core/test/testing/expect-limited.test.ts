@@ -125,7 +125,12 @@ describe('expectLimited fails', () => {
       { limit: 2 },
       /request 3 got 200: 3 were\. .* no limiter acts on this/,
     ],
-    ['no route', () => answer(404), { limit: 2 }, /request 1 got 404: this response does not come from a limited route/],
+    [
+      'no route',
+      () => answer(404),
+      { limit: 2 },
+      /request 1 got 404: this response does not come from a limited route/,
+    ],
     ['what is not an application', 5 as never, { limit: 1 }, /takes an Express, Koa, .* got 5/],
     ['unknown options', threeTimes(), { limit: 1, limits: 2 } as never, /expectLimited has no option "limits"/],
   ])('for %s', async (_name, app, options, message) => {
