@@ -1,13 +1,16 @@
+import { Writer } from 'protobufjs/minimal.js';
 import { CallError, Status } from './status.ts';
 
 /** Before a message: one byte of flags, and its length in four bytes, most significant first. */
-export const PREFIX_BYTES = 5;
+const PREFIX_BYTES = 5;
 
-/** Completes a message whose first five bytes were left free. */
-export function framed(message: Buffer): Buffer {
-  message[0] = 0;
-  message.writeUInt32BE(message.length - PREFIX_BYTES, 1);
-  return message;
+/** A message with its prefix. */
+export function writeFrame<T>(message: T, write: (writer: Writer, message: T) => unknown): Buffer {
+  const writer = Writer.create().uint32(0).fixed32(0); // room for the prefix
+  write(writer, message);
+  const bytes = writer.finish() as Buffer;
+  bytes.writeUInt32BE(bytes.length - PREFIX_BYTES, 1);
+  return bytes;
 }
 
 const FIRST_CAPACITY = 1024;

@@ -3,7 +3,6 @@ import { Body } from './body.ts';
 import type { Sessions } from './sessions.ts';
 import { CallError, Status, encodeMessage, type StatusCode } from './status.ts';
 import { parseTimeout } from './timeout.ts';
-import { WireError } from '../protobuf/wire.ts';
 import type { Clients } from '../transport/clients.ts';
 
 /** A method of a service. Its request is one message. */
@@ -11,7 +10,7 @@ export interface Method {
   /**
    * Decodes the request.
    *
-   * @throws CallError, or WireError for bytes that are no message.
+   * @throws CallError; any other error for bytes that are no message.
    */
   decode(message: Buffer): unknown;
   /** Begins to answer the call, whose request is complete. An error that it throws ends the call. */
@@ -123,7 +122,7 @@ export class Call {
     if (this.#isAnswered) return;
     try {
       const message = this.#body.add(chunk);
-      if (message !== undefined) this.#request = this.#method.decode(message);
+      if (message !== undefined) this.#request = decode(this.#method, message);
       this.#hold(this.#body.heldBytes);
     } catch (error) {
       this.fail(error);
@@ -173,12 +172,18 @@ function drop(call: Call): void {
   call.drop();
 }
 
+function decode(method: Method, message: Buffer): unknown {
+  try {
+    return method.decode(message);
+  } catch (error) {
+    if (error instanceof CallError) throw error;
+    throw new CallError(Status.INTERNAL, `the message cannot be decoded: ${(error as Error).message}`);
+  }
+}
+
 /** The error that a client is told. */
 function toCallError(error: unknown): CallError {
-  if (error instanceof CallError) return error;
-  const isUnreadable = error instanceof WireError;
-  const message = isUnreadable ? `the message cannot be decoded: ${error.message}` : 'the service has failed';
-  return new CallError(Status.INTERNAL, message);
+  return error instanceof CallError ? error : new CallError(Status.INTERNAL, 'the service has failed');
 }
 
 function tooMany(): CallError {

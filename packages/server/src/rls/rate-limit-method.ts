@@ -2,10 +2,10 @@ import type { Entrance } from '../access.ts';
 import type { Service } from '../service.ts';
 import { makeResponse } from './answer.ts';
 import { decodeRateLimitRequest } from './codec-request.ts';
-import { encodeRateLimitResponse } from './codec-response.ts';
+import { writeRateLimitResponse } from './codec-response.ts';
 import { countDecided } from './count-decided.ts';
 import { decide, type Decided } from './decide.ts';
-import { PREFIX_BYTES, framed } from '../grpc/body.ts';
+import { writeFrame } from '../grpc/body.ts';
 import type { Call, Method } from '../grpc/call.ts';
 import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitRequest } from './messages.ts';
@@ -26,7 +26,7 @@ export function rateLimitMethod(service: Service, options: RateLimitMethodOption
   let inFlight = 0;
   const respond = (call: Call, decided: Decided): void => {
     countDecided(service.stats, decided);
-    call.answer(framed(encodeRateLimitResponse(makeResponse(decided), PREFIX_BYTES)));
+    call.answer(writeFrame(makeResponse(decided), writeRateLimitResponse));
   };
   const answer = (call: Call): void => {
     if (inFlight >= maxInFlight) {

@@ -1,12 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { cases, seeded, testSeed } from '@sluice/testkit';
-import { Body, framed } from '../../src/grpc/body.ts';
+import { Body } from '../../src/grpc/body.ts';
+import { frameOf } from '../rls/raw-call.ts';
 
 const LONGEST = 10_000;
-
-function frameOf(message: Buffer): Buffer {
-  return framed(Buffer.concat([Buffer.alloc(5), message]));
-}
 
 /** Adds chunks one after the other, as sockets deliver them: each a view of memory that is written again. */
 function addAll(body: Body, chunks: readonly Buffer[]): Buffer | undefined {

@@ -10,8 +10,7 @@ import { countDecided } from '../count-decided.ts';
 import { decide } from '../decide.ts';
 import { CallError, Status, type StatusCode } from '../../grpc/status.ts';
 import { OK, type RateLimitResponse } from '../messages.ts';
-import { decodeRateLimitRequest } from '../codec-request.ts';
-import { encodeJsonRequest } from './write-request.ts';
+import { readJsonRequest } from './read-request.ts';
 import { formatResponse } from './write-response.ts';
 
 /**
@@ -28,7 +27,7 @@ export function jsonRoute(service: Service, entrance: Entrance): Route {
     },
     async handle(request, response, body) {
       try {
-        const decided = await decide(service, decodeRateLimitRequest(encodeJsonRequest(parseJson(body))), {
+        const decided = await decide(service, readJsonRequest(parseJson(body)), {
           entrance,
           authorization: request.headers.authorization,
           endMs: undefined,
