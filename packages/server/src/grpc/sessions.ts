@@ -50,24 +50,19 @@ export class Sessions {
     return known ?? (counting[PEER] = this.#clients.peerOf(session.socket));
   }
 
-  /** Asks all clients to leave, and waits until they have, at most this long. */
-  async drain(longestMs: number): Promise<void> {
-    const closed = [...this.#open].map((session) => new Promise<void>((resolve) => session.once('close', resolve)));
+  /** Asks all clients to leave. */
+  leave(): void {
     for (const session of this.#open) leave(session);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, longestMs);
-    });
-    await Promise.race([Promise.all(closed), late]);
-    clearTimeout(timer);
-    clearInterval(this.#keepalive);
-    this.destroy();
-    await Promise.all(closed);
   }
 
   /** Ends all connections, with the calls on them. */
   destroy(): void {
     for (const session of this.#open) session.destroy();
+  }
+
+  /** Asks for signs of life no longer. */
+  close(): void {
+    clearInterval(this.#keepalive);
   }
 }
 

@@ -35,19 +35,12 @@ export async function openListeners(
   settings: Settings,
   page: readonly Route[],
 ): Promise<readonly Listener[]> {
-  const { log, maxInFlight, drainMs } = settings;
+  const { log, maxInFlight } = settings;
   const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
   const clients = new Clients(() => service.configuration.forwardAuth?.trustedProxies);
   const http = { maxInFlight, clients, bodies: new Bodies(clients) };
   const make: Readonly<Record<ListenerName, (isPrivate: boolean) => Made>> = {
-    grpc: (isPrivate) => {
-      const served = serveRls(service, {
-        ...{ entrance: { isPrivate }, clients, maxInFlight },
-        ...(tls === undefined ? {} : { tls: { ...tls, rejectUnauthorized: tls.requestCert } }),
-        drainMs,
-      });
-      return { server: served.server, close: (graceMs) => (graceMs === 0 ? served.close() : served.drain()) };
-    },
+    grpc: (isPrivate) => serveRls(service, { entrance: { isPrivate }, clients, tls, maxInFlight }),
     http: (isPrivate) => {
       const json = jsonRoute(service, { isPrivate });
       return serveHttp([json, ...authRoutes(service, clients), ...commonRoutes(service, isPrivate)], {

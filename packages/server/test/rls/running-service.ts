@@ -10,13 +10,17 @@ import {
 } from '@grpc/grpc-js';
 import { memoryStore, type Store } from '@sluice/core';
 import { freePort } from '@sluice/testkit';
-import { serveRls, type RlsOptions, type RlsServer } from '../../src/rls/serve-rls.ts';
+import { serveRls, type RlsOptions } from '../../src/rls/serve-rls.ts';
+import { Clients } from '../../src/transport/clients.ts';
+import type { Made } from '../../src/transport/http.ts';
 import { makeService, type MadeService } from '../serve.ts';
 import { GenericClient, METHODS, type DescriptorFields, type RequestFields, type ResponseFields } from './protocol.ts';
 
 export interface RunningService {
   readonly service: MadeService;
-  readonly rls: RlsServer;
+  readonly rls: Made;
+  /** How many calls have begun and not ended. */
+  readonly openCalls: number;
   readonly port: number;
   /** A client of grpc-js. */
   readonly client: Client;
@@ -47,7 +51,11 @@ export interface RunOptions extends Partial<RlsOptions> {
 export async function runService(yaml: string, options: RunOptions = {}): Promise<RunningService> {
   const { store = memoryStore(), timeoutMs = 60_000, token, shared = true, ...rls } = options;
   const service = makeService(yaml, { store, timeoutMs, token, shared });
-  const server = serveRls(service, rls);
+  const clients = new Clients();
+  const server = serveRls(service, {
+    ...{ entrance: { isPrivate: false }, clients, tls: undefined, maxInFlight: 1024 },
+    ...rls,
+  });
   const port = await freePort();
   server.server.listen(port, '127.0.0.1');
   await once(server.server, 'listening');
@@ -55,12 +63,15 @@ export async function runService(yaml: string, options: RunOptions = {}): Promis
   return {
     service,
     rls: server,
+    get openCalls() {
+      return clients.calls.all;
+    },
     port,
     client,
     ask: (request, given) => ask(client, request, given),
     async close() {
       client.close();
-      await server.close();
+      await server.close(0);
       service.stats.close();
       await service.core.close();
     },

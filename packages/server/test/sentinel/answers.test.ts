@@ -15,14 +15,8 @@ const RULES = limitsOf([
   { flowId: 204, count: 10 * SECONDS, items: ITEMS },
 ]);
 const TYPES = ['ping', 'flow', 'param'];
-const STATUS = new Map([
-  ...([
-    [0, 'OK'],
-    [1, 'BLOCKED'],
-    [3, 'NO_RULE'],
-    [-1, 'BAD'],
-    [-4, 'BAD_REQUEST'],
-  ] as const),
+const STATUS: ReadonlyMap<number, string> = new Map([
+  ...([[0, 'OK'], [1, 'BLOCKED'], [3, 'NO_RULE'], [-1, 'BAD'], [-4, 'BAD_REQUEST']] as const),
 ]);
 
 let service: SentinelService;

@@ -45,7 +45,8 @@ describe('a connection', () => {
       attacker.close();
     }
 
-    await until('the connection of another client is left', async () => (await open()) === 1);
+    running.client.close();
+    await until('no connection is left', async () => (await open()) === 0);
   });
 
   it('that does not answer pings is closed', async () => {
