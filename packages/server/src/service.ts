@@ -1,4 +1,3 @@
-import type { Store } from '@sluice/core';
 import type { LimiterCore } from '@sluice/core/spi';
 import type { Access } from './access.ts';
 import type { Stats } from './stats/stats.ts';
@@ -8,7 +7,6 @@ import type { Health } from './health/health.ts';
 
 /** The ground on which every protocol of the server decides. */
 export interface Service {
-  readonly store: Store;
   /** Makes the limits of descriptors and decides over them. Its name is `service`. */
   readonly core: LimiterCore;
   /** The present configuration. Another object after a reload, so a request reads it once. */

@@ -1,5 +1,5 @@
 import type { Policy } from '@sluice/core';
-import type { Place, Problem } from './configuration-error.ts';
+import type { Place } from './configuration-error.ts';
 import type { Unit } from './units.ts';
 
 // What files contain, checked, as plain data: one thread reads it, and another decides by it.
@@ -10,8 +10,6 @@ export interface ConfigurationData {
   readonly limits: readonly LimitData[];
   readonly forwardAuth: ForwardAuthData | undefined;
   readonly sentinelRules: readonly SentinelNumbers[];
-  /** What is not used, and is no mistake. */
-  readonly warnings: readonly Problem[];
 }
 
 /** A policy, several named ones, or the name of a managed policy. */

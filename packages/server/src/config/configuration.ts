@@ -21,8 +21,6 @@ export interface Configuration {
     readonly params: ReadonlyMap<bigint, SentinelRule>;
     readonly namespaces: ReadonlySet<string>;
   };
-  /** What the files hold that is not used, and is no mistake. */
-  readonly warnings: readonly Problem[];
 }
 
 export interface NamedLimit extends LimitData {
@@ -106,7 +104,6 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
       ...{ flows: byId(false), params: byId(true) },
       namespaces: new Set(data.sentinelRules.map(({ namespace }) => namespace)),
     },
-    warnings: data.warnings,
   };
 }
 

@@ -57,9 +57,7 @@ function readDescriptor(item: YamlValue, above: Above): DescriptorData | undefin
       'share_threshold needs a value with *; without one every value is a limit of its own',
     );
   }
-  for (const name of ['detailed_metric', 'value_to_metric'] as const) {
-    if (fields[name].flag(name)) fields[name].warn(`${name} changes nothing: metrics hold no values of requests`);
-  }
+  for (const name of ['detailed_metric', 'value_to_metric'] as const) fields[name].flag(name);
   const { places } = above;
   const own = { places, name: `${above.name}.${makeLabel(key, value)}`, key: above.key + makeSegment(key, value) };
   const earlier = places.get(own.key);

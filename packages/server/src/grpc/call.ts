@@ -235,7 +235,7 @@ export function callServer(
   return (stream, headers) => {
     stream.on('error', ignore); // 'close' follows
     if (stream.destroyed || stream.closed) return;
-    const client = sessions.called(stream.session as ServerHttp2Session);
+    const client = sessions.clientOf(stream.session as ServerHttp2Session);
     const path = headers[':path'] ?? '';
     const method = methods.get(path);
     if (headers[':method'] !== 'POST') respondWithout(stream, constants.HTTP_STATUS_METHOD_NOT_ALLOWED);

@@ -12,6 +12,7 @@ import {
 } from './messages.ts';
 import { makeMetadata } from './metadata.ts';
 import type { Outcome } from './outcomes.ts';
+import type { Stats } from '../stats/stats.ts';
 
 const SECONDS = 1000;
 /** The windows that are a unit. */
@@ -28,23 +29,33 @@ const UNLIMITED_BY_NO_RULE: DescriptorStatus = {
 const UNLIMITED: DescriptorStatus = { ...UNLIMITED_BY_NO_RULE, limitRemaining: MAX_UINT32 };
 
 /**
- * The response to a request that was decided: a status per descriptor, our header fields, and metadata. In a denied
+ * The response to a request that was decided: a status per descriptor, our header fields, and metadata. Counts it. In a denied
  * request the descriptors that would have allowed it are OK, and state what is left without it.
  */
-export function makeResponse(decided: Decided): RateLimitResponse {
+export function makeResponse(decided: Decided, stats: Stats): RateLimitResponse {
   const { request, plan, outcomes, allowed } = decided;
   const { unlimited } = plan;
   const statuses: DescriptorStatus[] = new Array<DescriptorStatus>(request.descriptors.length);
   for (let i = 0; i < statuses.length; i++) {
     statuses[i] = unlimited?.[i] === true ? UNLIMITED : UNLIMITED_BY_NO_RULE;
   }
-  for (const outcome of outcomes) statuses[outcome.descriptor.index] = makeStatus(outcome);
+  for (const outcome of outcomes) {
+    statuses[outcome.descriptor.index] = makeStatus(outcome);
+    count(stats, outcome);
+  }
   return {
     overallCode: allowed ? OK : OVER_LIMIT,
     statuses,
     responseHeadersToAdd: makeHeaders(decided),
     dynamicMetadata: makeMetadata(decided),
   };
+}
+
+/** Counts what was decided, by rule. Refunds are no hits. */
+function count(stats: Stats, { descriptor, allowed, policies, decision: { source } }: Outcome): void {
+  const { match, cost, isCheck, isRefund } = descriptor;
+  const { shadowMode: isShadow } = match.rule;
+  if (!isRefund) stats.count(match.metric, { hits: isCheck ? 0 : cost, allowed, isShadow, policies, source });
 }
 
 function makeStatus(outcome: Outcome): DescriptorStatus {

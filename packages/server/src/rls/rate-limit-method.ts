@@ -3,7 +3,6 @@ import type { Service } from '../service.ts';
 import { makeResponse } from './answer.ts';
 import { decodeRateLimitRequest } from './codec-request.ts';
 import { writeRateLimitResponse } from './codec-response.ts';
-import { countDecided } from './count-decided.ts';
 import { decide, type Decided } from './decide.ts';
 import { writeFrame } from '../grpc/body.ts';
 import type { Call, Method } from '../grpc/call.ts';
@@ -25,8 +24,7 @@ export function rateLimitMethod(service: Service, options: RateLimitMethodOption
   const { entrance, maxInFlight } = options;
   let inFlight = 0;
   const respond = (call: Call, decided: Decided): void => {
-    countDecided(service.stats, decided);
-    call.answer(writeFrame(makeResponse(decided), writeRateLimitResponse));
+    call.answer(writeFrame(makeResponse(decided, service.stats), writeRateLimitResponse));
   };
   const answer = (call: Call): void => {
     if (inFlight >= maxInFlight) {

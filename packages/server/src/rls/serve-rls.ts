@@ -7,7 +7,7 @@ import {
 } from 'node:http2';
 import type { Entrance } from '../access.ts';
 import { callServer, type Method } from '../grpc/call.ts';
-import { Sessions } from '../grpc/sessions.ts';
+import { LOST_PINGS, Sessions } from '../grpc/sessions.ts';
 import { healthCheck } from '../health/grpc-health.ts';
 import type { Service } from '../service.ts';
 import type { TlsSettings } from '../transport/certificates.ts';
@@ -25,7 +25,7 @@ export interface RlsOptions {
   /** Calls that wait for the store at once; others get `RESOURCE_EXHAUSTED`. */
   readonly maxInFlight: number;
   /**
-   * How often a connection without calls is asked whether it is still there, in milliseconds; the second time without
+   * How often a connection is asked whether it is still there, in milliseconds; the second time without
    * an answer ends it. Default 5000.
    */
   readonly keepaliveMs?: number;
@@ -38,6 +38,7 @@ const HTTP2: ServerOptions = {
   maxHeaderListPairs: 64,
   maxSessionMemory: 4, // in megabytes
   maxSettings: 32,
+  maxOutstandingPings: LOST_PINGS,
   maxSessionInvalidFrames: 100,
   maxSessionRejectedStreams: 100,
   settings: { enablePush: false, maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: 16_384 },

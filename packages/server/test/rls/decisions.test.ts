@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { memoryStore, redisStore } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
-import type { DescriptorFields, RequestFields, ResponseFields, StatusFields } from './protocol.ts';
-import { descriptor, runService, makeStatus, type AskOptions, type RunningService } from './running-service.ts';
+import type { RequestFields, ResponseFields, StatusFields } from './protocol.ts';
+import {
+  descriptor,
+  readRequest,
+  runService,
+  makeStatus,
+  type AskOptions,
+  type RunningService,
+} from './running-service.ts';
 
 /** The windows are days, so that none ends during a test. The last part is the example of envoyproxy/ratelimit's tests. */
 const LIMITS = `
@@ -39,32 +46,12 @@ descriptors:
       - { key: bar, value: banned, rate_limit: { name: banned_limit, unit: day, requests_per_unit: 0 } }
 `;
 const TOKEN = 'Bearer secret';
-const UNITS = ['SECOND', 'MINUTE', 'HOUR', 'DAY'];
 
 /**
- * A request and its answers, one after the other.
- *
- * Descriptors are joined by `&`: entries, then hits (`*3`, `*0` for a check, `*-3` for a refund), or a limit of the request
- * (`@2/HOUR`). `$` and `$$` are values of the row alone. `3: ` before all are hits of the request.
- *
- * An answer is `OK` or `OVER` and a status for each descriptor: what is left of the limit, `!` for one that is over it, `-` for no
- * limit.
+ * A request, as `readRequest` reads it, and its answers, one after the other: `OK` or `OVER`, and a status for each descriptor. That is what
+ * is left of the limit, `!` for one that is over it, `-` for no limit.
  */
 type Step = readonly [request: string, ...answers: string[]];
-
-function readRequest(written: string, subject: string): RequestFields {
-  const [, hits, list = ''] = /^(?:(\d+): )?(.*)$/.exec(written) ?? [];
-  const descriptors = list.split(' & ').map((one): DescriptorFields => {
-    const [, entries = '', value, limit, unit = ''] = /^(.*?)(?: \*(-?\d+))?(?: @(\d+)\/(\w+))?$/.exec(one) ?? [];
-    if (entries === '') return {};
-    return descriptor(entries.replaceAll('$', subject), {
-      ...(value === undefined ? {} : { hitsAddend: { value: value.replace('-', '') } }),
-      ...(limit === undefined ? {} : { limit: { requestsPerUnit: Number(limit), unit: 1 + UNITS.indexOf(unit) } }),
-      isNegativeHits: value?.startsWith('-') === true,
-    });
-  });
-  return { domain: 'shop', hitsAddend: Number(hits ?? 0), descriptors };
-}
 
 function writeAnswer({ overallCode, statuses = [] }: ResponseFields): string {
   return [overallCode.replace('_LIMIT', ''), ...statuses.map(writeStatus)].join(' ');

@@ -120,3 +120,25 @@ export function descriptor(written: string, more: Omit<DescriptorFields, 'entrie
   });
   return { entries, ...more };
 }
+
+const UNITS = ['SECOND', 'MINUTE', 'HOUR', 'DAY'];
+
+/**
+ * A request of the domain `shop`. Descriptors are joined by `&`: entries, then hits (`*3`, `*0` for a check, `*-3` for a refund), or a
+ * limit of the request (`@2/HOUR`). `3: ` before all are hits of the request.
+ *
+ * @param subject - Stands for each `$`.
+ */
+export function readRequest(written: string, subject: string): RequestFields {
+  const [, hits, list = ''] = /^(?:(\d+): )?(.*)$/.exec(written) ?? [];
+  const descriptors = list.split(' & ').map((one): DescriptorFields => {
+    const [, entries = '', value, limit, unit = ''] = /^(.*?)(?: \*(-?\d+))?(?: @(\d+)\/(\w+))?$/.exec(one) ?? [];
+    if (entries === '') return {};
+    return descriptor(entries.replaceAll('$', subject), {
+      ...(value === undefined ? {} : { hitsAddend: { value: value.replace('-', '') } }),
+      ...(limit === undefined ? {} : { limit: { requestsPerUnit: Number(limit), unit: 1 + UNITS.indexOf(unit) } }),
+      isNegativeHits: value?.startsWith('-') === true,
+    });
+  });
+  return { domain: 'shop', hitsAddend: Number(hits ?? 0), descriptors };
+}

@@ -16,7 +16,13 @@ const RULES = limitsOf([
 ]);
 const TYPES = ['ping', 'flow', 'param'];
 const STATUS: ReadonlyMap<number, string> = new Map([
-  ...([[0, 'OK'], [1, 'BLOCKED'], [3, 'NO_RULE'], [-1, 'BAD'], [-4, 'BAD_REQUEST']] as const),
+  ...([
+    [0, 'OK'],
+    [1, 'BLOCKED'],
+    [3, 'NO_RULE'],
+    [-1, 'BAD'],
+    [-4, 'BAD_REQUEST'],
+  ] as const),
 ]);
 
 let service: SentinelService;

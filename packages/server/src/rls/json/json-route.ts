@@ -6,7 +6,6 @@ import { sendText } from '../../transport/send.ts';
 import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 import { makeResponse } from '../answer.ts';
-import { countDecided } from '../count-decided.ts';
 import { decide } from '../decide.ts';
 import { CallError, Status, type StatusCode } from '../../grpc/status.ts';
 import { OK, type RateLimitResponse } from '../messages.ts';
@@ -32,8 +31,7 @@ export function jsonRoute(service: Service, entrance: Entrance): Route {
           authorization: request.headers.authorization,
           endMs: undefined,
         });
-        countDecided(service.stats, decided);
-        send(response, makeResponse(decided));
+        send(response, makeResponse(decided, service.stats));
       } catch (error) {
         throw describeProblem(error);
       }
