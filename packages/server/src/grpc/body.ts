@@ -13,6 +13,8 @@ export function writeFrame<T>(message: T, write: (writer: Writer, message: T) =>
   return bytes;
 }
 
+/** The longest message, in bytes: the default of gRPC. */
+const MAX_MESSAGE: number = 4 * 1024 * 1024;
 const FIRST_CAPACITY = 1024;
 const NOTHING = Buffer.alloc(0);
 
@@ -22,17 +24,9 @@ const NOTHING = Buffer.alloc(0);
  * announced.
  */
 export class Body {
-  readonly #longest: number;
   #held = NOTHING;
   #length = 0;
-  /** The length of the whole body, once it is known. */
-  #announced = Infinity;
   #isComplete = false;
-
-  /** @param longest - The longest message, in bytes. */
-  constructor(longest: number) {
-    this.#longest = longest;
-  }
 
   /** The memory that an incomplete message takes, in bytes. */
   get heldBytes(): number {
@@ -72,14 +66,13 @@ export class Body {
   #missingBytes(bytes: Buffer): number {
     if (bytes.length < PREFIX_BYTES) return PREFIX_BYTES - bytes.length;
     const length = bytes.readUInt32BE(1);
-    this.#announced = PREFIX_BYTES + length;
     const flags = bytes[0] as number;
     if (flags === 1) throw new CallError(Status.UNIMPLEMENTED, 'compressed messages are not supported: use identity');
     if (flags > 1) throw new CallError(Status.INTERNAL, `a message has the flags ${String(flags)}`);
-    if (length > this.#longest) {
+    if (length > MAX_MESSAGE) {
       throw new CallError(
         Status.RESOURCE_EXHAUSTED,
-        `a message has at most ${String(this.#longest)} bytes, got ${String(length)}`,
+        `a message has at most ${String(MAX_MESSAGE)} bytes, got ${String(length)}`,
       );
     }
     return PREFIX_BYTES + length - bytes.length;
@@ -89,9 +82,7 @@ export class Body {
   #withHeld(chunk: Buffer): Buffer {
     const length = this.#length + chunk.length;
     if (length > this.#held.length) {
-      const larger = Buffer.allocUnsafeSlow(
-        Math.max(length, Math.min(this.#held.length * 2, this.#announced), FIRST_CAPACITY),
-      );
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#held.length * 2, FIRST_CAPACITY));
       this.#held.copy(larger, 0, 0, this.#length);
       this.#held = larger;
     }

@@ -13,14 +13,8 @@ export interface Method {
    * @throws CallError; any other error for bytes that are no message.
    */
   decode(message: Buffer): unknown;
-  /** Begins to answer the call, whose request is complete. An error that it throws ends the call. */
-  answer(call: Call): void;
-}
-
-/** The objects that calls of one server share. */
-export interface CallDeps {
-  readonly clients: Clients;
-  readonly longestMessage: number;
+  /** Begins to answer the call, whose request is complete. An error that it throws ends the call; it never rejects. */
+  answer(call: Call): unknown;
 }
 
 /** How long a call may take, from its header fields to its last byte. */
@@ -40,15 +34,16 @@ export class Call {
   /** The client's deadline, by `performance.now()`. Undefined without `grpc-timeout`. */
   readonly deadlineAtMs: number | undefined;
   readonly authorization: string | undefined;
+  /** The decoded message. */
+  request: unknown;
   readonly #method: Method;
   readonly #clients: Clients;
   readonly #client: string;
-  readonly #body: Body;
+  readonly #body = new Body();
   /** Bytes of the incomplete message that count for the client. */
   #heldBytes = 0;
   /** Ends the call if it takes too long. Undefined once it counts no longer. */
   #timer: NodeJS.Timeout | undefined;
-  #request: unknown;
   #isAnswered = false;
 
   /** @throws CallError for a bad timeout, and where there are too many calls. */
@@ -57,7 +52,7 @@ export class Call {
     headers: IncomingHttpHeaders,
     client: string,
     method: Method,
-    { clients, longestMessage }: CallDeps,
+    clients: Clients,
   ) {
     const timeout = headers['grpc-timeout'];
     this.stream = stream;
@@ -66,7 +61,6 @@ export class Call {
     this.#method = method;
     this.#clients = clients;
     this.#client = client;
-    this.#body = new Body(longestMessage);
     if (!clients.calls.take(client, 1)) throw tooMany();
     this.#timer = setTimeout(drop, MAX_CALL_MS, this);
     stream
@@ -82,14 +76,9 @@ export class Call {
       })
       .on('close', () => {
         this.#isAnswered = true;
-        this.#request = undefined;
+        this.request = undefined;
         this.#leave();
       });
-  }
-
-  /** The decoded message. */
-  get request(): unknown {
-    return this.#request;
   }
 
   /** Whether the client has left, or the call was dropped. */
@@ -122,7 +111,7 @@ export class Call {
     if (this.#isAnswered) return;
     try {
       const message = this.#body.add(chunk);
-      if (message !== undefined) this.#request = decode(this.#method, message);
+      if (message !== undefined) this.request = decode(this.#method, message);
       this.#hold(this.#body.heldBytes);
     } catch (error) {
       this.fail(error);
@@ -230,7 +219,7 @@ function statusFields(code: StatusCode, message: string): Readonly<Record<string
 export function callServer(
   methods: ReadonlyMap<string, Method>,
   sessions: Sessions,
-  deps: CallDeps,
+  clients: Clients,
 ): (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void {
   return (stream, headers) => {
     stream.on('error', ignore); // 'close' follows
@@ -244,7 +233,7 @@ export function callServer(
     } else if (method === undefined) respondWith(stream, Status.UNIMPLEMENTED, `there is no method ${path}`);
     else {
       try {
-        new Call(stream, headers, client, method, deps);
+        new Call(stream, headers, client, method, clients);
       } catch (error) {
         const { code, message } = toCallError(error);
         respondWith(stream, code, message);

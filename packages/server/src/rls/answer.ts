@@ -53,14 +53,14 @@ export function makeResponse(decided: Decided, stats: Stats): RateLimitResponse 
 
 /** Counts what was decided, by rule. Refunds are no hits. */
 function count(stats: Stats, { descriptor, allowed, policies, decision: { source } }: Outcome): void {
-  const { match, cost, isCheck, isRefund } = descriptor;
-  const { shadowMode: isShadow } = match.rule;
-  if (!isRefund) stats.count(match.metric, { hits: isCheck ? 0 : cost, allowed, isShadow, policies, source });
+  const { rule, metric, cost, isCheck, isRefund } = descriptor;
+  const { shadowMode: isShadow } = rule;
+  if (!isRefund) stats.count(metric, { hits: isCheck ? 0 : cost, allowed, isShadow, policies, source });
 }
 
 function makeStatus(outcome: Outcome): DescriptorStatus {
   const { descriptor, policies, allowed, decision } = outcome;
-  const { rule } = descriptor.match;
+  const { rule } = descriptor;
   const code = allowed || rule.shadowMode ? OK : OVER_LIMIT;
   const policy = decidingPolicy(policies);
   if (policy === undefined) return { ...UNLIMITED_BY_NO_RULE, code };
@@ -93,7 +93,7 @@ function untilNextWindowMs({ windowMs }: PolicyDecision, atMs: number): number {
 
 /** Undefined where the window of a policy is no unit of the protocol. */
 function makeCurrentLimit({ descriptor }: Outcome, { limit, windowMs }: PolicyDecision): CurrentLimit | undefined {
-  const { rateLimit, name } = descriptor.match.rule;
+  const { rateLimit, name } = descriptor.rule;
   const unit = rateLimit?.unit ?? UNIT_OF_MS.get(windowMs);
   if (unit === undefined) return undefined;
   return {

@@ -1,7 +1,5 @@
 import { CallError, Status } from '../grpc/status.ts';
 
-/** The longest message of a request, in bytes: the default of gRPC. */
-export const MAX_MESSAGE: number = 4 * 1024 * 1024;
 /**
  * The bounds of a request. A decision over as many limits as descriptors is one call of the script, which keeps Redis
  * busy for its whole time: 256 descriptors take it some 2 ms.

@@ -45,7 +45,7 @@ function bindingOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
  */
 function namedApart(outcomes: readonly Outcome[]): readonly PolicyDecision[] {
   const [only] = outcomes;
-  if (outcomes.length === 1 && only?.descriptor.match.rule.name === undefined) return only?.policies ?? [];
+  if (outcomes.length === 1 && only?.descriptor.rule.name === undefined) return only?.policies ?? [];
   const names = new Set<string>();
   const policies = outcomes.flatMap(renamed);
   const shown =
@@ -56,7 +56,7 @@ function namedApart(outcomes: readonly Outcome[]): readonly PolicyDecision[] {
 }
 
 function renamed({ descriptor, policies }: Outcome): readonly PolicyDecision[] {
-  const { name } = descriptor.match.rule;
+  const { name } = descriptor.rule;
   if (name === undefined || !WRITABLE.test(name)) return policies;
   return policies.map((policy) => ({ ...policy, name }));
 }
@@ -94,7 +94,7 @@ function ownWait({ policies }: Outcome): number {
 }
 
 function isEnforced({ descriptor }: Outcome): boolean {
-  return !descriptor.match.rule.shadowMode && !descriptor.isRefund;
+  return !descriptor.rule.shadowMode && !descriptor.isRefund;
 }
 
 function isMetQuota(outcome: Outcome): boolean {
@@ -102,5 +102,5 @@ function isMetQuota(outcome: Outcome): boolean {
 }
 
 function isQuota({ descriptor }: Outcome): boolean {
-  return descriptor.match.rule.quotaMode;
+  return descriptor.rule.quotaMode;
 }

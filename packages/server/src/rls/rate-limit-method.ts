@@ -3,7 +3,7 @@ import type { Service } from '../service.ts';
 import { makeResponse } from './answer.ts';
 import { decodeRateLimitRequest } from './codec-request.ts';
 import { writeRateLimitResponse } from './codec-response.ts';
-import { decide, type Decided } from './decide.ts';
+import { decide } from './decide.ts';
 import { writeFrame } from '../grpc/body.ts';
 import type { Call, Method } from '../grpc/call.ts';
 import { CallError, Status } from '../grpc/status.ts';
@@ -23,30 +23,20 @@ export interface RateLimitMethodOptions {
 export function rateLimitMethod(service: Service, options: RateLimitMethodOptions): Method {
   const { entrance, maxInFlight } = options;
   let inFlight = 0;
-  const respond = (call: Call, decided: Decided): void => {
-    call.answer(writeFrame(makeResponse(decided, service.stats), writeRateLimitResponse));
-  };
-  const answer = (call: Call): void => {
-    if (inFlight >= maxInFlight) {
-      throw new CallError(Status.RESOURCE_EXHAUSTED, 'too many calls wait for the store; nothing was consumed');
-    }
-    const caller = { entrance, authorization: call.authorization, endMs: readEnd(call, service.timeoutMs) };
-    const decided = decide(service, call.request as RateLimitRequest, caller);
-    if (!(decided instanceof Promise)) {
-      respond(call, decided);
-      return;
-    }
+  const answer = async (call: Call): Promise<void> => {
     inFlight++;
-    decided.then(
-      (value) => {
-        inFlight--;
-        respond(call, value);
-      },
-      (error: unknown) => {
-        inFlight--;
-        call.fail(error);
-      },
-    );
+    try {
+      if (inFlight > maxInFlight) {
+        throw new CallError(Status.RESOURCE_EXHAUSTED, 'too many calls wait for the store; nothing was consumed');
+      }
+      const caller = { entrance, authorization: call.authorization, endMs: readEnd(call, service.timeoutMs) };
+      const decided = await decide(service, call.request as RateLimitRequest, caller);
+      call.answer(writeFrame(makeResponse(decided, service.stats), writeRateLimitResponse));
+    } catch (error) {
+      call.fail(error);
+    } finally {
+      inFlight--;
+    }
   };
   return { decode: decodeRateLimitRequest, answer };
 }

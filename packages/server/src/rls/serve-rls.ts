@@ -14,7 +14,6 @@ import type { TlsSettings } from '../transport/certificates.ts';
 import type { Clients } from '../transport/clients.ts';
 import { drainServer } from '../transport/drain.ts';
 import type { Made } from '../transport/http.ts';
-import { MAX_MESSAGE } from './bounds.ts';
 import { rateLimitMethod } from './rate-limit-method.ts';
 
 export interface RlsOptions {
@@ -58,7 +57,7 @@ export function serveRls(service: Service, options: RlsOptions): Made {
     ['/grpc.health.v1.Health/Check', healthCheck(service.health)],
   ]);
   clients.boundConnections(server);
-  server.on('stream', callServer(methods, sessions, { clients, longestMessage: MAX_MESSAGE }));
+  server.on('stream', callServer(methods, sessions, clients));
   server.on('session', (session) => {
     sessions.add(session);
   });

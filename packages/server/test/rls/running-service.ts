@@ -4,7 +4,7 @@ import {
   Metadata,
   type CallOptions,
   type ChannelOptions,
-  type Client,
+  Client,
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
@@ -14,7 +14,13 @@ import { serveRls, type RlsOptions } from '../../src/rls/serve-rls.ts';
 import { Clients } from '../../src/transport/clients.ts';
 import type { Made } from '../../src/transport/http.ts';
 import { makeService, type MadeService } from '../serve.ts';
-import { GenericClient, METHODS, type DescriptorFields, type RequestFields, type ResponseFields } from './protocol.ts';
+import {
+  METHODS,
+  type DescriptorFields,
+  type RequestFields,
+  type ResponseFields,
+  type TestedMethod,
+} from './protocol.ts';
 
 export interface RunningService {
   readonly service: MadeService;
@@ -31,8 +37,6 @@ export interface RunningService {
 
 export interface AskOptions {
   readonly authorization?: string;
-  /** Further metadata. */
-  readonly fields?: Readonly<Record<string, string>>;
   /** For which the client waits, and which it tells the service, in milliseconds. */
   readonly deadline?: number;
   /** The deadline that it tells the service while it waits without one, as in `1500m`. */
@@ -80,7 +84,7 @@ export async function runService(yaml: string, options: RunOptions = {}): Promis
 
 export function connect(port: number, options: ChannelOptions = {}): Client {
   // Without a pool of its own, clients of one process share a connection.
-  return new GenericClient(`127.0.0.1:${String(port)}`, credentials.createInsecure(), {
+  return new Client(`127.0.0.1:${String(port)}`, credentials.createInsecure(), {
     'grpc.use_local_subchannel_pool': 1,
     ...options,
   });
@@ -88,16 +92,23 @@ export function connect(port: number, options: ChannelOptions = {}): Client {
 
 /** Calls ShouldRateLimit. Rejects with grpc-js's error, whose `code` is the status. */
 export function ask(client: Client, request: RequestFields, options: AskOptions = {}): Promise<ResponseFields> {
-  const { path, requestSerialize, responseDeserialize } = METHODS.shouldRateLimit;
+  return callMethod(client, METHODS.shouldRateLimit, request, options);
+}
+
+export function callMethod<Request, Response>(
+  client: Client,
+  { path, encode, decode }: TestedMethod<Request, Response>,
+  request: Request,
+  { authorization, grpcTimeout, deadline }: AskOptions = {},
+): Promise<Response> {
   const metadata = new Metadata();
-  if (options.authorization !== undefined) metadata.set('authorization', options.authorization);
-  for (const [name, value] of Object.entries(options.fields ?? {})) metadata.set(name, value);
-  if (options.grpcTimeout !== undefined) metadata.set('grpc-timeout', options.grpcTimeout);
-  const call: CallOptions = options.deadline === undefined ? {} : { deadline: Date.now() + options.deadline };
+  if (authorization !== undefined) metadata.set('authorization', authorization);
+  if (grpcTimeout !== undefined) metadata.set('grpc-timeout', grpcTimeout);
+  const call: CallOptions = deadline === undefined ? {} : { deadline: Date.now() + deadline };
   return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, call, (error, response) => {
+    client.makeUnaryRequest(path, encode, decode, request, metadata, call, (error, response) => {
       if (error !== null) reject(error);
-      else resolve(response as ResponseFields);
+      else resolve(response as Response);
     });
   });
 }
