@@ -34,11 +34,7 @@ const UNLIMITED: DescriptorStatus = { ...UNLIMITED_BY_NO_RULE, limitRemaining: M
  */
 export function makeResponse(decided: Decided, stats: Stats): RateLimitResponse {
   const { request, plan, outcomes, allowed } = decided;
-  const { unlimited } = plan;
-  const statuses: DescriptorStatus[] = new Array<DescriptorStatus>(request.descriptors.length);
-  for (let i = 0; i < statuses.length; i++) {
-    statuses[i] = unlimited?.[i] === true ? UNLIMITED : UNLIMITED_BY_NO_RULE;
-  }
+  const statuses = request.descriptors.map((_, i) => (plan.unlimited.has(i) ? UNLIMITED : UNLIMITED_BY_NO_RULE));
   for (const outcome of outcomes) {
     statuses[outcome.descriptor.index] = makeStatus(outcome);
     count(stats, outcome);

@@ -29,7 +29,8 @@ export async function decideTogether(
 }
 
 /**
- * What descriptors want, each thing once: the units of those that are counted in one place add up.
+ * What descriptors want, each thing once: the units of those that are counted in one place add up. If their limits differ,
+ * because requests bring some, the lowest counts.
  *
  * @param places - Gets the place of each descriptor among the wants.
  */
@@ -45,9 +46,13 @@ function makeWants(descriptors: readonly LimitedDescriptor[], places: number[]):
     known?.set(counted, place);
     places.push(place);
     if (before === undefined) wants.push(want);
-    else wants[place] = { ...before, cost: before.cost + cost };
+    else wants[place] = { ...(countUnits(want) < countUnits(before) ? want : before), cost: before.cost + cost };
   }
   return wants;
+}
+
+function countUnits({ limit }: Want): number {
+  return limit.fixed?.[0]?.rule.limit ?? Infinity;
 }
 
 function readOutcomes(

@@ -26,8 +26,8 @@ export interface LimitedDescriptor {
 /** The contents of a request. */
 export interface Plan {
   readonly limited: readonly LimitedDescriptor[];
-  /** Per descriptor, whether its rule is unlimited. Undefined where none is. */
-  readonly unlimited: readonly boolean[] | undefined;
+  /** The places of descriptors whose rule is unlimited. */
+  readonly unlimited: ReadonlySet<number>;
   /** Whether all limited descriptors consume and can deny: one decision. */
   readonly isPlain: boolean;
 }
@@ -50,7 +50,7 @@ export function makePlan(
   if (descriptors.length === 0) throw new CallError(Status.UNKNOWN, 'the list of descriptors must not be empty');
   const tree = domains.get(domain);
   const limited: LimitedDescriptor[] = [];
-  let unlimited: boolean[] | undefined;
+  const unlimited = new Set<number>();
   let replaced: Set<string> | undefined;
   let isPlain = true;
   for (let index = 0; index < descriptors.length; index++) {
@@ -63,7 +63,7 @@ export function makePlan(
     for (const name of rule.replaces) (replaced ??= new Set()).add(name);
     const { limit } = rule;
     if (limit === undefined) {
-      (unlimited ??= descriptors.map(() => false))[index] = true;
+      unlimited.add(index);
       continue;
     }
     const isCheck = hits === 0;

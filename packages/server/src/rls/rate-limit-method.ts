@@ -13,15 +13,12 @@ import type { RateLimitRequest } from './messages.ts';
 const MARGIN = 0.2;
 const MIN_MARGIN_MS = 1;
 
-export interface RateLimitMethodOptions {
-  readonly entrance: Entrance;
-  /** Calls whose decision the store has not answered yet, at most. */
-  readonly maxInFlight: number;
-}
-
-/** `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit`. */
-export function rateLimitMethod(service: Service, options: RateLimitMethodOptions): Method {
-  const { entrance, maxInFlight } = options;
+/**
+ * `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit`.
+ *
+ * @param maxInFlight - Calls whose decision the store has not answered yet, at most.
+ */
+export function rateLimitMethod(service: Service, entrance: Entrance, maxInFlight: number): Method {
   let inFlight = 0;
   const answer = async (call: Call): Promise<void> => {
     inFlight++;

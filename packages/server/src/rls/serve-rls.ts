@@ -49,11 +49,11 @@ const HANDSHAKE_MS = 10_000;
 
 /** Serves `envoy.service.ratelimit.v3.RateLimitService` and `grpc.health.v1.Health`. */
 export function serveRls(service: Service, options: RlsOptions): Made {
-  const { tls, clients, keepaliveMs = 5_000 } = options;
+  const { tls, clients, entrance, maxInFlight, keepaliveMs = 5_000 } = options;
   const server = createServerOf(tls);
   const sessions = new Sessions(keepaliveMs, clients);
   const methods = new Map<string, Method>([
-    ['/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit', rateLimitMethod(service, options)],
+    ['/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit', rateLimitMethod(service, entrance, maxInFlight)],
     ['/grpc.health.v1.Health/Check', healthCheck(service.health)],
   ]);
   clients.boundConnections(server);

@@ -136,6 +136,10 @@ const ROWS: readonly (readonly [string, ...Step[]])[] = [
     ['bucket=$', 'OK 3'],
   ],
   [
+    'hold one descriptor that comes with two limits to the lower one',
+    ['user=$ @9/DAY & user=$ *5', 'OVER !/9day !/5day'],
+  ],
+  [
     'take a limit of the request instead of the rule',
     ['user=$ @2/HOUR', 'OK 1/2hour', 'OK 0/2hour', 'OVER !/2hour'],
     ['new=$ @1/DAY', 'OK 0/1day', 'OVER !/1day'],

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Client } from '@grpc/grpc-js';
-import { cases, seeded, testSeed, type Random } from '@sluice/testkit';
+import { cases, seeded, testSeed, until, type Random } from '@sluice/testkit';
 import { METHODS, encodeRequest, type RequestFields } from '../protocol.ts';
 import { RawClient, frameOf, type RawAnswer } from '../raw-call.ts';
 import { ask, connect, descriptor } from '../running-service.ts';
@@ -58,12 +58,15 @@ describe('other clients are served, and memory is bounded, while a client', () =
   afterEach(async () => {
     for (const attacker of attackers) attacker.close();
     await Promise.all(attackers.splice(0).map(({ closed }) => closed));
-    expect(await served()).toBe('OK');
+    await served();
     expect((await service.memory()).used - before.used).toBeLessThan(MOST_AFTER);
   });
 
-  const served = async (): Promise<string> =>
-    (await ask(good, { domain: 'shop', descriptors: [descriptor('user=good')] })).overallCode;
+  /** Another client, which may have to connect again: where this process was too busy for its pings. */
+  const served = async (): Promise<unknown> =>
+    until('another client is served', async () => {
+      return (await ask(good, { domain: 'shop', descriptors: [descriptor('user=good')] })).overallCode === 'OK';
+    });
   const attack = async (count = 1, options: { reads?: boolean } = {}): Promise<readonly [Attacker, ...Attacker[]]> => {
     attackers = await Promise.all(Array.from({ length: count }, () => Attacker.connect(service.grpc, options)));
     for (const attacker of attackers) void attacker.write(HELLO);
@@ -71,7 +74,7 @@ describe('other clients are served, and memory is bounded, while a client', () =
   };
   /** Meanwhile: other clients, and memory. */
   const expectHealth = async (): Promise<void> => {
-    expect(await served()).toBe('OK');
+    await served();
     expect((await service.memory()).rss - before.rss).toBeLessThan(MOST_DURING);
   };
   /** Numbers of streams. */
@@ -169,9 +172,11 @@ describe('other clients are served, and memory is bounded, while a client', () =
         socket.end(mutated(random, Buffer.concat([h2.PREFACE, ...chosen]), h2.PREFACE.length));
       }
       // Another call is answered after what came before it was read.
-      expect(await served()).toBe('OK');
+      await served();
       for (const attacker of attackers.splice(0)) attacker.close();
     }
+
+    await expectHealth();
   });
 
   it('calls behind a GOAWAY with an error, in the same bytes', async () => {
@@ -182,6 +187,8 @@ describe('other clients are served, and memory is bounded, while a client', () =
       attacker.socket.end(Buffer.concat([HELLO, goaway, call]));
       await attacker.closed;
     }
+
+    await expectHealth();
   });
 });
 
