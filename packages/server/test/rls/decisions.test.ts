@@ -49,7 +49,7 @@ const TOKEN = 'Bearer secret';
 
 /**
  * A request, as `readRequest` reads it, and its answers, one after the other: `OK` or `OVER`, and a status for each descriptor. That is what
- * is left of the limit, `!` for one that is over it, `-` for no limit.
+ * is left of the limit, `!` for one that is exceeded, `-` for no limit.
  */
 type Step = readonly [request: string, ...answers: string[]];
 
