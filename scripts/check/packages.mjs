@@ -91,7 +91,7 @@ try {
   // Last, because ioredis must not be installed before.
   for (const [owner, ...names] of [
     ['packages/cli', 'commander', 'ioredis'],
-    ['packages/server', 'prom-client', 'yaml'],
+    ['packages/server', 'prom-client', 'protobufjs', 'yaml'],
   ]) {
     for (const name of names) {
       const link = join(modules, name);

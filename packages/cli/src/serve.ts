@@ -59,8 +59,7 @@ function collectStart(): void {
 
 async function checkOnly(options: ServerOptions): Promise<void> {
   const { checkConfiguration } = await import('@sluice/server');
-  const { domains, limits, forwardAuthRules, sentinelRules, warnings } = await usable(checkConfiguration(options));
-  for (const warning of warnings) console.error(printable(warning));
+  const { domains, limits, forwardAuthRules, sentinelRules } = await usable(checkConfiguration(options));
   const counts = [
     counted(domains, 'domain'),
     counted(limits, 'limit'),

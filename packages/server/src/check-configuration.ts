@@ -1,5 +1,4 @@
 import { LimiterCore } from '@sluice/core/spi';
-import { formatProblem } from './config/configuration-error.ts';
 import { loadConfiguration } from './config/load-configuration.ts';
 import { makeLimitMaker } from './limits.ts';
 import { parseServerOptions, type ServerOptions } from './options.ts';
@@ -12,8 +11,6 @@ export interface CheckedConfiguration {
   readonly limits: number;
   readonly forwardAuthRules: number;
   readonly sentinelRules: number;
-  /** Parts of the files that are not used, one line each, with its place. */
-  readonly warnings: readonly string[];
 }
 
 /**
@@ -29,7 +26,7 @@ export async function checkConfiguration(options: ServerOptions): Promise<Checke
   const opened = openStore(settings);
   const core = new LimiterCore({ name: 'service', store: opened.store, app: settings.app, shared: true });
   try {
-    const { domains, limits, forwardAuth, sentinel, warnings } = await loadConfiguration(settings.config, {
+    const { domains, limits, forwardAuth, sentinel } = await loadConfiguration(settings.config, {
       makeLimit: makeLimitMaker(core),
     });
     return {
@@ -37,7 +34,6 @@ export async function checkConfiguration(options: ServerOptions): Promise<Checke
       limits: limits.size,
       forwardAuthRules: forwardAuth?.rules.length ?? 0,
       sentinelRules: sentinel.flows.size + sentinel.params.size,
-      warnings: warnings.map(formatProblem),
     };
   } finally {
     await core.close();

@@ -4,7 +4,6 @@ import { LimiterCore } from '@sluice/core/spi';
 import { Access } from './access.ts';
 import { makeOperatorsPage } from './admin/operators-page.ts';
 import { Stats } from './stats/stats.ts';
-import { formatProblem } from './config/configuration-error.ts';
 import { ConfigurationSource } from './config/configuration-source.ts';
 import { listKnownLimits, type Configuration } from './config/configuration.ts';
 import type { Health } from './health/health.ts';
@@ -116,9 +115,6 @@ function checkSecret({ limits }: Configuration, settings: Settings): void {
   throw new SluiceError('SLUICE_OPTION_INVALID', `${what}: ${why}`);
 }
 
-/** How many warnings of a configuration are logged. `--check` lists all. */
-const MAX_WARNINGS = 20;
-
 class LiveService implements Service {
   readonly core: LimiterCore;
   readonly requestRules: RequestRules;
@@ -137,10 +133,6 @@ class LiveService implements Service {
     this.timeoutMs = timeoutMs;
   }
 
-  get store(): Service['store'] {
-    return this.core.store;
-  }
-
   get configuration(): Configuration {
     return (this.#source as ConfigurationSource).current;
   }
@@ -152,7 +144,6 @@ class LiveService implements Service {
       onLoad: (configuration) => {
         checkSecret(configuration, settings);
         if (this.#source !== undefined) log('a new configuration serves');
-        for (const warning of configuration.warnings.slice(0, MAX_WARNINGS)) log(formatProblem(warning));
         this.showLimits(configuration);
         this.stats.loaded();
       },

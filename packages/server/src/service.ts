@@ -1,4 +1,3 @@
-import type { Store } from '@sluice/core';
 import type { LimiterCore } from '@sluice/core/spi';
 import type { Access } from './access.ts';
 import type { Stats } from './stats/stats.ts';
@@ -8,8 +7,7 @@ import type { Health } from './health/health.ts';
 
 /** What every protocol of the service uses to decide. */
 export interface Service {
-  readonly store: Store;
-  /** Creates the limits of descriptors and decides over them. Its name is `service`. */
+  /** Makes the limits of descriptors and decides over them. Its name is `service`. */
   readonly core: LimiterCore;
   /** The current configuration. Another object after a reload, so a request reads it once. */
   readonly configuration: Configuration;

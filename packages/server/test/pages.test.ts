@@ -1,6 +1,5 @@
-import { request, type OutgoingHttpHeaders } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { send, type Answer, type Sent } from './send.ts';
 import { serve, type Served } from './serve.ts';
 
 const TOKEN = 'token-of-the-tests';
@@ -22,28 +21,16 @@ afterAll(async () => {
 });
 
 type Operation = readonly [listener: 'http' | 'admin', method: 'GET' | 'HEAD' | 'POST', path: string, body?: object];
-interface Answer {
-  readonly status: number | undefined;
-  readonly headers: NodeJS.Dict<string | string[]>;
-  readonly body: string;
-}
 
 /** As fetch, which cannot choose the fields of a browser. */
-function ask(
-  [listener, method, path, body]: Operation,
-  headers: OutgoingHttpHeaders = {},
-  of = served,
-): Promise<Answer> {
-  const { hostname, port } = new URL(`http://${String(of.server.addresses[listener]).replace('0.0.0.0', '127.0.0.1')}`);
-  const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
-  return new Promise((resolve, reject) => {
-    request({ hostname, port, method, path, headers: { ...type, ...headers }, agent: false }, (response) => {
-      text(response).then((answered) => {
-        resolve({ status: response.statusCode, headers: response.headers, body: answered });
-      }, reject);
-    })
-      .on('error', reject)
-      .end(body === undefined ? undefined : JSON.stringify(body));
+function ask([listener, method, path, body]: Operation, headers: Sent['headers'] = {}, of = served): Promise<Answer> {
+  const port = Number(of.server.addresses[listener]?.split(':').at(-1));
+  if (body === undefined) return send(port, { method, path, headers });
+  return send(port, {
+    method,
+    path,
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(body),
   });
 }
 
@@ -97,7 +84,7 @@ it('HEAD of /metrics answers with the fields of GET, and without a body', async 
 describe('the fields of a browser that a gateway passes on', () => {
   const browser = { Origin: 'https://elsewhere.example', 'Sec-Fetch-Site': 'cross-site', Cookie: 'session=1' };
 
-  it.each<[string, Operation, OutgoingHttpHeaders]>([
+  it.each<[string, Operation, NonNullable<Sent['headers']>]>([
     ['nginx', ['http', 'GET', '/auth'], { Host: 'sluice', 'X-Original-URI': '/orders', 'X-Original-Method': 'POST' }],
     [
       'Caddy',

@@ -84,7 +84,7 @@ export function makeService(
   const health = { isServing: true };
   const requestRules = new RequestRules(makeLimitMaker(core));
   const configuration = configurationOf(yaml, core);
-  return { store, core, requestRules, configuration, health, access: new Access(token), stats: new Stats(), timeoutMs };
+  return { core, requestRules, configuration, health, access: new Access(token), stats: new Stats(), timeoutMs };
 }
 
 export function configurationOf(yaml: string, core: LimiterCore): Configuration {

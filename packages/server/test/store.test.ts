@@ -31,31 +31,7 @@ describe('the store of a cluster', () => {
   });
 });
 
-describe('the longest wait for Redis', () => {
-  it('is 100 ms, and 15 ms for clients of Sentinel, which wait for 20', () => {
-    const { timeoutMs, sentinelTimeoutMs } = parseServerOptions({ config: 'limits.yaml' });
-    expect([timeoutMs, sentinelTimeoutMs]).toEqual([100, 15]);
-  });
-});
-
-describe('the prefix of the service', () => {
-  it('is sluice unless the options name another', () => {
-    expect(parseServerOptions({ config: 'limits.yaml' }).prefix).toBe('sluice');
-    expect(parseServerOptions({ config: 'limits.yaml', prefix: 'shop' }).prefix).toBe('shop');
-  });
-
-  it.each<[string, unknown]>([
-    ['is empty', ''],
-    ['has braces', '{shop}'],
-    ['is a number', 7],
-  ])('is denied where it %s, and the error shows the line to write', (_what, prefix) => {
-    const redis = ['redis://127.0.0.1:1'];
-    expect(() => openStore({ redis, store: undefined, prefix: prefix as string })).toThrow(
-      expect.objectContaining({
-        code: 'SLUICE_OPTION_INVALID',
-        field: 'prefix',
-        message: expect.stringContaining("{ prefix: 'shop' }) [") as unknown,
-      }),
-    );
-  });
+it('by default waits 100 ms for Redis, for clients of Sentinel, which wait for 20, 15 ms, and has the prefix sluice', () => {
+  const { timeoutMs, sentinelTimeoutMs, prefix } = parseServerOptions({ config: 'limits.yaml' });
+  expect([timeoutMs, sentinelTimeoutMs, prefix]).toEqual([100, 15, 'sluice']);
 });

@@ -1,5 +1,5 @@
 import type { Policy } from '@sluice/core';
-import type { Place, Problem } from './configuration-error.ts';
+import type { Place } from './configuration-error.ts';
 import type { Unit } from './units.ts';
 
 // The checked contents of the files as plain data: one thread reads them, and another uses them.
@@ -10,8 +10,6 @@ export interface ConfigurationData {
   readonly limits: readonly LimitData[];
   readonly forwardAuth: ForwardAuthData | undefined;
   readonly sentinelRules: readonly SentinelNumbers[];
-  /** Unused parts, which are no mistake. */
-  readonly warnings: readonly Problem[];
 }
 
 /** A policy, several named ones, or the name of a managed policy. */

@@ -14,30 +14,20 @@ export interface Configuration {
   readonly domains: ReadonlyMap<string, RuleNode>;
   /** The named limits of the native protocol. */
   readonly limits: ReadonlyMap<string, NamedLimit>;
-  readonly forwardAuth: ForwardAuthSettings | undefined;
+  readonly forwardAuth:
+    { readonly trustedProxies: readonly string[]; readonly rules: readonly ForwardAuthRule[] } | undefined;
   /** The rules of Sentinel's protocol by `flowId`, and the applications that have any. */
   readonly sentinel: {
     readonly flows: ReadonlyMap<bigint, SentinelRule>;
     readonly params: ReadonlyMap<bigint, SentinelRule>;
     readonly namespaces: ReadonlySet<string>;
   };
-  /** Unused parts of the files, which are no mistake. */
-  readonly warnings: readonly Problem[];
 }
 
-export interface NamedLimit extends LimitData {
-  readonly limit: Limit;
-}
+export type NamedLimit = LimitData & { readonly limit: Limit };
 
-export interface ForwardAuthSettings {
-  readonly trustedProxies: readonly string[];
-  readonly rules: readonly ForwardAuthRule[];
-}
-
-export interface ForwardAuthRule extends ForwardAuthRuleData {
-  /** Undefined with `skip`. */
-  readonly limit: Limit | undefined;
-}
+/** Its limit is undefined with `skip`. */
+export type ForwardAuthRule = ForwardAuthRuleData & { readonly limit: Limit | undefined };
 
 /**
  * The policy of a rate: a fixed window aligned to the clock, as Envoy's are. It is named after its unit, and the name
@@ -106,7 +96,6 @@ export function buildConfiguration(data: ConfigurationData, makeLimit: MakeLimit
       ...{ flows: byId(false), params: byId(true) },
       namespaces: new Set(data.sentinelRules.map(({ namespace }) => namespace)),
     },
-    warnings: data.warnings,
   };
 }
 
@@ -123,7 +112,7 @@ const MAX_KNOWN = 1_000;
 export function listKnownLimits({ domains, limits }: Configuration): Limit[] {
   const known = [...limits.values()].map(({ limit }) => limit);
   for (const root of domains.values()) {
-    for (const { rule } of root.rules()) {
+    for (const rule of root.rules()) {
       if (known.length >= MAX_KNOWN) return known.slice(0, MAX_KNOWN);
       if (rule.limit !== undefined) known.push(rule.limit);
     }

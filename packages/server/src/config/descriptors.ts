@@ -55,9 +55,7 @@ function readDescriptor(item: YamlValue, above: Above): DescriptorData | undefin
   if (shareThreshold && !value.includes('*')) {
     fields.share_threshold.problem('share_threshold needs a value with *; without one, every value has its own limit');
   }
-  for (const name of ['detailed_metric', 'value_to_metric'] as const) {
-    if (fields[name].flag(name)) fields[name].warn(`${name} has no effect: metrics contain no values from requests`);
-  }
+  for (const name of ['detailed_metric', 'value_to_metric'] as const) fields[name].flag(name);
   const { places } = above;
   const own = { places, name: `${above.name}.${makeLabel(key, value)}`, key: above.key + makeSegment(key, value) };
   const earlier = places.get(own.key);

@@ -26,19 +26,17 @@ const EXPECTED = 'domain: and descriptors:, limits:, forward_auth: or sentinel:'
 export function readConfiguration(files: readonly ConfigurationFile[]): ConfigurationData {
   const parts = new ConfigurationParts();
   const problems: Problem[] = [];
-  const warnings: Problem[] = [];
   for (const { path, text } of files) {
     const file = new YamlFile(path, text);
     if (!file.hasProblems) parts.read(file);
     problems.push(...file.problems);
-    warnings.push(...file.warnings);
   }
   if (problems.length > 0) throw new ConfigurationError(problems);
   const { domains, limits, forwardAuth, sentinel } = parts;
   return {
     ...{ domains, forwardAuth: forwardAuth?.data },
     limits: [...limits.values()].map(({ limit }) => limit),
-    ...{ sentinelRules: sentinel.rules, warnings },
+    sentinelRules: sentinel.rules,
   };
 }
 

@@ -40,8 +40,6 @@ export class RuleNode {
   #keys: Map<string, KeyRules> | undefined;
   /** In the order of the files. */
   readonly #children: RuleNode[] = [];
-  /** The key, if it is the same for all requests. */
-  #fixedKey: string | undefined;
 
   static root(domain: string): RuleNode {
     return new RuleNode(domain, escapePart(domain), []);
@@ -90,9 +88,9 @@ export class RuleNode {
     return rule === undefined ? undefined : { rule, key: node.#keyFor(entries), metric: node.name };
   }
 
-  /** The rules of this descriptor and its descendants, by their names in metrics, in the order of the files. */
-  *rules(): Generator<{ readonly name: string; readonly rule: Rule }> {
-    if (this.rule !== undefined) yield { name: this.name, rule: this.rule };
+  /** The rules of this descriptor and of those below, in the order of the files. */
+  *rules(): Generator<Rule> {
+    if (this.rule !== undefined) yield this.rule;
     for (const child of this.#children) yield* child.rules();
   }
 
@@ -109,18 +107,11 @@ export class RuleNode {
   }
 
   #keyFor(entries: readonly DescriptorEntry[]): string {
-    if (this.#fixedKey !== undefined) return this.#fixedKey;
     let joined = '';
-    let isFixed = true;
     for (let i = 0; i < this.#path.length; i++) {
-      const segment = (this.#path[i] as RuleNode).#segment;
-      const { key, value } = entries[i - 1] ?? ROOT_ENTRY;
-      if (segment === undefined) isFixed = false;
-      joined += segment ?? makeSegment(key, value);
+      const { key = '', value = '' } = entries[i - 1] ?? {}; // the root has a fixed segment
+      joined += (this.#path[i] as RuleNode).#segment ?? makeSegment(key, value);
     }
-    if (isFixed) this.#fixedKey = joined;
     return joined;
   }
 }
-
-const ROOT_ENTRY: DescriptorEntry = { key: '', value: '' };

@@ -51,13 +51,8 @@ export class SentinelReader {
   #readRule(item: YamlValue, application: Application): void {
     const outer = item.pick(RULE_FIELDS, 'a rule of sentinel', RULES);
     const fields = outer.rule.isMissing ? outer : outer.rule.pick(RULE_FIELDS, 'a rule of sentinel', RULES);
-    if (!fields.clusterMode.flag('clusterMode')) {
-      // Not a mistake: one list in Nacos has rules of both kinds, and Sentinel's server also leaves these to each
-      // client.
-      const what = `the rule of the resource ${quoted(fields.resource.text('resource') ?? '')} is not enforced here`;
-      item.warn(`${what}, but by each client: it has no clusterMode: true`);
-      return;
-    }
+    // Others are left to each client, as by Sentinel's server: one list of Nacos has rules of both kinds.
+    if (!fields.clusterMode.flag('clusterMode')) return;
     const numbers = readNumbers(item, fields, application);
     if (numbers === undefined) return;
     const id = `${numbers.values === undefined ? 'flow' : 'param'} ${String(numbers.flowId)}`;

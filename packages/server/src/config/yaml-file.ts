@@ -27,8 +27,6 @@ export class YamlFile {
   readonly contents: readonly (Node | null)[];
   readonly #lines = new LineCounter();
   readonly #problems = new Map<string, { readonly offset: number; readonly message: string }>();
-  /** Unused parts, which are no mistake. */
-  readonly warnings: Problem[] = [];
   readonly #targets = new Map<Alias, Node>();
   /** How many values may still be read: as many as the text can have, plus those that aliases repeat. */
   #left: number;

@@ -59,11 +59,6 @@ export class YamlValue {
     this.#file.problem(own ?? this.#at, message);
   }
 
-  /** Reports an unused part, which is no mistake, at the name of the field. */
-  warn(message: string): void {
-    this.#file.warnings.push({ ...this.at, message });
-  }
-
   /** Reports a problem at the name of the field. */
   problemAtName(message: string): void {
     this.#file.problem(this.#at, message);
@@ -121,21 +116,12 @@ export class YamlValue {
     return Object.fromEntries(known.map((name) => [name, found.get(name) ?? missing])) as Record<Name, YamlValue>;
   }
 
-  /**
-   * A string, as it is written, so that `yes` and 012 stay unchanged. Undefined if it is missing. Numbers with a
-   * fraction need quotes, as in envoyproxy/ratelimit.
-   */
+  /** A text: as it is written, so that `yes` and 012 stay what they are. Undefined where it is missing. */
   text(where: string): string | undefined {
     if (this.isMissing) return undefined;
     const node = this.#node;
-    if (isScalar(node)) {
-      if (typeof node.value === 'string') return node.value;
-      const isFraction = typeof node.value === 'number' && !Number.isInteger(node.value);
-      if (!isFraction && node.source !== undefined) return node.source;
-      if (isFraction) this.problem(`${where} must be a string, got ${this.#shown()}; write it in quotes`);
-      return undefined;
-    }
-    this.problem(`${where} must be a string, got ${this.#shown()}`);
+    if (isScalar(node)) return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));
+    this.problem(`${where} must be a text, got ${this.#shown()}`);
     return undefined;
   }
 
@@ -151,14 +137,7 @@ export class YamlValue {
   /** A whole number. Undefined if it is missing, or anything else. */
   whole(where: string, least: number, most: number): number | undefined {
     if (this.isMissing) return undefined;
-    const { value, source = '' } = isScalar(this.#node) ? this.#node : {};
-    if (/^[-+]?0\d/.test(source)) {
-      // For Go, 0100 is octal.
-      this.problem(
-        `${where} must be written without a leading zero, got ${source}: envoyproxy/ratelimit reads it as octal`,
-      );
-      return undefined;
-    }
+    const value = isScalar(this.#node) && this.#node.value;
     if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
     const range = `${String(least)} to ${String(most)}`;
     this.problem(`${where} must be a whole number from ${range}, got ${this.#shown()}`);
@@ -169,7 +148,7 @@ export class YamlValue {
   plain(): unknown {
     const node = this.#node;
     if (isMap(node)) {
-      const fields = this.#fieldsOf(node, 'a map', true).map(({ name, value }) => [name, value.plain()] as const);
+      const fields = this.#fieldsOf(node, 'a map').map(({ name, value }) => [name, value.plain()] as const);
       return Object.fromEntries(fields);
     }
     if (isSeq(node)) return this.items('a list', 'values').map((item) => item.plain());
@@ -180,22 +159,18 @@ export class YamlValue {
   }
 
   /**
-   * The fields of a map, and those of the maps that it merges with `<<`; its own take precedence.
-   *
-   * @param mayBeNumbers - Whether names may be other scalars than strings, and are taken as written.
+   * The fields of a map, and those of the maps that it merges by `<<`, which its own take precedence over.
    */
-  #fieldsOf(map: YAMLMap, where: string, mayBeNumbers = false): readonly YamlField[] {
+  #fieldsOf(map: YAMLMap, where: string): readonly YamlField[] {
     const fields: YamlField[] = [];
     const merged: YamlField[] = [];
     for (const pair of map.items) {
       const key = pair.key as Node;
       const at = key.range?.[0] ?? this.#at;
       const value = this.#inside(pair.value as Node | null, at);
-      if (isScalar(key) && typeof key.value === 'symbol') merged.push(...value.#mergedFields(where, mayBeNumbers));
-      else if (isScalar(key) && typeof key.value === 'string') fields.push({ name: key.value, value });
-      else if (isScalar(key) && (mayBeNumbers || typeof key.value === 'boolean'))
-        fields.push({ name: key.source ?? String(key.value), value });
-      else this.#file.problem(at, `${where} has a field whose name is not a string; write the name in quotes`);
+      if (isScalar(key) && typeof key.value === 'symbol') merged.push(...value.#mergedFields(where));
+      else if (isScalar(key)) fields.push({ name: new YamlValue(this.#file, key, at, 0).text(where) ?? '', value });
+      else this.#file.problem(at, `${where} has a field whose name is not a text`);
     }
     this.#reportTwice(fields, where);
     if (merged.length === 0) return fields;
@@ -222,9 +197,9 @@ export class YamlValue {
     }
   }
 
-  #mergedFields(where: string, mayBeNumbers: boolean): readonly YamlField[] {
-    if (isMap(this.#node)) return this.#fieldsOf(this.#node, where, mayBeNumbers);
-    if (isSeq(this.#node)) return this.items('<<', 'maps').flatMap((item) => item.#mergedFields(where, mayBeNumbers));
+  #mergedFields(where: string): readonly YamlField[] {
+    if (isMap(this.#node)) return this.#fieldsOf(this.#node, where);
+    if (isSeq(this.#node)) return this.items('<<', 'maps').flatMap((item) => item.#mergedFields(where));
     this.problem(`<< must name a map, or a list of maps, got ${this.#shown()}`);
     return [];
   }

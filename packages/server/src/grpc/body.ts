@@ -1,15 +1,20 @@
+import { Writer } from 'protobufjs/minimal.js';
 import { CallError, Status } from './status.ts';
 
-/** The prefix of a message: one byte of flags, and its length in four bytes, most significant first. */
-export const PREFIX_BYTES = 5;
+/** Before a message: one byte of flags, and its length in four bytes, most significant first. */
+const PREFIX_BYTES = 5;
 
-/** Completes a message whose first five bytes were left free. */
-export function framed(message: Buffer): Buffer {
-  message[0] = 0;
-  message.writeUInt32BE(message.length - PREFIX_BYTES, 1);
-  return message;
+/** A message with its prefix. */
+export function writeFrame<T>(message: T, write: (writer: Writer, message: T) => unknown): Buffer {
+  const writer = Writer.create().uint32(0).fixed32(0); // room for the prefix
+  write(writer, message);
+  const bytes = writer.finish() as Buffer;
+  bytes.writeUInt32BE(bytes.length - PREFIX_BYTES, 1);
+  return bytes;
 }
 
+/** The longest message, in bytes: the default of gRPC. */
+const MAX_MESSAGE: number = 4 * 1024 * 1024;
 const FIRST_CAPACITY = 1024;
 const NOTHING = Buffer.alloc(0);
 
@@ -18,19 +23,11 @@ const NOTHING = Buffer.alloc(0);
  * view of 64 KiB read from the socket at once. The copy grows with what has arrived, not with the announced length.
  */
 export class Body {
-  readonly #longest: number;
   #held = NOTHING;
   #length = 0;
-  /** The length of the whole body, once it is known. */
-  #announced = Infinity;
   #isComplete = false;
 
-  /** @param longest - The maximum length of a message, in bytes. */
-  constructor(longest: number) {
-    this.#longest = longest;
-  }
-
-  /** The memory that an incomplete message uses, in bytes. */
+  /** The memory that an incomplete message takes, in bytes. */
   get heldBytes(): number {
     return this.#held.length;
   }
@@ -68,14 +65,13 @@ export class Body {
   #missingBytes(bytes: Buffer): number {
     if (bytes.length < PREFIX_BYTES) return PREFIX_BYTES - bytes.length;
     const length = bytes.readUInt32BE(1);
-    this.#announced = PREFIX_BYTES + length;
     const flags = bytes[0] as number;
     if (flags === 1) throw new CallError(Status.UNIMPLEMENTED, 'compressed messages are not supported: use identity');
-    if (flags > 1) throw new CallError(Status.INTERNAL, `a message has the unknown flags ${String(flags)}`);
-    if (length > this.#longest) {
+    if (flags > 1) throw new CallError(Status.INTERNAL, `a message has the flags ${String(flags)}`);
+    if (length > MAX_MESSAGE) {
       throw new CallError(
         Status.RESOURCE_EXHAUSTED,
-        `a message may have at most ${String(this.#longest)} bytes, got ${String(length)}`,
+        `a message has at most ${String(MAX_MESSAGE)} bytes, got ${String(length)}`,
       );
     }
     return PREFIX_BYTES + length - bytes.length;
@@ -85,9 +81,7 @@ export class Body {
   #withHeld(chunk: Buffer): Buffer {
     const length = this.#length + chunk.length;
     if (length > this.#held.length) {
-      const larger = Buffer.allocUnsafeSlow(
-        Math.max(length, Math.min(this.#held.length * 2, this.#announced), FIRST_CAPACITY),
-      );
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#held.length * 2, FIRST_CAPACITY));
       this.#held.copy(larger, 0, 0, this.#length);
       this.#held = larger;
     }

@@ -3,7 +3,6 @@ import { Body } from './body.ts';
 import type { Sessions } from './sessions.ts';
 import { CallError, Status, encodeMessage, type StatusCode } from './status.ts';
 import { parseTimeout } from './timeout.ts';
-import { WireError } from '../protobuf/wire.ts';
 import type { Clients } from '../transport/clients.ts';
 
 /** A method of a service. Its request is one message. */
@@ -11,17 +10,11 @@ export interface Method {
   /**
    * Decodes the request.
    *
-   * @throws CallError, or WireError for bytes that are not a message.
+   * @throws CallError; any other error for bytes that are no message.
    */
   decode(message: Buffer): unknown;
-  /** Starts to answer the call, whose request is complete. If it throws, the call ends with that error. */
-  answer(call: Call): void;
-}
-
-/** What the calls of one server share. */
-export interface CallDeps {
-  readonly clients: Clients;
-  readonly longestMessage: number;
+  /** Begins to answer the call, whose request is complete. An error that it throws ends the call; it never rejects. */
+  answer(call: Call): unknown;
 }
 
 /** How long a call may take, from its header fields to its last byte. */
@@ -41,15 +34,16 @@ export class Call {
   /** The client's deadline, by `performance.now()`. Undefined without `grpc-timeout`. */
   readonly deadlineAtMs: number | undefined;
   readonly authorization: string | undefined;
+  /** The decoded message. */
+  request: unknown;
   readonly #method: Method;
   readonly #clients: Clients;
   readonly #client: string;
-  readonly #body: Body;
-  /** Bytes of the incomplete message that are charged to the client. */
+  readonly #body = new Body();
+  /** Bytes of the incomplete message that count for the client. */
   #heldBytes = 0;
   /** Ends the call if it takes too long. Undefined once the call is no longer counted. */
   #timer: NodeJS.Timeout | undefined;
-  #request: unknown;
   #isAnswered = false;
 
   /** @throws CallError for a bad timeout, and if there are too many calls. */
@@ -58,7 +52,7 @@ export class Call {
     headers: IncomingHttpHeaders,
     client: string,
     method: Method,
-    { clients, longestMessage }: CallDeps,
+    clients: Clients,
   ) {
     const timeout = headers['grpc-timeout'];
     this.stream = stream;
@@ -67,7 +61,6 @@ export class Call {
     this.#method = method;
     this.#clients = clients;
     this.#client = client;
-    this.#body = new Body(longestMessage);
     if (!clients.calls.take(client, 1)) throw tooMany();
     this.#timer = setTimeout(drop, MAX_CALL_MS, this);
     stream
@@ -83,14 +76,9 @@ export class Call {
       })
       .on('close', () => {
         this.#isAnswered = true;
-        this.#request = undefined;
+        this.request = undefined;
         this.#leave();
       });
-  }
-
-  /** The decoded message. */
-  get request(): unknown {
-    return this.#request;
   }
 
   /** Whether the client has left, or the call was dropped. */
@@ -123,7 +111,7 @@ export class Call {
     if (this.#isAnswered) return;
     try {
       const message = this.#body.add(chunk);
-      if (message !== undefined) this.#request = this.#method.decode(message);
+      if (message !== undefined) this.request = decode(this.#method, message);
       this.#hold(this.#body.heldBytes);
     } catch (error) {
       this.fail(error);
@@ -173,12 +161,18 @@ function drop(call: Call): void {
   call.drop();
 }
 
-/** The error that the client receives. */
+function decode(method: Method, message: Buffer): unknown {
+  try {
+    return method.decode(message);
+  } catch (error) {
+    if (error instanceof CallError) throw error;
+    throw new CallError(Status.INTERNAL, `the message cannot be decoded: ${(error as Error).message}`);
+  }
+}
+
+/** The error that a client is told. */
 function toCallError(error: unknown): CallError {
-  if (error instanceof CallError) return error;
-  const isUnreadable = error instanceof WireError;
-  const message = isUnreadable ? `the message cannot be decoded: ${error.message}` : 'the service has failed';
-  return new CallError(Status.INTERNAL, message);
+  return error instanceof CallError ? error : new CallError(Status.INTERNAL, 'the service has failed');
 }
 
 function tooMany(): CallError {
@@ -224,12 +218,12 @@ function statusFields(code: StatusCode, message: string): Readonly<Record<string
 export function callServer(
   methods: ReadonlyMap<string, Method>,
   sessions: Sessions,
-  deps: CallDeps,
+  clients: Clients,
 ): (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void {
   return (stream, headers) => {
     stream.on('error', ignore); // 'close' follows
     if (stream.destroyed || stream.closed) return;
-    const client = sessions.called(stream.session as ServerHttp2Session);
+    const client = sessions.clientOf(stream.session as ServerHttp2Session);
     const path = headers[':path'] ?? '';
     const method = methods.get(path);
     if (headers[':method'] !== 'POST') respondWithout(stream, constants.HTTP_STATUS_METHOD_NOT_ALLOWED);
@@ -238,7 +232,7 @@ export function callServer(
     } else if (method === undefined) respondWith(stream, Status.UNIMPLEMENTED, `there is no method ${path}`);
     else {
       try {
-        new Call(stream, headers, client, method, deps);
+        new Call(stream, headers, client, method, clients);
       } catch (error) {
         const { code, message } = toCallError(error);
         respondWith(stream, code, message);

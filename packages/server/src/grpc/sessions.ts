@@ -5,16 +5,11 @@ import type { Clients } from '../transport/clients.ts';
 const EVERY_STREAM: number = 2 ** 31 - 1;
 /** The client has read the `GOAWAY` once it answers a ping, or after this time. */
 const MAX_PING_MS = 1000;
-/** A connection is lost after this many unanswered pings: more than one, because this process itself may be late. */
-const LOST_PINGS = 2;
-interface CountingSession extends ServerHttp2Session {
-  /** Our pings since the last sign of life (an answer or a call). */
-  [UNANSWERED]?: number;
-  [PEER]?: string;
-}
-
-const UNANSWERED = Symbol('unanswered');
-const PEER = Symbol('peer');
+/**
+ * `maxOutstandingPings` of a server: pings without an answer after which a connection is lost. More than one, because the process
+ * itself may be late.
+ */
+export const LOST_PINGS = 2;
 
 /**
  * The connections of a server: ends them, and detects lost ones. After some client errors (frames of a wrong size,
@@ -23,51 +18,44 @@ const PEER = Symbol('peer');
  */
 export class Sessions {
   readonly #clients: Clients;
-  readonly #open = new Set<CountingSession>();
+  /** The client of each connection. */
+  readonly #open = new Map<ServerHttp2Session, string>();
   readonly #keepalive: NodeJS.Timeout;
 
-  /** @param keepaliveMs - How often a connection without calls is asked for a sign of life, in milliseconds. */
+  /** @param keepaliveMs - How often a connection is asked for a sign of life, in milliseconds. */
   constructor(keepaliveMs: number, clients: Clients) {
     this.#clients = clients;
     this.#keepalive = setInterval(() => {
-      for (const session of this.#open) keepAlive(session);
+      for (const session of this.#open.keys()) keepAlive(session);
     }, keepaliveMs).unref();
   }
 
   add(session: ServerHttp2Session): void {
     destroyAfterReading(session);
-    this.#open.add(session);
+    this.#open.set(session, this.#clients.peerOf(session.socket));
     session.on('close', () => {
       this.#open.delete(session);
     });
   }
 
-  /** Called with the connection of each call. Returns the client that made the call. */
-  called(session: ServerHttp2Session): string {
-    const counting = session as CountingSession;
-    counting[UNANSWERED] = 0;
-    const known = counting[PEER];
-    return known ?? (counting[PEER] = this.#clients.peerOf(session.socket));
+  /** The client whose connection it is. */
+  clientOf(session: ServerHttp2Session): string {
+    return this.#open.get(session) ?? this.#clients.peerOf(session.socket);
   }
 
-  /** Asks all clients to leave, and waits for that, at most this long. */
-  async drain(longestMs: number): Promise<void> {
-    const closed = [...this.#open].map((session) => new Promise<void>((resolve) => session.once('close', resolve)));
-    for (const session of this.#open) leave(session);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, longestMs);
-    });
-    await Promise.race([Promise.all(closed), late]);
-    clearTimeout(timer);
-    clearInterval(this.#keepalive);
-    this.destroy();
-    await Promise.all(closed);
+  /** Asks all clients to leave. */
+  leave(): void {
+    for (const session of this.#open.keys()) leave(session);
   }
 
   /** Ends all connections, with the calls on them. */
   destroy(): void {
-    for (const session of this.#open) session.destroy();
+    for (const session of this.#open.keys()) session.destroy();
+  }
+
+  /** Asks for signs of life no longer. */
+  close(): void {
+    clearInterval(this.#keepalive);
   }
 }
 
@@ -99,16 +87,8 @@ function destroyAfterReading(session: ServerHttp2Session): void {
   };
 }
 
-/** Destroys lost connections, and sends a ping to the others. */
-function keepAlive(session: CountingSession): void {
+/** Sends a ping, and destroys a connection with too many that were not answered. */
+function keepAlive(session: ServerHttp2Session): void {
   if (session.destroyed || session.closed) return; // one that is closed ends with its calls, which have their time
-  const unanswered = session[UNANSWERED] ?? 0;
-  if (unanswered >= LOST_PINGS) {
-    session.destroy();
-    return;
-  }
-  session[UNANSWERED] = unanswered + 1;
-  session.ping((error) => {
-    if (error === null) session[UNANSWERED] = 0;
-  });
+  if (!session.ping(() => undefined)) session.destroy();
 }

@@ -1,8 +1,8 @@
-import { framed, PREFIX_BYTES } from '../grpc/body.ts';
+import { Reader } from 'protobufjs/minimal.js';
+import { writeFrame } from '../grpc/body.ts';
 import type { Method } from '../grpc/call.ts';
 import { CallError, Status } from '../grpc/status.ts';
-import { DELIMITED, WireReader } from '../protobuf/wire.ts';
-import { WireWriter } from '../protobuf/wire-writer.ts';
+import { DELIMITED, readFields, VARINT } from '../grpc/read-fields.ts';
 import type { Health } from './health.ts';
 
 /** `grpc.health.v1.HealthCheckResponse.ServingStatus`. */
@@ -12,8 +12,7 @@ const [SERVING, NOT_SERVING] = [1, 2] as const;
 const SERVICES: ReadonlySet<unknown> = new Set(['', 'ratelimit']);
 
 const SERVICE = 1 * 8 + DELIMITED;
-
-const writer = new WireWriter();
+const STATUS = 1 * 8 + VARINT;
 
 /** `grpc.health.v1.Health/Check`. There is no `Watch`: clients that want it treat its absence as healthy. */
 export function makeHealthCheck(health: Health): Method {
@@ -21,20 +20,19 @@ export function makeHealthCheck(health: Health): Method {
     decode: readService,
     answer: (call) => {
       if (!SERVICES.has(call.request)) throw new CallError(Status.NOT_FOUND, 'there is no such service');
-      writer.begin(PREFIX_BYTES);
-      writer.number(1, health.isServing ? SERVING : NOT_SERVING);
-      call.answer(framed(writer.finish()));
+      const status = health.isServing ? SERVING : NOT_SERVING;
+      call.answer(writeFrame(status, (writer) => writer.uint32(STATUS).uint32(status)));
     },
   };
 }
 
 /** Decodes a `HealthCheckRequest`: the name of a service. */
 function readService(message: Buffer): string {
-  const reader = new WireReader(message);
+  const reader = Reader.create(message);
   let service = '';
-  for (let tag = reader.next(); tag !== 0; tag = reader.next()) {
-    if (tag === SERVICE) service = reader.text(reader.length());
-    else reader.skip();
-  }
+  readFields(reader, message.length, (tag) => {
+    if (tag === SERVICE) service = reader.stringVerify();
+    return tag === SERVICE;
+  });
   return service;
 }

@@ -1,4 +1,5 @@
-import type { Server } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo, Server } from 'node:net';
 import { makeMetricsRoute } from '../admin/metrics-route.ts';
 import { authRoutes } from '../forward-auth/auth-route.ts';
 import { makeHealthRoute } from '../health/health.ts';
@@ -14,7 +15,6 @@ import { Bodies } from '../transport/bodies.ts';
 import { followTls, readTls, type SecureServer } from '../transport/certificates.ts';
 import { Clients } from '../transport/clients.ts';
 import { serveHttp, type Made, type Route } from '../transport/http.ts';
-import { listenAt } from '../transport/listen.ts';
 
 /** A listener that accepts connections. */
 export interface Listener {
@@ -35,19 +35,12 @@ export async function openListeners(
   settings: Settings,
   page: readonly Route[],
 ): Promise<readonly Listener[]> {
-  const { log, maxInFlight, drainMs } = settings;
+  const { log, maxInFlight } = settings;
   const tls = settings.tls === undefined ? undefined : readTls(settings.tls);
   const clients = new Clients(() => service.configuration.forwardAuth?.trustedProxies);
   const http = { maxInFlight, clients, bodies: new Bodies(clients) };
   const make: Readonly<Record<ListenerName, (isPrivate: boolean) => Made>> = {
-    grpc: (isPrivate) => {
-      const served = serveRls(service, {
-        ...{ entrance: { isPrivate }, clients, maxInFlight },
-        ...(tls === undefined ? {} : { tls: { ...tls, rejectUnauthorized: tls.requestCert } }),
-        drainMs,
-      });
-      return { server: served.server, close: (graceMs) => (graceMs === 0 ? served.close() : served.drain()) };
-    },
+    grpc: (isPrivate) => serveRls(service, { entrance: { isPrivate }, clients, tls, maxInFlight }),
     http: (isPrivate) => {
       const json = makeJsonRoute(service, { isPrivate });
       return serveHttp([json, ...authRoutes(service, clients), ...commonRoutes(service, isPrivate)], {
@@ -65,11 +58,13 @@ export async function openListeners(
   });
   const opened = await Promise.allSettled(
     listeners.map(async ({ name, address, made }): Promise<Listener> => {
-      const at = await listenAt(made.server, address).catch((cause: unknown) => {
+      made.server.listen({ ...address });
+      await once(made.server, 'listening').catch((cause: unknown) => {
         const { message, code } = cause as NodeJS.ErrnoException;
         throw Object.assign(new Error(`${name}: ${message}`, { cause }), { code });
       });
-      return { name, address: at, close: (graceMs) => made.close(graceMs) };
+      const { port } = made.server.address() as AddressInfo; // that of the system for port 0
+      return { name, address: { host: address.host, port }, close: (graceMs) => made.close(graceMs) };
     }),
   );
   const open = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));

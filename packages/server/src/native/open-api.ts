@@ -1,5 +1,5 @@
 import { FIELDS, text, units, whole, type Schema } from './fields.ts';
-import type { Operation } from './operation.ts';
+import type { Operation } from './operations.ts';
 
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 

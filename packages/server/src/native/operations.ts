@@ -15,11 +15,23 @@ import {
 import type { Configuration } from '../config/configuration.ts';
 import type { Service } from '../service.ts';
 import { badRequest, type RequestProblem } from '../transport/request-problem.ts';
-import type { Fields, Operation } from './operation.ts';
-import { Overrides } from './overrides.ts';
+import { Overrides, type Fields } from './overrides.ts';
 import { Receipts } from './receipts.ts';
 
-/** The operations of `/v1` over the named limits of the configuration. They keep no state in this process. */
+/** One operation of `/v1`: from here come its route, its rights and its description. */
+export interface Operation {
+  readonly summary: string;
+  /** The fields of its body. */
+  readonly needs: readonly string[];
+  readonly may?: readonly string[];
+  /** Whether its caller needs rights: it could raise a limit, or deny others. */
+  readonly needsRights?: true;
+  /** The name of the schema of its answer. Undefined: 204 without a body. */
+  readonly answer?: 'Decision' | 'Reservation' | 'Acquisition' | 'Renewal' | 'Overrides' | 'Override' | 'Removal';
+  readonly run: (fields: Fields, hasRights: boolean) => unknown;
+}
+
+/** The operations of `/v1` over the named limits of the configuration. No state of theirs is in this process. */
 export function makeOperations(service: Service): Readonly<Record<string, Operation>> {
   const { core } = service;
   const receipts = new Receipts(service);

@@ -4,7 +4,9 @@ import { shown } from '@sluice/core/spi';
 import { MAKERS } from '../config/policy-value.ts';
 import type { Service } from '../service.ts';
 import { badRequest, RequestProblem } from '../transport/request-problem.ts';
-import type { Fields } from './operation.ts';
+
+/** The fields of a body. */
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** How many overrides one answer lists. */
 const MAX_LISTED = 1000;

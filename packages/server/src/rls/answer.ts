@@ -12,6 +12,7 @@ import {
 } from './messages.ts';
 import { makeMetadata } from './metadata.ts';
 import type { Outcome } from './outcomes.ts';
+import type { Stats } from '../stats/stats.ts';
 
 const SECONDS = 1000;
 /** The windows that correspond to a unit. */
@@ -28,17 +29,16 @@ const UNLIMITED_BY_NO_RULE: DescriptorStatus = {
 const UNLIMITED: DescriptorStatus = { ...UNLIMITED_BY_NO_RULE, limitRemaining: MAX_UINT32 };
 
 /**
- * The response to a decided request: a status per descriptor, our header fields, and metadata. If the request is
- * denied, descriptors that would have allowed it are OK, and state what is left without it.
+ * The response to a request that was decided: a status per descriptor, our header fields, and metadata. Counts it. In a denied
+ * request the descriptors that would have allowed it are OK, and state what is left without it.
  */
-export function makeResponse(decided: Decided): RateLimitResponse {
+export function makeResponse(decided: Decided, stats: Stats): RateLimitResponse {
   const { request, plan, outcomes, allowed } = decided;
-  const { unlimited } = plan;
-  const statuses: DescriptorStatus[] = new Array<DescriptorStatus>(request.descriptors.length);
-  for (let i = 0; i < statuses.length; i++) {
-    statuses[i] = unlimited?.[i] === true ? UNLIMITED : UNLIMITED_BY_NO_RULE;
+  const statuses = request.descriptors.map((_, i) => (plan.unlimited.has(i) ? UNLIMITED : UNLIMITED_BY_NO_RULE));
+  for (const outcome of outcomes) {
+    statuses[outcome.descriptor.index] = makeStatus(outcome);
+    count(stats, outcome);
   }
-  for (const outcome of outcomes) statuses[outcome.descriptor.index] = makeStatus(outcome);
   return {
     overallCode: allowed ? OK : OVER_LIMIT,
     statuses,
@@ -47,9 +47,16 @@ export function makeResponse(decided: Decided): RateLimitResponse {
   };
 }
 
+/** Counts what was decided, by rule. Refunds are no hits. */
+function count(stats: Stats, { descriptor, allowed, policies, decision: { source } }: Outcome): void {
+  const { rule, metric, cost, isCheck, isRefund } = descriptor;
+  const { shadowMode: isShadow } = rule;
+  if (!isRefund) stats.count(metric, { hits: isCheck ? 0 : cost, allowed, isShadow, policies, source });
+}
+
 function makeStatus(outcome: Outcome): DescriptorStatus {
   const { descriptor, policies, allowed, decision } = outcome;
-  const { rule } = descriptor.match;
+  const { rule } = descriptor;
   const code = allowed || rule.shadowMode ? OK : OVER_LIMIT;
   const policy = findDecidingPolicy(policies);
   if (policy === undefined) return { ...UNLIMITED_BY_NO_RULE, code };
@@ -82,7 +89,7 @@ function getMsToNextWindow({ windowMs }: PolicyDecision, atMs: number): number {
 
 /** Undefined if the policy's window is not a unit of the protocol. */
 function makeCurrentLimit({ descriptor }: Outcome, { limit, windowMs }: PolicyDecision): CurrentLimit | undefined {
-  const { rateLimit, name } = descriptor.match.rule;
+  const { rateLimit, name } = descriptor.rule;
   const unit = rateLimit?.unit ?? UNIT_OF_MS.get(windowMs);
   if (unit === undefined) return undefined;
   return {

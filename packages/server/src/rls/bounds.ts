@@ -1,7 +1,5 @@
 import { CallError, Status } from '../grpc/status.ts';
 
-/** The maximum length of a request message, in bytes: gRPC's default. */
-export const MAX_MESSAGE: number = 4 * 1024 * 1024;
 /**
  * The bounds of a request. A decision over all descriptors' limits is one call of the script, during which Redis does
  * nothing else: 256 descriptors take about 2 ms.

@@ -1,75 +1,80 @@
+import type { Writer } from 'protobufjs/minimal.js';
+import { DELIMITED, FIXED64, VARINT } from '../grpc/read-fields.ts';
 import type { DescriptorStatus, RateLimitResponse } from './messages.ts';
-import { WireWriter } from '../protobuf/wire-writer.ts';
 
-const writer = new WireWriter();
-
-/**
- * Encodes a `RateLimitResponse`.
- *
- * @param prefix - Bytes to leave free before it.
- */
-export function encodeRateLimitResponse(response: RateLimitResponse, prefix: number): Buffer {
+/** Writes a `RateLimitResponse`. Fields without a value are left out, as protobuf has it. */
+export function writeRateLimitResponse(writer: Writer, response: RateLimitResponse): void {
   const { overallCode, statuses, responseHeadersToAdd, dynamicMetadata } = response;
-  writer.begin(prefix);
-  writer.number(1, overallCode);
-  for (let i = 0; i < statuses.length; i++) writeStatus(statuses[i] as DescriptorStatus);
+  writeNumber(writer, 1, overallCode);
+  for (const status of statuses) writeStatus(writer, status);
   for (const { key, value } of responseHeadersToAdd) {
-    const header = writer.open(3);
-    writer.text(1, key);
-    writer.text(2, value);
-    writer.close(header);
+    open(writer, 3);
+    writeText(writer, 1, key);
+    writeText(writer, 2, value);
+    writer.ldelim();
   }
-  if (dynamicMetadata !== undefined) {
-    const struct = writer.open(6);
-    writeFields(dynamicMetadata);
-    writer.close(struct);
-  }
-  return writer.finish();
+  if (dynamicMetadata !== undefined) writeStruct(writer, 6, dynamicMetadata);
 }
 
-function writeStatus({ code, currentLimit, limitRemaining, secondsUntilReset }: DescriptorStatus): void {
-  const status = writer.open(2);
-  writer.number(1, code);
+function writeStatus(
+  writer: Writer,
+  { code, currentLimit, limitRemaining, secondsUntilReset }: DescriptorStatus,
+): void {
+  open(writer, 2);
+  writeNumber(writer, 1, code);
   if (currentLimit !== undefined) {
-    const limit = writer.open(2);
-    writer.number(1, currentLimit.requestsPerUnit);
-    writer.number(2, currentLimit.unit);
-    if (currentLimit.name !== undefined) writer.text(3, currentLimit.name);
-    writer.close(limit);
+    open(writer, 2);
+    writeNumber(writer, 1, currentLimit.requestsPerUnit);
+    writeNumber(writer, 2, currentLimit.unit);
+    writeText(writer, 3, currentLimit.name ?? '');
+    writer.ldelim();
   }
-  writer.number(3, limitRemaining);
+  writeNumber(writer, 3, limitRemaining);
   if (secondsUntilReset !== undefined) {
-    const duration = writer.open(4);
-    writer.number(1, secondsUntilReset);
-    writer.close(duration);
+    open(writer, 4);
+    writeNumber(writer, 1, secondsUntilReset);
+    writer.ldelim();
   }
-  writer.close(status);
+  writer.ldelim();
 }
 
-/** The fields of a `google.protobuf.Struct`: a map, which is a list of entries. */
-function writeFields(fields: Readonly<Record<string, unknown>>): void {
-  for (const key in fields) {
-    const entry = writer.open(1);
-    writer.text(1, key);
-    writeValue(2, fields[key]);
-    writer.close(entry);
+/** A `google.protobuf.Struct`: a map, which is a list of entries. */
+function writeStruct(writer: Writer, field: number, fields: Readonly<Record<string, unknown>>): void {
+  open(writer, field);
+  for (const [key, value] of Object.entries(fields)) {
+    open(writer, 1);
+    writeText(writer, 1, key);
+    writeValue(writer, 2, value);
+    writer.ldelim();
   }
+  writer.ldelim();
 }
 
-/** A `google.protobuf.Value`. One of its kinds is always written, even if it is empty. */
-function writeValue(field: number, value: unknown): void {
-  const wrapped = writer.open(field);
-  if (typeof value === 'string') writer.textOf(3, value);
-  else if (typeof value === 'number') writer.double(2, value);
-  else if (typeof value === 'boolean') writer.varint(4, value ? 1 : 0);
+/** A `google.protobuf.Value`. One of its kinds is always written, although it is empty. */
+function writeValue(writer: Writer, field: number, value: unknown): void {
+  open(writer, field);
+  if (typeof value === 'string') writer.uint32(3 * 8 + DELIMITED).string(value);
+  else if (typeof value === 'number') writer.uint32(2 * 8 + FIXED64).double(value);
+  else if (typeof value === 'boolean') writer.uint32(4 * 8 + VARINT).bool(value);
   else if (Array.isArray(value)) {
-    const list = writer.open(6);
-    for (const item of value) writeValue(1, item);
-    writer.close(list);
+    open(writer, 6);
+    for (const item of value) writeValue(writer, 1, item);
+    writer.ldelim();
   } else if (typeof value === 'object' && value !== null) {
-    const struct = writer.open(5);
-    writeFields(value as Readonly<Record<string, unknown>>);
-    writer.close(struct);
-  } else writer.varint(1, 0);
-  writer.close(wrapped);
+    writeStruct(writer, 5, value as Readonly<Record<string, unknown>>);
+  } else writer.uint32(1 * 8 + VARINT).uint32(0);
+  writer.ldelim();
+}
+
+/** Begins a message inside, which `ldelim` ends. */
+function open(writer: Writer, field: number): void {
+  writer.uint32(field * 8 + DELIMITED).fork();
+}
+
+function writeNumber(writer: Writer, field: number, value: number): void {
+  if (value !== 0) writer.uint32(field * 8 + VARINT).uint64(value);
+}
+
+function writeText(writer: Writer, field: number, value: string): void {
+  if (value !== '') writer.uint32(field * 8 + DELIMITED).string(value);
 }

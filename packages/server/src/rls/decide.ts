@@ -35,36 +35,25 @@ export interface Decided {
  * a moment. With checks and hits in one request, the decision needs two calls to the store.
  * - Refunds are made regardless of the decision about the others.
  *
- * @throws CallError for a bad request (see {@link makePlan}), and `PERMISSION_DENIED` for refunds by a caller without
- * rights. Nothing is consumed then. Rejects with the core's errors.
+ * @throws (rejects) CallError for a bad request (see {@link makePlan}), and the core's errors.
  */
-export function decide(service: Service, request: RateLimitRequest, caller: Caller): Decided | Promise<Decided> {
-  checkRefunds(service, request, caller);
-  const plan = makePlan(request, service.configuration, service.requestRules);
-  const { limited } = plan;
-  if (limited.length === 0) return { request, plan, allowed: true, outcomes: [] };
-  if (!plan.isPlain) return decideEach(service, request, plan, caller);
-  const decided = (outcomes: readonly Outcome[]): Decided => {
-    return { request, plan, allowed: outcomes.every(({ allowed }) => allowed), outcomes };
-  };
-  const outcomes = decideTogether(service.core, 'take', limited, caller.endMs);
-  return outcomes instanceof Promise ? outcomes.then(decided) : decided(outcomes);
-}
-
-/** @throws CallError if a caller without rights refunds units. */
-function checkRefunds(
-  { access }: Service,
-  { descriptors }: RateLimitRequest,
-  { entrance, authorization }: Caller,
-): void {
-  for (const { isNegativeHits } of descriptors) {
-    if (!isNegativeHits) continue;
-    if (access.allows(entrance, authorization)) return;
-    throw new CallError(
-      Status.PERMISSION_DENIED,
-      'is_negative_hits needs a private listener, or authorization: Bearer TOKEN with the token of the service; nothing was consumed',
-    );
-  }
+export async function decide(service: Service, request: RateLimitRequest, caller: Caller): Promise<Decided> {
+  const plan = makePlan(request, service, () => service.access.allows(caller.entrance, caller.authorization));
+  // One decision has the store's own time; several share it.
+  const endMs = caller.endMs ?? (plan.isPlain ? undefined : performance.now() + service.timeoutMs);
+  const calls = new Calls(service.core, endMs);
+  const counted = plan.limited.filter(({ isRefund }) => !isRefund);
+  // All of this is asked in one turn, so that it is one call of the store.
+  const [refunded, shadow, decided] = await Promise.all([
+    Promise.all(plan.limited.filter(({ isRefund }) => isRefund).map((descriptor) => calls.refund(descriptor))),
+    Promise.all(counted.filter(({ rule }) => rule.shadowMode).map((descriptor) => calls.one(descriptor))),
+    calls.enforce(
+      counted.filter(({ rule }) => !rule.shadowMode),
+      // A rule in quota mode and shadow mode allows, whatever its limit says, and so one in quota mode does.
+      counted.some(({ rule }) => rule.shadowMode && rule.quotaMode),
+    ),
+  ]);
+  return { request, plan, allowed: decided.allowed, outcomes: [...decided.outcomes, ...shadow, ...refunded] };
 }
 
 /** The result for the descriptors of a request that can deny it. */
@@ -73,29 +62,12 @@ interface Enforced {
   readonly outcomes: readonly Outcome[];
 }
 
-async function decideEach(service: Service, request: RateLimitRequest, plan: Plan, caller: Caller): Promise<Decided> {
-  const { core, timeoutMs } = service;
-  const calls = new Calls(core, caller.endMs ?? performance.now() + timeoutMs);
-  const counted = plan.limited.filter(({ isRefund }) => !isRefund);
-  // All of this is asked in one turn, so it is one call to the store.
-  const [refunded, shadow, decided] = await Promise.all([
-    Promise.all(plan.limited.filter(({ isRefund }) => isRefund).map((descriptor) => calls.refund(descriptor))),
-    Promise.all(counted.filter(isShadow).map((descriptor) => calls.one(descriptor))),
-    calls.enforce(
-      counted.filter((descriptor) => !isShadow(descriptor)),
-      // A rule in both quota and shadow mode allows regardless of its limit, so one rule in quota mode allows.
-      counted.some((descriptor) => isShadow(descriptor) && isQuota(descriptor)),
-    ),
-  ]);
-  return { request, plan, allowed: decided.allowed, outcomes: [...decided.outcomes, ...shadow, ...refunded] };
-}
-
-/** The calls of a request that needs more than one decision, with a deadline by `performance.now()`. */
+/** The calls of one request, until an instant by `performance.now()`. */
 class Calls {
   readonly #core: LimiterCore;
-  readonly #endMs: number;
+  readonly #endMs: number | undefined;
 
-  constructor(core: LimiterCore, endMs: number) {
+  constructor(core: LimiterCore, endMs: number | undefined) {
     this.#core = core;
     this.#endMs = endMs;
   }
@@ -112,8 +84,8 @@ class Calls {
    * @throws (rejects) CallError `UNAVAILABLE` if the store has not answered in time; it may still refund them.
    */
   async refund(descriptor: LimitedDescriptor): Promise<Outcome> {
-    const { limit, match, cost, isCheck } = descriptor;
-    const want = makeWant(limit, match.key, isCheck ? 0 : cost);
+    const { limit, key, cost, isCheck } = descriptor;
+    const want = makeWant(limit, key, isCheck ? 0 : cost);
     await this.#inTime(settleKeys(this.#core, 'give', [want]));
     const decision = await this.#core.decide('peek', [{ ...want, cost: 0 }], { endMs: this.#endMs });
     return { descriptor, allowed: true, policies: decision.policies, decision };
@@ -137,7 +109,7 @@ class Calls {
     if (hits.length === 0) return { allowed: true, outcomes: checked };
     const exhausted = shown.filter(({ allowed }) => !allowed);
     const left = shown.filter(({ allowed }) => allowed).map(({ descriptor }) => descriptor);
-    const isMet = isQuotaMet || checked.some(({ descriptor, allowed }) => isQuota(descriptor) && allowed);
+    const isMet = isQuotaMet || checked.some(({ descriptor, allowed }) => descriptor.rule.quotaMode && allowed);
     const taken = await this.#take(left, isMet);
     return { ...taken, outcomes: [...checked, ...taken.outcomes, ...exhausted] };
   }
@@ -147,7 +119,7 @@ class Calls {
    * out of the next one, so that nothing is taken before everything needed is known to allow.
    */
   async #take(descriptors: readonly LimitedDescriptor[], isQuotaMet: boolean): Promise<Enforced> {
-    if (descriptors.every(isQuota)) {
+    if (descriptors.every(({ rule }) => rule.quotaMode)) {
       const outcomes = await Promise.all(descriptors.map((descriptor) => this.one(descriptor)));
       return { allowed: allow(outcomes, isQuotaMet), outcomes };
     }
@@ -167,32 +139,27 @@ class Calls {
   async #inTime(work: Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(new CallError(Status.UNAVAILABLE, 'the store did not answer in time; the refund may have been made'));
-      }, this.#endMs - performance.now());
+      timer = setTimeout(
+        () => {
+          reject(new CallError(Status.UNAVAILABLE, 'the store did not answer in time; the refund may have been made'));
+        },
+        Number(this.#endMs) - performance.now(),
+      );
     });
     return Promise.race([work, late]).finally(() => {
       clearTimeout(timer);
     });
   }
 
-  async #together(op: 'take' | 'peek', descriptors: readonly LimitedDescriptor[]): Promise<readonly Outcome[]> {
+  #together(op: 'take' | 'peek', descriptors: readonly LimitedDescriptor[]): Promise<readonly Outcome[]> {
     return decideTogether(this.#core, op, descriptors, this.#endMs);
   }
 }
 
 /** Whether all descriptors that enforce allow, and one in quota mode does if there are any. */
 function allow(outcomes: readonly Outcome[], isQuotaMet: boolean): boolean {
-  const quotas = outcomes.filter(({ descriptor }) => isQuota(descriptor));
-  const enforced = outcomes.filter(({ descriptor }) => !isQuota(descriptor));
+  const quotas = outcomes.filter(({ descriptor }) => descriptor.rule.quotaMode);
+  const enforced = outcomes.filter(({ descriptor }) => !descriptor.rule.quotaMode);
   const isAllowed = ({ allowed }: Outcome): boolean => allowed;
   return enforced.every(isAllowed) && (isQuotaMet || quotas.length === 0 || quotas.some(isAllowed));
-}
-
-function isQuota({ match: { rule } }: LimitedDescriptor): boolean {
-  return rule.quotaMode;
-}
-
-function isShadow({ match: { rule } }: LimitedDescriptor): boolean {
-  return rule.shadowMode;
 }

@@ -44,7 +44,7 @@ function listBindingOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
  */
 function makeNamesDistinct(outcomes: readonly Outcome[]): readonly PolicyDecision[] {
   const [only] = outcomes;
-  if (outcomes.length === 1 && only?.descriptor.match.rule.name === undefined) return only?.policies ?? [];
+  if (outcomes.length === 1 && only?.descriptor.rule.name === undefined) return only?.policies ?? [];
   const names = new Set<string>();
   const policies = outcomes.flatMap(renamed);
   const shown =
@@ -55,7 +55,7 @@ function makeNamesDistinct(outcomes: readonly Outcome[]): readonly PolicyDecisio
 }
 
 function renamed({ descriptor, policies }: Outcome): readonly PolicyDecision[] {
-  const { name } = descriptor.match.rule;
+  const { name } = descriptor.rule;
   if (name === undefined || !WRITABLE.test(name)) return policies;
   return policies.map((policy) => ({ ...policy, name }));
 }
@@ -93,7 +93,7 @@ function getWait({ policies }: Outcome): number {
 }
 
 function isEnforced({ descriptor }: Outcome): boolean {
-  return !descriptor.match.rule.shadowMode && !descriptor.isRefund;
+  return !descriptor.rule.shadowMode && !descriptor.isRefund;
 }
 
 function isMetQuota(outcome: Outcome): boolean {
@@ -101,5 +101,5 @@ function isMetQuota(outcome: Outcome): boolean {
 }
 
 function isQuota({ descriptor }: Outcome): boolean {
-  return descriptor.match.rule.quotaMode;
+  return descriptor.rule.quotaMode;
 }

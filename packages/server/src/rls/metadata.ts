@@ -29,7 +29,7 @@ function findDecidingOutcome(outcomes: readonly Outcome[], allowed: boolean): Ou
 function makeRuleMetadata(outcomes: readonly Outcome[]): Readonly<Record<string, unknown>> | undefined {
   let merged: Record<string, unknown> | undefined;
   for (const { descriptor, allowed } of outcomes) {
-    const { metadata } = descriptor.match.rule;
+    const { metadata } = descriptor.rule;
     if (allowed && metadata !== undefined) merge((merged ??= {}), metadata);
   }
   return merged;

@@ -18,18 +18,15 @@ export interface Outcome {
 }
 
 /** Decides over descriptors together, until `endMs` by `performance.now()`: all or nothing. */
-export function decideTogether(
+export async function decideTogether(
   core: LimiterCore,
   op: 'take' | 'peek',
   descriptors: readonly LimitedDescriptor[],
   endMs: number | undefined,
-): readonly Outcome[] | Promise<readonly Outcome[]> {
+): Promise<readonly Outcome[]> {
   const places: number[] = [];
   const wants = makeWants(descriptors, places);
-  const decision = core.decide(op, wants, { endMs });
-  return decision instanceof Promise
-    ? decision.then((decided) => readOutcomes(descriptors, wants, places, decided))
-    : readOutcomes(descriptors, wants, places, decision);
+  return readOutcomes(descriptors, wants, places, await core.decide(op, wants, { endMs }));
 }
 
 /**
@@ -41,8 +38,8 @@ export function decideTogether(
 function makeWants(descriptors: readonly LimitedDescriptor[], places: number[]): readonly Want[] {
   const wants: Want[] = [];
   const known = descriptors.length === 1 ? undefined : new Map<string, number>();
-  for (const { limit, match, cost } of descriptors) {
-    const want = makeWant(limit, match.key, cost);
+  for (const { limit, key, cost } of descriptors) {
+    const want = makeWant(limit, key, cost);
     const { name = limit.name } = limit.fixed?.[0] ?? {};
     const counted = `${name} ${want.subject}`;
     const place = known?.get(counted) ?? wants.length;

@@ -1,17 +1,20 @@
 import type { Limit } from '@sluice/core/spi';
-import type { Configuration } from '../config/configuration.ts';
 import type { Match, RuleNode } from '../config/rule-node.ts';
 import type { RequestRules } from '../config/request-rules.ts';
 import { makeKey } from '../config/subject.ts';
 import { UNIT_OF_NUMBER } from '../config/units.ts';
 import { CallError, Status } from '../grpc/status.ts';
+import type { Service } from '../service.ts';
 import type { RateLimitDescriptor, RateLimitRequest } from './messages.ts';
 
 /** A descriptor that a limit applies to. */
 export interface LimitedDescriptor {
   /** Its place in the request. */
   readonly index: number;
-  readonly match: Match;
+  readonly rule: Match['rule'];
+  readonly key: string;
+  /** The name of its rule in metrics. */
+  readonly metric: string;
   readonly limit: Limit;
   /** Its hits, or 1 for a check. */
   readonly cost: number;
@@ -23,8 +26,8 @@ export interface LimitedDescriptor {
 /** The contents of a request. */
 export interface Plan {
   readonly limited: readonly LimitedDescriptor[];
-  /** Whether the rule of each descriptor is unlimited. Undefined if none is. */
-  readonly unlimited: readonly boolean[] | undefined;
+  /** The places of descriptors whose rule is unlimited. */
+  readonly unlimited: ReadonlySet<number>;
   /** Whether all limited descriptors consume and can deny: one decision. */
   readonly isPlain: boolean;
 }
@@ -33,20 +36,26 @@ export interface Plan {
  * Finds the rules of a request's descriptors. A limit of the request itself takes precedence over the rules of its
  * domain; in an unknown domain, nothing is limited.
  *
- * @throws CallError `UNKNOWN` without a domain or descriptors, as envoyproxy/ratelimit; `INVALID_ARGUMENT` for invalid
- * hits or units. Nothing is consumed then.
+ * @param mayRefund - Whether the caller may give units back.
+ * @throws CallError `UNKNOWN` without a domain or descriptors, as envoyproxy/ratelimit; `INVALID_ARGUMENT` for hits or
+ * units that mean nothing; `PERMISSION_DENIED` for refunds of a caller that may not. Nothing is consumed then.
  */
-export function makePlan(request: RateLimitRequest, { domains }: Configuration, requestRules: RequestRules): Plan {
+export function makePlan(
+  request: RateLimitRequest,
+  { configuration: { domains }, requestRules }: Service,
+  mayRefund: () => boolean,
+): Plan {
   const { domain, descriptors } = request;
   if (domain === '') throw new CallError(Status.UNKNOWN, 'the rate limit domain must not be empty');
   if (descriptors.length === 0) throw new CallError(Status.UNKNOWN, 'the list of descriptors must not be empty');
   const tree = domains.get(domain);
   const limited: LimitedDescriptor[] = [];
-  let unlimited: boolean[] | undefined;
+  const unlimited = new Set<number>();
   let replaced: Set<string> | undefined;
   let isPlain = true;
   for (let index = 0; index < descriptors.length; index++) {
     const descriptor = descriptors[index] as RateLimitDescriptor;
+    if (descriptor.isNegativeHits && !mayRefund()) throw forbidden();
     const hits = readHits(request, descriptor);
     const match = tree === undefined ? undefined : findMatch(domain, descriptor, tree, requestRules);
     if (match === undefined) continue;
@@ -54,22 +63,21 @@ export function makePlan(request: RateLimitRequest, { domains }: Configuration, 
     for (const name of rule.replaces) (replaced ??= new Set()).add(name);
     const { limit } = rule;
     if (limit === undefined) {
-      (unlimited ??= descriptors.map(() => false))[index] = true;
+      unlimited.add(index);
       continue;
     }
     const isCheck = hits === 0;
     const isRefund = descriptor.isNegativeHits;
     isPlain &&= !(isCheck || isRefund || rule.shadowMode || rule.quotaMode);
-    limited.push({
-      index,
-      match,
-      limit,
-      cost: isCheck ? 1 : hits,
-      isCheck,
-      isRefund,
-    });
+    limited.push({ ...match, index, limit, cost: isCheck ? 1 : hits, isCheck, isRefund });
   }
   return { limited: replaced === undefined ? limited : without(limited, replaced), unlimited, isPlain };
+}
+
+function forbidden(): CallError {
+  const what =
+    'is_negative_hits needs a private listener, or authorization: Bearer TOKEN with the token of the service';
+  return new CallError(Status.PERMISSION_DENIED, `${what}; nothing was consumed`);
 }
 
 function readHits({ hitsAddend }: RateLimitRequest, descriptor: RateLimitDescriptor): number {
@@ -103,5 +111,5 @@ function findMatch(
 const OVERRIDES = 'override';
 
 function without(limited: readonly LimitedDescriptor[], replaced: ReadonlySet<string>): readonly LimitedDescriptor[] {
-  return limited.filter(({ match: { rule } }) => rule.name === undefined || !replaced.has(rule.name));
+  return limited.filter(({ rule }) => rule.name === undefined || !replaced.has(rule.name));
 }

@@ -2,10 +2,9 @@ import type { Entrance } from '../access.ts';
 import type { Service } from '../service.ts';
 import { makeResponse } from './answer.ts';
 import { decodeRateLimitRequest } from './codec-request.ts';
-import { encodeRateLimitResponse } from './codec-response.ts';
-import { countDecided } from './count-decided.ts';
-import { decide, type Decided } from './decide.ts';
-import { PREFIX_BYTES, framed } from '../grpc/body.ts';
+import { writeRateLimitResponse } from './codec-response.ts';
+import { decide } from './decide.ts';
+import { writeFrame } from '../grpc/body.ts';
 import type { Call, Method } from '../grpc/call.ts';
 import { CallError, Status } from '../grpc/status.ts';
 import type { RateLimitRequest } from './messages.ts';
@@ -14,41 +13,27 @@ import type { RateLimitRequest } from './messages.ts';
 const MARGIN = 0.2;
 const MIN_MARGIN_MS = 1;
 
-export interface RateLimitMethodOptions {
-  readonly entrance: Entrance;
-  /** The maximum number of calls waiting for the store. */
-  readonly maxInFlight: number;
-}
-
-/** `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit`. */
-export function makeRateLimitMethod(service: Service, options: RateLimitMethodOptions): Method {
-  const { entrance, maxInFlight } = options;
+/**
+ * `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit`.
+ *
+ * @param maxInFlight - Calls whose decision the store has not answered yet, at most.
+ */
+export function rateLimitMethod(service: Service, entrance: Entrance, maxInFlight: number): Method {
   let inFlight = 0;
-  const respond = (call: Call, decided: Decided): void => {
-    countDecided(service.stats, decided);
-    call.answer(framed(encodeRateLimitResponse(makeResponse(decided), PREFIX_BYTES)));
-  };
-  const answer = (call: Call): void => {
-    if (inFlight >= maxInFlight) {
-      throw new CallError(Status.RESOURCE_EXHAUSTED, 'too many calls wait for the store; nothing was consumed');
-    }
-    const caller = { entrance, authorization: call.authorization, endMs: readEnd(call, service.timeoutMs) };
-    const decided = decide(service, call.request as RateLimitRequest, caller);
-    if (!(decided instanceof Promise)) {
-      respond(call, decided);
-      return;
-    }
+  const answer = async (call: Call): Promise<void> => {
     inFlight++;
-    decided.then(
-      (value) => {
-        inFlight--;
-        respond(call, value);
-      },
-      (error: unknown) => {
-        inFlight--;
-        call.fail(error);
-      },
-    );
+    try {
+      if (inFlight > maxInFlight) {
+        throw new CallError(Status.RESOURCE_EXHAUSTED, 'too many calls wait for the store; nothing was consumed');
+      }
+      const caller = { entrance, authorization: call.authorization, endMs: readEnd(call, service.timeoutMs) };
+      const decided = await decide(service, call.request as RateLimitRequest, caller);
+      call.answer(writeFrame(makeResponse(decided, service.stats), writeRateLimitResponse));
+    } catch (error) {
+      call.fail(error);
+    } finally {
+      inFlight--;
+    }
   };
   return { decode: decodeRateLimitRequest, answer };
 }

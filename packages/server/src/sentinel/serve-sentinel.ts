@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import type { Service } from '../service.ts';
 import type { Clients } from '../transport/clients.ts';
+import { drainServer } from '../transport/drain.ts';
 import type { Made } from '../transport/http.ts';
 import { MessageReader, readMessage, TYPE, writePong, writeResult, type Message } from './codec.ts';
 import { Tokens } from './tokens.ts';
@@ -33,13 +34,10 @@ export function serveSentinel(service: Service, timeoutMs: number, clients: Clie
   return {
     server,
     close: async (drainMs) => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      const timer = setTimeout(() => {
-        for (const connection of open) connection.socket.destroy();
-      }, drainMs);
       for (const connection of open) connection.leave();
-      await closed;
-      clearTimeout(timer);
+      await drainServer(server, drainMs, () => {
+        for (const connection of open) connection.socket.destroy();
+      });
       await tokens.clients.close();
     },
   };

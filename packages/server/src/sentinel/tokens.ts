@@ -15,7 +15,9 @@ export class Tokens {
   constructor(service: Service, timeoutMs: number) {
     this.#service = service;
     this.#timeoutMs = timeoutMs;
-    this.clients = new ConnectedClients(service.store, (name) => service.configuration.sentinel.namespaces.has(name));
+    this.clients = new ConnectedClients(service.core.store, (name) =>
+      service.configuration.sentinel.namespaces.has(name),
+    );
   }
 
   /** Never rejects, and answers in time: from the local fallback if the store does not. */

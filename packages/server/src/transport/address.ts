@@ -21,10 +21,9 @@ export function parseAddress(given: unknown, field: string): Address | undefined
   const text = typeof given === 'number' ? String(given) : given;
   if (typeof text !== 'string') throw invalid(field, given);
   if (isPort(text)) return { host: '127.0.0.1', port: Number(text) };
-  const colon = text.lastIndexOf(':');
-  const [host, port] = [unbracketed(text.slice(0, colon)), text.slice(colon + 1)];
-  if (colon <= 0 || host === undefined || !isPort(port)) throw invalid(field, given);
-  return { host, port: Number(port) };
+  const { hostname, port } = new URL(URL.canParse(`tcp://${text}`) ? `tcp://${text}` : 'tcp://');
+  if (hostname === '' || `${hostname}:${port}` !== text || !isPort(port)) throw invalid(field, given);
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
 }
 
 /** Writes an address as {@link parseAddress} reads it. */
@@ -39,15 +38,6 @@ export function isLocal({ host }: Address): boolean {
 
 function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) <= MAX_PORT;
-}
-
-/** A name or an address, without the brackets of IPv6. */
-function unbracketed(host: string): string | undefined {
-  if (host.startsWith('[') && host.endsWith(']')) {
-    const inner = host.slice(1, -1);
-    return isIP(inner) === 6 ? inner : undefined;
-  }
-  return /^[\w.-]+$/.test(host) ? host : undefined;
 }
 
 function invalid(field: string, given: unknown): SluiceError {

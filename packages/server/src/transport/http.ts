@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { Server as NetServer, type Socket } from 'node:net';
+import type { Server as NetServer, Socket } from 'node:net';
 import type { Bodies } from './bodies.ts';
 import type { TlsSettings } from './certificates.ts';
 import { answerClientErrors } from './client-errors.ts';
 import type { Clients } from './clients.ts';
+import { drainServer } from './drain.ts';
 import { RequestProblem } from './request-problem.ts';
 
 /** The handler of a path, or of every path below it. */
@@ -138,25 +139,16 @@ export function serveHttp(routes: readonly Route[], { tls, maxInFlight, clients,
     // could have a request on its way.
     close: async (drainMs) => {
       isClosing = true;
-      const closed = new Promise<void>((resolve) => {
-        // The `close` of HTTP servers would end idle connections at once.
-        NetServer.prototype.close.call(server, () => {
-          resolve();
-        });
-      });
       for (const response of running) if (!response.headersSent) response.setHeader('connection', 'close');
-      const timers = [
-        setTimeout(() => {
-          server.closeIdleConnections();
-          // Node treats connections that have received nothing as busy.
-          for (const socket of sockets.keys()) if (socket.bytesRead === 0) socket.destroySoon();
-        }, UNUSED_MS),
-        setTimeout(() => {
-          server.closeAllConnections();
-        }, drainMs),
-      ];
-      await closed;
-      for (const timer of timers) clearTimeout(timer);
+      const timer = setTimeout(() => {
+        server.closeIdleConnections();
+        // Node takes those for busy over which nothing has come.
+        for (const socket of sockets.keys()) if (socket.bytesRead === 0) socket.destroySoon();
+      }, UNUSED_MS);
+      await drainServer(server, drainMs, () => {
+        server.closeAllConnections();
+      });
+      clearTimeout(timer);
     },
   };
 }

@@ -226,29 +226,4 @@ describe('the key of a descriptor', () => {
       { numRuns: cases(5_000) },
     );
   });
-
-  it('is that of its entries, whatever rule matches', () => {
-    const rules = read(`
-domain: 'd|1%'
-descriptors:
-  - { key: 'k|%', ${limit(1)}, descriptors: [{ key: inner, ${limit(1)} }] }
-  - { key: fixed, value: 'v|%', ${limit(1)} }
-  - { key: fixed, value: 'w*', ${limit(1)} }
-`).domains.get('d|1%');
-    const lists = fc.oneof(
-      text.map((value) => [{ key: 'k|%', value }]),
-      fc.tuple(text, text).map(([one, other]) => [
-        { key: 'k|%', value: one },
-        { key: 'inner', value: other },
-      ]),
-      text.map((value) => [{ key: 'fixed', value: `w${value}` }]),
-      fc.constant([{ key: 'fixed', value: 'v|%' }]),
-    );
-    fc.assert(
-      fc.property(lists, (list) => {
-        expect(rules?.match(list)?.key).toBe(makeKey('d|1%', list));
-      }),
-      { numRuns: cases(1_000) },
-    );
-  });
 });

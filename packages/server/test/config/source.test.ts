@@ -78,23 +78,6 @@ describe('a configuration in a file', () => {
     expect([found.loaded, found.errors]).toEqual([[1, 2, 3, 3], []]);
   });
 
-  it('behind links is loaded again when one of them is swapped, or its target written', async () => {
-    const inside = await folder();
-    for (const version of [1, 2]) {
-      await mkdir(join(inside, `v${String(version)}`));
-      await writeFile(join(inside, `v${String(version)}`, 'data.yaml'), file(version));
-    }
-    await symlink('v1', join(inside, 'current'));
-    await symlink(join('current', 'data.yaml'), join(inside, 'limits.yaml'));
-    const found = await open(join(inside, 'limits.yaml'));
-    await relink('v2', join(inside, 'current'));
-    await lastOf(found, 2);
-    await writeFile(join(inside, 'v2', 'data.yaml'), file(3));
-    await lastOf(found, 3);
-    await relink(join('v1', 'data.yaml'), join(inside, 'limits.yaml'));
-    await lastOf(found, 1);
-  });
-
   it('that cannot be used stays as it was, which is reported once, until it can be used', async () => {
     const found = await openFile();
     const { path, errors, source } = found;

@@ -1,12 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { cases, seeded, testSeed } from '@sluice/testkit';
-import { Body, framed } from '../../src/grpc/body.ts';
-
-const LONGEST = 10_000;
-
-function frameOf(message: Buffer): Buffer {
-  return framed(Buffer.concat([Buffer.alloc(5), message]));
-}
+import { Body } from '../../src/grpc/body.ts';
+import { frameOf } from '../rls/raw-call.ts';
 
 /** Adds chunks one after the other, as sockets deliver them: each a view of memory that is written again. */
 function addAll(body: Body, chunks: readonly Buffer[]): Buffer | undefined {
@@ -32,7 +27,7 @@ describe('the body of a call', () => {
         chunks.push(bytes.subarray(at, at + length));
         at += length;
       }
-      const body = new Body(LONGEST);
+      const body = new Body();
 
       expect(addAll(body, chunks)).toEqual(message);
       expect(body.heldBytes).toBe(0);
@@ -43,7 +38,7 @@ describe('the body of a call', () => {
   });
 
   it('takes memory for what has arrived, not for what is announced', () => {
-    const body = new Body(4 * 1024 * 1024);
+    const body = new Body();
     body.add(frameOf(Buffer.alloc(4 * 1024 * 1024)).subarray(0, 6));
 
     expect(body.heldBytes).toBeLessThanOrEqual(1024);

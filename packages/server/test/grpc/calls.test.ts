@@ -94,7 +94,7 @@ describe('a call', () => {
       expect(await raw.call({ chunks: [frameOf(padded(size))] })).toMatchObject({ grpcStatus: 8 });
     }
     expect(await raw.call({ chunks: [FRAME] })).toMatchObject({ grpcStatus: 0 });
-    expect(running.rls.openCalls).toBe(0);
+    expect(running.openCalls).toBe(0);
   });
 
   it('whose message is announced as too long ends before the message is there', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { METHODS } from '../rls/protocol.ts';
-import { runService, makeStatus, type RunningService } from '../rls/running-service.ts';
+import { callMethod, runService, makeStatus, type RunningService } from '../rls/running-service.ts';
 
 const LIMITS = 'domain: shop\ndescriptors: [{ key: user, rate_limit: { unit: day, requests_per_unit: 5 } }]\n';
 
@@ -13,14 +13,9 @@ describe('grpc.health.v1.Health', () => {
     await running.close();
   });
 
-  const check = (service: string): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const { path, requestSerialize, responseDeserialize } = METHODS.check;
-      running.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service }, (error, response) => {
-        if (error !== null) reject(error);
-        else resolve(response?.status ?? '');
-      });
-    });
+  const check = async (service: string): Promise<string> =>
+    (await callMethod(running.client, METHODS.check, { service })).status;
+
   it.each(['', 'ratelimit'])('Check of "%s" says whether the service takes requests', async (service) => {
     expect(await check(service)).toBe('SERVING');
     running.service.health.isServing = false;

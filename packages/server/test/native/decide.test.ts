@@ -1,28 +1,25 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, remoteStore, type RemoteStore, type RemoteStoreOptions } from '@sluice/core';
 import { describeStore } from '@sluice/core/testing';
 import { useRedis } from '@sluice/testkit';
-import { createServer, type RunningServer, type ServerOptions } from '../../src/index.ts';
+import type { ServerOptions } from '../../src/index.ts';
+import { serve, type Served } from '../serve.ts';
 
 const TOKEN = 'a token of sixteen'.replaceAll(' ', '-');
-const folder = mkdtempSync(join(tmpdir(), 'sluice-decide-'));
-const config = join(folder, 'limits.yaml');
-writeFileSync(config, 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n');
-const off = { config, grpc: 'off', admin: 'off', timeoutMs: 10_000, drainMs: 0, log: () => undefined } as const;
+const LIMITS = 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n';
 const redis = useRedis();
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-async function serve(options: Partial<ServerOptions> = {}): Promise<{ server: RunningServer; url: string }> {
-  const server = await createServer({ ...off, http: '127.0.0.1:0', ...options });
-  ends.push(() => server.close({ delayMs: 0 }));
-  return { server, url: `http://${server.addresses.http ?? ''}` };
+async function start(options: Partial<ServerOptions> = {}): Promise<Served> {
+  const served = await serve(LIMITS, options);
+  ends.push(() => served.close());
+  return served;
 }
+
+const urlOf = ({ server }: Served): string => `http://${String(server.addresses.http).replace('0.0.0.0', '127.0.0.1')}`;
 
 function storeAt(url: string, options?: RemoteStoreOptions): RemoteStore {
   const store = remoteStore(url, options);
@@ -38,7 +35,7 @@ describe('a remoteStore', () => {
     ['in the memory of the service', () => ({})],
     ['in its Redis', () => ({ redis: redis.server.url, prefix: 'decide' })],
   ])('counts together with those of other processes, %s', async (_where, options) => {
-    const { url } = await serve(options());
+    const url = urlOf(await start(options()));
     const limiters = [storeAt(url), storeAt(url)].map((store) =>
       createLimiter({ name: 'shared', policy: limit, store, ...strict }),
     );
@@ -55,8 +52,7 @@ describe('a remoteStore', () => {
     ['without', {}],
     ['with another', { token: 'another-token-of-more' }],
   ])('%s token is rejected by a listener that others can reach', async (_which, options) => {
-    const { url } = await serve({ http: '0.0.0.0:0', token: TOKEN });
-    const reached = url.replace('0.0.0.0', '127.0.0.1');
+    const reached = urlOf(await start({ http: '0.0.0.0:0', token: TOKEN }));
     const limiter = createLimiter({ policy: limit, store: storeAt(reached, options), ...strict });
     const trusted = createLimiter({ name: 'b', policy: limit, store: storeAt(reached, { token: TOKEN }), ...strict });
 
@@ -81,20 +77,15 @@ describe('POST /v1/decide', () => {
     ['a block without an end', { ...body, requests: [{ op: 'block', asks: [['{ann}:x', 0, 0, 0, 2 ** 53 - 1]] }] }],
     ['no object', 5],
   ])('rejects %s with 400, and does nothing', async (_what, given) => {
-    const { url } = await serve();
+    const { post } = await start();
 
-    const response = await fetch(`${url}/v1/decide`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(given) },
+    expect(await post('decide', given)).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('nothing was done') as unknown },
     });
-
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ detail: expect.stringContaining('nothing was done') as unknown });
   });
 });
 
-const behind = await createServer({ ...off, http: '127.0.0.1:0' });
-afterAll(async () => {
-  await behind.close({ delayMs: 0 });
-  rmSync(folder, { recursive: true });
-});
-describeStore('behind the service', () => remoteStore(`http://${behind.addresses.http ?? ''}`));
+const behind = await serve(LIMITS, { timeoutMs: 10_000 });
+afterAll(() => behind.close());
+describeStore('behind the service', () => remoteStore(urlOf(behind)));

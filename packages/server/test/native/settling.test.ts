@@ -14,8 +14,7 @@ import { LimiterCore } from '@sluice/core/spi';
 import { fakeClock, type FakeClock } from '@sluice/core/testing';
 import { cases, testSeed } from '@sluice/testkit';
 import { Access } from '../../src/access.ts';
-import type { Operation } from '../../src/native/operation.ts';
-import { makeOperations, runOperation } from '../../src/native/operations.ts';
+import { makeOperations, runOperation, type Operation } from '../../src/native/operations.ts';
 import type { Service } from '../../src/service.ts';
 
 const LIMIT = 10;

@@ -78,7 +78,7 @@ describe('while Redis hangs', () => {
           .finally(() => ended++),
       );
       const settled = Promise.allSettled(all);
-      await until('all calls have begun', () => running.rls.openCalls === calls.length);
+      await until('all calls have begun', () => running.openCalls === calls.length);
       expect(ended).toBe(0);
       await jest.advanceTimersByTimeAsync(DEADLINE_MS - 1);
       await until('all have ended', () => ended === calls.length);
@@ -144,13 +144,13 @@ describe('while Redis hangs', () => {
     const other = connect(running.port);
     const request = { domain: 'shop', descriptors: [descriptor('user=leaving')] };
     const calls = Array.from({ length: 20 }, () => makeStatus(askOn(other, request)));
-    await until('all calls have begun', () => running.rls.openCalls === 20);
+    await until('all calls have begun', () => running.openCalls === 20);
     expect(await makeStatus(ask('user=next'))).toBe('RESOURCE_EXHAUSTED');
     other.close();
     await proxy.heal();
 
     await until('all places are free', async () => (await makeStatus(ask('user=next'))) === 'OK');
-    expect(running.rls.openCalls).toBe(0);
+    expect(running.openCalls).toBe(0);
     await Promise.all(calls);
   });
 });

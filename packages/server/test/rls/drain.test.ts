@@ -22,7 +22,7 @@ describe('draining', () => {
     await Promise.all(running.splice(0).map((one) => one.close()));
   });
 
-  it('is NOT_SERVING, takes no more connections, and answers what was asked before', async () => {
+  it('takes no more connections, and answers what was asked before', async () => {
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(redis.server.url).port) });
     const one = await run(LIMITS, {
       store: redisStore(proxy.through(redis.server.url), { prefix: 'sluice' }),
@@ -31,27 +31,26 @@ describe('draining', () => {
     await one.ask(REQUEST);
     proxy.hang();
     const calls = Array.from({ length: 10 }, () => makeStatus(one.ask(REQUEST)));
-    await until('all calls have begun', () => one.rls.openCalls === 10);
-    const drained = one.rls.drain();
-    expect(one.service.health.isServing).toBe(false);
+    await until('all calls have begun', () => one.openCalls === 10);
+    const drained = one.rls.close(10_000);
     const late = connectHttp2(`http://127.0.0.1:${String(one.port)}`);
     const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException];
     await proxy.heal();
 
     expect(new Set(await Promise.all(calls))).toEqual(new Set(['OK']));
     await drained;
-    expect([error.code, one.rls.openCalls]).toEqual(['ECONNREFUSED', 0]);
+    expect([error.code, one.openCalls]).toEqual(['ECONNREFUSED', 0]);
     proxy.close();
   });
 
   it('ends calls that take longer than its grace', async () => {
-    const one = await run(LIMITS, { drainMs: 50 });
+    const one = await run(LIMITS);
     const raw = new RawClient(one.port);
     const call = raw.call({ chunks: [frameOf(Buffer.alloc(100)).subarray(0, 20)], ends: false });
-    await until('the call has begun', () => one.rls.openCalls === 1);
-    await one.rls.drain();
+    await until('the call has begun', () => one.openCalls === 1);
+    await one.rls.close(50);
 
     expect((await call).grpcStatus).toBeUndefined();
-    expect(one.rls.openCalls).toBe(0);
+    expect(one.openCalls).toBe(0);
   });
 });

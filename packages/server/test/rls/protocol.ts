@@ -1,4 +1,3 @@
-import { makeGenericClientConstructor, type MethodDefinition } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 
 /** The messages of Envoy's rate limit service and of gRPC's health protocol, written from their documentation. */
@@ -70,9 +69,9 @@ const { root } = protobuf.parse(PROTO, { keepCase: false });
 
 const type = (name: string): protobuf.Type => root.lookupType(`sluice.test.${name}`);
 export const RequestType: protobuf.Type = type('RateLimitRequest');
-export const ResponseType: protobuf.Type = type('RateLimitResponse');
-export const HealthRequestType: protobuf.Type = type('HealthCheckRequest');
-export const HealthResponseType: protobuf.Type = type('HealthCheckResponse');
+const ResponseType: protobuf.Type = type('RateLimitResponse');
+const HealthRequestType: protobuf.Type = type('HealthCheckRequest');
+const HealthResponseType: protobuf.Type = type('HealthCheckResponse');
 
 /** A request as tests write it. */
 export interface RequestFields {
@@ -111,33 +110,26 @@ export function decodeResponse(bytes: Uint8Array): ResponseFields {
   return ResponseType.toObject(ResponseType.decode(bytes), { longs: Number, enums: String }) as ResponseFields;
 }
 
-const SERVICE = '/envoy.service.ratelimit.v3.RateLimitService/';
-
-/** The methods that clients of grpc-js call, with protobufjs as their codec. */
-export const METHODS = {
-  shouldRateLimit: {
-    path: `${SERVICE}ShouldRateLimit`,
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: encodeRequest,
-    requestDeserialize: (bytes: Buffer): RequestFields => RequestType.toObject(RequestType.decode(bytes)),
-    responseSerialize: (): Buffer => Buffer.alloc(0),
-    responseDeserialize: decodeResponse,
-  } satisfies MethodDefinition<RequestFields, ResponseFields>,
-  check: {
-    path: '/grpc.health.v1.Health/Check',
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: (fields) => Buffer.from(HealthRequestType.encode(HealthRequestType.fromObject(fields)).finish()),
-    requestDeserialize: (bytes) => HealthRequestType.decode(bytes) as { service?: string },
-    responseSerialize: () => Buffer.alloc(0),
-    responseDeserialize: (bytes) =>
-      HealthResponseType.toObject(HealthResponseType.decode(bytes), { enums: String }) as HealthFields,
-  } satisfies MethodDefinition<{ service?: string }, HealthFields>,
-};
-
-interface HealthFields {
-  readonly status: string;
+/** A method that clients call, with protobufjs as its codec. */
+export interface TestedMethod<Request, Response> {
+  readonly path: string;
+  readonly encode: (request: Request) => Buffer;
+  readonly decode: (bytes: Buffer) => Response;
 }
 
-export const GenericClient = makeGenericClientConstructor({}, 'generic');
+export const METHODS: {
+  readonly shouldRateLimit: TestedMethod<RequestFields, ResponseFields>;
+  readonly check: TestedMethod<{ readonly service?: string }, { readonly status: string }>;
+} = {
+  shouldRateLimit: {
+    path: '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit',
+    encode: encodeRequest,
+    decode: decodeResponse,
+  },
+  check: {
+    path: '/grpc.health.v1.Health/Check',
+    encode: (fields) => Buffer.from(HealthRequestType.encode(HealthRequestType.fromObject(fields)).finish()),
+    decode: (bytes) =>
+      HealthResponseType.toObject(HealthResponseType.decode(bytes), { enums: String }) as { status: string },
+  },
+};

@@ -5,6 +5,7 @@ import {
   type IncomingHttpStatusHeader,
   type OutgoingHttpHeaders,
 } from 'node:http2';
+import { createConnection } from 'node:net';
 import { METHODS } from './protocol.ts';
 
 /** What a stream of HTTP/2 was answered. */
@@ -33,9 +34,11 @@ export interface RawRequest {
 export class RawClient {
   readonly session: ClientHttp2Session;
 
-  constructor(port: number) {
-    // Its own bound on memory is smaller than the messages that it sends.
-    this.session = connect(`http://127.0.0.1:${String(port)}`, { maxSessionMemory: 100 });
+  constructor(port: number, localAddress = '127.0.0.1') {
+    this.session = connect('http://sluice', {
+      maxSessionMemory: 100, // the default is smaller than the messages that it sends
+      createConnection: () => createConnection({ host: '127.0.0.1', port, localAddress }),
+    });
     this.session.on('error', () => undefined);
   }
 

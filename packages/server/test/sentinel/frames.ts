@@ -27,21 +27,15 @@ export function text(value: string | Buffer): Buffer {
 export const int = (value: number): Buffer => Buffer.concat([i8(0), i32(value)]);
 export const long = (value: number | bigint): Buffer => Buffer.concat([i8(1), i64(value)]);
 
-export function i8(value: number): Buffer {
-  return Buffer.of(value & 0xff);
+/** A whole number of some bytes. */
+function whole(bytes: number): (value: number) => Buffer {
+  return (value) => {
+    const written = Buffer.alloc(bytes);
+    written.writeUIntBE(value < 0 ? value + 256 ** bytes : value, 0, bytes);
+    return written;
+  };
 }
-
-export function u16(value: number): Buffer {
-  const bytes = Buffer.alloc(2);
-  bytes.writeUInt16BE(value);
-  return bytes;
-}
-
-export function i32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeInt32BE(value);
-  return bytes;
-}
+export const [i8, u16, i32] = [whole(1), whole(2), whole(4)] as const;
 
 export function i64(value: number | bigint): Buffer {
   const bytes = Buffer.alloc(8);

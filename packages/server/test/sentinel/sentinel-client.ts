@@ -6,7 +6,6 @@ import { readAnswer, type Answer } from './frames.ts';
 export class SentinelClient {
   readonly socket: Socket;
   readonly answers: Answer[] = [];
-  readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
   #rest: Buffer = Buffer.alloc(0);
 
   private constructor(socket: Socket) {
@@ -28,7 +27,7 @@ export class SentinelClient {
   async ask(...messages: readonly Buffer[]): Promise<readonly Answer[]> {
     const from = this.answers.length;
     this.socket.write(Buffer.concat(messages));
-    await this.received(from + messages.length);
+    while (this.answers.length < from + messages.length) await once(this.socket, 'data');
     return this.answers.slice(from);
   }
 
@@ -36,14 +35,6 @@ export class SentinelClient {
   async status(message: Buffer): Promise<number | undefined> {
     const [answer] = await this.ask(message);
     return answer?.status;
-  }
-
-  /** Resolves once there are so many answers. */
-  received(count: number): Promise<void> {
-    if (this.answers.length >= count) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#waiting.push({ count, resolve });
-    });
   }
 
   close(): void {
@@ -58,6 +49,5 @@ export class SentinelClient {
       bytes = bytes.subarray(end);
     }
     this.#rest = bytes;
-    for (const one of this.#waiting) if (this.answers.length >= one.count) one.resolve();
   }
 }

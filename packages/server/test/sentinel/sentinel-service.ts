@@ -1,21 +1,18 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { memoryStore, type Store } from '@sluice/core';
-import type { LimiterCore } from '@sluice/core/spi';
 import { serveSentinel } from '../../src/sentinel/serve-sentinel.ts';
-import type { Stats } from '../../src/stats/stats.ts';
 import { Clients } from '../../src/transport/clients.ts';
 import type { Made } from '../../src/transport/http.ts';
-import { configurationOf, makeService } from '../serve.ts';
+import { configurationOf, makeService, type MadeService } from '../serve.ts';
 import { SentinelClient } from './sentinel-client.ts';
 
 /** A rule in Sentinel's JSON, with the fields that a test is about. */
 export interface RuleFields {
-  readonly flowId: number | string;
+  readonly flowId: number;
   readonly count: number;
   /** 0: per client; 1: global, the default here. */
   readonly thresholdType?: number;
-  readonly windowIntervalMs?: number;
   /** Of parameters: values with counts of their own. */
   readonly items?: readonly { readonly object: string; readonly count: number; readonly classType?: string }[];
 }
@@ -25,11 +22,11 @@ const HOUR_MS = 3_600_000;
 
 /** A file with these rules of the namespace `checkout`. Counts are those of a whole hour. */
 export function limitsOf(rules: readonly RuleFields[], more = ''): string {
-  const written = rules.map(({ flowId, count, thresholdType = 1, windowIntervalMs = HOUR_MS, items }) => ({
+  const written = rules.map(({ flowId, count, thresholdType = 1, items }) => ({
     resource: `resource-${String(flowId)}`,
-    count: count / (windowIntervalMs / 1_000),
+    count: count / (HOUR_MS / 1_000),
     clusterMode: true,
-    clusterConfig: { flowId: Number(flowId), thresholdType, windowIntervalMs },
+    clusterConfig: { flowId, thresholdType, windowIntervalMs: HOUR_MS },
     ...(items === undefined
       ? {}
       : {
@@ -43,30 +40,22 @@ export function limitsOf(rules: readonly RuleFields[], more = ''): string {
 /** A service whose listener of Sentinel accepts connections on the loopback. */
 export class SentinelService {
   readonly port: number;
-  readonly core: LimiterCore;
-  readonly stats: Stats;
+  readonly #service: MadeService;
   readonly #server: Made;
-  readonly #use: (yaml: string) => void;
   readonly #clients: SentinelClient[] = [];
 
-  /** @param longestMs - How long a decision waits for Redis: by default long enough for a busy machine. */
-  static async start(yaml: string, store: Store = memoryStore(), longestMs?: number): Promise<SentinelService> {
+  static async start(yaml: string, store: Store = memoryStore()): Promise<SentinelService> {
     const service = makeService(yaml, { store });
-    const { core } = service;
-    const server = serveSentinel(service, longestMs ?? service.timeoutMs, new Clients());
+    const server = serveSentinel(service, service.timeoutMs, new Clients());
     server.server.listen(0, '127.0.0.1');
     await once(server.server, 'listening');
-    return new SentinelService(server, core, service.stats, (text) => {
-      service.configuration = configurationOf(text, core);
-    });
+    return new SentinelService(service, server);
   }
 
-  private constructor(server: Made, core: LimiterCore, stats: Stats, use: (yaml: string) => void) {
+  private constructor(service: MadeService, server: Made) {
     this.port = (server.server.address() as AddressInfo).port;
-    this.core = core;
-    this.stats = stats;
+    this.#service = service;
     this.#server = server;
-    this.#use = use;
   }
 
   async connect(): Promise<SentinelClient> {
@@ -77,7 +66,7 @@ export class SentinelService {
 
   /** Uses another configuration from now on. */
   reload(yaml: string): void {
-    this.#use(yaml);
+    this.#service.configuration = configurationOf(yaml, this.#service.core);
   }
 
   /** Ends the listener as the service does. */
@@ -87,8 +76,8 @@ export class SentinelService {
 
   async close(): Promise<void> {
     for (const client of this.#clients) client.close();
-    await this.#server.close(0);
-    this.stats.close();
-    await this.core.close();
+    await this.leave(0);
+    this.#service.stats.close();
+    await this.#service.core.close();
   }
 }

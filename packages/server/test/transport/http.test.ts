@@ -158,9 +158,8 @@ describe('clients that are slow', () => {
       strangers.push(socket);
       await once(socket, 'connect');
     }
-    await until(
-      'the others are ended',
-      () => strangers.filter(({ closed, readableEnded }) => closed || readableEnded).length === 6,
+    await until('those beyond its share are ended', () =>
+      strangers.slice(2048).every(({ closed, readableEnded }) => closed || readableEnded),
     );
     const gateway = connectTls({ socket: open(GATEWAY), ca: tlsFixture.ca, host: '127.0.0.1' });
     gateway.write('GET /read HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');

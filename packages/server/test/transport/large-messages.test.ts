@@ -1,7 +1,7 @@
-import { connect } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { exchange } from '@sluice/testkit';
 import { encodeRequest } from '../rls/protocol.ts';
+import { RawClient, frameOf } from '../rls/raw-call.ts';
 import { serve, type Served } from '../serve.ts';
 
 const RULES = Array.from(
@@ -61,17 +61,9 @@ function cpuMs(): number {
 }
 
 async function call(message: Buffer): Promise<void> {
-  const session = connect(`http://${served.server.addresses.grpc ?? ''}`);
-  const stream = session.request({
-    ':method': 'POST',
-    ':path': '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit',
-    'content-type': 'application/grpc',
-  });
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(message.length, 1);
-  stream.end(Buffer.concat([head, message]));
-  await stream.resume().toArray();
-  session.close();
+  const raw = new RawClient(Number(served.server.addresses.grpc?.split(':').at(-1)));
+  await raw.call({ chunks: [frameOf(message)] });
+  raw.close();
 }
 
 describe('a large message', () => {

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
-import { createConnection } from 'node:net';
-import { text } from 'node:stream/consumers';
+import type { ClientHttp2Stream } from 'node:http2';
 import { afterEach, expect, it } from '@jest/globals';
 import { until } from '@sluice/testkit';
+import { METHODS } from '../rls/protocol.ts';
+import { RawClient } from '../rls/raw-call.ts';
 import { serve, type Served } from '../serve.ts';
 
 const LIMITS = `
@@ -12,53 +11,40 @@ descriptors: [{ key: user, rate_limit: { unit: day, requests_per_unit: 1000 } }]
 limits: { login: { fixedWindow: { limit: 1000, window: 1h } } }
 forward_auth: { trusted_proxies: [127.0.0.1], rules: [{ policy: { fixedWindow: { limit: 1000, window: 1h } } }] }
 `;
-const CALL = { ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' };
-const LIMIT = { ...CALL, ':path': '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit' };
-const CHECK = { ...CALL, ':path': '/grpc.health.v1.Health/Check' };
+const CALL = { ':method': 'POST', ':path': METHODS.shouldRateLimit.path, 'content-type': 'application/grpc' };
 
 let served: Served;
-const sessions: ClientHttp2Session[] = [];
+const clients: RawClient[] = [];
 afterEach(async () => {
-  for (const session of sessions.splice(0)) session.destroy();
+  for (const client of clients.splice(0)) client.close();
   await served.close();
 });
 
-function open(localAddress = '127.0.0.1'): ClientHttp2Session {
-  const [host, port] = String(served.server.addresses.grpc).split(':');
-  const session = connect('http://sluice', {
-    createConnection: () => createConnection({ host, port: Number(port), localAddress }),
-  });
-  session.on('error', () => undefined);
-  sessions.push(session);
-  return session;
+function open(from?: string): RawClient {
+  const client = new RawClient(Number(served.server.addresses.grpc?.split(':').at(-1)), from);
+  clients.push(client);
+  return client;
 }
 
-const begin = (session: ClientHttp2Session): ClientHttp2Stream => session.request(LIMIT).on('error', () => undefined);
+const begin = ({ session }: RawClient): ClientHttp2Stream => session.request(CALL).on('error', () => undefined);
 
 /** The status of gRPC of a whole call, of an empty message. */
-async function makeStatus(headers: object): Promise<unknown> {
-  const stream = open()
-    .request({ ...headers })
-    .end(Buffer.alloc(5));
-  const [[trailers]] = await Promise.all([
-    once(stream, 'trailers') as Promise<[Record<string, unknown>]>,
-    text(stream),
-  ]);
-  return trailers['grpc-status'];
+async function checkHealth(): Promise<number | undefined> {
+  return (await open().call({ path: METHODS.check.path, chunks: [Buffer.alloc(5)] })).grpcStatus;
 }
 
 it('calls whose messages do not come hold no place of others, whatever these call', async () => {
   served = await serve(LIMITS, { grpc: 0, admin: 0, maxInFlight: 4 });
-  const session = open();
+  const client = open();
   let ended = 0;
   for (let i = 0; i < 40; i++)
-    begin(session)
+    begin(client)
       .on('close', () => ended++)
       .write('\0');
-  await until('they have begun', () => session.state.localWindowSize !== undefined);
+  await until('they have begun', () => client.session.state.localWindowSize !== undefined);
   const keys = { keys: { login: 'ann' } };
 
-  expect(await makeStatus(CHECK)).toBe('0');
+  expect(await checkHealth()).toBe(0);
   expect((await served.request('/healthcheck')).status).toBe(200);
   expect((await served.request('/auth/orders', { headers: { 'x-forwarded-for': '203.0.113.1' } })).status).toBe(200);
   expect((await served.post('consume', keys)).status).toBe(200);
@@ -73,15 +59,15 @@ it('clients that begin calls without end have at most what is left for others, w
   ] as const) {
     let denied = 0;
     for (let i = 0; i < 11; i++) {
-      const session = open(address);
+      const client = open(address);
       for (let calls = 0; calls < 100; calls++) {
-        begin(session).on('response', (fields) => (denied += fields['grpc-status'] === '8' ? 1 : 0));
+        begin(client).on('response', (fields) => (denied += fields['grpc-status'] === '8' ? 1 : 0));
       }
     }
     await until('those beyond its share are turned away', () => denied === 1_100 - share);
   }
 
-  expect(await makeStatus(CHECK)).toBe('0');
+  expect(await checkHealth()).toBe(0);
 });
 
 it('incomplete messages of a client take its share of memory, and others are answered', async () => {
@@ -96,5 +82,5 @@ it('incomplete messages of a client take its share of memory, and others are ans
   await until('one is turned away', () => codes.length > 0);
 
   expect(new Set(codes)).toEqual(new Set(['8']));
-  expect(await makeStatus(CHECK)).toBe('0');
+  expect(await checkHealth()).toBe(0);
 });

@@ -6,12 +6,10 @@ import { sendText } from '../../transport/send.ts';
 import { RequestProblem } from '../../transport/request-problem.ts';
 import type { Service } from '../../service.ts';
 import { makeResponse } from '../answer.ts';
-import { countDecided } from '../count-decided.ts';
 import { decide } from '../decide.ts';
 import { CallError, Status, type StatusCode } from '../../grpc/status.ts';
 import { OK, type RateLimitResponse } from '../messages.ts';
-import { decodeRateLimitRequest } from '../codec-request.ts';
-import { encodeJsonRequest } from './write-request.ts';
+import { readJsonRequest } from './read-request.ts';
 import { formatResponse } from './write-response.ts';
 
 /**
@@ -28,13 +26,12 @@ export function makeJsonRoute(service: Service, entrance: Entrance): Route {
     },
     async handle(request, response, body) {
       try {
-        const decided = await decide(service, decodeRateLimitRequest(encodeJsonRequest(parseJson(body))), {
+        const decided = await decide(service, readJsonRequest(parseJson(body)), {
           entrance,
           authorization: request.headers.authorization,
           endMs: undefined,
         });
-        countDecided(service.stats, decided);
-        send(response, makeResponse(decided));
+        send(response, makeResponse(decided, service.stats));
       } catch (error) {
         throw describeProblem(error);
       }

@@ -1,10 +1,24 @@
-import { describe } from '@jest/globals';
-import { caddy } from './caddy.ts';
-import { answers, failures } from './gateway-answers.ts';
-import { spellings } from './gateway-spellings.ts';
+import { describeGateway } from './describe-gateway.ts';
+import { changed, configurationFile } from './gateway-target.ts';
 
-describe.each([caddy])('forward auth through $name', (target) => {
-  answers(target);
-  spellings(target);
-  failures(target);
+const OPEN = `	handle_errors {
+		@absent not vars sluice answered
+		handle @absent {
+			import app
+		}
+	}
+`;
+
+describeGateway({
+  name: 'Caddy',
+  program: 'caddy',
+  args: (folder) => ['run', '--config', `${folder}/Caddyfile`, '--adapter', 'caddyfile'],
+  files: (ports, { failsClosed, isPatient }) => ({
+    Caddyfile: changed(configurationFile('Caddyfile', ports), [
+      ...(failsClosed === true ? [[OPEN, ''] as const] : []),
+      ...(isPatient === true ? [['250ms', '60s'] as const, ['500ms', '60s'] as const] : []),
+    ]),
+  }),
+  passesBody: true,
+  statusClosed: 502,
 });

@@ -5,7 +5,8 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { silenceWarnings } from '@sluice/core';
 import { until } from '@sluice/testkit';
-import { send, statusesOf } from './client.ts';
+import { send } from '../../send.ts';
+import { statusesOf } from './client.ts';
 import { configurationFile, type GatewayTarget } from './gateway-target.ts';
 import { useStack } from './stack.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { spellingsOf } from '@sluice/testkit';
-import { exchangeBytes, send, statusesIn, statusesOf, type Sent } from './client.ts';
+import { spellingsOf, statuses as statusesIn } from '@sluice/testkit';
+import { send, type Sent } from '../../send.ts';
+import { exchangeBytes, statusesOf } from './client.ts';
 import type { GatewayTarget } from './gateway-target.ts';
 import { routedApp } from './spelt-application.ts';
 import { useStack } from './stack.ts';

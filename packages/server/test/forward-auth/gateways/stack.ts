@@ -1,20 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import { freePort } from '@sluice/testkit';
-import { createServer, type RunningServer } from '../../../src/index.ts';
-import { startGateway, type GatewayProcess } from './gateway-process.ts';
+import { findProgram, freePort, open, startProgram, type RunningProgram } from '@sluice/testkit';
+import { serve, type Served } from '../../serve.ts';
 import type { GatewayTarget, Ports, Variant } from './gateway-target.ts';
-
-/** Longer than a busy machine keeps a request waiting. */
-const PATIENCE_MS = 60_000;
 
 /** A service, an application, and a gateway before both, each over real connections. */
 export interface Stack {
-  readonly target: GatewayTarget;
   readonly ports: Ports;
   /** Starts the service with these rules, one a line, as YAML. It stops when the test ends. */
   limit(...rules: readonly string[]): Promise<void>;
@@ -28,16 +23,15 @@ export interface Stack {
 
 /** Starts a gateway before the tests, and stops it after them. Call it inside `describe`. */
 export function useStack(target: GatewayTarget, variant: Variant = { isPatient: true }): Stack {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-stack-'));
-  const config = join(folder, 'limits.yaml');
+  const folder = mkdtempSync(join(tmpdir(), `sluice-${target.program}-`));
   const notServed: RequestListener = (_request, response) => response.writeHead(500).end('no application');
   let listener = notServed;
-  const app = createHttpServer((request, response) => {
+  const app = createServer((request, response) => {
     listener(request, response);
   });
   let ports: Ports | undefined;
-  let gateway: GatewayProcess | undefined;
-  let service: RunningServer | undefined;
+  let gateway: RunningProgram | undefined;
+  let service: Served | undefined;
 
   beforeAll(async () => {
     app.listen(0, '127.0.0.1');
@@ -46,14 +40,13 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
     for (let attempt = 1; gateway === undefined; attempt++) {
       ports = { gateway: await freePort(), service: await freePort(), app: port };
       try {
-        gateway = await startGateway(target, ports, variant);
+        gateway = await startGateway(folder, target, ports, variant);
       } catch (error) {
         if (attempt === 3) throw error; // another process can take a port between the check and the start
       }
     }
   });
   const stack: Stack = {
-    target,
     get ports() {
       if (ports === undefined) throw new Error('the tests have not begun');
       return ports;
@@ -64,12 +57,7 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
     },
     async configure(written) {
       await stack.stopService();
-      writeFileSync(config, written);
-      const http = stack.ports.service;
-      service = await createServer({
-        ...{ config, http, grpc: 'off', admin: 'off', timeoutMs: PATIENCE_MS },
-        log: () => undefined,
-      });
+      service = await serve(written, { http: stack.ports.service });
     },
     async stopService() {
       await service?.close();
@@ -84,10 +72,25 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
     await stack.stopService();
   });
   afterAll(async () => {
-    await gateway?.stop();
+    await gateway?.kill();
     app.closeAllConnections();
     app.close();
     rmSync(folder, { recursive: true, force: true });
   });
   return stack;
+}
+
+/** Starts a gateway in a folder, and waits until it accepts connections. It ends with this process at the latest. */
+async function startGateway(
+  folder: string,
+  target: GatewayTarget,
+  ports: Ports,
+  variant: Variant,
+): Promise<RunningProgram> {
+  for (const [name, text] of Object.entries(target.files(ports, variant))) writeFileSync(join(folder, name), text);
+  const path = findProgram(target.program);
+  if (path === undefined) throw new Error(`no ${target.program}: run \`node scripts/setup/test-tools.mjs\``);
+  const isReady = async (): Promise<void> => void (await open(ports.gateway)).destroy();
+  const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  return startProgram(path, target.args(folder), isReady, { cwd: folder, env });
 }

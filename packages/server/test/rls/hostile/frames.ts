@@ -14,7 +14,7 @@ export const TYPE = {
 } as const;
 
 /** The bytes of a frame before its payload. */
-export const HEAD_BYTES = 9;
+const HEAD_BYTES = 9;
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
 
@@ -53,18 +53,7 @@ export function fieldBlock(fields: readonly Field[]): Buffer {
 }
 
 function literal(text: string): Buffer {
-  const bytes = Buffer.from(text, 'latin1');
-  return Buffer.concat([integer(bytes.length, 7), bytes]);
-}
-
-/** An integer with a prefix of so many bits: https://www.rfc-editor.org/rfc/rfc7541#section-5.1 */
-function integer(value: number, bits: number): Buffer {
-  const most = 2 ** bits - 1;
-  if (value < most) return Buffer.from([value]);
-  const bytes = [most];
-  let rest = value - most;
-  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
-  return Buffer.from([...bytes, rest]);
+  return Buffer.concat([Buffer.from([text.length]), Buffer.from(text, 'latin1')]); // below 127, a length is one byte
 }
 
 /** The fields of a call. */

@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 /** What a process takes, in MiB. */
@@ -15,8 +14,8 @@ export interface Memory {
 
 /** A service in a process of its own. */
 export interface ServiceProcess {
+  /** The port of its listener of gRPC. */
   readonly grpc: number;
-  readonly http: number;
   /** Collects garbage, and measures. */
   memory(): Promise<Memory>;
   /** Its status of exit, or the signal that ended it. */
@@ -31,28 +30,22 @@ export async function startServiceProcess(yaml: string): Promise<ServiceProcess>
   const folder = mkdtempSync(join(tmpdir(), 'sluice-hostile-'));
   const config = join(folder, 'limits.yaml');
   writeFileSync(config, yaml);
-  const child = spawn(process.execPath, ['--expose-gc', SCRIPT, config], { stdio: ['pipe', 'pipe', 'pipe'] });
-  child.stdin.on('error', () => undefined); // it may have ended
-  let errors = '';
-  child.stderr.on('data', (text: Buffer) => (errors += text.toString()));
+  const child = fork(SCRIPT, [config], { execArgv: ['--expose-gc'] });
   const exited = once(child, 'exit') as Promise<[number | null, string | null]>;
-  const lines: AsyncIterator<string, undefined> = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const next = async (): Promise<unknown> => {
-    const { value, done } = await lines.next();
-    if (done === true) throw new Error(`the service has ended:\n${errors}`);
-    return JSON.parse(value) as unknown;
-  };
-  const addresses = (await next()) as Readonly<Record<'grpc' | 'http', string>>;
-  const findPort = (address: string): number => Number(address.split(':').at(-1));
+  const ended = exited.then((how): never => {
+    throw new Error(`the service has ended with ${String(how)}`);
+  });
+  ended.catch(() => undefined);
+  const next = async (): Promise<unknown> => ((await Promise.race([once(child, 'message'), ended])) as [unknown])[0];
+  const grpc = (await next()) as string;
   return {
-    grpc: findPort(addresses.grpc),
-    http: findPort(addresses.http),
+    grpc: Number(grpc.split(':').at(-1)),
     async memory() {
-      child.stdin.write('memory\n');
+      child.send('memory');
       return (await next()) as Memory;
     },
     async close() {
-      child.stdin.end();
+      if (child.connected) child.disconnect();
       const [code, signal] = await exited;
       rmSync(folder, { recursive: true });
       return code ?? signal ?? 'nothing';
