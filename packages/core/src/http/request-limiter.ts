@@ -24,8 +24,8 @@ import { stepsThrough, type Step } from './steps.ts';
 const FIRST_REQUESTS = 128;
 
 /**
- * Properties of every middleware. A handler can use them to reset or block a key: `await login.limiter.reset(await
- * login.keyFor(request))`.
+ * Properties of every middleware. A handler can use them to reset or block a key:
+ * `await login.limiter.reset(await login.keyFor(request))`.
  */
 export interface Limited<Request> {
   /**

@@ -35,8 +35,8 @@ const KINDS: Readonly<Record<number, StoreFailureKind>> = { 401: 'denied', 403: 
 type Told = Partial<Answer> & { readonly error?: { readonly code: string; readonly detail: string } };
 
 /**
- * Limits behind the service, `sluice serve`: all requests of one turn of the event loop are one HTTP request, `POST
- * /v1/decide`, on a persistent connection. The service decides as its own Redis would; the policies are those of this
+ * Limits behind the service, `sluice serve`: all requests of one turn of the event loop are one HTTP request,
+ * `POST /v1/decide`, on a persistent connection. The service decides as its own Redis would; the policies are those of this
  * process. All limiters that use the token count together.
  *
  * @param url - Of the service's HTTP listener, such as `http://limits.internal:8080`.

@@ -39,8 +39,8 @@ export function isName(text: string): boolean {
 }
 
 /**
- * Reads one policy as a file writes it: `{ tokenBucket: { capacity: 20, refill: 10, every: 1s } }`, or `{ managed:
- * orders }`. Undefined if it is invalid, which is reported.
+ * Reads one policy as a file writes it: `{ tokenBucket: { capacity: 20, refill: 10, every: 1s } }`, or
+ * `{ managed: orders }`. Undefined if it is invalid, which is reported.
  */
 export function readPolicy(value: YamlValue, options: PolicyOptions): PolicyData | undefined {
   const { where } = options;

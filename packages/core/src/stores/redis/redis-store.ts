@@ -56,8 +56,8 @@ export interface RedisStore extends Store {
  * `SLUICE_REDIS_CLIENT_MISSING` for a URL without the package ioredis (in a bundle, only at the first call).
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions): RedisStore;
-// Two overloads, so that the functions of an inline object are typed. eslint-disable-next-line
-// @typescript-eslint/unified-signatures
+// Two overloads, so that the functions of an inline object are typed.
+// eslint-disable-next-line @typescript-eslint/unified-signatures
 export function redisStore(client: AnyRedisClient | string, options: RedisStoreOptions): RedisStore;
 export function redisStore(client: AnyRedisClient | string, options: RedisStoreOptions): RedisStore {
   const { prefix, connectTimeoutMs } = readOptions((options as unknown) ?? {}, SHAPE, 'redisStore');
