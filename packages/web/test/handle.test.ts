@@ -148,7 +148,7 @@ describe('a checked request', () => {
     const limit = rateLimit({ policy, key: byAll() });
     const incoming = new IncomingMessage(new Socket());
 
-    await expect(limit.check(incoming as never)).rejects.toThrow(/called with a Request.* for handlers of node:http/);
+    await expect(limit.check(incoming as never)).rejects.toThrow(/called with a Request.* for node:http handlers/);
     await expect(limit.keyFor(undefined as never)).rejects.toThrow('called with a Request, got undefined');
     expect(() => limit.handle(() => new Response())(incoming as never)).toThrow('called with a Request');
   });

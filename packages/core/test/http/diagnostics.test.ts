@@ -53,12 +53,8 @@ describe('an application', () => {
     expect(await warnedOf({}, request)).toEqual([]);
   });
 
-  it('that does not trust its proxy is warned of, with the address, at one of 64 requests', async () => {
-    const requests = Array.from({ length: 64 }, () => forwarded('fd00::1', 'fd00::1', '203.0.113.7'));
-    await warnedOf({}, {}, ...requests.slice(1));
-    expect(warnings).toEqual([]);
-
-    await warnedOf({}, {}, ...requests);
+  it('that does not trust its proxy is warned of, with the address', async () => {
+    await warnedOf({}, {}, forwarded('fd00::1', 'fd00::1', '203.0.113.7'));
 
     expect(warnings).toEqual([
       ['SLUICE_PROXY_NOT_TRUSTED', expect.stringContaining('a request came from fd00::1 with X-Forwarded-For')],

@@ -121,7 +121,7 @@ export class YamlValue {
     if (this.isMissing) return undefined;
     const node = this.#node;
     if (isScalar(node)) return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));
-    this.problem(`${where} must be a text, got ${this.#shown()}`);
+    this.problem(`${where} must be a string, got ${this.#shown()}`);
     return undefined;
   }
 
@@ -170,7 +170,7 @@ export class YamlValue {
       const value = this.#inside(pair.value as Node | null, at);
       if (isScalar(key) && typeof key.value === 'symbol') merged.push(...value.#mergedFields(where));
       else if (isScalar(key)) fields.push({ name: new YamlValue(this.#file, key, at, 0).text(where) ?? '', value });
-      else this.#file.problem(at, `${where} has a field whose name is not a text`);
+      else this.#file.problem(at, `${where} has a field whose name is not a string`);
     }
     this.#reportTwice(fields, where);
     if (merged.length === 0) return fields;

@@ -66,7 +66,7 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
     ['requests_per_unit', '.inf', 'requests_per_unit must be a whole number from 0 to 4294967295, got .inf'],
     ['requestsperunit', '5', 'rate_limit has no field "requestsperunit"; did you mean requests_per_unit?'],
     ['unlimited', `'true'`, 'unlimited must be true or false, got "true"'],
-    ['name', '[a]', 'name must be a text, got a list'],
+    ['name', '[a]', 'name must be a string, got a list'],
     ['replaces', 'other', 'replaces must be a list of maps with name, such as - name: other, got "other"'],
   ])('with %s: %s', (field, value, expected) => {
     const found = problemsOf(file(`  - key: k\n    rate_limit:\n      ${field}: ${value}\n`));
@@ -87,7 +87,7 @@ describe('a file in the format of envoyproxy/ratelimit is wrong', () => {
     ],
     [
       '[0.25]: d\ndescriptors: []\n',
-      ['1:1: a configuration has a field whose name is not a text', `1:1: ${NO_DOMAIN}`],
+      ['1:1: a configuration has a field whose name is not a string', `1:1: ${NO_DOMAIN}`],
     ],
     ['', [`1:1: the file is empty; it must hold ${PARTS}`]],
     ['password: hunter2\n', [`1:1: a configuration must hold ${PARTS}; this holds none of them`]],

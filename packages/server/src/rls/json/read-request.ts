@@ -17,7 +17,7 @@ const MAX_SHOWN = 64;
 
 function text(max: number): Read<string> {
   return (value, at) => {
-    if (typeof value !== 'string' || !value.isWellFormed()) throw wrong(at, 'a text of whole characters', value);
+    if (typeof value !== 'string' || !value.isWellFormed()) throw wrong(at, 'a well-formed string', value);
     checkBound(Buffer.byteLength(value), max, `${at} has bytes:`);
     return value;
   };
