@@ -12,9 +12,12 @@ import {
 import { canonicalAddress } from '@sluice/core/http';
 import { createPolicies, managed } from '@sluice/core/managed';
 import { page, type PageOptions } from '@sluice/page';
+import { expectWarnings } from '@sluice/testkit';
 import type { KeyState } from '../src/key-actions.ts';
 import type { Snapshot } from '../src/snapshot.ts';
 import { ask, pageWith, TOKEN, useCleanUp } from './serve-page.ts';
+
+expectWarnings('SLUICE_POLICIES_LOST');
 
 const later = useCleanUp();
 

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectWarnings } from '@sluice/testkit';
 import { send, type Answer, type Sent } from './send.ts';
 import { serve, type Served } from './serve.ts';
+
+expectWarnings('SLUICE_PROXY_NOT_TRUSTED');
 
 const TOKEN = 'token-of-the-tests';
 const LIMITS = `

@@ -1,9 +1,11 @@
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { createLimiter, fixedWindow, remoteStore, type RemoteStore, type RemoteStoreOptions } from '@sluice/core';
 import { describeStore } from '@sluice/core/testing';
-import { useRedis } from '@sluice/testkit';
+import { expectWarnings, useRedis } from '@sluice/testkit';
 import type { ServerOptions } from '../../src/index.ts';
 import { serve, type Served } from '../serve.ts';
+
+expectWarnings('SLUICE_STORE_AWAY');
 
 const TOKEN = 'a token of sixteen'.replaceAll(' ', '-');
 const LIMITS = 'limits: { login: { fixedWindow: { limit: 2, window: 1h } } }\n';
