@@ -64,7 +64,7 @@ const APART = {
     `${PREPARED} node scripts/real/consul.mjs`,
   ],
   sentinel: [
-    "Sentinel's own Java client: what it sends and reads; needs Maven",
+    "Sentinel's own Java client: what it sends and reads, and a replica that is killed under it; needs Maven",
     `${PREPARED} node --test scripts/real/sentinel.mjs`,
   ],
   spring: [

@@ -7,12 +7,16 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../packages/testkit/dist/free-port.js';
+import { startRedis } from '../../packages/testkit/dist/redis-server.js';
 import { until } from '../../packages/testkit/dist/until.js';
 import { maven, root, serve } from './programs.mjs';
 
 const folder = `${root}scripts/real/sentinel/java`;
 const trace = `${root}packages/server/test/sentinel/trace`;
+/** Of replicas.yaml, and of the client itself. */
+const [LIMIT, LOCAL] = [20, 5];
 /** So long that a busy machine answers in time. Sentinel's own is 20 ms. */
 const PATIENT_MS = 2_000;
 
@@ -23,7 +27,7 @@ async function startClient(port) {
   const options = ['-XX:TieredStopAtLevel=1', `-Djava.util.logging.config.file=${folder}/logging.properties`];
   options.push('-Dproject.name=checkout', `-Dcsp.sentinel.log.dir=${folder}/target/logs`);
   const classes = ['-cp', `${folder}/target/classes:${folder}/target/dependency/*`];
-  const args = [...options, ...classes, 'sluice.Client', '127.0.0.1', String(port), String(PATIENT_MS)];
+  const args = [...options, ...classes, 'sluice.Client', '127.0.0.1', ...[port, PATIENT_MS, 101, LOCAL].map(String)];
   const child = spawn('java', args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const say = async (command) => {
@@ -38,11 +42,12 @@ async function startClient(port) {
   return { say, end: () => child.kill('SIGKILL') };
 }
 
-/** A relay of TCP to a port. `sent` keeps the bytes of each side, as hex. */
+/** A relay of TCP to a port, which can be another one later. `sent` keeps the bytes of each side, as hex. */
 async function relayTo(port) {
   const sent = { client: '', server: '' };
-  const relay = createServer((client) => {
-    const server = connect(port, '127.0.0.1');
+  const relay = { target: port, sent };
+  const listener = createServer((client) => {
+    const server = connect(relay.target, '127.0.0.1');
     for (const [from, to, side] of [
       [client, server, 'client'],
       [server, client, 'server'],
@@ -51,8 +56,8 @@ async function relayTo(port) {
       from.setNoDelay(true).on('error', () => to.destroy());
     }
   }).listen(0, '127.0.0.1');
-  await once(relay, 'listening');
-  return { port: relay.address().port, sent, close: () => relay.close() };
+  await once(listener, 'listening');
+  return Object.assign(relay, { port: listener.address().port, close: () => listener.close() });
 }
 
 test("the trace that npm test replays is what Sentinel's client sends, and is answered", async () => {
@@ -76,4 +81,49 @@ test("the trace that npm test replays is what Sentinel's client sends, and is an
     writeFileSync(`${trace}/trace.json`, `${JSON.stringify(recorded, undefined, 2)}\n`);
   }
   assert.deepEqual(recorded, JSON.parse(readFileSync(`${trace}/trace.json`, 'utf8')));
+});
+
+/** The most instants within any second. */
+function maxInASecond(instants) {
+  let from = 0;
+  return instants.reduce((max, atMs, i) => {
+    while (atMs - instants[from] >= 1_000) from++;
+    return Math.max(max, i - from + 1);
+  }, 0);
+}
+
+test('one replica is killed: the client decides locally until it is connected to the other', async () => {
+  const redis = await startRedis();
+  const [port, otherPort] = [await freePort(), await freePort()];
+  const [replica, other] = await Promise.all(
+    [port, otherPort].map((sentinel) =>
+      serve(`${root}scripts/real/sentinel/replicas.yaml`, { sentinel }, '--redis', redis.url, '--prefix', 'row'),
+    ),
+  );
+  const relay = await relayTo(port);
+  const client = await startClient(relay.port);
+  const loading = client.say('load 15000 5');
+  await sleep(5_000);
+  const killedAtMs = Date.now();
+  relay.target = otherPort;
+  await replica.kill();
+  const passed = (await loading).split(' ').map(Number);
+  client.end();
+  relay.close();
+  await other.kill();
+  await redis.stop();
+
+  const before = passed.filter((atMs) => atMs < killedAtMs);
+  const max = maxInASecond(passed);
+  const perSecond = Array.from({ length: 15 }, (_, s) => {
+    return passed.filter((atMs) => Math.floor((atMs - passed[0]) / 1_000) === s).length;
+  });
+  console.log(`  passed each second: ${perSecond.join(' ')}; most in any: ${max}; before: ${maxInASecond(before)}`);
+  assert.ok(before.length > 2 * LIMIT, 'the cluster decides before');
+  assert.ok(
+    perSecond.slice(10, 14).some((count) => count > 2 * LOCAL),
+    'the cluster decides again',
+  );
+  // A client counts its own limit in halves of a second: in any second it may allow twice.
+  assert.ok(max <= LIMIT + 2 * LOCAL, String(max));
 });
