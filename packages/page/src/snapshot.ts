@@ -108,7 +108,7 @@ export function makeRecord(recorder: Recorder, only: Shown['only']): PageRecord 
   return { pid: process.pid, host: hostname(), sinceMs, deniedByMinute, keys, lost };
 }
 
-/** A key as other processes are told of it, with all its denials. */
+/** Writes a key for the record that processes share, with all its denials. */
 export function shareKey(key: DeniedKey): SharedKey {
   const { core, limit, policy, subject, denials } = key;
   const about = { limiter: core.name, limit: limitId(core, limit), policy, key: subject };

@@ -161,7 +161,7 @@ function readRedis(given: unknown): readonly string[] | undefined {
   const urls = typeof given === 'string' ? given.split(',').map((url) => url.trim()) : [''];
   const areUrls = urls.every((url) => /^rediss?:\/\//i.test(url));
   const expected = 'a URL such as redis://host:6379, or several of a cluster, separated by commas';
-  check(areUrls, 'redis', expected, typeof given === 'string' ? 'another text' : given); // which may hold a password
+  check(areUrls, 'redis', expected, typeof given === 'string' ? 'another string' : given); // which may hold a password
   return urls;
 }
 

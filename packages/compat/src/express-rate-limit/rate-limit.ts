@@ -54,7 +54,7 @@ export function rateLimit(passedOptions: RateLimitOptions = {}): RateLimitReques
   };
   return Object.assign(
     async (request: Request, response: Response, next: NextFunction) => limit(request, response, next).catch(next),
-    { resetKey: store.resetKey.bind(store), getKey: store.get?.bind(store) ?? makeNoGetError },
+    { resetKey: store.resetKey.bind(store), getKey: store.get?.bind(store) ?? throwNoGet },
   );
 }
 
@@ -127,6 +127,6 @@ function init({ store, logger }: Configuration, options: Options): void {
   }
 }
 
-function makeNoGetError(): never {
+function throwNoGet(): never {
   throw new Error('The store of this limiter has no get: it cannot tell what a key has used');
 }

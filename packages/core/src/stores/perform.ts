@@ -129,7 +129,7 @@ export function perform(keys: Keys, op: Op, asks: readonly Ask[], now: number, k
     part.changed = false;
   }
   if (code < GIVE) decide(parts, code, now);
-  const isOnce = asks[0]?.isOnce === true;
+  const isOnce = code >= GIVE && asks[0]?.isOnce === true;
   const isDone = isOnce && !(decide(parts.slice(0, 1), TAKE, now) && (asks[1]?.until ?? 0) > now);
   const answered = new Array<Figures>(length); // not pushed to: V8 makes room for 17 then
   for (let i = 0; i < length; i++) {

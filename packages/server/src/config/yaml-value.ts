@@ -116,7 +116,7 @@ export class YamlValue {
     return Object.fromEntries(known.map((name) => [name, found.get(name) ?? missing])) as Record<Name, YamlValue>;
   }
 
-  /** A text: as it is written, so that `yes` and 012 stay what they are. Undefined where it is missing. */
+  /** Reads a string as it is written, so that `yes` and 012 stay as they are. Undefined if it is missing. */
   text(where: string): string | undefined {
     if (this.isMissing) return undefined;
     const node = this.#node;

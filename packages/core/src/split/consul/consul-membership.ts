@@ -143,7 +143,7 @@ function isEntry(entry: unknown): entry is Entry {
 /** Checked here, because an error of fetch would show it. */
 function readToken(given: unknown, field: string): string {
   if (typeof given === 'string' && /^[\x21-\x7e]+$/.test(given)) return given;
-  throw invalid(field, 'a string of visible ASCII characters', typeof given === 'string' ? 'another text' : given);
+  throw invalid(field, 'a string of visible ASCII characters', typeof given === 'string' ? 'another string' : given);
 }
 
 /** The address may contain a password, so it is not shown. */
@@ -151,6 +151,6 @@ function readOrigin(given: unknown, field: string): string {
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
   const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
   if (isOrigin && url.pathname === '/' && url.search === '') return url.origin;
-  const got = typeof given === 'string' ? 'another text' : given;
+  const got = typeof given === 'string' ? 'another string' : given;
   throw invalid(field, 'the http or https URL of an agent, without a path; secrets go into token', got);
 }

@@ -1275,7 +1275,7 @@ while at <= #runs do
       left = left - 1
       local goes_on = not bad
       if goes_on and op > 2 then
-        -- The first of two keys tells whether it is done: the others are edited if it is not.
+        -- The first of two keys tells whether it was done already: the other is edited if not.
         goes_on = keys == 1 or (decide_decide({ parts[1] }, 0, now) and until_ > now)
         if goes_on then
           decide_change(parts[keys], op, until_, now)

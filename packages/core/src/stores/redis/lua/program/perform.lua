@@ -135,7 +135,7 @@ while at <= #runs do
       end -- only one, figures
       local goes_on = not bad -- only all
       if goes_on and op > 2 then -- only all
-        -- The first of two keys tells whether it is done: the others are edited if it is not. -- only all
+        -- The first of two keys tells whether it was done already: the other is edited if not. -- only all
         goes_on = keys == 1 or (decide_decide({ parts[1] }, 0, now) and until_ > now) -- only all
         if goes_on then -- only all
           decide_change(parts[keys], op, until_, now) -- only all
