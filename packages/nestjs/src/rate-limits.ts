@@ -75,8 +75,9 @@ export class RateLimits implements OnApplicationBootstrap, OnApplicationShutdown
     const [request, response] = [http.getRequest<NestRequest>(), http.getResponse<NestResponse>()];
     if (route !== undefined) setRoute(request, route);
     if (limiters.length === 1) return only.limit(request, response);
-    const passes = limiters.map(async (limiter) => limiter.limit(request, response));
-    return Promise.all(passes).then((all) => all.every(Boolean));
+    const passes = limiters.map((limiter) => limiter.limit(request, response));
+    if (!passes.some((one) => one instanceof Promise)) return passes.every(Boolean);
+    return Promise.all(passes.map(async (one) => one)).then((all) => all.every(Boolean));
   }
 
   /**

@@ -41,6 +41,16 @@ class Pages {
   }
 }
 
+@Controller()
+class Watched extends Pages {
+  /** One limit reports, and that of the module enforces. */
+  @RateLimit({ policy: upTo(1), mode: 'report' })
+  @Get('watched')
+  watched() {
+    return 'a page';
+  }
+}
+
 const rootOf = (options: RateLimitModuleOptions, more: RootModule = {}): RootModule => ({
   imports: [RateLimitModule.forRoot(options)],
   controllers: [Pages],
@@ -243,6 +253,17 @@ describe.each(platforms)('the guard on %s', (platform) => {
 
 describe('canActivate()', () => {
   const serve = untilTestEnds();
+
+  it.each(['page', 'watched'] as const)('returns no promise for %s, where nothing waits', async (handler) => {
+    const { app } = await serve('Express', rootOf({ policy: upTo(1) }, { controllers: [Watched] }));
+    const request = { method: 'GET', url: `/${handler}`, headers: {}, ip: '127.0.0.1' };
+    const response = { getHeader: () => undefined, setHeader: () => undefined, once: () => undefined };
+    const http = { getRequest: () => request, getResponse: () => response };
+    const context = { getType: () => 'http', switchToHttp: () => http, getClass: () => Watched };
+    const call = { ...context, getHandler: () => Watched.prototype[handler] };
+
+    expect(app.get(RateLimitGuard).canActivate(call as never)).toBe(true);
+  });
 
   it.each([
     ['lets contexts that are not HTTP pass, and warns once', RateLimitGuard, 'page', 1],
