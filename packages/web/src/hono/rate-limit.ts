@@ -73,6 +73,9 @@ export function rateLimit(options: object): RateLimitMiddleware {
       if (plan.denial !== undefined || plan.isGone) {
         return replace(c, exchange.endWith(await deny(exchange, plan, maker)));
       }
+      // Where the context creates the response, this is all: a look at the body would cost @hono/node-server more than all
+      // else. The others lose these fields, and get them below.
+      for (const { name, value, append } of plan.fields) c.header(name, value, { append });
       await next(); // its errors have become responses here, unless they are no errors of JavaScript
       const response = c.finalized ? c.res : undefined;
       const ended = addFields(response ?? new Response(), plan.fields, plan.settings?.cors === true);
