@@ -222,8 +222,9 @@ export interface Limiter<Key = string> {
 
   /**
    * Clears what the key has used. A block stays. One round trip. `block`, `unblock`, and a `reset` with `by` or
-   * `reason`, take a second one to write the timeline: see `readEvents`. All three also change the local fallback.
-   * Rejects like `consume` for an invalid key, and with StoreError if the store fails; after `SLUICE_STORE_TIMEOUT` the
+   * `reason`, also write an event of the timeline (see `readEvents`): in Redis in the same script, in a cluster in a
+   * second call, which anywhere adds what was used before and after. All three also change the local fallback. Rejects
+   * like `consume` for an invalid key, and with StoreError if the store fails; after `SLUICE_STORE_TIMEOUT` the
    * change may have been made.
    */
   reset(key: Key, options?: EditOptions): Promise<void>;

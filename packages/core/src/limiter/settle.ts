@@ -1,7 +1,8 @@
 import type { Decision } from '../decision.ts';
 import { isSluiceError, shown, SluiceError, typeError, type StoreError } from '../errors.ts';
 import { isFault } from '../guard/guard.ts';
-import { findTimeline } from '../events/timeline.ts';
+import { writeEvent, type ChangeEvent } from '../events/event.ts';
+import { findTimeline, makeEventName } from '../events/timeline.ts';
 import { BLOCKED, USED } from '../program/decide.ts';
 import type { Answer, Ask, Op } from '../stores/store.ts';
 import { checkUnits } from '../values/cost.ts';
@@ -98,28 +99,51 @@ export async function editKeys(
   const { until = 0, by, reason, endMs = performance.now() + core.timeoutMs } = edit;
   const { isRoutine = op === 'reset' && by === undefined && reason === undefined } = edit;
   await editConfigured(core, given, endMs, async (known) => {
-    const asks = known.map((ask) => ({ ...ask, until }));
+    const what = op === 'reset' ? op : until > 0 ? 'block' : 'unblock';
+    const events = isRoutine ? undefined : makeEvents(core, known, { what, by: by ?? null, reason: reason ?? null });
+    const asks = known.map((ask) => ({ ...ask, until, event: events?.get(ask)?.written }));
     core.guard?.fallback.perform(op, makeLocal(asks));
     const send = (own: Op, some: readonly Ask[]): Promise<Answer> => core.send(own, some, false, endMs);
-    if (isRoutine) {
+    if (events === undefined) {
       await send(op, asks);
       return;
     }
-    // The previous state is read in the same turn, so both are one call.
-    const free = asks.map((ask) => ({ ...ask, cost: 0 }));
+    // The previous state is read in the same turn, so both are one call, which also writes the events in Redis. How much
+    // was used before and after is added later.
+    const free = known.map((ask) => ({ ...ask, cost: 0 }));
     const [before, after] = await Promise.all([send('peek', free).catch(() => undefined), send(op, asks)]);
-    const what = op === 'reset' ? op : until > 0 ? 'block' : 'unblock';
     const timeline = findTimeline(core.store);
-    const tell = async (want: Want): Promise<void> => {
-      const limit = core.nameInTimeline(want.limit);
+    const tell = async ([{ want }, { event, written }]: readonly [PolicyAsk, KeyEvent]): Promise<void> => {
       const states = {
         before: before === undefined ? null : describeState(asks, before, want),
         after: describeState(asks, after, want),
       };
-      await timeline.add({ atMs: after.atMs, what, limit, key: want.subject, ...states, by, reason });
+      await timeline.add({ ...event, ...states, atMs: after.atMs }, written[0]);
     };
-    await Promise.all([...new Set(asks.map(({ want }) => want))].map(tell));
+    await Promise.all(Array.from(events, tell));
   });
+}
+
+/** The event of a key's edit, and how the ask contains it. */
+interface KeyEvent {
+  readonly event: ChangeEvent;
+  readonly written: readonly [name: string, text: string];
+}
+
+/** One event for each key, by the first ask of the key. */
+function makeEvents(
+  core: LimiterCore,
+  asks: readonly PolicyAsk[],
+  common: Pick<ChangeEvent, 'what' | 'by' | 'reason'>,
+): ReadonlyMap<PolicyAsk, KeyEvent> {
+  const first = asks.filter(({ want }, i) => asks.findIndex((ask) => ask.want === want) === i);
+  return new Map(
+    first.map((ask) => {
+      const { limit, subject: key } = ask.want;
+      const event = { ...common, limit: core.nameInTimeline(limit), key, endAtMs: null, before: null, after: null };
+      return [ask, { event, written: [makeEventName(), writeEvent(event).slice(1)] }];
+    }),
+  );
 }
 
 /** Describes what a key has used, and how long it is blocked: `5 of 5 used, blocked for 10m`. */

@@ -34,6 +34,11 @@ export interface Ask {
    * only if that is allowed, while `until` lies ahead.
    */
   readonly isOnce?: true;
+  /**
+   * Internal: the name and text of an event that a store in Redis adds to its timeline in the same call, unless it is a
+   * cluster, where the timeline is in another slot. The text is JSON from the point after `"atMs"`.
+   */
+  readonly event?: readonly [name: string, text: string] | undefined;
 }
 
 /**

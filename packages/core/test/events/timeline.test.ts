@@ -59,6 +59,26 @@ describe.each([
   });
 });
 
+describe('changes of keys in Redis', () => {
+  it('are told although the process ends right after the change', async () => {
+    const store = newStore(redis.client, async () => {
+      if ((await redis.admin.exists('sluice:{eve}:api:per-minute')) === 1) await failing();
+    });
+    const policy = ['per-minute', 'per-hour'].map((name) => fixedWindow({ name, limit: 2, window: '1h' }));
+    await createLimiter({ name: 'api', policy, store }).block('eve', '10m', why);
+
+    expect(await readEvents({ store: newStore() })).toEqual([eventOf({ ...why, atMs: expect.any(Number) as never })]);
+  });
+
+  it('are not told if the script could not make them', async () => {
+    await redis.admin.set('sluice:{eve}:api', 'not a state');
+    const limiter = createLimiter({ name: 'api', policy: numbers(2), store: newStore() });
+
+    await expect(limiter.block('eve', '10m', why)).rejects.toMatchObject({ name: 'StoreError' });
+    expect(await readEvents({ store: newStore() })).toEqual([]);
+  });
+});
+
 describe('changes of managed policies', () => {
   it('are told to every process, with the numbers before and afterwards', async () => {
     const policies = createPolicies(newStore(redis.admin));

@@ -49,7 +49,7 @@ export class Batching {
 
   #send(call: Call): void {
     this.#inFlight++;
-    const { script, keys, args } = call.write(this.#prefix);
+    const { script, keys, args } = call.write(this.#prefix, !this.#isCluster);
     this.#scripts.run(script, keys, args).then(
       (reply) => {
         this.#inFlight--; // before the callers ask for more

@@ -1,4 +1,5 @@
 import { shown, StoreError } from '../../errors.ts';
+import { EVENTS_KEY } from '../../events/timeline.ts';
 import { compile, type Rule } from '../../policies/index.ts';
 import { BLOCKED, GIVE } from '../../program/decide.ts';
 import type { Kind } from '../../program/kinds.ts';
@@ -89,8 +90,10 @@ export class Call {
   /**
    * Writes the requests as the script reads them: each policy once, and requests that differ only in their keys as one
    * run.
+   *
+   * @param tellsEvents - Whether the timeline is on the same node as the keys.
    */
-  write(prefix: string): Written {
+  write(prefix: string, tellsEvents: boolean): Written {
     this.#prefix = prefix;
     const requests = this.#requests;
     const first = requests[0] as Request;
@@ -116,10 +119,20 @@ export class Call {
       }
       runs += writeRun(request, next - start, policies);
     }
-    for (const { asks } of requests) for (const { key } of asks) keys.push(`${prefix}:${key}`);
+    const events: string[] = [];
+    for (const { asks } of requests) {
+      for (const { key, event } of asks) {
+        keys.push(`${prefix}:${key}`);
+        if (event !== undefined && tellsEvents) events.push(...event);
+      }
+    }
+    if (events.length > 0) {
+      keys.push(`${prefix}:${EVENTS_KEY}`);
+      events.unshift(''); // no instant
+    }
     const kinds = Array.from(policies.keys(), ({ kind }) => kind).join('');
     const script = SCRIPTS[scripts.size === 1 ? ([...scripts][0] as ScriptName) : 'all'];
-    return { script, keys, args: [kinds, `[${numbers}[${runs.slice(1)}]]`] };
+    return { script, keys, args: [kinds, `[${numbers}[${runs.slice(1)}]]`, ...events] };
   }
 
   /** The usual case, in a fast path: the arguments are written once for each policy. */

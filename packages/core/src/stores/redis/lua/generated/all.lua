@@ -1164,6 +1164,8 @@ local tells_figures = string.find(ARGV[1], "[gh]") ~= nil
 --          alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and for
 --          each of these the index of its policy, its cost and its holder. A policy alone: a unit is taken from each key
 -- ARGV[3]  only in tests: the instant
+-- ARGV[4]  of edits that the timeline tells, as are those after it: the name of an event, then its text, which begins after
+--          the instant. The last key is then that of the timeline's lines
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
 -- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
@@ -1191,6 +1193,7 @@ local function write_figures(parts, bad)
   return table.concat(lines, ";")
 end
 local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
+local is_done = true
 local reply, runs = { format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
 
 while at <= #runs do
@@ -1263,6 +1266,7 @@ while at <= #runs do
         if not readable then
           bad = true
           value = "!"
+          is_done = false
         end
       end
       if not tells_figures then
@@ -1326,5 +1330,14 @@ while at <= #runs do
     end
     key = key + keys
   end
+end
+-- As events/put-lines.lua writes them. What makes this fail is no reason to fail an edit: the process writes them later.
+local lines = is_done and ARGV[4] and (redis.pcall("GET", KEYS[#KEYS]) or "")
+if type(lines) == "string" then
+  local week_ms = 604800000
+  for i = 4, #ARGV, 2 do
+    lines = format('%d %s {"atMs":%d,%s\n', now + week_ms, ARGV[i], now, ARGV[i + 1]) .. lines
+  end
+  redis.pcall("SET", KEYS[#KEYS], string.sub(lines, 1, 1048576), "PX", week_ms)
 end
 return table.concat(reply, "\n")

@@ -4,6 +4,8 @@
 --          alone: op, how often each is asked (of an edit: until), how many they are, the number of keys of each, and for
 --          each of these the index of its policy, its cost and its holder. A policy alone: a unit is taken from each key
 -- ARGV[3]  only in tests: the instant
+-- ARGV[4]  of edits that the timeline tells, as are those after it: the name of an event, then its text, which begins after -- only all
+--          the instant. The last key is then that of the timeline's lines -- only all
 -- reply    the instant, then the values that each request found, a line each: the caller runs the program on them. "!"
 --          stands for a value that is no state. Where `tells_figures`, the figures of each request instead.
 -- A value is the letter of its kind, 1 for this format, and whole numbers with commas between. If the key is blocked, the
@@ -31,6 +33,7 @@ local function write_figures(parts, bad) -- only figures
   return table.concat(lines, ";") -- only figures
 end -- only figures
 local policies, parts, formats, key, at = cjson.decode(ARGV[2]), {}, {}, 0, 1
+local is_done = true -- only all
 local reply, runs = { format("%d", now) }, policies[2] and policies[#policies] or { 0, 1, #KEYS, 1, 1, 1, 0 }
 
 while at <= #runs do
@@ -105,6 +108,7 @@ while at <= #runs do
         if not readable then
           bad = true
           value = "!" -- only values
+          is_done = false -- only all
         end
       end
       if not tells_figures then -- only all
@@ -190,4 +194,13 @@ while at <= #runs do
     key = key + keys
   end
 end
+-- As events/put-lines.lua writes them. What makes this fail is no reason to fail an edit: the process writes them later. -- only all
+local lines = is_done and ARGV[4] and (redis.pcall("GET", KEYS[#KEYS]) or "") -- only all
+if type(lines) == "string" then -- only all
+  local week_ms = 604800000 -- only all
+  for i = 4, #ARGV, 2 do -- only all
+    lines = format('%d %s {"atMs":%d,%s\n', now + week_ms, ARGV[i], now, ARGV[i + 1]) .. lines -- only all
+  end -- only all
+  redis.pcall("SET", KEYS[#KEYS], string.sub(lines, 1, 1048576), "PX", week_ms) -- only all
+end -- only all
 return table.concat(reply, "\n")
