@@ -30,15 +30,15 @@ export interface PolicyDecision {
   readonly remaining: number;
   /**
    * Units used after the decision. After a policy of 10 has allowed 6, it is 6. A bucket's debt and the estimate of a
-   * sliding counter are rounded up. For a leaky bucket, it is the units that wait; for `concurrency`, the slots held.
-   * Can exceed `limit` after an overdraft, a charge, or a lowered limit.
+   * sliding counter are rounded up. For a leaky bucket, it is the number of waiting units; for `concurrency`, the slots
+   * held. Can exceed `limit` after an overdraft, a charge, or a lowered limit.
    */
   readonly used: number;
   /** Milliseconds until this policy allows the same cost; 0 if it does now, null if it never can. */
   readonly retryAfterMs: number | null;
   /** Milliseconds until this policy is as if the key had never been used. */
   readonly resetAfterMs: number;
-  /** How long the caller should wait before it starts, for a leaky bucket; otherwise 0. */
+  /** For a leaky bucket, how long the caller should wait before it starts; otherwise 0. */
   readonly delayMs: number;
   /** The window, or the time to fill the bucket. */
   readonly windowMs: number;
@@ -75,9 +75,9 @@ export interface Decision {
    * that is unknown (outcome `unavailable` or `unconfigured`).
    */
   readonly retryAfterMs: number | null;
-  /** Milliseconds until the key is as if never used, and not blocked. */
+  /** Milliseconds until the key is as if never used, and is not blocked. */
   readonly resetAfterMs: number;
-  /** How long to wait before starting, for a leaky bucket; otherwise 0. */
+  /** For a leaky bucket, how long to wait before starting; otherwise 0. */
   readonly delayMs: number;
   readonly source: DecisionSource;
   /** When the decision was made, by the store's clock, in milliseconds since 1970. */

@@ -50,7 +50,7 @@ export interface RefundOptions<Request, Response> {
 /** What happens to a request without a key: 403, no limit, or one budget for all such requests. */
 export type OnMissingKey = 'deny' | 'skip' | 'shared';
 
-/** What a limit counts by, and what a request costs. */
+/** What requests are counted by, and what each costs. */
 export interface PerLimitOptions<Request, Response = unknown> {
   /** What requests are counted by: see docs/guides/choosing-keys.md. Default `byIp()`. */
   key?: Key<Request, Response> | undefined;
@@ -60,7 +60,7 @@ export interface PerLimitOptions<Request, Response = unknown> {
    */
   cost?: number | OfRequest<Request, Response, number> | undefined;
   /**
-   * What happens if a part of the key is undefined, null or `''`: `deny` responds 403, `skip` skips the limit, `shared`
+   * What happens if a part of the key is undefined, null or `''`: `deny` returns 403, `skip` skips the limit, `shared`
    * uses one budget for all such requests. In `limits`, the default for `byUser()` and `byHeader()` is `skip`. Default
    * `deny`.
    */
@@ -81,7 +81,7 @@ export interface HttpLimitOptions<Request, Response = unknown> extends PerLimitO
 }
 
 /**
- * The options on requests and responses.
+ * The options that concern requests and responses.
  *
  * @typeParam Early - The type of the response for functions that are called before there is one: undefined in
  * frameworks whose handlers return it.
@@ -155,7 +155,7 @@ export interface SharedOptions<Request, Response, Early = Response> {
    */
   retryAfter?: Duration | undefined;
   /**
-   * How long a request may hold its `concurrency` slots, in whole milliseconds. Then they are released, although the
+   * How long a request may hold its `concurrency` slots, in whole milliseconds. Then they are released even if the
    * response continues, with the warning `SLUICE_SLOT_TIMEOUT`. See docs/guides/concurrency.md. Default `600 000`.
    */
   maxSlotMs?: number | undefined;
@@ -188,7 +188,8 @@ type OneKey<Request, Response> = PerLimitOptions<Request, Response> & { limits?:
 type KeyEach<Request, Response> = LimiterCoreOptions &
   Without<'limit' | 'window' | 'policy' | 'limiter' | 'onMissingKey'> & {
     /**
-     * Never matches a value. It gives a type to a function beside spread options, in which TypeScript sees no limit.
+     * No value has this type. It types a function that is written beside spread options, in which TypeScript sees no
+     * limit.
      */
     key?: Key<Request, Response> & { readonly never: never };
     limits: readonly HttpLimitOptions<Request, Response>[];

@@ -21,7 +21,7 @@ export const EDIT = {
 
 export const BLOCK: typeof EDIT & { readonly reset: WithDefault<boolean> } = {
   ...EDIT,
-  /** Whether to clear what the key has used in the same step, like `reset`. Default `false`. */
+  /** Whether to also clear what the key has used, like `reset`, in the same step. Default `false`. */
   reset: withDefault(flag, false),
 };
 
@@ -34,7 +34,7 @@ type Without<Names extends string> = { [Name in Names]?: never };
 export interface SingleLimiterOptions extends LimiterCoreOptions, Without<'limit' | 'window' | 'limits'> {
   /**
    * A policy, or a list of named policies that must all allow. Or a function `(key, { app, policies })` that returns
-   * the policy of a key, such as `managed('orders')`.
+   * the policy for a key, such as `managed('orders')`.
    */
   policy: Policy | readonly Policy[] | PolicyFunction;
 }
@@ -66,13 +66,12 @@ export interface Reservation {
 
   /**
    * Reports how many units were used. The rest of the estimate is refunded as by `refund`: to a window until it ends,
-   * to a bucket up to its capacity. Units beyond the estimate are charged even above the limit: to the window of the
-   * estimate until it ends, but not to a later one; to a bucket at any time, which may go below zero and then denies
-   * until it is refilled. One step for all policies and limits of a key; one round trip, or none if the estimate was
-   * right.
+   * to a bucket up to its capacity. Units beyond the estimate are charged even above the limit: to the estimate's
+   * window until it ends, but not to a later one; to a bucket at any time, even below zero, where it denies until it is
+   * refilled. One step for all policies and limits of a key; one round trip, or none if the estimate was right.
    *
    * A decision of the local fallback is settled there. One that no store made (outcome `unavailable` or `unconfigured`)
-   * needs no settling. A failure of the store does not reject: what was certainly not sent is sent if the store is back
+   * needs no settling. It does not reject if the store fails: what was certainly not sent is sent if the store is back
    * within 10 s; what may have been executed is not sent again.
    *
    * @param actual - A whole number from 0 to 2^53 - 1.
@@ -103,7 +102,7 @@ export interface Acquisition {
    * Extends the slots by a `ttl` from now, and resolves with whether they were still held: expired slots may belong to
    * others. Also works after the limiter was closed. One round trip, or none once a `ttl` has passed.
    *
-   * @throws (rejects) StoreError when the store fails or is late.
+   * @throws (rejects) StoreError if the store fails or is late.
    */
   readonly renew: () => Promise<boolean>;
 }
@@ -117,7 +116,7 @@ export interface Running {
 }
 
 /**
- * Decides whether a key may use units. A decision is atomic over all policies and limits: either all of them are
+ * Decides whether a key may use units. A decision is atomic across all policies and limits: either all of them are
  * charged, or none. A memory store decides in this tick, Redis in one round trip. (If the keys are on different nodes
  * of a cluster, limits are checked first and charged in a second round trip; if one denies then, the others are
  * refunded.)
@@ -145,7 +144,7 @@ export interface Limiter<Key = string> {
 
   /**
    * Refunds a decision, once. A window takes units back until it ends, a bucket up to its capacity; a denied decision
-   * has nothing to refund. One round trip. A failure of the store does not reject: a refund that was certainly not sent
+   * has nothing to refund. One round trip. It does not reject if the store fails: a refund that was certainly not sent
    * is sent if the store is back within 10 s; one that may have been executed is not sent again.
    *
    * @param cost - Units to refund: at most those of the decision. Default: all that it took.
@@ -168,8 +167,8 @@ export interface Limiter<Key = string> {
 
   /**
    * Counts units that were already used, and never denies. A window may exceed its limit and a bucket may go below
-   * zero; both then deny until the units have come back. A blocked key is charged too. One round trip, atomic over the
-   * policies of a key. If the store fails, `onStoreError: 'local'` counts in the local fallback.
+   * zero; both then deny until the units have come back. A blocked key is charged too. One round trip, atomic across
+   * the policies of a key. If the store fails, `onStoreError: 'local'` counts in the local fallback.
    *
    * @param cost - A whole number up to 2^53 - 1. At most 2^52 units are counted.
    * @throws (rejects) like `refund` of a key.
@@ -189,7 +188,7 @@ export interface Limiter<Key = string> {
    * nothing. The slot is held until it is released or expires. One round trip, and one more for the release.
    *
    * @param cost - Slots, and units of the other policies: a whole number, at least 1. Default 1.
-   * @throws (rejects) like `consume`, also for a `cost` of 0; TypeError `SLUICE_ACQUIRE_NOT_NEEDED` if no policy holds
+   * @throws (rejects) like `consume`, and for a `cost` of 0; TypeError `SLUICE_ACQUIRE_NOT_NEEDED` if no policy holds
    * slots.
    */
   acquire(key: Key, cost?: number): Promise<Acquisition>;
@@ -199,7 +198,7 @@ export interface Limiter<Key = string> {
    * process, requests for a key (with `limits`, for a combination of keys) are allowed in the order of their calls,
    * whatever they cost. There is no order between processes.
    *
-   * One call of the store decides for as many requests as may fit. It is made when the first one can be allowed, or
+   * One call to the store decides for as many requests as may fit. It is made when the first one can be allowed, or
    * when this process has returned units. If the store fails, it is called again after a pause, unless `onStoreError`
    * allows or throws.
    *
@@ -211,8 +210,8 @@ export interface Limiter<Key = string> {
   wait(key: Key, options?: WaitOptions): Promise<Decision>;
 
   /**
-   * Waits like {@link Limiter.wait}, also for slots, then calls `fn`, and resolves or rejects with its result. Slots
-   * are renewed every third of their `ttl`, and released however `fn` ends: one round trip each.
+   * Waits like {@link Limiter.wait}, and also for slots, then calls `fn`, and resolves or rejects with its result.
+   * Slots are renewed every third of their `ttl`, and released however `fn` ends: one round trip each.
    *
    * @param fn - Its `signal` aborts with the reason of `options.signal`, or with SluiceError `SLUICE_SLOT_LOST` if its
    * slot may belong to others.

@@ -58,7 +58,7 @@ export const LIMITER = {
    */
   timeoutMs: withDefault(timerMs, 100) as WithDefault<number>,
   /**
-   * What happens if the managed policy does not exist, or does not list this application: `deny` responds 403, `allow`
+   * What happens if the managed policy does not exist, or does not list this application: `deny` returns 403, `allow`
    * skips the limit. Default `deny`.
    */
   onUnconfigured: withDefault(oneOf(['deny', 'allow']), 'deny') as WithDefault<OnUnconfigured>,

@@ -21,7 +21,7 @@ import { parseTarget, writeRecordName, writeTarget, type OverrideTarget, type Ta
 
 /** The last change of a policy or an override. */
 export interface PolicyChange {
-  /** Milliseconds since 1970, by the clock of the Redis server. */
+  /** Milliseconds since 1970, by the Redis server's clock. */
   readonly changedAtMs: number;
   readonly by: string | null;
   readonly reason: string | null;
@@ -65,7 +65,7 @@ export interface OverrideResult extends PolicyOverride {
 /** The policies of a source. Every call reads recent changes; limiters use a copy in memory. */
 export interface Policies {
   /**
-   * Stores a policy under a name. It takes effect in every process within a second. Equal numbers for the same
+   * Stores a policy under a name. It takes effect in every process within a second. The same numbers for the same
    * applications change nothing. Takes two round trips, and two more after each concurrent change.
    *
    * @throws (rejects) PolicyError naming the field; StoreError; SluiceError `SLUICE_POLICIES_READ_ONLY`.
@@ -82,11 +82,11 @@ export interface Policies {
   remove(name: string, options?: ChangeOptions): Promise<boolean>;
   /**
    * Gives one key, or all keys with a prefix, another policy of the same kind. A whole key takes precedence over a
-   * prefix, and a longer prefix over a shorter one. It takes effect in every process within a second, and costs
-   * decisions no round trip; used units stay used.
+   * prefix, and a longer prefix over a shorter one. It takes effect in every process within a second, and adds no round
+   * trip to decisions; used units stay used.
    *
-   * @param target - The key as the limiter is given it, or `{ prefix }`.
-   * @throws (rejects) PolicyError naming the field, also if there is no such policy, or it is of another kind;
+   * @param target - The key as it is passed to the limiter, or `{ prefix }`.
+   * @throws (rejects) PolicyError naming the field, also if there is no such policy or it is of another kind;
    * StoreError; SluiceError `SLUICE_POLICIES_READ_ONLY`.
    *
    * @example
@@ -99,12 +99,12 @@ export interface Policies {
    * ```
    */
   override(name: string, target: OverrideTarget, policy: Policy, options?: OverrideOptions): Promise<OverrideResult>;
-  /** Returns the overrides of a policy that are in force: of keys first, then of prefixes. */
+  /** Returns the overrides of a policy that are in force: first those of keys, then those of prefixes. */
   overrides(name: string): Promise<readonly PolicyOverride[]>;
   /**
    * Removes an override. Returns whether it was in force.
    *
-   * @param target - As it was given, or as {@link Policies.overrides} lists it: a long key as its hash.
+   * @param target - As it was passed to `override`, or as {@link Policies.overrides} lists it: a long key as its hash.
    */
   removeOverride(name: string, target: OverrideTarget, options?: ChangeOptions): Promise<boolean>;
   /**

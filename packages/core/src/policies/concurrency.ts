@@ -19,8 +19,8 @@ const SLOTS = {
   /** Slots held at once: a whole number from 0 to 1000; 0 denies every request. */
   limit: units(0, MAX_ENTRIES, INSTEAD) as Field<number>,
   /**
-   * How long a slot lasts without renewal, by the store's clock, for holders that crash. Longer requests must renew it;
-   * adapters renew every third of this time.
+   * How long a slot lasts without renewal, by the store's clock, in case its holder crashes. Longer requests must renew
+   * it; adapters do so every third of this time.
    */
   ttl: duration() as Field<Duration, number>,
 };

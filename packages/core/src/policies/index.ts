@@ -37,8 +37,8 @@ export const MAKERS: Readonly<Record<Exclude<Policy['algorithm'], 'intervalBucke
 };
 
 /**
- * Checks a policy from any source: one that was made here is returned as it is; plain data, such as a record of a
- * source or a policy of another copy of the package, is checked as the options of its function are, and frozen.
+ * Checks a policy from any source. A policy made by this copy of the package is returned unchanged. Plain data, such as
+ * a stored record or a policy from another copy, is checked like the options of its function, and frozen.
  *
  * @throws PolicyError for anything else.
  */

@@ -14,7 +14,7 @@ export interface LeakyBucketPolicy extends WindowPolicy {
 }
 
 const LEAKY_BUCKET = {
-  /** Units that start per window, one by one, evenly: a whole number, at least 1. */
+  /** Units that start per window, one by one, evenly spaced: a whole number, at least 1. */
   limit: units(1) as Field<number>,
   /** The time in which `limit` units start. */
   window: duration() as Field<Duration, number>,
@@ -30,8 +30,8 @@ export interface LeakyBucketOptions extends Options<typeof LEAKY_BUCKET>, NamedO
  * after `maxDelay` is denied, and reserves nothing. The decision's `limit` is the number of units that an unused key
  * allows at once: those that start within `maxDelay`, the first immediately.
  *
- * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
- * large to be counted exactly.
+ * @throws PolicyError with the field, what was expected and what was given, also if the numbers together are too large
+ * to be counted exactly.
  */
 export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
   return makePolicy(algorithm, options);

@@ -13,13 +13,13 @@ export interface SlidingCounterPolicy extends WindowPolicy {
 export interface SlidingCounterOptions extends WindowOptions {}
 
 /**
- * Estimates the units of the last `window` from two clock-aligned windows: all units of the current one, plus the share
- * of the previous one that still overlaps, as if its units were spread evenly. Allows a request if the estimate stays
+ * Estimates the units of the last `window` from two clock-aligned windows: all units of the current one, plus those of
+ * the previous one in proportion to its overlap, as if they were spread evenly. Allows a request if the estimate stays
  * within `limit`. Every clock-aligned window contains at most `limit` units, and any interval of that length at most
  * `2 * limit - 1`; {@link slidingWindow} prevents that. The state is two counts per key.
  *
- * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
- * large to be weighed exactly.
+ * @throws PolicyError with the field, what was expected and what was given, also if the numbers together are too large
+ * to be weighed exactly.
  */
 export function slidingCounter(options: SlidingCounterOptions): SlidingCounterPolicy {
   return makePolicy(algorithm, options);

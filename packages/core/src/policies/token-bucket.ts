@@ -51,8 +51,8 @@ export interface TokenBucketOptions extends Options<typeof TOKEN_BUCKET>, Blocki
  * `capacity + refill * (whole periods in d, plus one)`. `overdraft` adds its units. Counts are exact at every rate:
  * nothing is rounded.
  *
- * @throws PolicyError with the field, what was expected and what was given; also for numbers that together are too
- * large to be counted exactly.
+ * @throws PolicyError with the field, what was expected and what was given, also if the numbers together are too large
+ * to be counted exactly.
  */
 export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy | IntervalBucketPolicy {
   const { mode } = (options as TokenBucketOptions | undefined) ?? {};

@@ -20,7 +20,7 @@ const SPLIT = {
    */
   membership: readMembership as Field<Membership>,
   /**
-   * How long after a change of members an instance may still use the old ones: more than the membership's `ttlMs`.
+   * How long after the members change an instance may still use the old ones: more than the membership's `ttlMs`.
    * Default: `ttlMs` plus a second.
    */
   graceMs: optional(wholeNumber(0, MAX_TIMER_MS, 'a whole number of milliseconds')) as Optional<number>,

@@ -33,7 +33,7 @@ export interface MemoryStoreOptions extends Options<typeof MEMORY> {}
 export interface MemoryStore extends Store {
   readonly source: 'memory';
   perform(op: Op, asks: readonly Ask[]): Answer;
-  /** The number of keys held now, including those that have ended but are not yet removed. */
+  /** The number of keys held now, including those that have ended but have not been removed yet. */
   readonly size: number;
   /** Forgets every key, blocks and slots included: for tests. */
   clear(): void;
@@ -46,7 +46,7 @@ export interface MemoryStore extends Store {
  *
  * It holds at most `maxKeys` keys. If there are more, it forgets keys that have not been used for a while, but never
  * one that is denied or blocked while these are at most a quarter of `maxKeys`. So a flood of new keys does not free a
- * denied client, and denied keys do not keep new clients out. Ended keys are removed bit by bit as requests come in.
+ * denied client, and denied keys do not keep new clients out. Ended keys are removed gradually as requests come in.
  *
  * @throws PolicyError for an invalid or unknown option.
  */

@@ -13,13 +13,13 @@ const CONSUL = {
     (given) => typeof given === 'string' && given !== '',
     'the name of the service whose instances share the limits',
   ) as Field<string>,
-  /** The id of this instance in the service, unique over all nodes. */
+  /** The id of this instance in the service, unique across all nodes. */
   id: memberId as Field<string>,
   /** The token, sent as `X-Consul-Token`. It needs read access to `service_prefix` and `node_prefix`. */
   token: optional(readToken) as Optional<string>,
   /**
-   * How long an answer is valid, in milliseconds from the request; at least 400. A query waits a quarter of that for a
-   * change. Default `10_000`.
+   * How long an answer is valid, in milliseconds from the request; at least 400. A query waits up to a quarter of that
+   * time for a change. Default `10_000`.
    */
   ttlMs: withDefault(wholeNumber(400, MAX_PERIOD_MS, 'a whole number of milliseconds'), 10_000) as WithDefault<number>,
 };

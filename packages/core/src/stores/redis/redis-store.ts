@@ -34,7 +34,7 @@ export interface RedisStore extends Store {
   readonly source: 'redis';
   /**
    * Resolves when Redis can decide, and retries until then, so that the first requests do not wait for a connection.
-   * Optional: for the start of an application, and for readiness checks.
+   * Optional; useful at startup, and for readiness checks.
    *
    * @param timeoutMs - Milliseconds after which it rejects with the last error, as it does when the store is closed.
    * Default 5000.
@@ -45,9 +45,9 @@ export interface RedisStore extends Store {
 }
 
 /**
- * Limits that hold across processes. All requests of one turn of the event loop are one script call, decided at one
- * instant of the server's clock, in whole milliseconds. One key per policy and subject; every key expires. Needs Redis
- * 6.2 or Valkey 8, or later.
+ * Limits that hold across processes. All requests of one turn of the event loop share one script call, and are decided
+ * at one instant of the server's clock, in whole milliseconds. One key per policy and subject; every key expires. Needs
+ * Redis 6.2 or Valkey 8, or later.
  *
  * @param client - A client of ioredis, iovalkey or node-redis, anything with `evalsha` and `eval` (see {@link
  * RedisClient}), or a URL. The store never connects or closes a client that the caller passed; for a URL it makes one
