@@ -95,7 +95,8 @@ export class Timeline {
     if (this.#list === undefined) return;
     this.#refreshedAtMs = performance.now();
     const { nowMs, lines } = await this.#list.read();
-    for (const { name, text } of lines) {
+    // The list has the newest first: here they come in the order in which those of one millisecond happened.
+    for (const { name, text } of lines.toReversed()) {
       const event = this.#texts.get(name) === text ? undefined : parseEvent(text);
       if (event === undefined || this.#unsent.has(name) || this.#lasting.has(name)) continue;
       // One that is ahead of the server, by a wrong clock or written by others, would stay longer than those that follow.

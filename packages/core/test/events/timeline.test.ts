@@ -160,6 +160,14 @@ describe('the timeline in Redis', () => {
     expect((await readEvents({ store: newStore() }))[0]?.reason).toHaveLength(1_000);
   });
 
+  it('keeps the order of changes of one millisecond', async () => {
+    const atMs = Date.now();
+    const line = (key: string): string => `${String(atMs + 60_000)} ${key} ${JSON.stringify(eventOf({ atMs, key }))}`;
+    await redis.admin.set(LIST, ['third', 'second', 'first'].map(line).join('\n'));
+
+    expect((await readEvents({ store: newStore() })).map(({ key }) => key)).toEqual(['third', 'second', 'first']);
+  });
+
   it('has what happens now first, whatever others have written of the future', async () => {
     const store = newStore();
     const future = (i: number): string => JSON.stringify(eventOf({ atMs: 8.64e15 - i, key: 'false' }));
