@@ -26,9 +26,19 @@ return reply`,
 };
 
 export const write: { readonly source: string; readonly sha1: string } = {
-  sha1: '1de8eb2b220d94111f0fba346fd619d6b7f63362',
-  source: String.raw`local channel, how = ARGV[1], ARGV[2]
-local MAX_INSTANT, MAX_REVISIONS, MAX_BYTES, WEEK_MS = 8.64e15, 1000, 1048576, 604800000
+  sha1: '7fd32e0323276102e8ebd5e6223745089fbad713',
+  source: String.raw`local function add_event(key, now, name, text)
+  local lines, last, week_ms = redis.pcall("GET", key) or "", 0, 604800000
+  if type(lines) == "string" then
+    lines = string.format('%.0f %s {"atMs":%.0f,%s\n', now + week_ms, name, now, text) .. lines
+    for _ = 1, 1000 do
+      last = last and string.find(lines, "\n", last + 1, true)
+    end
+    redis.pcall("SET", key, string.sub(lines, 1, math.min(last or #lines, 1048576)), "PX", week_ms)
+  end
+end
+local channel, how = ARGV[1], ARGV[2]
+local MAX_INSTANT, MAX_REVISIONS = 8.64e15, 1000
 local time = redis.call("TIME")
 local revision = math.max(time[1] * 1000000 + time[2], (tonumber(redis.call("LINDEX", KEYS[3], 0)) or 0) + 1)
 local written = 0
@@ -48,11 +58,7 @@ for i = 5, #ARGV, 3 do
     if how == "put" then
       at = math.max(time[1] * 1000 + math.floor(time[2] / 1000), at + 1)
       text = string.format('{"atMs":%.0f,%s', at, text)
-      local list = redis.pcall("GET", KEYS[4]) or ""
-      if type(list) == "string" then
-        local line = string.format('%.0f %s {"atMs":%.0f,%s\n', at + WEEK_MS, ARGV[3], at, ARGV[4])
-        redis.pcall("SET", KEYS[4], string.sub(line .. list, 1, MAX_BYTES), "PX", WEEK_MS)
-      end
+      add_event(KEYS[4], at, ARGV[3], ARGV[4])
     end
     if written > 0 then
       revision = revision + 1

@@ -12,7 +12,7 @@ ARGV  the channel; how; of a put, the name of its event and the text, which begi
 reply the instant of the last record that was written; 0 if none was
 ]]
 local channel, how = ARGV[1], ARGV[2]
-local MAX_INSTANT, MAX_REVISIONS, MAX_BYTES, WEEK_MS = 8.64e15, 1000, 1048576, 604800000
+local MAX_INSTANT, MAX_REVISIONS = 8.64e15, 1000
 local time = redis.call("TIME")
 -- An instant, so that no revision equals one that was lost; one more than the newest if the clock is behind it.
 local revision = math.max(time[1] * 1000000 + time[2], (tonumber(redis.call("LINDEX", KEYS[3], 0)) or 0) + 1)
@@ -33,12 +33,7 @@ for i = 5, #ARGV, 3 do
     if how == "put" then
       at = math.max(time[1] * 1000 + math.floor(time[2] / 1000), at + 1)
       text = string.format('{"atMs":%.0f,%s', at, text)
-      -- As put-lines.lua writes them. What makes this fail is no reason to fail the put: the process writes it later.
-      local list = redis.pcall("GET", KEYS[4]) or ""
-      if type(list) == "string" then
-        local line = string.format('%.0f %s {"atMs":%.0f,%s\n', at + WEEK_MS, ARGV[3], at, ARGV[4])
-        redis.pcall("SET", KEYS[4], string.sub(line .. list, 1, MAX_BYTES), "PX", WEEK_MS)
-      end
+      add_event(KEYS[4], at, ARGV[3], ARGV[4])
     end
     if written > 0 then
       revision = revision + 1

@@ -152,10 +152,13 @@ describe('the timeline in Redis', () => {
     await redis.admin.set(LIST, [...texts, ...many].map((text, i) => line(i, text)).join('\n'));
     const read = await readEvents({ store: newStore() });
     const limiter = createLimiter({ name: 'api', policy: numbers(2), store: newStore() });
+    await createPolicies(newStore(redis.admin)).put('orders', numbers(1));
+    const put = String(await redis.admin.get(LIST)).trim().split('\n');
     await limiter.block('eve', '1m', { reason: 'y'.repeat(5_000) });
     await limiter.close();
 
     expect(read).toHaveLength(1_000 - texts.length);
+    expect(put).toHaveLength(1_000);
     expect(String(await redis.admin.get(LIST)).split('\n')).toHaveLength(1_000);
     expect((await readEvents({ store: newStore() }))[0]?.reason).toHaveLength(1_000);
   });

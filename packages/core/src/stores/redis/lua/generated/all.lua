@@ -1158,6 +1158,19 @@ local slots = {
 local families = { f = window, i = interval, t = debt, l = debt, s = blocks, c = counter, g = slots, h = slots }
 local tells_figures = string.find(ARGV[1], "[gh]") ~= nil
 
+-- Adds an event to the lines of the timeline, as events/put-lines.lua writes them: the newest first, at most a thousand and
+-- a megabyte. What makes this fail is no reason to fail the change: the process writes the event later.
+local function add_event(key, now, name, text)
+  local lines, last, week_ms = redis.pcall("GET", key) or "", 0, 604800000
+  if type(lines) == "string" then
+    lines = string.format('%.0f %s {"atMs":%.0f,%s\n', now + week_ms, name, now, text) .. lines
+    for _ = 1, 1000 do
+      last = last and string.find(lines, "\n", last + 1, true)
+    end
+    redis.pcall("SET", key, string.sub(lines, 1, math.min(last or #lines, 1048576)), "PX", week_ms)
+  end
+end
+
 -- KEYS     the keys of the requests, one after the other: a key that several requests name stands there several times
 -- ARGV[1]  the letter of each policy's kind
 -- ARGV[2]  JSON: a list of the numbers of each policy, and at last a list of runs of requests that differ in their keys
@@ -1331,13 +1344,7 @@ while at <= #runs do
     key = key + keys
   end
 end
--- As events/put-lines.lua writes them. What makes this fail is no reason to fail an edit: the process writes them later.
-local lines = is_done and ARGV[4] and (redis.pcall("GET", KEYS[#KEYS]) or "")
-if type(lines) == "string" then
-  local week_ms = 604800000
-  for i = 4, #ARGV, 2 do
-    lines = format('%d %s {"atMs":%d,%s\n', now + week_ms, ARGV[i], now, ARGV[i + 1]) .. lines
-  end
-  redis.pcall("SET", KEYS[#KEYS], string.sub(lines, 1, 1048576), "PX", week_ms)
+for i = 4, is_done and #ARGV or 0, 2 do
+  add_event(KEYS[#KEYS], now, ARGV[i], ARGV[i + 1])
 end
 return table.concat(reply, "\n")

@@ -194,13 +194,7 @@ while at <= #runs do
     key = key + keys
   end
 end
--- As events/put-lines.lua writes them. What makes this fail is no reason to fail an edit: the process writes them later. -- only all
-local lines = is_done and ARGV[4] and (redis.pcall("GET", KEYS[#KEYS]) or "") -- only all
-if type(lines) == "string" then -- only all
-  local week_ms = 604800000 -- only all
-  for i = 4, #ARGV, 2 do -- only all
-    lines = format('%d %s {"atMs":%d,%s\n', now + week_ms, ARGV[i], now, ARGV[i + 1]) .. lines -- only all
-  end -- only all
-  redis.pcall("SET", KEYS[#KEYS], string.sub(lines, 1, 1048576), "PX", week_ms) -- only all
+for i = 4, is_done and #ARGV or 0, 2 do -- only all
+  add_event(KEYS[#KEYS], now, ARGV[i], ARGV[i + 1]) -- only all
 end -- only all
 return table.concat(reply, "\n")
