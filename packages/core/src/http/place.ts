@@ -64,7 +64,7 @@ export class Place {
    * @throws PolicyError for bad or unknown options. {@link claim} takes the name, not the constructor.
    */
   constructor(options: object, reader: AnyReader, ownOptions: readonly string[] = []) {
-    if (typeof options === 'object' && ('_events' in options || 'res' in options)) {
+    if (typeof options === 'object' && options !== null && ('_events' in options || 'res' in options)) {
       const what = 'rateLimit takes options and returns the handler, got a request';
       const instead = 'write rateLimit({ limit: 100, window: "1m" }) where it is used';
       throw new PolicyError('rateLimit', `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');

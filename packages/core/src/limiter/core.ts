@@ -105,7 +105,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
   constructor(options: LimiterCoreOptions) {
     const settings = readOptions(options, LIMITER, 'createLimiter');
     const { name, shared, timeoutMs, onStoreError, onThreshold, onUnconfigured, app, policies, localShare } = settings;
-    if (localShare !== undefined && onStoreError !== 'local') {
+    if (localShare !== 1 && onStoreError !== 'local') {
       const got = `got ${shown(localShare)}`;
       const message = `localShare must be left out if onStoreError is not "local", ${got}`;
       throw new PolicyError('localShare', message, 'SLUICE_OPTION_INVALID');
@@ -118,7 +118,7 @@ export class LimiterCore implements Limiter<string & KeyByLimit>, LiveLimiter {
     this.onStoreError = onStoreError;
     this.onUnconfigured = onUnconfigured;
     this.#ownsStore = settings.store === undefined;
-    this.#localShare = localShare ?? 1;
+    this.#localShare = localShare;
     this.#uncached = !settings.denialCache;
     this.context = { app, policies, store };
     this.guard = store.source === 'memory' ? undefined : findGuard(store);

@@ -77,12 +77,13 @@ export const LIMITER = {
    * The share of each limit that `local` allows in this process, above 0 and at most 1. With `1 / processes`, all
    * processes together keep the limit. Rounded down, but at least one unit. Default `1`.
    */
-  localShare: optional(
+  localShare: withDefault(
     valueThat(
       (given) => typeof given === 'number' && given > 0 && given <= 1,
       'a number above 0 and at most 1, such as 0.25 for one of four processes',
     ),
-  ) as Optional<number>,
+    1,
+  ) as WithDefault<number>,
   /**
    * Whether this process repeats a denial of its store for at most a second without asking again. Refunds, resets and
    * unblocks by other processes may take effect that much later. No effect with a `memoryStore`. Default `true`.

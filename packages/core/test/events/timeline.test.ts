@@ -153,7 +153,9 @@ describe('the timeline in Redis', () => {
     const read = await readEvents({ store: newStore() });
     const limiter = createLimiter({ name: 'api', policy: numbers(2), store: newStore() });
     await createPolicies(newStore(redis.admin)).put('orders', numbers(1));
-    const put = String(await redis.admin.get(LIST)).trim().split('\n');
+    const put = String(await redis.admin.get(LIST))
+      .trim()
+      .split('\n');
     await limiter.block('eve', '1m', { reason: 'y'.repeat(5_000) });
     await limiter.close();
 
@@ -206,7 +208,8 @@ describe('the timeline in Redis', () => {
     await limiter.close();
   });
 
-  it('rejects if it cannot be read', async () => {
+  it('rejects if it cannot be read, and for an unknown option', async () => {
+    await expect(readEvents({ stor: newStore() } as object)).rejects.toThrow('did you mean "store"?');
     await expect(readEvents({ store: newStore(redis.client, failing) })).rejects.toMatchObject({ name: 'StoreError' });
   });
 

@@ -119,6 +119,10 @@ describe('a limit', () => {
     expect(() => place(request)).toThrow('rateLimit takes options and returns the handler, got a request');
   });
 
+  it('is not made without options', () => {
+    expect(() => place(null as never)).toThrow(/^rateLimit takes an object of options, got null; write/);
+  });
+
   it.each<[object, RegExp]>([
     [{ polcy: 1 }, /^config.rateLimit of GET \/ has no option "polcy".* \[SLUICE_OPTION_UNKNOWN\]$/],
     [{ policy, cors: 1 }, /^config.rateLimit of GET \/: cors must be true or false, got 1 \[SLUICE_OPTION_INVALID\]$/],
