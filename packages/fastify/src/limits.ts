@@ -19,12 +19,14 @@ interface PlacedLimit {
 interface Scope {
   readonly options: SluiceOptions;
   readonly limit: PlacedLimit | undefined;
+  /** As it was given: a plugin such as `@fastify/http-proxy` passes the config of its scope on to its routes. */
+  readonly given?: SluiceOptions;
 }
 
-/** One registration of the plugin, for one scope. */
+/** One registration of the plugin, or the config of a scope; false turns off the limits around it. */
 interface Registered {
   readonly app: FastifyInstance;
-  readonly options: SluiceOptions;
+  readonly options: SluiceOptions | false;
   /** The default name of its limit. */
   readonly name: string;
   scope: Scope | undefined;
@@ -106,7 +108,7 @@ export class Limits {
   }
 
   /** @throws PolicyError if the plugin is registered in this scope already. */
-  addScope(app: FastifyInstance, options: SluiceOptions): void {
+  addScope(app: FastifyInstance, options: SluiceOptions | false): void {
     if (Object.hasOwn(app, REGISTERED)) {
       const what = 'the plugin is registered twice in one scope, where only one limit can decide';
       throw new PolicyError('limits', `${what}; write both limits as entries of limits`, 'SLUICE_OPTION_INVALID');
@@ -123,7 +125,7 @@ export class Limits {
   limitAt(app: FastifyInstance, route?: RouteLimitOptions | false, place = ''): PlacedLimit | undefined {
     if (route === false) return undefined;
     const scope = this.#scopeOf(app);
-    const limit = route === undefined ? scope.limit : this.#routeLimit(scope, route, place);
+    const limit = route === undefined || route === scope.given ? scope.limit : this.#routeLimit(scope, route, place);
     if (limit !== undefined) this.#hooks.add(limit.hook);
     return limit;
   }
@@ -156,10 +158,11 @@ export class Limits {
   }
 
   #within(outer: Scope, { app, options, name }: Registered): Scope {
+    if (options === false) return { options: outer.options, limit: undefined };
     return atPlace(`app.register(sluice)${app.prefix === '' ? '' : ` under ${app.prefix}`}`, () => {
       const inherited = inheritOptions(outer.options, options, OWN_OPTIONS);
       const limit = hasLimit(options) ? this.#make(inherited, OWN_OPTIONS, () => name) : outer.limit;
-      return { options: inherited, limit };
+      return { options: inherited, limit, given: options };
     });
   }
 

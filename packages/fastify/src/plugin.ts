@@ -46,6 +46,10 @@ declare module 'fastify' {
 }
 
 declare module 'fastify/types/register.js' {
+  interface RegisterOptions {
+    /** The limit of the registered scope, as if the plugin were registered in it; false turns off those around it. */
+    config?: { rateLimit?: SluiceOptions | false };
+  }
   /* eslint-disable @typescript-eslint/no-unused-vars -- an interface is added to under the parameters that it has */
   interface FastifyRegister<
     T = void,
@@ -54,8 +58,7 @@ declare module 'fastify/types/register.js' {
     LoggerDefault extends FastifyBaseLogger = FastifyBaseLogger,
   > {
     /* eslint-enable @typescript-eslint/no-unused-vars */
-    // ...)` in the options knows its request. => Without type parameters, so that `byUser((request) => ...)` in the
-    // options infers the type of its request. => ...)` in the options knows its request.
+    // Without type parameters, so that `byUser((request) => ...)` in the options infers the type of its request.
     (plugin: SluicePlugin, options: SluiceOptions & RegisterOptions): T;
   }
 }
@@ -96,6 +99,9 @@ function install(app: FastifyInstance): Limits {
   const firstRoutes = new WeakMap<object, string | undefined>();
   app.decorateRequest('rateLimit', undefined);
   app.decorate('rateLimit', rateLimit);
+  app.addHook('onRegister', (scope, { config }) => {
+    if (config?.rateLimit !== undefined) limits.addScope(scope, config.rateLimit);
+  });
   app.addHook('onRoute', function (route) {
     const place = getRoutePlace(route.method, route.url);
     for (const hook of LIMIT_HOOKS.flatMap((name) => route[name] ?? [])) {

@@ -102,6 +102,22 @@ describe('the limit of a route', () => {
 });
 
 describe('the limit of a scope', () => {
+  it('may be in the config of the scope, also if a plugin passes that on to its routes', async () => {
+    const app = await limited({ policy: ten });
+    const proxyLike = (scope: FastifyInstance, { config }: { config?: object }, done: () => void): void => {
+      for (const url of ['/a', '/b']) scope.get(url, { config: { ...config } }, ok);
+      done();
+    };
+    await app.register(proxyLike, { prefix: '/api', config: { rateLimit: { name: 'orders', policy: two } } });
+    await app.register(proxyLike, { prefix: '/free', config: { rateLimit: false } });
+
+    const all = await answersOf(app, '/api/a', '/api/b', '/api/a', '/free/a');
+
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 429, 200]);
+    expect(all[0]?.headers.get('ratelimit')).toBe('"orders";r=1;t=60');
+    expect(all[3]?.headers.get('ratelimit')).toBeNull();
+  });
+
   it('replaces those around it, for its routes alone, as that of a route replaces it', async () => {
     const app = await limited({ policy: ten });
     await app.register(

@@ -34,6 +34,8 @@ export async function registers(app: FastifyInstance): Promise<void> {
     onDenied: (request, reply, decision) => reply.code(429).send({ path: request.url, left: decision.remaining }),
     refund: { when: (request, reply) => request.ip === '::1' && reply.statusCode < 400, onAbort: true },
   });
+  await app.register(async () => undefined, { prefix: '/api', config: { rateLimit: { policy } } });
+  await app.register(async () => undefined, { prefix: '/free', config: { rateLimit: false } });
   // @ts-expect-error there is no such option
   await app.register(sluice, { policy, windowMs: 5 });
   // @ts-expect-error there is no such hook

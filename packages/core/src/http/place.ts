@@ -64,7 +64,8 @@ export class Place {
    * @throws PolicyError for bad or unknown options. {@link claim} takes the name, not the constructor.
    */
   constructor(options: object, reader: AnyReader, ownOptions: readonly string[] = []) {
-    if (typeof options === 'object' && options !== null && ('_events' in options || 'res' in options)) {
+    const given = Object(options) as object; // whatever it is
+    if ('_events' in given || 'res' in given) {
       const what = 'rateLimit takes options and returns the handler, got a request';
       const instead = 'write rateLimit({ limit: 100, window: "1m" }) where it is used';
       throw new PolicyError('rateLimit', `${what}; ${instead}`, 'SLUICE_OPTION_INVALID');
