@@ -3,7 +3,6 @@ import type { AddressInfo, Server } from 'node:net';
 import { makeMetricsRoute } from '../admin/metrics-route.ts';
 import { authRoutes } from '../forward-auth/auth-route.ts';
 import { makeHealthRoute } from '../health/health.ts';
-import { decideRoute } from '../native/decide-route.ts';
 import { nativeRoutes } from '../native/routes.ts';
 import type { ListenerName, Settings } from '../options.ts';
 import { makeJsonRoute } from '../rls/json/json-route.ts';
@@ -84,12 +83,7 @@ export async function openListeners(
 /** The routes that the listeners of programs and operators share. */
 function commonRoutes(service: Service, isPrivate: boolean): readonly Route[] {
   const entrance = { isPrivate };
-  return [
-    makeHealthRoute(service.health),
-    makeMetricsRoute(service, entrance),
-    decideRoute(service, entrance),
-    ...nativeRoutes(service, entrance),
-  ];
+  return [makeHealthRoute(service.health), makeMetricsRoute(service, entrance), ...nativeRoutes(service, entrance)];
 }
 
 function isSecure(server: Server): server is Server & SecureServer {

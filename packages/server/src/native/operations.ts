@@ -9,10 +9,8 @@ import {
   readWants,
   settleKeys,
   shown,
-  type Limit,
   type Want,
 } from '@sluice/core/spi';
-import type { Configuration } from '../config/configuration.ts';
 import type { Service } from '../service.ts';
 import { badRequest, type RequestProblem } from '../transport/request-problem.ts';
 import { Overrides, type Fields } from './overrides.ts';
@@ -36,8 +34,11 @@ export function makeOperations(service: Service): Readonly<Record<string, Operat
   const { core } = service;
   const receipts = new Receipts(service);
   const overrides = new Overrides(service);
-  const limits = makeReadLimits(service);
-  const readKeys = ({ keys }: Fields, cost: unknown = 1): readonly Want[] => readWants(limits(), keys, cost as number);
+  const readKeys = ({ keys }: Fields, cost: unknown = 1): readonly Want[] => {
+    const { limits } = service.configuration;
+    if (limits.size === 0) throw badRequest('the configuration has no limits: write some under limits:');
+    return readWants(limits, keys, cost as number);
+  };
   const decide = async (op: 'take' | 'peek', wants: readonly Want[]): Promise<Decision> => core.decide(op, wants);
   return {
     consume: {
@@ -192,20 +193,6 @@ function readWhy({ by, reason }: Fields): { readonly by?: string; readonly reaso
   return {
     ...(by === undefined ? {} : { by: readText(by, 'by') }),
     ...(reason === undefined ? {} : { reason: readText(reason, 'reason') }),
-  };
-}
-
-/** The limits of the current configuration, by name. */
-function makeReadLimits(service: Service): () => ReadonlyMap<string, Limit> {
-  let known: { readonly of: Configuration; readonly limits: ReadonlyMap<string, Limit> } | undefined;
-  return () => {
-    const { configuration } = service;
-    if (known?.of !== configuration) {
-      const limits = new Map([...configuration.limits].map(([name, { limit }]) => [name, limit]));
-      if (limits.size === 0) throw badRequest('the configuration has no limits: write some under limits:');
-      known = { of: configuration, limits };
-    }
-    return known.limits;
   };
 }
 

@@ -43,12 +43,13 @@ export class Overrides {
     const { configuration, core } = this.#service;
     const known = typeof limit === 'string' ? configuration.limits.get(limit) : undefined;
     if (known === undefined) throw badRequest(`there is no limit named ${shown(limit)}`);
-    if (known.policy.managed === undefined) {
-      const what = `the limit ${known.name} is not managed: write managed: and the name of a policy`;
+    const name = known.mark?.name;
+    if (name === undefined) {
+      const what = `the limit ${String(limit)} is not managed: write managed: and the name of a policy`;
       throw new RequestProblem(409, `${what}; nothing was done`);
     }
     this.#policies ??= createPolicies(core.store);
-    return { policies: this.#policies, name: known.policy.managed };
+    return { policies: this.#policies, name };
   }
 }
 

@@ -103,10 +103,7 @@ describe('a managed policy', () => {
 describe('limits', () => {
   it('are policies by their names, also such that hold slots', () => {
     const { limits, domains } = read(`limits:\n  login: ${FIXED}\n  jobs: { concurrency: { limit: 5, ttl: 30s } }\n`);
-    expect([
-      domains.size,
-      [...limits.values()].map(({ name, limit }) => [name, limit.fixed?.[0]?.name, limit.mayHold]),
-    ]).toEqual([
+    expect([domains.size, [...limits].map(([name, limit]) => [name, limit.fixed?.[0]?.name, limit.mayHold])]).toEqual([
       0,
       [
         ['login', 'login', false],
