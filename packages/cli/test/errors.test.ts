@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort, startRedis, tlsFixture, type RedisServer } from '@sluice/testkit';
-import { documentedUser, runSluice, useCli, type Ran } from './sluice.ts';
+import { documentedUser, runHere, runSluice, useCli, type Ran } from './sluice.ts';
 
 const cli = useCli();
 const inspectAt = (redis: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> =>
-  runSluice(['inspect', 'a', '--redis', redis], { env });
+  runHere(['inspect', 'a', '--redis', redis], env);
 
 describe('a Redis that cannot be used', () => {
   it.each<[string, (closed: string) => string, RegExp]>([
@@ -25,7 +25,8 @@ describe('a Redis that cannot be used', () => {
   });
 
   it('prints where the error came from with SLUICE_DEBUG=1', async () => {
-    const { err } = await inspectAt(`redis://127.0.0.1:${String(await freePort())}`, { SLUICE_DEBUG: '1' });
+    const args = ['inspect', 'a', '--redis', `redis://127.0.0.1:${String(await freePort())}`];
+    const { err } = await runSluice(args, { env: { SLUICE_DEBUG: '1' } });
 
     expect(err).toMatch(/^ *at connect /m);
   });
@@ -70,12 +71,12 @@ describe('a Redis that denies writes', () => {
     const redis = `redis://reader:secret@127.0.0.1:${String(cli.port)}`;
 
     const put = ['policy', 'put', 'orders', 'fixedWindow', '--limit', '5', '--window', '1m', '--app', 'web'];
-    const { code, out, err } = await runSluice([...put, '--redis', redis]);
+    const { code, out, err } = await runHere([...put, '--redis', redis]);
 
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(/^sluice: Redis denies this user a command: .*https:\/\/sluice\.example\/packages\/cli/);
     expect(await cli.json('policy', 'list')).toEqual([]);
-    expect((await runSluice(['policy', 'list', '--redis', redis])).code).toBe(0);
+    expect((await runHere(['policy', 'list', '--redis', redis])).code).toBe(0);
   });
 });
 
@@ -111,9 +112,7 @@ describe('a URL', () => {
   });
 
   it('from the environment is not printed in the help', async () => {
-    const { code, out, err } = await runSluice(['--help'], {
-      env: { SLUICE_REDIS: 'redis://u:geheim@host' },
-    });
+    const { code, out, err } = await runHere(['--help'], { SLUICE_REDIS: 'redis://u:geheim@host' });
 
     expect(code).toBe(0);
     expect(out).toContain('SLUICE_REDIS');
@@ -129,7 +128,8 @@ describe('over TLS', () => {
   afterAll(() => server.stop());
 
   it('a trusted certificate is necessary and sufficient', async () => {
-    const trusting = await inspectAt(server.url, { NODE_EXTRA_CA_CERTS: tlsFixture.caFile });
+    const args = ['inspect', 'a', '--redis', server.url];
+    const trusting = await runSluice(args, { env: { NODE_EXTRA_CA_CERTS: tlsFixture.caFile } });
     const wary = await inspectAt(server.url);
 
     expect(trusting).toMatchObject({
@@ -144,7 +144,7 @@ describe('over TLS', () => {
 
 describe('a command line', () => {
   it('without a command prints the commands', async () => {
-    const { code, err } = await runSluice([]);
+    const { code, err } = await runHere([]);
 
     expect(code).toBe(2);
     expect(err).toContain('Usage: sluice');
@@ -173,8 +173,8 @@ describe('a command line', () => {
     'whose prefix %s is denied, whether it comes from a flag or from SLUICE_PREFIX',
     async (_what, prefix, message) => {
       const ran = await Promise.all([
-        runSluice(['inspect', 'a', '--prefix', prefix]),
-        runSluice(['serve', '--config', 'limits.yaml', '--check'], { env: { SLUICE_PREFIX: prefix } }),
+        runHere(['inspect', 'a', '--prefix', prefix]),
+        runHere(['serve', '--config', 'limits.yaml', '--check'], { SLUICE_PREFIX: prefix }),
       ]);
 
       expect(ran.map(({ code, out }) => [code, out])).toEqual([
@@ -187,13 +187,13 @@ describe('a command line', () => {
 
   it('prints help and version', async () => {
     expect(await runSluice(['--version'])).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+/), err: '' });
-    expect((await runSluice(['help', 'policy'])).out).toContain('put [options] <name> <kind>');
-    expect((await runSluice(['policy', 'put', '--help'])).out).toContain('--reset');
+    expect((await runHere(['help', 'policy'])).out).toContain('put [options] <name> <kind>');
+    expect((await runHere(['policy', 'put', '--help'])).out).toContain('--reset');
   });
 
   it('prints for each command a help that fits a screen', async () => {
     const commands = ['', 'serve', 'simulate', 'policy put', 'policy override set', 'inspect', 'denied', 'block'];
-    const helps = await Promise.all(commands.map((one) => runSluice([...one.split(' ').filter(Boolean), '--help'])));
+    const helps = await Promise.all(commands.map((one) => runHere([...one.split(' ').filter(Boolean), '--help'])));
 
     for (const { out } of helps) {
       expect(out.split('\n').length).toBeLessThan(40);
@@ -206,7 +206,7 @@ describe('a command line', () => {
     ['policy override set', ['--reason']],
     ['policy override remove', ['--reason']],
   ])('marks in the help of %s what it needs', async (command, flags) => {
-    const { out } = await runSluice([...command.split(' '), '--help']);
+    const { out } = await runHere([...command.split(' '), '--help']);
 
     const required = out.split(/\n(?= *-)/).filter((text) => text.replace(/\s+/g, ' ').includes('(required)'));
     expect(required.map((text) => text.trim().split(' ')[0])).toEqual(flags);

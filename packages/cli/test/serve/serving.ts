@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect as connectHttp2, type ClientHttp2Session, type SecureClientSessionOptions } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
 import { until } from '@sluice/testkit';
-import { startSluice, type Ran } from '../sluice.ts';
+import { runHere, startSluice, type Ran } from '../sluice.ts';
 
 const NOWHERE = '0';
 
@@ -28,8 +27,8 @@ export interface ServeOptions {
 export function useServe(): {
   /** Starts it with ports of its own, and resolves when it is ready. */
   serve(args: readonly string[], options?: ServeOptions): Promise<Serving>;
-  /** Starts it, and resolves when it has ended. */
-  run(args: readonly string[], options?: ServeOptions): Promise<Ran>;
+  /** Runs it in this process until it ends, as it does at once with a wrong option or file, or with `--check`. */
+  run(args: readonly string[]): Promise<Ran>;
   /** The path of a file with this text. */
   file(text: string, name?: string): string;
   readonly folder: string;
@@ -74,62 +73,23 @@ export function useServe(): {
         kill: (signal) => child.kill(signal),
       };
     },
-    run: (args, options) => started(args, options).ended,
+    run: (args) => runHere(['serve', ...args]),
   };
 }
 
 /** Consumes a unit of a named limit. Returns whether it was allowed. */
 export async function consume({ addresses }: Serving, limit: string, key = 'key'): Promise<boolean> {
-  const { status, body } = await post(addresses['http'] ?? '', '/v1/consume', { keys: { [limit]: key } });
-  if (status !== 200) throw new Error(`status ${String(status)}: ${body}`);
-  return (JSON.parse(body) as { allowed: boolean }).allowed;
-}
-
-export async function post(
-  address: string,
-  path: string,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<{ status: number; body: string }> {
-  const response = await fetch(`http://${address}${path}`, {
+  const response = await fetch(`http://${addresses['http'] ?? ''}/v1/consume`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ keys: { [limit]: key } }),
   });
-  return { status: response.status, body: await response.text() };
+  const answer = (await response.json()) as { allowed?: boolean };
+  if (answer.allowed === undefined) throw new Error(JSON.stringify(answer));
+  return answer.allowed;
 }
 
 export async function get(address: string, path: string): Promise<{ status: number; body: string }> {
   const response = await fetch(`http://${address}${path}`);
   return { status: response.status, body: await response.text() };
-}
-
-/** A connection to a gRPC listener, which asks for its health. */
-export class HealthClient {
-  readonly session: ClientHttp2Session;
-  /** Whether it was told to leave. */
-  isTold = false;
-
-  constructor(url: string, options: SecureClientSessionOptions = {}) {
-    this.session = connectHttp2(url, options);
-    this.session.on('error', () => undefined);
-    this.session.on('goaway', () => (this.isTold = true));
-  }
-
-  /** `SERVING`, `NOT_SERVING`, or why there is no answer. */
-  async check(): Promise<string> {
-    const stream = this.session.request({
-      ':method': 'POST',
-      ':path': '/grpc.health.v1.Health/Check',
-      'content-type': 'application/grpc',
-      te: 'trailers',
-    });
-    stream.end(Buffer.alloc(5));
-    try {
-      const chunks = await stream.toArray();
-      return ['UNKNOWN', 'SERVING', 'NOT_SERVING'][Buffer.concat(chunks as Buffer[])[6] ?? 0] as string;
-    } catch (error) {
-      return (error as Error).message;
-    }
-  }
 }

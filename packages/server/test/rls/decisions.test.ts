@@ -1,15 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { memoryStore, redisStore } from '@sluice/core';
 import { useRedis } from '@sluice/testkit';
+import { readStatus, type AskOptions } from './grpc-client.ts';
 import type { RequestFields, ResponseFields, StatusFields } from './protocol.ts';
-import {
-  descriptor,
-  readRequest,
-  runService,
-  makeStatus,
-  type AskOptions,
-  type RunningService,
-} from './running-service.ts';
+import { descriptor, readRequest, runService, type RunningService } from './running-service.ts';
 
 /** The windows are days, so that none ends during a test. The last part is the example of envoyproxy/ratelimit's tests. */
 const LIMITS = `
@@ -192,9 +186,7 @@ describe.each([
   beforeAll(async () => {
     running = await runService(LIMITS, { store: storeOf(), timeoutMs: 60_000, token: 'secret' });
   });
-  afterAll(async () => {
-    await running.close();
-  });
+  afterAll(() => running.close());
 
   const ask = (written: string, subject = 'x', options: AskOptions = {}): Promise<ResponseFields> =>
     running.ask(readRequest(written, subject), options);
@@ -231,7 +223,7 @@ describe.each([
     ]),
     ['INVALID_ARGUMENT', readRequest('user=rejected & nothing=x *9007199254740992', 'x')],
   ])('reject with %s, and count nothing: %j', async (status, request) => {
-    expect(await makeStatus(running.ask(request))).toBe(status);
+    expect(await readStatus(running.ask(request))).toBe(status);
     expect(writeAnswer(await ask('user=rejected *0'))).toBe('OK 5/5day');
   });
 
@@ -241,7 +233,7 @@ describe.each([
 
     expect((await ask(`${many} & path=many`)).overallCode).toBe('OVER_LIMIT');
     expect(writeAnswer(await ask('user=many-254 *0'))).toBe('OK 2/5day');
-    expect(await makeStatus(ask(`${many} & path=many & user=x`))).toBe('INVALID_ARGUMENT');
+    expect(await readStatus(ask(`${many} & path=many & user=x`))).toBe('INVALID_ARGUMENT');
   });
 
   it.each([
@@ -254,7 +246,7 @@ describe.each([
     await ask(`${user} *2`);
     const options = authorization === undefined ? {} : { authorization };
 
-    expect(await makeStatus(ask(`${user} & ${user} *-1`, 'x', options))).toBe('PERMISSION_DENIED');
+    expect(await readStatus(ask(`${user} & ${user} *-1`, 'x', options))).toBe('PERMISSION_DENIED');
     expect(writeAnswer(await ask(`${user} *0`))).toBe('OK 3/5day');
     expect((await ask(`${user} *-1`, 'x', { authorization: TOKEN })).responseHeadersToAdd).toBeUndefined();
   });

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { flow, framed, i32, i8, int, long, paramFlow, ping, text, type Answer } from './frames.ts';
-import type { SentinelClient } from './sentinel-client.ts';
-import { SentinelService, limitsOf } from './sentinel-service.ts';
+import type { Served } from '../serve.ts';
+import { SentinelClient } from './sentinel-client.ts';
+import { limitsOf, serveSentinel } from './sentinel-service.ts';
 
 /** Of the windows of these rules. Counts of single values are those of one second. */
 const SECONDS = 3_600;
@@ -25,11 +26,11 @@ const STATUS: ReadonlyMap<number, string> = new Map([
   ] as const),
 ]);
 
-let service: SentinelService;
+let service: Served;
 let client: SentinelClient;
 beforeEach(async () => {
-  service = await SentinelService.start(RULES);
-  client = await service.connect();
+  service = await serveSentinel(RULES);
+  client = await SentinelClient.connect(service);
 });
 afterEach(() => service.close());
 
@@ -122,7 +123,7 @@ describe('a request', () => {
   });
 
   it('finds rules whose flowId no double holds', async () => {
-    service.reload(limitsOf([{ flowId: 1, count: 1 }]).replace('"flowId":1,', '"flowId":9007199254740993,'));
+    await service.reload(limitsOf([{ flowId: 1, count: 1 }]).replace('"flowId":1,', '"flowId":9007199254740993,'));
 
     expect(await ask(flow(1, 9_007_199_254_740_993n), flow(2, 9_007_199_254_740_992n))).toEqual([
       'flow 1 OK 0 0',
@@ -133,15 +134,15 @@ describe('a request', () => {
   it('is decided by the rules of the last configuration, and keeps what it has used', async () => {
     await ask(flow(1, 101, 4));
 
-    service.reload(limitsOf([{ flowId: 101, count: 10 }]));
+    await service.reload(limitsOf([{ flowId: 101, count: 10 }]));
 
     expect(await ask(flow(2, 101, 1))).toEqual(['flow 2 OK 5 0']);
-    service.reload(limitsOf([]));
+    await service.reload(limitsOf([]));
     expect(await ask(flow(3, 101, 1))).toEqual(['flow 3 NO_RULE 0 0']);
   });
 
   it('of PING is told how many clients of its namespace are connected', async () => {
-    const other = await service.connect();
+    const other = await SentinelClient.connect(service);
 
     expect(await ask(ping('checkout'))).toEqual(['ping 0 OK 1']);
     expect((await other.ask(ping('checkout', 5), ping('search'))).map(write)).toEqual(['ping 5 OK 2', 'ping 0 OK 1']);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { exchange } from '@sluice/testkit';
 import { encodeRequest } from '../rls/protocol.ts';
-import { RawClient, frameOf } from '../rls/raw-call.ts';
+import { GrpcClient, frameOf } from '../rls/grpc-client.ts';
 import { serve, type Served } from '../serve.ts';
 
 const RULES = Array.from(
@@ -31,8 +31,6 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 
-const httpPort = (): number => Number(served.server.addresses.http?.split(':').at(-1));
-
 /**
  * The longest turn of the event loop while the service answers, in ms of this process's CPU, whatever else the machine does:
  * of several runs the shortest.
@@ -61,9 +59,9 @@ function cpuMs(): number {
 }
 
 async function call(message: Buffer): Promise<void> {
-  const raw = new RawClient(Number(served.server.addresses.grpc?.split(':').at(-1)));
-  await raw.call({ chunks: [frameOf(message)] });
-  raw.close();
+  const client = new GrpcClient(served.port('grpc'));
+  await client.call({ chunks: [frameOf(message)] });
+  client.close();
 }
 
 describe('a large message', () => {
@@ -99,7 +97,7 @@ describe('a large message', () => {
     ['a way over many proxies', () => auth('/a', `X-Forwarded-For: ${list(6_000, '10.0.0.1')}`)],
   ])('of HTTP delays others by some milliseconds: %s', async (_what, request) => {
     const bytes = request();
-    expect(await longestTurn(() => exchange(httpPort(), bytes))).toBeLessThan(MAX_MS);
+    expect(await longestTurn(() => exchange(served.port('http'), bytes))).toBeLessThan(MAX_MS);
   });
 
   it.each<[string, () => Buffer]>([
