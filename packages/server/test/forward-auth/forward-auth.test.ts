@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { exchange, expectWarnings, statuses } from '@sluice/testkit';
+import { describe, expect, it, jest } from '@jest/globals';
+import { exchange, expectWarnings, statuses, useClosing } from '@sluice/testkit';
 import { serve, type Served } from '../serve.ts';
 import { send, type Answer, type Sent } from '../send.ts';
 
@@ -18,22 +18,14 @@ interface Asked {
   readonly times?: number;
 }
 
-const running: Served[] = [];
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((one) => one.close()));
-});
+const closing = useClosing();
 
 const written = (rules: readonly string[], proxies: string): string =>
   `forward_auth:\n  trusted_proxies: [${proxies}]\n  rules:\n${rules.map((rule) => `    - { ${rule} }`).join('\n')}\n`;
 
 /** @param rules - One a line, as YAML. */
-async function start(rules: readonly string[], proxies = '127.0.0.1'): Promise<Served> {
-  const served = await serve(written(rules, proxies));
-  running.push(served);
-  return served;
-}
-
-const findPort = ({ server }: Served): number => Number(server.addresses.http?.split(':').at(-1));
+const start = async (rules: readonly string[], proxies = '127.0.0.1'): Promise<Served> =>
+  closing(await serve(written(rules, proxies)));
 
 /** Asks as a gateway does that sends `X-Forwarded-...`. */
 function ask(
@@ -46,7 +38,7 @@ function ask(
     ...(address === null ? {} : { 'X-Forwarded-For': address }),
     ...headers,
   };
-  return send(findPort(served), { method: to?.method ?? 'GET', path: to?.path ?? '/auth', headers: fields });
+  return send(served.port('http'), { method: to?.method ?? 'GET', path: to?.path ?? '/auth', headers: fields });
 }
 
 async function askAll(served: Served, all: readonly Asked[]): Promise<number[]> {
@@ -69,7 +61,7 @@ describe('an answer to a gateway', () => {
     const asked = (fields: string, body: string): string =>
       `POST /auth HTTP/1.1\r\nHost: sluice\r\nX-Forwarded-Uri: /api/1\r\nX-Forwarded-Method: POST\r\nX-Forwarded-For: 203.0.113.1\r\n${fields}\r\n\r\n${body}`;
     const answers = await exchange(
-      findPort(served),
+      served.port('http'),
       asked('Content-Length: 5', 'hello') +
         asked('Transfer-Encoding: chunked', '5\r\nhello\r\n0\r\n\r\n') +
         asked('Content-Length: 100000\r\nConnection: close', 'x'.repeat(100_000)),
