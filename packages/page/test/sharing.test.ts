@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createLimiter, fixedWindow, readEvents, redisStore, type Limiter, type Store } from '@sluice/core';
 import { connectTo } from '@sluice/core/spi';
@@ -124,7 +125,7 @@ describe('pages of two processes that share their counts', () => {
     const { proxy, made } = await shareThroughProxy();
     proxy.hang();
 
-    const answered = await Promise.race([deniedOf(made), new Promise((resolve) => setTimeout(resolve, 30_000))]);
+    const answered = await Promise.race([deniedOf(made), sleep(30_000, undefined, { ref: false })]);
 
     expect(answered).toMatchObject({ keys: [{ key: 'eve' }] });
     await proxy.heal();
@@ -135,7 +136,7 @@ describe('what a page shares', () => {
   it('is nothing, unless it is asked to', async () => {
     const made = pageWith();
     await deny(limiterOn(storeOf()), 'ann', 1);
-    for (let i = 0; i < 2; i++) await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await sleep(2_000);
 
     expect([(await deniedOf(made)).others, await redis.admin.exists(LIST)]).toEqual([null, 0]);
   });

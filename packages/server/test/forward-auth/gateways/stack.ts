@@ -3,15 +3,7 @@ import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import {
-  findProgram,
-  freePort,
-  listen,
-  open,
-  startProgram,
-  type Listening,
-  type RunningProgram,
-} from '@sluice/testkit';
+import { findProgram, freePort, listen, open, startProgram, type RunningProgram } from '@sluice/testkit';
 import { serve, type Served } from '../../serve.ts';
 import type { GatewayTarget, Ports, Variant } from './gateway-target.ts';
 
@@ -33,7 +25,7 @@ export function useStack(target: GatewayTarget, variant: Variant = { isPatient: 
   const folder = mkdtempSync(join(tmpdir(), `sluice-${target.program}-`));
   const notServed: RequestListener = (_request, response) => response.writeHead(500).end('no application');
   let listener = notServed;
-  let app: Listening | undefined;
+  let app: Awaited<ReturnType<typeof listen>> | undefined;
   let ports: Ports | undefined;
   let gateway: RunningProgram | undefined;
   let service: Served | undefined;
