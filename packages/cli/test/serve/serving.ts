@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from '@jest/globals';
-import { until } from '@sluice/testkit';
+import { until, useClosing } from '@sluice/testkit';
 import { runHere, startSluice, type Ran } from '../sluice.ts';
 
 const NOWHERE = '0';
@@ -33,22 +32,17 @@ export function useServe(): {
   file(text: string, name?: string): string;
   readonly folder: string;
 } {
-  const children = new Set<ReturnType<typeof startSluice>>();
+  const closing = useClosing();
   let folder: string | undefined;
-  afterEach(async () => {
-    const open = [...children].filter(({ child }) => child.exitCode === null && child.signalCode === null);
-    for (const { child } of open) child.kill('SIGKILL');
-    await Promise.all([...children].map(({ ended }) => ended));
-    children.clear();
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-    folder = undefined;
-  });
-  const started = (args: readonly string[], { env = {} }: ServeOptions = {}): ReturnType<typeof startSluice> => {
-    const one = startSluice(['serve', ...args], env);
-    children.add(one);
-    return one;
+  const inFolder = (): string => {
+    if (folder !== undefined) return folder;
+    const made = mkdtempSync(join(tmpdir(), 'sluice-serve-'));
+    closing(() => {
+      rmSync(made, { recursive: true, force: true });
+      folder = undefined;
+    });
+    return (folder = made);
   };
-  const inFolder = (): string => (folder ??= mkdtempSync(join(tmpdir(), 'sluice-serve-')));
   return {
     get folder() {
       return inFolder();
@@ -58,9 +52,14 @@ export function useServe(): {
       writeFileSync(path, text);
       return path;
     },
-    async serve(args, options) {
+    async serve(args, { env } = {}) {
       const ports = ['grpc', 'http', 'admin'].filter((name) => !args.includes(`--${name}`));
-      const { child, printed, ended } = started([...args, ...ports.flatMap((name) => [`--${name}`, NOWHERE])], options);
+      const listeners = ports.flatMap((name) => [`--${name}`, NOWHERE]);
+      const { child, printed, ended } = startSluice(['serve', ...args, ...listeners], env);
+      closing(async () => {
+        child.kill('SIGKILL');
+        await ended;
+      });
       const line = await until('it is ready', () => {
         if (child.exitCode !== null) throw new Error(`it has ended: ${printed.err}`);
         return /^sluice is ready: (.*)$/m.exec(printed.out)?.[1];
