@@ -94,71 +94,65 @@ const DIFFERENT: readonly Asked[] = [
 const named = (method: string): readonly Asked[] => [{ method }];
 
 describe('requests are held', () => {
-  it.each<[string, readonly string[], readonly Asked[], readonly number[]]>([
-    [
-      'to a rule of their method in capitals',
-      [`match: { methods: [POST] }, ${limit(1)}`],
-      [{ method: 'post', times: 2 }],
-      [200, 429],
-    ],
-    ['at their cost', [`cost: 3, ${limit(7)}`], [{ times: 3 }], [200, 200, 429]],
-    [
-      'to the rules of every method if none is stated',
-      [`match: { paths: [/login], methods: [POST] }, ${limit(1)}`],
-      [
-        { target: '/login', method: null },
-        { target: '/login', method: 'POST' },
+  it.each(
+    Object.entries<readonly [readonly string[], readonly Asked[], readonly number[]]>({
+      'to a rule of their method in capitals': [
+        [`match: { methods: [POST] }, ${limit(1)}`],
+        [{ method: 'post', times: 2 }],
+        [200, 429],
       ],
-      [200, 429],
-    ],
-    [
-      'to what Envoy asks below /auth, with the method',
-      [`match: { paths: ['/orders/*'], methods: [POST] }, key: [ip, route, method], ${limit(1)}`],
-      [
-        { target: null, method: null, to: { path: '/auth/orders/1?page=2', method: 'POST' }, times: 2 },
-        { target: '/orders/2', method: 'POST' },
+      'at their cost': [[`cost: 3, ${limit(7)}`], [{ times: 3 }], [200, 200, 429]],
+      'to the rules of every method if none is stated': [
+        [`match: { paths: [/login], methods: [POST] }, ${limit(1)}`],
+        [
+          { target: '/login', method: null },
+          { target: '/login', method: 'POST' },
+        ],
+        [200, 429],
       ],
-      [200, 429, 429],
-    ],
-    ['by their address', [`${KEYED}, key: ip, ${limit(1)}`], DIFFERENT, [200, 429, 429, 429, 200, 429]],
-    ['by their route', [`${KEYED}, key: route, ${limit(1)}`], DIFFERENT, [200, 429, 200, 429, 429, 429]],
-    ['by their method', [`${KEYED}, key: method, ${limit(1)}`], DIFFERENT, [200, 429, 429, 200, 429, 429]],
-    ['all together', [`${KEYED}, key: all, ${limit(1)}`], DIFFERENT, [200, 429, 429, 429, 429, 429]],
-    ['by address and route', [`${KEYED}, key: [ip, route], ${limit(1)}`], DIFFERENT, [200, 429, 200, 429, 200, 429]],
-    [
-      'by a field, without which they get 403',
-      [`${KEYED}, key: 'header:X-Tenant', ${limit(1)}`],
-      DIFFERENT,
-      [403, 403, 403, 403, 403, 200],
-    ],
-    [
-      'by methods that Node knows, and one for all that clients invent',
-      [`key: [ip, method], ${limit(1)}`],
-      ['GET', 'PURGE', 'A', 'B', 'get'].flatMap(named),
-      [200, 200, 200, 429, 429],
-    ],
-    [
-      'to limits of one rule each, whatever its policy is called',
-      ['one', 'two'].map((name) => `match: { paths: [/${name}] }, ${limit(1).replace('1h', '1h, name: api')}`),
-      [
-        { target: '/one', times: 2 },
-        { target: '/two', times: 2 },
+      'to what Envoy asks below /auth, with the method': [
+        [`match: { paths: ['/orders/*'], methods: [POST] }, key: [ip, route, method], ${limit(1)}`],
+        [
+          { target: null, method: null, to: { path: '/auth/orders/1?page=2', method: 'POST' }, times: 2 },
+          { target: '/orders/2', method: 'POST' },
+        ],
+        [200, 429, 429],
       ],
-      [200, 429, 200, 429],
-    ],
-    [
-      'to several patterns of one rule by a path that may be either',
-      [`match: { paths: ['/a/*', '/b/*'] }, key: [ip, route], ${limit(2)}`],
-      [{ target: '/a/..%2fb/x', times: 2 }, { target: '/a/x' }, { target: '/b/x' }, { target: '/a/..%2fb/x' }],
-      [200, 200, 429, 429, 429],
-    ],
-    [
-      'to a budget of their own as preflights',
-      [limit(2)],
-      [{ method: 'OPTIONS', headers: PREFLIGHT, times: 3 }, { times: 3 }],
-      [200, 200, 429, 200, 200, 429],
-    ],
-  ])('%s', async (_how, rules, asked, expected) => {
+      'by their address': [[`${KEYED}, key: ip, ${limit(1)}`], DIFFERENT, [200, 429, 429, 429, 200, 429]],
+      'by their route': [[`${KEYED}, key: route, ${limit(1)}`], DIFFERENT, [200, 429, 200, 429, 429, 429]],
+      'by their method': [[`${KEYED}, key: method, ${limit(1)}`], DIFFERENT, [200, 429, 429, 200, 429, 429]],
+      'all together': [[`${KEYED}, key: all, ${limit(1)}`], DIFFERENT, [200, 429, 429, 429, 429, 429]],
+      'by address and route': [[`${KEYED}, key: [ip, route], ${limit(1)}`], DIFFERENT, [200, 429, 200, 429, 200, 429]],
+      'by a field, without which they get 403': [
+        [`${KEYED}, key: 'header:X-Tenant', ${limit(1)}`],
+        DIFFERENT,
+        [403, 403, 403, 403, 403, 200],
+      ],
+      'by methods that Node knows, and one for all that clients invent': [
+        [`key: [ip, method], ${limit(1)}`],
+        ['GET', 'PURGE', 'A', 'B', 'get'].flatMap(named),
+        [200, 200, 200, 429, 429],
+      ],
+      'to limits of one rule each, whatever its policy is called': [
+        ['one', 'two'].map((name) => `match: { paths: [/${name}] }, ${limit(1).replace('1h', '1h, name: api')}`),
+        [
+          { target: '/one', times: 2 },
+          { target: '/two', times: 2 },
+        ],
+        [200, 429, 200, 429],
+      ],
+      'to several patterns of one rule by a path that may be either': [
+        [`match: { paths: ['/a/*', '/b/*'] }, key: [ip, route], ${limit(2)}`],
+        [{ target: '/a/..%2fb/x', times: 2 }, { target: '/a/x' }, { target: '/b/x' }, { target: '/a/..%2fb/x' }],
+        [200, 200, 429, 429, 429],
+      ],
+      'to a budget of their own as preflights': [
+        [limit(2)],
+        [{ method: 'OPTIONS', headers: PREFLIGHT, times: 3 }, { times: 3 }],
+        [200, 200, 429, 200, 200, 429],
+      ],
+    }),
+  )('%s', async (_how, [rules, asked, expected]) => {
     expect(await askAll(await start(rules), asked)).toEqual(expected);
   });
 
